@@ -5,7 +5,7 @@ import numpy as np
 from benchmarks.simulated import golden_columns, one_factor
 from psychollm.kernels.bivariate import bvn_cdf
 from psychollm.kernels.pair_counts import count_pairs, pack_rows
-from psychollm.kernels.tables import correlate_tables
+from psychollm.kernels.table_inference import correlate_tables
 
 
 class BivariateNormal:

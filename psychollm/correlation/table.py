@@ -14,7 +14,7 @@ from psychollm._base.errors import CodeError, ShapeError
 from psychollm._base.result import Result
 from psychollm._base.types import AnyArray, EmptyCells, FloatArray
 from psychollm.kernels.correlate import RULES
-from psychollm.kernels.tables import correlate_tables
+from psychollm.kernels.table_inference import correlate_tables
 
 if TYPE_CHECKING:
     from numpy.typing import ArrayLike

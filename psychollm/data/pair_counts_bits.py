@@ -22,7 +22,7 @@ from psychollm._base.spread import in_turn, progress_bar, workers
 from psychollm._base.types import AnyArray, Axis, FloatArray, IntArray, WordArray
 from psychollm.data.labels import listed
 from psychollm.data.readers.parquet_file import open_parquet
-from psychollm.kernels.bit_planes import MISSING, fill_planes
+from psychollm.kernels.pair_counts import MISSING, fill_planes
 from psychollm.kernels.pair_counts import count_pairs, count_with_missing
 
 Paths = str | PathLike[str] | Iterable[str | PathLike[str]]

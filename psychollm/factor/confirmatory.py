@@ -17,6 +17,9 @@ and a parameter held at zero, with derivatives d, would lower n times twice F by
 
 .. math:: \frac{n\,(d^\top W e)^2}{d^\top W d - d^\top W \Delta B \Delta^\top W d} .      \quad (3)
 
+SciPy's trust region finds the minimum to what the value of the function tells, half the digits.
+The gradient tells more: plain Gauss-Newton steps follow as long as they make it smaller.
+
 References
 ----------
 Muthen, B., du Toit, S. H. C., & Spisic, D. (1997). Robust inference using weighted least squares
@@ -29,9 +32,9 @@ https://doi.org/10.1007/BF02294623
 
 from __future__ import annotations
 
-from collections.abc import Hashable, Mapping, Sequence
+from collections.abc import Callable, Hashable, Mapping, Sequence
 from dataclasses import dataclass, replace
-from typing import Any, Literal, TypeAlias
+from typing import Any, Literal, NamedTuple, TypeAlias
 
 import numpy as np
 
@@ -43,26 +46,77 @@ from psychollm.data.labels import Labels, listed
 from psychollm.data.matrix_input import correlation_matrix
 from psychollm.factor.confirmatory_result import ConfirmatoryFactors
 from psychollm.factor.exploratory.factor_analysis import observations
-from psychollm.factor.fit import FactorFit, fit_indices
-from psychollm.factor.newton import Evaluate, descend
+from psychollm.factor.fit import fit_indices
 from psychollm.factor.robust_test import (
     RobustTest,
     full_weights,
     gamma_of,
     inverse_of,
     quadratic_test,
+    sandwich,
     weighted_by,
 )
 
 ConfirmatoryEstimator: TypeAlias = Literal["dwls", "uls", "wls"]
 ErrorKind: TypeAlias = Literal["robust", "standard"]
 LoadingPattern: TypeAlias = Mapping[str, Sequence[Hashable]]
+Moments: TypeAlias = Callable[[FloatArray], FloatArray]
+SETTLED = 1e-9
+MAX_STEPS = 500
+POLISH = 50
 WORDS = {
     "scaled_shifted": "scaled and shifted",
     "satorra_bentler": "Satorra-Bentler",
     "mean_variance": "mean and variance adjusted",
     "standard": "uncorrected",
 }
+
+
+class Least(NamedTuple):
+    """Where a sum of squares is least, as far as steps could tell."""
+
+    x: FloatArray  # (q,)
+    value: float
+    gradient: float  # its largest component
+    steps: int
+
+    def ending(self, model: str) -> Convergence:
+        """Return how the iteration ended; warn where it stopped early."""
+        found = Convergence.of_gradient(
+            converged=self.gradient <= SETTLED,
+            steps=self.steps,
+            gradient=self.gradient,
+            objective=self.value,
+        )
+        found.warn(model)
+        return found
+
+
+def least_squares(
+    observed: FloatArray, weights: FloatArray, implied: Moments, slopes: Moments, x: FloatArray
+) -> Least:
+    """Minimise (1) from parameters x (q,), for weights W (p, p) or its diagonal (p,)."""
+    from scipy import optimize
+
+    root = np.asarray(np.sqrt(weights) if weights.ndim == 1 else np.linalg.cholesky(weights).T)
+
+    def rest(at: FloatArray) -> FloatArray:
+        return weighted_by(root, (implied(at) - observed)[:, None])[:, 0]
+
+    def jacobian(at: FloatArray) -> FloatArray:
+        return weighted_by(root, slopes(at))
+
+    found: Any = optimize.least_squares(rest, x, jacobian, x_scale="jac", max_nfev=MAX_STEPS)
+    x, left, J = found.x, found.fun, found.jac
+    gradient, steps = float(np.abs(found.grad).max()), int(found.nfev)
+    for _ in range(POLISH):
+        trial = x - np.linalg.lstsq(J, left, rcond=1e-13)[0]
+        after, slope = rest(trial), jacobian(trial)
+        size = float(np.abs(slope.T @ after).max())
+        if not size < gradient:
+            break
+        x, left, J, gradient, steps = trial, after, slope, size, steps + 1
+    return Least(x, 0.5 * float(left @ left), gradient, steps)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
@@ -126,16 +180,6 @@ class _Model:
         columns += [(np.arange(first.size) == place).astype(float) for place in self.joined]
         return np.stack(columns, axis=1)
 
-    def objective(self, r: FloatArray, W: FloatArray) -> Evaluate:
-        """Return F and its gradient as a function of the parameters."""
-
-        def evaluate(x: FloatArray) -> tuple[float, FloatArray]:
-            rest = r - self.implied(x)
-            weighted = weighted_by(W, rest[:, None])[:, 0]
-            return 0.5 * float(rest @ weighted), -self.derivatives(x).T @ weighted
-
-        return evaluate
-
     def with_positive_sums(self, x: FloatArray) -> FloatArray:
         """Turn factors so that their loadings sum to something positive."""
         loadings, phi = self.unpack(x)
@@ -146,32 +190,22 @@ class _Model:
         parts.append(self.apart(x))
         return np.concatenate(parts)
 
-    def errors(self, covariance: FloatArray) -> tuple[FloatArray, FloatArray]:
-        """Return standard errors of loadings (k, m) and factor correlations (m, m)."""
-        loadings, phi = self.unpack(np.sqrt(np.maximum(np.diagonal(covariance), 0.0)))
-        np.fill_diagonal(phi, 0.0)
-        return loadings, phi
-
     def names_of_joined(self) -> tuple[tuple[Hashable, Hashable], ...]:
         """Return the variables of the pairs whose residuals covary."""
         i, j = np.tril_indices(len(self.labels), -1)
         return tuple((self.labels[j[place]], self.labels[i[place]]) for place in self.joined)
 
 
-def starting_point(plan: _Model, matrix: FloatArray) -> FloatArray:
-    """Return first parameters: each factor from the correlations of its own variables."""
-    R = matrix[np.ix_(plan.rows, plan.rows)]
-    k, m = plan.free.shape
-    loadings = np.zeros((k, m))
-    for f in range(m):
-        own = np.flatnonzero(plan.free[:, f])
+def starting_loadings(R: FloatArray, free: BoolArray) -> FloatArray:
+    """Return first loadings (k, m): each factor from the correlations of its own variables."""
+    loadings = np.zeros(free.shape)
+    for f in range(free.shape[1]):
+        own = np.flatnonzero(free[:, f])
         values, vectors = np.linalg.eigh(R[np.ix_(own, own)])
-        size = np.sqrt(max(float(values[-1]) - 0.6, 0.1))
-        loadings[own, f] = vectors[:, -1] * size * np.sign(vectors[:, -1].sum() or 1.0)
-    shared = np.maximum(np.sqrt(plan.free.sum(axis=1, keepdims=True)), 1.0)
-    start = np.clip(loadings / shared, -0.9, 0.9)[plan.free]
-    pairs = m * (m - 1) // 2 if plan.correlated else 0
-    return np.concatenate([start, np.full(pairs, 0.3), np.zeros(plan.joined.size)])
+        sign = np.sign(vectors[:, -1].sum()) or 1.0
+        loadings[own, f] = sign * vectors[:, -1] * np.sqrt(max(float(values[-1]) - 0.6, 0.1))
+    shared = np.maximum(np.sqrt(free.sum(axis=1, keepdims=True)), 1.0)
+    return np.asarray(np.clip(loadings / shared, -0.9, 0.9))
 
 
 def confirmatory_factors(
@@ -263,26 +297,36 @@ def confirmatory_factors(
     gamma = _gamma(correlation, covariance, size, len(R))[np.ix_(used, used)]
     r = R[np.tril_indices(len(R), -1)][used]
     W = _weights(gamma, estimator)
-    found = descend(plan.objective(r, W), starting_point(plan, R))
-    ending = Convergence.of_gradient(
-        converged=found.converged,
-        steps=found.steps,
-        gradient=found.gradient,
-        objective=found.value,
-    )
-    ending.warn("the confirmatory factor model")
+    m = len(plan.factors)
+    start = [
+        starting_loadings(R[np.ix_(rows, rows)], free)[free],
+        np.full(m * (m - 1) // 2 if correlated else 0, 0.3),
+        np.zeros(plan.joined.size),
+    ]
+    found = least_squares(r, W, plan.implied, plan.derivatives, np.concatenate(start))
+    ending = found.ending("the confirmatory factor model")
     x = plan.with_positive_sums(found.x)
     jacobian = plan.derivatives(x)
     _check_identified(jacobian, W, plan)
     loadings, phi = plan.unpack(x)
     # Statistics and errors count n - 1 observations, as lavaan and Mplus do.
-    covariances = _parameter_covariance(jacobian, W, gamma, size - 1.0, errors)
-    loading_errors, phi_errors = plan.errors(covariances)
+    bread, robust = sandwich(jacobian, W, gamma)
+    covariances = (bread if errors == "standard" else robust) / (size - 1.0)
+    spread = np.sqrt(np.maximum(np.diagonal(covariances), 0.0))
+    loading_errors, phi_errors = plan.unpack(spread)
+    np.fill_diagonal(phi_errors, 0.0)
     residuals = r - plan.implied(x)
     statistic = quadratic_test(residuals, jacobian, W, gamma, size - 1.0)
     baseline = quadratic_test(r, np.empty((r.size, 0)), W, gamma, size - 1.0)
     fits = [
-        _fit(statistic.corrected(kind), baseline.corrected(kind), residuals, size, kind)
+        fit_indices(
+            statistic.corrected(kind),
+            baseline.corrected(kind),
+            residuals=residuals,
+            n=size,
+            test=WORDS[kind],
+            multiplier=size - 1.0,
+        )
         for kind in (test, "standard")
     ]
     return ConfirmatoryFactors(
@@ -292,7 +336,7 @@ def confirmatory_factors(
         factor_correlation_errors=phi_errors,
         residual_pairs=plan.names_of_joined(),
         residual_covariances=plan.apart(x),
-        residual_covariance_errors=np.sqrt(plan.apart(np.diagonal(covariances))),
+        residual_covariance_errors=plan.apart(spread),
         communalities=np.sum((loadings @ phi) * loadings, axis=1),
         covariance=covariances,
         fit=fits[0],
@@ -377,24 +421,3 @@ def _check_identified(jacobian: FloatArray, W: FloatArray, plan: _Model) -> None
         hint = f"factors {listed(few)} have fewer than three variables" if few else "free fewer"
         msg = f"the {p} correlations do not determine the {q} parameters of the model: {hint}"
         raise ShapeError(msg)
-
-
-def _parameter_covariance(
-    jacobian: FloatArray, W: FloatArray, gamma: FloatArray, n: float, errors: str
-) -> FloatArray:
-    side = weighted_by(W, jacobian)
-    bread = inverse_of(jacobian.T @ side)[0]
-    if errors == "standard":
-        return bread / n
-    return np.asarray(bread @ (side.T @ gamma @ side) @ bread / n, dtype=np.float64)
-
-
-def _fit(
-    model: tuple[float, float],
-    baseline: tuple[float, float],
-    residuals: FloatArray,
-    n: float,
-    kind: str,
-) -> FactorFit:
-    words = WORDS[kind]
-    return fit_indices(model, baseline, residuals=residuals, n=n, test=words, multiplier=n - 1.0)

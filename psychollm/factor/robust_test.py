@@ -125,3 +125,12 @@ def inverse_of(information: FloatArray) -> tuple[FloatArray, int]:
     kept = values > FLAT * max(float(values[-1]), 1e-300)
     inverse = (vectors[:, kept] / values[kept]) @ vectors[:, kept].T
     return np.asarray(inverse, dtype=np.float64), int(kept.sum())
+
+
+def sandwich(
+    derivatives: FloatArray, weights: FloatArray, gamma: FloatArray
+) -> tuple[FloatArray, FloatArray]:
+    """Return the inverse information B of parameters, and their covariance for any weights."""
+    side = weighted_by(weights, derivatives)
+    bread = inverse_of(derivatives.T @ side)[0]
+    return bread, np.asarray(bread @ (side.T @ gamma @ side) @ bread)

@@ -23,13 +23,12 @@ https://doi.org/10.1137/1.9781611970081
 import math
 
 import numpy as np
-from numpy.typing import NDArray
 
+from psychollm._base.types import FloatArray
 from psychollm.kernels._jit import njit
 from psychollm.kernels.normal import normal_quantile
 
-Floats = NDArray[np.float64]
-Rule = tuple[Floats, Floats, int, int]
+Rule = tuple[FloatArray, FloatArray, int, int]
 
 NEGLIGIBLE = 1e-18  # weight of a point of the product rule
 FREEDOM = 10  # of the t distribution; even, so that its chi-square has a closed form
@@ -76,7 +75,7 @@ def _quantiles(uniform, normal):
             normal[i, k] = normal_quantile(uniform[i, k])
 
 
-def _chi_square(uniform: Floats, normal: Floats) -> Floats:
+def _chi_square(uniform: FloatArray, normal: FloatArray) -> FloatArray:
     """Return chi-square quantiles: Newton steps from Wilson and Hilferty's cube of a normal."""
     terms = FREEDOM // 2
     share = 2.0 / (9.0 * FREEDOM)
@@ -90,7 +89,7 @@ def _chi_square(uniform: Floats, normal: Floats) -> Floats:
     return 2.0 * x
 
 
-def _log_density(t: Floats) -> Floats:
+def _log_density(t: FloatArray) -> FloatArray:
     """Return the log density of the t distribution times (2 pi)^(m/2)."""
     m = t.shape[1]
     constant = math.lgamma(0.5 * (FREEDOM + m)) - math.lgamma(0.5 * FREEDOM)

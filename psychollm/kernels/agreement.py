@@ -21,19 +21,13 @@ Krippendorff, K. (2019). Content analysis: An introduction to its methodology (4
 https://doi.org/10.4135/9781071878781
 """
 
-import numpy as np
-from numpy.typing import NDArray
-
+from psychollm._base.types import FloatArray, IntArray
 from psychollm.kernels._jit import njit
 
 
 @njit
 def sum_over_units(
-    counts: NDArray[np.float64],
-    start: NDArray[np.int64],
-    column: NDArray[np.int64],
-    value: NDArray[np.float64],
-    out: NDArray[np.float64],
+    counts: FloatArray, start: IntArray, column: IntArray, value: FloatArray, out: FloatArray
 ) -> None:
     """Fill `out` (resamples, columns) with sums of `value` weighted by `counts`."""
     # `counts` (resamples, units) says how often each unit was drawn; entries `start[u]` to
@@ -51,12 +45,12 @@ def sum_over_units(
 
 @njit
 def rank_disagreement(
-    counts: NDArray[np.float64],
-    start: NDArray[np.int64],
-    category: NDArray[np.int64],
-    number: NDArray[np.float64],
-    ranks: NDArray[np.float64],
-    out: NDArray[np.float64],
+    counts: FloatArray,
+    start: IntArray,
+    category: IntArray,
+    number: FloatArray,
+    ranks: FloatArray,
+    out: FloatArray,
 ) -> None:
     """Fill `out` (resamples,) with sums of (2) weighted by `counts` (resamples, units)."""
     # `ranks` (resamples, categories) holds the midranks (1); entries `start[u]` to `start[u + 1]`

@@ -21,8 +21,8 @@ https://doi.org/10.1016/0022-2496(75)90001-2
 """
 
 import numpy as np
-from numpy.typing import NDArray
 
+from psychollm._base.types import FloatArray
 from psychollm.kernels._jit import njit
 
 _ROUNDING = 1e-9  # 0.29 * 100 is less than 29
@@ -31,10 +31,7 @@ _TINY = 1e-300  # in place of 0 below a fraction whose numerator is 0
 
 @njit
 def order_sums(
-    values: NDArray[np.float64],
-    correct: NDArray[np.float64],
-    wrong: NDArray[np.float64],
-    out: NDArray[np.float64],
+    values: FloatArray, correct: FloatArray, wrong: FloatArray, out: FloatArray
 ) -> None:
     """Fill `out` (resamples, 11) with sums over the groups of (resamples, groups)."""
     # In order: C, W, P, Q, T of (1), the sum of squared group sizes, the two sums of (2) without
@@ -72,10 +69,7 @@ def order_sums(
 
 @njit
 def hit_rates(
-    correct: NDArray[np.float64],
-    wrong: NDArray[np.float64],
-    false_alarms: NDArray[np.float64],
-    out: NDArray[np.float64],
+    correct: FloatArray, wrong: FloatArray, false_alarms: FloatArray, out: FloatArray
 ) -> None:
     """Fill `out` (resamples, points) with the share of correct answers above a criterion."""
     # Criteria are those at which the share `false_alarms` (points,), increasing inside [0, 1], of

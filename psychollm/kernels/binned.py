@@ -33,8 +33,8 @@ Statistics, PMLR 151, 4036-4054.
 import math
 
 import numpy as np
-from numpy.typing import NDArray
 
+from psychollm._base.types import FloatArray, IntArray
 from psychollm.kernels._jit import njit
 
 MEAN, ROOT, WORST, LEVEL = 0, 1, 2, 3  # the norms of (2), in order
@@ -43,13 +43,13 @@ _ROUNDING = 1e-9  # weights that are equal but for rounding must not move an edg
 
 @njit
 def bin_gaps(
-    values: NDArray[np.float64],
-    stop: NDArray[np.int64],
-    correct: NDArray[np.float64],
-    wrong: NDArray[np.float64],
-    gap: NDArray[np.float64],
-    size: NDArray[np.float64],
-    hits: NDArray[np.float64],
+    values: FloatArray,
+    stop: IntArray,
+    correct: FloatArray,
+    wrong: FloatArray,
+    gap: FloatArray,
+    size: FloatArray,
+    hits: FloatArray,
 ) -> None:
     """Fill `gap`, `size` and `hits` (resamples, bins) with (1) from (resamples, groups)."""
     # `stop` (bins,) holds the group after each bin.
@@ -67,9 +67,7 @@ def bin_gaps(
 
 
 @njit
-def norms(
-    gap: NDArray[np.float64], size: NDArray[np.float64], kind: int, out: NDArray[np.float64]
-) -> None:
+def norms(gap: FloatArray, size: FloatArray, kind: int, out: FloatArray) -> None:
     """Fill `out` (resamples,) with a norm (2) of gap sums (resamples, bins)."""
     # Empty bins are left out; NaN where a resample holds no answer.
     for row in range(gap.shape[0]):
@@ -99,12 +97,7 @@ def norms(
 
 
 @njit
-def debiased_squares(
-    gap: NDArray[np.float64],
-    size: NDArray[np.float64],
-    hits: NDArray[np.float64],
-    out: NDArray[np.float64],
-) -> None:
+def debiased_squares(gap: FloatArray, size: FloatArray, hits: FloatArray, out: FloatArray) -> None:
     """Fill `out` (resamples,) with the mean square gap less its bias, over (resamples, bins)."""
     # The sum over b of n_b / n (d_b^2 - a_b (1 - a_b) / (n_b - 1)), with accuracies a_b = h_b /
     # n_b; bins with fewer than two answers are left out.
@@ -122,12 +115,12 @@ def debiased_squares(
 
 @njit
 def norms_along(
-    shape: NDArray[np.float64],
-    share: NDArray[np.float64],
-    noise: NDArray[np.float64],
-    scale: NDArray[np.float64],
+    shape: FloatArray,
+    share: FloatArray,
+    noise: FloatArray,
+    scale: FloatArray,
     kind: int,
-    out: NDArray[np.float64],
+    out: FloatArray,
 ) -> None:
     """Fill `out` (resamples, scales) with norms (2) of the gaps (3)."""
     # `shape` and `share` (bins,) belong to the sample, `noise` (resamples, bins) is the second
@@ -150,13 +143,13 @@ def norms_along(
 
 @njit
 def calibrated_tallies(
-    uniforms: NDArray[np.float64],
-    question: NDArray[np.int64],
-    group: NDArray[np.int64],
-    values: NDArray[np.float64],
-    weight: NDArray[np.float64],
-    correct: NDArray[np.float64],
-    wrong: NDArray[np.float64],
+    uniforms: FloatArray,
+    question: IntArray,
+    group: IntArray,
+    values: FloatArray,
+    weight: FloatArray,
+    correct: FloatArray,
+    wrong: FloatArray,
 ) -> None:
     """Fill `correct` and `wrong` (replicates, groups) as if confidences were chances."""
     # `uniforms` (replicates, questions) decide: an answer is correct where the number drawn for
@@ -219,13 +212,13 @@ def _fill_swept(running, bins, left, gap, size, hits):
 
 @njit
 def swept_gaps(
-    values: NDArray[np.float64],
-    level: NDArray[np.int64],
-    correct: NDArray[np.float64],
-    wrong: NDArray[np.float64],
+    values: FloatArray,
+    level: IntArray,
+    correct: FloatArray,
+    wrong: FloatArray,
     left: bool,
-    sums: NDArray[np.float64],
-    bins: NDArray[np.int64],
+    sums: FloatArray,
+    bins: IntArray,
 ) -> None:
     """Fill `sums` with (1) for the swept mass bins of every resample, and how many `bins`."""
     # `level` numbers the groups by confidence without gaps, groups of one confidence alike; `sums`

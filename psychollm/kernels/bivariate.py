@@ -27,6 +27,7 @@ import math
 
 import numpy as np
 
+from psychollm._base.types import FloatArray
 from psychollm.kernels._jit import njit
 from psychollm.kernels.normal import normal_pdf, normal_upper
 
@@ -171,3 +172,21 @@ def bvn_pdf(h: float, k: float, r: float) -> float:
     if not abs(r) < 1.0:
         return math.nan
     return bvn_pdf_near_bound(h, k, 1.0 if r >= 0.0 else -1.0, 1.0 - abs(r))
+
+
+@njit
+def orthants(h: FloatArray, k: FloatArray, r: float) -> FloatArray:
+    """P(X <= h, Y <= k) for each pair of limits, at one correlation."""
+    out = np.empty(h.size)
+    for i in range(h.size):
+        out[i] = bvn_cdf(h[i], k[i], r)
+    return out
+
+
+@njit
+def densities(h: FloatArray, k: FloatArray, r: float) -> FloatArray:
+    """Density at each pair of limits, at one correlation of absolute size below 1."""
+    out = np.empty(h.size)
+    for i in range(h.size):
+        out[i] = bvn_pdf(h[i], k[i], r)
+    return out

@@ -5,12 +5,29 @@ the Brier and the logarithmic score of the block are sums of
 
 .. math:: \frac{C\,W}{n} \qquad\text{and}\qquad -C \ln\frac{C}{n} - W \ln\frac{W}{n},     \quad (1)
 
-over the blocks of the isotonic fit for the recalibrated score, and over all answers as one block
-for the uncertainty. An answer that recalibration calls certain costs nothing, so that no clipping
-is needed here.
+over the blocks of the isotonic fit (2) for the recalibrated score, and over all answers as one
+block for the uncertainty. An answer that recalibration calls certain costs nothing, so that no
+clipping is needed here.
+
+With C_g correct among n_g answers at the g-th distinct confidence, the least-squares fit that does
+not fall as confidence rises is
+
+.. math:: \hat\pi_g = \max_{j \le g} \, \min_{k \ge g} \,
+                      \frac{C_j + \ldots + C_k}{n_j + \ldots + n_k},                      \quad (2)
+
+a step function; it is also the fit of largest likelihood, and the best one under every proper
+score (Dimitriadis, Gneiting & Jordan 2021). It is found in one pass that keeps a stack of blocks
+of increasing share of correct answers. The open block takes in every group whose share does not
+exceed its own, and looks back only when it is closed: most of the mispredicted branches of the
+textbook version go, and two thirds of its time. Shares are compared by cross-multiplication, so
+that whole counts are compared exactly. Confidences without an answer in a resample change nothing.
 
 References
 ----------
+Ayer, M., Brunk, H. D., Ewing, G. M., Reid, W. T., & Silverman, E. (1955). An empirical
+distribution function for sampling with incomplete information. Annals of Mathematical Statistics,
+26, 641-647.
+
 Dimitriadis, T., Gneiting, T., & Jordan, A. I. (2021). Stable reliability diagrams for
 probabilistic classifiers. Proceedings of the National Academy of Sciences, 118(8), e2016191118.
 https://doi.org/10.1073/pnas.2016191118
@@ -19,12 +36,64 @@ https://doi.org/10.1073/pnas.2016191118
 import math
 
 import numpy as np
-from numpy.typing import NDArray
 
-from psychollm._base.types import WordArray
+from psychollm._base.types import FloatArray, IntArray, WordArray
 from psychollm.kernels._jit import njit
-from psychollm.kernels.pava import pool
 from psychollm.kernels.random import seed_stream, uniform
+
+
+@njit
+def pool(correct, wrong, hits, size, last):
+    """Fill the blocks of (2) for one resample and return how many there are; for kernels."""
+    # `hits`, `size` and `last` (groups,) receive correct answers, answers and last group per
+    # block.
+    top, open_hits, open_size = -1, 0.0, 0.0
+    for g in range(correct.size):
+        n = correct[g] + wrong[g]
+        if correct[g] * open_size <= open_hits * n:
+            open_hits += correct[g]
+            open_size += n
+            continue
+        top = _close(hits, size, top, open_hits, open_size)
+        last[top] = g - 1
+        open_hits, open_size = correct[g], n
+    if open_size > 0.0:
+        top = _close(hits, size, top, open_hits, open_size)
+        last[top] = correct.size - 1
+    return top + 1
+
+
+@njit
+def _close(hits, size, top, open_hits, open_size):
+    """Put a block on the stack, merged with those below whose share is not smaller."""
+    while top >= 0 and hits[top] * open_size >= open_hits * size[top]:
+        open_hits += hits[top]
+        open_size += size[top]
+        top -= 1
+    top += 1
+    hits[top] = open_hits
+    size[top] = open_size
+    return top
+
+
+@njit
+def isotonic_shares(correct: FloatArray, wrong: FloatArray, out: FloatArray) -> None:
+    """Fill `out` (resamples, groups) with the fit (2) of tallies (resamples, groups)."""
+    # NaN at confidences without an answer.
+    groups = correct.shape[1]
+    hits, size = np.empty(groups), np.empty(groups)
+    last = np.empty(groups, dtype=np.int64)
+    for row in range(correct.shape[0]):
+        blocks = pool(correct[row], wrong[row], hits, size, last)
+        first = 0
+        for block in range(blocks):
+            share = hits[block] / size[block]
+            for g in range(first, last[block] + 1):
+                answered = correct[row, g] + wrong[row, g] > 0.0
+                out[row, g] = share if answered else np.nan
+            first = last[block] + 1
+        for g in range(first, groups):
+            out[row, g] = np.nan
 
 
 @njit
@@ -40,9 +109,7 @@ def _log_loss(hits, size):
 
 
 @njit
-def recalibrated_scores(
-    correct: NDArray[np.float64], wrong: NDArray[np.float64], out: NDArray[np.float64]
-) -> None:
+def recalibrated_scores(correct: FloatArray, wrong: FloatArray, out: FloatArray) -> None:
     """Fill `out` (resamples, 4): Brier and log score of the isotonic fit, and of the mean."""
     # NaN where a resample holds no answer.
     groups = correct.shape[1]
@@ -68,11 +135,11 @@ def recalibrated_scores(
 @njit
 def draw_answers(
     seeds: WordArray,
-    chance: NDArray[np.float64],
-    group: NDArray[np.int64],
-    weight: NDArray[np.float64],
-    correct: NDArray[np.float64],
-    wrong: NDArray[np.float64],
+    chance: FloatArray,
+    group: IntArray,
+    weight: FloatArray,
+    correct: FloatArray,
+    wrong: FloatArray,
 ) -> None:
     """Fill tallies (replicates, groups) of answers that are correct with `chance` (groups,)."""
     # `group` and `weight` hold the place of each answer's confidence and what it counts.

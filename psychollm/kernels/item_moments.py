@@ -17,20 +17,20 @@ Cronbach, L. J. (1951). Coefficient alpha and the internal structure of tests. P
 """
 
 import numpy as np
-from numpy.typing import NDArray
 
+from psychollm._base.types import FloatArray
 from psychollm.kernels._jit import njit
 
 
 @njit
 def resampled_moments(
-    centred: NDArray[np.float64],
-    nil: NDArray[np.float64],
-    counts: NDArray[np.float64],
-    variance: NDArray[np.float64],
-    with_total: NDArray[np.float64],
-    correlation_sum: NDArray[np.float64],
-    varying: NDArray[np.float64],
+    centred: FloatArray,
+    nil: FloatArray,
+    counts: FloatArray,
+    variance: FloatArray,
+    with_total: FloatArray,
+    correlation_sum: FloatArray,
+    varying: FloatArray,
 ) -> None:
     """Fill `variance` and `with_total` (resamples, items) with (1), and sums over correlations."""
     # `centred` (rows, items) holds complete scores, `nil` (items,) what counts as no variance and

@@ -34,8 +34,8 @@ smoothing. International Conference on Learning Representations.
 import math
 
 import numpy as np
-from numpy.typing import NDArray
 
+from psychollm._base.types import FloatArray, IntArray
 from psychollm.kernels._jit import njit
 
 _STEPS = 60
@@ -44,13 +44,13 @@ _NEGLIGIBLE = 36.0  # exponents beyond which a factor of (2) is left out
 
 @njit
 def node_sums(
-    values: NDArray[np.float64],
-    beyond: NDArray[np.float64],
-    node: NDArray[np.int64],
-    stop: NDArray[np.int64],
-    correct: NDArray[np.float64],
-    wrong: NDArray[np.float64],
-    nodes: NDArray[np.float64],
+    values: FloatArray,
+    beyond: FloatArray,
+    node: IntArray,
+    stop: IntArray,
+    correct: FloatArray,
+    wrong: FloatArray,
+    nodes: FloatArray,
 ) -> None:
     """Fill `nodes` (resamples, M + 1) with residual sums over n, from (resamples, groups)."""
     # Groups in one cell between two nodes stand together: `node` and `stop` (cells,) are the node
@@ -175,13 +175,13 @@ def _fixed_point(a, start, finest, even, odd, curve):
 
 @njit
 def smooth_errors(
-    nodes: NDArray[np.float64],
+    nodes: FloatArray,
     sigma: float,
     start: float,
     finest: float,
-    by_node: tuple[NDArray[np.float64], NDArray[np.float64]],
-    by_term: tuple[NDArray[np.float64], NDArray[np.float64]],
-    out: NDArray[np.float64],
+    by_node: tuple[FloatArray, FloatArray],
+    by_term: tuple[FloatArray, FloatArray],
+    out: FloatArray,
 ) -> None:
     """Fill `out` (resamples,) with s(sigma), or with its fixed point where sigma is zero."""
     # `nodes` (resamples, M + 1) are sums at the nodes, `start` is where the search begins,
@@ -200,11 +200,11 @@ def smooth_errors(
 
 @njit
 def smooth_curves(
-    nodes: NDArray[np.float64],
+    nodes: FloatArray,
     sigma: float,
-    by_node: tuple[NDArray[np.float64], NDArray[np.float64]],
-    by_term: tuple[NDArray[np.float64], NDArray[np.float64]],
-    curves: NDArray[np.float64],
+    by_node: tuple[FloatArray, FloatArray],
+    by_term: tuple[FloatArray, FloatArray],
+    curves: FloatArray,
 ) -> None:
     """Fill `curves` (resamples, M + 1) with r_sigma of (2) at the nodes."""
     a = np.empty(2 * by_node[0].shape[1])
@@ -214,12 +214,7 @@ def smooth_curves(
 
 
 @njit
-def sizes_along(
-    shape: NDArray[np.float64],
-    noise: NDArray[np.float64],
-    scale: NDArray[np.float64],
-    out: NDArray[np.float64],
-) -> None:
+def sizes_along(shape: FloatArray, noise: FloatArray, scale: FloatArray, out: FloatArray) -> None:
     """Fill `out` (resamples, scales) with the integrals of |scale x shape + noise|."""
     # `shape` (M + 1,) is a curve of the sample, `noise` (resamples, M + 1) what curves of
     # resamples differ from it.

@@ -25,8 +25,8 @@ https://doi.org/10.1016/j.concog.2011.09.021
 import math
 
 import numpy as np
-from numpy.typing import NDArray
 
+from psychollm._base.types import FloatArray, IntArray
 from psychollm.kernels._jit import njit
 from psychollm.kernels.meta_d_likelihood import ascent, factorise, log_likelihood, substitute
 from psychollm.kernels.normal import normal_quantile, normal_upper
@@ -43,12 +43,7 @@ _TOLERANCE = 1e-12
 
 
 @njit
-def pack(
-    table: NDArray[np.float64],
-    counts: NDArray[np.float64],
-    used: NDArray[np.int64],
-    rating: NDArray[np.int64],
-) -> None:
+def pack(table: FloatArray, counts: FloatArray, used: IntArray, rating: IntArray) -> None:
     """Leave out ratings that a response never uses."""
     # `table` (classes, responses, ratings); `counts` (responses, 2, ratings) and `used` as in
     # `log_likelihood`; `rating` (responses, ratings) is the rating of each that is left.
@@ -65,13 +60,7 @@ def pack(
 
 
 @njit
-def start(
-    m: float,
-    k: float,
-    counts: NDArray[np.float64],
-    used: NDArray[np.int64],
-    point: NDArray[np.float64],
-) -> None:
+def start(m: float, k: float, counts: FloatArray, used: IntArray, point: FloatArray) -> None:
     """Fill `point` with cuts at which a correct answer is rated as all answers are."""
     point[0], point[point.size - 1] = m, k
     place = 1
@@ -89,7 +78,7 @@ def start(
 
 
 @njit
-def _fold(ratio: float, gradient: NDArray[np.float64], hessian: NDArray[np.float64]) -> None:
+def _fold(ratio: float, gradient: FloatArray, hessian: FloatArray) -> None:
     """Turn derivatives in m at fixed k into those at fixed k - `ratio` m."""
     last = gradient.size - 1
     gradient[0] += ratio * gradient[last]
@@ -101,12 +90,12 @@ def _fold(ratio: float, gradient: NDArray[np.float64], hessian: NDArray[np.float
 
 @njit
 def _climb(
-    point: NDArray[np.float64],
+    point: FloatArray,
     ratio: float,
-    counts: NDArray[np.float64],
-    used: NDArray[np.int64],
-    gradient: NDArray[np.float64],
-    hessian: NDArray[np.float64],
+    counts: FloatArray,
+    used: IntArray,
+    gradient: FloatArray,
+    hessian: FloatArray,
 ) -> tuple[float, int, int]:
     """Move `point` to the maximum of (1) over m and the cuts, with k = k0 + `ratio` m."""
     # Returns the log likelihood, the number of iterations, and how they ended.
@@ -144,12 +133,12 @@ def _climb(
 
 @njit
 def _uncertainty(
-    point: NDArray[np.float64],
+    point: FloatArray,
     ratio: float,
     scaled: bool,
-    counts: NDArray[np.float64],
-    used: NDArray[np.int64],
-    out: NDArray[np.float64],
+    counts: FloatArray,
+    used: IntArray,
+    out: FloatArray,
 ) -> None:
     """Fill `out` with the variance of m at fixed type-1 estimates, and its drift with them."""
     # The drift is dm/drho where the criterion is scaled, dm/dc where it is absolute.
@@ -177,7 +166,7 @@ def _uncertainty(
 
 
 @njit
-def _type_1(table: NDArray[np.float64], out: NDArray[np.float64]) -> None:
+def _type_1(table: FloatArray, out: FloatArray) -> None:
     """Fill `out` with d' and c; NaN where a rate is 0, 1 or undefined."""
     hits, misses = table[1, 1].sum(), table[1, 0].sum()
     alarms, rejections = table[0, 1].sum(), table[0, 0].sum()
@@ -188,7 +177,7 @@ def _type_1(table: NDArray[np.float64], out: NDArray[np.float64]) -> None:
 
 
 @njit
-def _fits(table: NDArray[np.float64], d_prime: float, used: NDArray[np.int64]) -> bool:
+def _fits(table: FloatArray, d_prime: float, used: IntArray) -> bool:
     """Whether the ratings tell m: right and wrong answers, above chance, and two ratings used."""
     for response in range(2):
         if not min(table[0, response].sum(), table[1, response].sum()) > 0.0:
@@ -197,12 +186,7 @@ def _fits(table: NDArray[np.float64], d_prime: float, used: NDArray[np.int64]) -
 
 
 @njit
-def _unpack(
-    point: NDArray[np.float64],
-    rating: NDArray[np.int64],
-    used: NDArray[np.int64],
-    criteria: NDArray[np.float64],
-) -> None:
+def _unpack(point: FloatArray, rating: IntArray, used: IntArray, criteria: FloatArray) -> None:
     """Fill `criteria` (responses, ratings - 1) on the evidence axis, in increasing order."""
     # Below the lowest rating in use they lie at k, above the highest at infinity.
     n_cuts = criteria.shape[1]
@@ -224,11 +208,7 @@ def _unpack(
 
 @njit
 def _fit(
-    table: NDArray[np.float64],
-    padding: float,
-    scaled: bool,
-    out: NDArray[np.float64],
-    criteria: NDArray[np.float64],
+    table: FloatArray, padding: float, scaled: bool, out: FloatArray, criteria: FloatArray
 ) -> None:
     out[:] = math.nan
     criteria[:, :] = math.nan
@@ -271,11 +251,7 @@ def _fit(
 
 @njit
 def fit_tables(
-    tables: NDArray[np.float64],
-    padding: float,
-    scaled: bool,
-    out: NDArray[np.float64],
-    criteria: NDArray[np.float64],
+    tables: FloatArray, padding: float, scaled: bool, out: FloatArray, criteria: FloatArray
 ) -> None:
     """Fit meta-d' to every table of counts, `padding` added to each cell."""
     # `tables` (n, classes, responses, ratings); `out` (n, COLUMNS); `criteria` (n, responses,
@@ -286,9 +262,7 @@ def fit_tables(
 
 
 @njit
-def count_cells(
-    weights: NDArray[np.float64], cell: NDArray[np.int64], tables: NDArray[np.float64]
-) -> None:
+def count_cells(weights: FloatArray, cell: IntArray, tables: FloatArray) -> None:
     """Fill `tables` (n, cells) with the weights (n, questions) of the questions in each cell."""
     # `cell` (questions,) is negative where an answer is missing.
     tables[:, :] = 0.0

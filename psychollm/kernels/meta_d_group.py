@@ -25,8 +25,8 @@ https://doi.org/10.1093/nc/nix007
 import math
 
 import numpy as np
-from numpy.typing import NDArray
 
+from psychollm._base.types import FloatArray, IntArray
 from psychollm.kernels._jit import njit
 from psychollm.kernels.meta_d import pack, start
 from psychollm.kernels.meta_d_likelihood import ascent, factorise, log_likelihood, substitute
@@ -40,10 +40,7 @@ _TOLERANCE = 1e-9
 
 @njit
 def _type_1(
-    point: NDArray[np.float64],
-    answers: NDArray[np.float64],
-    gradient: NDArray[np.float64],
-    hessian: NDArray[np.float64],
+    point: FloatArray, answers: FloatArray, gradient: FloatArray, hessian: FloatArray
 ) -> float:
     """Add the first part of (1) and its derivatives in d' (place 0) and c (last place)."""
     last = point.size - 1
@@ -70,13 +67,13 @@ def _type_1(
 
 @njit
 def _joint(
-    point: NDArray[np.float64],
+    point: FloatArray,
     scale: tuple[float, float],
-    counts: NDArray[np.float64],
-    used: NDArray[np.int64],
-    answers: NDArray[np.float64],
-    gradient: NDArray[np.float64],
-    hessian: NDArray[np.float64],
+    counts: FloatArray,
+    used: IntArray,
+    answers: FloatArray,
+    gradient: FloatArray,
+    hessian: FloatArray,
 ) -> float:
     """(1) with its derivatives in (d', cuts, c); `scale` is what d' and c are multiplied by."""
     last = point.size - 1
@@ -96,12 +93,12 @@ def _joint(
 
 @njit
 def _follow(
-    point: NDArray[np.float64],
+    point: FloatArray,
     scale: tuple[float, float],
-    counts: NDArray[np.float64],
-    used: NDArray[np.int64],
-    answers: NDArray[np.float64],
-    out: NDArray[np.float64],
+    counts: FloatArray,
+    used: IntArray,
+    answers: FloatArray,
+    out: FloatArray,
 ) -> bool:
     """Move `point` to the maximum of (1) and fill `out`; False if there is none."""
     size = point.size
@@ -138,12 +135,12 @@ def _follow(
 
 @njit
 def profile(
-    table: NDArray[np.float64],
-    type_1: NDArray[np.float64],
+    table: FloatArray,
+    type_1: FloatArray,
     scaled: bool,
-    log_m: NDArray[np.float64],
+    log_m: FloatArray,
     middle: int,
-    out: NDArray[np.float64],
+    out: FloatArray,
 ) -> None:
     """Fill `out` (grid, 3) with (2), the d' at the maximum and its variance, along `log_m`."""
     # `table` (classes, responses, ratings), `type_1` the d' and c to start from at log_m[middle].

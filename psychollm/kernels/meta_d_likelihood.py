@@ -31,9 +31,7 @@ Frith (Eds.), The cognitive neuroscience of metacognition. Springer.
 
 import math
 
-import numpy as np
-from numpy.typing import NDArray
-
+from psychollm._base.types import FloatArray, IntArray
 from psychollm.kernels._jit import njit
 from psychollm.kernels.normal import (
     normal_cdf,
@@ -52,11 +50,7 @@ def _cell(low: float, high: float) -> float:
 
 @njit
 def _branch(
-    mean: float,
-    edge: float,
-    cuts: NDArray[np.float64],
-    counts: NDArray[np.float64],
-    parts: NDArray[np.float64],
+    mean: float, edge: float, cuts: FloatArray, counts: FloatArray, parts: FloatArray
 ) -> float:
     """(1) for one response to one class, with its derivatives (2) in alpha in `parts`."""
     # `counts` (ratings,) in increasing order, `cuts` (ratings - 1,) above `edge`. The rows of
@@ -97,13 +91,13 @@ def _branch(
 
 @njit
 def _spread(
-    parts: NDArray[np.float64],
+    parts: FloatArray,
     n: int,
     response: int,
     wrong: int,
     first: int,
-    gradient: NDArray[np.float64],
-    hessian: NDArray[np.float64],
+    gradient: FloatArray,
+    hessian: FloatArray,
 ) -> None:
     """Add derivatives in alpha, by the chain rule, to those in (m, cuts, k)."""
     slope, sign = wrong - 0.5, 2.0 * response - 1.0  # dalpha/dm; dv_0/dk
@@ -126,12 +120,12 @@ def _spread(
 
 @njit
 def log_likelihood(
-    point: NDArray[np.float64],
-    counts: NDArray[np.float64],
-    used: NDArray[np.int64],
-    parts: NDArray[np.float64],
-    gradient: NDArray[np.float64],
-    hessian: NDArray[np.float64],
+    point: FloatArray,
+    counts: FloatArray,
+    used: IntArray,
+    parts: FloatArray,
+    gradient: FloatArray,
+    hessian: FloatArray,
 ) -> float:
     """(1) at `point`, with its derivatives; minus infinity where two cuts meet."""
     # Coordinates are m, the cuts of response 1 on its own axis, those of response 2, and k last.
@@ -159,9 +153,7 @@ def log_likelihood(
 
 
 @njit
-def factorise(
-    matrix: NDArray[np.float64], ridge: float, size: int, factor: NDArray[np.float64]
-) -> bool:
+def factorise(matrix: FloatArray, ridge: float, size: int, factor: FloatArray) -> bool:
     """Fill `factor` with the Cholesky factor of ridge - matrix; False if there is none."""
     # Of both only the first `size` rows and columns count.
     for i in range(size):
@@ -181,7 +173,7 @@ def factorise(
 
 
 @njit
-def substitute(factor: NDArray[np.float64], size: int, right: NDArray[np.float64]) -> None:
+def substitute(factor: FloatArray, size: int, right: FloatArray) -> None:
     """Overwrite `right` by the solution of (factor factor') x = right."""
     for i in range(size):
         for h in range(i):
@@ -195,11 +187,7 @@ def substitute(factor: NDArray[np.float64], size: int, right: NDArray[np.float64
 
 @njit
 def ascent(
-    gradient: NDArray[np.float64],
-    hessian: NDArray[np.float64],
-    size: int,
-    factor: NDArray[np.float64],
-    step: NDArray[np.float64],
+    gradient: FloatArray, hessian: FloatArray, size: int, factor: FloatArray, step: FloatArray
 ) -> float:
     """Fill `step` with Newton's step, towards the gradient where the Hessian curves upwards."""
     # Returns gradient' step, twice the gain that a quadratic surface would give; NaN where the

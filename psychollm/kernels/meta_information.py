@@ -20,8 +20,8 @@ Learning Research, 11, 2837-2854.
 import math
 
 import numpy as np
-from numpy.typing import NDArray
 
+from psychollm._base.types import FloatArray, IntArray
 from psychollm.kernels._jit import njit
 
 _NEGLIGIBLE = 1e-13
@@ -34,7 +34,7 @@ def _x_log_x(x: float) -> float:
 
 
 @njit
-def _mean_spread(n: int, first: int, size: int, logs: NDArray[np.float64]) -> float:
+def _mean_spread(n: int, first: int, size: int, logs: FloatArray) -> float:
     """L(n_g) - E[L(x) + L(n_g - x)] for hypergeometric x, from its mode outwards by (2)."""
     low, high = max(0, size - (n - first)), min(size, first)
     mode = min(max((size + 1) * (first + 1) // (n + 2), low), high)
@@ -57,7 +57,7 @@ def _mean_spread(n: int, first: int, size: int, logs: NDArray[np.float64]) -> fl
 
 
 @njit
-def _information(first: NDArray[np.float64], second: NDArray[np.float64]) -> tuple[float, float]:
+def _information(first: FloatArray, second: FloatArray) -> tuple[float, float]:
     """(1) and the entropy of the classes, in bits; NaN without answers."""
     n_first, n_second, inside = 0.0, 0.0, 0.0
     for g in range(first.size):
@@ -72,9 +72,7 @@ def _information(first: NDArray[np.float64], second: NDArray[np.float64]) -> tup
 
 
 @njit
-def _chance(
-    first: NDArray[np.float64], second: NDArray[np.float64], logs: NDArray[np.float64]
-) -> float:
+def _chance(first: FloatArray, second: FloatArray, logs: FloatArray) -> float:
     """Mean of (1) over permutations, in bits; weighted counts are rounded."""
     n, n_first = 0, round(first.sum())
     for g in range(first.size):
@@ -93,7 +91,7 @@ def _chance(
 
 
 @njit
-def _slice_sum(values: NDArray[np.float64], low: int, high: int) -> float:
+def _slice_sum(values: FloatArray, low: int, high: int) -> float:
     """Sum of values[low:high], in two chains that the processor can run side by side."""
     even, odd = 0.0, 0.0
     middle = low + (high - low) // 2 * 2
@@ -107,10 +105,7 @@ def _slice_sum(values: NDArray[np.float64], low: int, high: int) -> float:
 
 @njit
 def table_information(
-    first: NDArray[np.float64],
-    second: NDArray[np.float64],
-    edges: NDArray[np.int64],
-    out: NDArray[np.float64],
+    first: FloatArray, second: FloatArray, edges: IntArray, out: FloatArray
 ) -> None:
     """Fill `out` (rows, 3) with (1), its mean over permutations, and the entropy of classes."""
     # `first` and `second` (rows, groups) count answers of the two classes; groups from one of the

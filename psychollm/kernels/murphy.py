@@ -30,8 +30,8 @@ Meteorology, 12(4), 595-600.
 """
 
 import numpy as np
-from numpy.typing import NDArray
 
+from psychollm._base.types import FloatArray, IntArray
 from psychollm.kernels._jit import njit
 
 
@@ -51,11 +51,7 @@ def bin_sums(values, starts, correct, wrong, stated, hits, size):
 
 @njit
 def murphy_terms(
-    values: NDArray[np.float64],
-    starts: NDArray[np.int64],
-    correct: NDArray[np.float64],
-    wrong: NDArray[np.float64],
-    out: NDArray[np.float64],
+    values: FloatArray, starts: IntArray, correct: FloatArray, wrong: FloatArray, out: FloatArray
 ) -> None:
     """Fill `out` (resamples, 6) with REL, RES, UNC of (1) and REL', RES', UNC' of (2)."""
     # All are NaN where a resample holds no answer, and (2) where no bin holds more than one.
@@ -89,11 +85,7 @@ def murphy_terms(
 
 @njit
 def signed_gaps(
-    values: NDArray[np.float64],
-    starts: NDArray[np.int64],
-    correct: NDArray[np.float64],
-    wrong: NDArray[np.float64],
-    out: NDArray[np.float64],
+    values: FloatArray, starts: IntArray, correct: FloatArray, wrong: FloatArray, out: FloatArray
 ) -> None:
     """Fill `out` (resamples, 2) with the two parts (3)."""
     bins = starts.size - 1
@@ -111,12 +103,7 @@ def signed_gaps(
 
 
 @njit
-def mean_gaps(
-    values: NDArray[np.float64],
-    correct: NDArray[np.float64],
-    wrong: NDArray[np.float64],
-    out: NDArray[np.float64],
-) -> None:
+def mean_gaps(values: FloatArray, correct: FloatArray, wrong: FloatArray, out: FloatArray) -> None:
     """Fill `out` (resamples,) with mean confidence less share correct."""
     for row in range(correct.shape[0]):
         gap, n = 0.0, 0.0

@@ -1,13 +1,128 @@
-"""Null replicates that never leave the kernels: draw bits, count pairs, correlate."""
+r"""Null replicates that never leave the kernels: draw bits, count pairs, correlate.
+
+Random tables with given margins:
+
+* `shuffle_rows` keeps every row's number of yes answers (and which cells are missing).
+* `shuffle_columns` keeps every column's.
+* `trade_rows` keeps both, by curveball trades [1]_.
+
+A row with m of n answers yes is a uniform random m-subset. It is drawn 64 questions at a time:
+words with bits set with probability near m / n (a few ANDs and ORs of random words), then single
+bits set or cleared at random until m are set. Given its size, the set of bits is uniform before
+the repair, and each repair keeps it uniform.
+
+References
+----------
+.. [1] Strona, G., Nappo, D., Boccacci, F., Fattorini, S., & San-Miguel-Ayanz, J. (2014). A fast
+   and unbiased procedure to randomize ecological binary matrices with fixed row and column
+   totals. Nature Communications, 5, 4114. https://doi.org/10.1038/ncomms5114
+"""
 
 import numpy as np
 
 from psychollm.kernels._jit import njit
 from psychollm.kernels.correlate import correlate_into
 from psychollm.kernels.one_factor import count_answers, simulate_one_factor
-from psychollm.kernels.random import seed_stream
-from psychollm.kernels.shuffle import shuffle_columns, shuffle_rows, trade_rows
+from psychollm.kernels.pair_counts import popcount
+from psychollm.kernels.random import below, next_word, seed_stream
 from psychollm.kernels.tetrachoric import fill_thresholds
+
+ONE, ZERO = np.uint64(1), np.uint64(0)
+SIX, LOW_6 = np.uint64(6), np.uint64(63)
+ALL = np.uint64(0xFFFFFFFFFFFFFFFF)
+PROBABILITY_BITS = 6
+
+
+@njit
+def _word_near(state, level):
+    """Return a word whose bits are set with probability level / 2^PROBABILITY_BITS."""
+    if level >= 1 << PROBABILITY_BITS:
+        return ALL
+    word = ZERO
+    for b in range(PROBABILITY_BITS):
+        if (level >> b) & 1:
+            word |= next_word(state)
+        elif word != ZERO:
+            word &= next_word(state)
+    return word
+
+
+@njit
+def _random_subset(state, answered, n, total, size, out):
+    """Fill `out` with a uniform random subset of `size` of the `total` answered bits."""
+    level = int((size << PROBABILITY_BITS) / total + 0.5) if total > 0 else 0
+    count = 0
+    for w in range(out.size):
+        out[w] = _word_near(state, level) & answered[w]
+        count += popcount(out[w])
+    while count != size:
+        position = np.uint64(below(state, n))
+        word, bit = position >> SIX, ONE << (position & LOW_6)
+        if count < size and answered[word] & bit and not out[word] & bit:
+            out[word] |= bit
+            count += 1
+        elif count > size and out[word] & bit:
+            out[word] ^= bit
+            count -= 1
+
+
+@njit
+def shuffle_rows(state, answered, n, totals, sizes, out):
+    """Draw every row anew with its number of yes answers, shape (k, words)."""
+    for i in range(out.shape[0]):
+        _random_subset(state, answered[i], n, totals[i], sizes[i], out[i])
+
+
+@njit
+def shuffle_columns(state, yes, answered, n, out):
+    """Permute each column's answers among the rows that answered it."""
+    k = yes.shape[0]
+    rows = np.empty(k, dtype=np.int64)
+    out[:] = ZERO
+    for q in range(n):
+        w, bit = q >> 6, ONE << np.uint64(q & 63)
+        count, size = 0, 0
+        for i in range(k):
+            if answered[i, w] & bit:
+                rows[count] = i
+                count += 1
+                if yes[i, w] & bit:
+                    size += 1
+        for s in range(size):
+            pick = s + below(state, count - s)
+            rows[s], rows[pick] = rows[pick], rows[s]
+            out[rows[s], w] |= bit
+
+
+@njit
+def _trade(state, n, rows, answered, work):
+    """Redistribute the questions that exactly one of two rows answered yes."""
+    # `rows` and `answered` hold the two rows; `work` is workspace of one row twice.
+    first, second = rows
+    free, drawn = work
+    pool, wanted = 0, 0
+    for w in range(first.size):
+        free[w] = (first[w] ^ second[w]) & answered[0][w] & answered[1][w]
+        pool += popcount(free[w])
+        wanted += popcount(free[w] & first[w])
+    _random_subset(state, free, n, np.int64(pool), np.int64(wanted), drawn)
+    for w in range(first.size):
+        first[w] = (first[w] & ~free[w]) | drawn[w]
+        second[w] = (second[w] & ~free[w]) | (free[w] & ~drawn[w])
+
+
+@njit
+def trade_rows(state, answered, n, trades, table):
+    """Make curveball trades between random pairs of rows of `table`, in place."""
+    k = table.shape[0]
+    work = (np.empty_like(table[0]), np.empty_like(table[0]))
+    for _ in range(trades):
+        i = below(state, k)
+        j = below(state, k - 1)
+        if j >= i:
+            j += 1
+        _trade(state, n, (table[i], table[j]), (answered[i], answered[j]), work)
+
 
 WITHIN_MODEL, WITHIN_QUESTION, BOTH_MARGINS = 0, 1, 2
 

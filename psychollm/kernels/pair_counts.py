@@ -1,4 +1,8 @@
-"""Joint counts of binary rows: 64 questions to a word, AND and population count."""
+"""Joint counts of binary rows: 64 questions to a word, AND and population count.
+
+A table of 1,000 models and 100,000 questions takes 25 MB as two bits a question, one for yes and
+one for answered, however many bytes the answers take in a file.
+"""
 
 from typing import Any
 
@@ -6,7 +10,7 @@ import numpy as np
 from numba import types
 from numba.extending import intrinsic
 
-from psychollm._base.types import AnyArray, FloatArray, WordArray
+from psychollm._base.types import AnyArray, FloatArray, IntArray, WordArray
 from psychollm.kernels._jit import njit
 
 
@@ -70,3 +74,34 @@ def count_with_missing(yes, answered, joint, own, both):
             both[j, i] = both[i, j]
             own[i, j] = count_common(yes[i], answered[j])
             own[j, i] = count_common(yes[j], answered[i])
+
+
+NO, YES, MISSING = 0, 1, 2
+
+
+@njit
+def fill_planes(
+    row: IntArray,
+    column: IntArray,
+    value: AnyArray,
+    yes: WordArray,
+    answered: WordArray,
+    repeated: IntArray,
+) -> None:
+    """Set the bits of a batch of answers."""
+    # `row`, `column` and `value` (n,) say who answered which question, and NO, YES or MISSING;
+    # `yes` and `answered` (rows, words) are the planes. What was answered before stays as it is,
+    # and `repeated[0]`, if it is negative, becomes the place of the first such answer.
+    one = np.uint64(1)
+    for i in range(row.size):
+        if value[i] == MISSING:
+            continue
+        word = column[i] >> 6
+        bit = one << np.uint64(column[i] & 63)
+        if answered[row[i], word] & bit:
+            if repeated[0] < 0:
+                repeated[0] = i
+            continue
+        answered[row[i], word] |= bit
+        if value[i] == YES:
+            yes[row[i], word] |= bit

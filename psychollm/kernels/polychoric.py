@@ -33,6 +33,7 @@ from psychollm.kernels.tetrachoric import (
     UNDEFINED,
     bvn_upper_fast,
     correlate_table,
+    newton_in_bracket,
 )
 
 MAX_STEPS = 80
@@ -150,23 +151,11 @@ def solve_ordered(table, t, u, corners):
     low, high = -0.5 * math.pi, 0.5 * math.pi
     w, steps, move = _start(table), 0, 0.0
     while steps < MAX_STEPS:
-        rho, slope = math.sin(w), math.cos(w)
-        score, bend = _score(table, t, u, rho, corners)
-        if score > 0.0:
-            low = w
-        else:
-            high = w
-        bend = bend * slope * slope - score * rho
-        move = -score * slope / bend if bend < 0.0 else math.copysign(math.inf, score)
+        score, bend = _score(table, t, u, math.sin(w), corners)
+        w, low, high, move, last = newton_in_bracket(w, low, high, score, bend)
         steps += 1
-        if abs(move) <= 1e-9:  # Newton's step squares the error: this one was the last
-            w += move
+        if last:
             break
-        following = w + move
-        if not low < following < high:
-            following = 0.5 * (low + high)
-            move = following - w
-        w = following
         if high - low <= 1e-15 or abs(w) > 0.5 * math.pi - NEAR_BOUND:
             break
     if abs(w) > 0.5 * math.pi - 2.0 * NEAR_BOUND:

@@ -29,7 +29,7 @@ import numpy as np
 from psychollm.kernels._jit import njit
 from psychollm.kernels.bivariate import normal_interval
 from psychollm.kernels.normal import normal_cdf, normal_pdf
-from psychollm.kernels.tetrachoric import AT_BOUND, INTERIOR
+from psychollm.kernels.tetrachoric import AT_BOUND, INTERIOR, newton_in_bracket
 
 MAX_STEPS = 80
 NEAR_BOUND = 1e-6
@@ -73,25 +73,13 @@ def solve_serial(z, codes, t, start):
     low, high = -0.5 * math.pi, 0.5 * math.pi
     w, steps, move = start, 0, 0.0
     while steps < MAX_STEPS:
-        rho, slope = math.sin(w), math.cos(w)
-        score, bend = mean_score(z, codes, t, rho, 0.0, 1.0)
-        if score > 0.0:
-            low = w
-        else:
-            high = w
+        score, bend = mean_score(z, codes, t, math.sin(w), 0.0, 1.0)
         if abs(score) < FLAT and abs(bend) < FLAT:  # every answer is certain already
             return (1.0 if w > 0.0 else -1.0), steps, 0.0, AT_BOUND
-        bend = bend * slope * slope - score * rho
-        move = -score * slope / bend if bend < 0.0 else math.copysign(math.inf, score)
+        w, low, high, move, last = newton_in_bracket(w, low, high, score, bend)
         steps += 1
-        if abs(move) <= 1e-9:  # Newton's step squares the error: this one was the last
-            w += move
+        if last:
             break
-        following = w + move
-        if not low < following < high:
-            following = 0.5 * (low + high)
-            move = following - w
-        w = following
         if abs(w) > 0.5 * math.pi - NEAR_BOUND:
             return (1.0 if w > 0.0 else -1.0), steps, 0.0, AT_BOUND
     return math.sin(w), steps, move * math.cos(w), INTERIOR

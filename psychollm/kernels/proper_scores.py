@@ -15,18 +15,18 @@ https://doi.org/10.1198/016214506000001437
 """
 
 import numpy as np
-from numpy.typing import NDArray
 
+from psychollm._base.types import FloatArray
 from psychollm.kernels._jit import njit
 
 
 @njit
 def mean_losses(
-    if_correct: NDArray[np.float64],
-    if_wrong: NDArray[np.float64],
-    correct: NDArray[np.float64],
-    wrong: NDArray[np.float64],
-    out: NDArray[np.float64],
+    if_correct: FloatArray,
+    if_wrong: FloatArray,
+    correct: FloatArray,
+    wrong: FloatArray,
+    out: FloatArray,
 ) -> None:
     """Fill `out` (resamples,) with means (1) of losses (groups,) over (resamples, groups)."""
     # NaN where a resample holds no answer.
@@ -39,9 +39,7 @@ def mean_losses(
 
 
 @njit
-def shares_correct(
-    correct: NDArray[np.float64], wrong: NDArray[np.float64], out: NDArray[np.float64]
-) -> None:
+def shares_correct(correct: FloatArray, wrong: FloatArray, out: FloatArray) -> None:
     """Fill `out` (resamples,) with the share of correct answers; NaN where there is none."""
     for row in range(correct.shape[0]):
         hits, n = 0.0, 0.0

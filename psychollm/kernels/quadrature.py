@@ -25,15 +25,14 @@ Review, 56(3), 385-458. https://doi.org/10.1137/130932132
 from collections.abc import Iterator
 
 import numpy as np
-from numpy.typing import NDArray
 
-Floats = NDArray[np.float64]
+from psychollm._base.types import FloatArray
 
 SPARSE = 4
 HALF_RANGE = 6.5  # outside lies a mass of 8e-11
 
 
-def normal_grid(n: int) -> tuple[Floats, Floats]:
+def normal_grid(n: int) -> tuple[FloatArray, FloatArray]:
     """Return `n` uniform nodes and the logarithms of their weights under N(0, 1)."""
     nodes = np.linspace(-HALF_RANGE, HALF_RANGE, n)
     log_weights = -0.5 * nodes**2
@@ -41,7 +40,7 @@ def normal_grid(n: int) -> tuple[Floats, Floats]:
     return nodes, log_weights
 
 
-def normalise_rows(joint: Floats) -> Floats:
+def normalise_rows(joint: FloatArray) -> FloatArray:
     """Turn log joint densities (u, Q) into posteriors in place; return log marginals (u,)."""
     # What is subtracted before exponentials are taken need not be the exact maximum: within two
     # nodes of a peak a log density falls by a few units at most, so that every fourth node, and
@@ -54,7 +53,9 @@ def normalise_rows(joint: Floats) -> Floats:
     return np.asarray(np.log(total) + top, dtype=np.float64)
 
 
-def weighted_polynomials(posterior: Floats, nodes: Floats, degree: int) -> Iterator[Floats]:
+def weighted_polynomials(
+    posterior: FloatArray, nodes: FloatArray, degree: int
+) -> Iterator[FloatArray]:
     """Yield posterior times orthonormal polynomial, (u, Q), for degrees 1 to `degree`: (2)."""
     # A posterior that sits on fewer nodes than the degree asks for gives zeros.
     root = np.sqrt(posterior)

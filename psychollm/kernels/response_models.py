@@ -22,12 +22,10 @@ https://doi.org/10.1002/j.2333-8504.1981.tb01255.x
 """
 
 import numpy as np
-from numpy.typing import NDArray
 
+from psychollm._base.types import FloatArray
 from psychollm.kernels._jit import njit
 from psychollm.kernels.normal import normal_cdf
-
-Floats = NDArray[np.float64]
 
 REACH = {"logit": 500.0, "probit": 37.0}  # of z: beyond, probabilities are 0 in doubles
 TINY = 1e-300
@@ -42,7 +40,7 @@ def _fill_normal(z, lower, upper):
         upper[i] = normal_cdf(-z[i])
 
 
-def logistic(z: Floats) -> tuple[Floats, Floats]:
+def logistic(z: FloatArray) -> tuple[FloatArray, FloatArray]:
     """Return F(z) and 1 - F(z), each with full relative accuracy."""
     small = np.exp(-np.abs(z))
     large = 1.0 / (1.0 + small)
@@ -51,12 +49,14 @@ def logistic(z: Floats) -> tuple[Floats, Floats]:
     return np.where(positive, large, small), np.where(positive, small, large)
 
 
-def softplus(z: Floats) -> Floats:
+def softplus(z: FloatArray) -> FloatArray:
     """Return log(1 + exp(z))."""
     return np.asarray(np.maximum(z, 0.0) + np.log1p(np.exp(-np.abs(z))), dtype=np.float64)
 
 
-def distribution(z: Floats, link: str) -> tuple[Floats, Floats, Floats, Floats]:
+def distribution(
+    z: FloatArray, link: str
+) -> tuple[FloatArray, FloatArray, FloatArray, FloatArray]:
     """Return F, 1 - F, F' and F'' at z."""
     z = np.ascontiguousarray(np.clip(z, -REACH[link], REACH[link]))
     if link == "logit":
@@ -69,7 +69,7 @@ def distribution(z: Floats, link: str) -> tuple[Floats, Floats, Floats, Floats]:
     return lower, upper, density, -z * density
 
 
-def asymptotes(parameters: Floats) -> tuple[Floats, Floats, Floats, Floats]:
+def asymptotes(parameters: FloatArray) -> tuple[FloatArray, FloatArray, FloatArray, FloatArray]:
     """Return g, g(1 - g), u and u(1 - u), each (items, 1)."""
     items, size = parameters.shape
     zero, one = np.zeros((items, 1)), np.ones((items, 1))
@@ -83,12 +83,12 @@ def asymptotes(parameters: Floats) -> tuple[Floats, Floats, Floats, Floats]:
     return (*low, *high)
 
 
-def linear(parameters: Floats, nodes: Floats) -> Floats:
+def linear(parameters: FloatArray, nodes: FloatArray) -> FloatArray:
     """Return z of (1), shape (items, Q)."""
     return np.asarray(parameters[:, :1] * nodes + parameters[:, 1:2], dtype=np.float64)
 
 
-def yes_no(parameters: Floats, nodes: Floats, link: str) -> tuple[Floats, Floats]:
+def yes_no(parameters: FloatArray, nodes: FloatArray, link: str) -> tuple[FloatArray, FloatArray]:
     """Return P and 1 - P, (items, Q), never below 1e-300."""
     lower, upper, _, _ = distribution(linear(parameters, nodes), link)
     if parameters.shape[1] > 2:
@@ -97,7 +97,7 @@ def yes_no(parameters: Floats, nodes: Floats, link: str) -> tuple[Floats, Floats
     return np.maximum(lower, TINY), np.maximum(upper, TINY)
 
 
-def first_derivatives(parameters: Floats, nodes: Floats, link: str) -> Floats:
+def first_derivatives(parameters: FloatArray, nodes: FloatArray, link: str) -> FloatArray:
     """Return the derivatives of P by the parameters, shape (items, parameters, Q)."""
     lower, upper, density, _ = distribution(linear(parameters, nodes), link)
     g, spread_g, u, spread_u = asymptotes(parameters)
@@ -106,7 +106,9 @@ def first_derivatives(parameters: Floats, nodes: Floats, link: str) -> Floats:
     return np.stack(terms[: parameters.shape[1]], axis=1)
 
 
-def slope_of_curve(parameters: Floats, nodes: Floats, link: str) -> tuple[Floats, Floats]:
+def slope_of_curve(
+    parameters: FloatArray, nodes: FloatArray, link: str
+) -> tuple[FloatArray, FloatArray]:
     """Return the first and second derivative of P by the ability, (items, Q)."""
     _, _, density, change = distribution(linear(parameters, nodes), link)
     g, _, u, _ = asymptotes(parameters)
@@ -114,7 +116,7 @@ def slope_of_curve(parameters: Floats, nodes: Floats, link: str) -> tuple[Floats
     return (u - g) * density * a, (u - g) * change * a * a
 
 
-def second_derivatives(parameters: Floats, nodes: Floats, link: str) -> Floats:
+def second_derivatives(parameters: FloatArray, nodes: FloatArray, link: str) -> FloatArray:
     """Return the second derivatives of P, shape (items, parameters, parameters, Q)."""
     lower, upper, density, change = distribution(linear(parameters, nodes), link)
     g, spread_g, u, spread_u = asymptotes(parameters)
@@ -136,8 +138,8 @@ def second_derivatives(parameters: Floats, nodes: Floats, link: str) -> Floats:
 
 
 def count_moments(
-    parameters: Floats, nodes: Floats, link: str, yes: Floats, no: Floats
-) -> tuple[Floats, Floats, Floats]:
+    parameters: FloatArray, nodes: FloatArray, link: str, yes: FloatArray, no: FloatArray
+) -> tuple[FloatArray, FloatArray, FloatArray]:
     """Return gradient (items, p), observed and expected information (items, p, p): (2)."""
     if link == "logit" and parameters.shape[1] == 2:
         return _logistic_moments(parameters, nodes, yes, no)
@@ -154,8 +156,8 @@ def count_moments(
 
 
 def _logistic_moments(
-    parameters: Floats, nodes: Floats, yes: Floats, no: Floats
-) -> tuple[Floats, Floats, Floats]:
+    parameters: FloatArray, nodes: FloatArray, yes: FloatArray, no: FloatArray
+) -> tuple[FloatArray, FloatArray, FloatArray]:
     """Do the same for the logistic curve without asymptotes, where both informations agree."""
     z = linear(parameters, nodes)
     np.negative(z, out=z)

@@ -23,8 +23,8 @@ https://doi.org/10.48550/arXiv.1805.08206
 import math
 
 import numpy as np
-from numpy.typing import NDArray
 
+from psychollm._base.types import FloatArray
 from psychollm.kernels._jit import njit
 
 _EULER = 0.57721566490153286061
@@ -34,7 +34,7 @@ _TINY = 1e-300  # in place of 0 below a fraction whose numerator is 0
 
 
 @njit
-def harmonic(x: float, table: NDArray[np.float64]) -> float:
+def harmonic(x: float, table: FloatArray) -> float:
     """Return H of any x >= 0: from `table` of H_0, H_1, ... at whole numbers inside it."""
     if x < table.size:
         whole = int(x)
@@ -58,10 +58,7 @@ def _continued(x: float) -> float:
 
 @njit
 def selective_sums(
-    correct: NDArray[np.float64],
-    wrong: NDArray[np.float64],
-    table: NDArray[np.float64],
-    out: NDArray[np.float64],
+    correct: FloatArray, wrong: FloatArray, table: FloatArray, out: FloatArray
 ) -> None:
     """Fill `out` (resamples, 4) with sums of (1) and of (2) over groups, answers and errors."""
     # Groups are in order of increasing confidence; `table` holds harmonic numbers.
@@ -84,11 +81,11 @@ def selective_sums(
 
 @njit
 def risks_at_coverages(
-    correct: NDArray[np.float64],
-    wrong: NDArray[np.float64],
-    coverages: NDArray[np.float64],
+    correct: FloatArray,
+    wrong: FloatArray,
+    coverages: FloatArray,
     whole_groups: bool,
-    out: NDArray[np.float64],
+    out: FloatArray,
 ) -> None:
     """Fill `out` (resamples, points) with the share of errors among the most confident answers."""
     # `coverages` (points,) increase inside (0, 1]. Tied answers are taken in a random order, in
@@ -120,11 +117,7 @@ def risks_at_coverages(
 
 @njit
 def coverages_at_risks(
-    correct: NDArray[np.float64],
-    wrong: NDArray[np.float64],
-    risks: NDArray[np.float64],
-    whole_groups: bool,
-    out: NDArray[np.float64],
+    correct: FloatArray, wrong: FloatArray, risks: FloatArray, whole_groups: bool, out: FloatArray
 ) -> None:
     """Fill `out` (resamples, points) with the largest share of answers with at most a risk."""
     # `risks` (points,) inside [0, 1). Candidates are whole numbers of answers, tied ones taken in

@@ -24,12 +24,13 @@ import math
 import numpy as np
 from numpy.typing import NDArray
 
+from psychollm._base.types import FloatArray, IntArray, WordArray
 from psychollm.kernels._jit import njit
 from psychollm.kernels.random import below, seed_stream
 
 
 @njit
-def number_by_appearance(labels: NDArray[np.int64], codes: NDArray[np.int32]) -> None:
+def number_by_appearance(labels: IntArray, codes: NDArray[np.int32]) -> None:
     """Fill `codes` (rows, samples) with classes numbered 0, 1, ... as they appear in each row."""
     # A negative label is a missing sample and stays -1.
     for row in range(labels.shape[0]):
@@ -61,11 +62,7 @@ def _count(codes, counts):
 
 
 @njit
-def modal_classes(
-    codes: NDArray[np.int32],
-    right: NDArray[np.float64],
-    found: NDArray[np.float64],
-) -> None:
+def modal_classes(codes: NDArray[np.int32], right: FloatArray, found: FloatArray) -> None:
     """Fill `found` (rows, 7) with what the classes of each row's samples tell."""
     # Largest share, its chance of being right, samples, classes, classes tied for largest, share
     # of right samples, share of pairs of samples in the same class. Tied largest classes are
@@ -116,12 +113,7 @@ def _share_in_other_half(codes, order, n, counts, others):
 
 
 @njit
-def split_shares(
-    codes: NDArray[np.int32],
-    seeds: NDArray[np.uint64],
-    splits: int,
-    out: NDArray[np.float64],
-) -> None:
+def split_shares(codes: NDArray[np.int32], seeds: WordArray, splits: int, out: FloatArray) -> None:
     """Fill `out` (rows,) with the mean over random halves of the chosen class's share."""
     # NaN below two samples. Each row owns the stream of its two seed words.
     size = codes.shape[1]
@@ -147,7 +139,7 @@ def split_shares(
 
 
 @njit
-def discrete_entropies(codes: NDArray[np.int32], found: NDArray[np.float64]) -> None:
+def discrete_entropies(codes: NDArray[np.int32], found: FloatArray) -> None:
     """Fill `found` (rows, 3): entropy H of (2) in nats, samples, classes; NaN without samples."""
     counts = np.empty(codes.shape[1])
     for row in range(codes.shape[0]):
@@ -162,9 +154,7 @@ def discrete_entropies(codes: NDArray[np.int32], found: NDArray[np.float64]) -> 
 
 
 @njit
-def likelihood_entropies(
-    codes: NDArray[np.int32], loglik: NDArray[np.float64], found: NDArray[np.float64]
-) -> None:
+def likelihood_entropies(codes: NDArray[np.int32], loglik: FloatArray, found: FloatArray) -> None:
     """Fill `found` (rows, 3): entropies of (2) from likelihoods, and the mean of -loglik."""
     # Samples without a log-likelihood do not count; NaN where none is left.
     size = codes.shape[1]

@@ -18,8 +18,8 @@ https://doi.org/10.1007/BF02288892
 """
 
 import numpy as np
-from numpy.typing import NDArray
 
+from psychollm._base.types import FloatArray, IntArray
 from psychollm.kernels._jit import njit
 
 
@@ -48,12 +48,12 @@ def _start(matrix, signs, products):
 
 @njit
 def enumerate_splits(
-    matrix: NDArray[np.float64],
-    chosen: NDArray[np.int64],
+    matrix: FloatArray,
+    chosen: IntArray,
     first_free: int,
-    forms: NDArray[np.float64],
-    lowest: NDArray[np.float64],
-    highest: NDArray[np.float64],
+    forms: FloatArray,
+    lowest: FloatArray,
+    highest: FloatArray,
 ) -> None:
     """Fill `forms` with s'Cs of every split; `lowest`, `highest` with signs of the extremes."""
     # `chosen` (m,) holds the items of the first half, increasing, and is worked upon; items before
@@ -87,7 +87,7 @@ def enumerate_splits(
 
 
 @njit
-def exchange(matrix: NDArray[np.float64], signs: NDArray[np.float64], direction: float) -> None:
+def exchange(matrix: FloatArray, signs: FloatArray, direction: float) -> None:
     """Exchange pairs of items between the halves while that lowers ``direction * s'Cs``."""
     # Works on `signs` (k,); every step is the best exchange there is, and the sizes of the halves
     # stay.

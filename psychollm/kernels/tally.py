@@ -7,20 +7,18 @@ that a thousand resamples cost a thousand sums and no sorting; and the order of 
 same confidence cannot matter.
 """
 
-import numpy as np
-from numpy.typing import NDArray
-
+from psychollm._base.types import FloatArray, IntArray
 from psychollm.kernels._jit import njit
 
 
 @njit
 def tally_resamples(
-    counts: NDArray[np.float64],
-    question: NDArray[np.int64],
-    group: NDArray[np.int64],
-    right: NDArray[np.float64],
-    correct: NDArray[np.float64],
-    wrong: NDArray[np.float64],
+    counts: FloatArray,
+    question: IntArray,
+    group: IntArray,
+    right: FloatArray,
+    correct: FloatArray,
+    wrong: FloatArray,
 ) -> None:
     """Sum `counts` (resamples, questions) into `correct` and `wrong` (resamples, groups)."""
     # `question`, `group` and `right` hold, for each answer of the model, its column, the place of

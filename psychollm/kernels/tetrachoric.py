@@ -255,6 +255,26 @@ def solve_fixed(n11, n10, n01, n00, tau1, tau2):
 
 
 @njit
+def newton_in_bracket(w, low, high, score, bend):
+    """Return the next angle w (rho = sin w), its bracket, the move, and whether it is the last."""
+    # `score` and `bend` are the first two derivatives of the log likelihood by rho.
+    if score > 0.0:
+        low = w
+    else:
+        high = w
+    rho, slope = math.sin(w), math.cos(w)
+    bend = bend * slope * slope - score * rho
+    move = -score * slope / bend if bend < 0.0 else math.copysign(math.inf, score)
+    if abs(move) <= 1e-9:  # Newton's step squares the error: this one was the last
+        return w + move, low, high, move, True
+    following = w + move
+    if not low < following < high:
+        following = 0.5 * (low + high)
+        move = following - w
+    return following, low, high, move, False
+
+
+@njit
 def adjust_table(n11, n10, n01, n00, rule):
     """Apply the empty-cell rule: 0 none, 1 keep_margins, 2 add_half, 3 add_half_all."""
     # Returns the four cells and whether they were changed.

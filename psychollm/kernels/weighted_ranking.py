@@ -21,15 +21,13 @@ https://doi.org/10.1016/0022-2496(75)90001-2
 import numpy as np
 from numpy.typing import NDArray
 
+from psychollm._base.types import BoolArray, FloatArray, IntArray
 from psychollm.kernels._jit import njit
 
 
 @njit
 def weighted_area(
-    counts: NDArray[np.float64],
-    order: NDArray[np.int64],
-    opens: NDArray[np.bool_],
-    correct: NDArray[np.bool_],
+    counts: FloatArray, order: IntArray, opens: BoolArray, correct: BoolArray
 ) -> float:
     """Area (1) of one resample; NaN where it holds one class only."""
     # `order` lists the questions by increasing score, `opens` says where a new group of ties
@@ -53,11 +51,8 @@ def weighted_area(
 
 @njit
 def weighted_areas(
-    counts: NDArray[np.float64],
-    order: NDArray[np.int64],
-    opens: NDArray[np.bool_],
-    correct: NDArray[np.bool_],
-) -> NDArray[np.float64]:
+    counts: FloatArray, order: IntArray, opens: BoolArray, correct: BoolArray
+) -> FloatArray:
     """Areas (1) of all resamples, counts (resamples, questions)."""
     out = np.empty(counts.shape[0])
     for row in range(counts.shape[0]):
@@ -66,9 +61,7 @@ def weighted_areas(
 
 
 @njit
-def coded_sums(
-    counts: NDArray[np.float64], codes: NDArray[np.uint8], n_codes: int
-) -> NDArray[np.float64]:
+def coded_sums(counts: FloatArray, codes: NDArray[np.uint8], n_codes: int) -> FloatArray:
     """Sum the counts (resamples, questions) over questions of each code (resamples, n_codes)."""
     out = np.zeros((counts.shape[0], n_codes))
     for row in range(counts.shape[0]):

@@ -8,7 +8,7 @@ import threadpoolctl
 from psychollm._base.errors import OptionError
 from psychollm._base.replicate import replicate
 from psychollm._base.spread import _pickled, _run, _unpickled, one_blas_thread, spread, workers
-from psychollm.kernels.bit_planes import fill_planes
+from psychollm.kernels.pair_counts import fill_planes
 
 
 def blas_threads():

@@ -10,7 +10,7 @@ import psychollm as psy
 from psychollm._base.errors import CodeError, InputError, LabelError, OptionError, ShapeError
 from psychollm.data import pair_counts_blocks as module
 from psychollm.data.pair_counts_blocks import read_pair_counts, stream_responses
-from psychollm.kernels.bit_planes import fill_planes
+from psychollm.kernels.pair_counts import fill_planes
 from tests.effort import examples
 from tests.oracles.bit_planes_slow import planes
 

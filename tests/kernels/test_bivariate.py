@@ -7,8 +7,9 @@ import pandas as pd
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from scipy import stats
 
-from psychollm.kernels.bivariate import bvn_cdf, bvn_pdf, bvn_upper
+from psychollm.kernels.bivariate import bvn_cdf, bvn_pdf, bvn_upper, densities, orthants
 from psychollm.kernels.normal import normal_upper
 from psychollm.kernels.tetrachoric import bvn_upper_fast
 from tests.oracles import tetrachoric_slow as slow
@@ -76,3 +77,19 @@ def test_cells_of_nearly_equal_thresholds_sum_to_one(a: float, b: float, r: floa
     # The dip of the integrand is as narrow as the difference: no fixed node would meet it.
     cells = [bvn_cdf(s * a, t * (a + b), s * t * r) for s in (1, -1) for t in (1, -1)]
     assert sum(cells) == pytest.approx(1.0, abs=1e-14)
+
+
+@pytest.mark.parametrize("r", [-0.9, 0.0, 0.4])
+def test_against_scipy(r):
+    h, k = np.random.default_rng(0).normal(size=(2, 8))
+    law = stats.multivariate_normal([0, 0], [[1, r], [r, 1]])
+    points = np.column_stack([h, k])
+    # SciPy's integration is good to about 1e-6.
+    np.testing.assert_allclose(orthants(h, k, r), [law.cdf(x) for x in points], atol=1e-5)
+    np.testing.assert_allclose(densities(h, k, r), law.pdf(points), rtol=1e-12)
+
+
+def test_the_four_cells_sum_to_one():
+    h, k = np.random.default_rng(1).normal(size=(2, 20), scale=3)
+    total = sum(orthants(s * h, t * k, s * t * 0.7) for s in (1.0, -1.0) for t in (1.0, -1.0))
+    np.testing.assert_allclose(total, 1.0, atol=1e-14)

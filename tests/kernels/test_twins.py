@@ -16,13 +16,11 @@ TWINS = {
     "agreement": ("agreement_slow", "reliability/test_agreement.py"),
     "association": ("association_slow", "calibration/test_association.py"),
     "binned": ("binned_slow", "calibration/test_binned.py"),
-    "bit_planes": ("bit_planes_slow", "data/test_pair_counts_file.py"),
     "bivariate": ("tetrachoric_slow", "kernels/test_bivariate.py"),
     "conditional_rasch": ("conditional_slow", "irt/test_conditional.py"),
     "corp": ("proper_scores_slow", "calibration/test_corp.py"),
     "correlate": ("tetrachoric_slow", "correlation/test_tetrachoric.py"),
     "cox": ("proper_scores_slow", "calibration/test_cox.py"),
-    "cox_profile": ("proper_scores_slow", "calibration/test_cox.py"),
     "discordance": ("tetrachoric_slow", "kernels/test_discordance.py"),
     "irt_marginal": ("irt_marginal_slow", "irt/test_bayesian.py"),
     "irt_multidimensional": ("irt_multidimensional_slow", "irt/test_multidimensional.py"),
@@ -38,7 +36,6 @@ TWINS = {
     "normal": ("mpmath", "kernels/test_normal.py"),
     "one_factor": ("scipy", "kernels/test_one_factor.py"),
     "ordinal_covariance": ("omega_slow", "kernels/test_ordinal_covariance.py"),
-    "orthants": ("scipy", "kernels/test_orthants.py"),
     "pair_counts": ("pair_counts_slow", "data/test_pair_counts.py"),
     "pairwise_factors": (
         "pairwise_likelihood_slow",
@@ -48,7 +45,6 @@ TWINS = {
         "pairwise_likelihood_slow",
         "factor/one_factor/test_pairwise_likelihood.py",
     ),
-    "pava": ("proper_scores_slow", "calibration/test_corp.py"),
     "polychoric": ("polychoric_slow", "correlation/test_polychoric.py"),
     "polychoric_influence": ("polychoric_slow", "correlation/test_polychoric.py"),
     "polyserial": ("polychoric_slow", "correlation/test_polyserial.py"),
@@ -61,7 +57,6 @@ TWINS = {
     "splits": ("consistency_slow", "reliability/test_split_half.py"),
     "symmetric": ("numpy", "kernels/test_symmetric.py"),
     "table_inference": ("tetrachoric_slow", "correlation/test_intervals.py"),
-    "tables": ("tetrachoric_slow", "correlation/test_table.py"),
     "tally": ("tally_slow", "kernels/test_tally.py"),
     "tetrachoric": ("tetrachoric_slow", "kernels/test_tetrachoric.py"),
     "weighted_ranking": ("calibration_slow", "kernels/test_weighted_ranking.py"),
@@ -71,7 +66,6 @@ TWINS = {
 DRAWS = {
     "null_matrices": "nulls/test_permutation.py",
     "ordered_nulls": "factor/number_of_factors/test_ordered_design.py",
-    "shuffle": "kernels/test_shuffle.py",
 }
 LIBRARIES = ("mpmath", "numpy", "scipy")
 

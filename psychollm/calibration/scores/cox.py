@@ -67,8 +67,7 @@ from psychollm.estimates.estimate import Estimate
 from psychollm.estimates.proportions import normal_multiplier
 from psychollm.estimates.reasons import Reason
 from psychollm.estimates.resampling import Bootstrap, Resampling
-from psychollm.kernels.cox import recalibrations
-from psychollm.kernels.cox_profile import recalibration_inference
+from psychollm.kernels.cox import recalibration_inference, recalibrations
 
 CoxInterval: TypeAlias = Literal["bootstrap", "profile"]
 

@@ -33,8 +33,7 @@ from psychollm._base.types import FloatArray, WordArray
 from psychollm.calibration.tally import Tally
 from psychollm.estimates.intervals import percentile_interval
 from psychollm.estimates.resampling import Resampling
-from psychollm.kernels.corp import draw_answers
-from psychollm.kernels.pava import isotonic_shares
+from psychollm.kernels.corp import draw_answers, isotonic_shares
 
 # correct and wrong answers (replicates, groups) -> (replicates, ...)
 Statistic = Callable[[FloatArray, FloatArray], FloatArray]

@@ -10,9 +10,6 @@ with the model and the equalities of `psychollm.factor.invariance.model`. Statis
 standard errors are those of `robust_test`, with :math:`n_g - 1` for each group, as in lavaan and
 Mplus.
 
-SciPy's trust region finds the minimum to what the value of the function tells, half the digits.
-The gradient tells more: plain Gauss-Newton steps follow as long as they make it smaller.
-
 References
 ----------
 Muthen, B., du Toit, S. H. C., & Spisic, D. (1997). Robust inference using weighted least squares
@@ -26,19 +23,23 @@ https://doi.org/10.1207/S15327906MBR3903_4
 
 from __future__ import annotations
 
-from collections.abc import Callable, Hashable, Sequence
-from typing import Any, NamedTuple, TypeAlias
+from collections.abc import Hashable, Sequence
+from typing import Any
 
 import numpy as np
 from scipy.linalg import block_diag
 
 from psychollm._base.checks import check_choice
-from psychollm._base.convergence import Convergence
 from psychollm._base.errors import LabelError, ShapeError
 from psychollm._base.types import BoolArray, FloatArray
 from psychollm.data.labels import listed
-from psychollm.factor.confirmatory import WORDS, LoadingPattern
-from psychollm.factor.fit import FactorFit, fit_indices
+from psychollm.factor.confirmatory import (
+    WORDS,
+    LoadingPattern,
+    least_squares,
+    starting_loadings,
+)
+from psychollm.factor.fit import fit_indices
 from psychollm.factor.invariance.model import (
     HELD,
     Invariance,
@@ -53,58 +54,12 @@ from psychollm.factor.invariance.model import (
 from psychollm.factor.invariance.result import GroupFactors
 from psychollm.factor.invariance.sample import GroupCorrelations, Sample, sample_of
 from psychollm.factor.robust_test import (
-    Quadratic,
     RobustTest,
     inverse_of,
     quadratic_test,
+    sandwich,
     weighted_by,
 )
-
-Moments: TypeAlias = Callable[[FloatArray], FloatArray]
-SETTLED = 1e-9
-MAX_STEPS = 500
-POLISH = 50
-
-
-class Least(NamedTuple):
-    """Where a sum of squares is least, as far as steps could tell."""
-
-    x: FloatArray  # (q,)
-    value: float
-    gradient: float  # its largest component
-    steps: int
-
-    @property
-    def converged(self) -> bool:
-        """Whether nothing is left to gain."""
-        return self.gradient <= SETTLED
-
-
-def least_squares(
-    observed: FloatArray, weights: FloatArray, implied: Moments, slopes: Moments, x: FloatArray
-) -> Least:
-    """Minimise half the weighted sum of squared residuals (p,) from parameters x (q,)."""
-    from scipy import optimize
-
-    roots = np.sqrt(weights)
-
-    def rest(at: FloatArray) -> FloatArray:
-        return np.asarray(roots * (implied(at) - observed))
-
-    def jacobian(at: FloatArray) -> FloatArray:
-        return np.asarray(roots[:, None] * slopes(at))
-
-    found: Any = optimize.least_squares(rest, x, jacobian, x_scale="jac", max_nfev=MAX_STEPS)
-    x, left, J = found.x, found.fun, found.jac
-    gradient, steps = float(np.abs(found.grad).max()), int(found.nfev)
-    for _ in range(POLISH):
-        trial = x - np.linalg.lstsq(J, left, rcond=1e-13)[0]
-        after, slope = rest(trial), jacobian(trial)
-        size = float(np.abs(slope.T @ after).max())
-        if not size < gradient:
-            break
-        x, left, J, gradient, steps = trial, after, slope, size, steps + 1
-    return Least(x, 0.5 * float(left @ left), gradient, steps)
 
 
 def confirmatory_groups(
@@ -193,24 +148,35 @@ def fit_sample(
         lambda x: stacked_derivatives(layout, x),
         layout.start(_start(layout, sample)),
     )
-    ending = Convergence.of_gradient(
-        converged=found.converged,
-        steps=found.steps,
-        gradient=found.gradient,
-        objective=found.value,
-    )
-    ending.warn(f"the {invariance} factor model of {len(sample.groups)} groups")
+    ending = found.ending(f"the {invariance} factor model of {len(sample.groups)} groups")
     # Statistics and errors count n - 1 observations of each group, as lavaan and Mplus do.
     counted = sample.n - 1.0
     weights = (counted[:, None] / diagonals).ravel()
     gamma = block_diag(*(sample.gamma / counted[:, None, None]))
-    fitted = _Fitted(layout, sample, found.x, weights, gamma)
-    statistic, baseline = fitted.statistic(), _baseline(sample, weights, gamma)
+    jacobian = stacked_derivatives(layout, found.x)  # (G p, q)
+    residuals = observed - stacked_moments(layout, found.x)
+    _check_identified(jacobian, weights)
+    spread = np.sqrt(np.maximum(np.diagonal(sandwich(jacobian, weights, gamma)[1]), 0.0))
+    errors = np.where(layout.place == HELD, 0.0, spread[np.maximum(layout.place, 0)])
+    # The baseline model has no correlations at all, and thresholds that are free in every group.
+    groups, n, t = len(sample.groups), float(sample.n.sum()), sample.n_thresholds
+    pairs = np.tile(np.arange(sample.observed.shape[1]) >= t, groups)
+    nothing, own = np.empty((int(pairs.sum()), 0)), np.ix_(pairs, pairs)
+    statistic = quadratic_test(residuals, jacobian, weights, gamma, 1.0)
+    baseline = quadratic_test(observed[pairs], nothing, weights[pairs], gamma[own], 1.0)
+    of_pairs = residuals.reshape(groups, -1)[:, t:]
     fits = [
-        _fit(statistic, baseline, fitted.residuals, sample, kind) for kind in (test, "standard")
+        fit_indices(
+            statistic.corrected(kind),
+            baseline.corrected(kind),
+            residuals=np.array([sample.n / n @ np.sqrt(np.mean(of_pairs**2, axis=1))]),
+            n=n,
+            test=WORDS[kind],
+            multiplier=(n - groups) / groups,
+        )
+        for kind in (test, "standard")
     ]
     full = with_scales(layout, layout.full(found.x))
-    errors = fitted.errors()
     return GroupFactors(
         **_fields(layout, sample, full, errors),
         invariance=invariance,
@@ -229,8 +195,8 @@ def fit_sample(
         _layout=layout,
         _full=full,
         _errors=errors,
-        _residuals=fitted.residuals,
-        _derivatives=fitted.jacobian,
+        _residuals=residuals,
+        _derivatives=jacobian,
         _weights=weights,
         _gamma=gamma,
     )
@@ -238,8 +204,7 @@ def fit_sample(
 
 def _start(layout: Layout, sample: Sample) -> FloatArray:
     """Return first parameters (G, size): thresholds as observed, loadings from correlations."""
-    shape = layout.shape
-    k, m = shape.free.shape
+    shape, k = layout.shape, len(sample.labels)
     values = layout.value.copy()
     t = sample.n_thresholds
     values[:, shape.thresholds] = sample.observed[:, :t]
@@ -247,83 +212,22 @@ def _start(layout: Layout, sample: Sample) -> FloatArray:
         R = np.eye(k)
         R[np.tril_indices(k, -1)] = row[t:]
         R = R + np.tril(R, -1).T
-        loadings = np.zeros((k, m))
-        for f in range(m):
-            own = np.flatnonzero(shape.free[:, f])
-            sizes, vectors = np.linalg.eigh(R[np.ix_(own, own)])
-            sign = np.sign(vectors[:, -1].sum()) or 1.0
-            loadings[own, f] = sign * vectors[:, -1] * np.sqrt(max(float(sizes[-1]) - 0.6, 0.1))
-        loadings /= np.maximum(np.sqrt(shape.free.sum(axis=1, keepdims=True)), 1.0)
-        values[group, shape.loadings] = np.clip(loadings, -0.9, 0.9)[shape.free]
+        values[group, shape.loadings] = starting_loadings(R, shape.free)[shape.free]
     apart = np.setdiff1d(shape.covariances, shape.variances)
     values[:, apart] = 0.3
     return values
 
 
-def _check_identified(jacobian: FloatArray, weights: FloatArray) -> FloatArray:
-    """Return the inverse information; refuse parameters that the moments do not determine."""
+def _check_identified(jacobian: FloatArray, weights: FloatArray) -> None:
+    """Refuse parameters that the moments do not determine."""
     p, q = jacobian.shape
-    bread, rank = inverse_of(jacobian.T @ weighted_by(weights, jacobian))
+    rank = inverse_of(jacobian.T @ weighted_by(weights, jacobian))[1]
     if rank < q:
         msg = (
             f"the {p} thresholds and correlations do not determine the {q} parameters of the "
             f"model (rank {rank}): factors need three items, and two that are not free"
         )
         raise ShapeError(msg)
-    return bread
-
-
-class _Fitted:
-    """What tests and standard errors of a fitted model are made of."""
-
-    def __init__(
-        self,
-        layout: Layout,
-        sample: Sample,
-        x: FloatArray,
-        weights: FloatArray,
-        gamma: FloatArray,
-    ) -> None:
-        self.place, self.weights, self.gamma = layout.place, weights, gamma
-        self.jacobian = stacked_derivatives(layout, x)  # (G p, q)
-        self.residuals = sample.observed.ravel() - stacked_moments(layout, x)
-        self.bread = _check_identified(self.jacobian, weights)
-
-    def statistic(self) -> Quadratic:
-        return quadratic_test(self.residuals, self.jacobian, self.weights, self.gamma, 1.0)
-
-    def errors(self) -> FloatArray:
-        """Return standard errors (G, size); zero for what is held fixed."""
-        side = weighted_by(self.weights, self.jacobian)
-        covariance = self.bread @ (side.T @ self.gamma @ side) @ self.bread
-        spread = np.sqrt(np.maximum(np.diagonal(covariance), 0.0))
-        return np.where(self.place == HELD, 0.0, spread[np.maximum(self.place, 0)])
-
-
-def _baseline(sample: Sample, weights: FloatArray, gamma: FloatArray) -> Quadratic:
-    """Return the test of no correlations at all, thresholds free in every group."""
-    t, (groups, p) = sample.n_thresholds, sample.observed.shape
-    pairs = np.tile(np.arange(p) >= t, groups)
-    nothing = np.empty((int(pairs.sum()), 0))
-    observed = sample.observed.ravel()[pairs]
-    return quadratic_test(observed, nothing, weights[pairs], gamma[np.ix_(pairs, pairs)], 1.0)
-
-
-def _fit(
-    statistic: Quadratic, baseline: Quadratic, rest: FloatArray, sample: Sample, kind: RobustTest
-) -> FactorFit:
-    """Return fit indices: RMSEA of several groups, SRMR over correlations, mean of the groups."""
-    groups, n = len(sample.n), float(sample.n.sum())
-    apart = rest.reshape(groups, -1)[:, sample.n_thresholds :]
-    srmr = sample.n / n @ np.sqrt(np.mean(apart**2, axis=1))
-    return fit_indices(
-        statistic.corrected(kind),
-        baseline.corrected(kind),
-        residuals=np.array([srmr]),
-        n=n,
-        test=WORDS[kind],
-        multiplier=(n - groups) / groups,
-    )
 
 
 def _fields(

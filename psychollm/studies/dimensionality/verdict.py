@@ -13,7 +13,7 @@ from scipy.special import ndtr, ndtri
 from psychollm._base.numbers import p_equals, percent
 from psychollm._base.types import EmptyCells, FloatArray
 from psychollm.estimates.verdict import SMALLEST, Outcome, SmallestEffects, outcome
-from psychollm.kernels.orthants import orthants
+from psychollm.kernels.bivariate import orthants
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -23,7 +23,7 @@ from psychollm.factor.one_factor.marginal import (
     log_answer_probabilities,
     ogive,
 )
-from psychollm.kernels.orthants import densities, orthants
+from psychollm.kernels.bivariate import densities, orthants
 
 DEGREE = 3  # of the polynomial by which correctness depends on the factor
 BOUND_Z = 4.0  # |rho| = .9993: the likelihood rises to the bound

@@ -10,7 +10,13 @@ from hypothesis import strategies as st
 
 import psychollm as psy
 from psychollm.factor.exploratory.extract import extract
-from psychollm.factor.exploratory.weighted import BOUND, weigh_jointly, weighted_factor
+from psychollm.factor.exploratory.weighted import (
+    BOUND,
+    descend,
+    second_derivatives,
+    weigh_jointly,
+    weighted_factor,
+)
 
 GOLDEN = Path(__file__).resolve().parents[2] / "golden" / "psychometrics"
 
@@ -83,7 +89,7 @@ def test_pairs_without_weight_do_not_count():
 
 
 def test_the_limit_of_steps_is_reported(monkeypatch):
-    monkeypatch.setitem(weighted_factor.__globals__, "MOST_STEPS", 1)
+    monkeypatch.setitem(weighted_factor.__globals__, "MAX_STEPS", 1)
     R = np.full((4, 4), 0.5)
     assert not weighted_factor(R, np.ones((4, 4)), np.full(4, 0.1)).converged
 
@@ -91,3 +97,17 @@ def test_the_limit_of_steps_is_reported(monkeypatch):
 def test_joint_weights_stand_beside_the_diagonal():
     weighed = weigh_jointly(np.array([[3.0]]), 2)(np.ones((2, 2)))
     assert weighed.tolist() == [[0.0, 3.0], [3.0, 0.0]]
+
+
+def test_descend_leaves_a_saddle_and_flat_directions():
+    found = descend(
+        lambda x: (0.25 * x[0] ** 4 - 0.5 * x[0] ** 2, np.array([x[0] ** 3 - x[0], 0])),
+        np.array([0.01, 3.0]),
+    )
+    np.testing.assert_allclose(found.x, [1.0, 3.0], atol=1e-10)
+    assert found.converged
+
+
+def test_second_derivatives_of_a_bowl():
+    second = second_derivatives(lambda x: (0.5 * float(x @ x), x), np.ones(2))
+    np.testing.assert_array_equal(second.round(6), np.eye(2))
