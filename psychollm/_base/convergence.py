@@ -23,6 +23,19 @@ class Convergence:
         reason = "converged" if converged else f"a gradient of {gradient:.1e} is left"
         return cls(converged=converged, iterations=steps, reason=reason, objective=objective)
 
+    @classmethod
+    def of_steps(
+        cls,
+        *,
+        converged: bool,
+        steps: int,
+        objective: float,
+        otherwise: str = "the limit of steps was reached",
+    ) -> "Convergence":
+        """Say how an iteration ended that stops `otherwise` where it does not converge."""
+        reason = "converged" if converged else otherwise
+        return cls(converged=converged, iterations=steps, reason=reason, objective=objective)
+
     def warn(self, what: str) -> None:
         """Issue a `ConvergenceWarning` if the iteration did not converge."""
         if not self.converged:

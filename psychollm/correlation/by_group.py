@@ -60,12 +60,12 @@ def polychoric_by_group(
     unit: Axis = "questions" if of == "models" else "models"
     units = table.questions if of == "models" else table.models
     names, member = group_members(groups, units, unit=unit, fewest=FEWEST)
-    found = {}
+    correlations = {}
     for g, name in enumerate(names):
         part = _members(table, member == g, of)
         _check_varying(part, of, name)
-        found[name] = polychoric(part, of=of, empty_cells=empty_cells, missing=missing)
-    return found
+        correlations[name] = polychoric(part, of=of, empty_cells=empty_cells, missing=missing)
+    return correlations
 
 
 def _members(table: Responses, members: BoolArray, of: Axis) -> Responses:

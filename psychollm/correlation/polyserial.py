@@ -182,20 +182,20 @@ def _serial(scores: Any, table: Responses, method: str) -> SerialCorrelation:
     z = z if order is None else z[:, order]
     codes, _ = ordered_codes(table, "models")
     shape = (len(z), len(codes))
-    found, steps = np.full((*shape, 5), np.nan), np.zeros(shape, dtype=np.int64)
+    estimates, steps = np.full((*shape, 5), np.nan), np.zeros(shape, dtype=np.int64)
     n = np.zeros(shape, dtype=np.int64)
-    found[:, :, 4] = PairStatus.UNDEFINED
+    estimates[:, :, 4] = PairStatus.UNDEFINED
     for i, j in np.ndindex(shape):
         both = np.isfinite(z[i]) & (codes[j] >= 0)
         n[i, j] = both.sum()
-        steps[i, j] = _pair(z[i, both], codes[j, both], found[i, j])
+        steps[i, j] = _pair(z[i, both], codes[j, both], estimates[i, j])
     return SerialCorrelation(
-        matrix=found[:, :, 0],
-        se=found[:, :, 1],
-        se_fixed_thresholds=found[:, :, 2],
+        matrix=estimates[:, :, 0],
+        se=estimates[:, :, 1],
+        se_fixed_thresholds=estimates[:, :, 2],
         n=n,
-        status=found[:, :, 4].astype(np.int8),
-        residual=found[:, :, 3],
+        status=estimates[:, :, 4].astype(np.int8),
+        residual=estimates[:, :, 3],
         iterations=steps,
         scores=given.models,
         labels=table.models,

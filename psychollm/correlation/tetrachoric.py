@@ -317,20 +317,20 @@ def profile_interval(matrix: FloatArray, counts: PairCounts, level: float) -> Fl
     return out
 
 
-def pairs_in_words(found: Any, title: str) -> str:
+def pairs_in_words(correlation: Any, title: str) -> str:
     """Say between what the correlations of pairs lie, and how their estimates came about."""
-    lower = np.tril_indices(len(found.labels), -1)
-    status, values = found.status[lower], found.matrix[lower]
+    lower = np.tril_indices(len(correlation.labels), -1)
+    status, values = correlation.status[lower], correlation.matrix[lower]
     number = {one: int(np.count_nonzero(status == one)) for one in PairStatus}
     span = "all undefined"
     if np.isfinite(values).any():
         span = f"{np.nanmin(values):.3f} to {np.nanmax(values):.3f}"
-    residual = np.nanmax(np.abs(found.residual), initial=0.0)
+    residual = np.nanmax(np.abs(correlation.residual), initial=0.0)
     return (
         f"{title}, {values.size} pairs: {span}\n"
         f"  interior {number[PairStatus.INTERIOR]}, "
-        f"empty cell adjusted {number[PairStatus.ADJUSTED]} ({found.empty_cells}), "
+        f"empty cell adjusted {number[PairStatus.ADJUSTED]} ({correlation.empty_cells}), "
         f"at bound {number[PairStatus.AT_BOUND]}, "
         f"undefined {number[PairStatus.UNDEFINED]}\n"
-        f"  thresholds {found.missing}; largest residual {residual:.1e}"
+        f"  thresholds {correlation.missing}; largest residual {residual:.1e}"
     )

@@ -13,7 +13,7 @@ import numpy as np
 
 from psychollm._base.arrays import float_array, is_missing, is_missing_value, plain_array
 from psychollm._base.checks import check_unique
-from psychollm._base.errors import LabelError, ShapeError
+from psychollm._base.errors import LabelError, OptionError, ShapeError
 from psychollm._base.types import FloatArray, IntArray
 
 Labels: TypeAlias = tuple[Hashable, ...]
@@ -237,3 +237,17 @@ def group_members(
         msg = f"groups {listed(small)} have fewer than {fewest} {unit}: merge or leave them out"
         raise ShapeError(msg)
     return names, member
+
+
+def loadings_of_models(values: Any, models: Labels) -> FloatArray:
+    """Return loadings of models on one factor, NaN or inside (-1, 1)."""
+    loadings = unit_numbers(values, models, argument="loadings", kind="model")
+    outside = np.flatnonzero(np.abs(loadings) >= 1.0)
+    if outside.size:
+        first = outside[0]
+        msg = (
+            f"loadings: model {models[first]!r} has {loadings[first]:g}, but a loading is a "
+            "correlation and must lie between -1 and 1 (both excluded)"
+        )
+        raise OptionError(msg)
+    return loadings

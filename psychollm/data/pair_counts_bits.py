@@ -22,8 +22,7 @@ from psychollm._base.spread import in_turn, progress_bar, workers
 from psychollm._base.types import AnyArray, Axis, FloatArray, IntArray, WordArray
 from psychollm.data.labels import listed
 from psychollm.data.readers.parquet_file import open_parquet
-from psychollm.kernels.pair_counts import MISSING, fill_planes
-from psychollm.kernels.pair_counts import count_pairs, count_with_missing
+from psychollm.kernels.pair_counts import MISSING, count_pairs, count_with_missing, fill_planes
 
 Paths = str | PathLike[str] | Iterable[str | PathLike[str]]
 BATCH = 1 << 20  # rows

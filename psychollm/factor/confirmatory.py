@@ -82,14 +82,14 @@ class Least(NamedTuple):
 
     def ending(self, model: str) -> Convergence:
         """Return how the iteration ended; warn where it stopped early."""
-        found = Convergence.of_gradient(
+        ending = Convergence.of_gradient(
             converged=self.gradient <= SETTLED,
             steps=self.steps,
             gradient=self.gradient,
             objective=self.value,
         )
-        found.warn(model)
-        return found
+        ending.warn(model)
+        return ending
 
 
 def least_squares(
@@ -106,9 +106,9 @@ def least_squares(
     def jacobian(at: FloatArray) -> FloatArray:
         return weighted_by(root, slopes(at))
 
-    found: Any = optimize.least_squares(rest, x, jacobian, x_scale="jac", max_nfev=MAX_STEPS)
-    x, left, J = found.x, found.fun, found.jac
-    gradient, steps = float(np.abs(found.grad).max()), int(found.nfev)
+    solution: Any = optimize.least_squares(rest, x, jacobian, x_scale="jac", max_nfev=MAX_STEPS)
+    x, left, J = solution.x, solution.fun, solution.jac
+    gradient, steps = float(np.abs(solution.grad).max()), int(solution.nfev)
     for _ in range(POLISH):
         trial = x - np.linalg.lstsq(J, left, rcond=1e-13)[0]
         after, slope = rest(trial), jacobian(trial)
@@ -159,9 +159,9 @@ class _Model:
     def implied(self, x: FloatArray) -> FloatArray:
         """Return the correlations below the diagonal (p,)."""
         loadings, phi = self.unpack(x)
-        found = (loadings @ phi @ loadings.T)[np.tril_indices(len(loadings), -1)]
-        found[self.joined] += self.apart(x)
-        return np.asarray(found)
+        implied = (loadings @ phi @ loadings.T)[np.tril_indices(len(loadings), -1)]
+        implied[self.joined] += self.apart(x)
+        return np.asarray(implied)
 
     def derivatives(self, x: FloatArray) -> FloatArray:
         """Return derivatives of the implied correlations (p, q)."""
@@ -177,7 +177,7 @@ class _Model:
             for f, g in zip(*np.tril_indices(len(phi), -1), strict=True):
                 both = loadings[first, f] * loadings[second, g]
                 columns.append(both + loadings[first, g] * loadings[second, f])
-        columns += [(np.arange(first.size) == place).astype(float) for place in self.joined]
+        columns += [(np.arange(first.size) == pair).astype(float) for pair in self.joined]
         return np.stack(columns, axis=1)
 
     def with_positive_sums(self, x: FloatArray) -> FloatArray:
@@ -193,7 +193,7 @@ class _Model:
     def names_of_joined(self) -> tuple[tuple[Hashable, Hashable], ...]:
         """Return the variables of the pairs whose residuals covary."""
         i, j = np.tril_indices(len(self.labels), -1)
-        return tuple((self.labels[j[place]], self.labels[i[place]]) for place in self.joined)
+        return tuple((self.labels[j[pair]], self.labels[i[pair]]) for pair in self.joined)
 
 
 def starting_loadings(R: FloatArray, free: BoolArray) -> FloatArray:
@@ -303,9 +303,9 @@ def confirmatory_factors(
         np.full(m * (m - 1) // 2 if correlated else 0, 0.3),
         np.zeros(plan.joined.size),
     ]
-    found = least_squares(r, W, plan.implied, plan.derivatives, np.concatenate(start))
-    ending = found.ending("the confirmatory factor model")
-    x = plan.with_positive_sums(found.x)
+    least = least_squares(r, W, plan.implied, plan.derivatives, np.concatenate(start))
+    ending = least.ending("the confirmatory factor model")
+    x = plan.with_positive_sums(least.x)
     jacobian = plan.derivatives(x)
     _check_identified(jacobian, W, plan)
     loadings, phi = plan.unpack(x)
@@ -342,8 +342,8 @@ def confirmatory_factors(
         fit=fits[0],
         standard_fit=fits[1],
         scaling=statistic.scaling(test),
-        objective=found.value,
-        gradient=found.gradient,
+        objective=least.value,
+        gradient=least.gradient,
         estimator=estimator,
         errors=errors,
         n=size,
@@ -378,13 +378,13 @@ def loading_pattern(model: LoadingPattern, labels: Labels) -> tuple[IntArray, Bo
 
 def _joined(plan: _Model, pairs: Sequence[tuple[Hashable, Hashable]]) -> _Model:
     """Return the model with covariances of residuals."""
-    place = {label: i for i, label in enumerate(plan.labels)}
+    row = {label: i for i, label in enumerate(plan.labels)}
     chosen = []
     for pair in pairs:
-        if len(pair) != 2 or pair[0] == pair[1] or any(label not in place for label in pair):
+        if len(pair) != 2 or pair[0] == pair[1] or any(label not in row for label in pair):
             msg = f"residual_pairs: {pair!r} must be two different variables of the model"
             raise LabelError(msg)
-        low, high = sorted(place[label] for label in pair)
+        low, high = sorted(row[label] for label in pair)
         chosen.append(high * (high - 1) // 2 + low)
     if len(set(chosen)) < len(chosen):
         msg = "residual_pairs holds a pair twice: name each once"

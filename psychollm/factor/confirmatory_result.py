@@ -136,11 +136,11 @@ class ConfirmatoryFactors(Result):
         maker = np.eye(self._residuals.size) - self._derivatives @ bread @ side.T
         spread = np.einsum("ij,jk,ik->i", maker, self._gamma, maker) / (self.n - 1.0)
         k = len(self.labels)
-        found = np.zeros((k, k))
+        standardised = np.zeros((k, k))
         with np.errstate(divide="ignore", invalid="ignore"):
             ratio = self._residuals / np.sqrt(np.maximum(spread, 0.0))
-        found[np.tril_indices(k, -1)] = np.where(spread > 1e-14, ratio, 0.0)
-        return found + found.T
+        standardised[np.tril_indices(k, -1)] = np.where(spread > 1e-14, ratio, 0.0)
+        return standardised + standardised.T
 
     @property
     def inadmissible(self) -> tuple[Hashable, ...]:

@@ -88,7 +88,7 @@ class Congruence(Result):
         return "\n".join([*lines, *(f"  {reason}" for reason in self.reasons)])
 
 
-class _Loadings(NamedTuple):
+class Columns(NamedTuple):
     """Loadings with the names of their rows, if known, and of their columns."""
 
     values: FloatArray  # (k, m)
@@ -124,7 +124,7 @@ def congruence(loadings: MatrixLike, other: MatrixLike) -> Congruence:
     >>> found.order, found.signs, found.matched.round(3)
     (array([1, 0]), array([-1.,  1.]), array([0.993, 0.8  ]))
     """
-    first, second = _read(loadings, "loadings"), _read(other, "other")
+    first, second = read_columns(loadings, "loadings"), read_columns(other, "other")
     second = _aligned(first, second)
     matrix = tucker(first.values, second.values)
     order, signs, matched = _match(matrix)
@@ -153,7 +153,7 @@ def _unit(loadings: FloatArray) -> FloatArray:
     return np.asarray(scaled / np.sqrt(np.sum(scaled**2, axis=0)), dtype=np.float64)
 
 
-def _read(data: Any, name: str) -> _Loadings:
+def read_columns(data: Any, name: str) -> Columns:
     """Take apart what carries labels, and make columns of a single column."""
     rows: Labels | None = None
     columns: Labels | None = None
@@ -171,10 +171,10 @@ def _read(data: Any, name: str) -> _Loadings:
     if np.isinf(values).any():
         msg = f"{name} holds infinite values: no loading is"
         raise InputError(msg)
-    return _Loadings(values, rows, columns or tuple(range(values.shape[1])))
+    return Columns(values, rows, columns or tuple(range(values.shape[1])))
 
 
-def _aligned(first: _Loadings, second: _Loadings) -> _Loadings:
+def _aligned(first: Columns, second: Columns) -> Columns:
     """Return the second set with its rows in the order of the first."""
     if first.rows is not None and second.rows is not None:
         if set(first.rows) != set(second.rows):
@@ -212,7 +212,7 @@ def _match(matrix: FloatArray) -> tuple[IntArray, FloatArray, FloatArray]:
     return order, signs, matched
 
 
-def _reasons(name: str, loadings: _Loadings) -> tuple[str, ...]:
+def _reasons(name: str, loadings: Columns) -> tuple[str, ...]:
     """Say why a column has no congruence with anything."""
     reasons = []
     for column, values in zip(loadings.columns, loadings.values.T, strict=True):

@@ -331,14 +331,14 @@ def _standardised(values: FloatArray, labels: tuple[Hashable, ...]) -> FloatArra
 
 
 def _score_incomplete(
-    found: tuple[FloatArray, FloatArray],
+    complete: tuple[FloatArray, FloatArray],
     Z: FloatArray,
     gaps: Any,
     solution: tuple[FloatArray, FloatArray, FloatArray],
     method: ScoreMethod,
 ) -> None:
     """Score units with missing values, pattern by pattern, in place: scores and distances."""
-    (scores, sd), (L, phi, R) = found, solution
+    (scores, sd), (L, phi, R) = complete, solution
     partial = np.flatnonzero(gaps.any(axis=0))
     patterns, member = np.unique(gaps[:, partial].T, axis=0, return_inverse=True)
     for p, gap in enumerate(patterns):
@@ -379,8 +379,8 @@ def posterior_scores(
     integrate((slopes, intercepts, PROBIT), data, prior, rule, modes, moments, sums)
     silent = ~asked.any(axis=1)
     moments[1][silent], moments[2][silent] = np.nan, np.nan
-    place = where.ravel()
-    return moments[1][place], moments[2][place]
+    pattern = where.ravel()
+    return moments[1][pattern], moments[2][pattern]
 
 
 def thresholds_of(answers: FloatArray) -> FloatArray:

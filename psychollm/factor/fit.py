@@ -228,8 +228,8 @@ def _derivatives(loadings: FloatArray) -> FloatArray:
     """Return derivatives of the correlations below the diagonal by the loadings (p, k m)."""
     k, m = loadings.shape
     first, second = np.tril_indices(k, -1)
-    found = np.zeros((first.size, k, m))
+    slopes = np.zeros((first.size, k, m))
     at = np.arange(first.size)
-    found[at, first] = loadings[second]
-    found[at, second] = loadings[first]
-    return found.reshape(first.size, k * m)
+    slopes[at, first] = loadings[second]
+    slopes[at, second] = loadings[first]
+    return slopes.reshape(first.size, k * m)

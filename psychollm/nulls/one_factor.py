@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from functools import partial
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -11,14 +10,14 @@ from psychollm._base.checks import check_count
 from psychollm._base.errors import OptionError
 from psychollm._base.replicate import replicate
 from psychollm._base.types import EmptyCells, FloatArray, Missing, RandomState, WordArray
-from psychollm.data.labels import unit_numbers
+from psychollm.data.labels import loadings_of_models
 from psychollm.data.responses import ResponsesLike
 from psychollm.estimates.null import Alternative, Null
 from psychollm.kernels.null_matrices import draw_one_factor
 from psychollm.kernels.one_factor import margin_thresholds
 from psychollm.kernels.pairwise_likelihood import fit_pairwise, pair_margins, start_loadings
 from psychollm.nulls.design import Design, make_design
-from psychollm.nulls.statistics import StackStatistic, Statistic, stack_statistic
+from psychollm.nulls.statistics import Statistic, stack_statistic
 
 if TYPE_CHECKING:
     from numpy.typing import ArrayLike
@@ -86,10 +85,18 @@ def one_factor_null(
     check_count("n_null", n_null)
     design = make_design(responses, empty_cells=empty_cells, missing=missing)
     name, compute = stack_statistic(statistic)
-    size = _check_loadings(loadings, design) if loadings is not None else fit_loadings(design)
+    labels = design.counts.labels
+    size = fit_loadings(design) if loadings is None else loadings_of_models(loadings, labels)
+    if np.isnan(size).any():
+        msg = f"loadings: model {labels[int(np.isnan(size).argmax())]!r} has none: pass a number"
+        raise OptionError(msg)
     counts = design.writable_counts()
     cuts = margin_thresholds(counts)
-    task = partial(_one_factor_block, design=design, loadings=size, cuts=cuts, compute=compute)
+
+    def task(seeds: WordArray) -> FloatArray:
+        space, rules = design.workspace(), (design.rule, design.fixed)
+        return compute(*draw_one_factor(seeds, size, cuts, design.packed, space, *rules))
+
     draws = replicate(
         task, n_null, rng=rng, n_jobs=n_jobs, progress=progress, label="one-factor null"
     )
@@ -111,33 +118,3 @@ def fit_loadings(design: Design) -> FloatArray:
     start_loadings(counts, tau, loadings)
     fit_pairwise(counts, tau, rate, loadings, TOLERANCE, MAX_STEPS)
     return loadings
-
-
-def _one_factor_block(
-    seeds: WordArray,
-    *,
-    design: Design,
-    loadings: FloatArray,
-    cuts: FloatArray,
-    compute: StackStatistic,
-) -> FloatArray:
-    """Statistics of the replicates of some seeds."""
-    matrices, thresholds = draw_one_factor(
-        seeds, loadings, cuts, design.packed, design.workspace(), design.rule, design.fixed
-    )
-    return compute(matrices, thresholds)
-
-
-def _check_loadings(loadings: ArrayLike, design: Design) -> FloatArray:
-    """Return the loadings as an array inside (-1, 1)."""
-    labels = design.counts.labels
-    array = unit_numbers(loadings, labels, argument="loadings", kind="model")
-    outside = np.flatnonzero(~(np.abs(array) < 1))
-    if outside.size:
-        first = outside[0]
-        msg = (
-            f"loadings: model {labels[first]!r} has {array[first]:g}, but a loading lies between "
-            "-1 and 1 (both excluded)"
-        )
-        raise OptionError(msg)
-    return array

@@ -110,8 +110,8 @@ def _search(matrix: FloatArray, dual: _Dual, direction: FloatArray) -> _Dual | N
     slope = float(direction @ dual.gradient)
     for halvings in range(30):
         step = 0.5**halvings
-        found = _at(matrix, dual.y + step * direction)
+        trial = _at(matrix, dual.y + step * direction)
         # Near the solution the value is flat to rounding error, and the gradient decides.
-        if found.value <= dual.value + 1e-4 * step * slope or found.error <= dual.error / 2.0:
-            return found
+        if trial.value <= dual.value + 1e-4 * step * slope or trial.error <= dual.error / 2.0:
+            return trial
     return None

@@ -176,11 +176,11 @@ def _search(
     slack = 1e-14 * abs(point.value)
     for halvings in range(20):
         step = 0.5**halvings
-        found = _at(problem, point.x + step * direction, multiplier, penalty)
-        if found.value <= point.value + 1e-4 * step * slope + slack:
-            return found
-        if found.error <= point.error / 2.0:
-            return found
+        trial = _at(problem, point.x + step * direction, multiplier, penalty)
+        if trial.value <= point.value + 1e-4 * step * slope + slack:
+            return trial
+        if trial.error <= point.error / 2.0:
+            return trial
     return None
 
 

@@ -143,8 +143,13 @@ def extract(
     n_factors = check_count("n_factors", n_factors)
     check_identified(len(R), n_factors)
     if method == "principal_axis":
-        loadings, ending = _by_principal_axes(R, n_factors, check_fraction("tolerance", tolerance))
-        minima = 1
+        axes = principal_axes(R[None], n_factors, check_fraction("tolerance", tolerance))
+        loadings, minima = axes.loadings[0], 1
+        ending = Convergence.of_steps(
+            converged=bool(axes.converged[0]),
+            steps=int(axes.steps[0]),
+            objective=float(np.sum(np.tril(R - loadings @ loadings.T, -1) ** 2)),
+        )
     else:
         loadings, ending, minima = _minimised(
             R, n_factors, method, low, check_count("n_starts", n_starts)
@@ -235,19 +240,6 @@ def principal_axes(matrices: FloatArray, n_factors: int, tolerance: float) -> Pr
         if not going.size:
             break
     return PrincipalAxes(loadings, ~np.isin(np.arange(b), going), steps)
-
-
-def _by_principal_axes(
-    R: FloatArray, n_factors: int, tolerance: float
-) -> tuple[FloatArray, Convergence]:
-    found = principal_axes(R[None], n_factors, tolerance)
-    converged, loadings = bool(found.converged[0]), found.loadings[0]
-    return loadings, Convergence(
-        converged=converged,
-        iterations=int(found.steps[0]),
-        reason="converged" if converged else "the limit of steps was reached",
-        objective=float(np.sum(np.tril(R - loadings @ loadings.T, -1) ** 2)),
-    )
 
 
 def positive_definite(matrix: FloatArray, method: str) -> tuple[FloatArray, float]:

@@ -145,21 +145,24 @@ def factor_analysis(
     normal = of_normal(correlation)
     W = _weights(correlation, method, weights, gamma, len(R), labels)
     R, shrinkage = positive_definite(R, method) if method in NEED_DEFINITE else (R, 0.0)
-    found = _extracted(R, m, method, low, W)
-    turned = _rotated(found.loadings, labels, rotation, normalise, n_starts, rng)
-    communalities = 1.0 - found.uniquenesses
+    extracted = _extracted(R, m, method, low, W)
+    turned = _rotated(extracted.loadings, labels, rotation, normalise, n_starts, rng)
+    communalities = 1.0 - extracted.uniquenesses
+    common = float(communalities.sum())
     return FactorSolution(
         loadings=turned.loadings,
         factor_correlation=turned.factor_correlation,
-        uniquenesses=found.uniquenesses,
+        uniquenesses=extracted.uniquenesses,
         communalities=communalities,
         variance_explained=turned.shares * len(R),
-        explained_common_variance=_explained(found.loadings, communalities),
-        objective=found.convergence.objective,
-        gradient=found.gradient,
-        heywood=found.uniquenesses <= low + NEAR_BOUND,
+        explained_common_variance=(
+            float(np.sum(extracted.loadings**2)) / common if common > 0.0 else float("nan")
+        ),
+        objective=extracted.convergence.objective,
+        gradient=extracted.gradient,
+        heywood=extracted.uniquenesses <= low + NEAR_BOUND,
         degrees_of_freedom=degrees_of_freedom(len(R), m),
-        extraction_minima=found.minima,
+        extraction_minima=extracted.minima,
         rotation_minima=turned.minima,
         transformation=turned.transformation,
         method=method,
@@ -167,21 +170,15 @@ def factor_analysis(
         n=size,
         shrinkage=shrinkage,
         adjusted_pairs=adjusted_pairs(correlation),
-        fit=fit_of_loadings(R, found.loadings, method, size, W, gamma, normal=normal),
+        fit=fit_of_loadings(R, extracted.loadings, method, size, W, gamma, normal=normal),
         labels=labels,
         factors=tuple(f"factor_{j + 1}" for j in range(m)),
-        convergence=found.convergence,
+        convergence=extracted.convergence,
         rotation_convergence=turned.convergence,
         _matrix=R,
         _weights=W,
         _normal=normal,
     )
-
-
-def _explained(loadings: FloatArray, communalities: FloatArray) -> float:
-    """Return the share of common variance that the factors explain; NaN where there is none."""
-    common = float(communalities.sum())
-    return float(np.sum(loadings**2)) / common if common > 0.0 else float("nan")
 
 
 def observations(correlation: Any, n: float | None) -> float:
@@ -226,15 +223,15 @@ def _weights(
     if method != "dwls":
         return None
     if weights is None and gamma is not None:
-        found = np.zeros((k, k))
-        found[np.tril_indices(k, -1)] = 1.0 / np.diagonal(gamma)
-        return found + found.T
-    found = square_of(weights, "weights", k) if weights is not None else _precisions(correlation)
-    np.fill_diagonal(found, 0.0)
-    if not np.isfinite(found).all() or (found < 0.0).any() or not found.any():
+        W = np.zeros((k, k))
+        W[np.tril_indices(k, -1)] = 1.0 / np.diagonal(gamma)
+        return W + W.T
+    W = square_of(weights, "weights", k) if weights is not None else _precisions(correlation)
+    np.fill_diagonal(W, 0.0)
+    if not np.isfinite(W).all() or (W < 0.0).any() or not W.any():
         msg = "weights must be finite, not negative, and not all zero"
         raise InputError(msg)
-    return found
+    return W
 
 
 def _precisions(correlation: Any) -> FloatArray:
@@ -244,58 +241,49 @@ def _precisions(correlation: Any) -> FloatArray:
         msg = "method='dwls' needs precisions: pass weights, covariance, or a Correlation with se"
         raise OptionError(msg)
     with np.errstate(divide="ignore", invalid="ignore"):
-        found = 1.0 / np.asarray(se, dtype=np.float64) ** 2 / correlation.n
-    return np.asarray(np.where(np.isfinite(found), found, 0.0), dtype=np.float64)
+        precisions = 1.0 / np.asarray(se, dtype=np.float64) ** 2 / correlation.n
+    return np.asarray(np.where(np.isfinite(precisions), precisions, 0.0), dtype=np.float64)
 
 
 def _extracted(R: FloatArray, m: int, method: Any, low: float, W: FloatArray | None) -> _Found:
     """Return unrotated loadings in the order of what they explain, sums positive."""
+    fitted: Any
     if W is not None:
         weigh = weigh_each(W) if method == "dwls" else weigh_jointly(W, len(R))
-        fitted = weighted_factors(R, weigh, _weighted_starts(R, m, low), low)
-        ending = Convergence.of_gradient(
-            converged=fitted.converged,
-            steps=fitted.steps,
-            gradient=fitted.gradient,
-            objective=fitted.objective,
-        )
-        psi = 1.0 - np.sum(fitted.loadings**2, axis=1)
-        found = _Found(fitted.loadings, psi, fitted.gradient, fitted.minima, ending)
+        # From where minres ends, then from uniform uniquenesses.
+        minres = extract(R, n_factors=m, min_uniqueness=low).loadings
+        uniform = uniqueness_starts(R, low, MOST_STARTS)[1:]
+        spectra = ULS.decompose(np.broadcast_to(R, (len(uniform), *R.shape)), uniform, m)
+        starts = np.concatenate([minres[None], ULS.loadings(spectra, uniform, m)])
+        fitted = weighted_factors(R, weigh, starts, low)
+        psi, minima = 1.0 - np.sum(fitted.loadings**2, axis=1), fitted.minima
     elif method == "minimum_rank":
-        rank, minima, _ = minimum_rank(R, m)
-        ending = Convergence.of_gradient(
-            converged=rank.converged,
-            steps=rank.steps,
-            gradient=rank.gradient,
-            objective=rank.unexplained,
-        )
-        found = _Found(rank.loadings, rank.uniquenesses, rank.gradient, minima, ending)
+        fitted, minima, _ = minimum_rank(R, m)
+        psi = fitted.uniquenesses
     else:
         return _by_extract(R, m, method, low)
-    found.convergence.warn(f"the extraction of {m} factors")
-    return found._replace(loadings=with_positive_sums(found.loadings))
-
-
-def _weighted_starts(R: FloatArray, m: int, low: float) -> FloatArray:
-    """Return loadings (n, k, m): where minres ends, then those of uniform uniquenesses."""
-    minres = extract(R, n_factors=m, min_uniqueness=low).loadings
-    psi = uniqueness_starts(R, low, MOST_STARTS)[1:]
-    spectra = ULS.decompose(np.broadcast_to(R, (len(psi), *R.shape)), psi, m)
-    return np.concatenate([minres[None], ULS.loadings(spectra, psi, m)])
+    ending = Convergence.of_gradient(
+        converged=fitted.converged,
+        steps=fitted.steps,
+        gradient=fitted.gradient,
+        objective=fitted.objective,
+    )
+    ending.warn(f"the extraction of {m} factors")
+    return _Found(with_positive_sums(fitted.loadings), psi, fitted.gradient, minima, ending)
 
 
 def _by_extract(R: FloatArray, m: int, method: Any, low: float) -> _Found:
-    found = extract(R, n_factors=m, method=method, min_uniqueness=low)
+    extraction = extract(R, n_factors=m, method=method, min_uniqueness=low)
     discrepancy = DISCREPANCIES.get(method, DISCREPANCIES["minres"])
-    psi = np.clip(found.uniquenesses, low, 1.0)
+    psi = np.clip(extraction.uniquenesses, low, 1.0)
     if method == "principal_axis":
-        psi = np.array(found.uniquenesses)
+        psi = np.array(extraction.uniquenesses)
     parameters = discrepancy.to_parameters(psi)[None]
     slope = discrepancy.evaluate(R[None], parameters, m)[1][0]
     free = ~(((psi <= low + NEAR_BOUND) & (slope > 0)) | ((psi >= 1.0 - NEAR_BOUND) & (slope < 0)))
     gradient = float(np.abs(np.where(free, slope, 0.0)).max())
-    loadings, own = np.array(found.loadings), np.array(found.uniquenesses)
-    return _Found(loadings, own, gradient, found.minima, found.convergence)
+    loadings, own = np.array(extraction.loadings), np.array(extraction.uniquenesses)
+    return _Found(loadings, own, gradient, extraction.minima, extraction.convergence)
 
 
 def _rotated(
@@ -312,10 +300,10 @@ def _rotated(
         if isinstance(rotation, str):
             check_choice("rotation", rotation, RotationMethod)
         if m > 1:
-            found = rotate(
+            rotated = rotate(
                 loadings, method=rotation, normalise=normalise, n_starts=n_starts, rng=rng
             )
-            return replace(found, labels=labels)
+            return replace(rotated, labels=labels)
     return Rotation(
         loadings=loadings,
         factor_correlation=np.eye(m),

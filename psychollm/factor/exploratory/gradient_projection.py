@@ -30,6 +30,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from psychollm._base.convergence import Convergence
 from psychollm._base.types import BoolArray, FloatArray, IntArray
 from psychollm.factor.exploratory.criteria import Criterion
 
@@ -48,6 +49,14 @@ class Turned:
     values: FloatArray  # (b,) of the criterion
     converged: BoolArray  # (b,)
     steps: IntArray  # (b,)
+
+    def ending(self, start: int) -> Convergence:
+        """Return how the descent from one start ended."""
+        return Convergence.of_steps(
+            converged=bool(self.converged[start]),
+            steps=int(self.steps[start]),
+            objective=float(self.values[start]),
+        )
 
 
 def turn(
@@ -136,7 +145,7 @@ class _Ways:
         which: IntArray,
     ) -> tuple[FloatArray, BoolArray]:
         """Return transformations one step on, and which of them moved."""
-        found, waiting, length = T.copy(), np.arange(len(T)), length.copy()
+        moved_to, waiting, length = T.copy(), np.arange(len(T)), length.copy()
         squares = np.sum(gradient**2, axis=(1, 2))
         slack = 1e-15 * (1.0 + np.abs(ceiling))
         for _ in range(MAX_HALVINGS):
@@ -144,14 +153,14 @@ class _Ways:
             value = self.criterion.evaluate(self.turned(tried, which[waiting]))[0]
             wanted = DESCENT * length[waiting] * squares[waiting]
             good = value <= ceiling[waiting] - wanted + slack[waiting]
-            found[waiting[good]] = tried[good]
+            moved_to[waiting[good]] = tried[good]
             waiting = waiting[~good]
             if not waiting.size:
                 break
             length[waiting] *= 0.5
         moved = np.ones(len(T), dtype=np.bool_)
         moved[waiting] = False
-        return found, moved
+        return moved_to, moved
 
 
 def _size(gradient: FloatArray) -> FloatArray:

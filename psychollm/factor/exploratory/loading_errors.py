@@ -217,14 +217,14 @@ class _Repeat:
         solution = self.solution
         start = np.repeat(solution.uniquenesses[None], len(matrices), axis=0)
         m = solution.loadings.shape[1]
-        found = minimise(STACKED[solution.method], matrices, start, m, 1e-4)
+        again = minimise(STACKED[solution.method], matrices, start, m, 1e-4)
         T = np.array(solution.transformation)
         plain = solution.loadings @ T.T
         # Axes of the unrotated solution may turn within their space: bring them back.
-        left, _, right = np.linalg.svd(np.swapaxes(found.loadings, 1, 2) @ plain)
-        A = found.loadings @ (left @ right)
+        left, _, right = np.linalg.svd(np.swapaxes(again.loadings, 1, 2) @ plain)
+        A = again.loadings @ (left @ right)
         if self.criterion is None:
-            kept = self._principal_signs(found.loadings)
+            kept = self._principal_signs(again.loadings)
             return kept, np.repeat(np.eye(m)[None], len(A), axis=0)
         if m == 1:
             return A @ np.repeat(T[None], len(A), axis=0), np.ones((len(A), 1, 1))

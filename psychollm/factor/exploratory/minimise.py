@@ -65,9 +65,9 @@ def multistart(
     values = np.empty(0)
     minima, best = 1, 0
     while values.size < len(starts) and not no_more_expected(minima, values.size):
-        found = descend(starts[values.size : max(2 * values.size, FIRST_STARTS)])
-        values = np.concatenate([values, [value for value, _ in found]])
-        ends += [end for _, end in found]
+        arrived = descend(starts[values.size : max(2 * values.size, FIRST_STARTS)])
+        values = np.concatenate([values, [value for value, _ in arrived]])
+        ends += [end for _, end in arrived]
         best, minima = lowest_of(values, tolerance)
     return Lowest(ends[best], minima, values.size)
 
@@ -202,8 +202,8 @@ class _Stack:
     def pressed(self, x: FloatArray, gradient: FloatArray, margin: float) -> BoolArray:
         """Return which parameters push against a bound no farther than `margin`."""
         low, high = self.bounds[0] + margin, self.bounds[1] - margin
-        found = ((x <= low) & (gradient > 0.0)) | ((x >= high) & (gradient < 0.0))
-        return np.asarray(found, dtype=np.bool_)
+        pressed = ((x <= low) & (gradient > 0.0)) | ((x >= high) & (gradient < 0.0))
+        return np.asarray(pressed, dtype=np.bool_)
 
     def descend(
         self, x: FloatArray, going: IntArray, direction: FloatArray, ceiling: FloatArray

@@ -42,7 +42,7 @@ class MinimumRank(NamedTuple):
 
     uniquenesses: FloatArray  # (k,)
     loadings: FloatArray  # (k, m)
-    unexplained: float  # common variance that m factors leave
+    objective: float  # common variance that m factors leave unexplained
     gradient: float
     converged: bool
     steps: int
@@ -57,7 +57,7 @@ def minimum_rank(matrix: FloatArray, n_factors: int) -> Lowest[MinimumRank]:
 
     def descend(block: FloatArray) -> list[tuple[float, MinimumRank]]:
         ends = [follow_barrier(matrix, psi, n_factors) for psi in block]
-        return [(end.unexplained if end.converged else np.inf, end) for end in ends]
+        return [(end.objective if end.converged else np.inf, end) for end in ends]
 
     return multistart(descend, starts, SAME_MINIMUM)
 
@@ -83,7 +83,7 @@ def follow_barrier(matrix: FloatArray, psi: FloatArray, n_factors: int) -> Minim
     return MinimumRank(
         uniquenesses=psi,
         loadings=vectors[:, ::-1][:, :n_factors] * np.sqrt(top),
-        unexplained=float(values[: k - n_factors].sum()),
+        objective=float(values[: k - n_factors].sum()),
         gradient=change,
         converged=change < 1e-8,
         steps=steps,

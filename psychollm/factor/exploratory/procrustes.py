@@ -15,7 +15,6 @@ https://doi.org/10.1007/BF02289420
 
 from __future__ import annotations
 
-from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -67,17 +66,18 @@ def procrustes(loadings: Any, target: Any, *, oblique: bool = False) -> Rotation
     """
     A, labels = read_loadings(loadings)
     H = _target(target, A, labels, labelled=hasattr(loadings, "labels"))
-    T, ending = _orthogonal(A, H)
+    left, _, right = np.linalg.svd(A.T @ H)
+    T = np.asarray(left @ right, dtype=np.float64)
+    ending = Convergence(
+        converged=True,
+        iterations=0,
+        reason="closed form",
+        objective=0.5 * float(np.sum((A @ T - H) ** 2)),
+    )
     if oblique:
         turned = turn(target_criterion(H), A[None], T[None])
         T = turned.transformations[0]
-        ending = replace(
-            ending,
-            converged=bool(turned.converged[0]),
-            iterations=int(turned.steps[0]),
-            reason="converged" if turned.converged[0] else "the limit of steps was reached",
-            objective=float(turned.values[0]),
-        )
+        ending = turned.ending(0)
         ending.warn("the Procrustes rotation")
     return Rotation(
         loadings=A @ np.linalg.inv(T).T,
@@ -105,10 +105,3 @@ def _target(target: Any, A: FloatArray, labels: tuple[Any, ...], *, labelled: bo
         raise LabelError(msg)
     where = {name: i for i, name in enumerate(names)}
     return H[[where[label] for label in labels]]
-
-
-def _orthogonal(A: FloatArray, H: FloatArray) -> tuple[FloatArray, Convergence]:
-    left, _, right = np.linalg.svd(A.T @ H)
-    T = np.asarray(left @ right, dtype=np.float64)
-    rest = 0.5 * float(np.sum((A @ T - H) ** 2))
-    return T, Convergence(converged=True, iterations=0, reason="closed form", objective=rest)

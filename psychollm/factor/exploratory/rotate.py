@@ -13,7 +13,6 @@ from typing import Any, Literal
 
 import numpy as np
 
-from psychollm._base.arrays import float_array
 from psychollm._base.axes import Axes
 from psychollm._base.checks import check_choice, check_count, check_generator
 from psychollm._base.convergence import Convergence
@@ -21,6 +20,7 @@ from psychollm._base.errors import InputError, OptionError, ShapeError
 from psychollm._base.result import Result
 from psychollm._base.types import FloatArray, IntArray, RandomState
 from psychollm.data.labels import Labels, as_labels, listed
+from psychollm.factor.congruence import read_columns
 from psychollm.factor.exploratory.criteria import CRITERIA, VARIMAX, Criterion
 from psychollm.factor.exploratory.gradient_projection import Turned, random_starts, turn
 from psychollm.factor.exploratory.minimise import lowest_of
@@ -42,19 +42,12 @@ PROMAX_POWER = 4
 
 def read_loadings(data: Any) -> tuple[FloatArray, Labels]:
     """Return loadings (k, m) and the labels of their rows, checked."""
-    rows: Any = None
-    if hasattr(data, "loadings"):
-        rows = getattr(data, "labels", None)
-        data = data.loadings
-    elif hasattr(data, "columns") and hasattr(data, "index"):
-        rows = data.index
-    values = float_array(data, "loadings")
-    values = values[:, None] if values.ndim == 1 else values
-    if values.ndim != 2 or 0 in values.shape or values.shape[0] < values.shape[1]:
+    values, rows, _ = read_columns(data, "loadings")
+    if values.shape[0] < values.shape[1]:
         msg = f"loadings must have shape (k, m) with m at most k, got {values.shape}"
         raise ShapeError(msg)
     labels = as_labels("model", rows, len(values))
-    bad = np.flatnonzero(~np.isfinite(values).all(axis=1))
+    bad = np.flatnonzero(np.isnan(values).any(axis=1))
     if bad.size:
         msg = f"loadings are undefined for {listed([labels[i] for i in bad])}: leave them out"
         raise InputError(msg)
@@ -126,13 +119,7 @@ class Rotation(Result):
         np.float64(-0.85)
         """
         index, turns = check_order(order, signs, self.loadings.shape[1])
-        both = np.ix_(index, index)
-        return replace(
-            self,
-            loadings=self.loadings[:, index] * turns,
-            transformation=self.transformation[:, index] * turns,
-            factor_correlation=self.factor_correlation[both] * np.outer(turns, turns),
-        )
+        return replace(self, **permuted_fields(self, index, turns))
 
 
 def rotate(
@@ -214,7 +201,7 @@ def rotate(
     if promax:
         T = _towards_powers(A / scale, T)
     rotated = A @ np.linalg.inv(T).T
-    found = Rotation(
+    rotation = Rotation(
         loadings=rotated,
         factor_correlation=correlation_of(T),
         transformation=T,
@@ -225,15 +212,15 @@ def rotate(
         labels=labels,
         convergence=ending,
     )
-    return _arranged(found, criterion)
+    return _arranged(rotation, criterion)
 
 
 def hofmann_complexity(loadings: FloatArray) -> FloatArray:
     """Return the number of factors that each variable loads on (k,), one at least."""
     squares = loadings**2
     with np.errstate(invalid="ignore"):
-        found = squares.sum(axis=1) ** 2 / np.sum(squares**2, axis=1)
-    return np.asarray(found, dtype=np.float64)
+        complexity = squares.sum(axis=1) ** 2 / np.sum(squares**2, axis=1)
+    return np.asarray(complexity, dtype=np.float64)
 
 
 def check_order(
@@ -251,15 +238,25 @@ def check_order(
     return index, turns
 
 
-def _arranged(found: Rotation, criterion: Criterion) -> Rotation:
+def permuted_fields(solution: Any, index: IntArray, turns: FloatArray) -> dict[str, FloatArray]:
+    """Return loadings, transformation and correlations with factors in another order."""
+    return {
+        "loadings": solution.loadings[:, index] * turns,
+        "transformation": solution.transformation[:, index] * turns,
+        "factor_correlation": solution.factor_correlation[np.ix_(index, index)]
+        * np.outer(turns, turns),
+    }
+
+
+def _arranged(rotation: Rotation, criterion: Criterion) -> Rotation:
     """Return factors by falling share, sums positive; those with a place of their own keep it."""
     if criterion.fixed:
-        return found
-    shares = found.shares.copy()
+        return rotation
+    shares = rotation.shares.copy()
     shares[: criterion.leading] = np.inf
     order = np.argsort(-shares, kind="stable")
-    signs = np.where(found.loadings.sum(axis=0)[order] < 0.0, -1.0, 1.0)
-    return found.permuted(order.tolist(), signs.tolist())
+    signs = np.where(rotation.loadings.sum(axis=0)[order] < 0.0, -1.0, 1.0)
+    return rotation.permuted(order.tolist(), signs.tolist())
 
 
 def _check_rank(A: FloatArray) -> None:
@@ -284,17 +281,7 @@ def _best(turned: Turned) -> tuple[FloatArray, Convergence, int]:
     # A start on a ridge stays there: it is no minimum.
     moved = arrived & (turned.steps > 0)
     minima = lowest_of(values[moved if moved.any() else arrived], SAME_MINIMUM)[1]
-    converged = bool(turned.converged[best])
-    return (
-        turned.transformations[best],
-        Convergence(
-            converged=converged,
-            iterations=int(turned.steps[best]),
-            reason="converged" if converged else "the limit of steps was reached",
-            objective=float(turned.values[best]),
-        ),
-        minima,
-    )
+    return turned.transformations[best], turned.ending(best), minima
 
 
 def correlation_of(T: FloatArray) -> FloatArray:

@@ -13,7 +13,7 @@ from psychollm._base.numbers import percent
 from psychollm._base.result import Result
 from psychollm._base.types import BoolArray, FloatArray
 from psychollm.data.labels import listed
-from psychollm.factor.exploratory.rotate import check_order, hofmann_complexity
+from psychollm.factor.exploratory.rotate import check_order, hofmann_complexity, permuted_fields
 from psychollm.factor.fit import FactorFit
 
 
@@ -172,12 +172,9 @@ class FactorSolution(Result):
         np.float64(-0.3571)
         """
         index, turns = check_order(order, signs, self.loadings.shape[1])
-        both = np.ix_(index, index)
         return replace(
             self,
-            loadings=self.loadings[:, index] * turns,
-            transformation=self.transformation[:, index] * turns,
-            factor_correlation=self.factor_correlation[both] * np.outer(turns, turns),
+            **permuted_fields(self, index, turns),
             variance_explained=self.variance_explained[index],
             factors=tuple(self.factors[i] for i in index),
         )

@@ -137,9 +137,9 @@ def weigh_jointly(weights: FloatArray, k: int) -> Weigh:
     pairs = np.tril_indices(k, -1)
 
     def weigh(rest: FloatArray) -> FloatArray:
-        found = np.zeros((k, k))
-        found[pairs] = weights @ rest[pairs]
-        return found + found.T
+        weighted = np.zeros((k, k))
+        weighted[pairs] = weights @ rest[pairs]
+        return weighted + weighted.T
 
     return weigh
 
@@ -178,14 +178,14 @@ def weighted_factors(
         return [(end.fun / nothing, (np.asarray(end.x, np.float64), end.nit)) for end in ends]
 
     (x, first_steps), minima, _ = multistart(approach, starts, SAME_MINIMUM)
-    found = descend(evaluate, x)
-    loadings = reach * _bent(found.x.reshape(shape))
+    bottom = descend(evaluate, x)
+    left, sizes, _ = np.linalg.svd(reach * _bent(bottom.x.reshape(shape)), full_matrices=False)
     return WeightedFactors(
-        loadings=_principal_axes(loadings),
-        objective=found.value,
-        gradient=found.gradient,
-        converged=found.converged,
-        steps=first_steps + found.steps,
+        loadings=left * sizes,
+        objective=bottom.value,
+        gradient=bottom.gradient,
+        converged=bottom.converged,
+        steps=first_steps + bottom.steps,
         minima=minima,
     )
 
@@ -216,11 +216,6 @@ def _pulled_back(rows: FloatArray, slope: FloatArray) -> FloatArray:
     return np.asarray(ratio * slope + bend * along * rows, dtype=np.float64)
 
 
-def _principal_axes(loadings: FloatArray) -> FloatArray:
-    left, values, _ = np.linalg.svd(loadings, full_matrices=False)
-    return np.asarray(left * values, dtype=np.float64)
-
-
 def weighted_factor(
     correlation: FloatArray, weights: FloatArray, start: FloatArray
 ) -> WeightedFactors:
@@ -240,13 +235,13 @@ def weighted_factor(
         np.fill_diagonal(bend, W @ x**2)
         return np.asarray(bend)
 
-    found = descend(evaluate, np.clip(start, -0.95, 0.95), hessian, BOUND)
-    loadings = found.x * (-1.0 if found.x.sum() < 0.0 else 1.0)
+    bottom = descend(evaluate, np.clip(start, -0.95, 0.95), hessian, BOUND)
+    loadings = bottom.x * (-1.0 if bottom.x.sum() < 0.0 else 1.0)
     return WeightedFactors(
         loadings=loadings,
-        objective=found.value,
-        gradient=found.gradient,
-        converged=found.converged,
-        steps=found.steps,
+        objective=bottom.value,
+        gradient=bottom.gradient,
+        converged=bottom.converged,
+        steps=bottom.steps,
         minima=1,
     )

@@ -141,20 +141,20 @@ def fit_sample(
     observed = sample.observed.ravel()
     diagonals = np.diagonal(sample.gamma, axis1=1, axis2=2)
     share = (sample.n / sample.n.sum())[:, None]
-    found = least_squares(
+    least = least_squares(
         observed,
         (share / diagonals).ravel(),
         lambda x: stacked_moments(layout, x),
         lambda x: stacked_derivatives(layout, x),
         layout.start(_start(layout, sample)),
     )
-    ending = found.ending(f"the {invariance} factor model of {len(sample.groups)} groups")
+    ending = least.ending(f"the {invariance} factor model of {len(sample.groups)} groups")
     # Statistics and errors count n - 1 observations of each group, as lavaan and Mplus do.
     counted = sample.n - 1.0
     weights = (counted[:, None] / diagonals).ravel()
     gamma = block_diag(*(sample.gamma / counted[:, None, None]))
-    jacobian = stacked_derivatives(layout, found.x)  # (G p, q)
-    residuals = observed - stacked_moments(layout, found.x)
+    jacobian = stacked_derivatives(layout, least.x)  # (G p, q)
+    residuals = observed - stacked_moments(layout, least.x)
     _check_identified(jacobian, weights)
     spread = np.sqrt(np.maximum(np.diagonal(sandwich(jacobian, weights, gamma)[1]), 0.0))
     errors = np.where(layout.place == HELD, 0.0, spread[np.maximum(layout.place, 0)])
@@ -176,7 +176,7 @@ def fit_sample(
         )
         for kind in (test, "standard")
     ]
-    full = with_scales(layout, layout.full(found.x))
+    full = with_scales(layout, layout.full(least.x))
     return GroupFactors(
         **_fields(layout, sample, full, errors),
         invariance=invariance,
@@ -186,8 +186,8 @@ def fit_sample(
         fit=fits[0],
         standard_fit=fits[1],
         scaling=statistic.scaling(test),
-        objective=found.value,
-        gradient=found.gradient,
+        objective=least.value,
+        gradient=least.gradient,
         groups=sample.groups,
         n=sample.n,
         labels=sample.labels,

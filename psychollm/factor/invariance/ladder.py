@@ -217,8 +217,8 @@ def fit_difference(larger: GroupFactors, smaller: GroupFactors) -> FitDifference
     )
 
 
-def _named(found: GroupFactors) -> str:
-    return found.invariance + (f" without {len(found.free)} items" if found.free else "")
+def _named(model: GroupFactors) -> str:
+    return model.invariance + (f" without {len(model.free)} items" if model.free else "")
 
 
 def _check_nested(larger: GroupFactors, smaller: GroupFactors) -> None:
@@ -292,10 +292,10 @@ class MeasurementInvariance(Result):
         import pandas as pd
 
         rows: list[dict[str, Any]] = []
-        for k, found in enumerate(self.fits):
+        for k, fit in enumerate(self.fits):
             names = ("chi_square", "df", "p_value", "cfi", "rmsea", "srmr")
-            row: dict[str, Any] = {"invariance": found.invariance}
-            row |= {name: getattr(found.fit, name) for name in names}
+            row: dict[str, Any] = {"invariance": fit.invariance}
+            row |= {name: getattr(fit.fit, name) for name in names}
             step = self.differences[k - 1] if k else None
             row |= {
                 f"difference_{name}": getattr(step, name) if step else float("nan")

@@ -169,13 +169,13 @@ def layout_of(shape: Shape, groups: int, level: Invariance, free: BoolArray) -> 
     shared = np.zeros(shape.size, dtype=np.bool_)
     shared[shape.thresholds] = equal[shape.item_of_threshold]
     shared[shape.loadings] = equal[shape.loading_item] & (rank >= 2)
-    place = np.full((groups, shape.size), HELD)
+    position = np.full((groups, shape.size), HELD)
     own = estimated & (~shared | (np.arange(groups) == 0)[:, None])
-    place[own] = np.arange(own.sum())
-    place[1:, shared] = place[0, shared]
+    position[own] = np.arange(own.sum())
+    position[1:, shared] = position[0, shared]
     return Layout(
         shape=shape,
-        place=place,
+        place=position,
         value=value,
         derived=equal & (rank == 4),
         n_free=int(own.sum()),
@@ -275,17 +275,17 @@ def derivatives(shape: Shape, row: FloatArray) -> FloatArray:
     out[pair, shape.scales[i]] = scale[j] * between[i, j]
     out[pair, shape.scales[j]] = scale[i] * between[i, j]
     both = scale[i] * scale[j]
-    for place, own, f in zip(
+    for column, own, f in zip(
         shape.loadings, shape.loading_item, shape.loading_factor, strict=True
     ):
-        out[cut, place] = (item == own) * (-part.means[f] * scale[item])
-        out[pair, place] = both * ((i == own) * structure[j, f] + (j == own) * structure[i, f])
+        out[cut, column] = (item == own) * (-part.means[f] * scale[item])
+        out[pair, column] = both * ((i == own) * structure[j, f] + (j == own) * structure[i, f])
     out[cut[:, None], shape.means] = -scale[item, None] * part.loadings[item]
-    for place, f, g in zip(shape.covariances, *np.tril_indices(m), strict=True):
+    for column, f, g in zip(shape.covariances, *np.tril_indices(m), strict=True):
         product = part.loadings[i, f] * part.loadings[j, g]
         if f != g:
             product = product + part.loadings[i, g] * part.loadings[j, f]
-        out[pair, place] = both * product
+        out[pair, column] = both * product
     return out
 
 

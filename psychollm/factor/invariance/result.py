@@ -116,14 +116,14 @@ class _Release(NamedTuple):
     columns: FloatArray  # (G p, c)
 
 
-def equality_tests(found: GroupFactors, *, of: Released, adjustment: Adjustment) -> EqualityTests:
+def equality_tests(model: GroupFactors, *, of: Released, adjustment: Adjustment) -> EqualityTests:
     """Test the equalities of a fitted model: see `GroupFactors.score_tests`."""
     from scipy.stats import chi2
 
     check_choice("of", of, Released)
     check_choice("adjustment", adjustment, Adjustment)
-    releases = _releases(found, of)
-    values = np.array([_tested(found, release.columns) for release in releases]).reshape(-1, 4)
+    releases = _releases(model, of)
+    values = np.array([_tested(model, release.columns) for release in releases]).reshape(-1, 4)
     known = values[:, 1] > 0
     releases = [release for release, kept in zip(releases, known, strict=True) if kept]
     values = values[known]
@@ -145,27 +145,27 @@ def equality_tests(found: GroupFactors, *, of: Released, adjustment: Adjustment)
     )
 
 
-def _releases(found: GroupFactors, of: Released) -> list[_Release]:
+def _releases(model: GroupFactors, of: Released) -> list[_Release]:
     """Return the equalities that can be let go, with the derivatives that come with it."""
-    layout = found._layout
-    groups, p = len(found.groups), len(found._residuals) // len(found.groups)
+    layout = model._layout
+    groups, p = len(model.groups), len(model._residuals) // len(model.groups)
     stacked = np.zeros((groups, p, groups, layout.shape.size))
     for g in range(groups):
-        stacked[g] = own_columns(layout, found._full, g)
+        stacked[g] = own_columns(layout, model._full, g)
     flat = stacked.reshape(groups * p, groups, -1)
     equal = _equal(layout)
     if of == "items":
         releases = []
-        for i, label in enumerate(found.labels):
+        for i, label in enumerate(model.labels):
             own = layout.shape.of_item(i)
             columns = flat[:, 1:, own[equal[own]]].reshape(groups * p, -1)
             if columns.shape[1]:
                 releases.append(_Release(("item", label, "", ""), columns))
         return releases
-    names = parameter_names(layout.shape, found.labels, found.factors)
+    names = parameter_names(layout.shape, model.labels, model.factors)
     return [
-        _Release((*names[place], found.groups[g]), flat[:, g, [place]])
-        for place in np.flatnonzero(equal)
+        _Release((*names[parameter], model.groups[g]), flat[:, g, [parameter]])
+        for parameter in np.flatnonzero(equal)
         for g in range(1, groups)
     ]
 
@@ -185,15 +185,15 @@ def _equal(layout: Layout) -> Any:
     return equal
 
 
-def _tested(found: GroupFactors, columns: FloatArray) -> tuple[float, float, float, float]:
+def _tested(fit: GroupFactors, columns: FloatArray) -> tuple[float, float, float, float]:
     """Return robust statistic, its rank, the uncorrected index, and the change of one."""
-    weights, model = found._weights[:, None], found._derivatives
+    weights, model = fit._weights[:, None], fit._derivatives
     side = weights * model
     information = model.T @ side
     apart = columns - model @ np.linalg.solve(information, side.T @ columns)
-    score = (weights * columns).T @ found._residuals
+    score = (weights * columns).T @ fit._residuals
     pulled = weights * apart
-    robust, rank = _quadratic(score, pulled.T @ found._gamma @ pulled, columns, weights)
+    robust, rank = _quadratic(score, pulled.T @ fit._gamma @ pulled, columns, weights)
     plain, _ = _quadratic(score, apart.T @ pulled, columns, weights)
     alone = columns.shape[1] == 1 and rank > 0
     change = float(score[0] / (apart.T @ pulled)[0, 0]) if alone else float("nan")
@@ -346,13 +346,13 @@ class GroupFactors(Result):
         import pandas as pd
 
         names = parameter_names(self._layout.shape, self.labels, self.factors)
-        place, rows = self._layout.place, []
+        position, rows = self._layout.place, []
         for g, group in enumerate(self.groups):
             for p, (kind, first, second) in enumerate(names):
-                same = bool((place[:, p] == place[g, p]).all())
+                same = bool((position[:, p] == position[g, p]).all())
                 row: dict[str, Any] = {"group": group, "kind": kind}
                 row |= {"first": first, "second": second, "estimate": self._full[g, p]}
-                status = "fixed" if place[g, p] == HELD else "shared" if same else "own"
+                status = "fixed" if position[g, p] == HELD else "shared" if same else "own"
                 rows.append(row | {"se": self._errors[g, p], "status": status})
         return pd.DataFrame(rows)
 

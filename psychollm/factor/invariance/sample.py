@@ -58,7 +58,7 @@ def sample_of(correlations: GroupCorrelations, model: LoadingPattern) -> tuple[S
     gamma = [
         n * _covariance(part, name) for n, part, name in zip(sizes, parts, names, strict=True)
     ]
-    found = Sample(
+    sample = Sample(
         observed=np.stack(observed),
         gamma=np.stack(gamma),
         n=sizes,
@@ -66,7 +66,7 @@ def sample_of(correlations: GroupCorrelations, model: LoadingPattern) -> tuple[S
         labels=kept,
         groups=names,
     )
-    return found, free
+    return sample, free
 
 
 def _selected(part: Any, kept: Labels, name: Hashable) -> Any:

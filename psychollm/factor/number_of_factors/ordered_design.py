@@ -30,6 +30,11 @@ from psychollm.kernels.ordered_nulls import (
 )
 
 Scheme: TypeAlias = Literal["within_model", "within_question"]
+# What keeps the rates of the correlated rows, then what keeps the others'.
+SCHEMES: dict[Axis, tuple[Scheme, Scheme]] = {
+    "models": ("within_model", "within_question"),
+    "questions": ("within_question", "within_model"),
+}
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -53,7 +58,7 @@ class OrderedDesign:
     def shuffled(self, seeds: WordArray, scheme: Scheme) -> FloatArray:
         """Return correlations of shuffled tables (r, k, k)."""
         out = np.empty((len(seeds), len(self.codes), len(self.codes)))
-        by_row = (scheme == "within_model") == (self.of == "models")
+        by_row = scheme == SCHEMES[self.of][0]
         correlate_shuffled(seeds, self.codes, by_row, self.rule, self.fixed, self.size, out)
         return out
 

@@ -13,7 +13,6 @@ from __future__ import annotations
 
 from collections.abc import Hashable
 from dataclasses import dataclass
-from functools import partial
 from typing import Any, Literal, TypeAlias
 
 import numpy as np
@@ -23,11 +22,11 @@ from psychollm._base.checks import check_choice, check_count, check_fraction
 from psychollm._base.numbers import percent
 from psychollm._base.replicate import replicate
 from psychollm._base.result import Result
-from psychollm._base.types import Axis, EmptyCells, FloatArray, Missing, RandomState, WordArray
+from psychollm._base.types import Axis, EmptyCells, FloatArray, Missing, RandomState
 from psychollm.estimates.null import monte_carlo_p_value
 from psychollm.factor.exploratory.discrepancy import ULS
 from psychollm.factor.exploratory.minimise import minimise, squared_multiple
-from psychollm.factor.number_of_factors.ordered_design import OrderedDesign, Scheme, ordered_design
+from psychollm.factor.number_of_factors.ordered_design import SCHEMES, Scheme, ordered_design
 
 Eigenvalues: TypeAlias = Literal["components", "factors"]
 
@@ -149,16 +148,19 @@ def parallel_analysis(
     >>> found.n_factors >= 1, found.draws.shape
     (True, (20, 19))
     """
-    own: Scheme = "within_model" if of == "models" else "within_question"
-    scheme = own if scheme is None else scheme
+    scheme = SCHEMES[of][0] if scheme is None else scheme
     check_choice("scheme", scheme, Scheme)
     check_choice("eigenvalues", eigenvalues, Eigenvalues)
     check_fraction("quantile", quantile)
     check_count("n_null", n_null)
     design = ordered_design(data, of=of, empty_cells=empty_cells, missing=missing)
-    task = partial(_block, design=design, scheme=scheme, kind=eigenvalues)
     draws = replicate(
-        task, n_null, rng=rng, n_jobs=n_jobs, progress=progress, label="shuffled tables"
+        lambda seeds: spectra(design.shuffled(seeds, scheme), eigenvalues),
+        n_null,
+        rng=rng,
+        n_jobs=n_jobs,
+        progress=progress,
+        label="shuffled tables",
     )
     observed = spectra(design.observed()[0][None], eigenvalues)[0]
     bar = np.quantile(draws, quantile, axis=0)
@@ -188,9 +190,3 @@ def spectra(matrices: FloatArray, kind: Eigenvalues) -> FloatArray:
         psi = minimise(ULS, matrices, start, 1, 0.005).uniquenesses
         matrices = matrices - psi[:, :, None] * np.eye(matrices.shape[1])
     return np.asarray(np.linalg.eigvalsh(matrices)[:, ::-1], dtype=np.float64)
-
-
-def _block(
-    seeds: WordArray, *, design: OrderedDesign, scheme: Scheme, kind: Eigenvalues
-) -> FloatArray:
-    return spectra(design.shuffled(seeds, scheme), kind)

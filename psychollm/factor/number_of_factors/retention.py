@@ -26,7 +26,11 @@ from psychollm._base.replicate import replicate
 from psychollm._base.result import Result
 from psychollm._base.types import Axis, EmptyCells, FloatArray, Missing, RandomState, WordArray
 from psychollm.factor.exploratory.extract import degrees_of_freedom, extract
-from psychollm.factor.number_of_factors.ordered_design import OrderedDesign, Scheme, ordered_design
+from psychollm.factor.number_of_factors.ordered_design import (
+    SCHEMES,
+    OrderedDesign,
+    ordered_design,
+)
 from psychollm.factor.number_of_factors.parallel import ParallelAnalysis, parallel_analysis
 from psychollm.factor.number_of_factors.rules import (
     Hull,
@@ -177,7 +181,7 @@ def retention(
             n_jobs=n_jobs,
             progress=progress,
         )
-        for scheme in _schemes(of)
+        for scheme in SCHEMES[of]
     )
     partial_means = minimum_average_partial(matrix, most)
     simple = very_simple_structure(matrix, most)
@@ -209,13 +213,6 @@ def retention(
     )
 
 
-def _schemes(of: Axis) -> tuple[Scheme, Scheme]:
-    """Return the scheme that keeps the correlated rows' own rates, and the other one."""
-    if of == "models":
-        return "within_model", "within_question"
-    return "within_question", "within_model"
-
-
 def _most(k: int, asked: int | None) -> int:
     """Return the most factors that are identified, and no more than asked for."""
     identified = max((m for m in range(1, k) if degrees_of_freedom(k, m) >= 0), default=0)
@@ -240,21 +237,12 @@ def _comparison(
     rows: list[FloatArray] = []
     for m in range(1, most + 1):
         loadings = np.ascontiguousarray(extract(matrix, n_factors=m).loadings)
-        task = partial(_distances, design=design, loadings=loadings, cuts=cuts, observed=observed)
-        label = f"comparison data, {m}"
-        rows.append(draw(task, label=label))
+
+        def distances(seeds: WordArray, loadings: FloatArray = loadings) -> FloatArray:
+            values = np.linalg.eigvalsh(design.drawn(seeds, loadings, cuts))
+            return np.asarray(np.sqrt(np.mean((values - observed) ** 2, axis=1)))
+
+        rows.append(draw(distances, label=f"comparison data, {m}"))
         if m > 1 and mannwhitneyu(rows[-1], rows[-2], alternative="less").pvalue >= WORSE:
             return np.array(rows), m - 1
     return np.array(rows), most
-
-
-def _distances(
-    seeds: WordArray,
-    *,
-    design: OrderedDesign,
-    loadings: FloatArray,
-    cuts: FloatArray,
-    observed: FloatArray,
-) -> FloatArray:
-    values = np.linalg.eigvalsh(design.drawn(seeds, loadings, cuts))
-    return np.asarray(np.sqrt(np.mean((values - observed) ** 2, axis=1)), dtype=np.float64)

@@ -149,21 +149,21 @@ def minimum_average_partial(R: FloatArray, most: int) -> FloatArray:
     values, vectors = np.linalg.eigh(R)
     loadings = vectors[:, ::-1] * np.sqrt(np.maximum(values[::-1], 0.0))
     k = len(R)
-    found = np.full(most + 1, np.nan)
+    means = np.full(most + 1, np.nan)
     for m in range(most + 1):
         rest = R - loadings[:, :m] @ loadings[:, :m].T
         spread = np.diagonal(rest)
         if spread.min() <= 1e-12:
             break
         partial = rest / np.sqrt(np.outer(spread, spread))
-        found[m] = (np.sum(partial**2) - k) / (k * (k - 1))
-    return found
+        means[m] = (np.sum(partial**2) - k) / (k * (k - 1))
+    return means
 
 
 def very_simple_structure(R: FloatArray, most: int) -> FloatArray:
     """Return (1) for 1, ..., `most` factors (rows) and complexities 1 and 2 (columns)."""
     total = np.sum(R**2)
-    found = np.full((most, 2), np.nan)
+    fits = np.full((most, 2), np.nan)
     for m in range(1, most + 1):
         plain = extract(R, n_factors=m)
         spans = int(np.linalg.matrix_rank(plain.loadings, tol=1e-10)) == m
@@ -173,8 +173,8 @@ def very_simple_structure(R: FloatArray, most: int) -> FloatArray:
             simple = np.zeros_like(loadings)
             at = order[:, :c]
             np.put_along_axis(simple, at, np.take_along_axis(loadings, at, axis=1), axis=1)
-            found[m - 1, c - 1] = 1.0 - np.sum((R - simple @ simple.T) ** 2) / total
-    return found
+            fits[m - 1, c - 1] = 1.0 - np.sum((R - simple @ simple.T) ** 2) / total
+    return fits
 
 
 def empirical_kaiser(R: FloatArray, n: float) -> tuple[FloatArray, int]:

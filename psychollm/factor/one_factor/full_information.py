@@ -236,11 +236,11 @@ def _climb(
     free = ~_frozen(point, -top.jac)
     # The last digits of the value may hide the last of the slope.
     converged = bool(top.status == 0 or np.max(np.abs(top.jac[free])) < LOST)
-    ending = Convergence(
+    ending = Convergence.of_steps(
         converged=converged,
-        iterations=int(top.nit),
-        reason="converged" if converged else UNFINISHED[top.status],
+        steps=int(top.nit),
         objective=-float(top.fun),
+        otherwise=UNFINISHED.get(top.status, ""),
     )
     return point, ending
 
@@ -268,6 +268,9 @@ def _result(
         full[keep] = values
         return full
 
+    # Without a shared factor models say yes at their own rates.
+    yes, no = patterns.frequency @ patterns.yes, patterns.frequency @ patterns.no
+    n = yes + no
     at_bound = np.zeros(keep.size, dtype=np.bool_)
     at_bound[keep] = np.abs(loadings) >= AT_BOUND
     return FullInformation(
@@ -277,7 +280,7 @@ def _result(
         se_thresholds=spread(np.sqrt(variance[k:])),
         at_bound=at_bound,
         log_likelihood=ending.objective,
-        independence=_independence(patterns),
+        independence=float(np.sum(yes * np.log(yes / n) + no * np.log(no / n))),
         n_parameters=2 * k,
         n_patterns=patterns.frequency.size,
         n_nodes=grid.nodes.size,
@@ -285,10 +288,3 @@ def _result(
         labels=table.models,
         convergence=ending,
     )
-
-
-def _independence(patterns: Patterns) -> float:
-    """Return the log-likelihood of models that say yes at their own rates, independently."""
-    yes, no = patterns.frequency @ patterns.yes, patterns.frequency @ patterns.no
-    n = yes + no
-    return float(np.sum(yes * np.log(yes / n) + no * np.log(no / n)))

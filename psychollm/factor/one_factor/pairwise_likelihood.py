@@ -247,7 +247,10 @@ def exploratory_pairwise_likelihood(
     value, steps, status = fit_pairwise(counts, tau, rate, first, TOLERANCE, MAX_STEPS)
     loadings = first[:, None]
     for _ in range(n_factors - 1):
-        loadings = _widened(counts, tau, rate, loadings)
+        narrow, z = loadings, np.empty_like(tau)
+        loadings = np.empty((silent.size, narrow.shape[1] + 1))
+        residuals(counts, tau, rate, narrow, z)
+        add_factor(z, narrow, loadings)
         value, steps, status = fit_pairwise_factors(counts, tau, rate, loadings, GAIN, MAX_STEPS)
     convergence = _ending(status, steps, value)
     convergence.warn("the pairwise factor solution")
@@ -302,18 +305,6 @@ def _reasons(pairs: PairCounts, tau: FloatArray) -> tuple[str, ...]:
         else:
             reasons.append("")
     return tuple(reasons)
-
-
-def _widened(
-    counts: tuple[FloatArray, ...], tau: FloatArray, rate: FloatArray, loadings: FloatArray
-) -> FloatArray:
-    """Add a column to loadings (k, m) in the main direction of the residuals."""
-    k, m = loadings.shape
-    z = np.empty_like(tau)
-    residuals(counts, tau, rate, loadings, z)
-    wider = np.empty((k, m + 1))
-    add_factor(z, loadings, wider)
-    return wider
 
 
 def _ending(status: int, steps: int, value: float) -> Convergence:

@@ -9,10 +9,9 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from psychollm._base.axes import Axes
-from psychollm._base.errors import OptionError
 from psychollm._base.result import Result
 from psychollm._base.types import FloatArray
-from psychollm.data.labels import unit_numbers
+from psychollm.data.labels import loadings_of_models
 from psychollm.data.pair_counts import PairCounts
 from psychollm.data.responses import ResponsesLike, as_responses
 from psychollm.factor.one_factor.pairwise_likelihood import kernel_counts, pairwise_likelihood
@@ -103,14 +102,7 @@ def pair_residuals(
     else:
         pairs = PairCounts.count(as_responses(responses))
     given = pairwise_likelihood(pairs).loadings if loadings is None else loadings
-    used = unit_numbers(given, pairs.labels, argument="loadings", kind="model")
-    if np.any(np.abs(used) >= 1.0):
-        worst = int(np.nanargmax(np.abs(used)))
-        msg = (
-            f"loadings: model {pairs.labels[worst]!r} has {used[worst]:g}, but a loading lies "
-            "between -1 and 1 (both excluded)"
-        )
-        raise OptionError(msg)
+    used = loadings_of_models(given, pairs.labels)
     counts, tau, rate = kernel_counts(pairs)
     tau[np.isnan(used)] = np.nan
     tau[:, np.isnan(used)] = np.nan

@@ -12,7 +12,7 @@ from psychollm._base.axes import Axes
 from psychollm._base.errors import OptionError, ShapeError
 from psychollm._base.result import Result
 from psychollm._base.types import FloatArray, IntArray
-from psychollm.data.labels import unit_numbers
+from psychollm.data.labels import loadings_of_models, unit_numbers
 from psychollm.data.responses import Responses, ResponsesLike, as_responses
 from psychollm.factor.one_factor.marginal import (
     Grid,
@@ -150,18 +150,8 @@ def _parameters(
     if loadings is None:
         fit = pairwise_likelihood(table)
         return np.stack([fit.loadings, fit.thresholds])
-    given = []
-    for name, values in (("loadings", loadings), ("thresholds", thresholds)):
-        given.append(unit_numbers(values, table.models, argument=name, kind="model"))
-    outside = np.flatnonzero(np.abs(given[0]) >= 1.0)
-    if outside.size:
-        first = outside[0]
-        msg = (
-            f"loadings: model {table.models[first]!r} has {given[0][first]:g}, but a loading is a "
-            "correlation and must lie between -1 and 1 (both excluded)"
-        )
-        raise OptionError(msg)
-    return np.stack(given)
+    given = unit_numbers(thresholds, table.models, argument="thresholds", kind="model")
+    return np.stack([loadings_of_models(loadings, table.models), given])
 
 
 def _moments(weights: FloatArray, grid: Grid) -> tuple[FloatArray, FloatArray]:
