@@ -33,8 +33,8 @@ def sum_over_units(
     # `counts` (resamples, units) says how often each unit was drawn; entries `start[u]` to
     # `start[u + 1]` of `column` and `value` belong to unit u.
     for row in range(counts.shape[0]):
-        for place in range(out.shape[1]):
-            out[row, place] = 0.0
+        for target in range(out.shape[1]):
+            out[row, target] = 0.0
         for unit in range(start.size - 1):
             weight = counts[row, unit]
             if weight == 0.0:

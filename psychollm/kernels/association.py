@@ -82,8 +82,8 @@ def hit_rates(
             all_w += wrong[row, g]
         point = 0
         if all_c <= 0.0 or all_w <= 0.0:
-            for place in range(false_alarms.size):
-                out[row, place] = np.nan
+            for node in range(false_alarms.size):
+                out[row, node] = np.nan
             continue
         above_c, above_w = 0.0, 0.0
         for g in range(correct.shape[1] - 1, -1, -1):
@@ -96,5 +96,5 @@ def hit_rates(
                 point += 1
             above_c += c
             above_w += w
-        for place in range(point, false_alarms.size):
-            out[row, place] = 1.0
+        for node in range(point, false_alarms.size):
+            out[row, node] = 1.0

@@ -86,26 +86,26 @@ def classify(correct, wrong):
 
 
 @njit
-def _sums(x, n, a, b, found):
+def _sums(x, n, a, b, totals):
     """Fill sums over g of: softplus(eta), p, p x, w, w x, w x^2, with w = p (1 - p)."""
-    found[:] = 0.0
+    totals[:] = 0.0
     for g in range(x.size):
         eta = a + b * x[g]
         e = math.exp(-abs(eta))
         p = 1.0 / (1.0 + e) if eta >= 0.0 else e / (1.0 + e)
         w = n[g] * e / ((1.0 + e) * (1.0 + e))
-        found[0] += n[g] * (max(eta, 0.0) + math.log1p(e))
-        found[1] += n[g] * p
-        found[2] += n[g] * p * x[g]
-        found[3] += w
-        found[4] += w * x[g]
-        found[5] += w * x[g] * x[g]
+        totals[0] += n[g] * (max(eta, 0.0) + math.log1p(e))
+        totals[1] += n[g] * p
+        totals[2] += n[g] * p * x[g]
+        totals[3] += w
+        totals[4] += w * x[g]
+        totals[5] += w * x[g] * x[g]
 
 
 @njit
-def _add_penalty(x, n, a, b, penalty, found, at):
+def _add_penalty(x, n, a, b, penalty, totals, at):
     """Add Firth's term to the value and gradient of `at` (3,): value, d/da, d/db."""
-    i00, i01, i11 = found[3], found[4], found[5]
+    i00, i01, i11 = totals[3], totals[4], totals[5]
     det = i00 * i11 - i01 * i01 if penalty == PENALTY_LINE else i00
     at[0] += 0.5 * math.log(det)
     for g in range(x.size):
@@ -121,22 +121,22 @@ def _add_penalty(x, n, a, b, penalty, found, at):
 
 
 @njit
-def evaluate(data, theta, penalty, found, at):
-    """Fill `at` (3,) with (1) and its gradient, and `found` (6,) with the sums of `_sums`."""
+def evaluate(data, theta, penalty, totals, at):
+    """Fill `at` (3,) with (1) and its gradient, and `totals` (6,) with the sums of `_sums`."""
     # `data` are x, n and (S_0, S_1).
     x, n, sums = data
-    _sums(x, n, theta[0], theta[1], found)
-    at[0] = theta[0] * sums[0] + theta[1] * sums[1] - found[0]
-    at[1] = sums[0] - found[1]
-    at[2] = sums[1] - found[2]
+    _sums(x, n, theta[0], theta[1], totals)
+    at[0] = theta[0] * sums[0] + theta[1] * sums[1] - totals[0]
+    at[1] = sums[0] - totals[1]
+    at[2] = sums[1] - totals[2]
     if penalty != NO_PENALTY:
-        _add_penalty(x, n, theta[0], theta[1], penalty, found, at)
+        _add_penalty(x, n, theta[0], theta[1], penalty, totals, at)
 
 
 @njit
-def _newton_step(found, at, free, step):
+def _newton_step(totals, at, free, step):
     """Fill `step` (2,) with the Newton step over the free coefficients; return its gain."""
-    i00, i01, i11 = found[3], found[4], found[5]
+    i00, i01, i11 = totals[3], totals[4], totals[5]
     step[:] = 0.0
     if free == LINE:
         det = i00 * i11 - i01 * i01
@@ -155,21 +155,21 @@ def maximise(data, theta, free, penalty):
     # Newton's method; a long step that lowers the objective is halved. Without the penalty it
     # converges quadratically, so that the last step is taken without looking at where it leads;
     # with it, the step leaves out the curvature of the penalty, and convergence is linear.
-    found, at, step = np.empty(6), np.empty(3), np.empty(2)
+    totals, at, step = np.empty(6), np.empty(3), np.empty(2)
     tolerance = _TOLERANCE if penalty == NO_PENALTY else _TOLERANCE_PENALISED
-    evaluate(data, theta, penalty, found, at)
-    gain = _newton_step(found, at, free, step)
+    evaluate(data, theta, penalty, totals, at)
+    gain = _newton_step(totals, at, free, step)
     for _ in range(_MAX_ITERATIONS):
         if not gain > tolerance:
             break
         start_a, start_b, start = theta[0], theta[1], at[0]
         for _ in range(_MAX_HALVINGS):
             theta[0], theta[1] = start_a + step[0], start_b + step[1]
-            evaluate(data, theta, penalty, found, at)
+            evaluate(data, theta, penalty, totals, at)
             if at[0] >= start or gain < _SHORT:
                 break
             step *= 0.5
-        gain = _newton_step(found, at, free, step)
+        gain = _newton_step(totals, at, free, step)
     if gain > 0.0:
         theta += step
         at[0] += 0.5 * gain
@@ -329,10 +329,10 @@ def _bounds(data, best, top, which, others, penalty, row):
 @njit
 def _level(data, kind, row):
     """Fill the row of the intercept given a slope of one."""
-    theta, found = np.empty(2), np.empty(6)
+    theta, totals = np.empty(2), np.empty(6)
     top = fit_level(data, kind, theta)
-    evaluate(data, theta, NO_PENALTY, found, np.empty(3))
-    row[0], row[1] = theta[0], 1.0 / math.sqrt(found[3])
+    evaluate(data, theta, NO_PENALTY, totals, np.empty(3))
+    row[0], row[1] = theta[0], 1.0 / math.sqrt(totals[3])
     penalty = PENALTY_INTERCEPT if kind == ONE_CLASS else NO_PENALTY
     _bounds(data, theta, top, 0, FIXED, penalty, row)
 
@@ -340,16 +340,16 @@ def _level(data, kind, row):
 @njit
 def _line(data, kind, slope, intercept):
     """Fill the rows of slope and intercept; return twice the rise of (1) from (0, 1)."""
-    theta, found, at = np.empty(2), np.empty(6), np.empty(3)
+    theta, totals, at = np.empty(2), np.empty(6), np.empty(3)
     penalty = PENALTY_LINE if kind == SEPARATED else NO_PENALTY
     top = fit_line(data, kind, theta)
-    evaluate(data, theta, NO_PENALTY, found, at)
-    det = found[3] * found[5] - found[4] * found[4]
-    intercept[0], intercept[1] = theta[0], math.sqrt(found[5] / det)
-    slope[0], slope[1] = theta[1], math.sqrt(found[3] / det)
+    evaluate(data, theta, NO_PENALTY, totals, at)
+    det = totals[3] * totals[5] - totals[4] * totals[4]
+    intercept[0], intercept[1] = theta[0], math.sqrt(totals[5] / det)
+    slope[0], slope[1] = theta[1], math.sqrt(totals[3] / det)
     _bounds(data, theta, top, 0, SLOPE, penalty, intercept)
     _bounds(data, theta, top, 1, INTERCEPT, penalty, slope)
-    evaluate(data, np.array([0.0, 1.0]), penalty, found, at)
+    evaluate(data, np.array([0.0, 1.0]), penalty, totals, at)
     return 2.0 * (top - at[0])
 
 

@@ -63,7 +63,7 @@ def pack(table: FloatArray, counts: FloatArray, used: IntArray, rating: IntArray
 def start(m: float, k: float, counts: FloatArray, used: IntArray, point: FloatArray) -> None:
     """Fill `point` with cuts at which a correct answer is rated as all answers are."""
     point[0], point[point.size - 1] = m, k
-    place = 1
+    cut = 1
     for response in range(2):
         n = used[response]
         total = 0.0
@@ -73,8 +73,8 @@ def start(m: float, k: float, counts: FloatArray, used: IntArray, point: FloatAr
         above = total
         for j in range(n - 1):
             above -= counts[response, 0, j] + counts[response, 1, j]
-            point[place] = 0.5 * m - normal_quantile(tail * above / total)
-            place += 1
+            point[cut] = 0.5 * m - normal_quantile(tail * above / total)
+            cut += 1
 
 
 @njit

@@ -82,12 +82,12 @@ def _joint(
     rated[0] *= scale[0]
     rated[last] *= scale[1]
     value = log_likelihood(rated, counts, used, parts, gradient, hessian)
-    for place, factor in ((0, scale[0]), (last, scale[1])):
-        gradient[place] *= factor
+    for parameter, factor in ((0, scale[0]), (last, scale[1])):
+        gradient[parameter] *= factor
         for i in range(last + 1):
-            hessian[place, i] *= factor
+            hessian[parameter, i] *= factor
         for i in range(last + 1):
-            hessian[i, place] *= factor
+            hessian[i, parameter] *= factor
     return value + _type_1(point, answers, gradient, hessian)
 
 

@@ -103,19 +103,19 @@ def _spread(
     slope, sign = wrong - 0.5, 2.0 * response - 1.0  # dalpha/dm; dv_0/dk
     last = gradient.size - 1
     for j in range(n):
-        place = last if j == 0 else first + j - 1
+        upper = last if j == 0 else first + j - 1
         own = sign if j == 0 else 1.0
         gradient[0] += slope * parts[0, j]
-        gradient[place] += own * parts[0, j]
+        gradient[upper] += own * parts[0, j]
         hessian[0, 0] += slope * slope * parts[1, j]
-        hessian[0, place] += slope * own * parts[1, j]
-        hessian[place, place] += parts[1, j]
+        hessian[0, upper] += slope * own * parts[1, j]
+        hessian[upper, upper] += parts[1, j]
         if j < n - 1:
             up = first + j
             hessian[0, 0] += 2.0 * slope * slope * parts[2, j]
-            hessian[0, place] += slope * own * parts[2, j]
+            hessian[0, upper] += slope * own * parts[2, j]
             hessian[0, up] += slope * parts[2, j]
-            hessian[min(place, up), max(place, up)] += own * parts[2, j]
+            hessian[min(upper, up), max(upper, up)] += own * parts[2, j]
 
 
 @njit

@@ -36,8 +36,8 @@ NO_THRESHOLD = 9.0
 @njit
 def _exceeds(u, c):
     """Return 1 where u > Phi(c), else 0: (1)."""
-    place = (c + REACH) * PER_UNIT
-    bracket = int(min(max(place, 0.0), 2.0 * REACH * PER_UNIT - 1.0))
+    position = (c + REACH) * PER_UNIT
+    bracket = int(min(max(position, 0.0), 2.0 * REACH * PER_UNIT - 1.0))
     above = u > TABLE[bracket + 1]
     if (u > TABLE[bracket]) != above:
         above = u > normal_cdf(c)

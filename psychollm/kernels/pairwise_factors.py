@@ -59,9 +59,9 @@ def _loadings(v, loading, slope):
 
 
 @njit
-def _add_pair(i, j, score, weight, place, gradient, information):
+def _add_pair(i, j, score, weight, terms, gradient, information):
     """Add score and information of pair (i, j) with respect to v_i and v_j."""
-    loading, slope = place
+    loading, slope = terms
     m = loading.shape[1]
     di, dj = np.zeros(m), np.zeros(m)
     for a in range(m):
@@ -80,10 +80,10 @@ def _add_pair(i, j, score, weight, place, gradient, information):
 
 
 @njit
-def _evaluate(counts, tau, rate, v, place, gradient, information):
+def _evaluate(counts, tau, rate, v, terms, gradient, information):
     """Fill gradient and information with respect to v; return the penalised log-likelihood."""
     m = v.shape[1]
-    loading, slope = place  # (k, m) and (k, m, m), filled here
+    loading, slope = terms  # (k, m) and (k, m, m), filled here
     _loadings(v, loading, slope)
     information[:] = 0.0
     value = -0.5 * PENALTY * np.sum(v * v)
@@ -96,7 +96,7 @@ def _evaluate(counts, tau, rate, v, place, gradient, information):
                 r = np.sum(loading[i] * loading[j])
                 term, score, weight = pair_terms(counts, tau, rate, i, j, r)
                 value += term
-                _add_pair(i, j, score, weight, place, gradient, information)
+                _add_pair(i, j, score, weight, terms, gradient, information)
     return value
 
 

@@ -62,8 +62,8 @@ def _count(codes, counts):
 
 
 @njit
-def modal_classes(codes: NDArray[np.int32], right: FloatArray, found: FloatArray) -> None:
-    """Fill `found` (rows, 7) with what the classes of each row's samples tell."""
+def modal_classes(codes: NDArray[np.int32], right: FloatArray, out: FloatArray) -> None:
+    """Fill `out` (rows, 7) with what the classes of each row's samples tell."""
     # Largest share, its chance of being right, samples, classes, classes tied for largest, share
     # of right samples, share of pairs of samples in the same class. Tied largest classes are
     # equally likely to be the answer; a class is as likely to be right as its samples are on
@@ -71,9 +71,9 @@ def modal_classes(codes: NDArray[np.int32], right: FloatArray, found: FloatArray
     counts, hits = np.empty(codes.shape[1]), np.empty(codes.shape[1])
     for row in range(codes.shape[0]):
         n, classes = _count(codes[row], counts)
-        found[row, 2], found[row, 3] = n, classes
-        found[row, 0] = found[row, 1] = found[row, 5] = found[row, 6] = np.nan
-        found[row, 4] = 0.0
+        out[row, 2], out[row, 3] = n, classes
+        out[row, 0] = out[row, 1] = out[row, 5] = out[row, 6] = np.nan
+        out[row, 4] = 0.0
         if n == 0:
             continue
         hits[:] = 0.0
@@ -86,10 +86,10 @@ def modal_classes(codes: NDArray[np.int32], right: FloatArray, found: FloatArray
             if counts[k] == largest:
                 chance += hits[k] / counts[k]
                 ties += 1
-        found[row, 0], found[row, 1], found[row, 4] = largest / n, chance / ties, ties
-        found[row, 5] = hits[:classes].sum() / n
+        out[row, 0], out[row, 1], out[row, 4] = largest / n, chance / ties, ties
+        out[row, 5] = hits[:classes].sum() / n
         if n > 1:
-            found[row, 6] = (counts[:classes] * (counts[:classes] - 1.0)).sum() / (n * (n - 1.0))
+            out[row, 6] = (counts[:classes] * (counts[:classes] - 1.0)).sum() / (n * (n - 1.0))
 
 
 @njit
@@ -139,23 +139,23 @@ def split_shares(codes: NDArray[np.int32], seeds: WordArray, splits: int, out: F
 
 
 @njit
-def discrete_entropies(codes: NDArray[np.int32], found: FloatArray) -> None:
-    """Fill `found` (rows, 3): entropy H of (2) in nats, samples, classes; NaN without samples."""
+def discrete_entropies(codes: NDArray[np.int32], out: FloatArray) -> None:
+    """Fill `out` (rows, 3): entropy H of (2) in nats, samples, classes; NaN without samples."""
     counts = np.empty(codes.shape[1])
     for row in range(codes.shape[0]):
         n, classes = _count(codes[row], counts)
-        found[row, 0], found[row, 1], found[row, 2] = np.nan, n, classes
+        out[row, 0], out[row, 1], out[row, 2] = np.nan, n, classes
         if n == 0:
             continue
         entropy = 0.0
         for k in range(classes):
             entropy -= counts[k] / n * math.log(counts[k] / n)
-        found[row, 0] = entropy + 0.0
+        out[row, 0] = entropy + 0.0
 
 
 @njit
-def likelihood_entropies(codes: NDArray[np.int32], loglik: FloatArray, found: FloatArray) -> None:
-    """Fill `found` (rows, 3): entropies of (2) from likelihoods, and the mean of -loglik."""
+def likelihood_entropies(codes: NDArray[np.int32], loglik: FloatArray, out: FloatArray) -> None:
+    """Fill `out` (rows, 3): entropies of (2) from likelihoods, and the mean of -loglik."""
     # Samples without a log-likelihood do not count; NaN where none is left.
     size = codes.shape[1]
     weight = np.empty(size)
@@ -167,7 +167,7 @@ def likelihood_entropies(codes: NDArray[np.int32], loglik: FloatArray, found: Fl
                 surprise -= loglik[row, i]
                 n += 1
         if n == 0:
-            found[row] = np.nan
+            out[row] = np.nan
             continue
         weight[:] = 0.0
         total = 0.0
@@ -183,4 +183,4 @@ def likelihood_entropies(codes: NDArray[np.int32], loglik: FloatArray, found: Fl
         for i in range(size):
             if codes[row, i] >= 0 and not math.isnan(loglik[row, i]):
                 sampled -= math.log(weight[codes[row, i]] / total)
-        found[row, 0], found[row, 1], found[row, 2] = exact + 0.0, sampled / n + 0.0, surprise / n
+        out[row, 0], out[row, 1], out[row, 2] = exact + 0.0, sampled / n + 0.0, surprise / n

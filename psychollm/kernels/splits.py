@@ -60,8 +60,8 @@ def enumerate_splits(
     # place `first_free` never leave it. Splits are visited in lexicographic order of `chosen`.
     k, m = matrix.shape[0], chosen.size
     signs, products = np.full(k, -1.0), np.empty(k)
-    for place in range(m):
-        signs[chosen[place]] = 1.0
+    for position in range(m):
+        signs[chosen[position]] = 1.0
     form = _start(matrix, signs, products)
     least, most = np.inf, -np.inf
     for split in range(forms.size):
@@ -72,17 +72,17 @@ def enumerate_splits(
         if form > most:
             most = form
             highest[:] = signs
-        place = m - 1
-        while place >= first_free and chosen[place] == k - m + place:
-            place -= 1
-        if place < first_free:
+        position = m - 1
+        while position >= first_free and chosen[position] == k - m + position:
+            position -= 1
+        if position < first_free:
             break
-        for later in range(place, m):
+        for later in range(position, m):
             form += _flip(matrix, signs, products, chosen[later])
-        chosen[place] += 1
-        for later in range(place + 1, m):
+        chosen[position] += 1
+        for later in range(position + 1, m):
             chosen[later] = chosen[later - 1] + 1
-        for later in range(place, m):
+        for later in range(position, m):
             form += _flip(matrix, signs, products, chosen[later])
 
 

@@ -34,14 +34,14 @@ def weighted_area(
     # begins, `correct` belongs to the questions in that order.
     area, below = 0.0, 0.0
     hits, misses, total = 0.0, 0.0, 0.0
-    for place in range(order.size):
-        if opens[place]:
+    for rank in range(order.size):
+        if opens[rank]:
             area += hits * (below + 0.5 * misses)
             below += misses
             total += hits
             hits, misses = 0.0, 0.0
-        weight = counts[order[place]]
-        if correct[place]:
+        weight = counts[order[rank]]
+        if correct[rank]:
             hits += weight
         else:
             misses += weight
