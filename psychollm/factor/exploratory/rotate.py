@@ -238,7 +238,7 @@ def check_order(
     return index, turns
 
 
-def permuted_fields(solution: Any, index: IntArray, turns: FloatArray) -> dict[str, FloatArray]:
+def permuted_fields(solution: Any, index: IntArray, turns: FloatArray) -> dict[str, Any]:
     """Return loadings, transformation and correlations with factors in another order."""
     return {
         "loadings": solution.loadings[:, index] * turns,
