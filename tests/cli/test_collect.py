@@ -7,7 +7,8 @@ from pathlib import Path
 import pytest
 
 from psychollm.cli import UNUSABLE
-from psychollm.cli.collect import fitted
+from psychollm.cli.collect import _Screen, fitted
+from psychollm.collect.progress import ModelProgress
 from psychollm.instruments.prompt import Message, Prompt
 from psychollm.instruments.self_prediction import SelfPrediction
 from tests.collect.hostile import Act, Body, Hostile, said
@@ -129,3 +130,13 @@ def test_progress_fits_a_terminal() -> None:
     assert fitted(lines, 80, 24) == lines[-23:]
     assert max(map(len, fitted(lines, 10, 24))) == 10
     assert fitted(lines, 80, 0) == lines[-1:]
+
+
+def test_progress_adds_up_where_there_are_several_models(capsys) -> None:
+    one = ModelProgress(name="m", total=10, before=4, answered=3)
+    _Screen()([one])
+    assert len(capsys.readouterr().err.splitlines()) == 1
+    _Screen()([one, one])
+    lines = capsys.readouterr().err.splitlines()
+    assert len(lines) == 3
+    assert lines[-1].startswith("In all: 14/20 answered")
