@@ -20,6 +20,7 @@ from psychollm.irt.groups.fit import fit_irt_groups
 from psychollm.irt.groups.logistic import DifferentialFunctioning, differential_functioning
 from psychollm.irt.groups.result import GroupIRTFit
 from psychollm.irt.information import Information, information
+from psychollm.irt.joint import JointCovariance, WaldTest, joint_covariance
 from psychollm.irt.known import known_items
 from psychollm.irt.linking import Linking, link_scales
 from psychollm.irt.multidimensional.abilities import (
@@ -56,6 +57,7 @@ __all__ = [
     "ItemFit",
     "ItemScreen",
     "ItemSlopes",
+    "JointCovariance",
     "LeaveOneOut",
     "Linking",
     "LocalDependence",
@@ -70,6 +72,7 @@ __all__ = [
     "ShortForm",
     "SlopeNull",
     "Thresholds",
+    "WaldTest",
     "ability",
     "adaptive_test",
     "andersen_test",
@@ -86,6 +89,7 @@ __all__ = [
     "item_fit",
     "item_screen",
     "item_slopes",
+    "joint_covariance",
     "known_items",
     "link_scales",
     "local_dependence",

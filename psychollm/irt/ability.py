@@ -30,7 +30,7 @@ from psychollm._base.checks import check_choice
 from psychollm._base.result import Result
 from psychollm._base.types import AnyArray, BoolArray, FloatArray, IntArray
 from psychollm.data.labels import Labels
-from psychollm.data.responses import ResponsesLike
+from psychollm.data.responses import ResponsesLike, as_responses
 from psychollm.estimates.reasons import Reason
 from psychollm.irt.answers import Patterns, patterns_of
 from psychollm.irt.families import Family
@@ -119,28 +119,32 @@ def ability(
         value, se = _posterior_means(fit, items, family, patterns)
     else:
         value, se = modes(method, family, fit.parameters[items], patterns.codes)
-    reasons = why_none(method, patterns.codes, value, fit.n_categories)
-    value, se = value * fit.ability_sd, se * fit.ability_sd
-    undefined = np.array([bool(reason) for reason in reasons])
-    value, se = np.where(undefined, np.nan, value), np.where(undefined, np.nan, se)
-    everyone = patterns.of_respondent
-    return Abilities(
-        ability=value[everyone],
-        se=se[everyone],
-        method=method,
-        reliability=reliability(value[everyone], se[everyone]),
-        reasons=tuple(reasons[place] for place in everyone),
-        labels=_labels(fit, responses, codes.shape[0]),
-    )
-
-
-def _labels(fit: IRTFit, responses: ResponsesLike, n: int) -> Labels:
-    """Return the names of the respondents of the table."""
-    from psychollm.data.responses import as_responses
-
     table = as_responses(responses)
     labels = table.models if fit.respondents == "models" else table.questions
-    return labels[:n]
+    return abilities_of(patterns, method, (value, se), labels, unit=fit.ability_sd)
+
+
+def abilities_of(
+    patterns: Patterns,
+    method: Method,
+    estimates: tuple[FloatArray, FloatArray],
+    labels: Labels,
+    *,
+    unit: float = 1.0,
+) -> Abilities:
+    """Return abilities of all respondents from values and errors of their patterns."""
+    reasons = why_none(method, patterns.codes, estimates[0], patterns.n_categories)
+    undefined = np.array([bool(reason) for reason in reasons])
+    everyone = patterns.of_respondent
+    value, se = (np.where(undefined, np.nan, part * unit)[everyone] for part in estimates)
+    return Abilities(
+        ability=value,
+        se=se,
+        method=method,
+        reliability=reliability(value, se),
+        reasons=tuple(reasons[everyone]),
+        labels=labels,
+    )
 
 
 def reliability(value: FloatArray, se: FloatArray) -> float:

@@ -311,6 +311,12 @@ class DenseCurvature:
 
     def covariance(self, kind: str) -> FloatArray:
         """Return covariance blocks (J, p, p), NaN where the kind does not exist."""
+        items, p = self.shape
+        total = self.full(kind).reshape(items, p, items, p)
+        return np.asarray(total[range(items), :, range(items)])
+
+    def full(self, kind: str) -> FloatArray:
+        """Return covariances of all parameters (J p, J p), NaN where the kind does not exist."""
         size = self.products.shape[0]
         if kind == "cross_product":
             total = _inverse(self.products)
@@ -320,8 +326,7 @@ class DenseCurvature:
                 total = total @ self.products @ total
         if self.design is not None:
             total = self.design @ total @ self.design.T
-        items, p = self.shape
-        return np.asarray(total.reshape(items, p, items, p)[range(items), :, range(items)])
+        return np.asarray(total)
 
 
 def _inverse(matrix: FloatArray) -> FloatArray:

@@ -34,7 +34,7 @@ from psychollm._base.types import BoolArray, FloatArray, IntArray
 from psychollm.data.labels import Labels
 from psychollm.data.responses import ResponsesLike, as_responses
 from psychollm.estimates.reasons import Reason, first_reason
-from psychollm.irt.ability import Abilities, modes, reliability, why_none
+from psychollm.irt.ability import Abilities, abilities_of, modes
 from psychollm.irt.answers import Oriented, Respondents, answers_to, orient, patterns_of, spread
 from psychollm.irt.conditional.likelihood import climb, connected, sufficient
 from psychollm.irt.families import Dichotomous
@@ -237,16 +237,5 @@ def rasch_ability(
     patterns = patterns_of(answers.codes[:, keep], 2)
     easiness = -fit.difficulty[keep]
     parameters = np.column_stack([np.ones(easiness.size), easiness])
-    value, se = modes(method, Dichotomous("rasch", "logit"), parameters, patterns.codes)
-    reasons = why_none(method, patterns.codes, value)
-    undefined = np.array([bool(reason) for reason in reasons])
-    value, se = np.where(undefined, np.nan, value), np.where(undefined, np.nan, se)
-    everyone = patterns.of_respondent
-    return Abilities(
-        ability=value[everyone],
-        se=se[everyone],
-        method=method,
-        reliability=reliability(value[everyone], se[everyone]),
-        reasons=tuple(reasons[place] for place in everyone),
-        labels=answers.respondents,
-    )
+    estimates = modes(method, Dichotomous("rasch", "logit"), parameters, patterns.codes)
+    return abilities_of(patterns, method, estimates, answers.respondents)

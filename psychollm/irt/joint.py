@@ -1,0 +1,168 @@
+r"""The covariance matrix of the parameters of all items, and Wald tests of several at once.
+
+`IRTFit.covariance` holds each item's own block. Estimates of different items are correlated too,
+through the abilities they share, and a hypothesis about several items needs those covariances:
+with contrasts C of the parameters b,
+
+.. math:: W = (C b - c)^\top (C V C^\top)^{-1} (C b - c) .                               \quad (1)
+"""
+
+from __future__ import annotations
+
+from collections.abc import Hashable
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, cast
+
+import numpy as np
+
+from psychollm._base.arrays import float_array
+from psychollm._base.axes import Axes
+from psychollm._base.errors import OptionError, ShapeError
+from psychollm._base.result import Result
+from psychollm._base.types import FloatArray
+from psychollm.data.responses import ResponsesLike
+from psychollm.irt.answers import patterns_of
+from psychollm.irt.climb import at, curvature
+from psychollm.irt.curvature import DENSE, DenseCurvature
+from psychollm.irt.fit import codes_for
+from psychollm.irt.likelihood import Problem, grid_for
+from psychollm.irt.priors import ItemPopulation
+from psychollm.irt.result import IRTFit
+
+if TYPE_CHECKING:
+    from numpy.typing import ArrayLike
+
+ALL_ITEMS = "all items"  # whose parameter a shared slope is
+
+
+@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
+class WaldTest(Result):
+    """A Wald test: chi-square `statistic` with `df` degrees of freedom."""
+
+    statistic: float
+    df: int
+    p_value: float
+
+
+@dataclass(frozen=True, slots=True, kw_only=True, eq=False, repr=False)
+class JointCovariance(Result):
+    """Parameters of all items with their covariances.
+
+    Attributes
+    ----------
+    estimate : ndarray of shape (P,)
+        Parameters as they were maximised: slope, intercept, logits of asymptotes.
+    covariance : ndarray of shape (P, P)
+        By the fit's kind of standard errors.
+    items, parameters : tuple
+        Whose parameter each is (a shared slope is that of "all items"), and its name.
+    """
+
+    estimate: FloatArray  # (P,)
+    covariance: FloatArray  # (P, P)
+    items: tuple[Hashable, ...]  # P
+    parameters: tuple[str, ...]  # P
+
+    _AXES = Axes({"item": "items"}, "parameter=parameters", "estimate", "se")
+
+    @property
+    def se(self) -> FloatArray:
+        """Standard errors (P,)."""
+        return np.asarray(np.sqrt(np.diagonal(self.covariance)))
+
+    def wald(self, contrasts: ArrayLike, value: ArrayLike = 0.0) -> WaldTest:
+        """Test whether `contrasts` (k, P) of the parameters have a value, by (1).
+
+        Raises
+        ------
+        ShapeError
+            If there is not one column for each parameter.
+        OptionError
+            If contrasts are linearly dependent.
+
+        Examples
+        --------
+        >>> from psychollm.irt.fit import fit_irt
+        >>> answers = np.random.default_rng(3).random((600, 5)) < [0.2, 0.4, 0.5, 0.6, 0.8]
+        >>> joint = joint_covariance(fit_irt(answers, model="rasch"), answers)
+        >>> equal = [[0, 0, 1, -1, 0, 0], [0, 0, 0, 1, -1, 0]]  # the middle three
+        >>> joint.wald(equal).df
+        2
+        """
+        from scipy.stats import chi2
+
+        rows = np.atleast_2d(float_array(contrasts, "contrasts"))
+        if rows.ndim != 2 or rows.shape[1] != self.estimate.size:
+            msg = f"contrasts {rows.shape} must have a column for each of {self.estimate.size} "
+            raise ShapeError(msg + "parameters, in the order of to_frame()")
+        spread = rows @ self.covariance @ rows.T
+        if np.linalg.matrix_rank(spread) < len(rows):
+            msg = f"contrasts: the {len(rows)} rows are linearly dependent: leave some out"
+            raise OptionError(msg)
+        gap = rows @ self.estimate - value
+        statistic = float(gap @ np.linalg.solve(spread, gap))
+        return WaldTest(
+            statistic=statistic, df=len(rows), p_value=float(chi2.sf(statistic, len(rows)))
+        )
+
+
+def joint_covariance(fit: IRTFit, responses: ResponsesLike) -> JointCovariance:
+    """Return the covariance matrix of all item parameters, for joint tests.
+
+    Parameters
+    ----------
+    fit : IRTFit
+        With at most 2,500 parameters, fitted without the distribution of its items
+        (``priors=None`` or `Priors`). Parameters at a bound are left out.
+    responses : Responses or table
+        The answers that were fitted.
+
+    Returns
+    -------
+    JointCovariance
+
+    Raises
+    ------
+    OptionError
+        If the matrix would be too large, or the items' distribution was estimated, whose
+        posterior is known item by item.
+
+    Examples
+    --------
+    >>> from psychollm.irt.fit import fit_irt
+    >>> answers = np.random.default_rng(3).random((600, 5)) < [0.2, 0.4, 0.5, 0.6, 0.8]
+    >>> fit = fit_irt(answers, model="rasch")
+    >>> joint_covariance(fit, answers).covariance.shape
+    (6, 6)
+    """
+    if isinstance(fit.priors, ItemPopulation):
+        msg = (
+            "fit has its items' distribution estimated: fit with priors=None, or with Priors(...)"
+        )
+        raise OptionError(msg)
+    parameters = np.nan_to_num(fit.parameters[fit.estimated])
+    if parameters.size > DENSE:
+        msg = f"fit has {parameters.size} parameters, and the matrix is for at most {DENSE}: use "
+        raise OptionError(msg + "fit.covariance, the block of each item")
+    family = fit.family_of(fit.estimated)
+    patterns = patterns_of(codes_for(fit, responses, fit.estimated), fit.n_categories)
+    problem = Problem(family, patterns, *family.prior_arrays(fit.priors))
+    grid = grid_for(family, parameters)
+    point = at(problem, parameters, grid)
+    matrix = cast("DenseCurvature | None", curvature(problem, point, grid))
+    shown = ~point.frozen
+    if family.tied:
+        shown[1:, 0] = False
+    if matrix is None:
+        msg = "fit: the information is singular: the data do not determine all parameters"
+        raise OptionError(msg)
+    kept = np.flatnonzero(shown)
+    labels = [label for label, own in zip(fit.labels, fit.estimated, strict=True) if own]
+    return JointCovariance(
+        estimate=point.parameters[shown],
+        covariance=matrix.full(fit.standard_errors)[np.ix_(kept, kept)],
+        items=tuple(
+            ALL_ITEMS if family.tied and not k else labels[j] for j, k in np.argwhere(shown)
+        ),
+        parameters=tuple(family.names[k] for _, k in np.argwhere(shown)),
+    )
