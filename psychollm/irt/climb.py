@@ -21,8 +21,9 @@ convergence of any EM algorithm. Scandinavian Journal of Statistics, 35(2), 335-
 https://doi.org/10.1111/j.1467-9469.2007.00585.x
 """
 
+from collections.abc import Callable
 from dataclasses import dataclass, replace
-from typing import TypeAlias
+from typing import Generic, Protocol, TypeAlias, TypeVar
 
 import numpy as np
 
@@ -42,6 +43,7 @@ MAX_ITERATIONS = 500
 LEFT_OUT = (0.9, 0.6, 0.0)  # of the missing information, where all of it leaves too little
 STALE = 0.03  # of the gradient must be left at most for a matrix to serve the next step
 FLAT = 1e-6  # steepness from which on rounding may be all that is left
+FURTHEST_LEAP = 16.0  # of SQUAREM, in EM steps
 EM_TRIES = 4  # of shorter EM steps: near the top, priors make expanded ones fail at any length
 SLACK = 1e-13  # relative loss of the objective that is rounding
 ROUNDED = 1e-11  # the same where the gradient says that the step was good
@@ -79,6 +81,11 @@ class Point:
     observed: FloatArray  # (J, p, p), complete information of the counts, with priors
     expected: FloatArray  # (J, p, p), its expectation: positive semi-definite
     frozen: BoolArray  # (J, p), at a bound that the gradient pushes against, or absent
+
+    @property
+    def objective(self) -> float:
+        """Log-likelihood with the log prior."""
+        return self.state.objective
 
     @property
     def steepness(self) -> float:
@@ -153,55 +160,85 @@ def improved(
     problem: Problem, point: Point, target: FloatArray, grid: Grid, *, tries: int = 12
 ) -> Point | None:
     """Move towards `target`, less far where that would lower the objective; None if it must."""
-    size = abs(point.state.objective)
+    size = abs(point.objective)
     for halving in range(tries):
         reached = at(problem, point.parameters + 0.5**halving * (target - point.parameters), grid)
-        loss = point.state.objective - reached.state.objective
+        loss = point.objective - reached.objective
         flatter = reached.steepness <= 0.1 * point.steepness
         if loss <= SLACK * size or (flatter and loss <= ROUNDED * size):
             return reached
     return None
 
 
+class Height(Protocol):
+    """A point of a climb."""
+
+    @property
+    def objective(self) -> float:
+        """How high it is."""
+
+
+P = TypeVar("P", bound=Height)
+
+
+@dataclass(frozen=True, slots=True)
+class Passes(Generic[P]):
+    """How EM moves: one pass (None where it would lead down), differences, and leaps."""
+
+    after: Callable[[P], P | None]
+    change: Callable[[P, P], FloatArray]  # from the first to the second
+    leap: Callable[[P, P, float, FloatArray, FloatArray], P | None]  # start, two passes on
+
+    def run(self, point: P, steps: Steps, *, cycles: int, close: float) -> tuple[P, list[float]]:
+        """Run SQUAREM cycles until a pass changes no parameter by more than `close`."""
+        path = [point.objective]
+        for _ in range(cycles):
+            if not steps.left:
+                break
+            steps.take(3)
+            first = self.after(point)
+            if first is None:
+                break
+            path.append(first.objective)
+            step = self.change(point, first)
+            if np.abs(step).max() <= close:
+                return first, path
+            second = self.after(first)
+            if second is None:
+                return first, path
+            path.append(second.objective)
+            last = self.change(first, second)
+            point = self._extrapolated(point, second, step, last - step)
+            path.append(point.objective)
+            if np.abs(last).max() <= close:
+                break
+        return point, path
+
+    def _extrapolated(self, start: P, second: P, step: FloatArray, bend: FloatArray) -> P:
+        """Return the SQUAREM point if it is higher than two EM steps, else those."""
+        length = float(np.linalg.norm(step)) / max(float(np.linalg.norm(bend)), 1e-300)
+        if length <= 1.0:
+            return second
+        reached = self.leap(start, second, min(length, FURTHEST_LEAP), step, bend)
+        higher = reached is not None and reached.objective > second.objective
+        return reached if reached is not None and higher else second
+
+
 def accelerated_em(
     problem: Problem, point: Point, grid: Grid, steps: Steps, *, cycles: int, close: float = CLOSE
 ) -> tuple[Point, list[float]]:
-    """Run SQUAREM cycles until an EM step changes no parameter by more than `close`."""
-    path = [point.state.objective]
-    for _ in range(cycles):
-        if not steps.left:
-            break
-        steps.take(3)
-        first = improved(problem, point, em_step(problem, point, grid), grid, tries=EM_TRIES)
-        if first is None:
-            break
-        path.append(first.state.objective)
-        step = first.parameters - point.parameters
-        if np.abs(step).max() <= close:
-            return first, path
-        second = improved(problem, first, em_step(problem, first, grid), grid, tries=EM_TRIES)
-        if second is None:
-            return first, path
-        path.append(second.state.objective)
-        point = _extrapolated(problem, point, first, second, grid)
-        path.append(point.state.objective)
-        if np.abs(second.parameters - first.parameters).max() <= close:
-            break
-    return point, path
+    """Run accelerated EM from a point; return also the objectives on the way."""
 
+    def after(here: Point) -> Point | None:
+        return improved(problem, here, em_step(problem, here, grid), grid, tries=EM_TRIES)
 
-def _extrapolated(
-    problem: Problem, start: Point, first: Point, second: Point, grid: Grid
-) -> Point:
-    """Return the SQUAREM point if it is higher than two EM steps, else those."""
-    step = first.parameters - start.parameters
-    bend = second.parameters - first.parameters - step
-    length = float(np.linalg.norm(step)) / max(float(np.linalg.norm(bend)), 1e-300)
-    if length <= 1.0:
-        return second
-    length = min(length, 16.0)
-    leap = at(problem, start.parameters + 2.0 * length * step + length**2 * bend, grid)
-    return leap if leap.state.objective > second.state.objective else second
+    def leap(
+        start: Point, second: Point, length: float, step: FloatArray, bend: FloatArray
+    ) -> Point:
+        return at(problem, start.parameters + 2.0 * length * step + length**2 * bend, grid)
+
+    passes = Passes(after, lambda one, other: other.parameters - one.parameters, leap)
+    return passes.run(point, steps, cycles=cycles, close=close)
 
 
 def curvature(problem: Problem, point: Point, grid: Grid, *, step: bool = False) -> Matrix | None:
@@ -299,7 +336,7 @@ def climb(problem: Problem, start: FloatArray, steps: Steps | None = None) -> Su
         converged=done,
         iterations=steps.taken,
         reason="converged" if done else _why(problem, point, grid, steps),
-        objective=point.state.objective,
+        objective=point.objective,
     )
     return Summit(_oriented(problem, point, grid), grid, ending, tuple(path))
 

@@ -308,9 +308,9 @@ def _qualified(summit: Summit, variances: FloatArray, problem: Problem) -> list[
     held, asymptotes = summit.point.frozen & ~problem.family.absent, problem.family.asymptotes
     vague = ((variances > VAGUE**2) | held) & asymptotes
     lost = held & ~asymptotes
-    told = np.where(vague.any(axis=1), Reason.UNIDENTIFIED, Reason.NONE).astype(object)
-    told[lost.any(axis=1)] = Reason.UNBOUNDED
-    return list(told)
+    qualified = np.where(vague.any(axis=1), Reason.UNIDENTIFIED, Reason.NONE).astype(object)
+    qualified[lost.any(axis=1)] = Reason.UNBOUNDED
+    return list(qualified)
 
 
 def _with_gaps(reasons: tuple[Reason, ...], has_answer: BoolArray) -> tuple[Reason, ...]:
@@ -335,9 +335,9 @@ def _result(
     (answers, has_answer, models), keep, reasons = read
     family, point = problem.family, summit.point
     variances = np.einsum("jpp->jp", covariance)
-    told = iter(_qualified(summit, variances, problem))
-    said = [
-        (Reason.PRIOR_ALONE if reason else next(told)) if kept else reason
+    qualified = iter(_qualified(summit, variances, problem))
+    shown = [
+        (Reason.PRIOR_ALONE if reason else next(qualified)) if kept else reason
         for reason, kept in zip(reasons, keep.tolist(), strict=True)
     ]
     parameters = np.where(family.absent, np.nan, point.parameters)
@@ -367,7 +367,7 @@ def _result(
         n_patterns=problem.patterns.frequency.size,
         n_nodes=summit.grid.nodes.size,
         priors=priors,
-        reasons=_with_gaps(tuple(said), has_answer),
+        reasons=_with_gaps(tuple(shown), has_answer),
         labels=answers.items,
         respondent_labels=answers.respondents,
         convergence=summit.convergence,

@@ -33,14 +33,16 @@ class Coordinates:
         """Return the coordinates (..., q) of parameters (..., p)."""
         return parameters[..., self.first :].copy()
 
-    def parameters(self, place: FloatArray, slope: float) -> FloatArray:
+    def parameters(self, coordinates: FloatArray, slope: float) -> FloatArray:
         """Return the parameters (..., p) at coordinates (..., q)."""
-        shared = np.full((*place.shape[:-1], self.first), slope)
-        return np.concatenate([shared, place], axis=-1)
+        shared = np.full((*coordinates.shape[:-1], self.first), slope)
+        return np.concatenate([shared, coordinates], axis=-1)
 
-    def jacobian(self, place: FloatArray) -> FloatArray:
+    def jacobian(self, coordinates: FloatArray) -> FloatArray:
         """Return the derivatives (..., q, q) of an item's own parameters by coordinates."""
-        return np.broadcast_to(np.eye(place.shape[-1]), (*place.shape, place.shape[-1]))
+        return np.broadcast_to(
+            np.eye(coordinates.shape[-1]), (*coordinates.shape, coordinates.shape[-1])
+        )
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -58,44 +60,46 @@ class LogSlopes(Coordinates):
 
     def of(self, parameters: FloatArray) -> FloatArray:
         """Return the coordinates (..., q) of parameters (..., p)."""
-        place = parameters.copy()
-        place[..., 0] = np.arcsinh(parameters[..., 0] / self.kappa)
+        coordinates = parameters.copy()
+        coordinates[..., 0] = np.arcsinh(parameters[..., 0] / self.kappa)
         if self.design is not None:
-            place[..., self._steps] = parameters[..., self._steps] @ self.design.T
-        place[..., self._steps] /= self.kappa * np.cosh(place[..., :1])
+            coordinates[..., self._steps] = parameters[..., self._steps] @ self.design.T
+        coordinates[..., self._steps] /= self.kappa * np.cosh(coordinates[..., :1])
         if self.ordered:
-            gaps = -np.diff(place[..., self._steps])
-            place[..., 2 : 1 + self.n_steps] = np.log(np.maximum(gaps, LEAST_GAP))
-        return place
+            gaps = -np.diff(coordinates[..., self._steps])
+            coordinates[..., 2 : 1 + self.n_steps] = np.log(np.maximum(gaps, LEAST_GAP))
+        return coordinates
 
-    def _easiness(self, place: FloatArray) -> FloatArray:
+    def _easiness(self, coordinates: FloatArray) -> FloatArray:
         """Return what multiplies the length of slopes in the intercepts (..., steps)."""
-        steps = place[..., self._steps].copy()
+        steps = coordinates[..., self._steps].copy()
         if self.ordered:
             steps[..., 1:] = steps[..., :1] - np.cumsum(np.exp(steps[..., 1:]), axis=-1)
         return steps if self.design is None else steps @ np.linalg.inv(self.design).T
 
-    def parameters(self, place: FloatArray, slope: float) -> FloatArray:
+    def parameters(self, coordinates: FloatArray, slope: float) -> FloatArray:
         """Return the parameters (..., p) at coordinates (..., q)."""
-        found = place.copy()
-        found[..., 0] = self.kappa * np.sinh(place[..., 0])
-        found[..., self._steps] = self._easiness(place)
-        found[..., self._steps] *= self.kappa * np.cosh(place[..., :1])
+        found = coordinates.copy()
+        found[..., 0] = self.kappa * np.sinh(coordinates[..., 0])
+        found[..., self._steps] = self._easiness(coordinates)
+        found[..., self._steps] *= self.kappa * np.cosh(coordinates[..., :1])
         return found
 
-    def jacobian(self, place: FloatArray) -> FloatArray:
+    def jacobian(self, coordinates: FloatArray) -> FloatArray:
         """Return the derivatives (..., q, q) of the parameters by coordinates."""
-        q, steps = place.shape[-1], self._steps
-        matrix = np.zeros((*place.shape, q))
+        q, steps = coordinates.shape[-1], self._steps
+        matrix = np.zeros((*coordinates.shape, q))
         matrix[..., range(q), range(q)] = 1.0
-        length = self.kappa * np.cosh(place[..., 0])
+        length = self.kappa * np.cosh(coordinates[..., 0])
         matrix[..., 0, 0] = length
-        matrix[..., steps, 0] = self.kappa * np.sinh(place[..., :1]) * self._easiness(place)
+        matrix[..., steps, 0] = (
+            self.kappa * np.sinh(coordinates[..., :1]) * self._easiness(coordinates)
+        )
         turn = np.eye(self.n_steps)
         if self.ordered:
             below = np.tri(self.n_steps, self.n_steps)
-            change = np.exp(place[..., 2 : 1 + self.n_steps])
-            turn = np.broadcast_to(below, (*place.shape[:-1], *below.shape)).copy()
+            change = np.exp(coordinates[..., 2 : 1 + self.n_steps])
+            turn = np.broadcast_to(below, (*coordinates.shape[:-1], *below.shape)).copy()
             turn[..., 1:] *= -change[..., None, :]
         if self.design is not None:
             turn = np.linalg.inv(self.design) @ turn

@@ -76,14 +76,14 @@ class Curves(Protocol):
     def of(self, parameters: FloatArray) -> FloatArray:
         """Return coordinates (J, q) of parameters to start from."""
 
-    def parameters(self, place: FloatArray, slope: float) -> FloatArray:
+    def parameters(self, coordinates: FloatArray, slope: float) -> FloatArray:
         """Return own parameters (..., J, p) at coordinates (..., J, q)."""
 
-    def jacobian(self, place: FloatArray) -> FloatArray:
+    def jacobian(self, coordinates: FloatArray) -> FloatArray:
         """Return derivatives of own parameters (..., J, p, q)."""
 
     def rescaled(
-        self, place: FloatArray, slope: float, mean: FloatArray, sd: FloatArray
+        self, coordinates: FloatArray, slope: float, mean: FloatArray, sd: FloatArray
     ) -> tuple[FloatArray, FloatArray]:
         """Return coordinates for abilities from `mean` in units of `sd`, and derivatives."""
 
@@ -144,8 +144,8 @@ def estimate_items(
     trail: list[ItemPopulation] = []
     steps = steps or Steps(MAX_ITERATIONS)
     while steps.left and change > SETTLED:
-        moved, told = _round(curves, abilities, items)
-        abilities, height = told.abilities, told.objective
+        moved, expected = _round(curves, abilities, items)
+        abilities, height = expected.abilities, expected.objective
         trail = [*trail, moved.population][-3:]
         if taken % LEAP_EVERY == LEAP_EVERY - 1:
             moved = replace(moved, population=_extrapolated(trail))
@@ -203,17 +203,17 @@ def _limit(path: FloatArray) -> FloatArray:
 
 def _start(curves: Curves, start: FloatArray, population: ItemPopulation) -> Items:
     """Return items at their start, with slopes of one sign and the spread of the population."""
-    place = curves.of(start)
+    coordinates = curves.of(start)
     if not population.n_items:
-        mean = np.where(population.held, population.mean, place.mean(axis=0))
+        mean = np.where(population.held, population.mean, coordinates.mean(axis=0))
         population = replace(population, mean=mean)
     spread = np.diag(np.diagonal(population.covariance)) / 4.0
     return Items(
-        mean=place,
-        covariance=np.tile(spread, (len(place), 1, 1)),
-        weight=np.ones(len(place)),
-        step=np.zeros_like(place),
-        stride=np.ones(len(place)),
+        mean=coordinates,
+        covariance=np.tile(spread, (len(coordinates), 1, 1)),
+        weight=np.ones(len(coordinates)),
+        step=np.zeros_like(coordinates),
+        stride=np.ones(len(coordinates)),
         slope=float(np.abs(start[:, 0]).mean()) if curves.tied else np.nan,
         population=population,
     )
@@ -222,14 +222,14 @@ def _start(curves: Curves, start: FloatArray, population: ItemPopulation) -> Ite
 def _round(curves: Curves, abilities: A, items: Items) -> tuple[Items, Expected[A]]:
     """Update abilities, items, the scale and the population once."""
     points, root = points_and_roots(items.mean, items.covariance)
-    places = curves.parameters(points, items.slope)
-    told = abilities.expected(places, curves.parameters(items.mean, items.slope))
+    parameters = curves.parameters(points, items.slope)
+    expected = abilities.expected(parameters, curves.parameters(items.mean, items.slope))
     first = curves.first
-    own = np.einsum("sja,sjab->sjb", told.score[:, :, first:], curves.jacobian(points))
+    own = np.einsum("sja,sjab->sjb", expected.score[:, :, first:], curves.jacobian(points))
     moved = _updated(items, own, root)
     if curves.tied:
-        moved = replace(moved, slope=_shared_slope(items, told))
-    return _with_population(_rescaled(curves, moved, told)), told
+        moved = replace(moved, slope=_shared_slope(items, expected))
+    return _with_population(_rescaled(curves, moved, expected)), expected
 
 
 def _updated(items: Items, score: FloatArray, root: FloatArray) -> Items:
@@ -261,27 +261,27 @@ def _strided(items: Items, step: FloatArray, *, late: bool) -> Items:
     return replace(items, step=step, stride=stride)
 
 
-def _shared_slope(items: Items, told: Expected[A]) -> float:
+def _shared_slope(items: Items, expected: Expected[A]) -> float:
     """Return the shared slope after a scoring step."""
-    rest = told.information[:, 1:, 1:] + np.linalg.inv(items.population.covariance)
-    cross = told.information[:, 1:, :1]
+    rest = expected.information[:, 1:, 1:] + np.linalg.inv(items.population.covariance)
+    cross = expected.information[:, 1:, :1]
     total = (
-        told.information[:, 0, 0] - (cross * np.linalg.solve(rest, cross))[:, :, 0].sum(axis=1)
+        expected.information[:, 0, 0] - (cross * np.linalg.solve(rest, cross))[:, :, 0].sum(axis=1)
     ).sum()
-    step = float(told.score[:, :, 0].mean(axis=0).sum() / total)
+    step = float(expected.score[:, :, 0].mean(axis=0).sum() / total)
     return items.slope + float(np.clip(step, -LONGEST, LONGEST))
 
 
-def _rescaled(curves: Curves, items: Items, told: Expected[A]) -> Items:
+def _rescaled(curves: Curves, items: Items, expected: Expected[A]) -> Items:
     """Put abilities on mean 0 and standard deviation 1."""
-    place, turn = curves.rescaled(items.mean, items.slope, told.mean, told.sd)
-    shift = (place - items.mean).mean(axis=0)
+    coordinates, turn = curves.rescaled(items.mean, items.slope, expected.mean, expected.sd)
+    shift = (coordinates - items.mean).mean(axis=0)
     population = items.population
     return replace(
         items,
-        mean=place,
+        mean=coordinates,
         covariance=turn @ items.covariance @ turn.transpose(0, 2, 1),
-        slope=float(items.slope * told.sd) if curves.tied else np.nan,
+        slope=float(items.slope * expected.sd) if curves.tied else np.nan,
         population=replace(population, mean=population.mean + shift * ~population.held),
     )
 

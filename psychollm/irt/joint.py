@@ -99,7 +99,7 @@ class JointCovariance(Result):
         if np.linalg.matrix_rank(spread) < len(rows):
             msg = f"contrasts: the {len(rows)} rows are linearly dependent: leave some out"
             raise OptionError(msg)
-        gap = rows @ self.estimate - value
+        gap = rows @ self.estimate - np.asarray(value, dtype=np.float64)
         statistic = float(gap @ np.linalg.solve(spread, gap))
         return WaldTest(
             statistic=statistic, df=len(rows), p_value=float(chi2.sf(statistic, len(rows)))

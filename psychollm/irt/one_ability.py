@@ -44,26 +44,28 @@ class ItemCurves:
             parameters = np.column_stack([np.abs(parameters[:, 0]), parameters[:, 1:]])
         return self.whole.coordinates.of(parameters)
 
-    def parameters(self, place: FloatArray, slope: float) -> FloatArray:
+    def parameters(self, coordinates: FloatArray, slope: float) -> FloatArray:
         """Return own parameters (..., J, p) at coordinates (..., J, q)."""
-        return self._own(self.whole.coordinates.parameters(place, slope))
+        return self._own(self.whole.coordinates.parameters(coordinates, slope))
 
-    def jacobian(self, place: FloatArray) -> FloatArray:
+    def jacobian(self, coordinates: FloatArray) -> FloatArray:
         """Return derivatives of own parameters (..., J, p, q)."""
-        matrix = self.whole.coordinates.jacobian(place)
+        matrix = self.whole.coordinates.jacobian(coordinates)
         if not isinstance(self.family, Mixed):
             return matrix
         return np.moveaxis(self._own(np.moveaxis(matrix, -1, 0)), 0, -1)
 
     def rescaled(
-        self, place: FloatArray, slope: float, mean: FloatArray, sd: FloatArray
+        self, coordinates: FloatArray, slope: float, mean: FloatArray, sd: FloatArray
     ) -> tuple[FloatArray, FloatArray]:
         """Return coordinates for abilities from `mean` in units of `sd`, and derivatives."""
         way, first = self.whole.coordinates, self.first
-        old = way.parameters(place, slope)
+        old = way.parameters(coordinates, slope)
         moved = way.of(self.whole.rescaled(old, float(mean), float(sd)))
         linear = self.whole.rescaled(np.eye(old.shape[1]), float(mean), float(sd)).T
-        turn = np.linalg.solve(way.jacobian(moved), linear[first:, first:] @ way.jacobian(place))
+        turn = np.linalg.solve(
+            way.jacobian(moved), linear[first:, first:] @ way.jacobian(coordinates)
+        )
         return moved, np.asarray(turn, dtype=np.float64)
 
     def _own(self, parameters: FloatArray) -> FloatArray:
@@ -179,10 +181,10 @@ def covariance_here(settled: SettledItems) -> FloatArray:
     columns, information = [], np.zeros((len(parameters),) + 2 * parameters.shape[1:])
     for group, (patterns, grid) in enumerate(zip(settled.abilities.patterns, grids, strict=True)):
         problem = Problem(family, patterns, *family.prior_arrays(NO_PRIORS))
-        linear, others, directions, place = [], [], [], 0
+        linear, others, directions, row = [], [], [], 0
         for mean, sd, terms in leading_columns(problem, parameters, grid):
-            root = np.sqrt(patterns.frequency[place : place + mean.size])
-            place += mean.size
+            root = np.sqrt(patterns.frequency[row : row + mean.size])
+            row += mean.size
             directions.append(np.column_stack([root * sd, root * sd * mean]))
             linear.append(next(terms))
             others += list(terms)
@@ -221,8 +223,8 @@ def summit_of(problem: Problem, settled: SettledItems) -> Summit:
 
 def with_unanswered(fit: IRTFit, settled: SettledItems) -> IRTFit:
     """Give items that nobody answered what is known of all items."""
-    places = np.flatnonzero([reason is Reason.UNANSWERED for reason in fit.reasons])
-    if not places.size:
+    rows = np.flatnonzero([reason is Reason.UNANSWERED for reason in fit.reasons])
+    if not rows.size:
         return fit
     population, way = settled.population, settled.curves.whole.coordinates
     points = points_and_roots(population.mean[None], population.covariance[None])[0]
@@ -237,7 +239,7 @@ def with_unanswered(fit: IRTFit, settled: SettledItems) -> IRTFit:
         own = getattr(fit, name)
         more = np.subtract(values.shape[1:], own.shape[1:])  # where no item had all answers
         filled[name] = np.pad(own, [(0, 0), *((0, n) for n in more)], constant_values=np.nan)
-        filled[name][places] = values
+        filled[name][rows] = values
     reasons = np.array(fit.reasons, dtype=object)
-    reasons[places] = Reason.PRIOR_ALONE
+    reasons[rows] = Reason.PRIOR_ALONE
     return replace(fit, **filled, reasons=tuple(reasons))

@@ -378,10 +378,10 @@ def _judged(sampled: Sampled, sizes: FloatArray, ratios: FloatArray) -> Converge
         complaints.append(f"R-hat {np.nanmax(ratios):.3f}")
     if not sizes.min() >= min(TRUSTED_SIZE, 0.1 * n):
         complaints.append(f"effective size {sizes.min():.0f}")
-    told = f"{', '.join(complaints)}: {advice}" if complaints else "draws can be trusted"
+    reason = f"{', '.join(complaints)}: {advice}" if complaints else "draws can be trusted"
     return Convergence(
         converged=not complaints,
         iterations=sampled.iterations,
-        reason=told,
+        reason=reason,
         objective=float("nan"),
     )

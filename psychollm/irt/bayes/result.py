@@ -143,13 +143,13 @@ class BayesianIRT(Result):
         """Say how good the draws are."""
         draws = f"{self.n_draws} draws, {self.effective_size.min():.0f} effective or more"
         if self.method == "laplace":
-            said = f"Normal approximation, resampled: {draws}, Pareto k {self.pareto_k:.2f}"
+            quality = f"Normal approximation, resampled: {draws}, Pareto k {self.pareto_k:.2f}"
         else:
-            said = (
+            quality = (
                 f"No-U-Turn sampler, {self.n_chains} chains: {draws}, R-hat at most "
                 f"{np.nanmax(self.r_hat):.3f}, {self.divergences} divergences"
             )
-        return said + ("." if self.convergence.converged else f": {self.convergence.reason}.")
+        return quality + ("." if self.convergence.converged else f": {self.convergence.reason}.")
 
     def to_arviz(self) -> Any:
         """Return the posterior with labelled coordinates as ArviZ inference data.

@@ -159,7 +159,7 @@ def fit_conditional(answers: Oriented) -> ConditionalRasch:
     top = climb(table)
     covariance = np.full((keep.size, keep.size), np.nan)
     covariance[np.ix_(keep, keep)] = top.covariance
-    told = first_reason(
+    others = first_reason(
         (~keep & _linked(answers.codes, keep), Reason.UNBOUNDED), (~keep, Reason.UNIDENTIFIED)
     )
     return ConditionalRasch(
@@ -172,7 +172,7 @@ def fit_conditional(answers: Oriented) -> ConditionalRasch:
         n_informative=int(table.n_informative),
         respondents=answers.reading,
         gradient=top.gradient,
-        reasons=tuple(own or other for own, other in zip(reasons, told, strict=True)),
+        reasons=tuple(own or other for own, other in zip(reasons, others, strict=True)),
         labels=answers.items,
         respondent_labels=answers.respondents,
         convergence=top.convergence,

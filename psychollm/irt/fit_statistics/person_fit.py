@@ -54,20 +54,13 @@ def person_fit(fit: IRTFit, responses: ResponsesLike) -> PersonFit:
     >>> person_fit(fit_irt(answers, model="rasch"), answers).zh.shape
     (600,)
     """
-    squares = mean_squares(answer_residuals(fit, responses), axis=1)
+    residuals = answer_residuals(fit, responses)
+    squares = mean_squares(residuals, axis=1)
     return PersonFit(
         zh=squares.zh,
         infit=squares.infit,
         outfit=squares.outfit,
         z_infit=squares.z_infit,
         z_outfit=squares.z_outfit,
-        labels=answer_labels(fit, responses),
+        labels=residuals.labels,
     )
-
-
-def answer_labels(fit: IRTFit, responses: ResponsesLike) -> Labels:
-    """Return the names of the respondents of a table."""
-    from psychollm.data.responses import as_responses
-
-    table = as_responses(responses)
-    return table.models if fit.respondents == "models" else table.questions

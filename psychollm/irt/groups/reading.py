@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Hashable, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, Literal
+from typing import Any, Literal
 
 import numpy as np
 
@@ -20,10 +20,6 @@ from psychollm.irt.likelihood import Problem, expectation, grid_for
 from psychollm.irt.models import ItemModels, default_priors, models_of_items
 from psychollm.irt.priors import NO_PRIORS, ItemPopulation, Priors
 from psychollm.irt.result import IRTFit
-
-if TYPE_CHECKING:
-    pass
-
 
 FEWEST = 2  # respondents in a group
 LEAST_SPREAD = 0.2

@@ -25,7 +25,7 @@ import numpy as np
 
 from psychollm._base.convergence import Convergence
 from psychollm._base.types import FloatArray
-from psychollm.irt.climb import MAX_ITERATIONS, Steps
+from psychollm.irt.climb import MAX_ITERATIONS, Passes, Steps
 from psychollm.irt.multidimensional.curvature import (
     DenseInformation,
     LowRankInformation,
@@ -137,55 +137,26 @@ def accelerated_em(
     cycles: int,
     close: float = CLOSE,
 ) -> tuple[Point, list[float]]:
-    """Run SQUAREM cycles until an EM step changes no parameter by more than `close`."""
-    path = [point.objective]
-    for _ in range(cycles):
-        if not steps.left:
-            break
-        steps.take(3)
-        first = _em(problem, point, rule)
-        if first is None:
-            break
-        path.append(first.objective)
-        step = first.place.minus(point.place)
-        if np.abs(step).max() <= close:
-            return first, path
-        second = _em(problem, first, rule)
-        if second is None:
-            return first, path
-        path.append(second.objective)
-        bend = second.place.minus(first.place) - step
-        point = _extrapolated(problem, (point, second), (step, bend), rule)
-        path.append(point.objective)
-        if np.abs(second.place.minus(first.place)).max() <= close:
-            break
-    return point, path
+    """Run accelerated EM from a point; return also the objectives on the way."""
 
+    def after(here: Point) -> Point | None:
+        for expand in (True, False):  # without parameter expansion where that fails
+            step = em_step(problem, here, expand=expand).minus(here.place)
+            reached = improved(problem, here, step, rule, halvings=3 if expand else 12)
+            if reached is not None:
+                return reached
+        return None
 
-def _em(problem: Problem, point: Point, rule: Rule) -> Point | None:
-    """Return the point after an EM step; without parameter expansion where that fails."""
-    for expand in (True, False):
-        step = em_step(problem, point, expand=expand).minus(point.place)
-        reached = improved(problem, point, step, rule, halvings=3 if expand else 12)
-        if reached is not None:
-            return reached
-    return None
+    def leap(
+        start: Point, second: Point, length: float, step: FloatArray, bend: FloatArray
+    ) -> Point | None:
+        place = start.place.moved(2.0 * length * step + length**2 * bend, 1.0)
+        if not admissible(place.correlation):
+            return None
+        return at(problem, place, rule, second.modes)
 
-
-def _extrapolated(
-    problem: Problem, ends: tuple[Point, Point], path: tuple[FloatArray, FloatArray], rule: Rule
-) -> Point:
-    """Return the SQUAREM point if it is higher than two EM steps, else those."""
-    (start, second), (step, bend) = ends, path
-    length = float(np.linalg.norm(step)) / max(float(np.linalg.norm(bend)), 1e-300)
-    if length <= 1.0:
-        return second
-    length = min(length, 16.0)
-    place = start.place.moved(2.0 * length * step + length**2 * bend, 1.0)
-    if not admissible(place.correlation):
-        return second
-    leap = at(problem, place, rule, second.modes)
-    return leap if leap.objective > second.objective else second
+    passes = Passes(after, lambda one, other: other.place.minus(one.place), leap)
+    return passes.run(point, steps, cycles=cycles, close=close)
 
 
 def newton(

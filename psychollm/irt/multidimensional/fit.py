@@ -256,7 +256,7 @@ def _result(
     errors = errors or errors_of(point.place, summit.matrix, link)
     signs = _flips(point.place, problem.free[:, :m])
     place, errors = _flipped(point.place, errors, signs)
-    told = iter(np.where(point.running, Reason.UNBOUNDED, Reason.NONE).tolist())
+    qualified = iter(np.where(point.running, Reason.UNBOUNDED, Reason.NONE).tolist())
     shown = np.where(point.running[:, None], np.nan, 1.0)
     loadings, thresholds = standardised(place.table, place.correlation, link)
     size, value, n = problem.n_parameters, point.log_likelihood, len(answers.respondents)
@@ -291,7 +291,7 @@ def _result(
         priors=priors,
         correlation_prior=problem.eta,
         parameters=spread(place.table, keep),
-        reasons=tuple(reason or next(told) for reason in reasons),
+        reasons=tuple(reason or next(qualified) for reason in reasons),
         labels=answers.items,
         respondent_labels=answers.respondents,
         dimensions=shape.names,

@@ -45,51 +45,51 @@ class SlopeCurves:
 
     def of(self, parameters: FloatArray) -> FloatArray:
         """Return coordinates of slopes and intercepts (J, m + 1)."""
-        place = np.arcsinh(parameters / self.kappa)
-        place[:, -1] = parameters[:, -1] / self._length(parameters[:, :-1])
-        return place
+        coordinates = np.arcsinh(parameters / self.kappa)
+        coordinates[:, -1] = parameters[:, -1] / self._length(parameters[:, :-1])
+        return coordinates
 
     def _length(self, slopes: FloatArray) -> FloatArray:
         return np.asarray(np.sqrt((np.where(self.free, slopes, 0.0) ** 2).sum(-1) + self.kappa**2))
 
-    def _whole(self, place: FloatArray) -> FloatArray:
+    def _whole(self, coordinates: FloatArray) -> FloatArray:
         """Return parameters with slopes that items do not have as well."""
-        found = self.kappa * np.sinh(place)
-        found[..., -1] = place[..., -1] * self._length(found[..., :-1])
-        return np.asarray(found)
+        parameters = self.kappa * np.sinh(coordinates)
+        parameters[..., -1] = coordinates[..., -1] * self._length(parameters[..., :-1])
+        return np.asarray(parameters)
 
-    def parameters(self, place: FloatArray, slope: float) -> FloatArray:
+    def parameters(self, coordinates: FloatArray, slope: float) -> FloatArray:
         """Return slopes and intercepts (..., J, m + 1), 0 where an item does not load."""
-        found = self._whole(place)
-        found[..., :-1] *= self.free
-        return found
+        parameters = self._whole(coordinates)
+        parameters[..., :-1] *= self.free
+        return parameters
 
-    def jacobian(self, place: FloatArray) -> FloatArray:
+    def jacobian(self, coordinates: FloatArray) -> FloatArray:
         """Return derivatives of the parameters (..., J, m + 1, m + 1)."""
-        matrix = self._turn(place)
+        matrix = self._turn(coordinates)
         matrix[..., :-1, :] *= self.free[..., None]
         return matrix
 
-    def _turn(self, place: FloatArray) -> FloatArray:
-        q = place.shape[-1]
-        slopes = np.where(self.free, self.kappa * np.sinh(place[..., :-1]), 0.0)
+    def _turn(self, coordinates: FloatArray) -> FloatArray:
+        q = coordinates.shape[-1]
+        slopes = np.where(self.free, self.kappa * np.sinh(coordinates[..., :-1]), 0.0)
         length = self._length(slopes)
-        change = self.kappa * np.cosh(place[..., :-1])
-        matrix = np.zeros((*place.shape, q))
+        change = self.kappa * np.cosh(coordinates[..., :-1])
+        matrix = np.zeros((*coordinates.shape, q))
         matrix[..., range(q - 1), range(q - 1)] = change
-        matrix[..., -1, :-1] = place[..., -1:] * slopes * change / length[..., None]
+        matrix[..., -1, :-1] = coordinates[..., -1:] * slopes * change / length[..., None]
         matrix[..., -1, -1] = length
         return matrix
 
     def rescaled(
-        self, place: FloatArray, slope: float, mean: FloatArray, sd: FloatArray
+        self, coordinates: FloatArray, slope: float, mean: FloatArray, sd: FloatArray
     ) -> tuple[FloatArray, FloatArray]:
         """Return coordinates for abilities from `mean` in units of `sd`, and derivatives."""
-        linear = np.zeros((len(place), sd.size + 1, sd.size + 1))
+        linear = np.zeros((len(coordinates), sd.size + 1, sd.size + 1))
         linear[:, range(sd.size), range(sd.size)] = sd
         linear[:, -1, :-1], linear[:, -1, -1] = self.free * mean, 1.0
-        moved = self.of((linear @ self._whole(place)[:, :, None])[:, :, 0])
-        turn = np.linalg.solve(self._turn(moved), linear @ self._turn(place))
+        moved = self.of((linear @ self._whole(coordinates)[:, :, None])[:, :, 0])
+        turn = np.linalg.solve(self._turn(moved), linear @ self._turn(coordinates))
         return moved, np.asarray(turn, dtype=np.float64)
 
 
@@ -175,12 +175,12 @@ class SeveralAbilities:
 
     def expected(self, points: FloatArray, centre: FloatArray) -> Expected[Self]:
         """Return what items at `points` (S, J, m + 1) get from abilities."""
-        found, score, modes = self.posterior(points, centre)
+        posterior, score, modes = self.posterior(points, centre)
         frequency = self.patterns.frequency / self.patterns.frequency.sum()
-        each = found.mean
+        each = posterior.mean
         mean = frequency @ each
         gap = each - mean
-        spread = np.einsum("u,ukl->kl", frequency, found.covariance)
+        spread = np.einsum("u,ukl->kl", frequency, posterior.covariance)
         spread += (gap * frequency[:, None]).T @ gap
         sd = np.sqrt(np.diagonal(spread))
         abilities = replace(self, modes=(modes - mean) / sd)
@@ -191,7 +191,7 @@ class SeveralAbilities:
             information=np.zeros(0),
             mean=mean,
             sd=sd,
-            objective=float(self.patterns.frequency @ found.log_likelihood),
+            objective=float(self.patterns.frequency @ posterior.log_likelihood),
             abilities=abilities,
         )
 
@@ -235,17 +235,17 @@ def errors_here(settled: SettledSlopes) -> tuple[Errors, float]:
     m, rows = p - 1, patterns.frequency.size
     absent = np.column_stack([~free, np.zeros(items, dtype=np.bool_)])
     points = settled_points(parameters, settled.covariance)
-    found, score, _ = abilities.posterior(points, parameters)
-    gap, mean = found.theta - found.mean[:, None], found.mean
-    root = np.linalg.cholesky(found.covariance)
+    posterior, score, _ = abilities.posterior(points, parameters)
+    gap, mean = posterior.theta - posterior.mean[:, None], posterior.mean
+    root = np.linalg.cholesky(posterior.covariance)
     lower, upper, density, _ = distribution(
-        found.theta @ parameters[:, :-1].T + parameters[:, -1], abilities.link
+        posterior.theta @ parameters[:, :-1].T + parameters[:, -1], abilities.link
     )
     chance = np.where((patterns.codes == 1)[:, None], lower, upper)
     slope = density / np.maximum(chance, TINY)
     slope *= np.where(patterns.codes == 1, 1.0, -1.0 * (patterns.codes == 0))[:, None]
-    extended = np.concatenate([found.theta, np.ones((*gap.shape[:2], 1))], axis=2)
-    cross = np.einsum("uq,uqj,uqp,uqk->ujpk", found.share, slope, extended, gap, optimize=True)
+    extended = np.concatenate([posterior.theta, np.ones((*gap.shape[:2], 1))], axis=2)
+    cross = np.einsum("uq,uqj,uqp,uqk->ujpk", posterior.share, slope, extended, gap, optimize=True)
     cross = cross @ np.linalg.inv(root).transpose(0, 2, 1)[:, None]
     weight = np.sqrt(patterns.frequency)
     columns = (cross * weight[:, None, None, None]).transpose(1, 2, 0, 3).reshape(items * p, -1)
