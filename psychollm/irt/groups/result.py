@@ -18,7 +18,7 @@ from psychollm.estimates.reasons import Reason
 from psychollm.irt.answers import Respondents
 from psychollm.irt.families import Link, Model
 from psychollm.irt.models import curve_columns
-from psychollm.irt.priors import ItemPopulation, Priors
+from psychollm.irt.priors import FEW_RESPONDENTS, ItemPopulation, Priors
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False, repr=False)
@@ -153,6 +153,11 @@ class GroupIRTFit(Result):
         if isinstance(self.priors, ItemPopulation):
             lines.append(f"Scale: abilities of {self.groups[0]!r} at hand have mean 0 and SD 1.")
             lines += self.priors.cautions(int(self.n_respondents.sum()))
+            if self.n_respondents.min() < FEW_RESPONDENTS:
+                lines.append(
+                    f"With {self.n_respondents.min()} respondents in a group 95 % intervals of "
+                    "means cover about 90 %."
+                )
         if self.free:
             lines.append(f"With parameters of their own in every group: {listed(self.free)}.")
         worst = np.unravel_index(np.nanargmax(self.rmsd), self.rmsd.shape)
