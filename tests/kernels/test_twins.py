@@ -29,7 +29,7 @@ TWINS = {
     "item_moments": ("consistency_slow", "reliability/test_consistency.py"),
     "kernel_smooth": ("binned_slow", "calibration/test_smooth.py"),
     "meta_d": ("meta_d_slow", "calibration/test_meta_d.py"),
-    "meta_d_group": ("meta_d_slow", "calibration/test_hierarchical.py"),
+    "meta_d_group": ("meta_d_slow", "calibration/test_hierarchical_meta_d.py"),
     "meta_d_likelihood": ("meta_d_slow", "calibration/test_meta_d.py"),
     "meta_information": ("meta_d_slow", "calibration/test_meta_information.py"),
     "murphy": ("proper_scores_slow", "calibration/test_murphy.py"),
