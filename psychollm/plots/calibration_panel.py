@@ -63,19 +63,21 @@ def plot_calibration_panel(
     ['AUROC', 'Brier score']
     """
     keys = _shown(panel) if metrics is None else list(metrics)
-    found = [panel[key] for key in keys]
-    rows = rank_order(keys[-1], found[-1]) if order is None else np.argsort(order, kind="stable")
+    estimates = [panel[key] for key in keys]
+    rows = (
+        rank_order(keys[-1], estimates[-1]) if order is None else np.argsort(order, kind="stable")
+    )
     if figure is None:
         pyplot: Any = require("matplotlib.pyplot", extra="plot", purpose="a plot")
         size = panel_size(len(panel.models), len(keys))
         figure = pyplot.figure(figsize=size, layout="constrained")
     axes = figure.subplots(1, len(keys), squeeze=False)[0]
-    for place, (ax, key, estimate) in enumerate(zip(axes, keys, found, strict=True)):
+    for column, (ax, key, estimate) in enumerate(zip(axes, keys, estimates, strict=True)):
         output = panel_outputs()[key]
         plot_forest(estimate, reference=output.neutral, order=rows, x=output.heading, ax=ax)
         for text in ax.texts:
             text.set_text(shortened(text.get_text(), _LONGEST))
-        if place:
+        if column:
             ax.set_yticklabels([])
     return figure
 

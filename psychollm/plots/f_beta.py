@@ -44,7 +44,7 @@ def plot_f_beta(result: "FBeta", *, ax: "Axes | None" = None) -> "Axes":
     ax = open_axes(ax, size=(7.2, 4.8))
     ax.set_xscale("log")
     won = [int(model) for model in result.leaders if (result.winner == model).any()]
-    colours = {model: colour_of(place) for place, model in enumerate(won)}
+    colours = {model: colour_of(k) for k, model in enumerate(won)}
     for model in range(len(result.labels)):
         _curve(ax, result, model, colours.get(model))
     for model, colour in colours.items():
@@ -107,13 +107,13 @@ def _winners_strip(ax: "Axes", result: "FBeta", colours: dict[int, str]) -> None
     if not shown.size:
         return
     middle = 0.5 * (edges[shown] + edges[shown + 1])
-    names = [str(result.labels[result.leaders[place]]) for place in shown]
+    names = [str(result.labels[result.leaders[k]]) for k in shown]
     at = spread(middle, 0.013 * max(map(len, names)) + 0.015, low=0.04, high=0.96)
-    for place, x, name, label_x in zip(shown, middle, names, at, strict=True):
-        colour = colours[int(result.leaders[place])]
-        width = edges[place + 1] - edges[place]
+    for k, x, name, label_x in zip(shown, middle, names, at, strict=True):
+        colour = colours[int(result.leaders[k])]
+        width = edges[k + 1] - edges[k]
         box = Rectangle(
-            (edges[place], _STRIP[0]), width, _STRIP[1] - _STRIP[0], facecolor=colour, lw=0
+            (edges[k], _STRIP[0]), width, _STRIP[1] - _STRIP[0], facecolor=colour, lw=0
         )
         box.set(transform=ax.transAxes, clip_on=False)
         ax.add_patch(box)

@@ -105,9 +105,9 @@ def plot_failures(
         raise LabelError(msg)
     ax = open_axes(ax, size=(6.4, 1.3 + 0.24 * len(study.labels)))
     y, left = np.arange(len(shares.labels)), np.zeros(len(shares.labels))
-    for place, response in enumerate(shares.categories):
-        width = np.nan_to_num(shares.value[:, place])
-        ax.barh(y, width, left=left, color=colour_of(place), label=str(response), height=0.7)
+    for k, response in enumerate(shares.categories):
+        width = np.nan_to_num(shares.value[:, k])
+        ax.barh(y, width, left=left, color=colour_of(k), label=str(response), height=0.7)
         left += width
     name_rows(ax, shares.labels, size=TICK_SIZE - 0.5)
     ax.set_xlim(0, 1)

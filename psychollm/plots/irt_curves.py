@@ -68,7 +68,7 @@ def plot_item_curves(
     table = at.probability if what == "probability" else at.item
     chosen = _places(fit, items)
     ax = open_axes(ax, size=(6.6, 4.4))
-    colours = {int(place): colour_of(k) for k, place in enumerate(chosen)}
+    colours = {int(row): colour_of(k) for k, row in enumerate(chosen)}
     _draw(ax, at.abilities, table, colours)
     ax.set_xlim(at.abilities[0], at.abilities[-1])
     ax.set_ylim(0.0, 1.0 if what == "probability" else 1.06 * float(np.nanmax(table)))
@@ -78,8 +78,8 @@ def plot_item_curves(
     if fit.n_categories > 2 and what == "probability":
         words["probability"] = "expected answer, share of the highest"
     name_axes(ax, x="ability", y=words[what])
-    for place, colour in colours.items():
-        ax.plot([], [], color=colour, lw=1.9, label=shortened(fit.labels[place], _LONGEST))
+    for row, colour in colours.items():
+        ax.plot([], [], color=colour, lw=1.9, label=shortened(fit.labels[row], _LONGEST))
     legend(ax, columns=4)
     return ax
 
@@ -155,7 +155,7 @@ def _places(fit: IRTFit, items: Sequence[Any] | None) -> IntArray:
             return fitted
         order = fitted[np.argsort(fit.slope[fitted], kind="stable")]
         return order[np.linspace(0, order.size - 1, MOST_COLOURS).round().astype(np.int64)]
-    places = {label: place for place, label in enumerate(fit.labels)}
+    places = {label: row for row, label in enumerate(fit.labels)}
     unknown = [label for label in items if label not in places]
     if unknown:
         msg = f"items: {unknown[0]!r} is not in the fit, which holds {fit.labels[:3]}, ..."
@@ -178,5 +178,5 @@ def _draw(
             zorder=1,
             rasterized=len(quiet) > 200,
         )
-    for place, colour in colours.items():
-        ax.plot(abilities, table[place], color=colour, lw=1.9, zorder=3, gid=f"item {place}")
+    for row, colour in colours.items():
+        ax.plot(abilities, table[row], color=colour, lw=1.9, zorder=3, gid=f"item {row}")

@@ -209,19 +209,19 @@ def name_ends(
     low, high = ax.get_ylim()
     at = spread(ends[shown], gap * (high - low), low=low, high=high)
     where = ax.get_yaxis_transform()
-    for place, y in zip(shown.tolist(), at, strict=True):
-        colour = colours.get(place, QUIET)
-        path = ([1.0, 1.012, 1.035], [ends[place], ends[place], y])
+    for row, y in zip(shown.tolist(), at, strict=True):
+        colour = colours.get(row, QUIET)
+        path = ([1.0, 1.012, 1.035], [ends[row], ends[row], y])
         ax.plot(*path, transform=where, clip_on=False, color=colour, lw=0.7)
         write(
             ax,
             1.04,
             y,
-            shortened(names[place], _LONGEST_END),
+            shortened(names[row], _LONGEST_END),
             transform=where,
             size=TEXT_SIZE - 1.0,
-            colour=INK if place in colours else MUTED,
-            bold=place in colours,
+            colour=INK if row in colours else MUTED,
+            bold=row in colours,
         )
 
 
@@ -251,6 +251,6 @@ def emphasised(
     if highlight is not None:
         chosen = positions("model", tuple(labels), list(highlight)).tolist()
     else:
-        known = [int(place) for place in by_value(value) if np.isfinite(value[place])]
+        known = [int(row) for row in by_value(value) if np.isfinite(value[row])]
         chosen = known if len(known) <= MOST_COLOURS else known[:_BEST]
-    return {place: colour_of(rank) for rank, place in enumerate(chosen)}
+    return {row: colour_of(rank) for rank, row in enumerate(chosen)}

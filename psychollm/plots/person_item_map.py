@@ -97,16 +97,16 @@ Side = tuple[FloatArray, FloatArray, tuple[Any, ...]]
 def _people(fit: IRTFit | BayesianIRT, abilities: Abilities | None) -> Side:
     """Return abilities, standard errors and names."""
     if abilities is not None:
-        found: Side = (abilities.ability, abilities.se, abilities.labels)
+        people: Side = (abilities.ability, abilities.se, abilities.labels)
     elif isinstance(fit, BayesianIRT):
-        found = (fit.ability.value, fit.ability.se, fit.ability.labels)
+        people = (fit.ability.value, fit.ability.se, fit.ability.labels)
     else:
         msg = "abilities is missing: pass ability(fit, responses), which an IRTFit does not hold"
         raise OptionError(msg)
-    if not np.isfinite(found[0]).any():
+    if not np.isfinite(people[0]).any():
         msg = "abilities: no respondent has one, so there is no map: look at the `reasons`"
         raise ShapeError(msg)
-    return found
+    return people
 
 
 def _items(fit: IRTFit | BayesianIRT) -> Side:
@@ -158,10 +158,10 @@ def _named(ax: "Axes", side: Side, sign: float, colour: str) -> None:
         ax.plot(x[0], y, "^" if y == high else "v", ms=6, color=colour, clip_on=False)
     height = spread(at, _GAP * (high - low), low=low, high=high)
     small = TEXT_SIZE - 0.5
-    for place, y, text in zip(shown, at, height, strict=True):
+    for row, y, text in zip(shown, at, height, strict=True):
         ax.plot([0.1 * sign, 0.16 * sign, 0.2 * sign], [y, y, text], color=RULE, lw=0.6, zorder=0)
         where = "left center" if sign > 0 else "right center"
-        name = shortened(labels[place], _LONGEST)
+        name = shortened(labels[row], _LONGEST)
         data = ax.transData
         write(ax, 0.215 * sign, text, name, where, size=small, colour=QUIET, transform=data)
 

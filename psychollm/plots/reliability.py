@@ -74,13 +74,13 @@ def diagram_of(result: Reliability, label: Any, error: CalibrationError | None) 
 
 
 def _of_corp(result: Corp, label: Any, error: CalibrationError | None) -> Diagram:
-    place = result.miscalibration.place(label)
-    curve = result.curves[place]
+    row = result.miscalibration.place(label)
+    curve = result.curves[row]
     kept = _thinned(curve.confidence.size)
     x = curve.confidence[kept, None]
     few = curve.confidence.size <= _MOST_SPIKES
     observed = np.column_stack([curve.confidence, curve.observed, curve.n])
-    lines = [_parts_line(result, place)]
+    lines = [_parts_line(result, row)]
     if error is not None:
         lines.append(_error_line(error, error.value.place(label)))
     return Diagram(
@@ -93,14 +93,14 @@ def _of_corp(result: Corp, label: Any, error: CalibrationError | None) -> Diagra
         counts=_histogram(curve.confidence, curve.n),
         lines=tuple(lines),
         n=float(curve.n.sum()),
-        reason="" if curve.confidence.size else str(result.mean_score.flags[place]),
+        reason="" if curve.confidence.size else str(result.mean_score.flags[row]),
     )
 
 
 def _of_bins(result: BinnedCalibrationError, label: Any) -> Diagram:
-    place = result.value.place(label)
+    row = result.value.place(label)
     bins = result.bins
-    here = bins.model == place
+    here = bins.model == row
     n, nothing = bins.n[here], np.empty((0, 3))
     x, accuracy = bins.confidence[here], bins.accuracy[here]
     return Diagram(
@@ -111,16 +111,16 @@ def _of_bins(result: BinnedCalibrationError, label: Any) -> Diagram:
         consistency=nothing,
         confidence=nothing,
         counts=_wide(bins.lower[here], bins.upper[here], n),
-        lines=(_error_line(result, place),),
+        lines=(_error_line(result, row),),
         n=float(n.sum()),
-        reason="" if here.any() else str(result.value.flags[place]),
+        reason="" if here.any() else str(result.value.flags[row]),
     )
 
 
 def _of_smooth(result: SmoothCalibrationError, label: Any) -> Diagram:
-    place = result.value.place(label)
+    row = result.value.place(label)
     curve, nothing = result.curve, np.empty((0, 3))
-    x, accuracy = curve.confidence, curve.accuracy[place]
+    x, accuracy = curve.confidence, curve.accuracy[row]
     known = bool(np.isfinite(accuracy).any())
     step = 0.5 * float(x[1] - x[0])
     return Diagram(
@@ -129,11 +129,11 @@ def _of_smooth(result: SmoothCalibrationError, label: Any) -> Diagram:
         observed=nothing,
         bars=np.empty((0, 2)),
         consistency=nothing,
-        confidence=np.column_stack([x, curve.interval[place]]),
-        counts=np.column_stack([x - step, x + step, curve.density[place]]),
-        lines=(_error_line(result, place),),
-        n=float(result.value.n[place]),
-        reason="" if known else str(result.value.flags[place]),
+        confidence=np.column_stack([x, curve.interval[row]]),
+        counts=np.column_stack([x - step, x + step, curve.density[row]]),
+        lines=(_error_line(result, row),),
+        n=float(result.value.n[row]),
+        reason="" if known else str(result.value.flags[row]),
     )
 
 
@@ -156,23 +156,23 @@ def _wide(lower: FloatArray, upper: FloatArray, n: FloatArray) -> FloatArray:
     return np.column_stack([lower - half, upper + half, n])
 
 
-def _parts_line(result: Corp, place: int) -> str:
-    if not result.miscalibration.defined[place]:
+def _parts_line(result: Corp, row: int) -> str:
+    if not result.miscalibration.defined[row]:
         return "MCB and DSC undefined"
     return (
-        f"MCB {number(result.miscalibration.value[place], 3)} "
-        f"({p_equals(result.p_value.value[place])}) · "
-        f"DSC {number(result.discrimination.value[place], 3)}"
+        f"MCB {number(result.miscalibration.value[row], 3)} "
+        f"({p_equals(result.p_value.value[row])}) · "
+        f"DSC {number(result.discrimination.value[row], 3)}"
     )
 
 
-def _error_line(error: CalibrationError, place: int) -> str:
-    if not error.value.defined[place]:
+def _error_line(error: CalibrationError, row: int) -> str:
+    if not error.value.defined[row]:
         return f"{error.value.name} undefined"
     return (
-        f"{error.value.name} {number(error.value.value[place], 3)}, "
-        f"{number(error.expected.value[place], 3)} if calibrated "
-        f"({p_equals(error.p_value.value[place])})"
+        f"{error.value.name} {number(error.value.value[row], 3)}, "
+        f"{number(error.expected.value[row], 3)} if calibrated "
+        f"({p_equals(error.p_value.value[row])})"
     )
 
 

@@ -184,16 +184,16 @@ def _top(result: "RiskCoverage", drawn: IntArray) -> float:
     return min(1.02, max(0.05, 1.12 * float(known.max()))) if known.size else 1.02
 
 
-def _baselines(ax: "Axes", result: "RiskCoverage", place: int, colour: str) -> None:
-    rate = result.error_rate[place]
+def _baselines(ax: "Axes", result: "RiskCoverage", row: int, colour: str) -> None:
+    rate = result.error_rate[row]
     if not np.isfinite(rate):
         return
     ax.plot([0.0, 1.0], [rate, rate], color=colour, lw=0.9, ls=DASHED, alpha=0.7, zorder=2)
-    best = result.best[place]
-    name = f"best {result.labels[place]}"
+    best = result.best[row]
+    name = f"best {result.labels[row]}"
     ax.plot(result.coverages, best, color=colour, lw=1.0, ls=_BEST, gid=name, zorder=2)
 
 
-def _band(ax: "Axes", result: "RiskCoverage", place: int, colour: str) -> None:
-    low, high = result.interval[place].T
+def _band(ax: "Axes", result: "RiskCoverage", row: int, colour: str) -> None:
+    low, high = result.interval[row].T
     ax.fill_between(result.coverages, low, high, color=colour, alpha=0.18, lw=0, zorder=1)

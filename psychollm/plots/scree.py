@@ -139,15 +139,15 @@ def inset(ax: "Axes", box: tuple[float, float, float, float], title: str) -> "Ax
 
 
 @plain_text()
-def plot_retention(found: Retention, *, ax: "Axes | None" = None) -> "Axes":
+def plot_retention(result: Retention, *, ax: "Axes | None" = None) -> "Axes":
     """Draw how many factors each rule counts; what most rules agree on is shaded.
 
-    The eigenvalues behind the rules are drawn by ``plot_scree(found.parallel)``. The numbers are
-    those of ``found.to_frame()``.
+    The eigenvalues behind the rules are drawn by ``plot_scree(result.parallel)``. The numbers are
+    those of ``result.to_frame()``.
 
     Parameters
     ----------
-    found : Retention
+    result : Retention
         What `retention` returns.
     ax : Axes, optional
         Where to draw; a new figure by default.
@@ -161,7 +161,7 @@ def plot_retention(found: Retention, *, ax: "Axes | None" = None) -> "Axes":
     >>> plot_retention(found, ax=Figure().subplots()).get_xlabel()
     'factors'
     """
-    rules, counts = list(found.counts), np.array(list(found.counts.values()))
+    rules, counts = list(result.counts), np.array(list(result.counts.values()))
     ax = open_axes(ax, size=(6.0, 1.0 + 0.3 * len(rules)))
     values, votes = np.unique(counts, return_counts=True)
     for usual in values[votes == votes.max()]:

@@ -98,12 +98,12 @@ def _key() -> list[Any]:
     ]
 
 
-def _lines(study: SemanticCalibration, place: int) -> tuple[str, ...]:
+def _lines(study: SemanticCalibration, row: int) -> tuple[str, ...]:
     return (
-        f"smECE {number(study.smooth.value.value[place], 3)}, "
-        f"{number(study.expected.value[place], 3)} if calibrated "
-        f"({p_equals(study.p_value.value[place])})",
-        typeset(f"overconfident by {study.excess_overconfidence.text(place, signed=True)}"),
+        f"smECE {number(study.smooth.value.value[row], 3)}, "
+        f"{number(study.expected.value[row], 3)} if calibrated "
+        f"({p_equals(study.p_value.value[row])})",
+        typeset(f"overconfident by {study.excess_overconfidence.text(row, signed=True)}"),
     )
 
 

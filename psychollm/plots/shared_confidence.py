@@ -123,8 +123,8 @@ def _second_factor(result: "SharedConfidence", ax: "Axes") -> None:
 
 
 def _residuals(result: "SharedConfidence", ax: "Axes") -> None:
-    found = result.dimensionality
-    plot_residuals(found.residuals, order=found.spectrum.correlation.thresholds, ax=ax)
+    dimensions = result.dimensionality
+    plot_residuals(dimensions.residuals, order=dimensions.spectrum.correlation.thresholds, ax=ax)
 
 
 def differs_from_shared(result: "SharedConfidence") -> list[bool]:

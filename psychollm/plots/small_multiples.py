@@ -38,14 +38,14 @@ def draw_panels(
         size = grid_size(n, columns, panel, above=0.3 + 0.2 * bool(key))
         figure = pyplot.figure(figsize=size, layout="constrained")
     grid = figure.subplots(rows, columns, squeeze=False)
-    for place, ax in enumerate(grid.flat):
-        if place >= n:
+    for k, ax in enumerate(grid.flat):
+        if k >= n:
             ax.remove()
             continue
         dress(ax)
         ax.tick_params(labelsize=TICK_SIZE - 1.5, length=2.5)
-        ax.tick_params(labelleft=place % columns == 0, labelbottom=place + columns >= n)
-        draw(ax, place)
+        ax.tick_params(labelleft=k % columns == 0, labelbottom=k + columns >= n)
+        draw(ax, k)
     figure.supxlabel(names[0], fontsize=LABEL_SIZE, color=INK)
     figure.supylabel(names[1], fontsize=LABEL_SIZE, color=INK)
     engine: Any = figure.get_layout_engine()

@@ -141,8 +141,8 @@ def draw_agreement(ax: "Axes", study: SteeringMatch) -> None:
 
 def draw_worth(ax: "Axes", study: SteeringMatch, which: str) -> None:
     """Draw one headline number with questions exchanged, and where direction and controls lie."""
-    place = HEADLINES.index(which)
-    draws = study.null.draws[:, place]
+    column = HEADLINES.index(which)
+    draws = study.null.draws[:, column]
     known = draws[np.isfinite(draws)]
     if known.size and np.ptp(known) > 0:
         ax.hist(known, bins="auto", color=GREY, alpha=0.55, lw=0, label="questions exchanged")
@@ -154,11 +154,11 @@ def draw_worth(ax: "Axes", study: SteeringMatch, which: str) -> None:
         ("cut-off", _CUT, "cut-off on unsteered log odds"),
         ("table", _TABLE, "control directions"),
     ):
-        found = [getattr(one, which) for one in study.controls if one.kind == kind]
-        if found:
-            height = np.full(len(found), (0.12 if kind == "table" else 0.2) * top)
+        values = [getattr(one, which) for one in study.controls if one.kind == kind]
+        if values:
+            height = np.full(len(values), (0.12 if kind == "table" else 0.2) * top)
             look: dict[str, Any] = {"marker": "v", "edgecolor": "white", "lw": 0.6, "zorder": 4}
-            ax.scatter(found, height, s=34, color=colour, label=words, gid=kind, **look)
+            ax.scatter(values, height, s=34, color=colour, label=words, gid=kind, **look)
     told = typeset(f"{_NAMES[which]}: {number(value)}, {p_equals(p)}")
     title = "Not evidence by itself" if which == "r_squared" else "The same questions?"
     name_axes(ax, x=told, y="permutations", title=title)

@@ -86,10 +86,10 @@ def plot_type2_roc(
     return ax
 
 
-def _curve(result: "Type2ROC", place: int) -> tuple[FloatArray, FloatArray]:
+def _curve(result: "Type2ROC", row: int) -> tuple[FloatArray, FloatArray]:
     """Return the corners of a curve, from the criterion that nothing reaches."""
-    alarms = np.concatenate([[0.0], result.criterion_false_alarms[place]])
-    hits = np.concatenate([[0.0], result.criterion_hits[place]])
+    alarms = np.concatenate([[0.0], result.criterion_false_alarms[row]])
+    hits = np.concatenate([[0.0], result.criterion_hits[row]])
     known = alarms.size > 1 and np.isfinite(alarms + hits).all()
     return (alarms, hits) if known else (alarms[:0], hits[:0])
 
@@ -121,8 +121,8 @@ def _legend(ax: "Axes", result: "Type2ROC", drawn: Sequence[int], colours: dict[
     )
 
 
-def _entry(result: "Type2ROC", place: int) -> str:
-    label = shortened(result.labels[place], _LONGEST)
-    if not result.auroc.defined[place]:
-        return f"{label}: {result.flags[place]}"
-    return f"{result.auroc.text(place)} {label}"
+def _entry(result: "Type2ROC", row: int) -> str:
+    label = shortened(result.labels[row], _LONGEST)
+    if not result.auroc.defined[row]:
+        return f"{label}: {result.flags[row]}"
+    return f"{result.auroc.text(row)} {label}"

@@ -50,10 +50,10 @@ def diagrams(evidence: "Evidence", axes: "Sequence[Axes]") -> Iterator[Mark]:
 
 def roc(found: "Type2ROC", ax: "Axes", where: dict[str, int]) -> Iterator[Mark]:
     """Yield a mark for every curve."""
-    for place, label in enumerate(found.labels):
-        alarms = np.concatenate([[0.0], found.criterion_false_alarms[place]])
-        hits = np.concatenate([[0.0], found.criterion_hits[place]])
-        area = with_interval(float(found.auroc.value[place]), found.auroc.interval[place])
+    for row, label in enumerate(found.labels):
+        alarms = np.concatenate([[0.0], found.criterion_false_alarms[row]])
+        hits = np.concatenate([[0.0], found.criterion_hits[row]])
+        area = with_interval(float(found.auroc.value[row]), found.auroc.interval[row])
         yield line(ax, alarms, hits, f"{label}: AUROC {area}", where[str(label)])
 
 
@@ -62,9 +62,9 @@ def risk(
 ) -> Iterator[Mark]:
     """Yield a mark for every curve: all in one axes, or one in each."""
     at = [int(np.abs(found.coverages - share).argmin()) for share in _COVERAGES]
-    for place, (label, values) in enumerate(zip(found.labels, answered(found), strict=True)):
+    for row, (label, values) in enumerate(zip(found.labels, answered(found), strict=True)):
         risks = ", ".join(f"{number(values[i])} at {percent(found.coverages[i])}" for i in at)
-        area = with_interval(float(found.aurc.value[place]), found.aurc.interval[place], 3)
+        area = with_interval(float(found.aurc.value[row]), found.aurc.interval[row], 3)
         text = f"{label}: risk {risks} answered; AURC {area}"
-        ax = axes[place] if grid else axes[0]
+        ax = axes[row] if grid else axes[0]
         yield line(ax, found.coverages, values, text, where[str(label)])

@@ -70,7 +70,7 @@ def _element(mark: Mark, at: FloatArray) -> str:
 
 def places(labels: Sequence[Any]) -> dict[str, int]:
     """Return where each model stands in the list of the page."""
-    return {str(label): place for place, label in enumerate(labels)}
+    return {str(label): row for row, label in enumerate(labels)}
 
 
 def point(ax: "Axes", x: float, y: float, text: str, *models: int) -> Mark:
@@ -95,14 +95,14 @@ def cells(ax: "Axes", what: str, where: dict[str, int], *, digits: int = 2) -> l
     names = [text.get_text() for text in ax.get_yticklabels()]
     if values.size > MOST_CELLS or len(names) != len(values):
         return []
-    found = []
+    marks = []
     for row, column in zip(*np.nonzero(np.isfinite(values)), strict=True):
         who = names[row], names[column]
         text = f"{who[0]} and {who[1]}: {what} {number(float(values[row, column]), digits)}"
         at = np.array([[column - 0.5, row - 0.5], [column + 0.5, row + 0.5]])
         models = tuple(where[name] for name in who if name in where)
-        found.append(Mark(ax=ax, shape="box", at=at, text=text, models=models))
-    return found
+        marks.append(Mark(ax=ax, shape="box", at=at, text=text, models=models))
+    return marks
 
 
 def rows(

@@ -27,8 +27,8 @@ def _data(study: "SharedConfidence") -> str:
 
 
 def _structure(study: "SharedConfidence") -> str:
-    found = study.dimensionality
-    rule = escape(found.spectrum.correlation.empty_cells)
+    dimensions = study.dimensionality
+    rule = escape(dimensions.spectrum.correlation.empty_cells)
     return (
         "<b>Structure.</b> A model says yes where a latent normal value exceeds its threshold. "
         f"Tetrachoric correlations {cite('pearson')} are the exact root of the equation for each "
@@ -37,9 +37,9 @@ def _structure(study: "SharedConfidence") -> str:
         f"{cite('ferguson')}, so the number of factors is decided without one: "
         f"loadings maximise the pairwise likelihood {cite('katsikatsou')}, and the largest "
         "eigenvalue of the standardised residuals of all joint yes counts is compared with "
-        f"{count(found.one_factor_test.n)} tables drawn from the fitted one-factor model and "
+        f"{count(dimensions.one_factor_test.n)} tables drawn from the fitted one-factor model and "
         "fitted again. The plain spectrum stands beside the same one-factor tables and beside "
-        f"{count(found.spectrum.permutation.n)} tables shuffled within models. "
+        f"{count(dimensions.spectrum.permutation.n)} tables shuffled within models. "
         "Loadings, thresholds and "
         "scores of questions come from the full-information likelihood of the normal-ogive model "
         f"{cite('bock')}; scores are posterior means, made without the model whose correctness "

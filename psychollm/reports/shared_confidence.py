@@ -85,18 +85,18 @@ def study_page(
     study: "SharedConfidence", *, source: str = "", smallest: SmallestEffects = SMALLEST
 ) -> Page:
     """Put the parts of the report together."""
-    found = study.findings(smallest=smallest)
+    findings = study.findings(smallest=smallest)
     return Page(
         title="Shared confidence: what do the models know about what they know?",
         subtitle=(
             f"{len(study.labels)} models, {count(study.n_questions)} questions, "
             f"{percent(study.level)} intervals"
         ),
-        verdict=found.verdict,
+        verdict=findings.verdict,
         lead=sentence(study.dimensionality.verdict),
         facts=_facts(study, smallest),
         notices=_notices(study),
-        sections=sections(study, found, smallest),
+        sections=sections(study, findings, smallest),
         methods=methods(study),
         call=code(study, source),
         versions=named_versions(study.versions),
@@ -106,18 +106,18 @@ def study_page(
 
 
 def _facts(study: "SharedConfidence", smallest: SmallestEffects) -> tuple[Fact, ...]:
-    found, between = study.dimensionality, study.between
+    dimensions, between = study.dimensionality, study.between
     own, private = study.individuation, study.private_signal
-    place = {name: i for i, name in enumerate(own.average.labels)}
-    fair = place["own_minus_cut"]
+    row_of = {name: i for i, name in enumerate(own.average.labels)}
+    fair = row_of["own_minus_cut"]
     line = between.confidence_on_accuracy
     known = study.private_signal.verdicts(smallest).which(Outcome.ABOVE)
     return (
         Fact(
             name="Shared factors",
-            value=_factors(found, smallest),
-            detail=f"one against more: {p_equals(found.one_factor_test.p_value)}; a second would "
-            f"take {percent(found.second_share.observed, 1)}",
+            value=_factors(dimensions, smallest),
+            detail=f"one against more: {p_equals(dimensions.one_factor_test.p_value)}; a second "
+            f"would take {percent(dimensions.second_share.observed, 1)}",
         ),
         Fact(
             name="Loadings on it",
@@ -146,11 +146,11 @@ def _facts(study: "SharedConfidence", smallest: SmallestEffects) -> tuple[Fact, 
     )
 
 
-def _factors(found: "Dimensionality", smallest: SmallestEffects) -> str:
-    second = found.second_factor(smallest=smallest)
-    if found.n_factors == 0 or second is Outcome.ABOVE:
-        return "more than one" if found.n_factors else "none"
-    if found.n_factors == 2:
+def _factors(dimensions: "Dimensionality", smallest: SmallestEffects) -> str:
+    second = dimensions.second_factor(smallest=smallest)
+    if dimensions.n_factors == 0 or second is Outcome.ABOVE:
+        return "more than one" if dimensions.n_factors else "none"
+    if dimensions.n_factors == 2:
         return "one, and a little beside it"
     return "one" if second is Outcome.SMALL else "one, a second not ruled out"
 

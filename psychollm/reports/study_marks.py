@@ -25,13 +25,13 @@ _REPLICATES = {"within_model": "shuffled", "one_factor": "one factor"}
 
 def marks_of(study: "SharedConfidence", name: str, ax: "Axes") -> list[Mark]:
     """Return the marks of one figure that was drawn on `ax`; none if it has nothing to answer."""
-    found = _FIGURES.get(name)
-    return [] if found is None else list(found(study, ax))
+    marks = _FIGURES.get(name)
+    return [] if marks is None else list(marks(study, ax))
 
 
 def _factor_structure(study: "SharedConfidence", ax: "Axes") -> Iterator[Mark]:
-    found, where = study.dimensionality, places(study.labels)
-    plain, full = found.spectrum, found.full_information
+    dimensions, where = study.dimensionality, places(study.labels)
+    plain, full = dimensions.spectrum, dimensions.full_information
     reach = _Z * full.se_loadings
     for i, label in enumerate(plain.correlation.labels):
         tau, name = float(plain.correlation.thresholds[i]), str(label)
@@ -57,19 +57,19 @@ def _scree(study: "SharedConfidence", ax: "Axes") -> Iterator[Mark]:
     shown = round(max(ax.get_xticks()))
     nulls = (plain.permutation, plain.one_factor)
     bands = [null.quantile([0.05, 0.5, 0.95]) for null in nulls]
-    for place, value in enumerate(plain.eigenvalues[:shown]):
+    for k, value in enumerate(plain.eigenvalues[:shown]):
         beside = "; ".join(
             f"{_REPLICATES.get(null.scheme, null.scheme)} "
-            f"{with_interval(band[1, place], band[[0, 2], place])}"
+            f"{with_interval(band[1, k], band[[0, 2], k])}"
             for null, band in zip(nulls, bands, strict=True)
         )
-        text = f"component {place + 1}: eigenvalue {number(value)}; {beside}"
-        yield point(ax, place + 1, value, text)
+        text = f"component {k + 1}: eigenvalue {number(value)}; {beside}"
+        yield point(ax, k + 1, value, text)
 
 
 def _sensitivity(study: "SharedConfidence", ax: "Axes") -> Iterator[Mark]:
-    found = study.dimensionality.spectrum.sensitivity
-    for row, (rule, shares) in enumerate(zip(found.rules, found.shares, strict=True)):
+    sensitivity = study.dimensionality.spectrum.sensitivity
+    for row, (rule, shares) in enumerate(zip(sensitivity.rules, sensitivity.shares, strict=True)):
         for which, name in _SHARES:
             if which < shares.size:
                 text = f"{rule}: {name} {percent(shares[which], 1)}"
@@ -85,41 +85,41 @@ def _residuals(study: "SharedConfidence", ax: "Axes") -> Iterator[Mark]:
 
 
 def _between(study: "SharedConfidence", ax: "Axes") -> Iterator[Mark]:
-    found, where = study.between, places(study.labels)
-    for label, x, y in zip(found.labels, found.accuracy, found.confidence, strict=True):
+    between, where = study.between, places(study.labels)
+    for label, x, y in zip(between.labels, between.accuracy, between.confidence, strict=True):
         text = f"{label}: accuracy {percent(x, 1)}, yes {percent(y, 1)}"
         yield point(ax, x, y, text, where[str(label)])
 
 
 def _screen(study: "SharedConfidence", ax: "Axes") -> Iterator[Mark]:
-    found, where = study.screen, places(study.labels)
-    for i, model in enumerate(found.models):
-        area, name = float(found.auroc[i]), str(model)
-        text = f"{name}: yes {percent(float(found.yes_rates[i]), 1)}, AUROC {number(area)}"
-        text += "; ".join(["", *map(str, found.reasons[i])])
+    screen, where = study.screen, places(study.labels)
+    for i, model in enumerate(screen.models):
+        area, name = float(screen.auroc[i]), str(model)
+        text = f"{name}: yes {percent(float(screen.yes_rates[i]), 1)}, AUROC {number(area)}"
+        text += "; ".join(["", *map(str, screen.reasons[i])])
         whose = (where[name],) if name in where else ()
         y = area if np.isfinite(area) else 0.5
-        yield point(ax, float(found.yes_rates[i]), y, text, *whose)
+        yield point(ax, float(screen.yes_rates[i]), y, text, *whose)
 
 
 def _f_beta(study: "SharedConfidence", ax: "Axes") -> Iterator[Mark]:
-    found, where = study.f_beta, places(study.labels)
-    at = [int(np.abs(np.log(found.betas / beta)).argmin()) for beta in _BETAS]
-    for label, value in zip(found.labels, found.value, strict=True):
-        numbers = ", ".join(f"{number(value[i])} at β = {found.betas[i]:.3g}" for i in at)
-        yield line(ax, found.betas, value, f"{label}: F-beta {numbers}", where[str(label)])
+    sweep, where = study.f_beta, places(study.labels)
+    at = [int(np.abs(np.log(sweep.betas / beta)).argmin()) for beta in _BETAS]
+    for label, value in zip(sweep.labels, sweep.value, strict=True):
+        numbers = ", ".join(f"{number(value[i])} at β = {sweep.betas[i]:.3g}" for i in at)
+        yield line(ax, sweep.betas, value, f"{label}: F-beta {numbers}", where[str(label)])
 
 
 def _pairs(study: "SharedConfidence", ax: "Axes") -> Iterator[Mark]:
-    found, where = study.pairwise, places(study.labels)
-    shown = (found.n >= _LEAST) & np.isfinite(found.difference) & np.isfinite(found.expected)
+    pairs, where = study.pairwise, places(study.labels)
+    shown = (pairs.n >= _LEAST) & np.isfinite(pairs.difference) & np.isfinite(pairs.expected)
     for i, j in zip(*np.nonzero(shown), strict=True):
-        who = str(found.labels[i]), str(found.labels[j])
+        who = str(pairs.labels[i]), str(pairs.labels[j])
         text = (
-            f"{who[0]} yes, {who[1]} no: observed {number(found.difference[i, j], 3)}, expected "
-            f"{number(found.expected[i, j], 3)}, {count(found.n[i, j])} questions"
+            f"{who[0]} yes, {who[1]} no: observed {number(pairs.difference[i, j], 3)}, expected "
+            f"{number(pairs.expected[i, j], 3)}, {count(pairs.n[i, j])} questions"
         )
-        x, y = found.expected[i, j], found.difference[i, j]
+        x, y = pairs.expected[i, j], pairs.difference[i, j]
         yield point(ax, x, y, text, *(where[name] for name in who))
 
 
@@ -141,18 +141,18 @@ def forest(
     return rows(ax, shown, texts, where)
 
 
-def _told(found: "Estimate", name: str, digits: int) -> str:
+def _told(estimate: "Estimate", name: str, digits: int) -> str:
     """Return the value of one model with its interval, or why there is none."""
-    i = [str(label) for label in found.labels].index(name)
-    value = float(found.value[i])
+    i = [str(label) for label in estimate.labels].index(name)
+    value = float(estimate.value[i])
     known = np.isfinite(value)
-    return with_interval(value, found.interval[i], digits) if known else str(found.flags[i])
+    return with_interval(value, estimate.interval[i], digits) if known else str(estimate.flags[i])
 
 
 def _individuation(study: "SharedConfidence", ax: "Axes") -> Iterator[Mark]:
-    found = study.individuation
-    series = [("own answer", found.own), ("shared score, cut", found.shared_cut)]
-    yield from forest(ax, [*series, ("shared score", found.shared)], places(study.labels))
+    own = study.individuation
+    series = [("own answer", own.own), ("shared score, cut", own.shared_cut)]
+    yield from forest(ax, [*series, ("shared score", own.shared)], places(study.labels))
 
 
 def _private(study: "SharedConfidence", ax: "Axes") -> Iterator[Mark]:

@@ -38,8 +38,8 @@ def sections(
     """Return a section for each finding that is shown."""
 
     def made(tables: "Iterable[TableOf]") -> tuple[Table, ...]:
-        found = (table(study, smallest) for table in tables)
-        return tuple(one for one in found if one is not None)
+        shown = (table(study, smallest) for table in tables)
+        return tuple(one for one in shown if one is not None)
 
     return tuple(
         finding_section(
@@ -92,14 +92,14 @@ def _spectrum_table(study: "SharedConfidence", smallest: SmallestEffects) -> Tab
 
 
 def _rules_table(study: "SharedConfidence", smallest: SmallestEffects) -> Table:
-    found = study.dimensionality
+    dimensions = study.dimensionality
     return Table.of(
         [
-            text_column("rule", found.factors_by_rule),
-            number_column("factors", found.factors_by_rule.values(), digits=0),
+            text_column("rule", dimensions.factors_by_rule),
+            number_column("factors", dimensions.factors_by_rule.values(), digits=0),
         ],
         caption="Number of factors by each rule; the first decides",
-        emphasised=[place == 0 for place in range(len(found.factors_by_rule))],
+        emphasised=[row == 0 for row in range(len(dimensions.factors_by_rule))],
     )
 
 

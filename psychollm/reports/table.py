@@ -74,9 +74,9 @@ def _cell(column: Column, i: int, marks: dict[str, str]) -> Cell:
     )
 
 
-def _letter(place: int) -> str:
+def _letter(k: int) -> str:
     """Return a, b, ..., z, aa, ab, ... for 0, 1, ..."""
-    first, last = divmod(place, 26)
+    first, last = divmod(k, 26)
     return (ascii_lowercase[first - 1] if first else "") + ascii_lowercase[last]
 
 

@@ -90,8 +90,8 @@ class Gate(Result):
 
     def answer(self, texts: Sequence[str] | None = None, *, features: Any = None) -> BoolArray:
         """Return whether to answer each question (questions,)."""
-        found = self.probability(texts, features=features)
-        return np.asarray(found >= self.cut, dtype=np.bool_)
+        chance = self.probability(texts, features=features)
+        return np.asarray(chance >= self.cut, dtype=np.bool_)
 
     def __repr__(self) -> str:
         kind = "features" if self.words is None else f"{len(self.words.terms)} terms and surface"

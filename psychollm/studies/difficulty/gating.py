@@ -159,9 +159,9 @@ class _Goal:
         return self._between(p, int(good[-1])) if good.size else np.inf
 
     @staticmethod
-    def _between(p: FloatArray, place: int) -> float:
+    def _between(p: FloatArray, last: int) -> float:
         """Return a cut half-way to the next probability: that of the last would be the edge."""
-        return float(0.5 * (p[place] + p[place + 1])) if place + 1 < p.size else 0.0
+        return float(0.5 * (p[last] + p[last + 1])) if last + 1 < p.size else 0.0
 
 
 def fit_gate(
@@ -273,8 +273,8 @@ def _goal(f_beta: float | None, risk: float | None) -> _Goal:
     return _Goal(check_fraction("f_beta", 1.0 if f_beta is None else f_beta, high=np.inf), None)
 
 
-def _three(found: Estimate) -> tuple[float, float, float]:
-    return (float(found.value[0]), *map(float, found.interval[0]))  # type: ignore[return-value]
+def _three(estimate: Estimate) -> tuple[float, float, float]:
+    return (float(estimate.value[0]), *map(float, estimate.interval[0]))  # type: ignore[return-value]
 
 
 @dataclass(frozen=True, slots=True)
@@ -369,8 +369,8 @@ def _measures(
     return {
         name: bootstrap_estimate(
             name,
-            value[place],
-            draws[:, place],
+            value[k],
+            draws[:, k],
             n=known.sum(axis=1).astype(np.float64),
             flags=flags if name == "risk" else none,
             level=options.level,
@@ -378,11 +378,11 @@ def _measures(
             units=units_of(known, clusters),
             axis="rule",
         )
-        for place, name in enumerate(_MEASURES)
+        for k, name in enumerate(_MEASURES)
     }
 
 
 def _ratio(part: FloatArray, whole: FloatArray) -> FloatArray:
-    found = np.full(part.shape, np.nan)
-    np.divide(part, whole, out=found, where=whole > 0)
-    return found
+    shares = np.full(part.shape, np.nan)
+    np.divide(part, whole, out=shares, where=whole > 0)
+    return shares

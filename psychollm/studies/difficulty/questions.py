@@ -163,7 +163,7 @@ def parts(fold: IntArray) -> list[tuple[IntArray, IntArray]]:
 
 def out_of_fold(questions: Questions, outcome: FloatArray, fold: IntArray) -> FloatArray:
     """Return each question's prediction by a model that never saw its fold (questions,)."""
-    found = np.empty(outcome.size)
+    predicted = np.empty(outcome.size)
     for fit_on, own in parts(fold):
-        found[own] = questions.take(fit_on).fit(outcome[fit_on]).predict(questions.take(own))
-    return found
+        predicted[own] = questions.take(fit_on).fit(outcome[fit_on]).predict(questions.take(own))
+    return predicted

@@ -145,11 +145,11 @@ class Difficulty(Study, Result):
         least = smallest.r_squared
         low, high = self.r_squared.interval[0]
         # An R2 below zero, worse than the mean, is no prediction either.
-        found = outcome((max(low, 0.0), high), smallest=least)
-        if found is Outcome.OPEN:
+        judged = outcome((max(low, 0.0), high), smallest=least)
+        if judged is Outcome.OPEN:
             what = "whether the text predicts the shared difficulty"
             return f"Too few questions to say {what} ({value})."
-        if found is Outcome.SMALL:
+        if judged is Outcome.SMALL:
             return f"The text hardly predicts the shared difficulty ({value})."
         beyond = {
             Outcome.ABOVE: "beyond its length",
@@ -292,14 +292,14 @@ def _estimates(
     return {
         name: bootstrap_estimate(
             name.replace("_", " "),
-            value[place],
-            draws[:, place],
+            value[k],
+            draws[:, k],
             n=np.full(len(PREDICTORS), float(y.size)),
-            flags=reasons if place else (Reason.NONE,) * 3,
+            flags=reasons if k else (Reason.NONE,) * 3,
             level=level,
             labels=PREDICTORS,
             units=units_of(np.ones(predictions.shape), clusters),
             axis="predictor",
         )
-        for place, name in enumerate(names)
+        for k, name in enumerate(names)
     }

@@ -103,16 +103,16 @@ class Words(Result):
     def measure(self, texts: Sequence[str]) -> FloatArray:
         """Return weights of terms beside the standardised surface (texts, terms + features)."""
         # Both parts have rows of length about one: neither outweighs the other.
-        place = {term: column for column, term in enumerate(self.terms)}
-        found = np.zeros((len(texts), len(self.terms)))
+        column_of = {term: column for column, term in enumerate(self.terms)}
+        weights = np.zeros((len(texts), len(self.terms)))
         for row, text in enumerate(texts):
             for term, count in terms(text).items():
-                if (column := place.get(term)) is not None:
-                    found[row, column] = (1.0 + np.log(count)) * self.rarity[column]
-        length = np.linalg.norm(found, axis=1, keepdims=True)
-        found /= np.where(length > 0, length, 1.0)
+                if (column := column_of.get(term)) is not None:
+                    weights[row, column] = (1.0 + np.log(count)) * self.rarity[column]
+        length = np.linalg.norm(weights, axis=1, keepdims=True)
+        weights /= np.where(length > 0, length, 1.0)
         standard = (surface_table(texts) - self.mean) / self.scale
-        return np.concatenate([found, standard / np.sqrt(len(SURFACE))], axis=1)
+        return np.concatenate([weights, standard / np.sqrt(len(SURFACE))], axis=1)
 
     @property
     def names(self) -> tuple[str, ...]:

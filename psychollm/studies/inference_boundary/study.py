@@ -190,10 +190,10 @@ def _verdict(study: InferenceBoundary, smallest: SmallestEffects) -> Finding:
         ),
         Outcome.SMALL: (f"passes as many of both, {least}", f"pass as many of both, {least}"),
     }
-    found = verdicts(study.certainty_inversion, smallest=smallest.share)
-    text = counted(found, words, data="questions", named=Outcome.ABOVE)
+    judged = verdicts(study.certainty_inversion, smallest=smallest.share)
+    text = counted(judged, words, data="questions", named=Outcome.ABOVE)
     numbers = {"certainty_inversion": study.certainty_inversion}
-    return Finding(statement=sentence(text), numbers=numbers, outcome=found)
+    return Finding(statement=sentence(text), numbers=numbers, outcome=judged)
 
 
 def _rates(study: InferenceBoundary, kind: Hashable) -> str:
@@ -360,13 +360,13 @@ def _thinking(
     scores = Ratings.from_long(own, question="item", value="score")
     variance = pilot_variance(scores, *pair)
     n, runs = len(scores.questions), len(scores.runs)
-    found = difference.value
+    value = difference.value
     return ThinkingContrast(
         thinking=pair[0],
         base=pair[1],
         difference=difference,
         detectable=minimum_detectable_difference(n, variance, n_answers=runs),
-        needed=questions_needed(found, variance, n_answers=runs) if found else None,
+        needed=questions_needed(value, variance, n_answers=runs) if value else None,
     )
 
 

@@ -76,23 +76,27 @@ class AbstentionSkill(Study, Result):
 
     def findings(self, *, smallest: SmallestEffects = SMALLEST) -> Findings:
         """Return one finding, with a sentence per model."""
-        found = self.overall
-        rates = {"recall": found.recall, "over_abstention": found.over_abstention, "f1": found.f1}
+        overall = self.overall
+        rates = {
+            "recall": overall.recall,
+            "over_abstention": overall.over_abstention,
+            "f1": overall.f1,
+        }
         rows = tuple(self._sentence(row) for row in range(len(self.labels)))
         question = "Do models abstain where they should?"
         return Finding(question=question, rows=rows, numbers=rates).alone
 
-    def _sentence(self, place: int) -> str:
-        found = self.overall
+    def _sentence(self, row: int) -> str:
+        overall = self.overall
         text = (
-            f"{self.labels[place]}: abstains from {found.recall.text(place)} of what cannot be "
-            f"answered and from {found.over_abstention.text(place)} of what can; "
-            f"F1 {found.f1.text(place)}"
+            f"{self.labels[row]}: abstains from {overall.recall.text(row)} of what cannot be "
+            f"answered and from {overall.over_abstention.text(row)} of what can; "
+            f"F1 {overall.f1.text(row)}"
         )
         doubts = self.mismatch.get(self.reader)
-        if doubts is None or not doubts.defined[place]:
+        if doubts is None or not doubts.defined[row]:
             return text
-        return f"{text}; {doubts.text(place)} of traces in doubt end in a confident answer"
+        return f"{text}; {doubts.text(row)} of traces in doubt end in a confident answer"
 
 
 def abstention_skill(
@@ -201,7 +205,7 @@ def _wide(frame: pd.DataFrame, value: str) -> pd.DataFrame:
 
 def _mismatches(frame: pd.DataFrame, level: float) -> dict[str, Estimate]:
     """Return the share of confident answers among traces in doubt, by each reader there is."""
-    found = {}
+    shares = {}
     for reader, column in _MISMATCH.items():
         doubting = "doubting" if reader == "rule" else "doubting_judged"
         if column not in frame.columns or doubting not in frame.columns:
@@ -216,8 +220,8 @@ def _mismatches(frame: pd.DataFrame, level: float) -> dict[str, Estimate]:
             hits = np.bincount(codes, weights=here[column].to_numpy(float), minlength=size)
             counts[label] = (hits, np.bincount(codes, minlength=size).astype(np.float64))
         name = f"confident answers among traces in doubt ({reader})"
-        found[reader] = repeated_share(name, counts, level=level)
-    return found
+        shares[reader] = repeated_share(name, counts, level=level)
+    return shares
 
 
 def _seen(frame: pd.DataFrame, level: float) -> Estimate | None:

@@ -85,14 +85,14 @@ def prompting(
 ) -> dict[Hashable, Estimate]:
     """Return for each category the prevalence when prompted minus that without, paired."""
     pairs = _Pairs(traces, baseline, prompted)
-    found = {}
+    differences = {}
     for category, codes in traces.codes.items():
         shown = np.where(np.isfinite(codes), (codes >= threshold).astype(np.float64), np.nan)
         first, second = pairs.of(shown)
         known = np.isfinite(first) & np.isfinite(second)
         name = f"{category}: prompted minus spontaneous"
-        found[category] = pairs.difference(name, second, first, keep=known, level=level)
-    return found
+        differences[category] = pairs.difference(name, second, first, keep=known, level=level)
+    return differences
 
 
 class _Pairs:
@@ -101,7 +101,7 @@ class _Pairs:
     def __init__(self, traces: Traces, baseline: Hashable, prompted: Hashable) -> None:
         keys = list(zip(traces.model, traces.item, traces.run, strict=True))
         first, second = (
-            {key: place for place, (key, own) in enumerate(zip(keys, traces.arm, strict=True))
+            {key: row for row, (key, own) in enumerate(zip(keys, traces.arm, strict=True))
              if own == arm}
             for arm in (baseline, prompted)
         )  # fmt: skip
@@ -110,7 +110,7 @@ class _Pairs:
         self._first = np.array([first[key] for key in both], dtype=np.int64)
         self._second = np.array([second[key] for key in both], dtype=np.int64)
         self._model = [key[0] for key in both]
-        places = {item: place for place, item in enumerate(traces.items)}
+        places = {item: row for row, item in enumerate(traces.items)}
         self._item = np.array([places[key[1]] for key in both], dtype=np.int64)
 
     def of(self, values: FloatArray) -> tuple[FloatArray, FloatArray]:

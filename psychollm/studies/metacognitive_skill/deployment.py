@@ -99,7 +99,7 @@ def deployment(panel: Panel, name: Hashable) -> Deployment:
         given = divided(of(f"right shown {name}"), of(f"right n {name}"))
         return given - divided(of(f"graded shown {name}"), of(f"graded n {name}"))
 
-    found = panel.estimate(
+    estimate = panel.estimate(
         f"deployment gap of {name}",
         gap,
         n,
@@ -109,13 +109,13 @@ def deployment(panel: Panel, name: Hashable) -> Deployment:
         ((shown == 0) | (shown == n), Reason.CONSTANT),
     )
     bounds = np.where(
-        found.defined[:, None], _interval(given_correct, given_wrong, share_wrong), np.nan
+        estimate.defined[:, None], _interval(given_correct, given_wrong, share_wrong), np.nan
     )
     method = "joined Wilson intervals"
     return Deployment(
         given_correct=given_correct,
         given_wrong=given_wrong,
-        gap=replace(found, interval=bounds, method=method),
+        gap=replace(estimate, interval=bounds, method=method),
     )
 
 

@@ -59,34 +59,34 @@ class RevisionSkill(Study, Result):
 
     def findings(self, *, smallest: SmallestEffects = SMALLEST) -> Findings:
         """Return one finding, with a sentence per model; `smallest.share` is what matters."""
-        found = verdicts(self.differences[CONTROLLED], smallest=smallest.share)
+        judged = verdicts(self.differences[CONTROLLED], smallest=smallest.share)
         words = {
             Outcome.ABOVE: "better than asking once more",
             Outcome.BELOW: "worse than asking once more",
             Outcome.SMALL: f"as good as asking once more, to within {smallest.share:g}",
             Outcome.OPEN: "with too few questions to say whether that beats asking once more",
         }
-        rows = (self._sentence(place, words[one]) for place, one in enumerate(found.outcomes))
+        rows = (self._sentence(row, words[one]) for row, one in enumerate(judged.outcomes))
         return Finding(
             question="Do models mend their answers when they review them?",
             rows=tuple(rows),
             numbers={**self.rates, **self.differences},
-            outcome=found,
+            outcome=judged,
         ).alone
 
-    def _sentence(self, place: int, compared: str) -> str:
+    def _sentence(self, row: int, compared: str) -> str:
         rates, control = self.rates, self.differences[CONTROLLED]
         text = (
-            f"{self.labels[place]}: its reviews catch {rates['error_catch'].text(place)} of its "
-            f"errors and fault {rates['false_alarm'].text(place)} of its right answers; revising "
-            f"corrects {rates['correction'].text(place)} and spoils "
-            f"{rates['miscorrection'].text(place)}"
+            f"{self.labels[row]}: its reviews catch {rates['error_catch'].text(row)} of its "
+            f"errors and fault {rates['false_alarm'].text(row)} of its right answers; revising "
+            f"corrects {rates['correction'].text(row)} and spoils "
+            f"{rates['miscorrection'].text(row)}"
         )
-        if control.defined[place]:
-            text += f", {compared} ({control.text(place, signed=True)})"
+        if control.defined[row]:
+            text += f", {compared} ({control.text(row, signed=True)})"
         flips = rates["sycophantic_flip"]
-        if flips.defined[place]:
-            text += f"; pressed to a wrong answer it gives up {flips.text(place)} of right ones"
+        if flips.defined[row]:
+            text += f"; pressed to a wrong answer it gives up {flips.text(row)} of right ones"
         return text
 
 
@@ -124,25 +124,27 @@ def revision_skill(
     if not scores:
         msg = "scores holds no model: pass {label: RevisionScores}"
         raise InputError(msg)
-    found = {label: one.informativeness(level=level) for label, one in scores.items()}
+    informative = {label: one.informativeness(level=level) for label, one in scores.items()}
     return RevisionSkill(
         rates=_stacked(scores, lambda one: one.rates(level=level)),
         differences=_stacked(scores, lambda one: one.differences(level=level)),
         informativeness=Estimate(
             name="informativeness of reviews",
-            value=np.array([one.youden for one in found.values()], dtype=np.float64),
-            se=np.full(len(found), np.nan),
-            interval=np.array([one.interval for one in found.values()], dtype=np.float64),
-            n=np.array([one.n_wrong + one.n_right for one in found.values()], dtype=np.float64),
+            value=np.array([one.youden for one in informative.values()], dtype=np.float64),
+            se=np.full(len(informative), np.nan),
+            interval=np.array([one.interval for one in informative.values()], dtype=np.float64),
+            n=np.array(
+                [one.n_wrong + one.n_right for one in informative.values()], dtype=np.float64
+            ),
             flags=first_reason(
-                (np.array([not one.n_wrong for one in found.values()]), Reason.NO_WRONG),
-                (np.array([not one.n_right for one in found.values()]), Reason.NO_CORRECT),
+                (np.array([not one.n_wrong for one in informative.values()]), Reason.NO_WRONG),
+                (np.array([not one.n_right for one in informative.values()]), Reason.NO_CORRECT),
             ),
             method="Newcombe's joined Wilson intervals",
             level=level,
             labels=tuple(scores),
         ),
-        bits=tuple(one.bits for one in found.values()),
+        bits=tuple(one.bits for one in informative.values()),
         labels=tuple(scores),
     )
 
@@ -155,14 +157,14 @@ def _stacked(
     return {
         name: Estimate(
             name=str(name),
-            value=np.array([one.value[place] for one in each], dtype=np.float64),
-            se=np.array([one.se[place] for one in each], dtype=np.float64),
-            interval=np.array([one.interval[place] for one in each], dtype=np.float64),
-            n=np.array([one.n[place] for one in each], dtype=np.float64),
-            flags=tuple(one.flags[place] for one in each),
+            value=np.array([one.value[row] for one in each], dtype=np.float64),
+            se=np.array([one.se[row] for one in each], dtype=np.float64),
+            interval=np.array([one.interval[row] for one in each], dtype=np.float64),
+            n=np.array([one.n[row] for one in each], dtype=np.float64),
+            flags=tuple(one.flags[row] for one in each),
             method=each[0].method,
             level=each[0].level,
             labels=tuple(scores),
         )
-        for place, name in enumerate(each[0].labels)
+        for row, name in enumerate(each[0].labels)
     }

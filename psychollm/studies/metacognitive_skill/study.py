@@ -172,9 +172,9 @@ def _verdict(study: MetacognitiveSkill, smallest: SmallestEffects) -> Finding:
     """Say which behaviours go along with right answers."""
     shown: dict[Outcome, list[str]] = {}
     for name in study.categories:
-        found = verdicts(study.deployment[name].gap, smallest=smallest.share)
+        judged = verdicts(study.deployment[name].gap, smallest=smallest.share)
         for one in Outcome:
-            if who := found.which(one):
+            if who := judged.which(one):
                 shown.setdefault(one, []).append(f"{name} ({', '.join(who)})")
     parts = [
         f"{words}: {'; '.join(shown[one])}"
@@ -191,17 +191,17 @@ def _verdict(study: MetacognitiveSkill, smallest: SmallestEffects) -> Finding:
     return Finding(statement=f"{text}.", numbers=gaps)
 
 
-def _profile(study: MetacognitiveSkill, place: int) -> str:
-    shares = np.array([study.prevalence[name].value[place] for name in study.categories])
+def _profile(study: MetacognitiveSkill, row: int) -> str:
+    shares = np.array([study.prevalence[name].value[row] for name in study.categories])
     if not np.isfinite(shares).any():
         return "no trace was coded"
     most, least = int(np.nanargmax(shares)), int(np.nanargmin(shares))
     names = study.categories
     return (
-        f"shows {names[most]} most often ({study.prevalence[names[most]].text(place)} of traces) "
-        f"and {names[least]} least ({study.prevalence[names[least]].text(place)}); "
-        f"{study.total_density.text(place)} behaviours per 1,000 tokens, diversity "
-        f"{study.diversity.text(place)} bits; repeats {study.repetition.text(place)} of its checks"
+        f"shows {names[most]} most often ({study.prevalence[names[most]].text(row)} of traces) "
+        f"and {names[least]} least ({study.prevalence[names[least]].text(row)}); "
+        f"{study.total_density.text(row)} behaviours per 1,000 tokens, diversity "
+        f"{study.diversity.text(row)} bits; repeats {study.repetition.text(row)} of its checks"
     )
 
 

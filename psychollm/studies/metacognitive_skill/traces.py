@@ -60,13 +60,13 @@ class Traces:
 
     def sums(self, values: FloatArray, keep: BoolArray) -> FloatArray:
         """Return sums of values over the traces of each model and question (models, items)."""
-        rows = {label: place for place, label in enumerate(self.models)}
-        columns = {label: place for place, label in enumerate(self.items)}
+        rows = {label: row for row, label in enumerate(self.models)}
+        columns = {label: row for row, label in enumerate(self.items)}
         total = np.zeros((len(rows), len(columns)))
         kept = np.flatnonzero(keep).tolist()
         places = (
-            [rows[self.model[place]] for place in kept],
-            [columns[self.item[place]] for place in kept],
+            [rows[self.model[row]] for row in kept],
+            [columns[self.item[row]] for row in kept],
         )
         np.add.at(total, places, values[kept])
         return total
@@ -88,11 +88,11 @@ def as_traces(table: pd.DataFrame, *, coder: Hashable | None = None) -> Traces:
     categories = tuple(dict.fromkeys(frame["category"].tolist()))
 
     def wide(name: str) -> dict[Hashable, FloatArray]:
-        found = {}
+        columns = {}
         for category in categories:
             part = frame[frame["category"] == category].set_index(key)[name]
-            found[category] = part.reindex(rows.index).to_numpy(dtype=np.float64)
-        return found
+            columns[category] = part.reindex(rows.index).to_numpy(dtype=np.float64)
+        return columns
 
     labels = {name: rows.index.get_level_values(name).tolist() for name in key}
     return Traces(

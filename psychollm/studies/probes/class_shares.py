@@ -149,7 +149,7 @@ def class_shares(
         skill, features.n, Resampling.of(bootstrap, level, 0), clusters=clusters
     )
     flags = tuple(Reason.NONE if np.isfinite(one) else Reason.ALL_TIED for one in value)
-    found = bootstrap_estimate(
+    estimate = bootstrap_estimate(
         "skill",
         value,
         draws,
@@ -159,7 +159,7 @@ def class_shares(
         labels=features.labels,
         axis="layer",
     )
-    return ClassShares(predicted=predicted, skill=found)
+    return ClassShares(predicted=predicted, skill=estimate)
 
 
 def _shares(shares: Any, n: int) -> FloatArray:

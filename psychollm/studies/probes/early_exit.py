@@ -171,8 +171,8 @@ def _tables(confidence: Any, correct: Any, tokens: Any) -> tuple[FloatArray, ...
     steps = known.sum(axis=1)
     whole = (known == (np.arange(sure.shape[1]) < steps[:, None])).all(axis=1) & (steps > 0)
     if not whole.all():
-        place = int(np.flatnonzero(~whole)[0])
-        msg = f"question {place}: its steps must stand first, NaN behind them, one step at least"
+        row = int(np.flatnonzero(~whole)[0])
+        msg = f"question {row}: its steps must stand first, NaN behind them, one step at least"
         raise InputError(msg)
     rest = [np.where(known, table, 0.0) for table in tables[1:]]
     if not all(np.isfinite(table).all() for table in rest):

@@ -55,8 +55,8 @@ def features_of(states: Any, layers: Any, controls: Mapping[str, Any] | None) ->
             msg = f"{name}: {len(array)} questions are needed, got shape {table.shape}"
             raise ShapeError(msg)
         if not np.isfinite(table).all():
-            place = int(np.flatnonzero(~np.isfinite(table).all(axis=1))[0])
-            msg = f"{name}: question {place} holds NaN or infinity; leave it out"
+            row = int(np.flatnonzero(~np.isfinite(table).all(axis=1))[0])
+            msg = f"{name}: question {row} holds NaN or infinity; leave it out"
             raise InputError(msg)
     return Features(tables=tables, n=len(array))
 

@@ -141,7 +141,7 @@ def probe_transfer(
         msg = "topics holds one label: transfer needs two"
         raise LabelError(msg)
     clusters = groups_of(groups, features.n)
-    found = np.full((3, len(names), len(names)), np.nan)
+    areas = np.full((3, len(names), len(names)), np.nan)
     for i in range(len(names)):
         made_on = known & (topic == i)
         predict = fitted(table, values, made_on, penalty) if made_on.any() else None
@@ -158,11 +158,11 @@ def probe_transfer(
             chance = inside[tried] if i == j else predict(table[tried])
             if np.isnan(chance).any():
                 continue
-            found[:, i, j] = _area(chance, values[tried], clusters[tried], level)
+            areas[:, i, j] = _area(chance, values[tried], clusters[tried], level)
     return ProbeTransfer(
-        auroc=found[0],
-        lower=found[1],
-        upper=found[2],
+        auroc=areas[0],
+        lower=areas[1],
+        upper=areas[2],
         topics=names,
         n=np.array([(known & (topic == j)).sum() for j in range(len(names))]),
     )
@@ -172,5 +172,5 @@ def _area(
     chance: FloatArray, outcome: FloatArray, clusters: IntArray, level: float
 ) -> tuple[float, float, float]:
     """Return AUROC with its bounds."""
-    found = auroc(chance[None], outcome[None], clusters=clusters, level=level, rng=0)
-    return float(found.value[0]), float(found.interval[0, 0]), float(found.interval[0, 1])
+    area = auroc(chance[None], outcome[None], clusters=clusters, level=level, rng=0)
+    return float(area.value[0]), float(area.interval[0, 0]), float(area.interval[0, 1])

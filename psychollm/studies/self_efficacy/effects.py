@@ -166,8 +166,8 @@ def feedback_shift(table: EfficacyTable, resampling: Resampling) -> Estimate | N
     both = after.join(before.rename("share_before"), on=same)
     true = both["correct"] / both["n_tasks"].where(both["n_tasks"] > 0)
     gained = (both["share_before"] - true).abs() - (both["share"] - true).abs()
-    found = by_model(both.assign(gained=gained), "gained", "feedback")
-    return over_models("shift towards accuracy", "feedback", found, resampling)
+    gains = by_model(both.assign(gained=gained), "gained", "feedback")
+    return over_models("shift towards accuracy", "feedback", gains, resampling)
 
 
 def difficulty(table: EfficacyTable, resampling: Resampling) -> DifficultyEffect | None:
@@ -224,8 +224,8 @@ def _contrasts(
     others = [label for label in dict.fromkeys(rows[factor].tolist()) if label != baseline]
     apart = table.reindex(columns=[baseline, *others])
     apart = apart[others].sub(apart[baseline], axis=0)
-    found = apart.groupby(level="model", sort=False).mean()
-    return over_models(f"difference from {baseline}", factor, found, resampling)
+    means = apart.groupby(level="model", sort=False).mean()
+    return over_models(f"difference from {baseline}", factor, means, resampling)
 
 
 def _accuracy(table: EfficacyTable, baseline: str, resampling: Resampling) -> Estimate | None:

@@ -119,7 +119,7 @@ def link(
     labels = [one for one in totals.dropna().index if np.isfinite(other.get(one, np.nan))]
     x = np.array([totals[one] for one in labels], dtype=np.float64)
     y = np.array([other[one] for one in labels], dtype=np.float64)
-    found = rank_link(
+    ranked = rank_link(
         x,
         y,
         tuple(labels),
@@ -132,16 +132,16 @@ def link(
     return EfficacyLink(
         measure=measure,
         condition=condition,
-        value=found.value,
-        interval=found.interval,
-        p_value=found.p_value,
+        value=ranked.value,
+        interval=ranked.interval,
+        p_value=ranked.p_value,
         totals=x,
         other=y,
         labels=tuple(labels),
         at_ceiling=top,
         ceiling=bool(full),
         level=resampling.level,
-        flag=found.flag,
+        flag=ranked.flag,
     )
 
 
@@ -178,13 +178,13 @@ def measure_links(
     import pandas as pd
 
     totals = by_model(table.base, "total", "condition")
-    found: dict[str, dict[Hashable, EfficacyLink]] = {}
+    links: dict[str, dict[Hashable, EfficacyLink]] = {}
     for name, values in measures.items():
         known = {one[0] if isinstance(one, tuple) else one for one in values}
         if not known & set(totals.index):
             msg = f"measures[{name!r}] names none of the models {listed(totals.index.tolist())}"
             raise LabelError(msg)
-        found[name] = {}
+        links[name] = {}
         for condition in totals.columns:
             other = pd.Series(
                 {
@@ -193,8 +193,8 @@ def measure_links(
                 },
                 dtype=np.float64,
             )
-            found[name][condition] = link(name, condition, totals[condition], other, resampling)
-    return found
+            links[name][condition] = link(name, condition, totals[condition], other, resampling)
+    return links
 
 
 def norm_comparison(

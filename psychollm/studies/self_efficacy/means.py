@@ -56,29 +56,29 @@ def over_models(
     matrix: FloatArray = values.to_numpy(dtype=np.float64).T
     known = np.isfinite(matrix).astype(np.float64)
     labels: Labels = tuple(values.columns.tolist())
-    found = mean_estimate(matrix, known, None, resampling, "cr1", labels)
-    flags = tuple(_REASONS.get(flag, flag) for flag in found.flags)
+    mean = mean_estimate(matrix, known, None, resampling, "cr1", labels)
+    flags = tuple(_REASONS.get(flag, flag) for flag in mean.flags)
     if share:
         flags = tuple(Reason.NONE if flag is Reason.ALL_TIED else flag for flag in flags)
     return replace(
-        found,
+        mean,
         name=name,
         axis=axis,
-        interval=_share_interval(found) if share else found.interval,
+        interval=_share_interval(mean) if share else mean.interval,
         flags=flags,
         method="Wilson, for the effective number" if share else "Student's t over models",
     )
 
 
-def _share_interval(found: Estimate) -> FloatArray:
+def _share_interval(mean: Estimate) -> FloatArray:
     """Return bounds of shares from (1), NaN with fewer than two models."""
-    p, m = found.value, found.n
-    tails = 0.5 + 0.5 * found.level
+    p, m = mean.value, mean.n
+    tails = 0.5 + 0.5 * mean.level
     with np.errstate(invalid="ignore", divide="ignore"):
         narrower = (ndtri(tails) / stdtrit(m - 1.0, tails)) ** 2
-        n = np.where(found.se > 0, p * (1.0 - p) / found.se**2 * narrower, m)
-        n = np.where(np.isfinite(found.se), n, np.nan)
-        bounds = wilson(p * n, n, level=found.level)
+        n = np.where(mean.se > 0, p * (1.0 - p) / mean.se**2 * narrower, m)
+        n = np.where(np.isfinite(mean.se), n, np.nan)
+        bounds = wilson(p * n, n, level=mean.level)
     return np.where(np.isfinite(n)[:, None], bounds, np.nan)
 
 

@@ -202,9 +202,9 @@ class SelfEfficacyStudy(Study, Result):
             row |= _numbers("identical", self.identical, place)
             for name in ("flat", "lowest", "highest", "disowning", "incomplete"):
                 row |= _numbers(name, getattr(self.style, name), place)
-            found = links.get(condition)
-            row["performance_rho"] = np.nan if found is None else found.value
-            row["performance_ceiling"] = found is not None and found.ceiling
+            link = links.get(condition)
+            row["performance_rho"] = np.nan if link is None else link.value
+            row["performance_ceiling"] = link is not None and link.ceiling
             rows.append(row)
         return pd.DataFrame(rows)
 
@@ -275,18 +275,18 @@ def _link(one: EfficacyLink) -> str:
     return f"{text}."
 
 
-def _revision(found: Revision) -> Finding:
+def _revision(revised: Revision) -> Finding:
     rows = []
-    for i, phrasing in enumerate(found.change.labels):
-        share = found.missing.value[i]
+    for i, phrasing in enumerate(revised.change.labels):
+        share = revised.missing.value[i]
         missing = f"; {percent(share)} are missing" if share > 0 else ""
         rows.append(
-            f"{phrasing}: net change {found.change.text(i, signed=True)}; totals rise in "
-            f"{percent(found.up.value[i])} and fall in {percent(found.down.value[i])} of "
+            f"{phrasing}: net change {revised.change.text(i, signed=True)}; totals rise in "
+            f"{percent(revised.up.value[i])} and fall in {percent(revised.down.value[i])} of "
             f"administrations{missing}."
         )
     question = "Do ratings stand when models are asked whether they are confident?"
-    return _of("revision", question, rows, {"change": found.change})
+    return _of("revision", question, rows, {"change": revised.change})
 
 
 def self_efficacy(
@@ -410,9 +410,9 @@ def self_efficacy(
     )
 
 
-def _numbers(name: str, estimate: Estimate, place: int) -> dict[str, float]:
-    low, high = estimate.interval[place]
-    return {name: estimate.value[place], f"{name}_lower": low, f"{name}_upper": high}
+def _numbers(name: str, estimate: Estimate, row: int) -> dict[str, float]:
+    low, high = estimate.interval[row]
+    return {name: estimate.value[row], f"{name}_lower": low, f"{name}_upper": high}
 
 
 def _flat(rows: pd.DataFrame, items: Sequence[str]) -> pd.Series:
@@ -435,10 +435,10 @@ def _identical(rows: pd.DataFrame, items: Sequence[str], resampling: Resampling)
     grouped = rows.groupby(cell, sort=False)[list(items)]
     same = (grouped.max() == grouped.min()).astype(np.float64).where(grouped.count() > 1)
     long = same.mean(axis=1).rename("same").reset_index()
-    found = by_model(long, "same", "condition")
+    shares = by_model(long, "same", "condition")
     every = long.groupby("model", sort=False)["same"].mean()
     return over_models(
-        "identical ratings", "condition", found.assign(**{ALL: every}), resampling, share=True
+        "identical ratings", "condition", shares.assign(**{ALL: every}), resampling, share=True
     )
 
 
@@ -469,11 +469,13 @@ def _style(table: EfficacyTable, base: pd.DataFrame, resampling: Resampling) -> 
 
 def _totals(rows: pd.DataFrame, level: float) -> pd.DataFrame:
     """Return the mean total of each model under each condition, with Student's t over repeats."""
-    found = rows.groupby(["model", "condition"], sort=False)["total"].agg(["mean", "count", "std"])
-    found = found.rename(columns={"count": "n", "std": "sd"}).reset_index()
-    df = (found["n"] - 1).where(found["n"] > 1)
-    spread = found["sd"] / np.sqrt(found["n"])
+    totals = rows.groupby(["model", "condition"], sort=False)["total"].agg(
+        ["mean", "count", "std"]
+    )
+    totals = totals.rename(columns={"count": "n", "std": "sd"}).reset_index()
+    df = (totals["n"] - 1).where(totals["n"] > 1)
+    spread = totals["sd"] / np.sqrt(totals["n"])
     margin = stdtrit(df.to_numpy(dtype=np.float64), 0.5 + 0.5 * level) * spread
     # Repeats without spread say nothing of the next one.
     margin = margin.where(margin > 0)
-    return found.assign(lower=found["mean"] - margin, upper=found["mean"] + margin)
+    return totals.assign(lower=totals["mean"] - margin, upper=totals["mean"] + margin)

@@ -89,10 +89,10 @@ def efficacy_table(
         raise ShapeError(msg)
     twice = rows.duplicated([*CELL, "repeat"])
     if twice.any():
-        place = int(np.flatnonzero(twice)[0])
-        who = rows.iloc[place]
+        row = int(np.flatnonzero(twice)[0])
+        who = rows.iloc[row]
         msg = (
-            f"answers: row {place + 1} repeats model {who['model']!r} under {who['condition']!r}, "
+            f"answers: row {row + 1} repeats model {who['model']!r} under {who['condition']!r}, "
             f"repeat {who['repeat']!r}: number the repeats in a column 'repeat'"
         )
         raise LabelError(msg)
@@ -131,18 +131,18 @@ def _require(frame: pd.DataFrame, argument: str, names: Sequence[str]) -> None:
         raise ShapeError(msg)
     for name in names[:2]:
         if frame[name].isna().any():
-            place = int(np.flatnonzero(frame[name].isna())[0])
-            msg = f"{argument}: row {place + 1} has no {name}"
+            row = int(np.flatnonzero(frame[name].isna())[0])
+            msg = f"{argument}: row {row + 1} has no {name}"
             raise LabelError(msg)
 
 
 def _items(frame: pd.DataFrame, items: Sequence[str] | None) -> tuple[str, ...]:
     if items is None:
-        found = [name for name in frame.columns if re.fullmatch(r"i[0-9]+", str(name))]
-        if not found:
+        names = [name for name in frame.columns if re.fullmatch(r"i[0-9]+", str(name))]
+        if not names:
             msg = "answers has no columns i1, i2, ... with ratings: name others by items="
             raise LabelError(msg)
-        return tuple(found)
+        return tuple(names)
     missing = [name for name in items if name not in frame.columns]
     if missing or not items:
         msg = f"items: answers has no column {missing[0]!r}" if missing else "items is empty"
@@ -175,9 +175,9 @@ def _check_ratings(rows: pd.DataFrame, names: Sequence[str], points: tuple[int, 
             raise CodeError(msg) from error
         wrong = values.notna() & ~values.between(low, high)
         if wrong.any():
-            place = int(np.flatnonzero(wrong)[0])
+            row = int(np.flatnonzero(wrong)[0])
             msg = (
-                f"answers: row {place + 1} holds {values.iloc[place]:g} in {name!r}, outside the "
+                f"answers: row {row + 1} holds {values.iloc[row]:g} in {name!r}, outside the "
                 f"scale from {low} to {high}: pass points= for other scales"
             )
             raise CodeError(msg)
@@ -193,8 +193,8 @@ def _tasks(performance: pd.DataFrame) -> pd.DataFrame:
     values = tasks["correct"].astype(np.float64)
     wrong = values.notna() & ~values.between(0.0, 1.0)
     if wrong.any():
-        place = int(np.flatnonzero(wrong)[0])
-        msg = f"performance: row {place + 1} has correct={values.iloc[place]:g}: pass 0 to 1"
+        row = int(np.flatnonzero(wrong)[0])
+        msg = f"performance: row {row + 1} has correct={values.iloc[row]:g}: pass 0 to 1"
         raise CodeError(msg)
     tasks["correct"] = values
     return tasks

@@ -43,8 +43,8 @@ _CELLS = ("codes", "right", "loglik", "n_tokens")
 
 def answered(samples: SampledAnswers) -> tuple[SampledAnswers, BoolArray]:
     """Return the questions that every arm answered, and who answered which (arms, questions)."""
-    found = semantic_confidence(samples)
-    own = np.isfinite(found.confidence) & np.isfinite(found.correct)
+    confidence = semantic_confidence(samples)
+    own = np.isfinite(confidence.confidence) & np.isfinite(confidence.correct)
     kept: BoolArray = np.logical_and.reduce(own, axis=0)
     if not kept.any():
         msg = (
@@ -107,8 +107,11 @@ class Arms:
         }
         return given | ({"n_null": self.n_null} if null else {})
 
-    def _smooth(self, found: SemanticConfidence) -> SmoothCalibrationError:
-        known = _table(found.confidence, self.samples), _table(found.correct, self.samples)
+    def _smooth(self, confidence: SemanticConfidence) -> SmoothCalibrationError:
+        known = (
+            _table(confidence.confidence, self.samples),
+            _table(confidence.correct, self.samples),
+        )
         return smooth_calibration_error(*known, **self._keywords())
 
     def _mean(self, name: str, table: FloatArray) -> Estimate:
@@ -133,13 +136,13 @@ class Arms:
             units=units_of(np.ones(table.shape), self.clusters),
         )
 
-    def _diagrams(self, found: SemanticConfidence) -> tuple[SampleCurve, ...]:
+    def _diagrams(self, confidence: SemanticConfidence) -> tuple[SampleCurve, ...]:
         return tuple(
             sample_curve(
                 self.samples.codes[row],
                 self.samples.right[row],
-                found.confidence[row],
-                found.correct[row],
+                confidence.confidence[row],
+                confidence.correct[row],
                 label=label,
                 n=self.n_null,
                 level=self.options.level,
@@ -148,7 +151,7 @@ class Arms:
             for row, label in enumerate(self.samples.models)
         )
 
-    def _null(self, found: SemanticConfidence) -> tuple[Estimate, Estimate]:
+    def _null(self, confidence: SemanticConfidence) -> tuple[Estimate, Estimate]:
         """Return what calibrated models show with as many samples, and the p-values."""
         streams = check_generator(self.options.rng).spawn(len(self.samples.models))
         nulls = [
@@ -156,8 +159,8 @@ class Arms:
                 SMOOTH_ECE,
                 self.samples.codes[row],
                 self.samples.right[row],
-                found.confidence[row],
-                found.correct[row],
+                confidence.confidence[row],
+                confidence.correct[row],
                 n_null=self.n_null,
                 rng=stream,
             )
@@ -197,12 +200,12 @@ def _table(values: FloatArray, samples: SampledAnswers) -> Any:
     return pd.DataFrame(values, index=list(samples.models), columns=list(samples.questions))
 
 
-def _moved(found: Estimate, value: FloatArray) -> Estimate:
+def _moved(estimate: Estimate, value: FloatArray) -> Estimate:
     """Return the excess: resamples centred at its value, for the bias of theirs is another one."""
-    draws = found.draws - found.draws.mean(axis=0) + value
-    tail = 0.5 * (1.0 - found.level)
+    draws = estimate.draws - estimate.draws.mean(axis=0) + value
+    tail = 0.5 * (1.0 - estimate.level)
     return replace(
-        found,
+        estimate,
         name="excess smECE",
         value=value,
         interval=np.quantile(draws, [tail, 1.0 - tail], axis=0).T,

@@ -202,7 +202,7 @@ def semantic_mechanism(
     link = rank_link(
         parts[predictability].value[kept],
         study.excess.value[kept],
-        tuple(samples.models[place] for place in kept),
+        tuple(samples.models[row] for row in kept),
         n_null=n_null,
         level=level,
         rng=seed,
@@ -219,13 +219,13 @@ def semantic_mechanism(
 
 
 def predicted_chances(
-    found: SemanticSamples, distributions: Sequence[Mapping[str, float]]
+    samples: SemanticSamples, distributions: Sequence[Mapping[str, float]]
 ) -> FloatArray:
     """Return the chance predicted for the class of each sample (questions, samples).
 
     Parameters
     ----------
-    found : SemanticSamples
+    samples : SemanticSamples
         The samples of one arm.
     distributions : sequence of mapping
         For each question the chance of each answer, compared with the commonest wording of a class
@@ -246,14 +246,14 @@ def predicted_chances(
     >>> predicted_chances(found, [{"rome": 0.6, "Rome.": 0.1, "Oslo": 0.3}])
     array([[0.7, 0. ]])
     """
-    if len(distributions) != len(found.classes):
+    if len(distributions) != len(samples.classes):
         msg = (
-            f"distributions holds {len(distributions)}, but there are {len(found.classes)} "
+            f"distributions holds {len(distributions)}, but there are {len(samples.classes)} "
             "questions: pass one for each"
         )
         raise ShapeError(msg)
     rows = []
-    for classes, chances in zip(found.classes, distributions, strict=True):
+    for classes, chances in zip(samples.classes, distributions, strict=True):
         sums: dict[str, float] = {}
         for answer, chance in chances.items():
             key = normal_form(answer)

@@ -85,14 +85,14 @@ def _outcomes(codes: AnyArray, right: FloatArray) -> list[tuple[float, float, fl
     else:
         counts, graded = np.append(counts, 1), np.append(graded, True)
     total = counts[graded].sum()
-    found = []
+    outcomes = []
     for size, classes in Counter(counts[graded].tolist()).items():
         left = np.append(counts[counts != size], [size] * (int((counts == size).sum()) - 1))
         largest = max(int(left.max(initial=0)), size - 1)
         tied = int((left == largest).sum()) + 1
         correct = 1.0 / tied if size - 1 == largest else 0.0
-        found.append((size * classes / total, largest / n, correct))
-    return found
+        outcomes.append((size * classes / total, largest / n, correct))
+    return outcomes
 
 
 def sample_null(
@@ -200,17 +200,17 @@ def sample_curve(
     with np.errstate(invalid="ignore", divide="ignore"):
         drawn = [_binned(one, bins) / _binned(one + other, bins) for one, other in draws]
         shares = np.concatenate(drawn)
-        found = _binned(_sums(group, correct, values.size), bins) / _binned(own, bins)
+        accuracy = _binned(_sums(group, correct, values.size), bins) / _binned(own, bins)
         expected = _binned(hits, bins) / _binned(every, bins)
-        place = _binned(every * values, bins) / _binned(every, bins)
+        row = _binned(every * values, bins) / _binned(every, bins)
     # Where most data sets have no answer at all, a range says nothing.
     often = np.isfinite(shares).mean(axis=0) > 0.5
-    interval = np.full((place.size, 2), np.nan)
+    interval = np.full((row.size, 2), np.nan)
     interval[often] = np.nanquantile(shares[:, often], [tail, 1.0 - tail], axis=0).T
     return SampleCurve(
         label=label,
-        confidence=place,
-        accuracy=found,
+        confidence=row,
+        accuracy=accuracy,
         n=_binned(own, bins),
         expected=expected,
         interval=interval,
@@ -222,8 +222,8 @@ def _places(values: FloatArray) -> IntArray:
     """Return the bin of each possible confidence, without gaps."""
     if values.size <= _MOST_PLACES:
         return np.arange(values.size)
-    place = np.minimum((values * 10.0 + 1e-9).astype(np.int64), 9)
-    return np.unique(place, return_inverse=True)[1].astype(np.int64)
+    row = np.minimum((values * 10.0 + 1e-9).astype(np.int64), 9)
+    return np.unique(row, return_inverse=True)[1].astype(np.int64)
 
 
 def _binned(table: AnyArray, bins: IntArray) -> FloatArray:
@@ -250,11 +250,11 @@ def _drawn(
     question = np.arange(n_questions)
     group = np.searchsorted(values, table.confidence.round(12))[question, chosen]
     correct = table.correct[question, chosen]
-    place = (group + values.size * np.arange(rows)[:, None]).ravel()
+    row = (group + values.size * np.arange(rows)[:, None]).ravel()
     size, shape = rows * values.size, (rows, values.size)
     return (
-        _sums(place, correct.ravel(), size).reshape(shape),
-        _sums(place, 1.0 - correct.ravel(), size).reshape(shape),
+        _sums(row, correct.ravel(), size).reshape(shape),
+        _sums(row, 1.0 - correct.ravel(), size).reshape(shape),
     )
 
 

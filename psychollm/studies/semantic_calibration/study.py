@@ -179,14 +179,14 @@ class SemanticCalibration(Study, Result):
             With the smallest `calibration_error` that matters.
         """
         alpha, least = 1.0 - self.level, smallest.calibration_error
-        found = verdicts(
+        judged = verdicts(
             self.excess, smallest=least, rejected=[bool(p <= alpha) for p in self.p_adjusted]
         )
-        lost = [row for row, one in enumerate(found.outcomes) if one.shown]
+        lost = [row for row, one in enumerate(judged.outcomes) if one.shown]
         named = [f"{self.labels[row]} ({_direction(self, row)})" for row in lost]
         parts = [f"Not calibrated in meaning: {', '.join(named)}."] if lost else []
         parts += _listed(
-            found,
+            judged,
             {
                 Outcome.SMALL: f"Calibrated in meaning to within {least:g}",
                 Outcome.OPEN: "Too few questions to say whether calibrated in meaning",
@@ -248,12 +248,12 @@ _UNIFORM = 0.98  # mean confidence from which samples tell next to nothing
 _MEASURES = ("excess", "smooth", "overconfidence", "accuracy", "entropy")
 
 
-def _listed(found: Verdicts, words: Mapping[Outcome, str]) -> list[str]:
+def _listed(judged: Verdicts, words: Mapping[Outcome, str]) -> list[str]:
     """Return a sentence per outcome that occurs, with whom it concerns."""
     return [
-        f"{said}: {', '.join(found.which(one))}."
-        for one, said in words.items()
-        if found.count(one)
+        f"{phrase}: {', '.join(judged.which(one))}."
+        for one, phrase in words.items()
+        if judged.count(one)
     ]
 
 
@@ -285,8 +285,8 @@ def _contrast(one: ArmContrast) -> str:
     )
 
 
-def _gap(found: Difference) -> str:
-    return with_interval(found.value, found.interval, 3, signed=True)
+def _gap(difference: Difference) -> str:
+    return with_interval(difference.value, difference.interval, 3, signed=True)
 
 
 def _notes(study: SemanticCalibration) -> tuple[str, ...]:
@@ -361,8 +361,7 @@ def semantic_calibration(
         codes = np.unique(codes[own.all(axis=0)], return_inverse=True)[1].astype(np.int64)
     seed = int(check_generator(rng).integers(2**62))  # the same questions are drawn for all
     options = Resampling.of(bootstrap, level, seed)
-    found = Arms(table, codes, options, n_null, splits)
-    parts = found.parts()
+    parts = Arms(table, codes, options, n_null, splits).parts()
     first = table.models[0] if baseline is None else baseline
     parts["accuracy"].place(first)
     return SemanticCalibration(
@@ -398,12 +397,12 @@ def _contrasts(
         "entropy": parts["entropy"].mean,
     }
     others = [label for label in labels if label != baseline]
-    found = [
+    measured = [
         {name: one.difference(label, baseline) for name, one in sources.items()}
         for label in others
     ]
-    adjusted = adjust_p_values([one["excess"].p_value for one in found])
+    adjusted = adjust_p_values([one["excess"].p_value for one in measured])
     return tuple(
         ArmContrast(arm=label, baseline=baseline, p_adjusted=float(p), **differences)
-        for label, p, differences in zip(others, adjusted, found, strict=True)
+        for label, p, differences in zip(others, adjusted, measured, strict=True)
     )

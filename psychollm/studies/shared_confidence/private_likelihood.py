@@ -97,8 +97,8 @@ class Likelihood:
             cell * size + pattern, return_inverse=True, return_counts=True
         )
         cells = tuple(
-            (*signs, evidence.without(m, distinct[distinct // size == place] % size))
-            for place, signs in enumerate(_SIGNS)
+            (*signs, evidence.without(m, distinct[distinct // size == row] % size))
+            for row, signs in enumerate(_SIGNS)
         )
         return cls(
             _polynomials(evidence.grid.nodes),
@@ -130,8 +130,8 @@ class Likelihood:
     def information(self, theta: FloatArray) -> FloatArray:
         """Sum of the outer products of the questions' gradients, with the penalty's."""
         scores = self.scores(theta)
-        found = (scores * self.frequency[:, None]).T @ scores + np.diag(PENALTY)
-        return np.asarray(found + 1e-6 * np.eye(len(theta)), dtype=np.float64)
+        products = (scores * self.frequency[:, None]).T @ scores + np.diag(PENALTY)
+        return np.asarray(products + 1e-6 * np.eye(len(theta)), dtype=np.float64)
 
     def _chances(self, h: FloatArray, k: FloatArray, rho: float) -> list[FloatArray]:
         """Likelihood of the distinct patterns, cell by cell."""
@@ -198,7 +198,7 @@ def climb(likelihood: Likelihood, theta: FloatArray, free: int) -> Climb:
         value, gradient = likelihood.objective(at(moved))
         return -value, -(gradient[:free] @ scale)
 
-    found = minimize(
+    end = minimize(
         loss,
         np.zeros(free),
         jac=True,
@@ -206,7 +206,7 @@ def climb(likelihood: Likelihood, theta: FloatArray, free: int) -> Climb:
         options={"gtol": _GRADIENT, "maxiter": MAX_ITERATIONS},
     )
     # Status 2, "precision loss": no step climbs any further.
-    return Climb(at(found.x), -float(found.fun), int(found.nit), found.status in {0, 2})
+    return Climb(at(end.x), -float(end.fun), int(end.nit), end.status in {0, 2})
 
 
 def profile_interval(

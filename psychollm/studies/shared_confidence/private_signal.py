@@ -310,10 +310,10 @@ def _assemble(
 
 def _mean(fits: list[_Fit]) -> tuple[float, float, int]:
     """Precision-weighted mean of z, its standard error clustered by question, how many models."""
-    found = [(fit.z, fit.se**-2, fit.influence) for fit in fits if fit.influence is not None]
-    if not found:
+    known_fits = [(fit.z, fit.se**-2, fit.influence) for fit in fits if fit.influence is not None]
+    if not known_fits:
         return np.nan, np.nan, 0
-    z, weight = (np.array([row[place] for row in found]) for place in (0, 1))
+    z, weight = (np.array([row[place] for row in known_fits]) for place in (0, 1))
     share = weight / weight.sum()
-    influence = share @ np.array([row[2] for row in found])
-    return float(share @ z), float(np.sqrt((influence**2).sum())), len(found)
+    influence = share @ np.array([row[2] for row in known_fits])
+    return float(share @ z), float(np.sqrt((influence**2).sum())), len(known_fits)

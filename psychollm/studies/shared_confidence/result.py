@@ -135,8 +135,8 @@ class SharedConfidence(Study, Result):
         """
         import pandas as pd
 
-        found = self.dimensionality
-        full, plain = found.full_information, found.spectrum
+        dimensions = self.dimensionality
+        full, plain = dimensions.full_information, dimensions.spectrum
         thresholds = plain.correlation.thresholds
         fit = np.vander(thresholds, 3, increasing=True) @ plain.quadratic
         columns: dict[str, object] = {
@@ -251,21 +251,21 @@ def _verdict(study: SharedConfidence, smallest: SmallestEffects) -> Finding:
     )
 
 
-def _structure(found: Dimensionality, smallest: SmallestEffects) -> Finding:
-    own = found.findings(smallest=smallest)
+def _structure(dimensions: Dimensionality, smallest: SmallestEffects) -> Finding:
+    own = dimensions.findings(smallest=smallest)
     return Finding(
         key="structure",
         question="One signal or several?",
         statement=f"{own.verdict} Without any empty-cell rule, {own['tests'].statement}",
         explanation=f"In the plain spectrum, {own['spectrum'].statement}",
         numbers={
-            "n_factors": found.n_factors,
-            "p_no_factor": found.shared_test.p_value,
-            "p_one_factor": found.one_factor_test.p_value,
-            "second_share": found.second_share.observed,
-            "second_share_chance": float(found.second_share.quantile(0.5)),
+            "n_factors": dimensions.n_factors,
+            "p_no_factor": dimensions.shared_test.p_value,
+            "p_one_factor": dimensions.one_factor_test.p_value,
+            "second_share": dimensions.second_share.observed,
+            "second_share_chance": float(dimensions.second_share.quantile(0.5)),
         },
-        outcome=found.second_factor(smallest=smallest),
+        outcome=dimensions.second_factor(smallest=smallest),
     )
 
 

@@ -162,8 +162,8 @@ def _study(
     streams = dict(zip(_PARTS, np.random.default_rng(options.rng).spawn(len(_PARTS)), strict=True))
     uncorrelated = uncorrelatable(said, validity)
     table = confusion(pair, right, level=level)
-    found = _factors(said, uncorrelated, options, streams["dimensionality"], work)
-    full = found.full_information
+    dimensions = _factors(said, uncorrelated, options, streams["dimensionality"], work)
+    full = dimensions.full_information
     loadings, thresholds = (
         spread_over(said.models, full.labels, values)
         for values in (full.loadings, full.thresholds)
@@ -174,7 +174,7 @@ def _study(
         confusion=table,
         f_beta=f_beta(pair, right, bootstrap=work, level=level, rng=streams["f_beta"]),
         between=between_models_of(table, level=level, rng=streams["between"]),
-        dimensionality=found,
+        dimensionality=dimensions,
         loadings=loadings,
         thresholds=thresholds,
         scores=scores,
@@ -197,7 +197,7 @@ def _study(
         ),
         ensemble=ensemble_gain(pair, right, bootstrap=work, level=level, rng=streams["ensemble"]),
         pairwise=pairwise_calibration(pair, right, scores.scores, level=level),
-        residuals=residual_structure(found.residuals, right, rng=streams["residuals"]),
+        residuals=residual_structure(dimensions.residuals, right, rng=streams["residuals"]),
         dropped=dropped,
         uncorrelated=uncorrelated,
         n_questions=said.n_questions,
@@ -267,13 +267,17 @@ def uncorrelatable(said: Responses, validity: Screen) -> dict[Hashable, str]:
         validity.models, validity.too_few, validity.constant, validity.reasons, strict=True
     )
     # Of a model's reasons the first are that it has too few answers, then that they do not vary.
-    found: dict[Hashable, str] = {
+    reasons_by_model: dict[Hashable, str] = {
         model: "; ".join(reasons[: int(few) + int(constant)])
         for model, few, constant, reasons in screened
         if (few or constant) and model in said.models
     }
-    rest = [model for model in said.models if model not in found]
-    return found | _without_partners(said.select(models=rest)) if len(rest) > 1 else found
+    rest = [model for model in said.models if model not in reasons_by_model]
+    return (
+        reasons_by_model | _without_partners(said.select(models=rest))
+        if len(rest) > 1
+        else reasons_by_model
+    )
 
 
 def _without_partners(said: Responses) -> dict[Hashable, str]:
@@ -281,12 +285,12 @@ def _without_partners(said: Responses) -> dict[Hashable, str]:
     counts = PairCounts.count(said)
     varies = (counts.yes > 0) & (counts.yes < counts.n)
     undefined = ~(varies & varies.T)
-    found: dict[Hashable, str] = {}
+    left_out: dict[Hashable, str] = {}
     while undefined.any():
         worst = int(np.argmax(undefined.sum(axis=1) - np.diagonal(counts.n) / said.n_questions))
         partner = said.models[int(np.argmax(undefined[worst]))]
-        found[said.models[worst]] = (
+        left_out[said.models[worst]] = (
             f"shares no questions with {partner!r} on which the answers of both vary"
         )
         undefined[worst, :] = undefined[:, worst] = False
-    return found
+    return left_out

@@ -132,20 +132,18 @@ def best_strengths(
     if criterion == "likelihood":
         grid = _thinned(grid, len(profiles.said))
     parts = log_likelihoods(grid, profiles) if criterion == "likelihood" else None
-    found = peak(
-        criterion_curve(grid, profiles, criterion, parts=parts), grid.strengths, ties=ties
-    )
+    best = peak(criterion_curve(grid, profiles, criterion, parts=parts), grid.strengths, ties=ties)
     own = plain_thresholds(profiles.yes_rates) if thresholds is None else thresholds
     draws = _draws(grid, profiles, criterion, ties, parts, options)
     others = plain_thresholds(draws[1]) if thresholds is None else own
-    line = fitted_line(own, found.strength, options.level)
-    rates = answers_at("", grid, profiles, found.place).rates()
+    line = fitted_line(own, best.strength, options.level)
+    rates = answers_at("", grid, profiles, best.place).rates()
     return BestStrengths(
         criterion=criterion,
-        strength=_strength(found, draws[0], profiles, options, labels),
-        plateau=found.plateau,
-        at_edge=found.at_edge,
-        wide=np.diff(found.plateau)[:, 0] > _WIDE * np.ptp(grid.strengths),
+        strength=_strength(best, draws[0], profiles, options, labels),
+        plateau=best.plateau,
+        at_edge=best.at_edge,
+        wide=np.diff(best.plateau)[:, 0] > _WIDE * np.ptp(grid.strengths),
         agreement=rates[0][0],
         kappa=rates[1][0],
         thresholds=own,
@@ -186,26 +184,26 @@ def _draws(
             rows.append([peak(curves, grid.strengths, ties=ties).strength, rates])
         return np.array(rows)
 
-    found = bootstrap_draws(
+    draws = bootstrap_draws(
         statistic, grid.yes.shape[1], options, label=f"best strengths by {criterion}"
     )
-    return found[:, 0], found[:, 1]
+    return draws[:, 0], draws[:, 1]
 
 
 def _strength(
-    found: Peak, draws: FloatArray, profiles: Profiles, options: Resampling, labels: Labels
+    best: Peak, draws: FloatArray, profiles: Profiles, options: Resampling, labels: Labels
 ) -> Estimate:
     rates = profiles.yes_rates
     return bootstrap_estimate(
         "best strength",
-        found.strength,
+        best.strength,
         draws,
         n=profiles.n,
         flags=first_reason(
             (profiles.n == 0, Reason.NO_ANSWERS),
             (rates == 0, Reason.NO_YES),
             (rates == 1, Reason.NO_NO),
-            (found.at_edge, Reason.AT_BOUND),
+            (best.at_edge, Reason.AT_BOUND),
         ),
         level=options.level,
         labels=labels,

@@ -70,11 +70,11 @@ class Scoring:
         counts = count(grid, self.profiles)
         agreement, kappa = counts.agreement, counts.kappa
         curves = kappa if self.criterion == "kappa" else agreement
-        found = peak(curves, grid.strengths, ties=self.ties)
-        rows = np.arange(found.place.size)
+        best = peak(curves, grid.strengths, ties=self.ties)
+        rows = np.arange(best.place.size)
         alike, own_kappa = held_out[0].rates()[0][0], held_out[1].rates()[1][0]
-        values = np.stack([agreement[rows, found.place], kappa[rows, found.place]])
-        line = r_squared(self.thresholds, found.strength)
+        values = np.stack([agreement[rows, best.place], kappa[rows, best.place]])
+        line = r_squared(self.thresholds, best.strength)
         means = mean_defined(np.stack([*values, alike, own_kappa]))
         return np.concatenate([[line], means]), own_kappa
 
@@ -177,10 +177,10 @@ def control(
     held = scoring.held_out(grid)
     values, _ = scoring.headlines(grid, held)
     ahead = []
-    for place, measure in enumerate(("agreement", "kappa")):
-        pair = (direction[place], held[place])
-        draws = np.stack([one.means(counts)[:, place] for one in pair], axis=1)
-        first, second = (float(one.means()[0, place]) for one in pair)
+    for row, measure in enumerate(("agreement", "kappa")):
+        pair = (direction[row], held[row])
+        draws = np.stack([one.means(counts)[:, row] for one in pair], axis=1)
+        first, second = (float(one.means()[0, row]) for one in pair)
         ahead.append(
             paired_contrast(
                 f"held-out {measure}",

@@ -102,15 +102,17 @@ def _refined(
 ) -> tuple[FloatArray, FloatArray]:
     """Interpolate between usable strengths that are neighbours in the table."""
     places: list[FloatArray] = []
-    found: list[FloatArray] = []
+    values_between: list[FloatArray] = []
     shares = np.arange(steps)[:, None] / steps
     for row, after in zip(rows, [*rows[1:], -1], strict=True):
         between = shares if after == row + 1 else shares[:1]
         low, high = values[row], values[min(row + 1, len(values) - 1)]
-        found.append(np.where(between == 0.0, low, (1.0 - between) * low + between * high))
+        values_between.append(
+            np.where(between == 0.0, low, (1.0 - between) * low + between * high)
+        )
         step = strengths[min(row + 1, strengths.size - 1)] - strengths[row]
         places.append(strengths[row] + between[:, 0] * step)
-    return np.concatenate(places), np.concatenate(found)
+    return np.concatenate(places), np.concatenate(values_between)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
@@ -174,7 +176,7 @@ def log_likelihoods(grid: Grid, profiles: Profiles) -> FloatArray:
         )
         raise OptionError(msg)
     shape = (len(profiles.said), *grid.yes.shape)
-    found = np.empty(shape)
+    shares = np.empty(shape)
     rows = max(1, _BLOCK // max(1, grid.yes.size))
     for start in range(0, shape[0], rows):
         part = slice(start, start + rows)
@@ -183,8 +185,8 @@ def log_likelihoods(grid: Grid, profiles: Profiles) -> FloatArray:
             known = known * grid.known
         margin = (2.0 * profiles.said[part] - 1.0)[:, None, :] * grid.log_odds
         slope = _slopes(margin, known)
-        found[part] = -known * np.logaddexp(0.0, -slope * margin)
-    return found
+        shares[part] = -known * np.logaddexp(0.0, -slope * margin)
+    return shares
 
 
 def _slopes(margin: FloatArray, known: FloatArray) -> FloatArray:

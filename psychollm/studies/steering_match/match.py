@@ -189,7 +189,9 @@ class _Study:
         # The resamples that all reconstructions share (resamples, questions).
         counts = bootstrap_draws(lambda drawn: drawn, self.targets.n_questions, self.options)
         shared: dict[str, Any] = {"labels": self.targets.models, "level": self.options.level}
-        found = {name: reconstruction(one, counts, **shared) for name, one in answers.items()}
+        reconstructed = {
+            name: reconstruction(one, counts, **shared) for name, one in answers.items()
+        }
         null_options = Resampling(
             rng=null_seed, n_jobs=self.options.n_jobs, progress=self.options.progress
         )
@@ -199,13 +201,13 @@ class _Study:
         return SteeringMatch(
             matches=matches,
             criterion=criterion,
-            at_best=found["best strength"],
-            held_out=found["held out"],
-            held_out_for_kappa=found["held out, chosen for kappa"],
-            from_threshold=found["from threshold"],
-            constant=found["constant answer"],
-            unsteered=found["unsteered"],
-            lift=self._lift(found, counts, answers),
+            at_best=reconstructed["best strength"],
+            held_out=reconstructed["held out"],
+            held_out_for_kappa=reconstructed["held out, chosen for kappa"],
+            from_threshold=reconstructed["from threshold"],
+            constant=reconstructed["constant answer"],
+            unsteered=reconstructed["unsteered"],
+            lift=self._lift(reconstructed, counts, answers),
             null=null,
             kappa_null=kappa_null,
             controls=self._controls(scoring, held, counts),
@@ -243,7 +245,7 @@ class _Study:
         """Return the answers given for the targets, by the way they were found."""
         profiles = scoring.profiles
         predicted = _predicted(best, self.options.level)
-        found = [
+        answers = [
             answers_at("best strength", grid, profiles, _nearest(grid, best.strength.value)),
             *held,
             answers_at("from threshold", grid, profiles, _nearest(grid, predicted)),
@@ -251,18 +253,21 @@ class _Study:
             fixed_answers("unsteered", _unsteered_answers(self.steered), profiles),
         ]
         undefined = np.isnan(predicted)
-        found[3].scored[undefined] = 0.0
-        return {one.name: one for one in found}
+        answers[3].scored[undefined] = 0.0
+        return {one.name: one for one in answers}
 
     def _lift(
         self,
-        found: Mapping[str, Reconstruction],
+        reconstructed: Mapping[str, Reconstruction],
         counts: FloatArray,
         answers: Mapping[str, Answers],
     ) -> Estimate:
         first, second = answers["held out"], answers["constant answer"]
         draws = first.rates(counts)[0] - second.rates(counts)[0]
-        one, other = found["held out"].agreement, found["constant answer"].agreement
+        one, other = (
+            reconstructed["held out"].agreement,
+            reconstructed["constant answer"].agreement,
+        )
         return bootstrap_estimate(
             "lift over the constant answer",
             one.value - other.value,
@@ -279,14 +284,14 @@ class _Study:
     ) -> tuple[Control, ...]:
         level = self.options.level
         offset = cut_offs(self.steered)
-        found = []
+        controls = []
         if offset is not None:
             name = "cut-off on unsteered log odds"
-            found.append(control(name, "cut-off", offset, scoring, held, counts, level=level))
+            controls.append(control(name, "cut-off", offset, scoring, held, counts, level=level))
         for name, table in self.others.items():
             grid = grid_of(table, steps=self.steps)
-            found.append(control(name, "table", grid, scoring, held, counts, level=level))
-        return tuple(found)
+            controls.append(control(name, "table", grid, scoring, held, counts, level=level))
+        return tuple(controls)
 
 
 def _targets(targets: ResponsesLike) -> Responses:
@@ -321,12 +326,12 @@ def _thresholds(thresholds: Any, labels: Labels) -> FloatArray | None:
 
 def _predicted(best: BestStrengths, level: float) -> FloatArray:
     """Return the strength that the line through the other targets gives for each."""
-    found = np.full(best.thresholds.size, np.nan)
+    predicted = np.full(best.thresholds.size, np.nan)
     for row, threshold in enumerate(best.thresholds):
-        others = np.arange(found.size) != row
+        others = np.arange(predicted.size) != row
         line = fitted_line(best.thresholds[others], best.strength.value[others], level)
-        found[row] = line.intercept + line.slope * threshold
-    return found
+        predicted[row] = line.intercept + line.slope * threshold
+    return predicted
 
 
 def _nearest(grid: Grid, strengths: FloatArray) -> Any:

@@ -43,11 +43,11 @@ def peak(curves: FloatArray, strengths: FloatArray, *, ties: Ties = "middle") ->
     middle = 0.5 * (low + high)
     if ties == "nearest_zero":
         middle = strengths[_nearest_zero(best, strengths)]
-    place = np.abs(strengths[None, :] - middle[:, None]).argmin(axis=1)
+    row = np.abs(strengths[None, :] - middle[:, None]).argmin(axis=1)
     undefined = ~defined[:, 0]
     return Peak(
         strength=np.where(undefined, np.nan, middle),
-        place=np.where(undefined, 0, place).astype(np.int64),
+        place=np.where(undefined, 0, row).astype(np.int64),
         plateau=np.where(undefined[:, None], np.nan, np.stack([low, high], axis=1)),
         at_edge=~undefined & ((start == 0) | (end == strengths.size - 1)),
     )

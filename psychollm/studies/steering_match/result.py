@@ -324,11 +324,11 @@ def _unshown(study: SteeringMatch, kappa: str, least: float) -> str:
 
 def _no_better(control: Control, smallest: SmallestEffects) -> str:
     """Say that a control does as well, or that it may."""
-    found = outcome(control.ahead.interval, smallest=smallest.kappa)
+    judged = outcome(control.ahead.interval, smallest=smallest.kappa)
     return {
         Outcome.BELOW: "worse than",
         Outcome.SMALL: f"no better, to within {smallest.kappa:g}, than",
-    }.get(found, "with too few questions to say whether better than")
+    }.get(judged, "with too few questions to say whether better than")
 
 
 def _finding(study: SteeringMatch, kappa: str, smallest: SmallestEffects) -> str:
