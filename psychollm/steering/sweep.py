@@ -11,6 +11,8 @@ where only the last token is steered, and :math:`(T - P) K + S (T - P)(K - L - 1
 with :math:`S P (K - L - 1)` once for all questions.
 """
 
+import hashlib
+import os
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from os import PathLike
@@ -23,10 +25,9 @@ from psychollm._base.arrays import float_array
 from psychollm._base.checks import check_choice, check_fraction
 from psychollm._base.errors import InputError, OptionError
 from psychollm._base.spread import progress_bar
-from psychollm._base.types import FloatArray
+from psychollm._base.types import BoolArray, FloatArray
 from psychollm.instruments.prompt import Prompt
 from psychollm.steering.anatomy import torch
-from psychollm.steering.checkpoint import Ledger
 from psychollm.steering.direction import Direction
 from psychollm.steering.dose_response import DirectionScan, DoseResponse, LayerScan
 from psychollm.steering.engines import EngineName, Steering, chosen
@@ -263,7 +264,7 @@ class _Run:
         steering = self.steering(sites)
         share = check_fraction("min_mass", self.min_mass)
         path = None if self.checkpoint is None else Path(self.checkpoint)
-        ledger = Ledger.open(path, steering, strengths)
+        ledger = _Ledger.open(path, steering, strengths)
         left = np.flatnonzero(~ledger.done)
         bar = progress_bar(show=self.progress, total=len(ledger.done), label="sweep")
         bar.update(len(ledger.done) - left.size)
@@ -308,3 +309,63 @@ def _sound(base: FloatArray, steering: Steering, places: Sequence[int]) -> Float
         )
         raise InputError(msg)
     return base
+
+
+@dataclass(slots=True, eq=False)
+class _Ledger:
+    """What a sweep has done so far, on disk: after an interruption it goes on where it was."""
+
+    logs: FloatArray  # (sites, 2, strengths, questions) log probabilities of yes and of no
+    base: FloatArray  # (2, questions) the same without steering
+    done: BoolArray  # (questions,) which are there
+    path: Path | None  # where they are kept
+    mark: str  # tells one sweep from another
+
+    @classmethod
+    def open(cls, path: Path | None, steering: Steering, strengths: FloatArray) -> "_Ledger":
+        """Return what is on disk, or an empty one."""
+        n = len(steering.asked.encoded.rows)
+        logs = np.full((len(steering.layers), 2, len(strengths), n), np.nan)
+        new = cls(
+            logs, np.full((2, n), np.nan), np.zeros(n, bool), path, _mark(steering, strengths)
+        )
+        if path is None or not path.exists():
+            return new
+        with np.load(path, allow_pickle=False) as held:
+            if "mark" not in held or str(held["mark"]) != new.mark:
+                msg = (
+                    f"checkpoint={str(path)!r} belongs to another sweep (other prompts, "
+                    "strengths, direction, layer or model): name another file, or remove it"
+                )
+                raise InputError(msg)
+            return cls(held["logs"], held["base"], held["done"], path, new.mark)
+
+    def keep(self, places: list[int], logs: FloatArray, base: FloatArray) -> None:
+        """Enter the answers to some questions, and write all to disk."""
+        self.logs[..., places] = logs
+        self.base[:, places] = base
+        self.done[places] = True
+        if self.path is None:
+            return
+        part = self.path.with_name(self.path.name + ".part")
+        with part.open("wb") as file:
+            np.savez(file, logs=self.logs, base=self.base, done=self.done, mark=self.mark)
+        os.replace(part, self.path)  # noqa: PTH105 -- whole or not at all
+
+
+def _mark(steering: Steering, strengths: FloatArray) -> str:
+    """Return a digest of all that the answers depend on and that can be seen cheaply."""
+    asked = steering.asked
+    said = (
+        asked.body.name,
+        str(next(asked.body.model.parameters()).dtype),
+        steering.layers,
+        steering.positions,
+        asked.tokens,
+        asked.encoded.rows,
+    )
+    digest = hashlib.sha256(repr(said).encode())
+    digest.update(strengths.tobytes())
+    for vector in steering.vectors:
+        digest.update(vector.tobytes())
+    return digest.hexdigest()

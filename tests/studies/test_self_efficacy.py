@@ -13,8 +13,8 @@ from psychollm.estimates.reasons import Reason
 from psychollm.estimates.resampling import Resampling
 from psychollm.instruments.self_efficacy import TASKS, Scale, SelfEfficacy
 from psychollm.studies.self_efficacy.links import HumanNorm
-from psychollm.studies.self_efficacy.means import over_models
 from psychollm.studies.self_efficacy.study import self_efficacy
+from psychollm.studies.self_efficacy.table import over_models
 
 QUICK = {"bootstrap": 40, "rng": 0}
 ITEMS = [f"i{n}" for n in range(1, 11)]

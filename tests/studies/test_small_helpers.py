@@ -23,8 +23,7 @@ from psychollm.studies.metacognitive_skill.structure import (
 from psychollm.studies.metacognitive_skill.traces import Panel, as_traces, divided, fixed
 from psychollm.studies.self_efficacy.effects import feedback_shift
 from psychollm.studies.self_efficacy.links import measure_links, performance_links
-from psychollm.studies.self_efficacy.means import by_model
-from psychollm.studies.self_efficacy.table import efficacy_table
+from psychollm.studies.self_efficacy.table import by_model, efficacy_table
 from psychollm.studies.semantic_calibration.arms import Arms, answered
 from psychollm.studies.semantic_calibration.null import exchanged, sample_curve
 from psychollm.studies.shared_confidence.private_likelihood import Evidence, Likelihood, climb

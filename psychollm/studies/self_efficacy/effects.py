@@ -12,8 +12,13 @@ from psychollm.estimates.estimate import Estimate
 from psychollm.estimates.resampling import Resampling
 from psychollm.reliability.contrasts.conditions import RankTest, kruskal_wallis
 from psychollm.reliability.contrasts.mixed_model import MixedModel, mixed_model
-from psychollm.studies.self_efficacy.means import by_model, over_models
-from psychollm.studies.self_efficacy.table import BASELINE, CELL, EfficacyTable
+from psychollm.studies.self_efficacy.table import (
+    BASELINE,
+    CELL,
+    EfficacyTable,
+    by_model,
+    over_models,
+)
 
 if TYPE_CHECKING:
     import pandas as pd

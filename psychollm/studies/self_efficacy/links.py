@@ -18,8 +18,7 @@ from psychollm.estimates.proportions import proportion
 from psychollm.estimates.reasons import Reason
 from psychollm.estimates.resampling import Resampling
 from psychollm.studies.inference_boundary.monitoring_link import rank_link
-from psychollm.studies.self_efficacy.means import by_model, over_models
-from psychollm.studies.self_efficacy.table import EfficacyTable
+from psychollm.studies.self_efficacy.table import EfficacyTable, by_model, over_models
 
 if TYPE_CHECKING:
     import pandas as pd

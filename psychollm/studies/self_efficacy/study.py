@@ -52,8 +52,13 @@ from psychollm.studies.self_efficacy.links import (
     norm_comparison,
     performance_links,
 )
-from psychollm.studies.self_efficacy.means import by_model, over_models
-from psychollm.studies.self_efficacy.table import BASELINE, EfficacyTable, efficacy_table
+from psychollm.studies.self_efficacy.table import (
+    BASELINE,
+    EfficacyTable,
+    by_model,
+    efficacy_table,
+    over_models,
+)
 
 if TYPE_CHECKING:
     import pandas as pd
