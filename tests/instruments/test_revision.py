@@ -25,7 +25,7 @@ from psychollm.instruments.revision import (
     vote,
 )
 from psychollm.instruments.revision.rates import informativeness
-from psychollm.instruments.revision.scoring import answer_key
+from psychollm.instruments.revision.result import answer_key
 
 SUMS = [
     {"id": f"q{i}", "question": f"{i} + 1?", "answer": str(i + 1), "rule": "numeric"}

@@ -2,8 +2,7 @@
 
 from psychollm.instruments.revision.instrument import INTRODUCTIONS, Revision
 from psychollm.instruments.revision.rates import Informativeness, Voting, vote
-from psychollm.instruments.revision.result import RevisionScores
-from psychollm.instruments.revision.scoring import read_reply, score_readings
+from psychollm.instruments.revision.result import RevisionScores, read_reply, score_readings
 
 __all__ = [
     "INTRODUCTIONS",

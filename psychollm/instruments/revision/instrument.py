@@ -28,8 +28,7 @@ from psychollm.instruments.questions import (
     wrong_suggestions,
 )
 from psychollm.instruments.reading import ReadingsLike
-from psychollm.instruments.revision.result import RevisionScores
-from psychollm.instruments.revision.scoring import score_readings
+from psychollm.instruments.revision.result import RevisionScores, score_readings
 
 Arm: TypeAlias = Literal["critique", "again", "doubt", "insist_wrong", "insist_right"]
 Stage: TypeAlias = Literal[
