@@ -59,6 +59,7 @@ EXAMPLES = (
     "DirectionScan",
     "DoseResponse",
     "early_exit",
+    "JointCovariance::wald",
     "effects.Revision",
     "EfficacyLink",
     "ensemble_gain",
