@@ -46,7 +46,7 @@ from psychollm.reliability.raters.rate_contrast import rate_contrast
 from psychollm.reliability.raters.retest import retest
 from psychollm.studies.difficulty.study import difficulty
 from psychollm.studies.dimensionality.study import dimensionality
-from psychollm.studies.inference_boundary.monitoring_link import monitoring_link
+from psychollm.studies.inference_boundary.monitoring_link import rank_link
 from psychollm.studies.inference_boundary.study import inference_boundary
 from psychollm.studies.metacognitive_skill.study import metacognitive_skill
 from psychollm.studies.self_efficacy.study import self_efficacy
@@ -385,15 +385,15 @@ def averages(extreme: Extreme, rng: np.random.Generator) -> Rates:
 
 
 def linked(extreme: Extreme, rng: np.random.Generator) -> Rates:
-    """Models whose rates on open questions have nothing to do with a score they have elsewhere."""
-    rates = rng.uniform(0.3, 0.7, (MODELS, 1))
-    once = rng.random((MODELS, 2 * QUESTIONS // 3, 1)) < rates[..., None]
-    again = rng.random((MODELS, 2 * QUESTIONS // 3, 2)) < rates[..., None]
-    scores = np.repeat(once, 2, axis=2) if extreme is COPIES else again
-    study = inference_boundary(long(scores), bootstrap=2, rng=0)
-    capability = dict(enumerate(rng.normal(size=MODELS)))
-    link = monitoring_link(study, capability, n_null=399, rng=rng)
-    yield "monitoring_link", "model", below(link.p_value)
+    """Models whose rates on open questions have nothing to do with a score they have elsewhere.
+
+    The links of `self_efficacy` and `semantic_mechanism` are tested by the same function.
+    """
+    rates = rng.uniform(0.3, 0.7, (MODELS, 1, 1))
+    asked = (MODELS, QUESTIONS, 1 if extreme is COPIES else RUNS)
+    rate = (rng.random(asked) < rates).mean(axis=(1, 2))
+    found = rank_link(rng.normal(size=MODELS), rate, tuple(range(MODELS)), n_null=399, rng=rng)
+    yield "monitoring_link", "model", below(found.p_value)
 
 
 def meanings(extreme: Extreme, rng: np.random.Generator) -> Rates:
@@ -432,25 +432,31 @@ def factors(extreme: Extreme, rng: np.random.Generator) -> Rates:
     data = simulate_study(n_models=6, n_questions=5 * QUESTIONS, self_knowledge={}, rng=rng)
     one = dimensionality(data.confidence, n_null=99, rng=rng).one_factor_test
     yield "dimensionality, one factor and no second", "question", below(one.p_value)
-    left = residual_structure(
-        pair_residuals(data.confidence), data.correctness, n_null=199, rng=rng
-    )
+
+
+def residuals(extreme: Extreme, rng: np.random.Generator) -> Rates:
+    """Eight models whose answers go together by one factor each, in confidence and correctness."""
+    if extreme is COPIES:
+        return
+    data = simulate_study(n_models=8, n_questions=5 * QUESTIONS, self_knowledge={}, rng=rng)
+    confidence = pair_residuals(data.confidence)
+    left = residual_structure(confidence, data.correctness, n_null=199, rng=rng)
     yield "residual_structure", "model", below(left.p_value)
 
 
 def private(extreme: Extreme, rng: np.random.Generator) -> Rates:
-    """Six models that know of their answers no more than the factor they share."""
+    """Four models that know of their answers no more than the factor they share."""
     if extreme is COPIES:
         return
-    data = simulate_study(n_models=6, n_questions=5 * QUESTIONS, self_knowledge={}, rng=rng)
+    data = simulate_study(n_models=4, n_questions=3 * QUESTIONS, self_knowledge={}, rng=rng)
     solution = {"loadings": data.truth.loadings, "thresholds": data.truth.thresholds}
     own = private_signal(data.confidence, data.correctness, **solution)
     yield "private_signal, of one model", "question", below(own.p_value[0])
-    yield "private_signal, mean of six models", "question", below(own.mean_p)
+    yield "private_signal, mean of four models", "question", below(own.mean_p)
 
 
 def shared(extreme: Extreme, rng: np.random.Generator) -> Rates:
-    """The same, with the factor estimated."""
+    """Six such models, with the factor estimated."""
     if extreme is COPIES:
         return
     data = simulate_study(n_models=6, n_questions=5 * QUESTIONS, self_knowledge={}, rng=rng)
@@ -509,9 +515,10 @@ DESIGNS: dict[Callable[[Extreme, np.random.Generator], Rates], int] = {
     revising: 2000,
     texts: 400,
     averages: 1000,
-    linked: 400,
+    linked: 5000,
     meanings: 400,
     factors: 400,
+    residuals: 1000,
     private: 400,
     shared: 400,
     steered: 400,
