@@ -65,8 +65,8 @@ def satterthwaite(shares: FloatArray) -> FloatArray:
     with np.errstate(invalid="ignore", divide="ignore"):
         ratio = shares**2 / (1.0 - shares)
         cross = ratio.sum(axis=-1) ** 2 - (ratio**2).sum(axis=-1)
-        found = 1.0 / ((shares**2).sum(axis=-1) + cross)
-    return np.asarray(np.where((shares >= 1.0).any(axis=-1), np.nan, found), dtype=np.float64)
+        df = 1.0 / ((shares**2).sum(axis=-1) + cross)
+    return np.asarray(np.where((shares >= 1.0).any(axis=-1), np.nan, df), dtype=np.float64)
 
 
 def corrected_sums(sums: FloatArray, shares: FloatArray) -> FloatArray:

@@ -144,8 +144,8 @@ def compare_all(
     n = np.isfinite(gaps).sum(axis=0).astype(np.int64)
     return Comparisons(
         name=estimate.name,
-        first=tuple(estimate.labels[place] for place in i),
-        second=tuple(estimate.labels[place] for place in j),
+        first=tuple(estimate.labels[row] for row in i),
+        second=tuple(estimate.labels[row] for row in j),
         value=value,
         se=family.se,
         interval=interval,

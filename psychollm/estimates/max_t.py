@@ -120,42 +120,44 @@ def max_t(value: Any, draws: Any, *, df: Any = None, level: float = 0.95) -> Max
     >>> round(max_t(np.zeros(10), draws).critical, 1)
     2.7
     """
-    found = np.atleast_1d(float_array(value, "value"))
+    estimates = np.atleast_1d(float_array(value, "value"))
     sample = float_array(draws, "draws")
     sample[~np.isfinite(sample)] = np.nan
     check_fraction("level", level)
-    if found.ndim != 1 or sample.shape[1:] != found.shape or len(sample) < 2:
+    if estimates.ndim != 1 or sample.shape[1:] != estimates.shape or len(sample) < 2:
         msg = (
-            f"draws has shape {sample.shape} for {found.size} estimates: rows are resamples (at "
-            "least two), columns estimates"
+            f"draws has shape {sample.shape} for {estimates.size} estimates: rows are resamples "
+            "(at least two), columns estimates"
         )
         raise ShapeError(msg)
-    freedom = _degrees(df, found.size)
+    freedom = _degrees(df, estimates.size)
     several = np.isfinite(sample).sum(axis=0) > 1
-    defined = np.isfinite(found) & several
-    se = np.full(found.size, np.nan)
+    defined = np.isfinite(estimates) & several
+    se = np.full(estimates.size, np.nan)
     se[defined] = np.nanstd(sample[:, defined], axis=0, ddof=1)
-    near = _ROUNDING * np.maximum(1.0, np.abs(found))
+    near = _ROUNDING * np.maximum(1.0, np.abs(estimates))
     tested = np.asarray(defined & (se > near), dtype=np.bool_)
-    statistic = _statistic(found, se, tested, freedom)
-    single, down, critical = _tested(found, sample, se, tested, statistic, level)
+    statistic = _statistic(estimates, se, tested, freedom)
+    single, down, critical = _tested(estimates, sample, se, tested, statistic, level)
     agreed = defined & ~tested
-    moved = agreed & (np.abs(found) > near)
+    moved = agreed & (np.abs(estimates) > near)
     for p in (single, down):
         p[agreed], p[moved] = 1.0, 1.0 / (len(sample) + 1.0)
     statistic[agreed], statistic[moved] = 0.0, np.inf
     margin = np.where(agreed, 0.0, _margin(critical, se, freedom))
     return MaxT(
-        value=found,
+        value=estimates,
         se=se,
         statistic=statistic,
         single_step=single,
         step_down=down,
         critical=critical,
-        interval=np.stack([found - margin, found + margin], axis=1),
+        interval=np.stack([estimates - margin, estimates + margin], axis=1),
         n_resamples=len(sample),
         level=level,
-        flags=first_reason((~np.isfinite(found), Reason.UNDEFINED), (~several, Reason.TOO_FEW)),
+        flags=first_reason(
+            (~np.isfinite(estimates), Reason.UNDEFINED), (~several, Reason.TOO_FEW)
+        ),
     )
 
 

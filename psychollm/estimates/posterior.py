@@ -87,8 +87,8 @@ def _split(chains: FloatArray) -> FloatArray:
 
 
 def _normal_scores(values: FloatArray) -> FloatArray:
-    _, place, count = np.unique(values, return_inverse=True, return_counts=True)
-    rank = (np.cumsum(count) - 0.5 * (count - 1))[place.ravel()]
+    _, row, count = np.unique(values, return_inverse=True, return_counts=True)
+    rank = (np.cumsum(count) - 0.5 * (count - 1))[row.ravel()]
     return np.asarray(ndtri((rank - 0.375) / (values.size + 0.25)).reshape(values.shape))
 
 

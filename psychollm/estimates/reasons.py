@@ -99,8 +99,8 @@ def first_reason(*cases: tuple[BoolArray, Reason]) -> tuple[Reason, ...]:
     """Return for each model the first reason whose condition holds."""
     conditions = np.array([condition for condition, _ in cases], dtype=np.bool_)
     names = [reason for _, reason in cases]
-    found = np.where(conditions.any(axis=0), conditions.argmax(axis=0), len(names))
-    return tuple([*names, Reason.NONE][place] for place in found)
+    first = np.where(conditions.any(axis=0), conditions.argmax(axis=0), len(names))
+    return tuple([*names, Reason.NONE][row] for row in first)
 
 
 def undefined(reasons: Sequence[Reason]) -> BoolArray:

@@ -200,11 +200,11 @@ class Verdicts:
     def which(self, wanted: Outcome) -> list[str]:
         """Return the labels with an outcome."""
         both = zip(self.labels, self.outcomes, strict=True)
-        return [str(label) for label, found in both if found is wanted]
+        return [str(label) for label, outcome in both if outcome is wanted]
 
     def count(self, wanted: Outcome) -> int:
         """Return how many have an outcome."""
-        return sum(found is wanted for found in self.outcomes)
+        return sum(outcome is wanted for outcome in self.outcomes)
 
 
 def verdicts(
@@ -237,7 +237,7 @@ def verdicts(
 
 
 def counted(
-    found: Verdicts,
+    verdicts: Verdicts,
     words: Mapping[Outcome, tuple[str, str]],
     *,
     kind: str = "model",
@@ -250,15 +250,15 @@ def counted(
     # with what cannot be said (`whether`) where no other outcome tells what is asked.
     parts: list[str] = []
     for one in (Outcome.ABOVE, Outcome.BELOW, Outcome.SMALL):
-        n = found.count(one)
+        n = verdicts.count(one)
         if n and one in words:
-            whole = "" if parts else _of_all(n, len(found.labels), kind)
-            who = f" ({names_of(found.which(one))})" if one is named else ""
+            whole = "" if parts else _of_all(n, len(verdicts.labels), kind)
+            who = f" ({names_of(verdicts.which(one))})" if one is named else ""
             parts.append(f"{whole or n} {words[one][n > 1]}{who}")
-    n = found.count(Outcome.OPEN)
+    n = verdicts.count(Outcome.OPEN)
     if not n:
         return ", ".join(parts)
-    whom = f"for {n if parts else _of_all(n, len(found.labels), kind)}"
+    whom = f"for {n if parts else _of_all(n, len(verdicts.labels), kind)}"
     text = f"{whom} there are too few {data} to say"
     return f"{', '.join(parts)}; {text}" if parts else f"{text} {whether}".rstrip()
 

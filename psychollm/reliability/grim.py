@@ -161,27 +161,27 @@ def _digits(texts: AnyArray, digits: int | None) -> IntArray:
     """Return the decimals of each report: as asked, as written, or the most among numbers."""
     if digits is not None:
         return np.full(texts.size, check_count("digits", digits, low=0), dtype=np.int64)
-    found = np.array([_decimals(text) for text in texts], dtype=np.int64)
+    decimals = np.array([_decimals(text) for text in texts], dtype=np.int64)
     numeric = np.array([not isinstance(text, str) for text in texts], dtype=np.bool_)
     if numeric.any():
-        found[numeric] = found[numeric].max()
-    return found
+        decimals[numeric] = decimals[numeric].max()
+    return decimals
 
 
 def _sizes(n: Any, rates: int) -> IntArray:
     """Return one n for each rate."""
-    found = np.atleast_1d(plain_array(n, "n")).ravel()
-    whole = found.dtype.kind in "iuf" and np.isfinite(found).all()
-    if not whole or (found < 1).any() or (found % 1 != 0).any():
+    sizes = np.atleast_1d(plain_array(n, "n")).ravel()
+    whole = sizes.dtype.kind in "iuf" and np.isfinite(sizes).all()
+    if not whole or (sizes < 1).any() or (sizes % 1 != 0).any():
         msg = (
-            f"n={n if isinstance(n, int | float) else found.tolist()!r:.80} must be whole numbers "
+            f"n={n if isinstance(n, int | float) else sizes.tolist()!r:.80} must be whole numbers "
             "of at least 1: how many outcomes each rate is over"
         )
         raise OptionError(msg)
-    if found.size not in {1, rates}:
-        msg = f"n holds {found.size} numbers for {rates} rates: pass one, or one for each"
+    if sizes.size not in {1, rates}:
+        msg = f"n holds {sizes.size} numbers for {rates} rates: pass one, or one for each"
         raise ShapeError(msg)
-    return np.broadcast_to(found.astype(np.int64), (rates,)).copy()
+    return np.broadcast_to(sizes.astype(np.int64), (rates,)).copy()
 
 
 def _shown(values: FloatArray, digits: IntArray) -> FloatArray:

@@ -176,11 +176,11 @@ class CellCounts:
     @property
     def degrees_of_freedom(self) -> FloatArray:
         """Levels less those of the effects within, at least 1 (effects,)."""
-        effects, found = self.design.effects, np.zeros(self.levels.size)
-        for place, effect in enumerate(effects):
-            within = sum(found[i] for i in range(place) if effects[i] < effect)
-            found[place] = max(1.0, self.levels[place] - 1.0 - within)
-        return found
+        effects, freedom = self.design.effects, np.zeros(self.levels.size)
+        for row, effect in enumerate(effects):
+            within = sum(freedom[i] for i in range(row) if effects[i] < effect)
+            freedom[row] = max(1.0, self.levels[row] - 1.0 - within)
+        return freedom
 
 
 @dataclass(frozen=True, slots=True)
@@ -224,9 +224,9 @@ class Profiles:
         return self._placed(own.sum(axis=0) - own - common, common)
 
     def _placed(self, within: FloatArray, shared: FloatArray) -> FloatArray:
-        found = np.concatenate([within, shared[:, 1:]], axis=1)
-        placed = np.empty_like(found)
-        placed[:, list(self.order)] = np.maximum(found, 0.0)
+        squares = np.concatenate([within, shared[:, 1:]], axis=1)
+        placed = np.empty_like(squares)
+        placed[:, list(self.order)] = np.maximum(squares, 0.0)
         return placed
 
 
@@ -279,17 +279,17 @@ def effective_freedom(scores: FloatArray, freedom: FloatArray) -> FloatArray:
         for axis, facet in enumerate(design.facets)
         if scores.shape[axis] >= _FEWEST_LEVELS
     }
-    found = np.array(freedom)
-    for place, effect in enumerate(design.effects):
-        normal = 2.0 / freedom[place]
-        inside = [v[place] for facet, v in spread.items() if facet in effect]
-        outside = [v[place] for facet, v in spread.items() if facet not in effect]
+    effective = np.array(freedom)
+    for row, effect in enumerate(design.effects):
+        normal = 2.0 / freedom[row]
+        inside = [v[row] for facet, v in spread.items() if facet in effect]
+        outside = [v[row] for facet, v in spread.items() if facet not in effect]
         if len(effect) > 1 and inside:
             joint = sum(inside) - (len(inside) - 1) * normal
-            found[place] = 2.0 / max(normal, *inside, joint)
+            effective[row] = 2.0 / max(normal, *inside, joint)
         elif inside:
-            found[place] = 2.0 / float(np.linalg.norm([normal, *outside]))
-    return found
+            effective[row] = 2.0 / float(np.linalg.norm([normal, *outside]))
+    return effective
 
 
 def completed(scores: FloatArray) -> FloatArray:
@@ -315,12 +315,12 @@ def corrected_for_resampling(
     design: CrossedDesign, components: FloatArray, n_models: int
 ) -> FloatArray:
     """Return components in resamples of models (..., effects) without their bias (5)."""
-    places = {effect: place for place, effect in enumerate(design.effects)}
-    found = np.array(components)
-    for effect, place in places.items():
+    rows = {effect: row for row, effect in enumerate(design.effects)}
+    corrected = np.array(components)
+    for effect, row in rows.items():
         if "model" in effect:
-            found[..., place] *= n_models / (n_models - 1.0)
-    for effect, place in places.items():
+            corrected[..., row] *= n_models / (n_models - 1.0)
+    for effect, row in rows.items():
         if "model" not in effect:
-            found[..., place] -= found[..., places[effect | {"model"}]] / n_models
-    return found
+            corrected[..., row] -= corrected[..., rows[effect | {"model"}]] / n_models
+    return corrected

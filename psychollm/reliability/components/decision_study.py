@@ -81,13 +81,13 @@ class DecisionStudy(Result):
 
     def summary(self) -> str:
         """Return a sentence per design."""
-        return "\n".join(self._sentence(place) for place in range(len(self.n_items)))
+        return "\n".join(self._sentence(design) for design in range(len(self.n_items)))
 
-    def _sentence(self, place: int) -> str:
-        items, runs = self.n_items[place], self.n_runs[place]
+    def _sentence(self, row: int) -> str:
+        items, runs = self.n_items[row], self.n_runs[row]
         parts = [
-            f"{symbol} {estimate.value[place]:.2f} "
-            f"[{estimate.interval[place, 0]:.2f}, {estimate.interval[place, 1]:.2f}]"
+            f"{symbol} {estimate.value[row]:.2f} "
+            f"[{estimate.interval[row, 0]:.2f}, {estimate.interval[row, 1]:.2f}]"
             for symbol, estimate in (
                 ("E rho2", self.generalizability),
                 ("Phi", self.dependability),
@@ -161,24 +161,24 @@ def _sizes(name: str, sizes: Sizes, own: int) -> list[int]:
     if sizes is None:
         return [own]
     several = list(sizes) if isinstance(sizes, Iterator) else sizes
-    found = np.atleast_1d(plain_array(several, name)).ravel().tolist()
-    if not found:
+    numbers = np.atleast_1d(plain_array(several, name)).ravel().tolist()
+    if not numbers:
         msg = f"{name} is empty: pass a number or several"
         raise OptionError(msg)
-    return [check_count(name, size) for size in found]
+    return [check_count(name, size) for size in numbers]
 
 
 def _weights(facets: tuple[str, ...], design: tuple[int, int], fixed: str) -> FloatArray:
     """Return what each component counts (1) in tau, delta and Delta (3, components)."""
     n = {"model": 1, "item": design[0], "run": design[1]}
-    found = []
+    weights = []
     for effect in effects_of(facets):
         anew = effect - {"model", fixed}
         weight = 1.0 / np.prod([n[facet] for facet in effect])
         own = "model" in effect
         counted = (own and not anew, own and bool(anew), bool(anew))
-        found.append([weight * part for part in counted])
-    return np.array(found).T
+        weights.append([weight * part for part in counted])
+    return np.array(weights).T
 
 
 @dataclass(frozen=True, slots=True)

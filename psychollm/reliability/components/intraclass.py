@@ -180,15 +180,15 @@ def _squares(scores: FloatArray, method: Method) -> tuple[MeanSquares, Reason]:
     )
     if n < 2 or k < 2 or residual_freedom(scores) < 1:
         return nothing, Reason.TOO_FEW
-    found, converged = mean_squares(scores), True
+    squares, converged = mean_squares(scores), True
     if method == "reml":
-        found, converged = expected_mean_squares(scores)
+        squares, converged = expected_mean_squares(scores)
     cases = (
-        (found.targets == 0.0, Reason.NO_BETWEEN_VARIANCE),
+        (squares.targets == 0.0, Reason.NO_BETWEEN_VARIANCE),
         (not converged, Reason.NOT_CONVERGED),
-        (method == "reml" and found.targets == found.residual, Reason.AT_BOUND),
+        (method == "reml" and squares.targets == squares.residual, Reason.AT_BOUND),
     )
-    return found, next((reason for holds, reason in cases if holds), Reason.NONE)
+    return squares, next((reason for holds, reason in cases if holds), Reason.NONE)
 
 
 def _result(

@@ -170,9 +170,9 @@ def _climb(
     for _ in range(_MAX_HALVINGS):
         trial = np.maximum(at + step, 0.0)
         trial[-1] = max(trial[-1], floor)
-        found = likelihood(trial)
-        if unseen or found.deviance < point.deviance:
-            return trial, found
+        ahead = likelihood(trial)
+        if unseen or ahead.deviance < point.deviance:
+            return trial, ahead
         step = 0.5 * step
     return None
 
@@ -247,8 +247,8 @@ def _indicators(levels: list[IntArray], n_cells: int) -> FloatArray:
     """Return one column per combination of levels; a column of ones without any."""
     if not levels:
         return np.ones((n_cells, 1))
-    place = np.unique(np.stack(levels), axis=1, return_inverse=True)[1].ravel()
-    return np.asarray(np.eye(int(place.max()) + 1)[place])
+    column = np.unique(np.stack(levels), axis=1, return_inverse=True)[1].ravel()
+    return np.asarray(np.eye(int(column.max()) + 1)[column])
 
 
 def _patterns(cells: FloatArray) -> _Patterns:
@@ -278,8 +278,8 @@ class _Chunk:
 def _chunks(layout: _Layout, patterns: _Patterns, components: FloatArray) -> Iterator[_Chunk]:
     cells, width = layout.wide.shape
     scale = np.empty(width)
-    for place, columns in zip(layout.local, layout.columns, strict=True):
-        scale[columns] = components[place]
+    for component, columns in zip(layout.local, layout.columns, strict=True):
+        scale[columns] = components[component]
     full = (layout.wide * scale) @ layout.wide.T
     size = max(1, _BLOCK_BYTES // (8 * width * max(width, cells)))
     for start in range(0, len(patterns.n), size):
@@ -309,8 +309,8 @@ def _point(layout: _Layout, patterns: _Patterns, components: FloatArray) -> Poin
         t += chunk.h.sum(axis=0)
         rest += chunk.rest
     scale = np.ones(width)
-    for place, columns in zip(layout.spread, layout.columns, strict=False):
-        scale[columns] = np.sqrt(components[place])
+    for component, columns in zip(layout.spread, layout.columns, strict=False):
+        scale[columns] = np.sqrt(components[component])
     inner = scale[:, None] * s * scale
     inner[np.arange(width - 1), np.arange(width - 1)] += 1.0
     c = scale[:, None] * np.linalg.inv(inner) * scale

@@ -116,7 +116,7 @@ def expected_mean_squares(scores: FloatArray) -> tuple[MeanSquares, bool]:
     exact = components.without_residual()
     parts, converged = (exact, True) if exact else components.fitted()
     targets, raters, residual = parts
-    found = MeanSquares(
+    squares = MeanSquares(
         targets=k * targets + residual,
         raters=n * raters + residual,
         residual=residual,
@@ -124,7 +124,7 @@ def expected_mean_squares(scores: FloatArray) -> tuple[MeanSquares, bool]:
         n_targets=n,
         n_raters=k,
     )
-    return found, converged
+    return squares, converged
 
 
 def residual_freedom(scores: FloatArray) -> int:
@@ -169,24 +169,26 @@ class _Components:
         """Return the variances of targets, raters and residual, and whether this converged."""
         # In standard deviations over the residual's: the criterion is smooth and even at zero,
         # so that a component at its bound is an ordinary minimum.
-        found = minimize(
+        optimum = minimize(
             self._of_roots,
             np.ones(2),
             method="Nelder-Mead",
             options={"xatol": 1e-8, "fatol": 1e-13, "maxiter": 2000},
         )
-        targets, raters = self._bounded(found.x) ** 2
+        targets, raters = self._bounded(optimum.x) ** 2
         residual = self.at(targets, raters)[1] * self.scale**2
-        return (float(targets * residual), float(raters * residual), residual), bool(found.success)
+        return (float(targets * residual), float(raters * residual), residual), bool(
+            optimum.success
+        )
 
     def _of_roots(self, root: FloatArray) -> float:
         return self.at(float(root[0]) ** 2, float(root[1]) ** 2)[0]
 
     def _bounded(self, root: FloatArray) -> FloatArray:
         """Set a component to zero where that fits as well."""
-        for place in np.flatnonzero(np.abs(root) < _NEAR_ZERO):
+        for component in np.flatnonzero(np.abs(root) < _NEAR_ZERO):
             zero = root.copy()
-            zero[place] = 0.0
+            zero[component] = 0.0
             if self._of_roots(zero) <= self._of_roots(root) + 1e-10:
                 root = zero
         return root

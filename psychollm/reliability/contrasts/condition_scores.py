@@ -68,10 +68,10 @@ def condition_scores(scores: ArrayLike, conditions: Any, models: Any = None) -> 
     if models is not None:
         model = unit_labels(models, rows, argument="models", kind="row")
     known = np.flatnonzero(np.isfinite(values))
-    place, names = numbered([condition[row] for row in known])
+    codes, names = numbered([condition[row] for row in known])
     who, labels = numbered([model[row] for row in known])
     return ConditionScores(
-        scores=values[known], condition=place, model=who, conditions=names, models=labels
+        scores=values[known], condition=codes, model=who, conditions=names, models=labels
     )
 
 

@@ -304,12 +304,12 @@ def _resampled_epsilon(table: ConditionScores, options: Resampling, *, models: b
     def counts(seeds: WordArray) -> FloatArray:
         if models:
             return question_counts(seeds, len(table.models))[:, table.model[order]]
-        found = np.empty((len(seeds), scores.size))
-        for place in range(len(table.conditions)):
-            here = np.flatnonzero(condition == place)
-            own = seeds ^ np.array([0, place], dtype=np.uint64)  # a stream for each condition
-            found[:, here] = question_counts(own, here.size)
-        return found
+        drawn_counts = np.empty((len(seeds), scores.size))
+        for stratum in range(len(table.conditions)):
+            here = np.flatnonzero(condition == stratum)
+            own = seeds ^ np.array([0, stratum], dtype=np.uint64)  # a stream for each condition
+            drawn_counts[:, here] = question_counts(own, here.size)
+        return drawn_counts
 
     return bootstrap_draws(
         lambda drawn: _epsilon(drawn, start, group, member), scores.size, options, counts=counts

@@ -94,11 +94,11 @@ def pairwise_conditions(
     pairs = list(combinations(range(len(table.conditions)), 2))
     if models is None:
         groups = [table.scores[table.condition == c] for c in range(len(table.conditions))]
-        found = [_rank_sum(groups[a], groups[b]) for a, b in pairs]
+        tests = [_rank_sum(groups[a], groups[b]) for a, b in pairs]
     else:
         means = table.means()
-        found = [_signed_rank(means[:, a], means[:, b]) for a, b in pairs]
-    *columns, flags = zip(*found, strict=True) if found else ((),) * 5
+        tests = [_signed_rank(means[:, a], means[:, b]) for a, b in pairs]
+    *columns, flags = zip(*tests, strict=True) if tests else ((),) * 5
     difference, statistic, p_value, n = (np.array(column, dtype=np.float64) for column in columns)
     return PairwiseConditions(
         first=tuple(table.conditions[a] for a, _ in pairs),
@@ -161,6 +161,6 @@ def _exact(ranks: FloatArray, above: float) -> float:
     for rank in doubled:
         chance[rank:] = 0.5 * (chance[rank:] + chance[: chance.size - rank])
         chance[:rank] *= 0.5
-    place = round(2.0 * above)
-    tail = min(chance[: place + 1].sum(), chance[place:].sum())
+    observed = round(2.0 * above)
+    tail = min(chance[: observed + 1].sum(), chance[observed:].sum())
     return float(min(1.0, 2.0 * tail))

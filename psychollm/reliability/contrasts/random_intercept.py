@@ -164,8 +164,8 @@ class Reduced:
             falling = self._slope(scale * np.expm1(middle), restricted=restricted) < 0.0
             low, high = np.where(falling, middle, low), np.where(falling, high, middle)
         at_zero = (best <= 1) & (self._slope(np.zeros(best.size), restricted=restricted) >= 0.0)
-        found = np.where(at_zero, 0.0, scale * np.expm1(0.5 * (low + high)))
-        return np.where(self.rest > 0.0, found, np.inf)
+        gamma = np.where(at_zero, 0.0, scale * np.expm1(0.5 * (low + high)))
+        return np.where(self.rest > 0.0, gamma, np.inf)
 
     def _slope(self, gamma: FloatArray, *, restricted: bool) -> FloatArray:
         """Return the derivative of the deviance by the ratio (sets,)."""
@@ -350,14 +350,14 @@ def _noise(design: InterceptDesign, options: Resampling) -> _Noise:
 
     # Sums only, row by row: they do not depend on how resamples are divided among workers.
     def task(seeds: WordArray) -> FloatArray:
-        found = np.zeros((len(seeds), groups + groups * k + 1))
+        sums = np.zeros((len(seeds), groups + groups * k + 1))
         for row, seed in enumerate(seeds):
             normal = np.random.Generator(np.random.Philox(key=seed)).standard_normal
-            found[row, :groups] = normal(groups)
+            sums[row, :groups] = normal(groups)
             error = normal(design.n)
-            found[row, groups + occupied] = np.add.reduceat(error, start)
-            found[row, -1] = (error**2).sum()
-        return found
+            sums[row, groups + occupied] = np.add.reduceat(error, start)
+            sums[row, -1] = (error**2).sum()
+        return sums
 
     drawn: FloatArray = options.replicate(task, "data sets")
     cells = drawn[:, groups:-1].reshape(-1, groups, k)

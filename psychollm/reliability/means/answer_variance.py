@@ -217,8 +217,8 @@ class QuestionAnswers:
         with np.errstate(invalid="ignore", divide="ignore"):
             within = variance / repeated
             between = (second - first**2 / n) / (n - 1.0) - within * inverse / n
-        found = np.stack([np.where(n > 1, between, np.nan), within], axis=1)
-        return np.where(np.isfinite(found), found, np.nan)
+        both = np.stack([np.where(n > 1, between, np.nan), within], axis=1)
+        return np.where(np.isfinite(both), both, np.nan)
 
     def flags(self, value: FloatArray) -> tuple[Reason, ...]:
         """Why a variance is undefined, or that it is negative (models,)."""

@@ -131,15 +131,15 @@ def mean_estimate(
     labels: Labels,
 ) -> Estimate:
     """Return `mean_score` of checked values and weights (models, questions)."""
-    found = clustered_mean(values, weight, clusters, correction=correction)
-    units, flags = units_of(weight, clusters), _flags(found, weight)
+    mean = clustered_mean(values, weight, clusters, correction=correction)
+    units, flags = units_of(weight, clusters), _flags(mean, weight)
     return Estimate(
         name="mean score",
-        value=found.value,
-        se=found.se,
-        interval=found.interval(options.level),
+        value=mean.value,
+        se=mean.se,
+        interval=mean.interval(options.level),
         n=(weight > 0).sum(axis=1).astype(np.float64),
-        flags=flags if units is None else units.flagged(flags, found.value),
+        flags=flags if units is None else units.flagged(flags, mean.value),
         method=f"{'cluster-robust' if clusters is not None else 'robust'} ({correction}), t",
         level=options.level,
         labels=labels,
@@ -224,13 +224,13 @@ def _variance(
     return scale * (r**2).sum(axis=1), n_clusters - 1.0
 
 
-def _flags(found: ClusteredMean, weight: FloatArray) -> tuple[Reason, ...]:
+def _flags(mean: ClusteredMean, weight: FloatArray) -> tuple[Reason, ...]:
     n = (weight > 0).sum(axis=1)
     return first_reason(
         (n == 0, Reason.NO_ANSWERS),
         (n == 1, Reason.ONE_QUESTION),
-        (found.n_clusters == 1, Reason.ONE_CLUSTER),
-        (found.se == 0, Reason.NO_SPREAD),
+        (mean.n_clusters == 1, Reason.ONE_CLUSTER),
+        (mean.se == 0, Reason.NO_SPREAD),
     )
 
 

@@ -180,8 +180,8 @@ def minimum_detectable_difference(
     high = 4.0
     while short(high) < 0.0:
         high *= 2.0
-    found = start.se * float(brentq(short, 0.0, high, xtol=1e-12))
-    return comparison_power(found, n_questions, variance, n_answers=n_answers, alpha=alpha)
+    difference = start.se * float(brentq(short, 0.0, high, xtol=1e-12))
+    return comparison_power(difference, n_questions, variance, n_answers=n_answers, alpha=alpha)
 
 
 def questions_needed(

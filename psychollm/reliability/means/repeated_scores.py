@@ -211,12 +211,12 @@ def long_places(
         if absent.size:
             msg = f"row {absent[0] + 1} has no {name}: every {value} needs one"
             raise LabelError(msg)
-    found = [pd.factorize(frame[name]) for name in names]
-    places = tuple(place.astype(np.int64) for place, _ in found)
-    labels = tuple(tuple(of.tolist()) for _, of in found)
+    factors = [pd.factorize(frame[name]) for name in names]
+    places = tuple(codes.astype(np.int64) for codes, _ in factors)
+    labels = tuple(tuple(of.tolist()) for _, of in factors)
     repeated = np.flatnonzero(frame.duplicated(list(names)))
     if repeated.size:
-        row = [of[place[repeated[0]]] for of, place in zip(labels, places, strict=True)]
+        row = [of[codes[repeated[0]]] for of, codes in zip(labels, places, strict=True)]
         cell = ", ".join(f"{name} {label!r}" for name, label in zip(names, row, strict=True))
         msg = f"{cell} has more than one {value}: aggregate, or number the runs apart"
         raise LabelError(msg)

@@ -173,8 +173,8 @@ def score_differences(
     clustered = mean.n_clusters < n
     chi2, asymptotic, exact = (np.where(clustered, np.nan, part) for part in mcnemar(b, c))
     return ScoreDifferences(
-        first=tuple(table.models[place] for place in i),
-        second=tuple(table.models[place] for place in j),
+        first=tuple(table.models[row] for row in i),
+        second=tuple(table.models[row] for row in j),
         value=mean.value,
         se=mean.se,
         df=mean.df,
@@ -240,13 +240,13 @@ def _places(
     if not all(isinstance(pair, tuple | list) and len(pair) == 2 for pair in pairs) or not pairs:
         msg = f'pairs={pairs!r:.80} must hold pairs of models, such as [("a", "b")]'
         raise LabelError(msg)
-    place = {label: position for position, label in enumerate(models)}
+    row = {label: position for position, label in enumerate(models)}
     for label in (label for pair in pairs for label in pair):
-        if label not in place:
+        if label not in row:
             msg = f"pairs names {label!r}, but the models are {listed(models)}"
             raise LabelError(msg)
-    found = np.array([[place[a], place[b]] for a, b in pairs], dtype=np.int64)
-    return found[:, 0], found[:, 1]
+    rows = np.array([[row[a], row[b]] for a, b in pairs], dtype=np.int64)
+    return rows[:, 0], rows[:, 1]
 
 
 def _p_value(mean: ClusteredMean) -> FloatArray:

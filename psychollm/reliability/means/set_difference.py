@@ -89,15 +89,15 @@ def set_difference(
     check_fraction("level", level)
     table = one_model(scores, argument="scores")
     values = numbers(table, argument="scores")
-    places = [positions("question", table.questions, wanted) for wanted in (first, second)]
-    shared = [table.questions[place] for place in np.intersect1d(places[0], places[1])]
+    columns = [positions("question", table.questions, wanted) for wanted in (first, second)]
+    shared = [table.questions[column] for column in np.intersect1d(columns[0], columns[1])]
     if shared:
         msg = f"the sets share {listed(shared)}: part them"
         raise LabelError(msg)
     codes = np.arange(values.shape[1])
     if clusters is not None:
         codes = cluster_codes(clusters, table.questions)
-    a, b = (_side(values[:, place], codes[place], int(codes.max()) + 1) for place in places)
+    a, b = (_side(values[:, column], codes[column], int(codes.max()) + 1) for column in columns)
     several = (a.n_clusters > 1) & (b.n_clusters > 1)
     se = np.where(several, np.sqrt(((a.residual - b.residual) ** 2).sum(axis=1)), np.nan)
     # Residuals that cancel within every cluster leave a rounding error, not a variance.

@@ -153,8 +153,8 @@ def _weighted(counts: Counts, tau: FloatArray, loadings: FloatArray) -> tuple[Fl
     standard_error_pairs(out[:2], (yes, n), own, _OWN_MARGINS, (se, fixed))
     known = np.isfinite(se) & (se > 0.0) & np.isfinite(out[0])
     weights = np.where(known, 1.0 / np.where(known, se, 1.0) ** 2, 0.0)
-    found = weighted_factor(np.where(known, out[0], 0.0), weights, loadings)
-    return found.loadings, found.converged
+    fit = weighted_factor(np.where(known, out[0], 0.0), weights, loadings)
+    return fit.loadings, fit.converged
 
 
 def latent_correlations(counts: Counts) -> FloatArray:

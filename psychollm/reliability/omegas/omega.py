@@ -316,14 +316,14 @@ def _of_scores(
         matrices, vary = _unpacked(rows, below, len(varying))
         return refit_in_blocks(fit, matrices, vary, flip=settings.flip)
 
-    found = resample(packed, len(table.respondents), options)
-    found = replace(
-        found,
-        value=solved(found.value[None])[0],
-        left_out=solved(found.left_out),
-        draws=None if found.draws is None else solved(found.draws),
+    replicates = resample(packed, len(table.respondents), options)
+    replicates = replace(
+        replicates,
+        value=solved(replicates.value[None])[0],
+        left_out=solved(replicates.left_out),
+        draws=None if replicates.draws is None else solved(replicates.draws),
     )
-    parts = _Parts(settings, fit, found, float(scale.n), scale.reason)
+    parts = _Parts(settings, fit, replicates, float(scale.n), scale.reason)
     return parts.omega(table.items, varying)
 
 
@@ -332,17 +332,17 @@ def _undefined(
 ) -> Omega:
     k, m = len(table.items), settings.n_factors
     value = np.full(len(COEFFICIENTS) + len(SUBSCALES) * m, np.nan)
-    found = Replicates.unknown(value, level)
+    replicates = Replicates.unknown(value, level)
     fit = no_fit(k, m, settings.method, settings.tolerance)
     varying = np.zeros(k, dtype=np.bool_)
-    return _Parts(settings, fit, found, n, reason).omega(table.items, varying)
+    return _Parts(settings, fit, replicates, n, reason).omega(table.items, varying)
 
 
 def _in_place(centred: FloatArray, counts: FloatArray) -> tuple[FloatArray, BoolArray]:
     """Return correlations of all items, zero with those that do not vary, and which do."""
-    found, varying = correlation(centred_covariance(centred, counts))
+    correlations, varying = correlation(centred_covariance(centred, counts))
     matrix = np.eye(varying.size)
-    matrix[np.ix_(varying, varying)] = found
+    matrix[np.ix_(varying, varying)] = correlations
     return matrix, varying
 
 
@@ -379,7 +379,7 @@ class _Parts:
 
     settings: _Settings
     fit: OmegaFit
-    found: Replicates
+    replicates: Replicates
     n: float
     reason: Reason = Reason.NONE  # of the scores: why nothing is defined, or what qualifies it
 
@@ -396,7 +396,7 @@ class _Parts:
             uniquenesses=hierarchy.uniquenesses + gone,
             second_order=hierarchy.second_order,
             factor_correlation=fit.factor_correlation,
-            member=tuple("" if place < 0 else names[place] for place in fit.member),
+            member=tuple("" if factor < 0 else names[factor] for factor in fit.member),
             reversed=keys < 0.0,
             items=items,
             n=self.n,
@@ -405,18 +405,18 @@ class _Parts:
         )
 
     def _estimates(self, names: Labels) -> dict[str, Estimate]:
-        found = {
-            name: self._estimate(name, slice(place, place + 1), ("all",), "condition")
-            for place, name in enumerate(COEFFICIENTS)
+        estimates = {
+            name: self._estimate(name, slice(row, row + 1), ("all",), "condition")
+            for row, name in enumerate(COEFFICIENTS)
         }
         m = len(names)
-        for place, name in enumerate(SUBSCALES):
-            start = len(COEFFICIENTS) + place * m
-            found[name] = self._estimate(name, slice(start, start + m), names, "factor")
-        return found
+        for row, name in enumerate(SUBSCALES):
+            start = len(COEFFICIENTS) + row * m
+            estimates[name] = self._estimate(name, slice(start, start + m), names, "factor")
+        return estimates
 
-    def _estimate(self, name: str, place: slice, labels: Labels, axis: str) -> Estimate:
-        part = self.found.each(place)
+    def _estimate(self, name: str, rows: slice, labels: Labels, axis: str) -> Estimate:
+        part = self.replicates.each(rows)
         estimate = part.estimate(
             NAMES[name],
             scale=RELIABILITY,

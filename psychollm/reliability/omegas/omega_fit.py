@@ -101,8 +101,8 @@ class OmegaFit:
             return axes.loadings, axes.converged
         start = np.clip(self.hierarchy.uniquenesses, MIN_UNIQUENESS, 1.0)
         starts = np.broadcast_to(start, matrices.shape[:2])
-        found = minimise(DISCREPANCIES[self.method], matrices, starts, m, MIN_UNIQUENESS)
-        return found.loadings, found.converged
+        solutions = minimise(DISCREPANCIES[self.method], matrices, starts, m, MIN_UNIQUENESS)
+        return solutions.loadings, solutions.converged
 
     def _axes(self, A: FloatArray) -> FloatArray:
         """Return oblique axes T (b, m, m) under which A (b, k, m) comes closest to the sample."""
@@ -130,24 +130,24 @@ def fit_omega(
     matrix: FloatArray, n_factors: int, method: OmegaMethod, tolerance: float
 ) -> OmegaFit | None:
     """Return the solution of a correlation matrix (k, k); None if it holds fewer factors."""
-    found = extract(
+    extraction = extract(
         matrix,
         n_factors=n_factors,
         method=method,
         min_uniqueness=MIN_UNIQUENESS,
         tolerance=tolerance,
     )
-    if np.linalg.matrix_rank(found.loadings, tol=EMPTY) < n_factors:
+    if np.linalg.matrix_rank(extraction.loadings, tol=EMPTY) < n_factors:
         return None
-    rotation = rotate(found)
+    rotation = rotate(extraction)
     hierarchy = schmid_leiman(rotation, method=method, tolerance=tolerance)
     return OmegaFit(
         hierarchy=hierarchy,
         pattern=rotation.loadings,
         factor_correlation=rotation.factor_correlation,
         member=np.abs(hierarchy.groups).argmax(axis=1),
-        heywood=bool(found.heywood.any()) or hierarchy.heywood,
-        converged=found.convergence.converged and rotation.convergence.converged,
+        heywood=bool(extraction.heywood.any()) or hierarchy.heywood,
+        converged=extraction.convergence.converged and rotation.convergence.converged,
         method=method,
         tolerance=tolerance,
     )
@@ -179,7 +179,7 @@ def no_fit(k: int, m: int, method: OmegaMethod, tolerance: float) -> OmegaFit:
 
 
 def omega_numbers(
-    found: Hierarchies,
+    hierarchies: Hierarchies,
     matrices: FloatArray,
     member: IntArray,
     *,
@@ -188,13 +188,16 @@ def omega_numbers(
 ) -> FloatArray:
     """Return the coefficients (1), then (2) by group factor (b, 7 + 3 m), of many solutions."""
     if flip:
-        keys = np.where(found.general < 0.0, -1.0, 1.0)
-        found, matrices = found.reversed(keys), matrices * keys[:, :, None] * keys[:, None, :]
-    counted = np.ones(found.general.shape) if varying is None else varying.astype(np.float64)
-    whole = _total(found, matrices, counted)
+        keys = np.where(hierarchies.general < 0.0, -1.0, 1.0)
+        hierarchies, matrices = (
+            hierarchies.reversed(keys),
+            matrices * keys[:, :, None] * keys[:, None, :],
+        )
+    counted = np.ones(hierarchies.general.shape) if varying is None else varying.astype(np.float64)
+    whole = _total(hierarchies, matrices, counted)
     own = [
-        _subscale(found, matrices, counted * (member == j), j)
-        for j in range(found.groups.shape[2])
+        _subscale(hierarchies, matrices, counted * (member == j), j)
+        for j in range(hierarchies.groups.shape[2])
     ]
     with np.errstate(invalid="ignore", divide="ignore"):
         specific = sum(part[:, 2] for part in own) / _variance(matrices, counted)
@@ -208,20 +211,20 @@ def _variance(matrices: FloatArray, counted: FloatArray) -> FloatArray:
     return np.asarray(np.einsum("bij,bi,bj->b", matrices, counted, counted), dtype=np.float64)
 
 
-def _total(found: Hierarchies, matrices: FloatArray, counted: FloatArray) -> FloatArray:
+def _total(hierarchies: Hierarchies, matrices: FloatArray, counted: FloatArray) -> FloatArray:
     """Return (1) without the specific share (b, 6)."""
     k = counted.sum(axis=1)
     variance = _variance(matrices, counted)
     variance = np.where(variance > 0.0, variance, np.nan)
-    unique = np.sum(found.uniquenesses * counted, axis=1)
-    general = np.sum(found.general * counted, axis=1) ** 2
-    common = np.sum(found.general**2, axis=1)
+    unique = np.sum(hierarchies.uniquenesses * counted, axis=1)
+    general = np.sum(hierarchies.general * counted, axis=1) ** 2
+    common = np.sum(hierarchies.general**2, axis=1)
     with np.errstate(invalid="ignore", divide="ignore"):
         columns = [
             general / variance,
             (variance - unique) / variance,
             general / (variance - unique),
-            common / (common + np.sum(found.groups**2, axis=(1, 2))),
+            common / (common + np.sum(hierarchies.groups**2, axis=(1, 2))),
             k / (k - 1.0) * (1.0 - k / variance),
             1.0 - np.sum((1.0 - _predicted(matrices)) * counted, axis=1) / variance,
         ]
@@ -235,11 +238,11 @@ def _predicted(matrices: FloatArray) -> FloatArray:
 
 
 def _subscale(
-    found: Hierarchies, matrices: FloatArray, counted: FloatArray, factor: int
+    hierarchies: Hierarchies, matrices: FloatArray, counted: FloatArray, factor: int
 ) -> FloatArray:
     """Return variance, general part and specific part of one subscale (b, 3)."""
-    general = np.sum(found.general * counted, axis=1) ** 2
-    specific = np.sum(found.groups[:, :, factor] * counted, axis=1) ** 2
+    general = np.sum(hierarchies.general * counted, axis=1) ** 2
+    specific = np.sum(hierarchies.groups[:, :, factor] * counted, axis=1) ** 2
     return np.stack([_variance(matrices, counted), general, specific], axis=1)
 
 
@@ -257,8 +260,8 @@ def refit_in_blocks(
     step = max(1, _BLOCK_BYTES // (8 * k * k))
     for start in range(0, usable.size, step):
         block = usable[start : start + step]
-        found = fit.refit(matrices[block])
+        hierarchies = fit.refit(matrices[block])
         numbers[block] = omega_numbers(
-            found, matrices[block], fit.member, varying=varying[block], flip=flip
+            hierarchies, matrices[block], fit.member, varying=varying[block], flip=flip
         )
     return numbers

@@ -93,7 +93,7 @@ class OmegaCategorical(Result):
 
 
 def categorical_result(
-    found: Replicates,
+    replicates: Replicates,
     reason: Reason,
     *,
     n: float,
@@ -105,9 +105,9 @@ def categorical_result(
 ) -> OmegaCategorical:
     """Return the result of replicates of the five numbers."""
     estimates: dict[str, Any] = {}
-    for place, name in enumerate(NUMBERS):
-        defined = bool(np.isfinite(found.value[place]))
-        estimates[name] = found.each(slice(place, place + 1)).estimate(
+    for row, name in enumerate(NUMBERS):
+        defined = bool(np.isfinite(replicates.value[row]))
+        estimates[name] = replicates.each(slice(row, row + 1)).estimate(
             NAMES[name],
             scale=RELIABILITY,
             over="respondents",
@@ -217,8 +217,8 @@ def _thresholds(given: Any) -> FloatArray:
     rows = [np.atleast_1d(float_array(row, "thresholds")) for row in given]
     width = max((row.size for row in rows), default=0)
     cuts = np.full((len(rows), width), np.nan)
-    for place, row in enumerate(rows):
-        cuts[place, : row.size] = row
+    for item, row in enumerate(rows):
+        cuts[item, : row.size] = row
     return cuts
 
 

@@ -179,7 +179,7 @@ def agreement(
     known = as_ratings(ratings, categories=categories)
     alpha = krippendorff(known, metric)
     options = Resampling.of(bootstrap, level, rng, interval)
-    found = estimate_agreement(
+    estimates = estimate_agreement(
         {
             "pairwise agreement": PAIRWISE,
             "all identical": IDENTICAL,
@@ -191,7 +191,7 @@ def agreement(
         clusters,
         options,
     )
-    fields = dict(zip(COEFFICIENTS, found, strict=True))
+    fields = dict(zip(COEFFICIENTS, estimates, strict=True))
     return Agreement(**fields, metric=metric, categories=known.categories, labels=known.models)
 
 

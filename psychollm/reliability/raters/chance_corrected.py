@@ -118,7 +118,7 @@ class Summation:
         ]
         owner = np.concatenate([table.owner, table.owner, *[here] * len(units)])
         column = [table.category, q + table.category]
-        column += [np.full(here.size, 2 * q + place) for place in range(len(units))]
+        column += [np.full(here.size, 2 * q + extra) for extra in range(len(units))]
         value = [table.number / table.size[table.owner], table.number, *units]
         order = np.argsort(owner, kind="stable")
         self.table = table
@@ -276,17 +276,17 @@ def ratio_distances(values: FloatArray) -> FloatArray:
 def _beyond(agreement: FloatArray, chance: FloatArray) -> FloatArray:
     """Agreement beyond chance; NaN where chance agreement is certain."""
     with np.errstate(invalid="ignore", divide="ignore"):
-        found = 1.0 - (1.0 - agreement) / (1.0 - chance)
+        corrected = 1.0 - (1.0 - agreement) / (1.0 - chance)
     # Shares add up to one but for rounding: what is left of 1 - 1 is no disagreement.
-    return np.where(1.0 - chance > 1e-12, found, np.nan)
+    return np.where(1.0 - chance > 1e-12, corrected, np.nan)
 
 
 def _alpha(observed: FloatArray, expected: FloatArray, totals: FloatArray) -> FloatArray:
     """Return (2) from its sums; NaN where a single category occurs."""
     several = (totals > 0).sum(axis=1) > 1
     with np.errstate(invalid="ignore", divide="ignore"):
-        found = 1.0 - (totals.sum(axis=1) - 1.0) * observed / expected
-    return np.where(several, found, np.nan)
+        alpha = 1.0 - (totals.sum(axis=1) - 1.0) * observed / expected
+    return np.where(several, alpha, np.nan)
 
 
 def _nominal(sums: UnitSums) -> FloatArray:

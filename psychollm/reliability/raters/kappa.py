@@ -123,7 +123,7 @@ def cohen_kappa(
         raise OptionError(msg)
     of_table = interval in {"posterior", "asymptotic"} and numbers is None
     bounds = "score" if interval in {"posterior", "asymptotic"} else interval
-    found = estimate_panel(
+    estimate = estimate_panel(
         Panel(
             names=("Cohen's kappa" if weights is None else "weighted kappa",),
             members=[_member(codes, credit) for codes in pair.codes],
@@ -133,11 +133,11 @@ def cohen_kappa(
         )
     )[0]
     if not of_table:
-        return found
+        return estimate
     tables = [_table(codes, credit.shape[0]) for codes in pair.codes]
     if interval == "posterior":
-        return _posterior(found, tables, credit, rng)
-    return _asymptotic(found, tables, credit)
+        return _posterior(estimate, tables, credit, rng)
+    return _asymptotic(estimate, tables, credit)
 
 
 def kappa_weights(weights: Any, ratings: Ratings) -> FloatArray:
@@ -150,8 +150,8 @@ def kappa_weights(weights: Any, ratings: Ratings) -> FloatArray:
         if not ratings.ordered:
             msg = f"weights={weights!r} need an order: pass categories= in increasing order"
             raise OptionError(msg)
-        place = np.arange(size)
-        distance = np.abs(place[:, None] - place) / max(size - 1, 1)
+        rank = np.arange(size)
+        distance = np.abs(rank[:, None] - rank) / max(size - 1, 1)
         return np.asarray(1.0 - distance ** (1 if weights == "linear" else 2))
     credit = float_array(weights, "weights")
     if credit.shape != (size, size) or not np.isfinite(credit).all():
@@ -174,8 +174,8 @@ def kappa_of(tables: FloatArray, credit: FloatArray) -> FloatArray:
         loss = 1.0 - credit
         rows, columns = shares.sum(axis=2), shares.sum(axis=1)
         expected = (rows[:, :, None] * columns[:, None, :] * loss).sum(axis=(1, 2))
-        found = 1.0 - (shares * loss).sum(axis=(1, 2)) / expected
-    return np.where(expected > 1e-15, found, np.nan)
+        kappa = 1.0 - (shares * loss).sum(axis=(1, 2)) / expected
+    return np.where(expected > 1e-15, kappa, np.nan)
 
 
 def kappa_variance(table: FloatArray, credit: FloatArray) -> float:
@@ -262,34 +262,38 @@ def _reason(codes: IntArray, credit: FloatArray) -> Reason:
 
 
 def _posterior(
-    found: Estimate, tables: Sequence[FloatArray], credit: FloatArray, rng: RandomState
+    estimate: Estimate, tables: Sequence[FloatArray], credit: FloatArray, rng: RandomState
 ) -> Estimate:
     """Replace bounds by quantiles of the posterior; the value itself is never outside."""
     seed = int(check_generator(rng).integers(2**63))
-    tails = [0.5 * (1.0 - found.level), 0.5 * (1.0 + found.level)]
+    tails = [0.5 * (1.0 - estimate.level), 0.5 * (1.0 + estimate.level)]
     bounds = np.full((len(tables), 2), np.nan)
     for row, table in enumerate(tables):
-        if not found.defined[row] or table.sum() < 2.0:
+        if not estimate.defined[row] or table.sum() < 2.0:
             continue
         # One stream for every model: its interval does not depend on who else is in the table.
         generator = np.random.default_rng(seed)
         shares = generator.dirichlet(table.ravel() + _PRIOR / table.size, size=_POSTERIOR_DRAWS)
         kappas = kappa_of(shares.reshape(-1, *table.shape), credit)
         low, high = np.nanquantile(kappas, tails)
-        bounds[row] = min(low, found.value[row]), max(high, found.value[row])
-    flags = tuple(Reason.FEW_VARY if flag is Reason.ONE_VARIES else flag for flag in found.flags)
-    return replace(found, interval=bounds, flags=flags, method="posterior of the table of pairs")
+        bounds[row] = min(low, estimate.value[row]), max(high, estimate.value[row])
+    flags = tuple(
+        Reason.FEW_VARY if flag is Reason.ONE_VARIES else flag for flag in estimate.flags
+    )
+    return replace(
+        estimate, interval=bounds, flags=flags, method="posterior of the table of pairs"
+    )
 
 
-def _asymptotic(found: Estimate, tables: Sequence[FloatArray], credit: FloatArray) -> Estimate:
+def _asymptotic(estimate: Estimate, tables: Sequence[FloatArray], credit: FloatArray) -> Estimate:
     """Replace bounds and standard errors by those of (2)."""
     variance = np.array(
         [
             kappa_variance(table, credit) if known else np.nan
-            for table, known in zip(tables, found.defined, strict=True)
+            for table, known in zip(tables, estimate.defined, strict=True)
         ]
     )
     se = np.sqrt(variance)
-    step = normal_multiplier(found.level) * se
-    bounds = np.stack([found.value - step, found.value + step], axis=1)
-    return replace(found, se=se, interval=np.clip(bounds, -1.0, 1.0), method="asymptotic")
+    step = normal_multiplier(estimate.level) * se
+    bounds = np.stack([estimate.value - step, estimate.value + step], axis=1)
+    return replace(estimate, se=se, interval=np.clip(bounds, -1.0, 1.0), method="asymptotic")

@@ -131,7 +131,7 @@ class Contrast:
 
     def value(self, counts: FloatArray) -> FloatArray:
         """Return the contrast (resamples, models), NaN where a rate is undefined."""
-        found = np.empty((counts.shape[0], self.hits.shape[0]))
+        contrasts = np.empty((counts.shape[0], self.hits.shape[0]))
         used = self.kind >= 0
         start = np.zeros(used.size + 1, dtype=np.int64)
         start[1:] = 2 * np.cumsum(used)
@@ -141,8 +141,8 @@ class Contrast:
             both = np.stack([self.hits[row, used], self.sizes[row, used]], axis=1).ravel()
             sum_over_units(counts, start, column, both, sums)
             with np.errstate(invalid="ignore", divide="ignore"):
-                found[:, row] = (self.weights * sums[:, ::2] / sums[:, 1::2]).sum(axis=1)
-        return found
+                contrasts[:, row] = (self.weights * sums[:, ::2] / sums[:, 1::2]).sum(axis=1)
+        return contrasts
 
 
 def stratified_counts(seeds: WordArray, kind: IntArray) -> FloatArray:
@@ -170,7 +170,7 @@ def _estimate(
         contrast.value, contrast.kind.size, resampling, clusters=clusters, counts=strata
     )
     flags = tuple(_reason(contrast, row, clusters) for row in range(len(ratings.models)))
-    found = replicates.estimate(
+    estimate = replicates.estimate(
         name,
         n=(contrast.sizes[:, contrast.kind >= 0] > 0).sum(axis=1).astype(np.float64),
         flags=flags,
@@ -181,11 +181,11 @@ def _estimate(
     # A type of one cluster leaves no interval, however many clusters hold the other types.
     known = tuple(
         own if own in {Reason.ONE_CLUSTER, Reason.ONE_QUESTION} else flag
-        for own, flag in zip(flags, found.flags, strict=True)
+        for own, flag in zip(flags, estimate.flags, strict=True)
     )
-    found = replace(found, flags=known)
+    estimate = replace(estimate, flags=known)
     crossed = clusters is not None and _crosses(clusters, contrast.kind)
-    return _without_single(found) if crossed else _mover(found, contrast, clusters)
+    return _without_single(estimate) if crossed else _mover(estimate, contrast, clusters)
 
 
 def _coded(
@@ -202,8 +202,8 @@ def _coded(
         known = listed(list(dict.fromkeys(types)))
         msg = f"no question is of the type {absent[0]!r}: the types are {known}"
         raise LabelError(msg)
-    place = {kind: i for i, kind in enumerate(weights)}
-    return np.array([place.get(kind, -1) for kind in types], dtype=np.int64), values
+    code = {kind: i for i, kind in enumerate(weights)}
+    return np.array([code.get(kind, -1) for kind in types], dtype=np.int64), values
 
 
 def _name(weights: Mapping[Any, float]) -> str:
@@ -242,13 +242,15 @@ def _reason(contrast: Contrast, row: int, clusters: IntArray | None) -> Reason:
     return Reason.ONE_CLUSTER if single else Reason.NONE
 
 
-def _mover(found: Estimate, contrast: Contrast, clusters: IntArray | None) -> Estimate:
+def _mover(estimate: Estimate, contrast: Contrast, clusters: IntArray | None) -> Estimate:
     """Replace bounds by those of the rates, combined."""
-    rows = [_combined(contrast, row, clusters, found.level) for row in range(found.value.size)]
+    rows = [
+        _combined(contrast, row, clusters, estimate.level) for row in range(estimate.value.size)
+    ]
     se, bounds = zip(*rows, strict=True)
     units = "questions" if clusters is None else "clusters of questions"
     method = f"MOVER of Wilson intervals, effective n over {units}"
-    replaced = replace(found, se=np.array(se), interval=np.array(bounds), method=method)
+    replaced = replace(estimate, se=np.array(se), interval=np.array(bounds), method=method)
     return _without_single(replaced)
 
 
@@ -271,11 +273,13 @@ def _combined(
     return float(np.sqrt(variance)), bounds
 
 
-def _without_single(found: Estimate) -> Estimate:
+def _without_single(estimate: Estimate) -> Estimate:
     """One question, or one cluster, of a type says nothing about its variation."""
-    single = np.array([flag in {Reason.ONE_QUESTION, Reason.ONE_CLUSTER} for flag in found.flags])
+    single = np.array(
+        [flag in {Reason.ONE_QUESTION, Reason.ONE_CLUSTER} for flag in estimate.flags]
+    )
     return replace(
-        found,
-        se=np.where(single, np.nan, found.se),
-        interval=np.where(single[:, None], np.nan, found.interval),
+        estimate,
+        se=np.where(single, np.nan, estimate.se),
+        interval=np.where(single[:, None], np.nan, estimate.interval),
     ).qualified()

@@ -36,21 +36,21 @@ def encode_categories(
     cells: AnyArray, categories: Iterable[Hashable] | None, name: Name
 ) -> Encoded:
     """Return the place of each rating among its categories."""
-    codes, found = _distinct(cells, name)
+    codes, values = _distinct(cells, name)
     if categories is None:
-        numeric = all(isinstance(value, int | float) for value in found)
-        order = sorted(range(len(found)), key=lambda i: _sort_key(found[i]))
-        known = tuple(found[i] for i in order)
+        numeric = all(isinstance(value, int | float) for value in values)
+        order = sorted(range(len(values)), key=lambda i: _sort_key(values[i]))
+        known = tuple(values[i] for i in order)
         return Encoded(_moved(codes, np.argsort(order)), known, numeric)
     given = tuple(_plain(category) for category in categories)
     check_unique("category", given)
-    place = {category: i for i, category in enumerate(given)}
-    for i, value in enumerate(found):
-        if value not in place:
+    code = {category: i for i, category in enumerate(given)}
+    for i, value in enumerate(values):
+        if value not in code:
             where = name([int(at) for at in np.argwhere(codes == i)[0]])
             msg = f"ratings: {where} holds {value!r}, which is not in categories={given!r}: add it"
             raise CodeError(msg)
-    target = np.array([place[value] for value in found], dtype=np.int64)
+    target = np.array([code[value] for value in values], dtype=np.int64)
     return Encoded(_moved(codes, target), given, ordered=True)
 
 
@@ -64,12 +64,12 @@ def _distinct(cells: AnyArray, name: Name) -> tuple[IntArray, list[Any]]:
     import pandas as pd
 
     try:
-        codes, found = pd.factorize(cells.ravel())
+        codes, distinct = pd.factorize(cells.ravel())
     except TypeError as error:
         msg = f"ratings must be numbers, words or other hashable values: {error}"
         raise CodeError(msg) from error
     shaped = codes.astype(np.int64).reshape(cells.shape)
-    values = [_plain(value) for value in found]
+    values = [_plain(value) for value in distinct]
     for i, value in enumerate(values):
         if isinstance(value, float) and np.isinf(value):
             where = name([int(at) for at in np.argwhere(shaped == i)[0]])
@@ -237,15 +237,15 @@ class Ratings(Result):
         categories: Iterable[Hashable] | None,
         labels: tuple[Labels, Labels, Labels],
     ) -> "Ratings":
-        def name(place: Sequence[int]) -> str:
-            model, question, run = (of[i] for of, i in zip(labels, place, strict=True))
+        def name(cell: Sequence[int]) -> str:
+            model, question, run = (of[i] for of, i in zip(labels, cell, strict=True))
             return f"model {model!r}, question {question!r}, run {run!r}"
 
-        found: Encoded = encode_categories(cells, categories, name)
+        encoded: Encoded = encode_categories(cells, categories, name)
         return cls(
-            codes=found.codes,
-            categories=found.categories,
-            ordered=found.ordered,
+            codes=encoded.codes,
+            categories=encoded.categories,
+            ordered=encoded.ordered,
             models=labels[0],
             questions=labels[1],
             runs=labels[2],
@@ -338,8 +338,8 @@ def _kept(kind: str, labels: Labels, wanted: Iterable[Any] | None) -> tuple[IntA
     """Return where what is kept stands, and its labels."""
     if wanted is None:
         return np.arange(len(labels)), labels
-    place = positions(kind, labels, wanted)
-    return place, tuple(labels[i] for i in place)
+    rows = positions(kind, labels, wanted)
+    return rows, tuple(labels[i] for i in rows)
 
 
 def _holds_tables(data: Any) -> bool:

@@ -130,10 +130,10 @@ def response_shares(
 
 def _only(ratings: Ratings, among: Iterable[Hashable]) -> Ratings:
     """Keep some categories, in the order given; other ratings become missing."""
-    place = positions("category", ratings.categories, list(among))
+    chosen = positions("category", ratings.categories, list(among))
     target = np.full(len(ratings.categories) + 1, -1, dtype=np.int64)
-    target[place] = np.arange(place.size)
-    kept = tuple(ratings.categories[i] for i in place)
+    target[chosen] = np.arange(chosen.size)
+    kept = tuple(ratings.categories[i] for i in chosen)
     return replace(ratings, codes=target[ratings.codes], categories=kept)
 
 

@@ -100,12 +100,12 @@ def independent_units(paired: BoolArray, clusters: IntArray | None) -> int:
 
 def _computed(panel: Panel, counts: FloatArray) -> FloatArray:
     """Return all outputs of all models (resamples, models, outputs), in small blocks."""
-    found = np.empty((counts.shape[0], len(panel.members), len(panel.names)))
+    outputs = np.empty((counts.shape[0], len(panel.members), len(panel.names)))
     for start in range(0, counts.shape[0], _ROWS):
         block = slice(start, start + _ROWS)
         for row, member in enumerate(panel.members):
-            found[block, row] = member.compute(counts[block])
-    return found
+            outputs[block, row] = member.compute(counts[block])
+    return outputs
 
 
 @dataclass(frozen=True, slots=True)
@@ -128,11 +128,11 @@ class _Parts:
             final=False,
         )
         single = np.array([self._units(row) < 2 for row in range(len(panel.members))])
-        found = bootstrapped if panel.interval != "score" else self._scored(bootstrapped, output)
+        result = bootstrapped if panel.interval != "score" else self._scored(bootstrapped, output)
         return replace(
-            found,
-            se=np.where(single, np.nan, found.se),
-            interval=np.where(single[:, None], np.nan, found.interval),
+            result,
+            se=np.where(single, np.nan, result.se),
+            interval=np.where(single[:, None], np.nan, result.interval),
         ).qualified()
 
     def _units(self, row: int) -> int:
@@ -153,14 +153,14 @@ class _Parts:
         """Whether the coefficient is undefined once some group of questions is left out."""
         return bool(np.isnan(self.replicates.left_out[:, row, output]).any())
 
-    def _scored(self, found: Estimate, output: int) -> Estimate:
+    def _scored(self, estimate: Estimate, output: int) -> Estimate:
         rows = [self._bounds(row, output) for row in range(len(self.panel.members))]
         se, bounds = zip(*rows, strict=True)
         of_shares = self.panel.members[0].shares[output] is not None
         units = "questions" if self.panel.clusters is None else "clusters of questions"
         method = "Wilson, effective n" if of_shares else "score, jackknife variance"
         return replace(
-            found, se=np.array(se), interval=np.array(bounds), method=f"{method} over {units}"
+            estimate, se=np.array(se), interval=np.array(bounds), method=f"{method} over {units}"
         )
 
     def _bounds(self, row: int, output: int) -> tuple[float, FloatArray]:
@@ -168,10 +168,10 @@ class _Parts:
         member, level = self.panel.members[row], self.panel.options.level
         share = member.shares[output]
         if share is not None:
-            found = clustered_share(
+            wilson = clustered_share(
                 share.hits, share.sizes, self.panel.clusters, level=level, most=share.most
             )
-            return found.se, found.interval
+            return wilson.se, wilson.interval
         value, units = float(self.replicates.value[row, output]), self._units(row)
         groups = min(units, self.replicates.left_out.shape[0])
         # NaN with one group left out is NaN here: no variance rests on a single question.

@@ -62,23 +62,23 @@ def chosen_interval(table: ScoreTable, interval: str | None) -> str:
 class AlphaParts:
     """Makes the estimates of all conditions from replicates (conditions, coefficients)."""
 
-    def __init__(self, table: ScoreTable, found: Replicates) -> None:
-        self.labels, self.found = table.conditions, found
+    def __init__(self, table: ScoreTable, replicates: Replicates) -> None:
+        self.labels, self.replicates = table.conditions, replicates
 
     def alpha(
-        self, name: str, place: int, scales: Sequence[ScaleScores], interval: str
+        self, name: str, column: int, scales: Sequence[ScaleScores], interval: str
     ) -> Estimate:
         """Return alpha with the interval asked for."""
         if interval in {"jackknife", "bootstrap"}:
-            return self.other(name, place, scales, RELIABILITY)
-        value, options = self.found.value[:, place], self.found.options
+            return self.other(name, column, scales, RELIABILITY)
+        value, options = self.replicates.value[:, column], self.replicates.options
         n, se = _sizes(scales), np.array([normal_theory_se(scale) for scale in scales])
         if interval == "feldt":
             bounds = feldt_interval(value, n, scales[0].n_items, level=options.level)
         else:
             step = normal_multiplier(options.level) * se
             bounds = np.stack([value - step, value + step], axis=-1)
-        draws = self.found.draws
+        draws = self.replicates.draws
         return Estimate(
             name=name,
             value=value,
@@ -90,14 +90,14 @@ class AlphaParts:
             level=options.level,
             labels=self.labels,
             axis="condition",
-            _draws=None if draws is None else draws[:, :, place],
+            _draws=None if draws is None else draws[:, :, column],
         )
 
     def other(
-        self, name: str, place: int, scales: Sequence[ScaleScores], scale: Scale
+        self, name: str, column: int, scales: Sequence[ScaleScores], scale: Scale
     ) -> Estimate:
         """Return a coefficient whose interval comes from left-out or resampled respondents."""
-        return self.found.each(slice(None), place).estimate(
+        return self.replicates.each(slice(None), column).estimate(
             name,
             scale=scale,
             over="respondents",
@@ -112,10 +112,10 @@ def normal_theory_se(scale: ScaleScores) -> float:
     """Return the standard error of alpha for normal items (Duhachek & Iacobucci)."""
     everyone = np.ones((1, scale.n))
     if complete_rows(scale.values).all():
-        found = item_moments(scale.values, everyone)
+        moments = item_moments(scale.values, everyone)
         square = squared_norm(centred_items(scale.values))
-        trace = float(found.variance.sum())
-        return alpha_se(trace, found.with_total[0], square, scale.n_items, scale.n)
+        trace = float(moments.variance.sum())
+        return alpha_se(trace, moments.with_total[0], square, scale.n_items, scale.n)
     return duhachek_se(covariance(scale.values, everyone[0]), scale.n)
 
 

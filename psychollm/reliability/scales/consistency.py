@@ -99,16 +99,16 @@ class Consistency(Result):
         """
         return "\n".join(map(self._sentence, range(len(self.conditions))))
 
-    def _sentence(self, place: int) -> str:
+    def _sentence(self, row: int) -> str:
         """Say what alpha is under one condition, and why it is not where it is not."""
-        alpha, n = self.alpha, int(self.alpha.n[place])
-        rows = f"{self.n_items} items, {n} rows of {int(self.n_respondents[place])} respondents"
-        flag = alpha.flags[place]
-        if not np.isfinite(alpha.value[place]):
-            return f"{self.conditions[place]}: alpha is undefined, {flag} ({rows})."
-        text = f"{self.conditions[place]}: alpha {alpha.text(place)}"
-        if n > self.n_respondents[place]:
-            text += f"; of means {self.of_means.text(place)}"
+        alpha, n = self.alpha, int(self.alpha.n[row])
+        rows = f"{self.n_items} items, {n} rows of {int(self.n_respondents[row])} respondents"
+        flag = alpha.flags[row]
+        if not np.isfinite(alpha.value[row]):
+            return f"{self.conditions[row]}: alpha is undefined, {flag} ({rows})."
+        text = f"{self.conditions[row]}: alpha {alpha.text(row)}"
+        if n > self.n_respondents[row]:
+            text += f"; of means {self.of_means.text(row)}"
         return f"{text} ({rows})" + (f"; {flag}." if flag else ".")
 
 
@@ -234,11 +234,11 @@ def consistency_of(
 ) -> Consistency:
     """Return `consistency` of scores that are already a table."""
     interval = chosen_interval(table, options.interval)
-    places = range(len(table.conditions))
-    single = [scale_scores(table, place, missing) for place in places]
+    conditions = range(len(table.conditions))
+    single = [scale_scores(table, condition, missing) for condition in conditions]
     means = single
     if table.has_repeats:
-        means = [mean_scores(table, place, missing) for place in places]
+        means = [mean_scores(table, condition, missing) for condition in conditions]
 
     def statistic(counts: FloatArray) -> FloatArray:
         rows = np.stack([coefficients(scale.moments(counts)) for scale in single], axis=1)
@@ -247,8 +247,8 @@ def consistency_of(
         alphas = [coefficients(scale.moments(counts))[:, :1] for scale in means]
         return np.concatenate([rows, np.stack(alphas, axis=1)], axis=2)
 
-    found = resample(statistic, len(table.respondents), options)
-    parts = AlphaParts(table, found)
+    replicates = resample(statistic, len(table.respondents), options)
+    parts = AlphaParts(table, replicates)
     of_rows = [np.nanmean(scale.values, axis=1) for scale in single]
     by_k = mean_correlation_scale(len(table.items))
     return Consistency(

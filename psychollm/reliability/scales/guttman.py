@@ -123,9 +123,9 @@ def guttman(
     def statistic(counts: FloatArray) -> FloatArray:
         return np.stack([lambdas(resampled.at(row), np.nan) for row in counts])
 
-    found = resample(statistic, len(table.respondents), options)
-    found.value[3] = best_coefficient(matrix, splits)
-    return _estimate(found, float(scale.n), _flags(matrix, scale.reason, splits))
+    replicates = resample(statistic, len(table.respondents), options)
+    replicates.value[3] = best_coefficient(matrix, splits)
+    return _estimate(replicates, float(scale.n), _flags(matrix, scale.reason, splits))
 
 
 def guttman_of_matrix(
@@ -158,8 +158,8 @@ def guttman_of_matrix(
     return _estimate(Replicates.unknown(value, 0.95), np.nan, flags)
 
 
-def _estimate(found: Replicates, n: float, flags: tuple[Reason, ...]) -> Estimate:
-    return found.estimate(
+def _estimate(replicates: Replicates, n: float, flags: tuple[Reason, ...]) -> Estimate:
+    return replicates.estimate(
         "Guttman's lambda",
         scale=RELIABILITY,
         over="respondents",
@@ -179,7 +179,7 @@ def lambdas(matrix: FloatArray, best_split: float) -> FloatArray:
     squares = (matrix**2).sum(axis=0) - variance**2
     correlations, varies = correlation(matrix)
     unpredicted = variance[varies] * (1.0 - multiple_correlations(correlations))
-    found = [
+    values = [
         first,
         first + np.sqrt(k / (k - 1.0) * squares.sum()) / total,
         k / (k - 1.0) * first,
@@ -187,7 +187,7 @@ def lambdas(matrix: FloatArray, best_split: float) -> FloatArray:
         first + 2.0 * np.sqrt(squares.max()) / total,
         1.0 - float(unpredicted.sum()) / total,
     ]
-    return np.array(found)
+    return np.array(values)
 
 
 def _flags(matrix: FloatArray, reason: Reason, splits: Splits | None) -> tuple[Reason, ...]:

@@ -22,8 +22,8 @@ class ResampledMatrix:
 
     def at(self, counts: FloatArray) -> FloatArray:
         """Return correlations of the items that vary, or covariances of all."""
-        found = centred_covariance(self.centred, counts[self.respondent])
-        return correlation(found)[0] if self.of == "correlations" else found
+        covariances = centred_covariance(self.centred, counts[self.respondent])
+        return correlation(covariances)[0] if self.of == "correlations" else covariances
 
 
 def multiple_correlations(matrix: FloatArray) -> FloatArray:

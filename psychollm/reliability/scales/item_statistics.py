@@ -144,10 +144,10 @@ def item_statistics(
     def statistic(counts: FloatArray) -> FloatArray:
         return _per_item(scale.moments(counts))
 
-    found = resample(statistic, len(table.respondents), options)
+    replicates = resample(statistic, len(table.respondents), options)
     with np.errstate(invalid="ignore"):
-        negative = found.value[:, 0] < 0.0
-    estimate = partial(_item_estimate, scale, found, table.items)
+        negative = replicates.value[:, 0] < 0.0
+    estimate = partial(_item_estimate, scale, replicates, table.items)
     item_rest = estimate(
         0,
         "item-rest correlation",
@@ -179,16 +179,16 @@ def item_statistics(
 
 def _item_estimate(
     scale: ScaleScores,
-    found: Replicates,
+    replicates: Replicates,
     items: Labels,
-    place: int,
+    column: int,
     name: str,
     on: Scale,
     *cases: tuple[BoolArray, Reason],
 ) -> Estimate:
     """Return one of the two statistics of items."""
-    part = found.each(slice(None), place)
-    few = scale.n_items < 2 + place
+    part = replicates.each(slice(None), column)
+    few = scale.n_items < 2 + column
     undefined = Reason.ONE_QUESTION if few else scale.reason or Reason.NO_VARIANCE
     return part.estimate(
         name,
@@ -201,16 +201,20 @@ def _item_estimate(
     )
 
 
-def _per_item(found: ItemMoments) -> FloatArray:
+def _per_item(moments: ItemMoments) -> FloatArray:
     """Return (1) in resamples (resamples, items, 2)."""
-    k = found.variance.shape[1]
-    trace = found.variance.sum(axis=1, keepdims=True) - found.variance
-    rest = found.with_total.sum(axis=1, keepdims=True) - 2.0 * found.with_total + found.variance
+    k = moments.variance.shape[1]
+    trace = moments.variance.sum(axis=1, keepdims=True) - moments.variance
+    rest = (
+        moments.with_total.sum(axis=1, keepdims=True) - 2.0 * moments.with_total + moments.variance
+    )
     with np.errstate(invalid="ignore", divide="ignore"):
         # As with totals: what is zero but for rounding is zero.
         rest = np.where(rest > ROUNDING * k * trace, rest, np.nan)
-        joint = found.with_total - found.variance
-        item_rest = joint / np.sqrt(np.where(found.variance > 0.0, found.variance, np.nan) * rest)
+        joint = moments.with_total - moments.variance
+        item_rest = joint / np.sqrt(
+            np.where(moments.variance > 0.0, moments.variance, np.nan) * rest
+        )
         alpha = (k - 1.0) / np.float64(k - 2) * (1.0 - trace / rest)
     both = np.stack([item_rest, alpha], axis=2)
     return np.where(np.isfinite(both), both, np.nan)
@@ -226,29 +230,33 @@ def _standardised(matrix: FloatArray) -> tuple[FloatArray, FloatArray, FloatArra
         corrected = (sums - 1.0 + shared) / np.sqrt(total - k + shared.sum())
         rest = total - 2.0 * sums + 1.0
         alpha = (k - 1.0) / np.float64(k - 2) * (1.0 - (k - 1.0) / rest)
-    found = np.full((3, varies.size), np.nan)
-    found[:, varies] = np.where(total > 0.0, np.stack([with_total, corrected, alpha]), np.nan)
-    return found[0], found[1], np.where(np.isfinite(found[2]), found[2], np.nan)
+    statistics = np.full((3, varies.size), np.nan)
+    statistics[:, varies] = np.where(total > 0.0, np.stack([with_total, corrected, alpha]), np.nan)
+    return (
+        statistics[0],
+        statistics[1],
+        np.where(np.isfinite(statistics[2]), statistics[2], np.nan),
+    )
 
 
 def _item_total(values: FloatArray) -> FloatArray:
     """Return each item's correlation with the mean of a row's scores (items,)."""
     present = np.isfinite(values)
     score = np.where(present, values, 0.0).sum(axis=1) / np.maximum(present.sum(axis=1), 1)
-    found = np.full(values.shape[1], np.nan)
+    correlations = np.full(values.shape[1], np.nan)
     for item in np.flatnonzero(~constant_items(values)):
         rows = present[:, item]
         if np.ptp(score[rows]) > 0.0:
-            found[item] = np.corrcoef(values[rows, item], score[rows])[0, 1]
-    return found
+            correlations[item] = np.corrcoef(values[rows, item], score[rows])[0, 1]
+    return correlations
 
 
 def _with_constants(matrix: FloatArray) -> FloatArray:
     """Return correlations (items, items), NaN for items that do not vary."""
     correlations, varies = correlation(matrix)
-    found = np.full(matrix.shape, np.nan)
-    found[np.ix_(varies, varies)] = correlations
-    return found
+    everywhere = np.full(matrix.shape, np.nan)
+    everywhere[np.ix_(varies, varies)] = correlations
+    return everywhere
 
 
 def _column_means(values: FloatArray) -> FloatArray:

@@ -121,13 +121,15 @@ def kr21(
     """
     options = Resampling.of(bootstrap, level, rng)
     table = _binary(responses, respondents, by)
-    scales = [scale_scores(table, place, "listwise") for place in range(len(table.conditions))]
+    scales = [
+        scale_scores(table, condition, "listwise") for condition in range(len(table.conditions))
+    ]
 
     def statistic(counts: FloatArray) -> FloatArray:
         return np.stack([_kr21(scale, counts) for scale in scales], axis=1)[:, :, None]
 
-    found = resample(statistic, len(table.respondents), options)
-    return AlphaParts(table, found).other("KR-21", 0, scales, RELIABILITY)
+    replicates = resample(statistic, len(table.respondents), options)
+    return AlphaParts(table, replicates).other("KR-21", 0, scales, RELIABILITY)
 
 
 def _kr21(scale: ScaleScores, counts: FloatArray) -> FloatArray:
@@ -146,7 +148,7 @@ def _binary(responses: Any, respondents: Any, by: Any) -> ScoreTable:
     table = score_table(responses, respondents=respondents, by=by, argument="responses")
     bad = np.isfinite(table.values) & (table.values != 0.0) & (table.values != 1.0)
     if bad.any():
-        row, item = (int(place) for place in np.argwhere(bad)[0])
+        row, item = (int(at) for at in np.argwhere(bad)[0])
         msg = (
             f"responses: row {row}, item {table.items[item]!r} holds "
             f"{table.values[row, item]:g}, but the Kuder-Richardson formulas are for answers "

@@ -90,9 +90,9 @@ def correlation(matrix: FloatArray) -> tuple[FloatArray, BoolArray]:
     variance = np.diagonal(matrix)
     varies = np.asarray(~(variance <= 0.0), dtype=np.bool_)
     sd = np.sqrt(variance[varies])
-    found = matrix[np.ix_(varies, varies)] / np.outer(sd, sd)
-    np.fill_diagonal(found, np.where(np.isfinite(sd), 1.0, np.nan))
-    return np.asarray(found), varies
+    correlations = matrix[np.ix_(varies, varies)] / np.outer(sd, sd)
+    np.fill_diagonal(correlations, np.where(np.isfinite(sd), 1.0, np.nan))
+    return np.asarray(correlations), varies
 
 
 def constant_items(values: FloatArray) -> BoolArray:
@@ -114,7 +114,7 @@ def centred_items(values: FloatArray) -> FloatArray:
 def _complete_moments(centred: FloatArray, counts: FloatArray) -> ItemMoments:
     """Return (1) where nothing is missing."""
     shape = (len(counts), centred.shape[1])
-    found = ItemMoments(
+    moments = ItemMoments(
         variance=np.empty(shape),
         with_total=np.empty(shape),
         correlation_sum=np.empty(len(counts)),
@@ -124,12 +124,12 @@ def _complete_moments(centred: FloatArray, counts: FloatArray) -> ItemMoments:
         np.ascontiguousarray(centred),
         _nil(centred),
         np.ascontiguousarray(counts),
-        found.variance,
-        found.with_total,
-        found.correlation_sum,
-        found.varying,
+        moments.variance,
+        moments.with_total,
+        moments.correlation_sum,
+        moments.varying,
     )
-    return found
+    return moments
 
 
 def _pairwise_moments(centred: FloatArray, counts: FloatArray) -> ItemMoments:
@@ -156,15 +156,15 @@ def centred_covariance(centred: FloatArray, counts: FloatArray) -> FloatArray:
         known = present.astype(np.float64)
         n, sums = (counts[:, None] * known).T @ known, weighted.T @ known
     with np.errstate(invalid="ignore", divide="ignore"):
-        found = (weighted.T @ scores - sums * sums.T / n) / np.where(n > 1, n - 1.0, np.nan)
-    found = 0.5 * (found + found.T)
-    variance = np.diagonal(found)
+        covariances = (weighted.T @ scores - sums * sums.T / n) / np.where(n > 1, n - 1.0, np.nan)
+    covariances = 0.5 * (covariances + covariances.T)
+    variance = np.diagonal(covariances)
     variance = np.where(variance <= _nil(centred), 0.0, variance)
     flat = variance == 0.0
-    found[flat] = np.where(np.isnan(found[flat]), np.nan, 0.0)
-    found[:, flat] = found[flat].T
-    np.fill_diagonal(found, variance)
-    return np.asarray(found)
+    covariances[flat] = np.where(np.isnan(covariances[flat]), np.nan, 0.0)
+    covariances[:, flat] = covariances[flat].T
+    np.fill_diagonal(covariances, variance)
+    return np.asarray(covariances)
 
 
 def _nil(centred: FloatArray) -> FloatArray:

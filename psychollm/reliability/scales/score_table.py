@@ -54,16 +54,16 @@ class ScoreTable(Result):
 
     def means(self, rows: IntArray) -> tuple[FloatArray, IntArray]:
         """Return each respondent's mean over repetitions (respondents, items) and their places."""
-        who, place = np.unique(self.respondent[rows], return_inverse=True)
+        who, row = np.unique(self.respondent[rows], return_inverse=True)
         values = self.values[rows]
         present = np.isfinite(values)
         # A shifted sum: repeats of one score have exactly that score as their mean.
         first = np.full((who.size, values.shape[1]), np.nan)
-        first[place[::-1]] = values[::-1]
+        first[row[::-1]] = values[::-1]
         first = np.where(np.isfinite(first), first, 0.0)
         total, count = np.zeros(first.shape), np.zeros(first.shape)
-        np.add.at(total, place, np.where(present, values - first[place], 0.0))
-        np.add.at(count, place, present)
+        np.add.at(total, row, np.where(present, values - first[row], 0.0))
+        np.add.at(count, row, present)
         with np.errstate(invalid="ignore"):
             return first + np.where(count > 0, total / np.maximum(count, 1.0), np.nan), who
 
@@ -111,15 +111,15 @@ def item_keys(keys: Any, items: Labels) -> FloatArray:
             raise OptionError(msg)
         keys = [keys.get(item, 1) for item in items]
     try:
-        found = unit_numbers(keys, items, argument="keys", kind="item")
+        signs = unit_numbers(keys, items, argument="keys", kind="item")
     except ShapeError as error:
         raise OptionError(str(error)) from error
-    bad = np.flatnonzero(np.abs(found) != 1.0)
+    bad = np.flatnonzero(np.abs(signs) != 1.0)
     if bad.size:
-        item, key = items[bad[0]], found[bad[0]]
+        item, key = items[bad[0]], signs[bad[0]]
         msg = f"keys: item {item!r} has {key:g}: use 1, or -1 for an item to reverse"
         raise OptionError(msg)
-    return found
+    return signs
 
 
 def _table(scores: Any, respondents: Any, argument: str) -> Table:
@@ -179,12 +179,12 @@ class ScaleScores(Result):
             return Reason.ONE_QUESTION
         if self.n < 2:
             return Reason.FEW_RESPONDENTS
-        found = item_moments(self.values, np.ones((1, self.n)))
-        if np.isnan(found.with_total).any():
+        moments = item_moments(self.values, np.ones((1, self.n)))
+        if np.isnan(moments.with_total).any():
             return Reason.TOO_FEW
-        if not found.total_variance[0] > 0.0:
+        if not moments.total_variance[0] > 0.0:
             return Reason.NO_VARIANCE
-        return _qualified(self, found)
+        return _qualified(self, moments)
 
 
 def scale_scores(
@@ -205,11 +205,11 @@ def mean_scores(
     return _selected(values, who.astype(np.int64), missing)
 
 
-def coefficients(found: ItemMoments) -> FloatArray:
+def coefficients(moments: ItemMoments) -> FloatArray:
     """Return alpha, standardised alpha, mean correlation and SEM (resamples, 4)."""
-    k = found.variance.shape[1]
-    trace, total = found.variance.sum(axis=1), found.total_variance
-    varying, correlations = found.varying, found.correlation_sum
+    k = moments.variance.shape[1]
+    trace, total = moments.variance.sum(axis=1), moments.total_variance
+    varying, correlations = moments.varying, moments.correlation_sum
     with np.errstate(invalid="ignore", divide="ignore"):
         total = np.where(total > 0.0, total, np.nan)
         alpha = k / np.float64(k - 1) * (1.0 - trace / total)
@@ -229,25 +229,25 @@ def _snapped(value: FloatArray) -> FloatArray:
     return np.where(np.abs(1.0 - value) < ROUNDING, 1.0, value)
 
 
-def negative_items(found: ItemMoments) -> BoolArray:
+def negative_items(moments: ItemMoments) -> BoolArray:
     """Return which items correlate negatively with the sum of the others (items,)."""
-    variance, joint = found.variance[0], found.with_total[0]
+    variance, joint = moments.variance[0], moments.with_total[0]
     return np.asarray(joint - variance < -ROUNDING * variance, dtype=np.bool_)
 
 
 def _selected(values: FloatArray, respondent: IntArray, missing: Incomplete) -> ScaleScores:
-    found = ScaleScores(values=values, respondent=respondent, left_out=False)
+    scale = ScaleScores(values=values, respondent=respondent, left_out=False)
     complete = complete_rows(values)
     if missing == "pairwise" or complete.all():
-        return found
+        return scale
     kept = values[complete], respondent[complete]
-    return replace(found, values=kept[0], respondent=kept[1], left_out=True)
+    return replace(scale, values=kept[0], respondent=kept[1], left_out=True)
 
 
-def _qualified(scale: ScaleScores, found: ItemMoments) -> Reason:
+def _qualified(scale: ScaleScores, moments: ItemMoments) -> Reason:
     cases = (
         (scale.n_respondents < 3, Reason.FEW_RESPONDENTS),
-        (bool(negative_items(found).any()), Reason.NEGATIVE_ITEMS),
+        (bool(negative_items(moments).any()), Reason.NEGATIVE_ITEMS),
         (bool(constant_items(scale.values).any()), Reason.CONSTANT_ITEMS),
         (scale.left_out, Reason.INCOMPLETE),
         (not complete_rows(scale.values).all(), Reason.PAIRWISE),

@@ -92,9 +92,9 @@ def mean_coefficient(matrix: FloatArray) -> float:
 
 def improved(matrix: FloatArray, signs: FloatArray, *, highest: bool) -> FloatArray:
     """Return a split that no exchange of two items makes higher (or lower)."""
-    found = signs.copy()
-    exchange(matrix, found, 1.0 if highest else -1.0)
-    return found
+    better = signs.copy()
+    exchange(matrix, better, 1.0 if highest else -1.0)
+    return better
 
 
 def splits_of(
@@ -125,10 +125,10 @@ def _random_splits(matrix: FloatArray, n: int, rng: np.random.Generator) -> Spli
     k = len(matrix)
     signs = np.where(np.arange(k) < k // 2, 1.0, -1.0)
     drawn = rng.permuted(np.broadcast_to(signs, (n, k)), axis=1)
-    found = 1.0 - ((drawn @ matrix) * drawn).sum(axis=1) / matrix.sum()
-    order = np.argsort(found, kind="stable")
+    values = 1.0 - ((drawn @ matrix) * drawn).sum(axis=1) / matrix.sum()
+    order = np.argsort(values, kind="stable")
     return Splits(
-        coefficients=found,
+        coefficients=values,
         highest=_searched(matrix, drawn[order[::-1][:_STARTS]], highest=True),
         lowest=_searched(matrix, drawn[order[:_STARTS]], highest=False),
         exhaustive=False,
@@ -251,14 +251,14 @@ def split_half(
         means = [mean_coefficient(resampled.at(row)) for row in counts]
         return np.stack([np.full(len(means), np.nan), means, np.full(len(means), np.nan)], axis=1)
 
-    found = resample(statistic, len(table.respondents), options)
+    replicates = resample(statistic, len(table.respondents), options)
     if splits is not None:
-        found.value[0] = coefficient(matrix, splits.highest)
-        found.value[2] = coefficient(matrix, splits.lowest)
+        replicates.value[0] = coefficient(matrix, splits.highest)
+        replicates.value[2] = coefficient(matrix, splits.lowest)
     kept = ~constant_items(scale.values) if of == "correlations" else np.ones(len(table.items))
     items = [item for item, keep in zip(table.items, kept, strict=True) if keep]
     return SplitHalf(
-        split_half=found.estimate(
+        split_half=replicates.estimate(
             "split-half reliability",
             scale=RELIABILITY,
             over="respondents",
