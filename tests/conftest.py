@@ -22,14 +22,9 @@ load_profile()
 
 ROOT = Path(__file__).resolve().parents[1]
 
-# Files that share what is dear to set up, for one process to run: results of all classes, which
-# compile all kernels; workers in other processes.
+# Files that share what is dear to set up, for one process to run: workers in other processes;
+# results of all classes, which compile all kernels.
 TOGETHER = {
-    "results": (
-        "tests/_base/test_axes.py",
-        "tests/_base/test_results_page.py",
-        "tests/_base/test_saved_results.py",
-    ),
     "processes": (
         "tests/_base/test_replicate.py",
         "tests/_base/test_spread.py",
@@ -37,6 +32,7 @@ TOGETHER = {
         "tests/data/test_pair_counts_blocks.py",
         "tests/nulls/test_permutation.py",
     ),
+    "results": ("tests/_base/",),
 }
 # What one process runs first, while another compiles: these need next to no kernels.
 MEANWHILE = (
