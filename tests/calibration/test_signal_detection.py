@@ -73,6 +73,12 @@ def test_symmetries(counts):
         np.testing.assert_allclose(getattr(third, name).value, wrong * own, atol=1e-12)
 
 
+def test_rates_are_shares_of_correct_and_of_wrong_answers():
+    found = signal_detection(*answers(6, 3, 2, 9), bootstrap=0)
+    assert found.hit_rate.value[0] == pytest.approx(6 / 8)
+    assert found.false_alarm_rate.value[0] == pytest.approx(3 / 12)
+
+
 def test_graded_confidence_is_cut():
     stated = [[0.9, 0.5, 0.51, 0.2, 0.7]]
     right = [[1, 1, 0, 0, 1]]

@@ -12,7 +12,7 @@ from psychollm import plots
 from psychollm.calibration.errors.binned import BinnedCalibrationError, calibration_error
 from psychollm.calibration.errors.smooth import SmoothCalibrationError, smooth_calibration_error
 from psychollm.calibration.scores.corp import Corp, corp
-from psychollm.plots.reliability import Band, diagram_of, reliability_grid_size
+from psychollm.plots.reliability import Band, _wide, diagram_of, reliability_grid_size
 
 Tables = tuple[np.ndarray, np.ndarray]
 
@@ -174,3 +174,8 @@ def test_some_models_in_another_order(pyplot: object, curves: Corp) -> None:
     assert titles == ["2", "0"]
     with pytest.raises(psy.errors.OptionError, match="columns=0"):
         plots.plot_reliability_grid(curves, columns=0)
+
+
+def test_bars_without_width_can_be_seen_around_their_place() -> None:
+    bars = _wide(np.array([0.2, 0.5]), np.array([0.4, 0.5]), np.array([3.0, 7.0]))
+    np.testing.assert_allclose(bars, [[0.2, 0.4, 3.0], [0.492, 0.508, 7.0]])
