@@ -52,6 +52,7 @@ PATIENCE = 60  # rounds before items that swing are slowed down
 SWING, SHORTEST = 0.02, 0.25  # in standard errors; share of a step
 LONGEST_LOG = 0.3  # change of the logarithm of a standard deviation in one round
 LEAP_EVERY, STEEPEST_RATIO = 6, 0.95
+BOUNDLESS = 60.0  # median slope beyond which no maximum is in sight
 MOST_PRIOR = 0.6  # share of the prior in a posterior up to which rounds are lengthened
 
 
@@ -143,8 +144,13 @@ def estimate_items(
     change, height, taken = np.inf, -np.inf, 0
     trail: list[ItemPopulation] = []
     steps = steps or Steps(MAX_ITERATIONS)
+    boundless = False
     while steps.left and change > SETTLED:
         moved, expected = _round(curves, abilities, items)
+        slopes = curves.parameters(moved.mean, moved.slope)[:, 0]
+        boundless = not np.median(np.abs(slopes)) < BOUNDLESS
+        if boundless:
+            break
         abilities, height = expected.abilities, expected.objective
         trail = [*trail, moved.population][-3:]
         if taken % LEAP_EVERY == LEAP_EVERY - 1:
@@ -158,10 +164,13 @@ def estimate_items(
     points = curves.parameters(points_and_roots(items.mean, items.covariance)[0], items.slope)
     mean = points.mean(axis=0)
     gap = points - mean
-    done = change <= SETTLED
+    done = change <= SETTLED and not boundless
     reason = (
-        f"max_iterations={steps.limit} was reached: a round still changes items by {change:.1e} "
-        "standard errors"
+        "slopes grow without bound: the answers order the respondents without a contradiction "
+        "(a perfect Guttman scale); pass priors= to hold them"
+        if boundless
+        else f"max_iterations={steps.limit} was reached: a round still changes items by "
+        f"{change:.1e} standard errors"
     )
     return Settled(
         curves=curves,

@@ -278,3 +278,12 @@ def test_points_about_thresholds_keep_their_order():
     points = family.points(items, blocks)
     assert (np.diff(points[:, 0, 1:]) < 0.0).all()
     np.testing.assert_allclose(points.mean(axis=0), items, atol=0.02)
+
+
+@pytest.mark.parametrize(("model", "answers"), [("2pl", 2), ("graded", 3), ("gpcm", 3)])
+def test_a_perfect_scale_has_no_maximum(model, answers):
+    table = np.repeat(np.arange(answers), 4)[:, None].repeat(12, axis=1)
+    with pytest.warns(ConvergenceWarning, match="perfect Guttman scale"):
+        fit = fit_irt(table, model=model)
+    assert not fit.convergence.converged
+    assert np.isfinite(fit.slope).all()

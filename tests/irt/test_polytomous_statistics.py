@@ -17,6 +17,7 @@ from psychollm.irt.fit_statistics.person_fit import person_fit
 from psychollm.irt.fit_statistics.sum_scores import merged_answers
 from psychollm.irt.information import information
 from psychollm.irt.linking import link_scales
+from psychollm.irt.models import default_priors
 from psychollm.irt.screen import item_screen
 from psychollm.irt.short_form import short_form
 from psychollm.irt.thresholds import thresholds
@@ -79,7 +80,8 @@ def test_warm_has_less_bias_than_the_mode(model, fits):
     # three independent answers to each item stand for twelve items
     codes = np.stack([rng.choice(3, p=row / row.sum(), size=(2000, 3)) for row in p], axis=1)
     table = codes.reshape(2000, -1)
-    long = fit_irt(np.repeat(np.arange(3), 4)[:, None].repeat(12, axis=1), model=model)
+    table_of_any_fit = np.repeat(np.arange(3), 4)[:, None].repeat(12, axis=1)
+    long = fit_irt(table_of_any_fit, model=model, priors=default_priors([model], "logit", 12))
     parameters = np.repeat(fit.parameters, 3, axis=0)
     object.__setattr__(long, "parameters", parameters)
     mode = ability(long, table, method="ml").ability

@@ -149,7 +149,7 @@ class CalibrationPanel(Study, Result):
         --------
         >>> panel = calibration_panel([0.9, 0.2, 0.7], [1, 0, 1], metrics="brier", bootstrap=20)
         >>> panel.findings(curves=panel.curves(n_draws=20))["flags"].statement
-        '0 of 1 values are undefined.'
+        'Every value is defined, and none needs a reservation.'
         """
         return self.evidence(smallest=smallest, curves=curves).findings()
 

@@ -376,7 +376,7 @@ def measurement_invariance(
     >>> halves = polychoric_by_group(yes.T, np.arange(900) % 2)
     >>> found = measurement_invariance(halves, {"F": range(6)})
     >>> found.levels, found.holds
-    (('configural', 'scalar', 'strict'), 'strict')
+    (('configural', 'scalar', 'strict'), 'scalar')
     """
     check_choice("test", test, RobustTest)
     check_fraction("alpha", alpha)

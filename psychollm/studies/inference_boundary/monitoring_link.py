@@ -84,7 +84,7 @@ class MonitoringLink(Study, Result):
         Examples
         --------
         >>> rank_link(np.arange(4.0), np.arange(4.0), tuple("abcd"), rng=0).text("arm")
-        'rank correlation +1.00 over 4 arms (no interval, p = .083)'
+        'rank correlation +1.00 over 4 arms (no interval, p = .082)'
         """
         over = f"over {len(self.labels)} {kind}s"
         if self.flag:
