@@ -16,8 +16,11 @@ from psychollm.calibration.discrimination.ranking import auroc, average_precisio
 from psychollm.calibration.discrimination.type2_roc import Type2ROC, type2_roc
 from psychollm.calibration.errors.binned import BinnedCalibrationError, calibration_error
 from psychollm.calibration.errors.bins import ReliabilityBins
-from psychollm.calibration.errors.reliability_curve import ReliabilityCurve
-from psychollm.calibration.errors.smooth import SmoothCalibrationError, smooth_calibration_error
+from psychollm.calibration.errors.smooth import (
+    ReliabilityCurve,
+    SmoothCalibrationError,
+    smooth_calibration_error,
+)
 from psychollm.calibration.panels.catalogue import metric_keys
 from psychollm.calibration.panels.panel import CalibrationPanel, calibration_panel
 from psychollm.calibration.sampled.self_knowledge import (

@@ -21,12 +21,14 @@ smoothing. International Conference on Learning Representations.
 
 from dataclasses import dataclass
 from functools import lru_cache, partial
-from typing import TypeAlias
+from typing import Any, TypeAlias
 
 import numpy as np
 from numpy.typing import ArrayLike
 
+from psychollm._base.axes import Axes
 from psychollm._base.checks import check_fraction
+from psychollm._base.result import Result
 from psychollm._base.types import FloatArray, IntArray, RandomState
 from psychollm.calibration.errors.calibration_error import CalibrationError, assembled
 from psychollm.calibration.errors.error_interval import (
@@ -36,15 +38,86 @@ from psychollm.calibration.errors.error_interval import (
     scales,
     short,
 )
-from psychollm.calibration.errors.reliability_curve import ReliabilityCurve, reliability_curve
 from psychollm.calibration.metric import NOISY, Drawn, Metric, Output
 from psychollm.calibration.stated import stated_answers
 from psychollm.calibration.tally import Tally
 from psychollm.data.responses import ResponsesLike
+from psychollm.estimates.intervals import percentile_interval
 from psychollm.estimates.reasons import Reason
 from psychollm.estimates.resampling import Bootstrap, Resampling
 from psychollm.kernels import kernel_smooth as kernels
 from psychollm.kernels.kernel_smooth import sizes_along
+
+
+@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
+class ReliabilityCurve(Result):
+    r"""Accuracy as a smooth function of stated confidence, for every model.
+
+    With smoothed residuals :math:`r_\sigma` and the density of confidences
+    :math:`k_\sigma(t) = \frac1n \sum_i K_\sigma(t, f_i)`,
+
+    .. math:: a(t) = t + \frac{r_\sigma(t)}{k_\sigma(t)}, \qquad
+              \int_0^1 |a(t) - t|\, k_\sigma(t)\, dt = s(\sigma):
+
+    the area between curve and diagonal, weighted by the density, is the smooth calibration
+    error. The curve is left out where fewer than one answer is near: a kernel of standard
+    deviation sigma takes in as many answers as
+    :math:`2 \sqrt{\pi}\, \sigma\, n\, k_\sigma(t)`.
+
+    Examples
+    --------
+    >>> from psychollm.calibration.errors.smooth import smooth_calibration_error
+    >>> curve = smooth_calibration_error([0.6] * 10, [1] * 8 + [0] * 2, rng=0).curve
+    >>> curve.confidence[60], curve.accuracy[0, 60].round(2)
+    (np.float64(0.6), np.float64(0.8))
+    """
+
+    confidence: FloatArray  # (points,) from 0 to 1
+    accuracy: FloatArray  # (models, points) NaN where fewer than one answer is near
+    interval: FloatArray  # (models, points, 2) pointwise, bootstrap percentiles
+    density: FloatArray  # (models, points) of stated confidence
+    level: float
+    labels: tuple[Any, ...]  # (models,)
+
+    _AXES = Axes(
+        {"model": "labels", "confidence": "confidence"},
+        "accuracy",
+        "accuracy_{bound}=interval",
+        "density",
+        arrays={"model confidence": "accuracy density", "model confidence bound": "interval"},
+    )
+
+
+def reliability_curve(
+    value: FloatArray,
+    draws: FloatArray,
+    *,
+    near: FloatArray,
+    level: float,
+    labels: tuple[Any, ...],
+) -> ReliabilityCurve:
+    """Return the curve from smoothed residuals and densities at equidistant points."""
+    # Shapes: value (models, 2 x points); draws (resamples, models, 2 x points); near (models,).
+    n_points = value.shape[1] // 2
+    points = np.linspace(0.0, 1.0, n_points)
+
+    def accuracy(columns: FloatArray) -> FloatArray:
+        residual, density = columns[..., :n_points], columns[..., n_points:]
+        with np.errstate(invalid="ignore", divide="ignore"):
+            found = np.where(density * near[:, None] >= 1.0, points + residual / density, np.nan)
+        return np.clip(found, 0.0, 1.0)
+
+    own = accuracy(value)
+    bounds = percentile_interval(accuracy(draws), level)
+    return ReliabilityCurve(
+        confidence=points,
+        accuracy=own,
+        interval=np.where(np.isfinite(own)[..., None], bounds, np.nan),
+        density=value[:, n_points:].copy(),
+        level=level,
+        labels=labels,
+    )
+
 
 Cosines: TypeAlias = tuple[FloatArray, FloatArray]  # of even and of odd terms
 

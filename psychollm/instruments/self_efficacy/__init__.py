@@ -7,11 +7,8 @@ from psychollm.instruments.self_efficacy.replies import (
     ratings_of,
     read_reply,
 )
-from psychollm.instruments.self_efficacy.result import (
-    SelfEfficacyScores,
-)
+from psychollm.instruments.self_efficacy.result import SelfEfficacyScores, score_readings
 from psychollm.instruments.self_efficacy.scale import COPING, Scale, read_scale
-from psychollm.instruments.self_efficacy.scoring import score_readings
 from psychollm.instruments.self_efficacy.tasks import TASKS, tasks_of
 
 __all__ = [

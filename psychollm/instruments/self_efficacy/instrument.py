@@ -28,9 +28,8 @@ from psychollm.instruments.prompt import Message, Prompt
 from psychollm.instruments.reading import ReadingsLike
 from psychollm.instruments.self_efficacy import wording
 from psychollm.instruments.self_efficacy.replies import read_reply
-from psychollm.instruments.self_efficacy.result import SelfEfficacyScores
+from psychollm.instruments.self_efficacy.result import SelfEfficacyScores, score_readings
 from psychollm.instruments.self_efficacy.scale import COPING, Scale, read_scale
-from psychollm.instruments.self_efficacy.scoring import score_readings
 from psychollm.instruments.self_efficacy.tasks import LEVELS, Condition, Task, tasks_of
 
 CONDITIONS: tuple[Condition, ...] = ("none", "computational", "social", "summarisation")
