@@ -245,7 +245,7 @@ class Record:
             self.lines.append(CoverageData(f"{path}.lines"))
             self.lines[-1].read()
 
-    @cache  # noqa: B019
+    @cache  # noqa: B019 -- one record, which lasts as long as the process
     def of_file(self, path: Path) -> dict[int, set[str]]:
         """Return the tests that execute each line of a file."""
         found: dict[int, set[str]] = {}
@@ -494,7 +494,7 @@ def recorded(folder: Path, jobs: int) -> None:
         for path in sorted([*ROOT.glob("tests/**/test_*.py"), *ROOT.glob("psychollm/**/*.py")])
         if path.name != "__main__.py"
     ]
-    random.Random(0).shuffle(files)  # noqa: S311
+    random.Random(0).shuffle(files)  # noqa: S311 -- no secret
     side_by_side(folder, "compiled", [files[job::jobs] for job in range(jobs)])
     os.chdir(folder / "tree")
     tests = tests_of_kernels(Record(folder, "compiled"))

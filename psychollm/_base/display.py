@@ -8,7 +8,7 @@ dark both read; nothing is fetched.
 
 import re
 from collections.abc import Sequence
-from dataclasses import dataclass, fields
+from dataclasses import dataclass
 from html import escape
 from itertools import chain, islice
 from textwrap import wrap
@@ -83,7 +83,7 @@ def result_repr(result: "Result") -> str:
 
 def result_fields(result: "Result") -> list[str]:
     """Return a line for each public field of a result."""
-    names = [field.name for field in fields(result) if not field.name.startswith("_")]  # type: ignore[arg-type]
+    names = result._public()
     width = max(map(len, names), default=0)
     lines = (f"  {name:<{width}}  {_brief(getattr(result, name))}" for name in names)
     return [line if len(line) <= WIDTH else f"{line[: WIDTH - 3]}..." for line in lines]

@@ -60,8 +60,11 @@ class Result:
 
     def to_dict(self) -> dict[str, Any]:
         """Return the public fields as JSON-safe values."""
-        names = [field.name for field in fields(self) if not field.name.startswith("_")]  # type: ignore[arg-type]
-        return {name: plain_data(getattr(self, name)) for name in names}
+        return {name: plain_data(getattr(self, name)) for name in self._public()}
+
+    def _public(self) -> list[str]:
+        """Return the names of the public fields."""
+        return [field.name for field in fields(self) if not field.name.startswith("_")]  # type: ignore[arg-type]
 
     def _axes(self) -> "Axes | None":
         """Return the axes of this result: for classes where they depend on what it holds."""

@@ -6,7 +6,8 @@ Four rules make a table from a frame:
   ``[0.79, 0.87]``, where there is no column for it;
 * a column of p-values has three decimals without the leading zero, and ``< .001``;
 * other numbers have `digits` decimals, or as many as show `digits` figures of the largest of a
-  column that would be all zeros; whole numbers beyond one are counts, and stay whole;
+  column of standard errors, or of one that would be all zeros; whole numbers beyond one are
+  counts, and stay whole;
 * what is undefined is an en dash; reasons stand in their own column, which goes where it is empty.
 """
 
@@ -35,6 +36,7 @@ _NOTHING = 1e-6  # a column below it holds what rounding left
 _COUNT = re.compile(r"n|df\d*|count|n_.*")
 _WORDS = {name: name.upper() for name in ("se", "sd", "auroc", "ece", "rmsea", "irt")}
 _P = re.compile(r"(^|_)p(_|$)")
+_SE = re.compile(r"(^|_)se(_|$)")
 _EMPTY = {"", "None", "none"}
 
 
@@ -121,7 +123,8 @@ def _plain_column(name: str, values: Sequence[Any], digits: int) -> _Column:
         return _Column(_heading(name), tuple(map(p_value, values)))
     if numeric:
         count = _COUNT.fullmatch(name) is not None and _whole([float(value) for value in values])
-        decimals = 0 if count else digits_of(values, digits)
+        figures = _SE.search(name) is not None
+        decimals = 0 if count else digits_of(values, digits, figures=figures)
         return _Column(_heading(name), _numbers(values, decimals))
     return _Column(_heading(name), tuple(_text(value, digits) for value in values), numeric=False)
 
@@ -133,15 +136,16 @@ def is_p_value(name: str) -> bool:
     return _P.search(name) is not None and not name.endswith("_se")
 
 
-def digits_of(values: Sequence[Any], digits: int) -> int:
+def digits_of(values: Sequence[Any], digits: int, *, figures: bool = False) -> int:
     """Return the decimals of a column: none for counts, more where all numbers are small."""
+    # As `figures` a number of .014 has as many as one of 14: .01 would hide half of what it says.
     known = [abs(float(value)) for value in values if isfinite(value)]
     largest = max(known, default=0.0)
     if all(isinstance(value, int) for value in values) or (largest > 1.0 and _whole(known)):
         return 0
-    if largest < _NOTHING or largest >= 0.1**digits:
+    if largest < _NOTHING or (largest >= 0.1**digits and not figures):
         return digits
-    return min(digits - 1 - floor(log10(largest)), _MOST_DECIMALS)
+    return max(digits, min(digits - 1 - floor(log10(largest)), _MOST_DECIMALS))
 
 
 def _whole(values: Sequence[float]) -> bool:

@@ -39,11 +39,9 @@ class Table:
 
     def split(self, headings: re.Pattern[str]) -> "tuple[Table, Table]":
         """Part the columns whose headings match a pattern from the others, which come first."""
-        matching = [headings.search(name) is not None for name in self.headings]
-        return tuple(  # type: ignore[return-value]
-            self._of(k for k, one in enumerate(matching) if one is wanted)
-            for wanted in (False, True)
-        )
+        matching = [k for k, name in enumerate(self.headings) if headings.search(name)]
+        others = [k for k in range(len(self.headings)) if k not in matching]
+        return self._of(others), self._of(matching)
 
     def narrowed(self, width: int, most: int | None = None) -> "tuple[Table, int]":
         """Return the first columns that fit a width, long cells shortened; and how many go."""

@@ -12,7 +12,6 @@ with :math:`S P (K - L - 1)` once for all questions.
 """
 
 import hashlib
-import os
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from os import PathLike
@@ -350,7 +349,7 @@ class _Ledger:
         part = self.path.with_name(self.path.name + ".part")
         with part.open("wb") as file:
             np.savez(file, logs=self.logs, base=self.base, done=self.done, mark=self.mark)
-        os.replace(part, self.path)  # noqa: PTH105 -- whole or not at all
+        part.replace(self.path)  # whole or not at all
 
 
 def _mark(steering: Steering, strengths: FloatArray) -> str:

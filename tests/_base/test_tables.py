@@ -35,10 +35,10 @@ def estimate(labels: tuple[str, ...] = ("a", "b")) -> Estimate:
 
 def test_an_estimate_in_markdown() -> None:
     assert estimate().to_markdown().splitlines() == [
-        "| model |        value [90 %] |   SE |   n | flag                 |",
-        "|:------|--------------------:|-----:|----:|:---------------------|",
-        "| a     | -0.12 [-0.16, 0.00] | 0.02 | 100 |                      |",
-        "| b     |                   – |    – |   0 | too few observations |",
+        "| model |        value [90 %] |    SE |   n | flag                 |",
+        "|:------|--------------------:|------:|----:|:---------------------|",
+        "| a     | -0.12 [-0.16, 0.00] | 0.020 | 100 |                      |",
+        "| b     |                   – |     – |   0 | too few observations |",
     ]
 
 

@@ -1,9 +1,6 @@
 """Clustered standard errors: R and statsmodels, whole matrices, coverage, degenerate input."""
 
-import json
-
 import numpy as np
-import pandas as pd
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
@@ -16,16 +13,7 @@ from psychollm.reliability.means.clustered import clustered_mean, mean_score
 from psychollm.reliability.means.score_differences import score_differences
 from psychollm.reliability.means.set_difference import set_difference
 from tests.oracles import clustered_slow as slow
-
-
-def golden_case(golden, case):
-    folder = golden / "metacognition"
-    frame = pd.read_csv(folder / f"{case}.csv")
-    wide = frame.pivot_table(index="model", columns=["cluster", "item"], values="score")
-    blocks = json.loads((folder / f"{case}.expected.json").read_text())["blocks"]
-    clusters = wide.columns.get_level_values("cluster").to_numpy()
-    return wide.to_numpy(), clusters, list(wide.index), blocks
-
+from tests.reliability.golden_cases import clusters_case
 
 CASES = ["cluster_a", "cluster_b"]
 
@@ -36,7 +24,7 @@ def few(scores, **options):
 
 @pytest.mark.parametrize("case", CASES)
 def test_golden_means(golden, case):
-    scores, clusters, models, (first, second) = golden_case(golden, case)
+    scores, clusters, models, (first, second) = clusters_case(golden, case)
     for row, model in enumerate(models):
         expected, again = first["values"][model], second["values"][model]
         one = scores[row : row + 1]

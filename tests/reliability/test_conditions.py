@@ -3,7 +3,6 @@
 import json
 
 import numpy as np
-import pandas as pd
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
@@ -18,6 +17,7 @@ from psychollm.reliability.contrasts.mixed_model import mixed_model
 from psychollm.reliability.contrasts.pairwise_conditions import pairwise_conditions
 from psychollm.reliability.contrasts.random_intercept import InterceptDesign, InterceptFit
 from tests.oracles import conditions_slow as slow
+from tests.reliability.golden_cases import gses
 
 CASES = ["gses_a", "gses_b"]
 
@@ -48,14 +48,6 @@ def test_golden_kruskal_of_data_that_are_not_redistributed(shared):
     folder = shared / "golden" / "psychometrics"
     for row in json.loads((folder / "kruskal.json").read_text())["rows"]:
         check_kruskal(row)
-
-
-def gses(golden, case):
-    folder = golden / "metacognition"
-    frame = pd.read_csv(folder / f"{case}.csv")
-    frame["total"] = frame.filter(regex="^i").sum(axis=1)
-    blocks = json.loads((folder / f"{case}.expected.json").read_text())["blocks"]
-    return frame, blocks[0]["values"][".global"], blocks[1]["values"][".global"]
 
 
 @pytest.mark.parametrize("case", CASES)

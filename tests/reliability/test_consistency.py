@@ -20,6 +20,7 @@ from psychollm.reliability.scales.kuder_richardson import kr20, kr21
 from psychollm.reliability.scales.moments import covariance, item_moments
 from psychollm.reliability.scales.score_table import score_table
 from tests.oracles import consistency_slow as slow
+from tests.reliability.golden_cases import blocks_of, check_block, quick, repeated, rows_of
 
 PSYCH = ("bin12", "llm", "lsat6", "pol5", "pol5_checkkeys")
 PSYCH_SHARED = ("ability", "bfi_A", "bfi_A_checkkeys", "bfi_C", "bfi_C_checkkeys")
@@ -34,14 +35,6 @@ FILES = {
 TABLES = st.tuples(st.integers(4, 9), st.integers(2, 5), st.integers(0, 10**6)).map(
     lambda size: np.random.default_rng(size[2]).integers(0, 5, size[:2]).astype(float)
 )
-
-
-def quick(scores, **options):
-    return consistency(scores, bootstrap=0, **options)
-
-
-def rows_of(path):
-    return {row["id"]: row for row in json.loads(path.read_text())["rows"]}
 
 
 def scored(folder, row):
@@ -106,36 +99,6 @@ def test_psych_on_data_not_redistributed(shared, case):
     folder = shared / "golden" / "psychometrics"
     row = rows_of(folder / "alpha.json")[case]
     check_psych(*scored(folder / "data", row), row)
-
-
-def blocks_of(golden, case):
-    return json.loads((golden / "metacognition" / f"{case}.expected.json").read_text())["blocks"]
-
-
-def check_block(frame, known, tolerance):
-    """One block by R: alpha, its errors and its intervals, items."""
-    found = quick(frame)
-    by_se = quick(frame, interval="duhachek").alpha
-    items = item_statistics(frame)
-    single = {
-        "n": found.alpha.n[0],
-        "k": found.n_items,
-        "raw_alpha": found.alpha.value[0],
-        "std_alpha": found.standardised.value[0],
-        "average_r": found.mean_correlation.value[0],
-        "ase": by_se.se[0],
-        "sem": found.sem.value[0],
-    }
-    for name, value in single.items():
-        assert value == pytest.approx(known[name], abs=tolerance), name
-    feldt = (known["feldt"]["lower"], known["feldt"]["upper"])
-    assert tuple(found.alpha.interval[0]) == pytest.approx(feldt, abs=tolerance)
-    assert found.alpha.se[0] == by_se.se[0]
-    assert by_se.interval[0].tolist() == pytest.approx(known["duhachek_ci"], abs=tolerance)
-    assert items.alpha_without.value == pytest.approx(known["alpha_drop"], abs=tolerance)
-    assert items.item_rest.value == pytest.approx(known["item_rest_r"], abs=tolerance)
-    assert items.mean == pytest.approx(known["item_means"], abs=tolerance)
-    return found, items
 
 
 @pytest.mark.parametrize("case", ["gses_a", "gses_b"])
@@ -319,15 +282,6 @@ def test_missing_scores():
     empty = np.vstack([scores, np.full(4, np.nan)])
     assert quick(empty).alpha.n[0] == 30.0
     assert kr21(np.vstack([np.eye(4), np.ones((2, 4)), [[1, 0, 1, np.nan]]])).n[0] == 6
-
-
-def repeated(n_models=12, n_runs=3, seed=0, noise=0.3):
-    """Scores of models in runs that repeat each other closely, and who made each row."""
-    rng = np.random.default_rng(seed)
-    models = rng.normal(size=(n_models, 1)) + rng.normal(size=(n_models, 5))
-    scores = np.repeat(models, n_runs, axis=0)
-    scores = scores + noise * rng.normal(size=scores.shape)
-    return scores, [f"m{place // n_runs}" for place in range(len(scores))]
 
 
 def test_repeated_rows_are_not_respondents():

@@ -1,33 +1,19 @@
 """Decision studies: golden cases, slow twin, exact intervals, coverage."""
 
-import json
-
 import numpy as np
-import pandas as pd
 import pytest
 
 from psychollm.reliability.components.decision_study import decision_study
 from psychollm.reliability.components.generalizability import generalizability
-from psychollm.reliability.means.repeated_scores import RepeatedScores
 from tests.oracles import generalizability_slow as slow
+from tests.reliability.golden_cases import runs_case, study_of
 
 CASES = ["gtheory_a", "gtheory_b"]
 
 
-def golden_case(golden, case):
-    folder = golden / "metacognition"
-    frame = pd.read_csv(folder / f"{case}.csv")
-    scores = RepeatedScores.from_long(frame, model="person", question="item")
-    return scores, json.loads((folder / f"{case}.expected.json").read_text())["blocks"][0]
-
-
-def study_of(scores, **options):
-    return generalizability(scores, bootstrap=options.pop("bootstrap", 20), rng=0, **options)
-
-
 @pytest.mark.parametrize("case", CASES)
 def test_golden_decision_studies(golden, case):
-    scores, block = golden_case(golden, case)
+    scores, block = runs_case(golden, case)
     study = study_of(scores)
     for wanted in block["values"]["dstudy_from_ems_truncated0"]:
         found = decision_study(study, n_items=wanted["n_items"], n_runs=wanted["n_runs"])

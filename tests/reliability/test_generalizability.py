@@ -1,9 +1,6 @@
 """Variance components and decision studies: lme4, slow twins, coverage, degenerate input."""
 
-import json
-
 import numpy as np
-import pandas as pd
 import pytest
 from hypothesis import example, given
 from hypothesis import strategies as st
@@ -19,9 +16,9 @@ from psychollm.reliability.components.reml import (
     incomplete_likelihood,
     maximise,
 )
-from psychollm.reliability.means.repeated_scores import RepeatedScores
 from tests.effort import examples
 from tests.oracles import generalizability_slow as slow
+from tests.reliability.golden_cases import runs_case, study_of
 
 CASES = ["gtheory_a", "gtheory_b"]
 LME4 = {
@@ -37,20 +34,9 @@ EMS = dict(zip(LME4, ("p", "i", "r", "pi", "pr", "ir", "pir_e"), strict=True))
 SHAPES = st.tuples(st.integers(2, 4), st.integers(2, 5), st.integers(2, 3))
 
 
-def golden_case(golden, case):
-    folder = golden / "metacognition"
-    frame = pd.read_csv(folder / f"{case}.csv")
-    scores = RepeatedScores.from_long(frame, model="person", question="item")
-    return scores, json.loads((folder / f"{case}.expected.json").read_text())["blocks"][0]
-
-
-def study_of(scores, **options):
-    return generalizability(scores, bootstrap=options.pop("bootstrap", 20), rng=0, **options)
-
-
 @pytest.mark.parametrize("case", CASES)
 def test_golden_components(golden, case):
-    scores, block = golden_case(golden, case)
+    scores, block = runs_case(golden, case)
     values, tol = block["values"], block["tol"]
     ems, reml = study_of(scores), study_of(scores, estimation="reml")
     assert (ems.estimation, reml.estimation) == ("ems", "reml")

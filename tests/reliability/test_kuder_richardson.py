@@ -1,50 +1,13 @@
 """Kuder-Richardson formulas: golden cases, their order, graded answers."""
 
-import json
-
 import numpy as np
 import pandas as pd
 import pytest
 
 from psychollm._base.errors import CodeError
 from psychollm.estimates.reasons import Reason
-from psychollm.reliability.scales.consistency import consistency
-from psychollm.reliability.scales.item_statistics import item_statistics
 from psychollm.reliability.scales.kuder_richardson import kr20, kr21
-
-
-def quick(scores, **options):
-    return consistency(scores, bootstrap=0, **options)
-
-
-def blocks_of(golden, case):
-    return json.loads((golden / "metacognition" / f"{case}.expected.json").read_text())["blocks"]
-
-
-def check_block(frame, known, tolerance):
-    """One block by R: alpha, its errors and its intervals, items."""
-    found = quick(frame)
-    by_se = quick(frame, interval="duhachek").alpha
-    items = item_statistics(frame)
-    single = {
-        "n": found.alpha.n[0],
-        "k": found.n_items,
-        "raw_alpha": found.alpha.value[0],
-        "std_alpha": found.standardised.value[0],
-        "average_r": found.mean_correlation.value[0],
-        "ase": by_se.se[0],
-        "sem": found.sem.value[0],
-    }
-    for name, value in single.items():
-        assert value == pytest.approx(known[name], abs=tolerance), name
-    feldt = (known["feldt"]["lower"], known["feldt"]["upper"])
-    assert tuple(found.alpha.interval[0]) == pytest.approx(feldt, abs=tolerance)
-    assert found.alpha.se[0] == by_se.se[0]
-    assert by_se.interval[0].tolist() == pytest.approx(known["duhachek_ci"], abs=tolerance)
-    assert items.alpha_without.value == pytest.approx(known["alpha_drop"], abs=tolerance)
-    assert items.item_rest.value == pytest.approx(known["item_rest_r"], abs=tolerance)
-    assert items.mean == pytest.approx(known["item_means"], abs=tolerance)
-    return found, items
+from tests.reliability.golden_cases import blocks_of, check_block
 
 
 @pytest.mark.parametrize("case", ["dich_a", "dich_b"])

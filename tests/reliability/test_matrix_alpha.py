@@ -1,23 +1,13 @@
 """Alpha of a matrix: ordinal alpha, flags, matrices that cannot be used."""
 
-import json
-
 import numpy as np
 import pytest
 
 from psychollm._base.errors import InputError, OptionError, ShapeError
 from psychollm.estimates.reasons import Reason
-from psychollm.reliability.scales.consistency import consistency
 from psychollm.reliability.scales.guttman import guttman_of_matrix
 from psychollm.reliability.scales.matrix_alpha import alpha_of_matrix
-
-
-def quick(scores, **options):
-    return consistency(scores, bootstrap=0, **options)
-
-
-def rows_of(path):
-    return {row["id"]: row for row in json.loads(path.read_text())["rows"]}
+from tests.reliability.golden_cases import quick, repeated, rows_of
 
 
 def check_matrix(row):
@@ -35,15 +25,6 @@ def test_ordinal_alpha(golden):
 def test_ordinal_alpha_on_data_not_redistributed(shared):
     folder = shared / "golden" / "psychometrics"
     check_matrix(rows_of(folder / "alpha.json")["ordinal_alpha_ability"])
-
-
-def repeated(n_models=12, n_runs=3, seed=0, noise=0.3):
-    """Scores of models in runs that repeat each other closely, and who made each row."""
-    rng = np.random.default_rng(seed)
-    models = rng.normal(size=(n_models, 1)) + rng.normal(size=(n_models, 5))
-    scores = np.repeat(models, n_runs, axis=0)
-    scores = scores + noise * rng.normal(size=scores.shape)
-    return scores, [f"m{place // n_runs}" for place in range(len(scores))]
 
 
 @pytest.mark.parametrize(

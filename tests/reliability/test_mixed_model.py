@@ -1,7 +1,5 @@
 """The mixed model: lme4, statsmodels, the slow likelihood, coverage, its bounds."""
 
-import json
-
 import numpy as np
 import pandas as pd
 import pytest
@@ -24,16 +22,9 @@ from psychollm.reliability.contrasts.random_intercept import (
 )
 from tests.effort import examples
 from tests.oracles import conditions_slow as slow
+from tests.reliability.golden_cases import gses
 
 CASES = ["gses_a", "gses_b"]
-
-
-def gses(golden, case):
-    folder = golden / "metacognition"
-    frame = pd.read_csv(folder / f"{case}.csv")
-    frame["total"] = frame.filter(regex="^i").sum(axis=1)
-    blocks = json.loads((folder / f"{case}.expected.json").read_text())["blocks"]
-    return frame, blocks[0]["values"][".global"], blocks[1]["values"][".global"]
 
 
 @pytest.mark.parametrize("case", CASES)

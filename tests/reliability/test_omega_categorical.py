@@ -1,8 +1,5 @@
 """Categorical omega: what semTools prints, twins, invariances, intervals, bad input."""
 
-import json
-from pathlib import Path
-
 import numpy as np
 import pandas as pd
 import pytest
@@ -16,40 +13,15 @@ from psychollm.reliability.omegas.latent_response import NUMBERS
 from psychollm.reliability.omegas.omega_categorical import omega_categorical
 from psychollm.reliability.omegas.omega_of_loadings import omega_of_loadings
 from tests.effort import examples
-
-GOLDEN = Path(__file__).resolve().parents[1] / "golden" / "psychometrics"
-KEYS = {
-    "omega_ordinal_scale_green_yang": "total",
-    "alpha_ordinal_scale": "alpha",
-    "omega_latent_response": "latent",
-    "alpha_latent_response": "latent_alpha",
-    "AVE": "average_variance",
-}
-
-
-def answers(name):
-    if name == "bin12":
-        return np.loadtxt(GOLDEN / "synth_bin12.csv", delimiter=",", skiprows=1)
-    patterns = np.loadtxt(GOLDEN / "lsat7_patterns.csv", delimiter=",", skiprows=1)
-    return np.repeat(patterns[:, :5], patterns[:, 5].astype(int), axis=0)
-
-
-def expected(name, folder=GOLDEN):
-    rows = json.loads((folder / "omega_categorical.json").read_text())["rows"]
-    return next(row for row in rows if row["id"] == name)
-
-
-def check(found, row, tolerance):
-    for key, name in KEYS.items():
-        assert getattr(found, name).value[0] == pytest.approx(row[key], abs=tolerance), key
+from tests.reliability.golden_cases import categorical_answers, categorical_row, check_categorical
 
 
 @pytest.mark.parametrize("name", ["lsat7", "bin12"])
 def test_golden_from_answers(name):
     # lavaan's weighted least squares from the answers themselves: loadings to 5e-7.
-    row = expected(name)
-    found = omega_categorical(answers(name), estimator="dwls", bootstrap=0)
-    check(found, row, 1e-5)
+    row = categorical_row(name)
+    found = omega_categorical(categorical_answers(name), estimator="dwls", bootstrap=0)
+    check_categorical(found, row, 1e-5)
     np.testing.assert_allclose(found.loadings[:, 0], row["std_loading"], atol=2e-6)
     np.testing.assert_allclose(found.thresholds[:, 0], row["threshold"], atol=1e-12)
     low, high = found.total.interval[0]

@@ -1,7 +1,6 @@
 """Omega of given loadings: golden cases, slow twin, parallel forms, bad input."""
 
 import json
-from pathlib import Path
 
 import numpy as np
 import pytest
@@ -17,53 +16,32 @@ from psychollm.reliability.omegas.omega_categorical import omega_categorical
 from psychollm.reliability.omegas.omega_of_loadings import omega_of_loadings
 from tests.effort import examples
 from tests.oracles import omega_slow as slow
-
-GOLDEN = Path(__file__).resolve().parents[1] / "golden" / "psychometrics"
-KEYS = {
-    "omega_ordinal_scale_green_yang": "total",
-    "alpha_ordinal_scale": "alpha",
-    "omega_latent_response": "latent",
-    "alpha_latent_response": "latent_alpha",
-    "AVE": "average_variance",
-}
-
-
-def answers(name):
-    if name == "bin12":
-        return np.loadtxt(GOLDEN / "synth_bin12.csv", delimiter=",", skiprows=1)
-    patterns = np.loadtxt(GOLDEN / "lsat7_patterns.csv", delimiter=",", skiprows=1)
-    return np.repeat(patterns[:, :5], patterns[:, 5].astype(int), axis=0)
-
-
-def expected(name, folder=GOLDEN):
-    rows = json.loads((folder / "omega_categorical.json").read_text())["rows"]
-    return next(row for row in rows if row["id"] == name)
-
-
-def check(found, row, tolerance):
-    for key, name in KEYS.items():
-        assert getattr(found, name).value[0] == pytest.approx(row[key], abs=tolerance), key
+from tests.reliability.golden_cases import (
+    categorical_answers,
+    categorical_row,
+    check_categorical,
+)
 
 
 @pytest.mark.parametrize("name", ["lsat7", "bin12"])
 def test_golden_from_loadings(name):
-    row = expected(name)
-    correlation = psy.tetrachoric(answers(name), of="questions")
+    row = categorical_row(name)
+    correlation = psy.tetrachoric(categorical_answers(name), of="questions")
     found = omega_of_loadings(
         row["std_loading"], thresholds=row["threshold"], correlation=np.array(correlation.matrix)
     )
-    check(found, row, 1e-7)  # stated: 1e-5
+    check_categorical(found, row, 1e-7)  # stated: 1e-5
 
 
 def test_golden_that_may_not_be_shipped(shared):
     folder = shared / "golden" / "psychometrics"
-    row = expected("ability", folder)
+    row = categorical_row("ability", folder)
     fits = json.loads((folder / "lavaan_cfa.json").read_text())["rows"]
     sample = next(fit for fit in fits if fit["id"].startswith("ability"))["sample_rho"]
     found = omega_of_loadings(
         row["std_loading"], thresholds=row["threshold"], correlation=np.array(sample)
     )
-    check(found, row, 1e-7)
+    check_categorical(found, row, 1e-7)
 
 
 @examples(10)

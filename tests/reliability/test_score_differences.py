@@ -1,9 +1,6 @@
 """Differences of mean scores: golden cases, McNemar's test, every flag."""
 
-import json
-
 import numpy as np
-import pandas as pd
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
@@ -11,23 +8,14 @@ from hypothesis import strategies as st
 from psychollm.estimates.reasons import Reason
 from psychollm.reliability.means.score_differences import mcnemar, score_differences
 from tests.oracles import clustered_slow as slow
-
-
-def golden_case(golden, case):
-    folder = golden / "metacognition"
-    frame = pd.read_csv(folder / f"{case}.csv")
-    wide = frame.pivot_table(index="model", columns=["cluster", "item"], values="score")
-    blocks = json.loads((folder / f"{case}.expected.json").read_text())["blocks"]
-    clusters = wide.columns.get_level_values("cluster").to_numpy()
-    return wide.to_numpy(), clusters, list(wide.index), blocks
-
+from tests.reliability.golden_cases import clusters_case
 
 CASES = ["cluster_a", "cluster_b"]
 
 
 @pytest.mark.parametrize("case", CASES)
 def test_golden_differences(golden, case):
-    scores, clusters, models, (block, _) = golden_case(golden, case)
+    scores, clusters, models, (block, _) = clusters_case(golden, case)
     assert models == ["A", "B"]
     found = score_differences(scores, clusters=clusters, correction="cr0")
     alone = score_differences(scores)  # McNemar's test knows no clusters

@@ -274,7 +274,8 @@ def _goal(f_beta: float | None, risk: float | None) -> _Goal:
 
 
 def _three(estimate: Estimate) -> tuple[float, float, float]:
-    return (float(estimate.value[0]), *map(float, estimate.interval[0]))  # type: ignore[return-value]
+    low, high = estimate.interval[0].tolist()
+    return float(estimate.value[0]), low, high
 
 
 @dataclass(frozen=True, slots=True)

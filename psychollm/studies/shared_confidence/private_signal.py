@@ -158,7 +158,7 @@ def known(private: PrivateSignal, smallest: SmallestEffects) -> str:
 
 
 def statement(private: PrivateSignal, smallest: SmallestEffects) -> str:
-    """Return that, whose correlations these are, and the mean over models."""
+    """Return the verdict, the models of which it holds, and the mean correlation of all."""
     rho, outcomes = private.correlation, private.verdicts(smallest).outcomes
     shown = [row for row, one in enumerate(outcomes) if one.shown]
     shown.sort(key=lambda row: -abs(rho.value[row]))
