@@ -160,5 +160,5 @@ def _numbers_or_objects(array: AnyArray) -> AnyArray:
         return cells
     if missing.any() or not cells.size:
         return cells.astype(np.float64)
-    found = np.array(cells.tolist())
-    return found if found.dtype.kind in _NUMERIC else cells.astype(np.float64)
+    values = np.array(cells.tolist())
+    return values if values.dtype.kind in _NUMERIC else cells.astype(np.float64)

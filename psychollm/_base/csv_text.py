@@ -34,8 +34,8 @@ def write_csv(frame: "pd.DataFrame", path: Path) -> None:
     import pandas as pd
 
     cells = {
-        place: column if column.dtype.kind in "biufcmM" else column.astype(object).map(guarded)
-        for place, (_, column) in enumerate(frame.items())
+        position: column if column.dtype.kind in "biufcmM" else column.astype(object).map(guarded)
+        for position, (_, column) in enumerate(frame.items())
     }
     safe = pd.DataFrame(cells, index=frame.index)
     safe.columns = pd.Index([guarded(name) for name in frame.columns], tupleize_cols=False)

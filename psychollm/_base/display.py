@@ -132,9 +132,9 @@ class _View:
 def _sentences(result: "Result") -> tuple[list[str], list[str]]:
     """Return the verdict of a study, or the first lines of a summary, and what is left of it."""
     if hasattr(result, "findings"):
-        found = result.findings()
-        lines = "\n".join((found.head, found.verdict)).splitlines()
-        left = len(found) - 1
+        findings = result.findings()
+        lines = "\n".join((findings.head, findings.verdict)).splitlines()
+        left = len(findings) - 1
     elif hasattr(result, "summary"):
         lines = str(result.summary()).splitlines()
         left = 0

@@ -60,9 +60,9 @@ def adjust_p_values(p_values: Any, *, method: Adjustment = "holm") -> FloatArray
         raise OptionError(msg)
     adjusted = np.full(p.shape, np.nan)
     order = np.argsort(p[tested], kind="stable")
-    found = np.empty(order.size)
-    found[order] = np.minimum(_step(p[tested][order], method), 1.0)
-    adjusted[tested] = found
+    in_order = np.empty(order.size)
+    in_order[order] = np.minimum(_step(p[tested][order], method), 1.0)
+    adjusted[tested] = in_order
     return adjusted
 
 

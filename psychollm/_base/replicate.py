@@ -118,11 +118,11 @@ def _timed(run: _Run, n: int, who: Workers) -> Generator[AnyArray]:
     """Yield the blocks' results in order; the first replicate is timed to size the blocks."""
     first = 0.0
     # Twice: the first call may have compiled the kernels.
-    for place in range(min(n, 2)):
+    for k in range(min(n, 2)):
         start = time.perf_counter()
-        found = run((place, place + 1))
+        replicates = run((k, k + 1))
         first = max(time.perf_counter() - start, 1e-7)
-        yield found
+        yield replicates
     rest = n - 2
     if rest > 0:
         size = int((BLOCK_SECONDS if who.shared else REMOTE_BLOCK_SECONDS) / first)

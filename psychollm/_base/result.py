@@ -192,11 +192,11 @@ class Result:
         """
         from psychollm._base.saving.files import load
 
-        found = load(path)
-        if not isinstance(found, cls):
-            msg = f"{path} holds a {type(found).__name__}, not a {cls.__name__}"
+        result = load(path)
+        if not isinstance(result, cls):
+            msg = f"{path} holds a {type(result).__name__}, not a {cls.__name__}"
             raise InputError(msg)
-        return found
+        return result
 
     def _title(self) -> list[str]:
         """Say what this is: in the words of its class, or by its name and method."""

@@ -114,8 +114,8 @@ def _client(backend: Any) -> Any:
 def _taken(results: Any) -> Generator[Any]:
     """Yield results; whoever stops before the last has a reason, and needs no warning."""
     try:
-        for found in results:  # noqa: UP028 - `yield from` would close them before we can
-            yield found
+        for result in results:  # noqa: UP028 - `yield from` would close them before we can
+            yield result
     except GeneratorExit:
         with warnings.catch_warnings():
             warnings.filterwarnings("ignore", "(?s).*tasks .*have been", UserWarning)
@@ -247,8 +247,8 @@ class _Limit:
         """Set the limit, if this is the first to enter."""
         with self._lock:
             if not self._inside:
-                found = import_module("threadpoolctl").ThreadpoolController()
-                self._limit = found.limit(limits=1, user_api="blas")
+                pools = import_module("threadpoolctl").ThreadpoolController()
+                self._limit = pools.limit(limits=1, user_api="blas")
             self._inside += 1
 
     def leave(self) -> None:

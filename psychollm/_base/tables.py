@@ -57,14 +57,14 @@ def reporting_table(
         msg = f"digits={digits!r} must be a whole number from 0 to {_MOST_DECIMALS}"
         raise OptionError(msg)
     named = _with_index(frame)
-    found = _columns(named, int(digits), level, intervals or {})
+    cells = _columns(named, int(digits), level, intervals or {})
     if columns is not None:
-        found = _chosen(found, columns)
+        cells = _chosen(cells, columns)
     elif len(frame):
-        found = {name: one for name, one in found.items() if not _silent(name, one)}
-    headings = tuple(one.heading for one in found.values())
-    rows = tuple(zip(*(one.cells for one in found.values()), strict=True))
-    return Table(headings, tuple(one.numeric for one in found.values()), rows)
+        cells = {name: one for name, one in cells.items() if not _silent(name, one)}
+    headings = tuple(one.heading for one in cells.values())
+    rows = tuple(zip(*(one.cells for one in cells.values()), strict=True))
+    return Table(headings, tuple(one.numeric for one in cells.values()), rows)
 
 
 @dataclass(frozen=True, slots=True)
@@ -83,9 +83,9 @@ def _with_index(frame: "pd.DataFrame") -> "pd.DataFrame":
     if isinstance(frame.index, pd.RangeIndex):
         return named
     for k, name in enumerate(frame.index.names):
-        said = "" if name is None else str(name)
+        heading = "" if name is None else str(name)
         labels = list(frame.index.get_level_values(k))
-        named.insert(k, said, labels, allow_duplicates=True)
+        named.insert(k, heading, labels, allow_duplicates=True)
     return named
 
 
@@ -97,7 +97,7 @@ def _columns(
     uppers = {upper for upper, _ in bounds.values()}
     of_estimate = {stem: (lower, upper) for lower, (upper, stem) in bounds.items()}
     coverage = f"{percent(level)}" if level is not None else ""
-    found: dict[str, _Column] = {}
+    table: dict[str, _Column] = {}
     for k, name in enumerate(names):
         if name in uppers or (name in bounds and bounds[name][1] in names):
             continue
@@ -106,15 +106,15 @@ def _columns(
             upper, stem = bounds[name]
             spans = _spans((values, frame[upper].tolist()), digits, ())
             heading = _heading(stem) or f"{coverage} interval".strip()
-            found[stem or "interval"] = _Column(heading, spans)
+            table[stem or "interval"] = _Column(heading, spans)
         elif name in of_estimate:
             ends = [frame[bound].tolist() for bound in of_estimate[name]]
             decimals = digits_of((*values, *ends[0], *ends[1]), digits)
             cells = tuple(map(_beside, _numbers(values, decimals), _spans(ends, digits, values)))
-            found[name] = _Column(f"{_heading(name)} [{coverage or 'interval'}]", cells)
+            table[name] = _Column(f"{_heading(name)} [{coverage or 'interval'}]", cells)
         else:
-            found[name] = _plain_column(name, values, digits)
-    return found
+            table[name] = _plain_column(name, values, digits)
+    return table
 
 
 def _plain_column(name: str, values: Sequence[Any], digits: int) -> _Column:
@@ -188,17 +188,17 @@ def _is_yes_no(value: Any) -> bool:
 
 def _silent(name: str, column: _Column) -> bool:
     """Return whether a column of reasons gives none."""
-    said = re.search(r"(^|_)(flag|flags|reason|reasons)$", name) is not None
-    return said and all(cell in _EMPTY for cell in column.cells)
+    reasons = re.search(r"(^|_)(flag|flags|reason|reasons)$", name) is not None
+    return reasons and all(cell in _EMPTY for cell in column.cells)
 
 
-def _chosen(found: dict[str, _Column], columns: Sequence[str]) -> dict[str, _Column]:
-    unknown = [name for name in columns if name not in found]
+def _chosen(table: dict[str, _Column], columns: Sequence[str]) -> dict[str, _Column]:
+    unknown = [name for name in columns if name not in table]
     if isinstance(columns, str) or unknown:
         wrong = columns if isinstance(columns, str) else unknown[0]
-        msg = f"columns has {wrong!r}: pass a list of {', '.join(map(repr, found))}"
+        msg = f"columns has {wrong!r}: pass a list of {', '.join(map(repr, table))}"
         raise OptionError(msg)
-    return {name: found[name] for name in columns}
+    return {name: table[name] for name in columns}
 
 
 def level_of(result: Any) -> float | None:
@@ -211,7 +211,7 @@ def _level_in(value: Any, depth: int) -> float | None:
     if isinstance(level, float) and 0.0 < level < 1.0:
         return level
     held = _held(value) if depth else []
-    return next((found for one in held if (found := _level_in(one, depth - 1))), None)
+    return next((inner for one in held if (inner := _level_in(one, depth - 1))), None)
 
 
 def _held(value: Any) -> list[Any]:

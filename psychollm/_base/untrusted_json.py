@@ -48,12 +48,12 @@ def as_number(value: Any) -> float | None:
 
 
 def _once(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
-    found = dict(pairs)
-    if len(found) < len(pairs):
+    members = dict(pairs)
+    if len(members) < len(pairs):
         ((twice, _),) = Counter(name for name, _ in pairs).most_common(1)
         msg = f"the name {twice!r} occurs twice in one object"
         raise ValueError(msg)
-    return found
+    return members
 
 
 def _whole(digits: str) -> int | float:

@@ -202,10 +202,10 @@ def delta_interval(
     tally: Tally, value: float, gradient: Gradient, scale: Scale, level: float
 ) -> tuple[FloatArray, FloatArray]:
     """Return the standard error (1,) and interval (1, 2) of one statistic."""
-    found = sandwich(tally, [gradient])
-    variance, df = float(found.larger[0]), float(found.df[0])
-    bounds = interval_on(scale, value, variance, trials=found.clusters, df=df, level=level)
-    return found.se, bounds[None]
+    errors = sandwich(tally, [gradient])
+    variance, df = float(errors.larger[0]), float(errors.df[0])
+    bounds = interval_on(scale, value, variance, trials=errors.clusters, df=df, level=level)
+    return errors.se, bounds[None]
 
 
 def _inside_unit(

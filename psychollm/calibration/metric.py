@@ -112,7 +112,7 @@ def estimate_all(
 ) -> list[Estimate]:
     """Estimate metrics for every model, on resamples of questions that all share."""
     drawn = draw(metrics, answers, resampling)
-    return [found for metric in metrics for found in drawn.estimates(metric)]
+    return [estimate for metric in metrics for estimate in drawn.estimates(metric)]
 
 
 def draw(metrics: Sequence[Metric], answers: StatedAnswers, resampling: Resampling) -> "Drawn":
@@ -140,7 +140,7 @@ def _computed(
 ) -> FloatArray:
     """Return all columns of all metrics (resamples, models, columns), in small blocks."""
     width = sum(metric.width for metric in metrics)
-    found = np.empty((counts.shape[0], len(tables), width))
+    outputs = np.empty((counts.shape[0], len(tables), width))
     rows = max(16, _CELLS // max(1, *(tally.values.size for tally in tables)))
     for start in range(0, counts.shape[0], rows):
         block = slice(start, start + rows)
@@ -150,8 +150,8 @@ def _computed(
                 metric.compute(first, correct, wrong)
                 for metric, first in zip(metrics, shared[row], strict=True)
             ]
-            found[block, row] = np.concatenate(columns, axis=1)
-    return found
+            outputs[block, row] = np.concatenate(columns, axis=1)
+    return outputs
 
 
 @dataclass(frozen=True, slots=True)
@@ -185,7 +185,7 @@ class Drawn:
         start = self.columns(metric).start
         flags = [self._flags(metric, tally) for tally in self.tables]
         own, closed = self._own_bounds(metric), self._closed(metric)
-        found = []
+        estimates = []
         for i, name in enumerate(metric.names):
             one = self._one(metric, start + i, i, tuple(of_model[i] for of_model in flags))
             if own is not None:
@@ -198,8 +198,8 @@ class Drawn:
                 msg = f"{name} has no interval in closed form: pass bootstrap=2000"
                 raise OptionError(msg)
             one = one.qualified()
-            found.append(one if self.resampled else replace(one, _draws=None))
-        return found
+            estimates.append(one if self.resampled else replace(one, _draws=None))
+        return estimates
 
     def _flags(self, metric: Metric, tally: Tally) -> tuple[Reason, ...]:
         if not tally.n:
@@ -254,14 +254,14 @@ class Drawn:
         if metric.bounds is None:
             return None
         columns, defined = self.columns(metric), self._defined(metric)
-        found, units = np.full((*defined.shape, 2), np.nan), self.answers.units
-        level = np.full(len(found), self.replicates.options.level)
+        bounds, units = np.full((*defined.shape, 2), np.nan), self.answers.units
+        level = np.full(len(bounds), self.replicates.options.level)
         if units is not None:
             level = units.level(self.replicates.options.level)
         for row in np.flatnonzero(defined.any(axis=1)):
             own, draws = self.value[row, columns], self.draws[:, row, columns]
-            found[row] = metric.bounds(own, draws, float(level[row]))
-        return np.where(defined[..., None], found, np.nan)
+            bounds[row] = metric.bounds(own, draws, float(level[row]))
+        return np.where(defined[..., None], bounds, np.nan)
 
     def _closed(self, metric: Metric) -> tuple[FloatArray, FloatArray] | None:
         """Return standard errors (models, outputs) and bounds in closed form."""
@@ -278,10 +278,10 @@ class Drawn:
         return np.where(defined, se, np.nan), np.where(defined[..., None], bounds, np.nan)
 
 
-def _without_interval(found: Estimate, single: BoolArray) -> Estimate:
+def _without_interval(estimate: Estimate, single: BoolArray) -> Estimate:
     """One question, or one cluster, resampled is the sample itself: that is no certainty."""
     return replace(
-        found,
-        se=np.where(single, np.nan, found.se),
-        interval=np.where(single[:, None], np.nan, found.interval),
+        estimate,
+        se=np.where(single, np.nan, estimate.se),
+        interval=np.where(single[:, None], np.nan, estimate.interval),
     )

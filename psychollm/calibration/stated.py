@@ -103,7 +103,7 @@ def _check_probabilities(values: FloatArray, table: Table, argument: str, rule: 
         bad = (values < 0.0) | (values > 1.0)
     if not bad.any():
         return
-    row, column = (int(place) for place in np.argwhere(bad)[0])
+    row, column = (int(i) for i in np.argwhere(bad)[0])
     top = float(np.nanmax(values))
     scale = next((unit for unit in (10, 100) if top <= unit), None)
     advice = f"divide by {scale}" if scale and np.nanmin(values) >= 0 else "rescale it"

@@ -124,7 +124,7 @@ class Calibrate(TwoTables):
 
 
 def _comparisons(evidence: "Evidence") -> "Mapping[str, pd.DataFrame]":
-    return {f"compare_{key}": found.to_frame() for key, found in evidence.comparisons.items()}
+    return {f"compare_{key}": pairs.to_frame() for key, pairs in evidence.comparisons.items()}
 
 
 def results(
@@ -137,11 +137,11 @@ def results(
     from psychollm.cli.outputs import records
     from psychollm.studies.provenance import versions
 
-    curves, answers, found = evidence.curves, panel.answers, evidence.findings()
+    curves, answers, findings = evidence.curves, panel.answers, evidence.findings()
     clusters = answers.clusters
     return {
-        "verdict": found.verdict,
-        "findings": found.to_dict()["items"],
+        "verdict": findings.verdict,
+        "findings": findings.to_dict()["items"],
         "n_models": len(panel.models),
         "n_questions": len(answers.questions),
         "n_clusters": None if clusters is None else int(clusters.max()) + 1,
@@ -222,7 +222,7 @@ def _check_correctness(correctness: "pd.DataFrame") -> None:
     with np.errstate(invalid="ignore"):
         bad = np.argwhere((values < 0.0) | (values > 1.0))
     if len(bad):
-        row, column = (int(place) for place in bad[0])
+        row, column = (int(i) for i in bad[0])
         msg = (
             f"CORRECTNESS: model {correctness.index[row]!r}, question "
             f"{correctness.columns[column]!r} holds {values[row, column]:g}, but 1 is correct and "

@@ -17,7 +17,7 @@ def as_notes(*, quiet: bool) -> Iterator[None]:
     # Ctrl-C means stop.
     from psychollm.cli import complain
 
-    def show(message: Warning | str, category: type[Warning], *place: Any) -> None:
+    def show(message: Warning | str, category: type[Warning], *where: Any) -> None:
         complain(f"note: {message}")
 
     with warnings.catch_warnings():

@@ -193,8 +193,8 @@ def add_options(parser: argparse.ArgumentParser, kind: Callable[..., Any]) -> No
 def typed_values(kind: Callable[..., Any], typed: argparse.Namespace) -> dict[str, Any]:
     """Return what was typed for the fields of a dataclass; what was not is left to it."""
     names = [one.name for one in declared_by(kind) if hasattr(typed, one.name)]
-    found = {name: getattr(typed, name) for name in names}
-    return {name: _flat(one) if isinstance(one, list) else one for name, one in found.items()}
+    values = {name: getattr(typed, name) for name in names}
+    return {name: _flat(one) if isinstance(one, list) else one for name, one in values.items()}
 
 
 def parameter_helps(kind: Callable[..., Any]) -> dict[str, str]:
@@ -214,11 +214,11 @@ def parameter_helps(kind: Callable[..., Any]) -> dict[str, str]:
     {'low': 'limits of the time', 'high': 'limits of the time'}
     """
     _, _, section = cleandoc(kind.__doc__ or "").partition("Parameters\n----------\n")
-    found: dict[str, str] = {}
+    helps: dict[str, str] = {}
     for names, text in _ENTRY.findall(section.partition("\n\n")[0] + "\n"):
         sentence = re.split(r"(?<=[.:;])\s", " ".join(text.split()) + " ")[0].rstrip(".:;")
-        found |= dict.fromkeys(names.split(", "), sentence[:1].lower() + sentence[1:])
-    return found
+        helps |= dict.fromkeys(names.split(", "), sentence[:1].lower() + sentence[1:])
+    return helps
 
 
 @dataclass(frozen=True, slots=True)
@@ -324,17 +324,17 @@ def pairs(value: Callable[[str], Any], like: str) -> Callable[[str], dict[str, A
     """Return what reads ``name=value,name=value``; `like` is an example for whoever errs."""
 
     def read(text: str) -> dict[str, Any]:
-        found = {}
+        values = {}
         for part in text.split(","):
             name, _, typed = (piece.strip() for piece in part.rpartition("="))
             try:
-                found[name] = value(typed)
+                values[name] = value(typed)
             except ValueError:
                 name = ""
             if not (name and typed):
                 msg = f"write it as {like}"
                 raise ValueError(msg)
-        return found
+        return values
 
     return read
 

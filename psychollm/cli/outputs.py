@@ -75,9 +75,9 @@ def prepared(folder: Path | None, *, report: bool) -> Path | None:
     return folder
 
 
-def as_json(found: Mapping[str, Any]) -> str:
+def as_json(results: Mapping[str, Any]) -> str:
     """Return plain data as JSON; what is undefined is null."""
-    return json.dumps(_plain(found), indent=2, ensure_ascii=False, allow_nan=False)
+    return json.dumps(_plain(results), indent=2, ensure_ascii=False, allow_nan=False)
 
 
 def records(frame: "pd.DataFrame") -> list[Mapping[Any, Any]]:

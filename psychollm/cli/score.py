@@ -60,9 +60,9 @@ class Score(Command):
         if self.out is not None:
             _write(scored, self.out)
         if self.json:
-            print(as_json({said.instrument: _plain(said, scores) for said, scores in scored}))
+            print(as_json({read.instrument: _plain(read, scores) for read, scores in scored}))
         elif not self.quiet:
-            print("\n\n".join(_told(said, scores) for said, scores in scored))
+            print("\n\n".join(_told(read, scores) for read, scores in scored))
             if self.out is not None:
                 print(f"\nTable: {self.out}")
         return 0
@@ -80,9 +80,9 @@ def _read(store: "Store", chosen: str | None) -> "list[Readings]":
     return [readings(store, instrument=name) for name in names]
 
 
-def _told(said: "Readings", scores: "Scores") -> str:
+def _told(readings: "Readings", scores: "Scores") -> str:
     """Return the scores in words: a paragraph for each model and sample."""
-    paragraphs = [said.summary()]
+    paragraphs = [readings.summary()]
     for model, samples in scores.items():
         for sample, one in samples.items():
             name = model if len(samples) == 1 else f"{model}, sample {sample + 1}"
@@ -91,9 +91,9 @@ def _told(said: "Readings", scores: "Scores") -> str:
     return "\n\n".join(paragraphs)
 
 
-def _plain(said: "Readings", scores: "Scores") -> dict[str, Any]:
+def _plain(readings: "Readings", scores: "Scores") -> dict[str, Any]:
     return {
-        "outcomes": said.outcomes,
+        "outcomes": readings.outcomes,
         "scores": {
             model: {str(sample): one.to_dict() for sample, one in samples.items()}
             for model, samples in scores.items()
@@ -105,7 +105,7 @@ def _write(scored: "list[tuple[Readings, Scores]]", path: Path) -> None:
     from psychollm.cli.outputs import writing
 
     if len(scored) > 1:
-        names = ", ".join(said.instrument for said, _ in scored)
+        names = ", ".join(read.instrument for read, _ in scored)
         msg = f"--out {path}: one table holds one of {names}; choose it with --instrument"
         raise OptionError(msg)
     with writing(f"--out {path}"):

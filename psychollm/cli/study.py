@@ -223,14 +223,14 @@ def is_store(path: Path | None) -> bool:
 
 def frames(study: "SharedConfidence") -> "dict[str, pd.DataFrame]":
     """Return the tables of a study by the names of their files."""
-    found = study.dimensionality
+    dimensions = study.dimensionality
     return {
         "models": study.to_frame(),
         "loadings": study.loadings_frame(),
         "questions": study.scores.to_frame(),
-        "dimensionality": found.to_frame(),
-        "correlations": found.spectrum.correlation.to_frame(),
-        "residuals": found.residuals.to_frame(),
+        "dimensionality": dimensions.to_frame(),
+        "correlations": dimensions.spectrum.correlation.to_frame(),
+        "residuals": dimensions.residuals.to_frame(),
         "f_beta": study.f_beta.to_frame(),
         "between_models": study.between.to_frame(),
         "individuation": study.individuation.to_frame(),
@@ -248,28 +248,28 @@ def results(
     from psychollm.cli.outputs import records
     from psychollm.studies.shared_confidence.result import verdict
 
-    found = study.dimensionality
+    dimensions = study.dimensionality
     return {
         "verdict": verdict(study, smallest),
         "findings": study.findings(smallest=smallest).to_dict()["items"],
-        "n_factors": found.n_factors,
+        "n_factors": dimensions.n_factors,
         "simulated": study.simulated,
         "n_models": len(study.labels),
         "n_questions": study.n_questions,
         "level": study.level,
         "dimensionality": {
-            "verdict": found.verdict,
-            "shared_p": found.shared_test.p_value,
-            "one_factor_p": found.one_factor_test.p_value,
-            "second_share": found.second_share.observed,
-            "second_share_p": found.second_share.p_value,
-            "eigenvalue_shares": found.spectrum.shares,
-            "n_empty_pairs": found.spectrum.n_empty,
-            "min_eigenvalue": found.spectrum.min_eigenvalue,
-            "quadratic_r2": found.spectrum.quadratic_r2.observed,
-            "quadratic_r2_p": found.spectrum.quadratic_r2.p_value,
-            "second_congruence": found.spectrum.congruence,
-            "factors_by_rule": dict(found.factors_by_rule),
+            "verdict": dimensions.verdict,
+            "shared_p": dimensions.shared_test.p_value,
+            "one_factor_p": dimensions.one_factor_test.p_value,
+            "second_share": dimensions.second_share.observed,
+            "second_share_p": dimensions.second_share.p_value,
+            "eigenvalue_shares": dimensions.spectrum.shares,
+            "n_empty_pairs": dimensions.spectrum.n_empty,
+            "min_eigenvalue": dimensions.spectrum.min_eigenvalue,
+            "quadratic_r2": dimensions.spectrum.quadratic_r2.observed,
+            "quadratic_r2_p": dimensions.spectrum.quadratic_r2.p_value,
+            "second_congruence": dimensions.spectrum.congruence,
+            "factors_by_rule": dict(dimensions.factors_by_rule),
         },
         "private_signal": _fields(
             study.private_signal, ("mean", "mean_interval", "mean_p", "n_models", "adjustment")

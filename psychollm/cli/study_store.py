@@ -49,13 +49,13 @@ def study_of_store(command: Study) -> int:
         Store(command.confidence, create=False) as store,
     ):
         name = _chosen(store, command.instrument)
-        said = readings(store, instrument=name)
+        own = readings(store, instrument=name)
     if name == PREDICTION:
         return command.carry_out(
-            lambda: _prediction_tables(command, said), command.judge, report=command.report
+            lambda: _prediction_tables(command, own), command.judge, report=command.report
         )
     return command.carry_out(
-        lambda: _scores(command, said), lambda scores: _judged(command, said, scores), report=False
+        lambda: _scores(command, own), lambda scores: _judged(command, own, scores), report=False
     )
 
 
@@ -81,38 +81,38 @@ def _chosen(store: "Store", asked: str | None) -> str:
     raise InputError(msg)
 
 
-def _prediction_tables(command: Study, said: "Readings") -> "Tables[Responses]":
+def _prediction_tables(command: Study, readings: "Readings") -> "Tables[Responses]":
     """Return who said yes and who was right, with the lines that make the tables."""
     from psychollm.instruments.self_prediction import confidence_and_correctness
 
-    both = confidence_and_correctness(said.pooled_scores(), repeats=command.repeats)
+    both = confidence_and_correctness(readings.pooled_scores(), repeats=command.repeats)
     given = "" if command.repeats == "error" else f", repeats={command.repeats!r}"
     path = str(command.confidence)
     code = _CODE.format(path=path, repeats=given)
     return command.reduced(Tables(*both, (path,), code))
 
 
-def _scores(command: Study, said: "Readings") -> "Scores":
+def _scores(command: Study, readings: "Readings") -> "Scores":
     """Return the scores of the models that take part."""
-    absent = command.absent(said.models)
-    scores = said.pooled_scores()
+    absent = command.absent(readings.models)
+    scores = readings.pooled_scores()
     return {model: one for model, one in scores.items() if model not in absent}
 
 
-def _judged(command: Study, said: "Readings", scores: "Scores") -> Output:
-    summary, tables = STUDIES[said.instrument](command, scores)
+def _judged(command: Study, readings: "Readings", scores: "Scores") -> Output:
+    summary, tables = STUDIES[readings.instrument](command, scores)
     return Output(
         summary=summary,
         results={
             "verdict": summary.splitlines()[0],
             "summary": summary,
-            "outcomes": said.outcomes,
+            "outcomes": readings.outcomes,
             "level": command.level,
             "seed": command.seed,
             **{name: records(table) for name, table in tables.items()},
         },
         tables=tables,
-        remark=f"{said.summary()}\n",
+        remark=f"{readings.summary()}\n",
     )
 
 

@@ -62,11 +62,11 @@ def public_functions() -> dict[str, Callable[..., Any]]:
     """Return the public functions and classes of the subpackages with kernels, by name."""
     from importlib import import_module
 
-    found: dict[str, Callable[..., Any]] = {}
+    functions: dict[str, Callable[..., Any]] = {}
     for name in sorted(set(import_module("psychollm")._SUBMODULES) - WITHOUT_KERNELS):
         module = import_module(f"psychollm.{name}")
-        found |= {f"{name}.{one}": getattr(module, one) for one in module.__all__}
-    return found
+        functions |= {f"{name}.{one}": getattr(module, one) for one in module.__all__}
+    return functions
 
 
 def example_runs(documented: Callable[..., Any]) -> bool:

@@ -97,12 +97,12 @@ class Asker:
     def _drop_refused(self, job: Job, raw: bytes, sent: Mapping[str, Any]) -> bool:
         """Take out a parameter that a server refuses; return whether to ask again without it."""
         dropped = self._dropped[job.model]
-        found = refused_parameter(raw[:KEPT], sent.keys())
-        if found is None or found[0] in dropped.values():
+        refused = refused_parameter(raw[:KEPT], sent.keys())
+        if refused is None or refused[0] in dropped.values():
             return False  # nothing, or what was put in the place of another
-        if found[0] not in dropped:
-            self._store.drop(job.model, *found, raw[:500].decode("utf-8", "replace"))
-            dropped[found[0]] = found[1]
+        if refused[0] not in dropped:
+            self._store.drop(job.model, *refused, raw[:500].decode("utf-8", "replace"))
+            dropped[refused[0]] = refused[1]
         return True
 
     def _judge(
@@ -112,8 +112,8 @@ class Asker:
         if exchange.kind is not Kind.OK or exchange.status is None or raw is None:
             return exchange.kind, exchange.detail, None
         if not 200 <= exchange.status < 300:
-            said = raw[:500].decode("utf-8", "replace")
-            return kind_of_status(exchange.status, raw), said, None
+            message = raw[:500].decode("utf-8", "replace")
+            return kind_of_status(exchange.status, raw), message, None
         try:
             reply = self._wire.read(raw)
         except UnreadableReplyError as error:

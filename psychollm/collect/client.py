@@ -199,8 +199,8 @@ def _interrupts(state: RunState) -> Iterator[None]:
 
 def _counts(plan: Plan, store: Store) -> dict[str, dict[str, int]]:
     """Return the number of requests of each model of a plan by state."""
-    found = store.counts()
-    return {model.name: found.get(model.name, {}) for model in plan.models}
+    counts = store.counts()
+    return {model.name: counts.get(model.name, {}) for model in plan.models}
 
 
 def _collection(plan: Plan, state: RunState) -> Collection:

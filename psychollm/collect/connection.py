@@ -137,8 +137,8 @@ def proxy_for(url: str) -> str | None:
     host = parts.hostname or ""
     if host in {"localhost", "127.0.0.1", "::1"} or proxy_bypass(host):
         return None
-    found = getproxies()
-    return found.get(parts.scheme) or found.get("all")
+    proxies = getproxies()
+    return proxies.get(parts.scheme) or proxies.get("all")
 
 
 class _Received:

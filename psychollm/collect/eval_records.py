@@ -130,22 +130,22 @@ class _Evaluation:
 
     def write(self, folder: Path, source: Mapping[str, str]) -> tuple[Path, Path]:
         """Write both files, and return them."""
-        place = folder / "data" / _safe(self.name) / _safe(self.developer)
-        place = place / _safe(self.model_id.rpartition("/")[2])
+        home = folder / "data" / _safe(self.name) / _safe(self.developer)
+        home = home / _safe(self.model_id.rpartition("/")[2])
         stem = str(uuid5(NAMESPACE_URL, f"{self.name}/{self.model_id}/{self.model}"))
-        whole, single = place / f"{stem}.json", place / f"{stem}_samples.jsonl"
+        whole, single = home / f"{stem}.json", home / f"{stem}_samples.jsonl"
         records = [
             _record(row, asked, self, grade)
             for row, asked, grade in zip(self.graded, self.asked, self.grades, strict=True)
         ]
         lines = "".join(json.dumps(record) + "\n" for record in records)
         try:
-            place.mkdir(parents=True, exist_ok=True)
+            home.mkdir(parents=True, exist_ok=True)
             single.write_text(lines, encoding="utf-8", newline="\n")
             table = json.dumps(self.aggregate(source, single.name, lines), indent=2)
             whole.write_text(table + "\n", encoding="utf-8", newline="\n")
         except OSError as error:
-            msg = f"{place} cannot be written: {error.strerror}"
+            msg = f"{home} cannot be written: {error.strerror}"
             raise InputError(msg) from error
         return whole, single
 
@@ -213,17 +213,17 @@ class _Evaluation:
             "failed": states["failed"],
             "not_asked": states["open"] + states["waiting"],
         }
-        found: dict[str, Any] = {
+        details: dict[str, Any] = {
             "score": score,
             "details": {name: str(n) for name, n in counts.items()},
         }
         error = _standard_error([row["item"] for row in self.graded], self.grades)
         if error is not None:
-            found["uncertainty"] = {
+            details["uncertainty"] = {
                 "standard_error": {"value": error, "method": "analytic, clustered by item"},
                 "num_samples": len(self.grades),
             }
-        return found
+        return details
 
     def _generation(self) -> dict[str, Any]:
         """Return the parameters that all requests share, by name."""
@@ -236,8 +236,8 @@ class _Evaluation:
             for name, value in known.items()
             if name not in _ARGUMENTS
         }
-        found = {"generation_args": {k: v for k, v in known.items() if k in _ARGUMENTS}}
-        return found | ({"additional_details": other} if other else {})
+        config = {"generation_args": {k: v for k, v in known.items() if k in _ARGUMENTS}}
+        return config | ({"additional_details": other} if other else {})
 
 
 def _standard_error(items: Sequence[str], grades: Sequence[float]) -> float | None:
@@ -295,8 +295,8 @@ def _record(
     if not single:
         conversation = [*turns, {"role": "assistant", "content": row["text"]}]
         record["messages"] = [
-            {"turn_idx": place, "role": turn["role"], "content": turn["content"]}
-            for place, turn in enumerate(conversation)
+            {"turn_idx": turn_index, "role": turn["role"], "content": turn["content"]}
+            for turn_index, turn in enumerate(conversation)
         ]
     if row["input_tokens"] is not None and row["output_tokens"] is not None:
         used = {"input_tokens": row["input_tokens"], "output_tokens": row["output_tokens"]}

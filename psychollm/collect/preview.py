@@ -97,8 +97,8 @@ def _whole(request: Request, before: dict[str, Job]) -> Job:
     job = job_of(0, request.key, request.canonical)
     if request.follows is not None:
         first = before[request.follows]
-        said = {"role": "assistant", "content": "[reply]" + " " * 4 * (limit_of(first) or 256)}
-        job = job_of(0, request.key, request.canonical, [*first.messages, said])
+        reply = {"role": "assistant", "content": "[reply]" + " " * 4 * (limit_of(first) or 256)}
+        job = job_of(0, request.key, request.canonical, [*first.messages, reply])
     before[request.key] = job
     return job
 

@@ -68,8 +68,8 @@ class Readings(Result):
         return {
             model: {
                 # Calls that failed are missing.
-                sample: score(self.prompts[model], {key: one for key, one in said.items() if one})
-                for sample, said in samples.items()
+                sample: score(self.prompts[model], {key: one for key, one in own.items() if one})
+                for sample, own in samples.items()
             }
             for model, samples in self.by_model.items()
         }
@@ -87,19 +87,19 @@ class Readings(Result):
         (1, 1, 1, 1, 2, 2, 2, 2)
         """
         score = scorer_of(self.instrument)
-        found = {}
+        scores = {}
         for model, samples in self.by_model.items():
             asked = self.prompts[model]
             step = 1 + max((prompt.repeat for prompt in asked), default=0)
-            prompts, said = [], {}
-            for place, sample in enumerate(samples):
+            prompts, pooled = [], {}
+            for repeat, sample in enumerate(samples):
                 for prompt in asked:
-                    again = _again(prompt, sample, place * step)
+                    again = _again(prompt, sample, repeat * step)
                     prompts.append(again)
                     if (reading := samples[sample].get(prompt.key)) is not None:
-                        said[again.key] = reading
-            found[model] = score(prompts, said)
-        return found
+                        pooled[again.key] = reading
+            scores[model] = score(prompts, pooled)
+        return scores
 
     def summary(self) -> str:
         """Return how the replies of each model could be read, in words."""
@@ -127,10 +127,10 @@ class Readings(Result):
         rows = []
         for model, samples in self.by_model.items():
             items = {prompt.key: prompt.item for prompt in self.prompts[model]}
-            for sample, said in samples.items():
-                for key, reading in said.items():
-                    found = reading or _FAILED
-                    cells = (str(found.outcome), found.value, found.said)
+            for sample, own in samples.items():
+                for key, reading in own.items():
+                    known = reading or _FAILED
+                    cells = (str(known.outcome), known.value, known.said)
                     rows.append((model, sample, key, items[key], *cells))
         columns = ["model", "sample", "prompt_key", "item", "outcome", "value", "said"]
         return pd.DataFrame(rows, columns=columns)
@@ -211,18 +211,18 @@ def readings(store: Store, *, instrument: str | None = None) -> Readings:
         if instrument_of(prompt) != name:
             continue
         model, sample, key = row["model"], row["sample"], prompt.key
-        said = by_model.setdefault(model, {}).setdefault(sample, {})
-        if key in said:
+        own = by_model.setdefault(model, {}).setdefault(sample, {})
+        if key in own:
             msg = f"prompt {key!r} stands for several prompts: give each repeat a key of its own"
             raise LabelError(msg)
         prompts.setdefault(model, {}).setdefault(key, prompt)
         keys[model, sample, key] = row["key"]
-        said[key] = None
+        own[key] = None
         if row["text"] is not None:
             # Thinking that arrived beside the reply is part of what was said.
             reply = with_reasoning(row["text"], row["reasoning"])
-            said[key] = read(prompt, reply, finish_reason=row["finish_reason"])
-        outcomes.setdefault(model, Counter())[_kind(said[key], row["state"])] += 1
+            own[key] = read(prompt, reply, finish_reason=row["finish_reason"])
+        outcomes.setdefault(model, Counter())[_kind(own[key], row["state"])] += 1
     return Readings(
         instrument=name,
         prompts={model: tuple(known.values()) for model, known in prompts.items()},
@@ -234,15 +234,15 @@ def readings(store: Store, *, instrument: str | None = None) -> Readings:
 
 def _chosen(store: Store, instrument: str | None) -> str:
     """Return the instrument to read, the only one if none is named."""
-    found = instruments_in(store)
-    if not found:
+    names = instruments_in(store)
+    if not names:
         msg = f"{store.path} holds no requests"
         raise StoreError(msg)
-    if instrument is None and len(found) == 1:
-        return next(iter(found))
-    if instrument in found:
+    if instrument is None and len(names) == 1:
+        return next(iter(names))
+    if instrument in names:
         return str(instrument)
-    held = f"{store.path} holds prompts of {', '.join(found)}"
+    held = f"{store.path} holds prompts of {', '.join(names)}"
     if instrument is None:
         msg = f"{held}: choose one with instrument=..."
     else:

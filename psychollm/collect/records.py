@@ -51,11 +51,11 @@ class Attempt:
     no_mass: float | None = None
 
 
-def job_of(place: int, key: str, canonical: str, before: Sequence[Mapping[str, str]] = ()) -> Job:
+def job_of(number: int, key: str, canonical: str, before: Sequence[Mapping[str, str]] = ()) -> Job:
     """Return the job of a request from its canonical form and the conversation before it."""
     form = json.loads(canonical)
     return Job(
-        id=place,
+        id=number,
         key=key,
         model=form["model"],
         model_id=form["model_id"],

@@ -38,7 +38,7 @@ def variable(name: str, where: str) -> str:
 def filled(value: Any, where: str) -> Any:
     """Return settings with each ``${NAME}`` replaced by the value of that variable."""
     if isinstance(value, str):
-        return _REFERENCE.sub(lambda found: variable(found[1], where), value)
+        return _REFERENCE.sub(lambda match: variable(match[1], where), value)
     if isinstance(value, Mapping):
         return {name: filled(one, where) for name, one in value.items()}
     return [filled(one, where) for one in value] if isinstance(value, list | tuple) else value
@@ -46,7 +46,7 @@ def filled(value: Any, where: str) -> Any:
 
 def filled_address(url: str, where: str) -> str:
     """Return an address with the values of its variables, escaped as addresses need it."""
-    return _REFERENCE.sub(lambda found: quote(variable(found[1], where), safe=":"), url)
+    return _REFERENCE.sub(lambda match: quote(variable(match[1], where), safe=":"), url)
 
 
 def named_in(*settings: Any) -> set[str]:

@@ -157,16 +157,16 @@ class Store:
         """Lease up to `n` requests of a model that nobody is asking."""
         moment = time.time() if now is None else now
         with self.writing() as db:
-            found = db.execute(
+            waiting = db.execute(
                 "UPDATE request SET lease_owner = ?, lease_until = ? WHERE id IN ("
                 "SELECT id FROM request WHERE model = ? AND state = 'open' AND superseded = 0 "
                 "AND lease_until <= ? ORDER BY id LIMIT ?) RETURNING id, key, canonical, follows",
                 (self.owner, moment + LEASE_SECONDS, model, moment, n),
             ).fetchall()
-        found.sort(key=lambda row: int(row["id"]))
+        waiting.sort(key=lambda row: int(row["id"]))
         return [
             job_of(row["id"], row["key"], row["canonical"], self._before(row["follows"]))
-            for row in found
+            for row in waiting
         ]
 
     def _before(self, key: str | None) -> list[Mapping[str, str]]:
@@ -181,8 +181,8 @@ class Store:
         if row is None:
             msg = f"{self.path}: request {key} is continued but has no reply"
             raise StoreError(msg)
-        said = {"role": "assistant", "content": row["text"]}
-        return [*self._before(row["follows"]), *json.loads(row["canonical"])["messages"], said]
+        reply = {"role": "assistant", "content": row["text"]}
+        return [*self._before(row["follows"]), *json.loads(row["canonical"])["messages"], reply]
 
     def record(self, job: Job, attempt: Attempt, *, last: bool = False) -> int:
         """Keep one exchange, and what follows from it, in one transaction.
@@ -204,7 +204,7 @@ class Store:
         opened = 0
         values = (job.id, *(getattr(attempt, name) for name in _FIELDS))
         with self.writing() as db:
-            place = db.execute(_INSERT_ATTEMPT, values).lastrowid
+            attempt_id = db.execute(_INSERT_ATTEMPT, values).lastrowid
             if attempt.cost:
                 db.execute(
                     "INSERT INTO ledger VALUES (?, ?) ON CONFLICT (model) "
@@ -212,7 +212,7 @@ class Store:
                     (job.model, attempt.cost),
                 )
             if attempt.kind == "ok":
-                opened = _answered(db, job, place)
+                opened = _answered(db, job, attempt_id)
             elif last:
                 _settle(db, job, "failed", None)
             else:
@@ -327,7 +327,7 @@ def _keep_log(db: sqlite3.Connection, busy_seconds: float) -> None:
 def _enter(db: sqlite3.Connection, request: Request) -> bool:
     """Enter one request, and return whether it is new."""
     prompt = request.prompt
-    place = (request.model, prompt.key, prompt.repeat, request.sample)
+    cell = (request.model, prompt.key, prompt.repeat, request.sample)
     state = "open"
     if request.follows is not None:
         before = db.execute("SELECT state FROM request WHERE key = ?", (request.follows,))
@@ -337,9 +337,9 @@ def _enter(db: sqlite3.Connection, request: Request) -> bool:
         "canonical, follows, state) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?)",
         (
             request.key,
-            *place[:2],
+            *cell[:2],
             prompt.item,
-            *place[2:],
+            *cell[2:],
             json.dumps(prompt.to_dict()),
             request.canonical,
             request.follows,
@@ -349,7 +349,7 @@ def _enter(db: sqlite3.Connection, request: Request) -> bool:
     db.execute(
         "UPDATE request SET superseded = (key <> ?) WHERE model = ? AND prompt_key = ? "
         "AND repeat = ? AND sample = ? AND superseded <> (key <> ?)",
-        (request.key, *place, request.key),
+        (request.key, *cell, request.key),
     )
     return bool(new)
 

@@ -22,12 +22,12 @@ class Aligned(Result):
         """Say in one sentence per kind what was left out."""
         kept = f"{self.first.n_models} models and {self.first.n_questions} questions in common"
         left = [
-            f"{len(labels)} {kind} only in the {place} table left out ({listed(labels)})"
+            f"{len(labels)} {kind} only in the {which} table left out ({listed(labels)})"
             for kind, sides in (
                 ("models", self.models_left_out),
                 ("questions", self.questions_left_out),
             )
-            for place, labels in zip(("first", "second"), sides, strict=True)
+            for which, labels in zip(("first", "second"), sides, strict=True)
             if labels
         ]
         return "; ".join([kept, *left]) + "."

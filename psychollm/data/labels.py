@@ -29,12 +29,12 @@ def as_labels(kind: str, labels: Iterable[Any] | None, n: int) -> Labels:
         msg = f"{kind}s={labels!r} is one string: pass a list of {n} labels"
         raise LabelError(msg)
     # tolist() turns NumPy scalars into plain str and int.
-    found = tuple(labels.tolist() if hasattr(labels, "tolist") else labels)
-    if len(found) != n:
-        msg = f"{kind}s holds {len(found)} labels for {n} {kind}s: pass one for each"
+    names = tuple(labels.tolist() if hasattr(labels, "tolist") else labels)
+    if len(names) != n:
+        msg = f"{kind}s holds {len(names)} labels for {n} {kind}s: pass one for each"
         raise ShapeError(msg)
-    _check_labels(kind, found)
-    return found
+    _check_labels(kind, names)
+    return names
 
 
 def _check_labels(kind: str, labels: Labels) -> None:
@@ -59,11 +59,11 @@ def positions(kind: str, labels: Labels, wanted: Any) -> IntArray:
         msg = f"{kind}s={wanted!r} is one string: pass a list, [{wanted!r}]"
         raise LabelError(msg)
     masked = getattr(wanted, "dtype", None) == np.bool_
-    found = _where(kind, labels, wanted) if masked else _lookup(kind, labels, wanted)
-    if not found.size:
+    rows = _where(kind, labels, wanted) if masked else _lookup(kind, labels, wanted)
+    if not rows.size:
         msg = f"no {kind}s are selected: at least one is needed"
         raise ShapeError(msg)
-    return found
+    return rows
 
 
 def _where(kind: str, labels: Labels, mask: Any) -> IntArray:
@@ -75,14 +75,14 @@ def _where(kind: str, labels: Labels, mask: Any) -> IntArray:
 
 
 def _lookup(kind: str, labels: Labels, wanted: Iterable[Any]) -> IntArray:
-    place = {label: position for position, label in enumerate(labels)}
+    row = {label: position for position, label in enumerate(labels)}
     asked = tuple(wanted.tolist() if hasattr(wanted, "tolist") else wanted)
-    unknown = [label for label in asked if label not in place]
+    unknown = [label for label in asked if label not in row]
     if unknown:
         msg = f"there is no {kind} {listed(unknown)}{_similar(unknown[0], labels)}"
         raise LabelError(msg)
     check_unique(kind, asked)
-    return np.asarray([place[label] for label in asked], dtype=np.int64)
+    return np.asarray([row[label] for label in asked], dtype=np.int64)
 
 
 def _similar(label: Hashable, labels: Labels) -> str:
@@ -104,14 +104,14 @@ def reorder(
     """Return the positions that put `labels` in the order of `like`; None if they are there."""
     if labels == like:
         return None
-    place = {label: position for position, label in enumerate(labels)}
-    absent = [label for label in like if label not in place]
+    row = {label: position for position, label in enumerate(labels)}
+    absent = [label for label in like if label not in row]
     known = set(like)
     extra = [label for label in labels if label not in known]
     if absent or extra:
         msg = f"{of} do not hold the same {kind}s: {_sides(absent, extra)}; {_REMEDY}"
         raise LabelError(msg)
-    return np.asarray([place[label] for label in like], dtype=np.int64)
+    return np.asarray([row[label] for label in like], dtype=np.int64)
 
 
 def order_of(
@@ -177,13 +177,13 @@ def unit_labels(
         unit = units[int(gaps[0])]
         msg = f"{argument}: {kind} {unit!r} has no label: name it, or leave the {kind} out"
         raise LabelError(msg)
-    found = cells.tolist()
+    names = cells.tolist()
     try:
-        set(found)
+        set(names)
     except TypeError as error:
         msg = f"{argument} must hold hashable labels (strings, numbers or tuples): {error}"
         raise LabelError(msg) from error
-    return list(found)
+    return list(names)
 
 
 def numbered(labels: list[Any]) -> tuple[IntArray, tuple[Hashable, ...]]:

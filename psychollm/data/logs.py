@@ -179,25 +179,24 @@ def _frame(
     several = len(choice.scorers) > 1
     rows: dict[int, list[tuple[Any, ...]]] = {}
     for task in choice.scorers:
-        places = [place for place, (run, _) in enumerate(chosen) if run.task == task]
+        own = [i for i, (run, _) in enumerate(chosen) if run.task == task]
         kept = [
-            [one for one in chosen[place][0].samples if choice.takes(chosen[place][0], one)]
-            for place in places
+            [one for one in chosen[i][0].samples if choice.takes(chosen[i][0], one)] for i in own
         ]
         labels, apart = questions(kept, by_content=by_content)
         n_apart += apart
-        if apart and len(places) > 1:
-            _warn_of_strangers(task, [chosen[place][0] for place in places], labels)
+        if apart and len(own) > 1:
+            _warn_of_strangers(task, [chosen[i][0] for i in own], labels)
         last: dict[tuple[str, str], int] = {}  # the last repeat of a respondent and a question
-        for place, samples, named in zip(places, kept, labels, strict=True):
-            run, respondent = chosen[place]
+        for i, samples, named in zip(own, kept, labels, strict=True):
+            run, respondent = chosen[i]
             full = [f"{task}/{label}" for label in named] if several else named
             numbers = _repeats(samples, full, respondent, last)
-            rows[place] = [
+            rows[i] = [
                 _row(run, respondent, choice.scorers[task], one)
                 for one in zip(samples, full, numbers, strict=True)
             ]
-    flat = [row for place in sorted(rows) for row in rows[place]]
+    flat = [row for i in sorted(rows) for row in rows[i]]
     return pd.DataFrame(flat, columns=list(COLUMNS)), n_apart
 
 
@@ -232,9 +231,9 @@ def _repeats(
 
 
 def _row(
-    run: Run, respondent: str, scorer: str, found: tuple[Sample, str, int]
+    run: Run, respondent: str, scorer: str, asked: tuple[Sample, str, int]
 ) -> tuple[Any, ...]:
-    sample, question, repeat = found
+    sample, question, repeat = asked
     score = sample.scores.get(scorer)
     error = "" if score is not None else sample.error or "not scored"
     stated = sample.confidence.get(scorer, sample.confidence.get("", np.nan))
@@ -244,9 +243,9 @@ def _row(
     )  # fmt: skip
 
 
-def _scores(found: "pd.Series[Any]", no_answer: NoAnswer | None) -> Any:
+def _scores(column: "pd.Series[Any]", no_answer: NoAnswer | None) -> Any:
     """Return scores as numbers, once it is said what no answer means."""
-    values: list[Score] = found.tolist()
+    values: list[Score] = column.tolist()
     n = sum(value == NO_ANSWER for value in values)
     if n and no_answer is None:
         msg = (
@@ -277,15 +276,15 @@ def _unlike(runs: Sequence[Run]) -> list[str]:
         for name in _PUT:
             value = run.configuration.get(name)
             if value is not None:
-                found = stated.setdefault((run.task, name), {})
-                found.setdefault(value, []).append(run.model)
+                models = stated.setdefault((run.task, name), {})
+                models.setdefault(value, []).append(run.model)
     return [
         f"models were not asked alike on {task!r}: {name} is "
         + "; ".join(
-            f"{value[:30]} ({listed(list(dict.fromkeys(who)))})" for value, who in found.items()
+            f"{value[:30]} ({listed(list(dict.fromkeys(who)))})" for value, who in models.items()
         )
-        for (task, name), found in stated.items()
-        if len(found) > 1
+        for (task, name), models in stated.items()
+        if len(models) > 1
     ]
 
 
@@ -327,10 +326,10 @@ def _table(cells: "pd.DataFrame", column: str) -> Table:
     import pandas as pd
 
     row, models = pd.factorize(cells["model"])
-    place, labels = pd.factorize(cells["question"])
+    column_of, labels = pd.factorize(cells["question"])
     check_cells(len(models), len(labels), len(cells))
     values = np.full((len(models), len(labels)), np.nan)
-    values[row, place] = cells[column].to_numpy(dtype=np.float64)
+    values[row, column_of] = cells[column].to_numpy(dtype=np.float64)
     return Table(
         values,
         as_labels("model", list(models), len(models)),

@@ -162,7 +162,7 @@ def _listed_reasons(left_out: tuple[LeftOut, ...]) -> str:
     for one in left_out:
         by_reason.setdefault(one.reason, []).append(one)
     return "; ".join(
-        f"{_count(len(found), 'run')} with {_count(sum(one.n for one in found), 'answer')} "
+        f"{_count(len(runs), 'run')} with {_count(sum(one.n for one in runs), 'answer')} "
         f"({reason})"
-        for reason, found in by_reason.items()
+        for reason, runs in by_reason.items()
     )

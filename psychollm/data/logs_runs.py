@@ -46,9 +46,9 @@ def all_runs(
     n_logs = 0
     try:
         for path, named in files:
-            found = read_runs(path, format=format, columns=columns, named=named)
-            runs += found
-            n_logs += bool(found)
+            held = read_runs(path, format=format, columns=columns, named=named)
+            runs += held
+            n_logs += bool(held)
             bar.update(1)
     finally:
         bar.close()
@@ -140,7 +140,7 @@ def choose(
     elif not isinstance(scorer, str):
         _check_known("scorer", scorer, tasks)
     stated = scorer if isinstance(scorer, Mapping) else dict.fromkeys(tasks, scorer)
-    scorers = {one: _one("scorer", one, found, stated.get(one)) for one, found in names.items()}
+    scorers = {one: _one("scorer", one, own, stated.get(one)) for one, own in names.items()}
     # A sample without a filter goes with each.
     named = {
         one: list(dict.fromkeys(each.filter for each in _samples(runs, one) if each.filter))
@@ -182,9 +182,9 @@ def _scorers(samples: Iterable[Sample]) -> list[str]:
 
 def _check_alike(names: Mapping[str, Sequence[str]], *, named: bool) -> None:
     """Refuse to mix tasks that nobody asked for by name and that have different scorers."""
-    if named or len({frozenset(found) for found in names.values()}) == 1:
+    if named or len({frozenset(own) for own in names.values()}) == 1:
         return
-    shown = "; ".join(f"{task!r}: {listed(found)}" for task, found in list(names.items())[:12])
+    shown = "; ".join(f"{task!r}: {listed(own)}" for task, own in list(names.items())[:12])
     msg = (
         f"these logs hold {len(names)} tasks that were not scored alike ({shown}): "
         "pass task=, with a scorer= for each task if need be"
@@ -195,14 +195,14 @@ def _check_alike(names: Mapping[str, Sequence[str]], *, named: bool) -> None:
 _REMEDIES = {"scorer": "pass scorer=, one of", "filter": "pass filter=, one of"}
 
 
-def _one(what: str, task: str, found: Sequence[str], wanted: str | None) -> str:
+def _one(what: str, task: str, names: Sequence[str], wanted: str | None) -> str:
     if wanted is None:
-        if len(found) == 1:
-            return found[0]
-        msg = f"task {task!r} has {len(found)} {what}s: {_REMEDIES[what]} {_all(found)}"
+        if len(names) == 1:
+            return names[0]
+        msg = f"task {task!r} has {len(names)} {what}s: {_REMEDIES[what]} {_all(names)}"
         raise OptionError(msg)
-    if wanted not in found:
-        msg = f"{what}={wanted!r}: task {task!r} has no such {what}, but {_all(found)}"
+    if wanted not in names:
+        msg = f"{what}={wanted!r}: task {task!r} has no such {what}, but {_all(names)}"
         raise LabelError(msg)
     return wanted
 
@@ -213,14 +213,14 @@ def _all(names: Sequence[str]) -> str:
 
 def _filters(names: Mapping[str, Sequence[str]], wanted: str | None) -> dict[str, str]:
     """Return the filter of each task; a task with one filter has no choice."""
-    if wanted is not None and not any(wanted in found for found in names.values()):
-        present = list(dict.fromkeys(name for found in names.values() for name in found if name))
+    if wanted is not None and not any(wanted in own for own in names.values()):
+        present = list(dict.fromkeys(name for own in names.values() for name in own if name))
         known = f"the filters are {_all(present)}" if present else "these logs have no filters"
         msg = f"filter={wanted!r}: {known}"
         raise LabelError(msg)
     return {
-        task: found[0] if len(found) == 1 else _one("filter", task, found, wanted)
-        for task, found in names.items()
+        task: own[0] if len(own) == 1 else _one("filter", task, own, wanted)
+        for task, own in names.items()
     }
 
 
@@ -238,8 +238,8 @@ def respondents(runs: Sequence[Run]) -> list[str]:
         by_place.setdefault((run.model, run.task), []).append(run.configuration)
     for (model, _), settings in by_place.items():
         names = dict.fromkeys(name for one in settings for name in one)
-        found = {name: None for name in names if len({one.get(name) for one in settings}) > 1}
-        differing.setdefault(model, {}).update(found)
+        several = {name: None for name in names if len({one.get(name) for one in settings}) > 1}
+        differing.setdefault(model, {}).update(several)
     return [_respondent(run, list(differing[run.model])) for run in runs]
 
 
@@ -266,8 +266,8 @@ def questions(
     labels: dict[tuple[str, int], str] = {}
     keys = [_keys(samples) for samples in runs]
     n_apart = 0
-    for samples, found in zip(runs, keys, strict=True):
-        for one, key in zip(samples, found, strict=True):
+    for samples, own in zip(runs, keys, strict=True):
+        for one, key in zip(samples, own, strict=True):
             if key is None or key in labels:
                 continue
             label = one.question
@@ -285,9 +285,9 @@ def questions(
 def _keys(samples: Sequence[Sample]) -> list[tuple[str, int] | None]:
     """Return what identifies each question: its content and a count; None without content."""
     seen: dict[str, dict[str, int]] = {}
-    found: list[tuple[str, int] | None] = []
+    keyed: list[tuple[str, int] | None] = []
     for one in samples:
         twins = seen.setdefault(one.content, {})
-        place = twins.setdefault(one.question, len(twins))
-        found.append((one.content, place) if one.content else None)
-    return found
+        twin = twins.setdefault(one.question, len(twins))
+        keyed.append((one.content, twin) if one.content else None)
+    return keyed

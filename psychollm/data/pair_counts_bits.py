@@ -82,9 +82,9 @@ class _Codes:
         new, first = np.unique(indices[numbers < 0], return_index=True)
         if not new.size:
             return numbers
-        for place in new[np.argsort(first)]:
-            self._translation[place] = self._known[self._names[place]] = len(self.labels)
-            self.labels.append(self._names[place])
+        for name in new[np.argsort(first)]:
+            self._translation[name] = self._known[self._names[name]] = len(self.labels)
+            self.labels.append(self._names[name])
         return self._translation[indices]
 
 
@@ -219,10 +219,10 @@ def _pieces(path: Path, source: Source) -> Iterator[_Piece]:
             raise LabelError(msg)
         sizes = [file.metadata.row_group(i).num_rows for i in range(file.num_row_groups)]
     start, stop, groups = 0, 0, []
-    for place, size in enumerate(sizes):
+    for group, size in enumerate(sizes):
         stop += size
-        groups.append(place)
-        if stop - start >= source.batch or place == len(sizes) - 1:
+        groups.append(group)
+        if stop - start >= source.batch or group == len(sizes) - 1:
             yield _Piece(path, tuple(groups), start, stop)
             start, groups = stop, []
 
@@ -258,9 +258,7 @@ def _coded(piece: _Piece, source: Source, *, threads: bool) -> Generator[_Coded]
 
 
 def _coded_batch(rows: Any, rule: Rule, where: str) -> _Coded:
-    row, column = (
-        _encoded(rows.column(place), rows.schema.names[place], where) for place in (0, 1)
-    )
+    row, column = (_encoded(rows.column(i), rows.schema.names[i], where) for i in (0, 1))
     try:
         code = rule.code(_numbers(rows.column(2)))
     except (CodeError, ValueError, TypeError) as error:
@@ -293,5 +291,5 @@ def _numbers(column: Any) -> FloatArray:
     arrow = require("pyarrow", extra="io", purpose="reading Parquet files")
     if arrow.types.is_boolean(column.type):
         column = column.cast(arrow.int8())
-    found: FloatArray = column.cast(arrow.float64()).to_numpy(zero_copy_only=False)
-    return found
+    values: FloatArray = column.cast(arrow.float64()).to_numpy(zero_copy_only=False)
+    return values

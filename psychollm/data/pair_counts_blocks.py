@@ -137,9 +137,9 @@ class _Total:
         self._block: dict[Hashable, int] = {}  # of each unit
         self._arrays: Any = np.zeros((3, 0, 0))
 
-    def add(self, found: _Counted, name: str) -> None:
+    def add(self, counted: _Counted, name: str) -> None:
         """Add a block."""
-        for unit in found.units:
+        for unit in counted.units:
             before = self._block.setdefault(unit, len(self.names))
             if before != len(self.names):
                 what = "question" if self._of == "models" else "model"
@@ -150,9 +150,9 @@ class _Total:
                 )
                 raise LabelError(msg)
         self.names.append(name)
-        at = [self._place.setdefault(label, len(self._place)) for label in found.labels]
+        at = [self._place.setdefault(label, len(self._place)) for label in counted.labels]
         self._grow(len(self._place))
-        for mine, other in zip(self._arrays, found.arrays, strict=True):
+        for mine, other in zip(self._arrays, counted.arrays, strict=True):
             mine[np.ix_(at, at)] += other
 
     def _grow(self, k: int) -> None:

@@ -157,14 +157,14 @@ class SampledAnswers(Result):
         column, questions = _numbered(frame, question)
         shape = (len(models), len(questions))
         order = frame.groupby(row * shape[1] + column).cumcount().to_numpy()
-        place = (row, column, order)
-        depth = int(place[2].max()) + 1
+        cell = (row, column, order)
+        depth = int(cell[2].max()) + 1
 
         def spread(name: str | None) -> AnyArray | None:
             if name is None:
                 return None
             cells = np.full((*shape, depth), None, dtype=object)
-            cells[place] = frame[name].to_numpy(dtype=object)
+            cells[cell] = frame[name].to_numpy(dtype=object)
             return cells
 
         answers = spread(gold)

@@ -136,21 +136,21 @@ def validity_screen(
     [not usable]
     1: always says yes (40 answers) [not usable]
     """
-    said = as_responses(confidence, argument="confidence", binary=True)
+    answers = as_responses(confidence, argument="confidence", binary=True)
     least = check_count("min_answers", min_answers)
     margin = check_fraction("near_constant", near_constant, high=0.5)
     limit = check_fraction("clone_agreement", clone_agreement)
     alpha = check_fraction("alpha", alpha)
-    n, rates = said.answered, said.yes_rates
+    n, rates = answers.answered, answers.yes_rates
     too_few, constant = n < least, (rates == 0) | (rates == 1)
     near = ~constant & ((rates < margin) | (rates > 1 - margin))
-    tests = inversion(said, correctness)
+    tests = inversion(answers, correctness)
     inverted = tests.p_value <= alpha
-    kappa, common = agreement_beyond_chance(said, ~(constant | near), least)
+    kappa, common = agreement_beyond_chance(answers, ~(constant | near), least)
     alike = kappa >= limit
     sound = ~(too_few | constant | inverted)
     reasons = []
-    for i in range(said.n_models):
+    for i in range(answers.n_models):
         why = []
         if too_few[i]:
             why.append(f"too few answers: {n[i]}, at least {least} wanted")
@@ -167,12 +167,12 @@ def validity_screen(
             partners = np.flatnonzero(alike[i])
             nearest = partners[np.argmax(kappa[i, partners])]
             why.append(
-                f"answers like {listed([said.models[j] for j in partners])} (agreement beyond "
+                f"answers like {listed([answers.models[j] for j in partners])} (agreement beyond "
                 f"chance {kappa[i, nearest]:.3f} over {common[i, nearest]:.0f} questions)"
             )
         reasons.append(tuple(why))
     return Screen(
-        models=said.models,
+        models=answers.models,
         answered=n,
         yes_rates=rates,
         auroc=tests.auroc,
@@ -182,7 +182,7 @@ def validity_screen(
         constant=constant,
         near_constant=near,
         inverted=inverted,
-        clones=tuple(tuple(said.models[j] for j in np.flatnonzero(row)) for row in alike),
+        clones=tuple(tuple(answers.models[j] for j in np.flatnonzero(row)) for row in alike),
         reasons=tuple(reasons),
         usable=sound & ~_repeats(alike, sound),
     )
@@ -195,10 +195,10 @@ def _repeats(alike: BoolArray, sound: BoolArray) -> BoolArray:
 
 
 def agreement_beyond_chance(
-    said: Responses, eligible: BoolArray, min_answers: int
+    answers: Responses, eligible: BoolArray, min_answers: int
 ) -> tuple[FloatArray, FloatArray]:
     """Return Cohen's kappa of each pair of models, and how many questions both answered."""
-    counts = PairCounts.count(said)
+    counts = PairCounts.count(answers)
     n, own = counts.n, counts.yes
     other = own.T
     with np.errstate(invalid="ignore", divide="ignore"):
@@ -219,15 +219,15 @@ class Inversion:
     untested: tuple[str, ...]  # (models,) why not
 
 
-def inversion(said: Responses, correctness: ResponsesLike | None) -> Inversion:
+def inversion(answers: Responses, correctness: ResponsesLike | None) -> Inversion:
     """Test whether each model's yes goes with wrong answers."""
-    k = said.n_models
+    k = answers.n_models
     if correctness is None:
         nothing = np.full(k, np.nan)
         return Inversion(nothing, nothing.copy(), ("no correctness was given",) * k)
-    right = as_responses(correctness, argument="correctness", like=said, binary=True)
-    both = ~(said.missing | right.missing)
-    yes, correct = (said.codes == 1) & both, (right.codes == 1) & both
+    right = as_responses(correctness, argument="correctness", like=answers, binary=True)
+    both = ~(answers.missing | right.missing)
+    yes, correct = (answers.codes == 1) & both, (right.codes == 1) & both
     n, n_yes, n_correct = both.sum(axis=1), yes.sum(axis=1), correct.sum(axis=1)
     hits = (yes & correct).sum(axis=1)
     untested = tuple(map(_why_untested, n, n_yes, n_correct))

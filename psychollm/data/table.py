@@ -169,7 +169,7 @@ def _advice(value: Any) -> str:
 
 
 def _refuse(table: Table, bad: BoolArray, argument: str, reason: str) -> None:
-    row, column = (int(place) for place in np.argwhere(bad)[0])
+    row, column = (int(i) for i in np.argwhere(bad)[0])
     value = shown(table.values[row, column])
     msg = f"{argument}: {table.place(row, column)} holds {value}, which is {reason}"
     raise CodeError(msg)
@@ -208,10 +208,10 @@ def _translated(table: Table, codes: Mapping[Any, int], argument: str) -> Table:
 
     shape = table.values.shape
     cells = table.values.astype(object).ravel()
-    index, found = pd.factorize(cells, use_na_sentinel=True)
-    meaning = np.full(len(found) + 1, np.nan)  # the last stands for missing (index -1)
-    unknown = np.zeros(len(found) + 1, dtype=np.bool_)
-    for position, value in enumerate(found):
+    index, distinct = pd.factorize(cells, use_na_sentinel=True)
+    meaning = np.full(len(distinct) + 1, np.nan)  # the last stands for missing (index -1)
+    unknown = np.zeros(len(distinct) + 1, dtype=np.bool_)
+    for position, value in enumerate(distinct):
         unknown[position] = value not in codes
         meaning[position] = codes.get(value, 0)
     bad = unknown[index].reshape(shape)

@@ -262,12 +262,12 @@ def _score(text: str, answer: str, rule: Rule, absolute: float, relative: float)
 
 
 def _close(text: str, answer: str, absolute: float, relative: float) -> bool:
-    said, right = read_number(text).value, read_number(answer).value
-    if said is None or right is None:
+    given, right = read_number(text).value, read_number(answer).value
+    if given is None or right is None:
         return False
     allowed = max(absolute, relative * abs(float(right)))
     # Tolerances are decimals: 3.1 lies within 0.1 of 3 although 3.1 - 3 > 0.1 in binary.
-    return abs(float(said) - float(right)) <= allowed + 1e-12 * abs(float(right))
+    return abs(float(given) - float(right)) <= allowed + 1e-12 * abs(float(right))
 
 
 def _f1(text: str, answer: str) -> float:

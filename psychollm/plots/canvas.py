@@ -141,12 +141,12 @@ def legend(ax: "Axes", *, columns: int = 1, inside: str = "", size: float = TEXT
     handles, names = ax.get_legend_handles_labels()
     if not handles:
         return
-    place: dict[str, Any] = {"loc": inside}
+    where: dict[str, Any] = {"loc": inside}
     if not inside:
         # In inches below the axes: space for the ticks and the name of the axis.
         figure: Any = ax.figure
         drop = 0.52 / (figure.get_figheight() * ax.get_position().height)
-        place = {"loc": "upper left", "bbox_to_anchor": (-0.01, -drop), "borderaxespad": 0.0}
+        where = {"loc": "upper left", "bbox_to_anchor": (-0.01, -drop), "borderaxespad": 0.0}
     ax.legend(
         handles,
         names,
@@ -155,7 +155,7 @@ def legend(ax: "Axes", *, columns: int = 1, inside: str = "", size: float = TEXT
         fontsize=size,
         labelcolor=INK,
         handlelength=1.8,
-        **place,
+        **where,
     )
 
 

@@ -43,11 +43,11 @@ def plot_difficulty(study: Difficulty, *, ax: "Axes | None" = None) -> "Axes":
     size = float(np.clip(4000.0 / x.size, 6.0, 28.0))
     points = ax.scatter(x, y, s=size, color=BLUE, alpha=0.55, lw=0, zorder=3)
     points.set_gid("questions")
-    found, bounds = study.r_squared.value, study.r_squared.interval
+    explained, bounds = study.r_squared.value, study.r_squared.interval
     lines = [
         f"{name}: $R^2$ {typeset(with_interval(value, interval))}"
         for name, value, interval in zip(
-            ("text", "length only"), found[:2], bounds[:2], strict=True
+            ("text", "length only"), explained[:2], bounds[:2], strict=True
         )
     ]
     write(ax, 0.02, 0.98, "\n".join(lines), "left top", colour=MUTED)

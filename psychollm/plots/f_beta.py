@@ -120,5 +120,5 @@ def _winners_strip(ax: "Axes", result: "FBeta", colours: dict[int, str]) -> None
         ends = ([x, label_x], [_STRIP[1], _STRIP[1] + 0.025])
         ax.plot(*ends, transform=ax.transAxes, clip_on=False, color=RULE, lw=0.7)
         write(ax, label_x, _STRIP[1] + 0.03, name, "center bottom", size=TEXT_SIZE - 0.5)
-    said = "best model at each β"
-    write(ax, 0.0, _STRIP[1] + 0.085, said, "left bottom", size=TEXT_SIZE - 0.5, colour=MUTED)
+    title = "best model at each β"
+    write(ax, 0.0, _STRIP[1] + 0.085, title, "left bottom", size=TEXT_SIZE - 0.5, colour=MUTED)

@@ -172,11 +172,11 @@ def plot_comparisons(
     ['0', '1']
     """
     labels = list(dict.fromkeys([*result.first, *result.second]))
-    place = {label: row for row, label in enumerate(labels)}
+    row_of = {label: row for row, label in enumerate(labels)}
     gap = np.full((len(labels), len(labels)), np.nan)
     differ = np.zeros_like(gap, dtype=np.bool_)
     for pair, (first, second) in enumerate(zip(result.first, result.second, strict=True)):
-        i, j = place[first], place[second]
+        i, j = row_of[first], row_of[second]
         gap[i, j], gap[j, i] = result.value[pair], -result.value[pair]
         differ[i, j] = differ[j, i] = result.differ[pair]
     rows = np.argsort(_means(gap) if order is None else order, kind="stable")

@@ -155,12 +155,12 @@ def _places(fit: IRTFit, items: Sequence[Any] | None) -> IntArray:
             return fitted
         order = fitted[np.argsort(fit.slope[fitted], kind="stable")]
         return order[np.linspace(0, order.size - 1, MOST_COLOURS).round().astype(np.int64)]
-    places = {label: row for row, label in enumerate(fit.labels)}
-    unknown = [label for label in items if label not in places]
+    rows = {label: row for row, label in enumerate(fit.labels)}
+    unknown = [label for label in items if label not in rows]
     if unknown:
         msg = f"items: {unknown[0]!r} is not in the fit, which holds {fit.labels[:3]}, ..."
         raise LabelError(msg)
-    return np.array([places[label] for label in items], dtype=np.int64)
+    return np.array([rows[label] for label in items], dtype=np.int64)
 
 
 def _draw(

@@ -33,6 +33,6 @@ DIVERGING = ("#1f5fa8", "#8db7e2", "#f6f6f4", "#f2b27a", "#b34700")
 SEQUENTIAL = ("#fdf3e3", "#fbc878", "#e8862e", "#b34a12", "#6b1f07")
 
 
-def colour_of(place: int) -> str:
+def colour_of(rank: int) -> str:
     """Return the colour of the nth series, from 0; colours recur after ten."""
-    return SEQUENCE[place % len(SEQUENCE)]
+    return SEQUENCE[rank % len(SEQUENCE)]

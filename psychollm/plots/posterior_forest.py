@@ -75,8 +75,8 @@ def plot_posterior_forest(
     half = shortest_interval(draws[:, rows], HALF)
     ax.hlines(y, half[:, 0], half[:, 1], color=BLUE, lw=4.0, zorder=3)
     ax.plot(estimate.value[rows], y, "o", ms=4.6, color="white", mec=INK, mew=1.0, zorder=4)
-    for place, row in enumerate(rows):
-        _outline(ax, draws[:, row], estimate.interval[row], place + 0.1)
+    for position, row in enumerate(rows):
+        _outline(ax, draws[:, row], estimate.interval[row], position + 0.1)
     name_rows(ax, [estimate.labels[row] for row in rows], striped=True)
     ax.set_ylim(rows.size - 0.5, -0.6)
     name_axes(ax, x=x or estimate.name)

@@ -286,9 +286,9 @@ def plot_reliability_grid(
     labels = _labels(result) if models is None else models
     diagrams = [diagram_of(result, label, error) for label in labels]
 
-    def draw(ax: "Axes", place: int) -> None:
-        _draw(ax, diagrams[place], band)
-        panel_title(ax, diagrams[place].label, diagrams[place].lines)
+    def draw(ax: "Axes", panel: int) -> None:
+        _draw(ax, diagrams[panel], band)
+        panel_title(ax, diagrams[panel].label, diagrams[panel].lines)
 
     return draw_panels(
         draw,
@@ -354,9 +354,9 @@ def histogram(ax: "Axes", at: FloatArray, n: FloatArray, width: Any, total: floa
     height = (high - low) * n / max(float(n.max()), 1e-300)
     ax.bar(at, height, width=width, bottom=low, color=GREY, lw=0, zorder=2)
     ax.plot([0, 1], [low, low], color=RULE, lw=0.8, zorder=1)
-    said, small = typeset(f"n = {count(total)}"), TICK_SIZE - 2.0
+    words, small = typeset(f"n = {count(total)}"), TICK_SIZE - 2.0
     text = write(
-        ax, 0.04, high, said, "left top", size=small, colour=MUTED, transform=ax.transData
+        ax, 0.04, high, words, "left top", size=small, colour=MUTED, transform=ax.transData
     )
     text.set_bbox({"facecolor": "white", "alpha": 0.75, "lw": 0, "pad": 0.8})
 

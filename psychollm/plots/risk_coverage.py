@@ -68,18 +68,18 @@ def plot_risk_coverage(
     """
     ax = open_axes(ax, size=(7.2, 4.6))
     drawn = _places(result, models)
-    names = [result.labels[place] for place in drawn]
+    names = [result.labels[model] for model in drawn]
     colours = emphasised(names, result.aurc.value[drawn], highlight)
     few, risk = drawn.size <= _MOST_BANDS, answered(result)
     with_baselines = list(colours) if few else list(colours)[:1]
-    for row, place in enumerate(drawn.tolist()):
-        colour = colours.get(row)
-        if row in with_baselines:
-            _baselines(ax, result, place, colours[row])
+    for rank, model in enumerate(drawn.tolist()):
+        colour = colours.get(rank)
+        if rank in with_baselines:
+            _baselines(ax, result, model, colours[rank])
         if few and colour is not None:
-            _band(ax, result, place, colour)
-        name = f"curve {result.labels[place]}"
-        draw_curve(ax, result.coverages, risk[place], colour, gid=name)
+            _band(ax, result, model, colour)
+        name = f"curve {result.labels[model]}"
+        draw_curve(ax, result.coverages, risk[model], colour, gid=name)
     ax.set_xlim(0.0, 1.0)
     ax.set_ylim(0.0, _top(result, drawn))
     name_axes(
@@ -133,21 +133,21 @@ def plot_risk_coverage_grid(
     top = _top(result, drawn)
 
     def draw(ax: "Axes", row: int) -> None:
-        place = int(drawn[row])
-        if np.isfinite(result.error_rate[place]):
-            _baselines(ax, result, place, INK)
-            _band(ax, result, place, BLUE)
-        name = f"curve {result.labels[place]}"
-        ax.plot(result.coverages, risk[place], color=BLUE, lw=1.6, gid=name, zorder=4)
+        model = int(drawn[row])
+        if np.isfinite(result.error_rate[model]):
+            _baselines(ax, result, model, INK)
+            _band(ax, result, model, BLUE)
+        name = f"curve {result.labels[model]}"
+        ax.plot(result.coverages, risk[model], color=BLUE, lw=1.6, gid=name, zorder=4)
         ax.set_xlim(0.0, 1.0)
         ax.set_ylim(0.0, top)
         ax.set_xticks([0.0, 0.5, 1.0], ["0", ".5", "1"])
-        area = with_interval(float(result.aurc.value[place]), result.aurc.interval[place], 3)
-        panel_title(ax, result.labels[place], [f"AURC {area}"])
-        if result.flags[place]:
+        area = with_interval(float(result.aurc.value[model]), result.aurc.interval[model], 3)
+        panel_title(ax, result.labels[model], [f"AURC {area}"])
+        if result.flags[model]:
             # Away from the curve, which is high or low.
-            high = result.error_rate[place] > 0.5 * top
-            say(ax, str(result.flags[place]), (0.5, (0.25 if high else 0.75) * top))
+            high = result.error_rate[model] > 0.5 * top
+            say(ax, str(result.flags[model]), (0.5, (0.25 if high else 0.75) * top))
 
     return draw_panels(
         draw,

@@ -70,11 +70,11 @@ def plot_semantic_calibration(
     if unknown := [label for label in labels if label not in study.labels]:
         msg = f"{unknown[0]!r} is no arm of the study: it has {', '.join(map(str, study.labels))}"
         raise LabelError(msg)
-    places = [study.labels.index(label) for label in labels]
+    rows = [study.labels.index(label) for label in labels]
 
     def draw(ax: "Axes", panel: int) -> None:
-        _draw(ax, study.diagrams[places[panel]])
-        panel_title(ax, labels[panel], _lines(study, places[panel]))
+        _draw(ax, study.diagrams[rows[panel]])
+        panel_title(ax, labels[panel], _lines(study, rows[panel]))
 
     return draw_panels(
         draw,

@@ -64,15 +64,15 @@ def plot_type2_roc(
     drawn = positions("model", result.labels, every)
     colours = emphasised(every, -result.auroc.value[drawn], highlight)
     ax.plot([0, 1], [0, 1], color=INK, lw=0.9, ls=DASHED, zorder=3, gid="chance")
-    for row, place in enumerate(drawn.tolist()):
-        colour = colours.get(row)
+    for rank, model in enumerate(drawn.tolist()):
+        colour = colours.get(rank)
         if drawn.size <= _MOST_BANDS and colour is not None:
-            low, high = result.interval[place].T
+            low, high = result.interval[model].T
             ax.fill_between(
                 result.false_alarms, low, high, color=colour, alpha=0.18, lw=0, zorder=1
             )
-        name = f"curve {result.labels[place]}"
-        draw_curve(ax, *_curve(result, place), colour, gid=name)
+        name = f"curve {result.labels[model]}"
+        draw_curve(ax, *_curve(result, model), colour, gid=name)
     ax.set_xlim(-0.01, 1.01)
     ax.set_ylim(-0.01, 1.01)
     ax.set_box_aspect(1.0)

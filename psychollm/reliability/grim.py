@@ -103,11 +103,11 @@ def grim(rate: Any, n: Any, *, digits: int | None = None, scale: float = 1.0) ->
     texts = np.atleast_1d(plain_array(rate, "rate").astype(object)).ravel()
     rates = np.array([_number(text) for text in texts])
     sizes = _sizes(n, rates.size)
-    places = _digits(texts, digits)
+    decimals = _digits(texts, digits)
     if not np.isfinite(scale) or scale <= 0:
         msg = f"scale={scale!r} must be a positive number: 100 for percentages, 1 for rates"
         raise OptionError(msg)
-    return _checked(rates, sizes, places, float(scale))
+    return _checked(rates, sizes, decimals, float(scale))
 
 
 def _checked(rates: FloatArray, n: IntArray, digits: IntArray, scale: float) -> Grim:

@@ -77,7 +77,7 @@ def write_calibration_report(
 
 def calibration_page(panel: "CalibrationPanel", evidence: "Evidence", *, source: str = "") -> Page:
     """Put the parts of the report together."""
-    answers, found = panel.answers, evidence.findings()
+    answers, findings = panel.answers, evidence.findings()
     clusters = "" if answers.clusters is None else " of clusters"
     return Page(
         title="Calibration: can what the models say of their answers be believed?",
@@ -86,16 +86,16 @@ def calibration_page(panel: "CalibrationPanel", evidence: "Evidence", *, source:
             "questions, "
             f"{percent(panel.level)} intervals from {count(panel.n_bootstrap)} resamples{clusters}"
         ),
-        verdict=found.verdict,
+        verdict=findings.verdict,
         facts=_facts(evidence),
         notices=_notices(evidence),
         sections=(
-            sections.overview(panel, evidence, found),
-            sections.reliability(evidence, found),
-            sections.ranking(evidence, found),
-            sections.selection(evidence, found),
-            *([sections.comparisons(evidence, found)] if evidence.comparisons else []),
-            sections.flags(evidence, found),
+            sections.overview(panel, evidence, findings),
+            sections.reliability(evidence, findings),
+            sections.ranking(evidence, findings),
+            sections.selection(evidence, findings),
+            *([sections.comparisons(evidence, findings)] if evidence.comparisons else []),
+            sections.flags(evidence, findings),
             sections.definitions_of(definitions(panel)),
         ),
         methods=methods(panel, evidence),
@@ -147,7 +147,7 @@ def _best(evidence: "Evidence") -> Fact:
 
 def _notices(evidence: "Evidence") -> tuple[str, ...]:
     """Name the models of which little can be said."""
-    defined = np.mean([found.defined for found in evidence.estimates.values()], axis=0)
+    defined = np.mean([estimate.defined for estimate in evidence.estimates.values()], axis=0)
     little = defined < 0.5
     if not little.any():
         return ()

@@ -8,7 +8,7 @@ import numpy as np
 from psychollm._base.numbers import count, number, percent, with_interval
 from psychollm.calibration.panels.catalogue import panel_outputs
 from psychollm.plots.risk_coverage import answered
-from psychollm.reports.marks import Mark, line, places, point, row_names
+from psychollm.reports.marks import Mark, line, point, row_names, row_of
 from psychollm.reports.study_marks import forest
 
 if TYPE_CHECKING:
@@ -29,13 +29,13 @@ def overview(evidence: "Evidence", axes: "Sequence[Axes]", keys: Sequence[str]) 
     for ax, key in zip(axes, keys, strict=True):
         output = panel_outputs()[key]
         series = [(output.heading, evidence.estimates[key])]
-        yield from forest(ax, series, places(evidence.labels), names=names, digits=output.digits)
+        yield from forest(ax, series, row_of(evidence.labels), names=names, digits=output.digits)
 
 
 def diagrams(evidence: "Evidence", axes: "Sequence[Axes]") -> Iterator[Mark]:
     """Yield a mark for every stated confidence of every reliability diagram."""
-    found, where = evidence.curves.reliability, places(evidence.labels)
-    for ax, curve in zip(axes, found.curves, strict=False):
+    result, where = evidence.curves.reliability, row_of(evidence.labels)
+    for ax, curve in zip(axes, result.curves, strict=False):
         name = str(curve.label)
         for x, seen, line_at, n in zip(
             curve.confidence, curve.observed, curve.recalibrated, curve.n, strict=True
@@ -48,23 +48,23 @@ def diagrams(evidence: "Evidence", axes: "Sequence[Axes]") -> Iterator[Mark]:
             yield point(ax, x, seen if rings else line_at, text, where[name])
 
 
-def roc(found: "Type2ROC", ax: "Axes", where: dict[str, int]) -> Iterator[Mark]:
+def roc(result: "Type2ROC", ax: "Axes", where: dict[str, int]) -> Iterator[Mark]:
     """Yield a mark for every curve."""
-    for row, label in enumerate(found.labels):
-        alarms = np.concatenate([[0.0], found.criterion_false_alarms[row]])
-        hits = np.concatenate([[0.0], found.criterion_hits[row]])
-        area = with_interval(float(found.auroc.value[row]), found.auroc.interval[row])
+    for row, label in enumerate(result.labels):
+        alarms = np.concatenate([[0.0], result.criterion_false_alarms[row]])
+        hits = np.concatenate([[0.0], result.criterion_hits[row]])
+        area = with_interval(float(result.auroc.value[row]), result.auroc.interval[row])
         yield line(ax, alarms, hits, f"{label}: AUROC {area}", where[str(label)])
 
 
 def risk(
-    found: "RiskCoverage", axes: "Sequence[Axes]", where: dict[str, int], *, grid: bool = False
+    result: "RiskCoverage", axes: "Sequence[Axes]", where: dict[str, int], *, grid: bool = False
 ) -> Iterator[Mark]:
     """Yield a mark for every curve: all in one axes, or one in each."""
-    at = [int(np.abs(found.coverages - share).argmin()) for share in _COVERAGES]
-    for row, (label, values) in enumerate(zip(found.labels, answered(found), strict=True)):
-        risks = ", ".join(f"{number(values[i])} at {percent(found.coverages[i])}" for i in at)
-        area = with_interval(float(found.aurc.value[row]), found.aurc.interval[row], 3)
+    at = [int(np.abs(result.coverages - share).argmin()) for share in _COVERAGES]
+    for row, (label, values) in enumerate(zip(result.labels, answered(result), strict=True)):
+        risks = ", ".join(f"{number(values[i])} at {percent(result.coverages[i])}" for i in at)
+        area = with_interval(float(result.aurc.value[row]), result.aurc.interval[row], 3)
         text = f"{label}: risk {risks} answered; AURC {area}"
         ax = axes[row] if grid else axes[0]
-        yield line(ax, found.coverages, values, text, where[str(label)])
+        yield line(ax, result.coverages, values, text, where[str(label)])

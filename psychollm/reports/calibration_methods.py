@@ -81,14 +81,14 @@ def definitions(panel: "CalibrationPanel") -> Table:
     words = {key: panel_outputs()[key] for key in panel.estimates}
     return Table.of(
         [
-            text_column("metric", [found.heading for found in words.values()]),
-            text_column("what it is", [found.meaning for found in words.values()]),
-            text_column("better", [found.better or "–" for found in words.values()]),
+            text_column("metric", [output.heading for output in words.values()]),
+            text_column("what it is", [output.meaning for output in words.values()]),
+            text_column("better", [output.better or "–" for output in words.values()]),
             text_column(
                 "neutral",
                 ["–" if w.neutral is None else f"{w.neutral:g}" for w in words.values()],
             ),
-            text_column("interval", [found.method for found in panel.estimates.values()]),
+            text_column("interval", [output.method for output in panel.estimates.values()]),
             text_column("key", list(words)),
         ],
         caption="Metrics: neutral is what confidence shows that knows nothing, or is calibrated",

@@ -31,7 +31,7 @@ from psychollm.plots.risk_coverage import (
 from psychollm.plots.type2_roc import plot_type2_roc
 from psychollm.reports import calibration_marks as marks
 from psychollm.reports.figure import Figure, draw_figure, draw_on_figure
-from psychollm.reports.marks import cells, places
+from psychollm.reports.marks import cells, row_of
 from psychollm.reports.page import Section, finding_section, sentence_list
 from psychollm.reports.table import (
     Table,
@@ -54,7 +54,7 @@ _MOST_PANELS = 24
 _LARGEST = 7.4  # inches
 
 
-def overview(panel: "CalibrationPanel", evidence: "Evidence", found: Findings) -> Section:
+def overview(panel: "CalibrationPanel", evidence: "Evidence", findings: Findings) -> Section:
     """Return the main numbers of every model."""
     keys = _held(evidence, MAIN) or list(panel)[: len(MAIN)]
     shown = _held(evidence, _TABLE) or list(panel)[: len(_TABLE)]
@@ -70,7 +70,7 @@ def overview(panel: "CalibrationPanel", evidence: "Evidence", found: Findings) -
         marks=lambda drawn: marks.overview(evidence, drawn.axes, keys),
     )
     return finding_section(
-        found["overview"],
+        findings["overview"],
         figures=(figure,),
         tables=(_metrics(evidence, shown, "Main metrics"),),
         folded=_folded(evidence, listed("scores"), "More on the scores"),
@@ -96,10 +96,10 @@ def _folded(evidence: "Evidence", keys: Sequence[str], caption: str) -> tuple[Ta
     return (_metrics(evidence, held, caption),) if held else ()
 
 
-def reliability(evidence: "Evidence", found: Findings) -> Section:
+def reliability(evidence: "Evidence", findings: Findings) -> Section:
     """Return whether what is stated comes true."""
     return finding_section(
-        found["calibration"],
+        findings["calibration"],
         figures=(_diagrams(evidence),),
         tables=(_errors(evidence),),
         folded=(_bins(evidence),),
@@ -169,7 +169,7 @@ def _bins(evidence: "Evidence") -> Table:
     )
 
 
-def ranking(evidence: "Evidence", found: Findings) -> Section:
+def ranking(evidence: "Evidence", findings: Findings) -> Section:
     """Return whether confidence tells correct from wrong answers."""
     roc = evidence.curves.roc
     figures: tuple[Figure, ...] = ()
@@ -183,24 +183,24 @@ def ranking(evidence: "Evidence", found: Findings) -> Section:
                 "a correct answer has more confidence than a wrong one.",
                 title="Type-2 ROC curves of all models",
                 key="roc",
-                marks=lambda drawn: marks.roc(roc, drawn.axes[0], places(evidence.labels)),
+                marks=lambda drawn: marks.roc(roc, drawn.axes[0], row_of(evidence.labels)),
             ),
         )
     held = _held(evidence, listed("ranking"))
     return finding_section(
-        found["ranking"],
+        findings["ranking"],
         figures=figures,
         tables=(_metrics(evidence, held, "How well confidence ranks answers"),) if held else (),
         folded=_folded(evidence, listed("decisions"), "As a yes or no: confidence above one half"),
     )
 
 
-def selection(evidence: "Evidence", found: Findings) -> Section:
+def selection(evidence: "Evidence", findings: Findings) -> Section:
     """Return what is gained by answering only where confident."""
     curve = evidence.curves.risk_coverage
     folded = _folded(evidence, listed("selection"), "Areas under the curves")
     if curve is None:
-        return finding_section(found["selection"], folded=folded)
+        return finding_section(findings["selection"], folded=folded)
     k = len(evidence.labels)
     figures = [
         draw_figure(
@@ -210,7 +210,7 @@ def selection(evidence: "Evidence", found: Findings) -> Section:
             "stays level gains nothing by leaving questions out.",
             title="Risk-coverage curves of all models",
             key="risk-coverage",
-            marks=lambda drawn: marks.risk(curve, drawn.axes, places(evidence.labels)),
+            marks=lambda drawn: marks.risk(curve, drawn.axes, row_of(evidence.labels)),
         )
     ]
     if 3 < k <= _MOST_PANELS:
@@ -223,12 +223,12 @@ def selection(evidence: "Evidence", found: Findings) -> Section:
                 title="Risk-coverage curve of each model with its baselines",
                 key="risk-coverage-grid",
                 marks=lambda drawn: marks.risk(
-                    curve, drawn.axes, places(evidence.labels), grid=True
+                    curve, drawn.axes, row_of(evidence.labels), grid=True
                 ),
             )
         )
     return finding_section(
-        found["selection"],
+        findings["selection"],
         figures=tuple(figures),
         tables=(_risks(curve),),
         folded=folded,
@@ -256,11 +256,11 @@ def _risks(curve: "RiskCoverage") -> Table:
     return Table.of(columns, caption="Error rates at some shares of questions answered")
 
 
-def comparisons(evidence: "Evidence", found: Findings) -> Section:
+def comparisons(evidence: "Evidence", findings: Findings) -> Section:
     """Return which models differ."""
     compared = evidence.comparisons
     return finding_section(
-        found["comparisons"],
+        findings["comparisons"],
         figures=tuple(_matrix(evidence, key) for key in compared),
         folded=tuple(_pairs(evidence, key) for key in compared),
     )
@@ -277,7 +277,7 @@ def _matrix(evidence: "Evidence", key: str) -> Figure:
         "where the two differ after adjustment for all pairs.",
         title=f"Differences in {_heading(key)} between all pairs of models",
         key=f"compare-{key.replace('_', '-')}",
-        marks=lambda drawn: cells(drawn.axes[0], "difference", places(evidence.labels), digits=3),
+        marks=lambda drawn: cells(drawn.axes[0], "difference", row_of(evidence.labels), digits=3),
     )
 
 
@@ -303,10 +303,10 @@ def _pairs(evidence: "Evidence", key: str) -> Table:
     )
 
 
-def flags(evidence: "Evidence", found: Findings) -> Section:
+def flags(evidence: "Evidence", findings: Findings) -> Section:
     """Return what is undefined, and what must be read with a reservation."""
     table = _flagged(evidence)
-    return finding_section(found["flags"], tables=(table,) if table.rows else ())
+    return finding_section(findings["flags"], tables=(table,) if table.rows else ())
 
 
 def _flagged(evidence: "Evidence") -> Table:

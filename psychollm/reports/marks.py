@@ -33,7 +33,7 @@ class Mark:
     shape: Literal["point", "box", "line"]
     at: FloatArray  # (points, 2) in the units of the axes
     text: str
-    models: tuple[int, ...] = ()  # places of the models in the list of the page
+    models: tuple[int, ...] = ()  # rows of the models in the list of the page
 
 
 Marks = Callable[["Canvas"], Iterable[Mark]]
@@ -43,15 +43,15 @@ def overlay(figure: "Canvas", marks: Iterable[Mark]) -> str:
     """Return the marks of a drawn figure as an SVG group, in points from the upper left."""
     height = figure.get_figheight() * _POINTS
     scale = _POINTS / figure.dpi
-    found = []
+    elements = []
     for mark in marks:
         at = mark.ax.transData.transform(np.asarray(mark.at, dtype=np.float64)) * scale
         at[:, 1] = height - at[:, 1]
         if np.isfinite(at).all() and len(at):
-            found.append(_element(mark, at))
-    if not found or len(found) > MOST_MARKS:
+            elements.append(_element(mark, at))
+    if not elements or len(elements) > MOST_MARKS:
         return ""
-    return "\n".join(['<g class="marks">', *found, "</g>"])
+    return "\n".join(['<g class="marks">', *elements, "</g>"])
 
 
 def _element(mark: Mark, at: FloatArray) -> str:
@@ -68,7 +68,7 @@ def _element(mark: Mark, at: FloatArray) -> str:
     return f'<path{whose} d="{path}">{title}</path>'
 
 
-def places(labels: Sequence[Any]) -> dict[str, int]:
+def row_of(labels: Sequence[Any]) -> dict[str, int]:
     """Return where each model stands in the list of the page."""
     return {str(label): row for row, label in enumerate(labels)}
 

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from psychollm._base.numbers import count, number, percent, with_interval
-from psychollm.reports.marks import Mark, cells, line, places, point, row_names, rows
+from psychollm.reports.marks import Mark, cells, line, point, row_names, row_of, rows
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -30,7 +30,7 @@ def marks_of(study: "SharedConfidence", name: str, ax: "Axes") -> list[Mark]:
 
 
 def _factor_structure(study: "SharedConfidence", ax: "Axes") -> Iterator[Mark]:
-    dimensions, where = study.dimensionality, places(study.labels)
+    dimensions, where = study.dimensionality, row_of(study.labels)
     plain, full = dimensions.spectrum, dimensions.full_information
     reach = _Z * full.se_loadings
     for i, label in enumerate(plain.correlation.labels):
@@ -44,7 +44,7 @@ def _factor_structure(study: "SharedConfidence", ax: "Axes") -> Iterator[Mark]:
 
 
 def _second_factor(study: "SharedConfidence", ax: "Axes") -> Iterator[Mark]:
-    plain, where = study.dimensionality.spectrum, places(study.labels)
+    plain, where = study.dimensionality.spectrum, row_of(study.labels)
     for label, tau, value in zip(
         plain.correlation.labels, plain.correlation.thresholds, plain.second_loadings, strict=True
     ):
@@ -77,22 +77,22 @@ def _sensitivity(study: "SharedConfidence", ax: "Axes") -> Iterator[Mark]:
 
 
 def _correlation(study: "SharedConfidence", ax: "Axes") -> Iterator[Mark]:
-    yield from cells(ax, "correlation", places(study.labels))
+    yield from cells(ax, "correlation", row_of(study.labels))
 
 
 def _residuals(study: "SharedConfidence", ax: "Axes") -> Iterator[Mark]:
-    yield from cells(ax, "residual in standard errors", places(study.labels), digits=1)
+    yield from cells(ax, "residual in standard errors", row_of(study.labels), digits=1)
 
 
 def _between(study: "SharedConfidence", ax: "Axes") -> Iterator[Mark]:
-    between, where = study.between, places(study.labels)
+    between, where = study.between, row_of(study.labels)
     for label, x, y in zip(between.labels, between.accuracy, between.confidence, strict=True):
         text = f"{label}: accuracy {percent(x, 1)}, yes {percent(y, 1)}"
         yield point(ax, x, y, text, where[str(label)])
 
 
 def _screen(study: "SharedConfidence", ax: "Axes") -> Iterator[Mark]:
-    screen, where = study.screen, places(study.labels)
+    screen, where = study.screen, row_of(study.labels)
     for i, model in enumerate(screen.models):
         area, name = float(screen.auroc[i]), str(model)
         text = f"{name}: yes {percent(float(screen.yes_rates[i]), 1)}, AUROC {number(area)}"
@@ -103,7 +103,7 @@ def _screen(study: "SharedConfidence", ax: "Axes") -> Iterator[Mark]:
 
 
 def _f_beta(study: "SharedConfidence", ax: "Axes") -> Iterator[Mark]:
-    sweep, where = study.f_beta, places(study.labels)
+    sweep, where = study.f_beta, row_of(study.labels)
     at = [int(np.abs(np.log(sweep.betas / beta)).argmin()) for beta in _BETAS]
     for label, value in zip(sweep.labels, sweep.value, strict=True):
         numbers = ", ".join(f"{number(value[i])} at β = {sweep.betas[i]:.3g}" for i in at)
@@ -111,7 +111,7 @@ def _f_beta(study: "SharedConfidence", ax: "Axes") -> Iterator[Mark]:
 
 
 def _pairs(study: "SharedConfidence", ax: "Axes") -> Iterator[Mark]:
-    pairs, where = study.pairwise, places(study.labels)
+    pairs, where = study.pairwise, row_of(study.labels)
     shown = (pairs.n >= _LEAST) & np.isfinite(pairs.difference) & np.isfinite(pairs.expected)
     for i, j in zip(*np.nonzero(shown), strict=True):
         who = str(pairs.labels[i]), str(pairs.labels[j])
@@ -152,19 +152,19 @@ def _told(estimate: "Estimate", name: str, digits: int) -> str:
 def _individuation(study: "SharedConfidence", ax: "Axes") -> Iterator[Mark]:
     own = study.individuation
     series = [("own answer", own.own), ("shared score, cut", own.shared_cut)]
-    yield from forest(ax, [*series, ("shared score", own.shared)], places(study.labels))
+    yield from forest(ax, [*series, ("shared score", own.shared)], row_of(study.labels))
 
 
 def _private(study: "SharedConfidence", ax: "Axes") -> Iterator[Mark]:
     series = [("correlation", study.private_signal.correlation)]
-    yield from forest(ax, series, places(study.labels))
+    yield from forest(ax, series, row_of(study.labels))
 
 
 def _ensemble(study: "SharedConfidence", ax: "Axes") -> Iterator[Mark]:
     gain = study.ensemble
     if np.isfinite(gain.gain.value).any():
         series: list[tuple[str, Any]] = [("at its yes rate", gain.gain_at_equal_rate)]
-        yield from forest(ax, [*series, ("all levels", gain.gain)], places(study.labels))
+        yield from forest(ax, [*series, ("all levels", gain.gain)], row_of(study.labels))
 
 
 _FIGURES: "dict[str, Found]" = {

@@ -156,21 +156,21 @@ def _stack(model: Any) -> tuple[str, Any]:
     """Return the path and the list of the decoder layers."""
     nn = torch().nn
     depth = int(_text_config(model).num_hidden_layers)
-    found = [
+    stacks = [
         (path, module)
         for path, module in model.named_modules()
         if isinstance(module, nn.ModuleList)
         and len(module) == depth
         and not any(isinstance(block, nn.ModuleList) for block in module)
     ]
-    if not found:
+    if not stacks:
         msg = (
             f"no list of {depth} decoder layers was found in {type(model).__name__}: "
             "steering needs a causal model whose layers stand in one torch.nn.ModuleList"
         )
         raise InputError(msg)
     # Lists of the same length further in are parts of a layer (experts); beside it, the larger.
-    return min(found, key=lambda one: (one[0].count("."), -_size(one[1])))
+    return min(stacks, key=lambda one: (one[0].count("."), -_size(one[1])))
 
 
 def _size(module: Any) -> int:

@@ -231,7 +231,7 @@ class DirectionScan(Result):
         """
         chosen = self[name]
         pairs = zip(self.names, self.responses, strict=True)
-        return {other: found for other, found in pairs if found is not chosen}
+        return {other: fit for other, fit in pairs if fit is not chosen}
 
     def to_xarray(self) -> Any:
         """Return what `DoseResponse.to_xarray` does, with a dimension "direction" in front.
@@ -307,9 +307,9 @@ def rank_correlation(a: FloatArray, b: FloatArray) -> float:
 
 
 def _mid_ranks(values: FloatArray) -> FloatArray:
-    _, place, counts = np.unique(values, return_inverse=True, return_counts=True)
+    _, rank, counts = np.unique(values, return_inverse=True, return_counts=True)
     ends = np.cumsum(counts)
-    return np.asarray((ends - (counts - 1) / 2)[place], dtype=np.float64)
+    return np.asarray((ends - (counts - 1) / 2)[rank], dtype=np.float64)
 
 
 def _kendall(a: FloatArray, b: Sequence[float] | FloatArray) -> float:

@@ -69,10 +69,10 @@ class Engine(Protocol):
 
     name: str
 
-    def answer(self, places: Sequence[int], strengths: FloatArray) -> FloatArray:
+    def answer(self, prompts: Sequence[int], strengths: FloatArray) -> FloatArray:
         """Return log P(yes) and log P(no) (sites, 2, strengths, prompts)."""
 
-    def unsteered(self, places: Sequence[int]) -> FloatArray:
+    def unsteered(self, prompts: Sequence[int]) -> FloatArray:
         """Return log P(yes) and log P(no) (2, prompts) of the last call's prompts."""
 
 
@@ -84,22 +84,22 @@ class Whole:
     def __init__(self, steering: Steering) -> None:
         self.steering = steering
 
-    def answer(self, places: Sequence[int], strengths: FloatArray) -> FloatArray:
+    def answer(self, prompts: Sequence[int], strengths: FloatArray) -> FloatArray:
         """Return log P(yes) and log P(no) (sites, 2, strengths, prompts)."""
-        found = np.empty((len(self.steering.layers), 2, len(strengths), len(places)))
+        logs = np.empty((len(self.steering.layers), 2, len(strengths), len(prompts)))
         for i, layer in enumerate(self.steering.layers):
             for j, strength in enumerate(strengths):
-                found[i, :, j] = self._pass(
-                    places, layer, float(strength) * self.steering.vectors[i]
+                logs[i, :, j] = self._pass(
+                    prompts, layer, float(strength) * self.steering.vectors[i]
                 )
-        return found
+        return logs
 
-    def unsteered(self, places: Sequence[int]) -> FloatArray:
+    def unsteered(self, prompts: Sequence[int]) -> FloatArray:
         """Return log P(yes) and log P(no) (2, prompts)."""
         nothing = np.zeros_like(self.steering.vectors[0])
-        return self._pass(places, self.steering.layers[0], nothing)
+        return self._pass(prompts, self.steering.layers[0], nothing)
 
-    def _pass(self, places: Sequence[int], layer: int, vector: AnyArray) -> FloatArray:
+    def _pass(self, prompts: Sequence[int], layer: int, vector: AnyArray) -> FloatArray:
         it, move_by = self.steering, torch().tensor(vector)
         last_only = it.positions == "prompt_last"
 
@@ -110,7 +110,7 @@ class Whole:
 
         handle = it.asked.body.blocks[layer].register_forward_hook(move)
         try:
-            opened = it.asked.open(places, (), prefix=None, cached=False)
+            opened = it.asked.open(prompts, (), prefix=None, cached=False)
         finally:
             handle.remove()
         return _numbers(it.asked, opened.logits)
@@ -127,23 +127,23 @@ class UpperLayers:
     _steered: dict[tuple[int, float], Pairs] = field(default_factory=dict)
     _base: FloatArray | None = None
 
-    def answer(self, places: Sequence[int], strengths: FloatArray) -> FloatArray:
+    def answer(self, prompts: Sequence[int], strengths: FloatArray) -> FloatArray:
         """Return log P(yes) and log P(no) (sites, 2, strengths, prompts)."""
         if not self._begun:
             self._prefix, self._begun = self.it.asked.open_prefix(self.it.watched), True
         prefix = self._prefix
         cached = prefix is not None
-        opened = self.it.asked.open(places, self.it.watched, prefix=prefix, cached=cached)
+        opened = self.it.asked.open(prompts, self.it.watched, prefix=prefix, cached=cached)
         self._base = _numbers(self.it.asked, opened.logits)
-        found = np.empty((len(self.it.layers), 2, len(strengths), len(places)))
+        logs = np.empty((len(self.it.layers), 2, len(strengths), len(prompts)))
         for i in range(len(self.it.layers)):
             for j, strength in enumerate(strengths):
-                found[i, :, j] = self._above(opened, i, float(strength))
-        return found
+                logs[i, :, j] = self._above(opened, i, float(strength))
+        return logs
 
-    def unsteered(self, places: Sequence[int]) -> FloatArray:
+    def unsteered(self, prompts: Sequence[int]) -> FloatArray:
         """Return log P(yes) and log P(no) (2, prompts) of the last call's prompts."""
-        return np.empty((2, len(places))) if self._base is None else self._base
+        return np.empty((2, len(prompts))) if self._base is None else self._base
 
     def _above(self, opened: Opened, site: int, strength: float) -> FloatArray:
         body, prefix, layer = self.it.asked.body, self._prefix, self.it.layers[site]
@@ -199,23 +199,23 @@ class LastToken:
         whole = attention not in {None, "eager", "sdpa"} or body.hooked or far
         return steering.positions == "prompt_last" and body.plain and body.rotary and not whole
 
-    def answer(self, places: Sequence[int], strengths: FloatArray) -> FloatArray:
+    def answer(self, prompts: Sequence[int], strengths: FloatArray) -> FloatArray:
         """Return log P(yes) and log P(no) (sites, 2, strengths, prompts)."""
         if not self._begun:
             self._prefix, self._begun = self.it.asked.open_prefix(()), True
-        opened = self.it.asked.open(places, self.it.watched, prefix=self._prefix, cached=True)
+        opened = self.it.asked.open(prompts, self.it.watched, prefix=self._prefix, cached=True)
         self._base = _numbers(self.it.asked, opened.logits)
         earlier = [(keys[:, :, :-1], values[:, :, :-1]) for keys, values in opened.pairs]
         n_parts = -(-len(strengths) // _AT_ONCE)
-        found = np.empty((len(self.it.layers), 2, len(strengths), len(places)))
+        logs = np.empty((len(self.it.layers), 2, len(strengths), len(prompts)))
         for i in range(len(self.it.layers)):
             for part in np.array_split(np.arange(len(strengths)), n_parts):
-                found[i][:, part] = self._fan(opened, earlier, i, strengths[part])
-        return found
+                logs[i][:, part] = self._fan(opened, earlier, i, strengths[part])
+        return logs
 
-    def unsteered(self, places: Sequence[int]) -> FloatArray:
+    def unsteered(self, prompts: Sequence[int]) -> FloatArray:
         """Return log P(yes) and log P(no) (2, prompts) of the last call's prompts."""
-        return np.empty((2, len(places))) if self._base is None else self._base
+        return np.empty((2, len(prompts))) if self._base is None else self._base
 
     def _fan(self, opened: Opened, earlier: Pairs, site: int, strengths: FloatArray) -> FloatArray:
         """Return answers (2, strengths, prompts) of one pass."""
@@ -316,15 +316,15 @@ def _difference(runner: Engine, whole: Whole, strengths: FloatArray) -> float:
     """Return the largest difference on the shortest and the longest prompt; inf if it fails."""
     rows = whole.steering.asked.encoded.rows
     lengths = [len(row) for row in rows]
-    places = sorted({int(np.argmin(lengths)), int(np.argmax(lengths))})
+    prompts = sorted({int(np.argmin(lengths)), int(np.argmax(lengths))})
     # Not the largest: there a broken model turns rounding into anything.
     by_size = strengths[np.argsort(np.abs(strengths), kind="stable")]
     tried = by_size[[0, len(by_size) // 2]] if len(by_size) > 1 else by_size
-    expected = whole.answer(places, tried)
+    expected = whole.answer(prompts, tried)
     try:
-        found = runner.answer(places, tried)
+        logs = runner.answer(prompts, tried)
     except _UNFIT:
         return float("inf")
-    if np.isnan(found).any() and not np.isnan(expected).any():
+    if np.isnan(logs).any() and not np.isnan(expected).any():
         return float("inf")
-    return float(np.nanmax(np.abs(found - expected) / (1.0 + np.abs(expected)), initial=0.0))
+    return float(np.nanmax(np.abs(logs - expected) / (1.0 + np.abs(expected)), initial=0.0))

@@ -85,8 +85,8 @@ def difference_of_means(
         check_fraction("shrinkage", shrinkage)
 
     def vector(x: FloatArray, yes: BoolArray) -> FloatArray:
-        found = x[yes].mean(axis=0) - x[~yes].mean(axis=0)
-        return found if shrinkage is None else _whitened(x, yes, found, shrinkage)
+        difference = x[yes].mean(axis=0) - x[~yes].mean(axis=0)
+        return difference if shrinkage is None else _whitened(x, yes, difference, shrinkage)
 
     kind = "difference of means" if shrinkage is None else "shrunk discriminant"
     return _made(states, response, vector, kind, quantile=quantile, min_class=min_class)
@@ -294,13 +294,13 @@ def _made(
     kept, yes = _split(answers, quantile, check_count("min_class", min_class))
     if order is not None:
         yes = order.permutation(yes)
-    found = np.array(
+    vectors = np.array(
         [vector(known.states[kept, i].astype(np.float64), yes) for i in range(len(known.layers))]
     )
-    lengths = np.linalg.norm(found, axis=1)
+    lengths = np.linalg.norm(vectors, axis=1)
     norms = known.hidden_norms
     return Direction(
-        vectors=found / np.where(lengths > 0, lengths, 1.0)[:, None],
+        vectors=vectors / np.where(lengths > 0, lengths, 1.0)[:, None],
         hidden_norms=norms,
         layers=known.layers,
         kind=kind,
@@ -365,14 +365,14 @@ def _split(
     return known, yes
 
 
-def _whitened(x: FloatArray, yes: BoolArray, found: FloatArray, gamma: float) -> FloatArray:
+def _whitened(x: FloatArray, yes: BoolArray, difference: FloatArray, gamma: float) -> FloatArray:
     """Return the difference of means in the metric of the shrunk covariance (2)."""
     within = np.concatenate([x[group] - x[group].mean(axis=0) for group in (yes, ~yes)])
     n, width = len(within), x.shape[1]
     sphere = gamma * (within**2).sum() / (n * width)
     if sphere == 0:
-        return found
+        return difference
     # Few prompts, many dimensions: the inverse by way of the smaller matrix (Woodbury).
     scaled = within * np.sqrt((1 - gamma) / n)
-    inner = np.linalg.solve(sphere * np.eye(n) + scaled @ scaled.T, scaled @ found)
-    return np.asarray((found - scaled.T @ inner) / sphere)
+    inner = np.linalg.solve(sphere * np.eye(n) + scaled @ scaled.T, scaled @ difference)
+    return np.asarray((difference - scaled.T @ inner) / sphere)

@@ -151,6 +151,6 @@ def read_answers(logits: Any, tokens: AnswerTokens) -> tuple[Any, Any]:
     return yes, no
 
 
-def rows_of(rows: Rows, places: Sequence[int]) -> Rows:
+def rows_of(rows: Rows, prompts: Sequence[int]) -> Rows:
     """Return some rows."""
-    return [rows[place] for place in places]
+    return [rows[prompt] for prompt in prompts]

@@ -87,26 +87,26 @@ class Asked:
         short = min(map(len, rows)) - len(self.prefix) < -token
         with torch().inference_mode():
             prefix = None if short else self.open_prefix(())
-            for places in batches(rows, self.batch_size):
-                opened = self.open(places, layers, prefix=prefix, cached=prefix is not None)
+            for prompts in batches(rows, self.batch_size):
+                opened = self.open(prompts, layers, prefix=prefix, cached=prefix is not None)
                 for i, layer in enumerate(layers):
-                    states[places, i] = (
+                    states[prompts, i] = (
                         hidden_of(opened.outputs[layer])[:, token].float().cpu().numpy()
                     )
                 for out, values in zip(
                     logs, read_answers(opened.logits, self.tokens), strict=True
                 ):
-                    out[places] = values.cpu().numpy()
-                self._check_finite(states, logs, places, layers)
-                bar.update(len(places))
+                    out[prompts] = values.cpu().numpy()
+                self._check_finite(states, logs, prompts, layers)
+                bar.update(len(prompts))
         bar.close()
         return states, self.answers(logs[0], logs[1])
 
     def open(
-        self, places: Sequence[int], layers: Sequence[int], *, prefix: Prefix | None, cached: bool
+        self, prompts: Sequence[int], layers: Sequence[int], *, prefix: Prefix | None, cached: bool
     ) -> Opened:
         """Pass some prompts through the model."""
-        rows = rows_of(self.encoded.rows, places)
+        rows = rows_of(self.encoded.rows, prompts)
         return open_batch(self.body, rows, layers, prefix=prefix, cached=cached)
 
     def answers(self, log_yes: FloatArray, log_no: FloatArray) -> AnswerLogits:
@@ -120,16 +120,16 @@ class Asked:
         )
 
     def _check_finite(
-        self, states: AnyArray, logs: FloatArray, places: Sequence[int], layers: Sequence[int]
+        self, states: AnyArray, logs: FloatArray, prompts: Sequence[int], layers: Sequence[int]
     ) -> None:
-        for place in places:
+        for prompt in prompts:
             bad = [
-                layer for i, layer in enumerate(layers) if not np.isfinite(states[place, i]).all()
+                layer for i, layer in enumerate(layers) if not np.isfinite(states[prompt, i]).all()
             ]
-            if bad or np.isnan(logs[:, place]).any():
+            if bad or np.isnan(logs[:, prompt]).any():
                 where = f"the state of layer {bad[0]}" if bad else "the answer"
                 msg = (
-                    f"prompt {self.encoded.labels[place]!r}: {where} is not a number; load the "
+                    f"prompt {self.encoded.labels[prompt]!r}: {where} is not a number; load the "
                     "model in float32 or bfloat16 (float16 overflows), and check its weights"
                 )
                 raise InputError(msg)

@@ -103,16 +103,16 @@ def reply_likelihood(
     total = np.zeros(len(rows))
     bar = progress_bar(show=progress, total=len(rows), label="replies")
     with torch().inference_mode():
-        for places in batches(whole, check_count("batch_size", batch_size)):
-            ids, mask = left_padded([whole[place] for place in places], body.device)
-            keep = max(len(tails[place]) for place in places) + 1
+        for batch in batches(whole, check_count("batch_size", batch_size)):
+            ids, mask = left_padded([whole[i] for i in batch], body.device)
+            keep = max(len(tails[i]) for i in batch) + 1
             logits = forward(body, ids, mask, positions_of(mask), keep=keep)
             logs = logits[:, :-1].float().log_softmax(-1)
-            said = ids[:, -(keep - 1) :].to(logs.device)
-            each = logs.gather(-1, said[..., None])[..., 0].cpu().numpy()
-            for row, place in zip(each, places, strict=True):
-                total[place] = row[-len(tails[place]) :].sum(dtype=np.float64)
-            bar.update(len(places))
+            words = ids[:, -(keep - 1) :].to(logs.device)
+            each = logs.gather(-1, words[..., None])[..., 0].cpu().numpy()
+            for row, i in zip(each, batch, strict=True):
+                total[i] = row[-len(tails[i]) :].sum(dtype=np.float64)
+            bar.update(len(batch))
     bar.close()
     return ReplyLikelihood(
         total=total, n_tokens=np.array([len(tail) for tail in tails]), labels=labels

@@ -68,12 +68,12 @@ class AnswerLogits(Result):
 
     def take(self, rows: Any) -> "AnswerLogits":
         """Return the answers to some prompts, by place or mask."""
-        places = np.arange(len(self.labels))[rows]
+        chosen = np.arange(len(self.labels))[rows]
         return AnswerLogits(
-            log_yes=self.log_yes[places],
-            log_no=self.log_no[places],
-            labels=tuple(self.labels[place] for place in places),
-            n_tokens=self.n_tokens[places],
+            log_yes=self.log_yes[chosen],
+            log_no=self.log_no[chosen],
+            labels=tuple(self.labels[row] for row in chosen),
+            n_tokens=self.n_tokens[chosen],
             tokens=self.tokens,
         )
 
@@ -130,19 +130,19 @@ class HiddenStates(Result):
 def as_states(states: HiddenStates | AnyArray) -> HiddenStates:
     """Return states from an array (prompts, layers, hidden) or (prompts, hidden)."""
     if isinstance(states, HiddenStates):
-        found = states
+        hidden = states
     else:
         array = float_array(states, "states").astype(np.float32)
         array = array[:, None] if array.ndim == 2 else array
         if array.ndim != 3:
             msg = f"states must be (prompts, layers, hidden), got shape {array.shape}"
             raise ShapeError(msg)
-        found = HiddenStates(states=array, layers=tuple(range(array.shape[1])))
-    bad = np.argwhere(~np.isfinite(found.states).all(axis=2))
+        hidden = HiddenStates(states=array, layers=tuple(range(array.shape[1])))
+    bad = np.argwhere(~np.isfinite(hidden.states).all(axis=2))
     if bad.size:
         msg = (
-            f"states: prompt {bad[0, 0]}, layer {found.layers[bad[0, 1]]} holds NaN or infinity; "
+            f"states: prompt {bad[0, 0]}, layer {hidden.layers[bad[0, 1]]} holds NaN or infinity; "
             "load the model in float32 or bfloat16, and check its weights"
         )
         raise InputError(msg)
-    return found
+    return hidden

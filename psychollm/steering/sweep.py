@@ -219,14 +219,14 @@ def sweep_directions(
 
 
 def _strengths(strengths: Any) -> FloatArray:
-    found = float_array(strengths, "strengths")
-    if found.ndim != 1 or not found.size or not np.isfinite(found).all():
+    values = float_array(strengths, "strengths")
+    if values.ndim != 1 or not values.size or not np.isfinite(values).all():
         msg = "strengths must be a list of finite numbers, at least one"
         raise OptionError(msg)
-    if np.unique(found).size < found.size:
+    if np.unique(values).size < values.size:
         msg = "strengths holds a number twice: each is swept once"
         raise OptionError(msg)
-    return np.sort(found)
+    return np.sort(values)
 
 
 @dataclass(frozen=True, slots=True)
@@ -269,12 +269,12 @@ class _Run:
         bar.update(len(ledger.done) - left.size)
         with torch().inference_mode():
             runner, error = chosen(steering, strengths, self.engine)
-            rows = [asked.encoded.rows[place] for place in left]
+            rows = [asked.encoded.rows[prompt] for prompt in left]
             for some in batches(rows, asked.batch_size):
-                places = [int(left[i]) for i in some]
-                logs = runner.answer(places, strengths)
-                ledger.keep(places, logs, _sound(runner.unsteered(places), steering, places))
-                bar.update(len(places))
+                prompts = [int(left[i]) for i in some]
+                logs = runner.answer(prompts, strengths)
+                ledger.keep(prompts, logs, _sound(runner.unsteered(prompts), steering, prompts))
+                bar.update(len(prompts))
         bar.close()
         return [
             DoseResponse(
@@ -297,11 +297,11 @@ class _Run:
         ]
 
 
-def _sound(base: FloatArray, steering: Steering, places: Sequence[int]) -> FloatArray:
+def _sound(base: FloatArray, steering: Steering, prompts: Sequence[int]) -> FloatArray:
     """Return the unsteered answers if they are numbers."""
     bad = np.flatnonzero(np.isnan(base).any(axis=0))
     if bad.size:
-        label = steering.asked.encoded.labels[places[bad[0]]]
+        label = steering.asked.encoded.labels[prompts[bad[0]]]
         msg = (
             f"prompt {label!r}: the answer is not a number even without steering; load the model "
             "in float32 or bfloat16 (float16 overflows), and check its weights"
@@ -339,11 +339,11 @@ class _Ledger:
                 raise InputError(msg)
             return cls(held["logs"], held["base"], held["done"], path, new.mark)
 
-    def keep(self, places: list[int], logs: FloatArray, base: FloatArray) -> None:
+    def keep(self, prompts: list[int], logs: FloatArray, base: FloatArray) -> None:
         """Enter the answers to some questions, and write all to disk."""
-        self.logs[..., places] = logs
-        self.base[:, places] = base
-        self.done[places] = True
+        self.logs[..., prompts] = logs
+        self.base[:, prompts] = base
+        self.done[prompts] = True
         if self.path is None:
             return
         part = self.path.with_name(self.path.name + ".part")
@@ -355,7 +355,7 @@ class _Ledger:
 def _mark(steering: Steering, strengths: FloatArray) -> str:
     """Return a digest of all that the answers depend on and that can be seen cheaply."""
     asked = steering.asked
-    said = (
+    settings = (
         asked.body.name,
         str(next(asked.body.model.parameters()).dtype),
         steering.layers,
@@ -363,7 +363,7 @@ def _mark(steering: Steering, strengths: FloatArray) -> str:
         asked.tokens,
         asked.encoded.rows,
     )
-    digest = hashlib.sha256(repr(said).encode())
+    digest = hashlib.sha256(repr(settings).encode())
     digest.update(strengths.tobytes())
     for vector in steering.vectors:
         digest.update(vector.tobytes())

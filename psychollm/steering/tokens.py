@@ -103,7 +103,7 @@ def _common(rows: Rows) -> int:
 
 def batches(rows: Rows, size: int) -> Iterator[list[int]]:
     """Yield places of rows of similar length, `size` at a time."""
-    order = sorted(range(len(rows)), key=lambda place: len(rows[place]))
+    order = sorted(range(len(rows)), key=lambda row: len(rows[row]))
     for start in range(0, len(order), size):
         yield order[start : start + size]
 
@@ -175,8 +175,8 @@ def answer_tokens(
         for answer, known in words.items():
             if _word(text) in known:
                 forms[answer].append(token)
-    for answer, found in forms.items():
-        if not found:
+    for answer, ways in forms.items():
+        if not ways:
             msg = (
                 f"the tokenizer has none of {sorted(words[answer])} as a single token: "
                 f"ask for words that it has, as in {answer}=('{_example(tokenizer)}',)"

@@ -17,7 +17,7 @@ from psychollm.calibration.panels.panel import CalibrationPanel, calibration_pan
 from psychollm.plots.correlation import plot_matrix
 from psychollm.reports.calibration import calibration_page
 from psychollm.reports.figure import draw_figure
-from psychollm.reports.marks import MOST_MARKS, cells, overlay, places, point
+from psychollm.reports.marks import MOST_MARKS, cells, overlay, point, row_of
 from psychollm.reports.page import render
 from psychollm.studies.shared_confidence.result import SharedConfidence
 from tests.reports.reader import marks_of, read, script_of
@@ -137,7 +137,7 @@ def test_more_than_a_page_can_hold_is_left_out() -> None:
     assert overlay(drawn, [point(ax, np.nan, 0.5, "x")]) == ""
     labels = [str(i) for i in range(50)]
     ax = plot_matrix(np.ones((50, 50)), labels, name="r", limits=(0, 1), ax=ax)
-    assert cells(ax, "r", places(labels)) == []
+    assert cells(ax, "r", row_of(labels)) == []
 
 
 def test_the_script_is_that_of_the_package_and_small(page: str) -> None:

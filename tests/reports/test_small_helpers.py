@@ -12,7 +12,7 @@ from psychollm.plots.correlation import plot_matrix
 from psychollm.plots.forest import plot_forest
 from psychollm.reports import calibration_methods
 from psychollm.reports.figure import draw_on_figure, inline_svg
-from psychollm.reports.marks import Mark, cells, line, overlay, places, point, row_names, rows
+from psychollm.reports.marks import Mark, cells, line, overlay, point, row_names, row_of, rows
 from psychollm.reports.page import Page, models, names, render, sentence_list, write_text
 from psychollm.reports.references import cite, cited, known
 from psychollm.reports.shared_confidence import named_versions
@@ -84,10 +84,10 @@ def test_a_mark_in_points_from_the_upper_left() -> None:
 
 def test_marks_of_points_curves_and_rows() -> None:
     ax = Figure().subplots()
-    assert places(["a", 7]) == {"a": 0, "7": 1}
+    assert row_of(["a", 7]) == {"a": 0, "7": 1}
     assert point(ax, 1, 2, "a").shape == "point"
     assert line(ax, np.array([0.0, 1.0]), np.array([0.0, np.nan]), "a").at.tolist() == [[0, 0]]
-    marks = rows(ax, ["b"], ["b: 0.50"], places("ab"))
+    marks = rows(ax, ["b"], ["b: 0.50"], row_of("ab"))
     assert marks[0].models == (1,)
     assert marks[0].at[:, 1].tolist() == [-0.5, 0.5]
     ax.set_yticks([0, 1], ["a", "b"])
@@ -98,7 +98,7 @@ def test_marks_of_points_curves_and_rows() -> None:
 def test_marks_of_a_matrix() -> None:
     values = np.array([[np.nan, 0.25], [0.5, np.nan]])
     ax = plot_matrix(values, "ab", name="r", limits=(-1, 1), ax=Figure().subplots())
-    marks = cells(ax, "r", places("ab"))
+    marks = cells(ax, "r", row_of("ab"))
     assert [mark.text for mark in marks] == ["a and b: r 0.25", "b and a: r 0.50"]
 
 

@@ -36,21 +36,21 @@ def find_class(module: str, name: str) -> type[Any]:
         msg = f"this version of psychollm has no class {name} in {module}"
         raise InputError(msg)
     home = module if module in homes else homes[0]
-    found = getattr(import_module(home), name, None)
-    if not isinstance(found, type) or not (is_record(found) or issubclass(found, Enum)):
+    held = getattr(import_module(home), name, None)
+    if not isinstance(held, type) or not (is_record(held) or issubclass(held, Enum)):
         msg = f"{home}.{name} is no result, record or enumeration"
         raise InputError(msg)
-    return found
+    return held
 
 
 @cache
 def _homes() -> dict[str, tuple[str, ...]]:
     """Return the modules that define each class, by the name of the class."""
-    found: dict[str, list[str]] = {}
+    homes: dict[str, list[str]] = {}
     for module, source in _sources(files(PACKAGE), PACKAGE):
         for name in _CLASS.findall(source):
-            found.setdefault(name, []).append(module)
-    return {name: tuple(modules) for name, modules in found.items()}
+            homes.setdefault(name, []).append(module)
+    return {name: tuple(modules) for name, modules in homes.items()}
 
 
 def _sources(folder: Traversable, package: str) -> Iterator[tuple[str, str]]:

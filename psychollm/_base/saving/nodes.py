@@ -181,16 +181,16 @@ class Reader:
 
     def column(self, node: Any) -> AnyArray:
         """Return the array that a column of a table is a copy of."""
-        found = self.value(node)
-        if not isinstance(found, np.ndarray) or found.ndim != 1:
+        array = self.value(node)
+        if not isinstance(array, np.ndarray) or array.ndim != 1:
             msg = "a column of a table is no list of values"
             raise ValueError(msg)
         if self._left is not None:
-            self._left -= found.nbytes
+            self._left -= array.nbytes
             if self._left < 0:
                 msg = "its tables ask for more than the file holds"
                 raise ValueError(msg)
-        return found
+        return array
 
     def value(self, node: Any) -> Any:
         """Return the value of a node."""
@@ -256,16 +256,16 @@ class Reader:
         filled = np.empty(len(values), dtype=object)
         for k, node in enumerate(values):
             filled[k] = self.value(node)
-        found = filled.reshape(shape)
-        found.flags.writeable = False
-        return found
+        array = filled.reshape(shape)
+        array.flags.writeable = False
+        return array
 
     def _enum(self, held: Any) -> Enum:
         kind, name = held
-        found = self._classes[kind]
-        if not issubclass(found, Enum):
+        enum = self._classes[kind]
+        if not issubclass(enum, Enum):
             raise TypeError(kind)
-        return found[name]
+        return enum[name]
 
 
 def _filled(kind: type[Any], values: Mapping[str, Any]) -> Any:
@@ -314,10 +314,10 @@ def _from_bits(text: str) -> float:
 def check_hashes(values: Sequence[Any]) -> None:
     """Raise `ValueError` where many different values have one hash, as no result has them."""
     hashes = [(_hash(value), value) for value in values]
-    for one, n in Counter(found for found, _ in hashes).most_common():
+    for one, n in Counter(digest for digest, _ in hashes).most_common():
         if n <= MOST_ALIKE:
             return
-        alike = {repr(value) for found, value in hashes if found == one}
+        alike = {repr(value) for digest, value in hashes if digest == one}
         if one is not None and len(alike) > MOST_ALIKE:
             msg = f"{len(alike):,} keys have one hash"
             raise ValueError(msg)
@@ -362,8 +362,8 @@ def _index(index: Any, writer: "Writer", at: str) -> Any:
     if isinstance(index, pd.RangeIndex):
         return {"range": [index.start, index.stop, index.step], "names": names}
     levels = [index.get_level_values(k) for k in range(index.nlevels)]
-    said = f"{at}: its index"
-    return {"levels": [_column(one, writer, said) for one in levels], "names": names}
+    where = f"{at}: its index"
+    return {"levels": [_column(one, writer, where) for one in levels], "names": names}
 
 
 def _index_of(node: Any, reader: "Reader") -> Any:
@@ -372,9 +372,9 @@ def _index_of(node: Any, reader: "Reader") -> Any:
     names = [reader.value(name) for name in node["names"]]
     if "range" in node:
         start, stop, step = node["range"]
-        found = pd.RangeIndex(start, stop, step, name=names[0])
-        len(found)  # raises where it is longer than anything can be
-        return found
+        index = pd.RangeIndex(start, stop, step, name=names[0])
+        len(index)  # raises where it is longer than anything can be
+        return index
     levels = [_column_of(one, reader) for one in node["levels"]]
     if len(levels) > 1:
         return pd.MultiIndex.from_arrays(levels, names=names)

@@ -129,14 +129,14 @@ def cell_metric(statistics: Sequence[CellStatistic], *, yes_above: float) -> Met
     def robust(tally: Tally, values: FloatArray, level: float) -> Bounds:
         cells, yes = table(tally), tally.values > yes_above
         gradients = [_by_group(each.gradient(cells)[:, 0], yes) for each in statistics]
-        found = sandwich(tally, gradients)
+        errors = sandwich(tally, gradients)
         bounds = [
-            interval_on(each.scale, value, variance, trials=found.clusters, df=df, level=level)
+            interval_on(each.scale, value, variance, trials=errors.clusters, df=df, level=level)
             for each, value, variance, df in zip(
-                statistics, values, found.larger, found.df, strict=True
+                statistics, values, errors.larger, errors.df, strict=True
             )
         ]
-        return found.se, np.array(bounds)
+        return errors.se, np.array(bounds)
 
     def flags(tally: Tally) -> tuple[Reason, ...]:
         cells = table(tally)

@@ -173,10 +173,10 @@ def confusion(
     options = Resampling.of(bootstrap, level, rng)
     if options.n:
         metric = cell_metric(tuple(statistics.values()), yes_above=cut)
-        found = estimate_all([metric], answers, options)
+        estimates = estimate_all([metric], answers, options)
     else:
         _check_plain(answers)
-        found = [
+        estimates = [
             statistic.estimate(cells, level=check_fraction("level", level), labels=answers.models)
             for statistic in statistics.values()
         ]
@@ -191,7 +191,7 @@ def confusion(
         labels=answers.models,
         **{
             name: replace(each, n=statistics[name].size(cells))
-            for name, each in zip(statistics, found, strict=True)
+            for name, each in zip(statistics, estimates, strict=True)
         },
     )
 

@@ -239,11 +239,11 @@ def _bands(
     tp, yes, correct, n = np.moveaxis(draws, 1, 0)
     interval = np.empty((tp.shape[1], grid.size, 2))
     beats, wins = np.empty((2, tp.shape[1], grid.size))
-    for place, beta in enumerate(grid):
+    for column, beta in enumerate(grid):
         score = f_score(tp, yes, correct, beta)
-        interval[:, place] = percentile_interval(score, level)
-        beats[:, place] = _share(score > f_score(correct, n, correct, beta), np.isfinite(score))
-        wins[:, place] = _win_share(score)
+        interval[:, column] = percentile_interval(score, level)
+        beats[:, column] = _share(score > f_score(correct, n, correct, beta), np.isfinite(score))
+        wins[:, column] = _win_share(score)
     return interval, beats, wins
 
 
@@ -262,8 +262,8 @@ def _win_share(score: FloatArray) -> FloatArray:
 
 def _winners(value: FloatArray) -> IntArray:
     filled = np.where(value > 0, value, 0.0)
-    found = np.where(filled.any(axis=0), filled.argmax(axis=0), -1)
-    return np.asarray(found, dtype=np.int64)
+    winner = np.where(filled.any(axis=0), filled.argmax(axis=0), -1)
+    return np.asarray(winner, dtype=np.int64)
 
 
 def _reasons(

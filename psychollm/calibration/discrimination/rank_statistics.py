@@ -88,7 +88,7 @@ def rank_statistics(values: FloatArray, correct: FloatArray, wrong: FloatArray) 
         spread = 0.5 * (n**2 - squares)
         varied = spread > 0.0
         variance = np.where(varied, second / n - (first / n) ** 2, np.nan)
-        found = np.stack(
+        statistics = np.stack(
             [
                 (up + 0.5 * tied) / pairs,
                 (up - down) / (up + down),
@@ -100,8 +100,8 @@ def rank_statistics(values: FloatArray, correct: FloatArray, wrong: FloatArray) 
             ],
             axis=1,
         )
-    found[:, [1, 2, 3, 6]] = np.clip(found[:, [1, 2, 3, 6]], -1.0, 1.0)
-    return found
+    statistics[:, [1, 2, 3, 6]] = np.clip(statistics[:, [1, 2, 3, 6]], -1.0, 1.0)
+    return statistics
 
 
 def gradients(tally: Tally) -> list[Gradient]:
@@ -124,15 +124,15 @@ def _of_pairs(c: FloatArray, w: FloatArray, up: Gradient, down: Gradient) -> lis
     p, q, pairs = c @ up[0], c @ down[0], all_c * all_w
     m, n = c + w, all_c + all_w
     spread = 0.5 * (n**2 - m @ m)
-    found: list[list[FloatArray]] = [[], [], [], []]
+    slopes: list[list[FloatArray]] = [[], [], [], []]
     for kind, other in ((0, all_w), (1, all_c)):
         net = up[kind] - down[kind]
-        found[1].append((net - (p - q) / (p + q) * (up[kind] + down[kind])) / (p + q))
-        found[2].append((net - (p - q) * other / pairs) / pairs)
-        found[0].append(0.5 * found[2][kind])
+        slopes[1].append((net - (p - q) / (p + q) * (up[kind] + down[kind])) / (p + q))
+        slopes[2].append((net - (p - q) * other / pairs) / pairs)
+        slopes[0].append(0.5 * slopes[2][kind])
         share = 0.5 * (other / pairs + (n - m) / spread)
-        found[3].append((net - (p - q) * share) / np.sqrt(pairs * spread))
-    return [(by_correct, by_wrong) for by_correct, by_wrong in found]
+        slopes[3].append((net - (p - q) * share) / np.sqrt(pairs * spread))
+    return [(by_correct, by_wrong) for by_correct, by_wrong in slopes]
 
 
 def _of_precision(c: FloatArray, w: FloatArray) -> Gradient:
@@ -170,8 +170,8 @@ def hanley_mcneil_variance(area: float, correct: float, wrong: float) -> float:
 
 def _closed_form(tally: Tally, values: FloatArray, level: float) -> tuple[FloatArray, FloatArray]:
     """Return standard errors (7,) and intervals (7, 2) of independent answers."""
-    found = sandwich(tally, gradients(tally))
-    se, moderate, df = found.se, found.larger, found.df
+    errors = sandwich(tally, gradients(tally))
+    se, moderate, df = errors.se, errors.larger, errors.df
     correct, wrong = float(tally.correct.sum()), float(tally.wrong.sum())
     if min(correct, wrong) < 2.0:
         # One answer says nothing of how others would vary.
@@ -179,17 +179,17 @@ def _closed_form(tally: Tally, values: FloatArray, level: float) -> tuple[FloatA
     else:
         own = float(df[0])
         # Within correct and within wrong answers is DeLong's variance.
-        se[[0, 2]] = np.sqrt(found.apart[[0, 2]])
+        se[[0, 2]] = np.sqrt(errors.apart[[0, 2]])
     model = hanley_mcneil_variance(float(values[0]), correct, wrong)
     moderate[0] = (own * moderate[0] + _PRIOR_DF * model) / (own + _PRIOR_DF)
     moderate[2], df[[0, 2]] = 4.0 * moderate[0], own + _PRIOR_DF
-    return se, _bounded(tally, values, moderate, df, level, found.clusters)
+    return se, _bounded(tally, values, moderate, df, level, errors.clusters)
 
 
 def _sandwich(tally: Tally, values: FloatArray, level: float) -> tuple[FloatArray, FloatArray]:
     """Return standard errors (7,) and intervals (7, 2) of weighted or clustered answers."""
-    found = sandwich(tally, gradients(tally))
-    return found.se, _bounded(tally, values, found.larger, found.df, level, found.clusters)
+    errors = sandwich(tally, gradients(tally))
+    return errors.se, _bounded(tally, values, errors.larger, errors.df, level, errors.clusters)
 
 
 def _bounded(

@@ -169,5 +169,5 @@ def aligned_scores(scores: Any, correctness: Responses, *, argument: str = "scor
 
 def midranks(values: FloatArray) -> FloatArray:
     """Return ranks from 1, ties sharing their mean rank."""
-    _, place, count = np.unique(values, return_inverse=True, return_counts=True)
-    return np.asarray((np.cumsum(count) - 0.5 * (count - 1))[place], dtype=np.float64)
+    _, rank, count = np.unique(values, return_inverse=True, return_counts=True)
+    return np.asarray((np.cumsum(count) - 0.5 * (count - 1))[rank], dtype=np.float64)

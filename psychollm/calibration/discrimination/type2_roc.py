@@ -177,9 +177,9 @@ def _rising(band: FloatArray) -> FloatArray:
 
 def _hit_rate_metric(false_alarms: FloatArray) -> Metric:
     def compute(values: FloatArray, correct: FloatArray, wrong: FloatArray) -> FloatArray:
-        found = np.empty((correct.shape[0], false_alarms.size))
-        hit_rates(correct, wrong, false_alarms, found)
-        return found
+        hits = np.empty((correct.shape[0], false_alarms.size))
+        hit_rates(correct, wrong, false_alarms, hits)
+        return hits
 
     return Metric(
         names=tuple(f"hit rate at {rate:g}" for rate in false_alarms),

@@ -225,11 +225,11 @@ def _bins(tally: Tally, binning: Binning) -> Bins:
 
 
 def _shared(tally: Tally, binning: Binning, norm: Norm) -> _Shared:
-    found = _bins(tally, binning)
-    gap, size, _ = _sums(tally.values, found, tally.correct[None], tally.wrong[None])
+    bins = _bins(tally, binning)
+    gap, size, _ = _sums(tally.values, bins, tally.correct[None], tally.wrong[None])
     n = float(size.sum()) or 1.0
     share = size[0] / n
-    distance, square = gap[0] / size[0], _square_residuals(tally, found) / size[0] ** 2
+    distance, square = gap[0] / size[0], _square_residuals(tally, bins) / size[0] ** 2
     value, strays = _norm(distance, share, norm), _strays(square, share, norm)
     # A sample without any gap has no direction: noise itself gives one.
     around = np.sqrt(square)
@@ -238,7 +238,7 @@ def _shared(tally: Tally, binning: Binning, norm: Norm) -> _Shared:
     return _Shared(
         values=tally.values,
         level=levels(tally.values),
-        bins=found,
+        bins=bins,
         binning=binning,
         norm=norm,
         gap=gap[0] / n,
@@ -317,9 +317,9 @@ def _strays(square: FloatArray, share: FloatArray, norm: Norm) -> float:
 
 
 def _flags(tally: Tally, binning: Binning, outputs: int) -> tuple[Reason, ...]:
-    found = _bins(tally, binning)
-    one = Reason.ONE_BIN if found.size == 1 else Reason.NONE
-    size = np.bincount(found.index, tally.correct + tally.wrong, minlength=found.size)
+    bins = _bins(tally, binning)
+    one = Reason.ONE_BIN if bins.size == 1 else Reason.NONE
+    size = np.bincount(bins.index, tally.correct + tally.wrong, minlength=bins.size)
     sparse = Reason.SPARSE_BINS if (size < 2.0).any() else one
     return (one, sparse)[:outputs]
 

@@ -84,12 +84,12 @@ def bins_of(values: FloatArray, counts: FloatArray, binning: Binning) -> Bins:
     if kind == "discrete":
         return Bins(index=level, edges=_spans(values, level), kind=kind)
     if kind == "width":
-        found = _by_width(values, binning)
-        edges = np.stack([found, found + 1], axis=1) / binning.n_bins
+        bin_of = _by_width(values, binning)
+        edges = np.stack([bin_of, bin_of + 1], axis=1) / binning.n_bins
     else:
-        found = mass_index(level, counts, binning.n_bins, left=binning.left)
-        edges = _halfway(values, found)
-    _, first, index = np.unique(found, return_index=True, return_inverse=True)
+        bin_of = mass_index(level, counts, binning.n_bins, left=binning.left)
+        edges = _halfway(values, bin_of)
+    _, first, index = np.unique(bin_of, return_index=True, return_inverse=True)
     return Bins(index=index.astype(np.int64), edges=edges[first], kind=kind)
 
 
@@ -107,20 +107,20 @@ def mass_index(level: IntArray, counts: FloatArray, n_bins: int, *, left: bool) 
     through = np.cumsum(np.bincount(level, counts))
     before = np.concatenate([[0.0], through[:-1]])
     # Whole counts are exact; weights that are equal but for rounding must not move an edge.
-    place = n_bins * (through if left else before) / through[-1:]
-    found = np.ceil(place - _ROUNDING) - 1 if left else np.floor(place + _ROUNDING)
-    found = np.clip(found, 0, n_bins - 1)
-    return np.asarray(found[level], dtype=np.int64)
+    position = n_bins * (through if left else before) / through[-1:]
+    index = np.ceil(position - _ROUNDING) - 1 if left else np.floor(position + _ROUNDING)
+    index = np.clip(index, 0, n_bins - 1)
+    return np.asarray(index[level], dtype=np.int64)
 
 
 def _by_width(values: FloatArray, binning: Binning) -> IntArray:
     """Return the bin of equal width of each confidence, from zero."""
-    place = values * binning.n_bins
-    nearest = np.rint(place)
-    on_edge = np.abs(place - nearest) <= SAME * binning.n_bins
-    inside = np.floor(place)
-    found = np.where(on_edge, nearest if binning.left else nearest - 1, inside)
-    return np.clip(found, 0, binning.n_bins - 1).astype(np.int64)
+    position = values * binning.n_bins
+    nearest = np.rint(position)
+    on_edge = np.abs(position - nearest) <= SAME * binning.n_bins
+    inside = np.floor(position)
+    index = np.where(on_edge, nearest if binning.left else nearest - 1, inside)
+    return np.clip(index, 0, binning.n_bins - 1).astype(np.int64)
 
 
 def _spans(values: FloatArray, level: IntArray) -> FloatArray:
@@ -130,13 +130,13 @@ def _spans(values: FloatArray, level: IntArray) -> FloatArray:
     return np.stack([values[starts], values[ends]], axis=1)
 
 
-def _halfway(values: FloatArray, found: IntArray) -> FloatArray:
+def _halfway(values: FloatArray, index: IntArray) -> FloatArray:
     """Return edges (groups, 2) halfway between the confidences of neighbouring bins."""
-    cuts = np.flatnonzero(np.diff(found))
+    cuts = np.flatnonzero(np.diff(index))
     middle = 0.5 * (values[cuts] + values[cuts + 1])
     lower, upper = np.concatenate([[0.0], middle]), np.concatenate([middle, [1.0]])
-    place = np.searchsorted(cuts, np.arange(found.size), side="left")
-    return np.stack([lower[place], upper[place]], axis=1)
+    cut = np.searchsorted(cuts, np.arange(index.size), side="left")
+    return np.stack([lower[cut], upper[cut]], axis=1)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
@@ -211,13 +211,13 @@ def _independent(tally: Tally, bins: Bins, accuracy: FloatArray) -> FloatArray:
     # Kish's number for the weights; with clusters, that which gives the variance between them, at
     # most as many as there are answers and at least one; where all are right or wrong, the
     # clusters.
-    place = bins.index[tally.group]
-    weight = np.bincount(place, tally.weight, minlength=bins.size)
-    worth = weight**2 / np.bincount(place, tally.weight**2, minlength=bins.size)
+    own_bin = bins.index[tally.group]
+    weight = np.bincount(own_bin, tally.weight, minlength=bins.size)
+    worth = weight**2 / np.bincount(own_bin, tally.weight**2, minlength=bins.size)
     if tally.cluster is None:
         return worth
-    pair, inside = np.unique(np.stack([place, tally.cluster]), axis=1, return_inverse=True)
-    residual = np.bincount(inside.ravel(), tally.weight * (tally.right - accuracy[place]))
+    pair, inside = np.unique(np.stack([own_bin, tally.cluster]), axis=1, return_inverse=True)
+    residual = np.bincount(inside.ravel(), tally.weight * (tally.right - accuracy[own_bin]))
     variance = np.bincount(pair[0], residual**2, minlength=bins.size) / weight**2
     clusters = np.bincount(pair[0], minlength=bins.size).astype(np.float64)
     spread = accuracy * (1.0 - accuracy)

@@ -102,32 +102,32 @@ def _corrected(metric: Metric, drawn: Drawn, value: Estimate) -> Estimate:
     """Return the corrected error of each model, with draws from its confidence distribution."""
     start = drawn.columns(metric).start + len(metric.names)
     columns = slice(start, start + N_SCALES)
-    found, draws = np.full(value.value.size, np.nan), np.full(value.draws.shape, np.nan)
+    error_of, draws = np.full(value.value.size, np.nan), np.full(value.draws.shape, np.nan)
     for row in np.flatnonzero(value.defined):
         scale, family = drawn.value[row, columns], drawn.draws[:, row, columns]
         known = np.isfinite(value.draws[:, row])
         shares = (midranks(value.draws[known, row]) - 0.5) / max(known.sum(), 1)
         error = float(value.value[row])
         points = confidence_points(error, scale, family, np.append(shares, 0.5))
-        found[row], draws[known, row] = points[-1], points[:-1]
+        error_of[row], draws[known, row] = points[-1], points[:-1]
     several = np.isfinite(value.se)
-    se = np.full(found.size, np.nan)
+    se = np.full(error_of.size, np.nan)
     se[several] = np.nanstd(draws[:, several], axis=0, ddof=1)
-    corrected = replace(value, name=f"corrected {value.name}", value=found, se=se, _draws=draws)
+    corrected = replace(value, name=f"corrected {value.name}", value=error_of, se=se, _draws=draws)
     return _again_qualified(corrected)
 
 
-def _again_qualified(found: Estimate) -> Estimate:
+def _again_qualified(estimate: Estimate) -> Estimate:
     """Say where another value lies outside the interval that it took over."""
-    flags = tuple(Reason.NONE if flag is Reason.OUTSIDE else flag for flag in found.flags)
-    return replace(found, flags=flags).qualified()
+    flags = tuple(Reason.NONE if flag is Reason.OUTSIDE else flag for flag in estimate.flags)
+    return replace(estimate, flags=flags).qualified()
 
 
-def _moved(found: Estimate, name: str, value: FloatArray) -> Estimate:
+def _moved(estimate: Estimate, name: str, value: FloatArray) -> Estimate:
     """Return an estimate with another value, and resamples centred there."""
-    draws = found.draws
+    draws = estimate.draws
     known = np.isfinite(draws)
     n = np.maximum(known.sum(axis=0), 1)
     centre = np.where(known, draws, 0.0).sum(axis=0) / n
-    moved = replace(found, name=name, value=value, _draws=draws - centre + value)
+    moved = replace(estimate, name=name, value=value, _draws=draws - centre + value)
     return _again_qualified(moved)

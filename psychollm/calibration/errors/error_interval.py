@@ -86,13 +86,13 @@ def confidence_points(
         return np.full(shares.size, np.nan)
     if not scale[-1] > 0.0:  # no gap and no noise, in any resample: zero is certain
         return np.zeros(shares.size)
-    place = (1.0 - shares) * (len(ordered) - 1)
-    before = np.minimum(place.astype(np.int64), len(ordered) - 2)
-    beyond = (place - before)[:, None]
+    position = (1.0 - shares) * (len(ordered) - 1)
+    before = np.minimum(position.astype(np.int64), len(ordered) - 2)
+    beyond = (position - before)[:, None]
     curves = (1.0 - beyond) * ordered[before] + beyond * ordered[before + 1]
     at_least = max(value, float(ordered[:, 0].mean()))
-    found = _last_below(scale, curves, np.where(shares > 0.5, at_least, value))
-    return np.minimum(found, 1.0)  # no gap is larger
+    points = _last_below(scale, curves, np.where(shares > 0.5, at_least, value))
+    return np.minimum(points, 1.0)  # no gap is larger
 
 
 def family_bounds(outputs: int, value: FloatArray, draws: FloatArray, level: float) -> FloatArray:

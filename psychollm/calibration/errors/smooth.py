@@ -104,8 +104,8 @@ def reliability_curve(
     def accuracy(columns: FloatArray) -> FloatArray:
         residual, density = columns[..., :n_points], columns[..., n_points:]
         with np.errstate(invalid="ignore", divide="ignore"):
-            found = np.where(density * near[:, None] >= 1.0, points + residual / density, np.nan)
-        return np.clip(found, 0.0, 1.0)
+            curve = np.where(density * near[:, None] >= 1.0, points + residual / density, np.nan)
+        return np.clip(curve, 0.0, 1.0)
 
     own = accuracy(value)
     bounds = percentile_interval(accuracy(draws), level)
@@ -183,12 +183,12 @@ def smoothing_grid(values: FloatArray, sigma: float) -> SmoothingGrid:
     # Shapes: values (groups,).
     hundreds = int(np.ceil(RESOLUTION / (sigma * (POINTS - 1))))
     last = min(hundreds * (POINTS - 1), MOST_NODES)
-    place = values * last
-    cell = np.minimum(place.astype(np.int64), last - 1)
+    position = values * last
+    cell = np.minimum(position.astype(np.int64), last - 1)
     node, first = np.unique(cell, return_index=True)
     stop = np.append(first[1:], values.size)[: node.size].astype(np.int64)
     by_node, by_term = _cosines(last)
-    return SmoothingGrid(values, place - cell, node, stop, last, by_node, by_term)
+    return SmoothingGrid(values, position - cell, node, stop, last, by_node, by_term)
 
 
 @lru_cache(maxsize=8)

@@ -18,9 +18,9 @@ def panel_metrics() -> tuple[Metric, ...]:
     home = __name__.rpartition(".panels.")[0]
     modules = pkgutil.walk_packages(import_module(home).__path__, f"{home}.")
     held = [value for module in modules for value in vars(import_module(module.name)).values()]
-    found = {id(one): one for one in held if isinstance(one, Metric) and one.outputs}
+    metrics = {id(one): one for one in held if isinstance(one, Metric) and one.outputs}
     order = get_args(Section)
-    return tuple(sorted(found.values(), key=lambda one: (order.index(one.section), one.rank)))
+    return tuple(sorted(metrics.values(), key=lambda one: (order.index(one.section), one.rank)))
 
 
 @cache

@@ -51,25 +51,25 @@ def verdict(estimates: Mapping[str, Estimate], smallest: SmallestEffects) -> Fin
 
 
 def _claims(overconfidence: Estimate, smallest: SmallestEffects) -> str:
-    found = verdicts(overconfidence, smallest=smallest.share)
+    judged = verdicts(overconfidence, smallest=smallest.share)
     neither = f"neither over- nor underconfident by {smallest.share:g} or more"
     words = {
         Outcome.ABOVE: ("is overconfident", "are overconfident"),
         Outcome.BELOW: ("is underconfident", "are underconfident"),
         Outcome.SMALL: (f"is {neither}", f"are {neither}"),
     }
-    if len(found.labels) > 1:
-        return counted(found, words, whether="whether they are over- or underconfident")
-    if found.outcomes[0] is Outcome.OPEN:
+    if len(judged.labels) > 1:
+        return counted(judged, words, whether="whether they are over- or underconfident")
+    if judged.outcomes[0] is Outcome.OPEN:
         return "too few answers to say whether the model is over- or underconfident"
-    return f"the model {words[found.outcomes[0]][0]}"
+    return f"the model {words[judged.outcomes[0]][0]}"
 
 
 def told_apart(auroc: Estimate, smallest: SmallestEffects) -> str:
     """Say whether confidence tells correct from wrong answers, in one model or in how many."""
-    found = verdicts(auroc, smallest=smallest.auroc, null=0.5)
+    judged = verdicts(auroc, smallest=smallest.auroc, null=0.5)
     little = f"apart as chance does, to within {smallest.auroc:g}"
-    if len(found.labels) > 1:
+    if len(judged.labels) > 1:
         words = {
             Outcome.ABOVE: (
                 "tells correct from wrong answers by its confidence",
@@ -79,13 +79,13 @@ def told_apart(auroc: Estimate, smallest: SmallestEffects) -> str:
             Outcome.SMALL: (f"tells them {little}", f"tell them {little}"),
         }
         about = "whether confidence tells correct from wrong answers"
-        return counted(found, words, whether=about)
+        return counted(judged, words, whether=about)
     return {
         Outcome.ABOVE: "its confidence tells correct from wrong answers",
         Outcome.BELOW: "its confidence runs against its correctness",
         Outcome.SMALL: f"its confidence tells correct from wrong answers {little}",
         Outcome.OPEN: "too few answers to say whether its confidence tells right from wrong",
-    }[found.outcomes[0]]
+    }[judged.outcomes[0]]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -135,7 +135,7 @@ class Evidence:
 
     def findings(self) -> Findings:
         """Return what was found, the verdict first."""
-        found = [
+        findings = [
             verdict(self.estimates, self.smallest),
             Finding(key="overview", question="What do the numbers say?"),
             self._calibration(),
@@ -144,28 +144,28 @@ class Evidence:
         ]
         if self.comparisons:
             rows = tuple(self._compared(key) for key in self.comparisons)
-            found.append(Finding(key="comparisons", question="Which models differ?", rows=rows))
-        return Findings(items=(*found, self._reservations()))
+            findings.append(Finding(key="comparisons", question="Which models differ?", rows=rows))
+        return Findings(items=(*findings, self._reservations()))
 
     def _calibration(self) -> Finding:
         error, least = self.curves.error, number(self.smallest.calibration_error)
-        found = verdicts(
+        judged = verdicts(
             error.corrected,
             smallest=self.smallest.calibration_error,
             rejected=self.miscalibrated.tolist(),
         )
-        if len(found.labels) > 1:
+        if len(judged.labels) > 1:
             words = {
                 Outcome.ABOVE: ("is not calibrated", "are not calibrated"),
                 Outcome.SMALL: (f"is, to within {least}", f"are, to within {least}"),
             }
-            told = counted(found, words, whether="whether they are calibrated")
+            told = counted(judged, words, whether="whether they are calibrated")
         else:
             told = {
                 Outcome.ABOVE: "calibration is rejected",
                 Outcome.SMALL: f"the model is calibrated to within {least}",
             }.get(
-                found.outcomes[0],
+                judged.outcomes[0],
                 "there are too few answers to say whether the model is calibrated",
             )
         return Finding(
@@ -182,7 +182,7 @@ class Evidence:
                 "interval": error.corrected.interval,
                 "p_adjusted": self.calibration_p,
             },
-            outcome=found,
+            outcome=judged,
         )
 
     def _ranking(self) -> Finding:
@@ -259,9 +259,9 @@ class Evidence:
         value = estimate.value if better == "higher" else -estimate.value
         best = estimate.labels[int(np.nanargmax(value))]
         others: dict[Outcome, list[str]] = {}
-        for pair, found in pairs.items():
+        for pair, comparison in pairs.items():
             if best in pair:
-                others.setdefault(found, []).append(str(pair[pair[0] == best]))
+                others.setdefault(comparison, []).append(str(pair[pair[0] == best]))
         told = [
             f"{words}: {names_of(others[one], most=6)}"
             for one, words in (
@@ -273,8 +273,8 @@ class Evidence:
         return f"Best is {best}, {'; '.join(told) if told else 'apart from all others'}."
 
     def _reservations(self) -> Finding:
-        undefined = sum(int((~found.defined).sum()) for found in self.estimates.values())
-        flagged = any(any(found.flags) for found in self.estimates.values()) or undefined
+        undefined = sum(int((~estimate.defined).sum()) for estimate in self.estimates.values())
+        flagged = any(any(estimate.flags) for estimate in self.estimates.values()) or undefined
         total = len(self.labels) * len(self.estimates)
         return Finding(
             key="flags",

@@ -249,9 +249,9 @@ class CalibrationPanel(Study, Result):
         held = list(self.estimates.values())
         size = max((0 if one.draws is None else len(one.draws) for one in held), default=0)
         draws = np.full((len(held), size, len(self.models)), np.nan)
-        for place, one in zip(draws, held, strict=True):
+        for rows, one in zip(draws, held, strict=True):
             if one.draws is not None:
-                place[: len(one.draws)] = one.draws
+                rows[: len(one.draws)] = one.draws
         both = ("metric", "model")
         variables: dict[str, tuple[tuple[str, ...], AnyArray | None]] = {
             name: (both, np.array([getattr(one, name) for one in held]))
@@ -346,8 +346,8 @@ def calibration_panel(
     used = [
         metric for metric in panel_metrics() if any(one.key in wanted for one in metric.outputs)
     ]
-    found = estimate_all(used, answers, options)
-    by_key = dict(zip([one.key for metric in used for one in metric.outputs], found, strict=True))
+    keys = [one.key for metric in used for one in metric.outputs]
+    by_key = dict(zip(keys, estimate_all(used, answers, options), strict=True))
     return CalibrationPanel(
         estimates={key: by_key[key] for key in wanted},
         n=answers.n,

@@ -34,7 +34,7 @@ class PanelCurves(Result):
         """Return all curves as tables, by name."""
         import pandas as pd
 
-        found = {
+        frames = {
             "reliability": pd.concat(
                 [curve.to_frame() for curve in self.reliability.curves], ignore_index=True
             ),
@@ -43,10 +43,10 @@ class PanelCurves(Result):
             "corp": self.reliability.to_frame(),
         }
         if self.risk_coverage is not None:
-            found["risk_coverage"] = self.risk_coverage.to_frame()
+            frames["risk_coverage"] = self.risk_coverage.to_frame()
         if self.roc is not None:
-            found["roc"] = self.roc.criteria_frame()
-        return found
+            frames["roc"] = self.roc.criteria_frame()
+        return frames
 
 
 def panel_curves(answers: StatedAnswers, options: Resampling, *, n_draws: int) -> PanelCurves:

@@ -75,9 +75,9 @@ def p_true(log_true: Any, log_false: Any) -> FloatArray:
         raise ShapeError(msg)
     for argument, values in (("log_true", true), ("log_false", false)):
         if (values > 1e-6).any():
-            place = tuple(int(i) for i in np.argwhere(values > 1e-6)[0])
+            cell = tuple(int(i) for i in np.argwhere(values > 1e-6)[0])
             msg = (
-                f"{argument}{list(place)} = {values[place]:g}: pass natural logarithms of "
+                f"{argument}{list(cell)} = {values[cell]:g}: pass natural logarithms of "
                 "probabilities, which are at most 0"
             )
             raise CodeError(msg)

@@ -115,9 +115,9 @@ def semantic_confidence(
     check_samples(samples)
     shape = samples.codes.shape
     codes = samples.codes.reshape(-1, shape[2])
-    found = np.empty((len(codes), 7))
-    modal_classes(codes, samples.right.reshape(-1, shape[2]), found)
-    columns = (column.reshape(shape[:2]).copy() for column in found.T)
+    measures = np.empty((len(codes), 7))
+    modal_classes(codes, samples.right.reshape(-1, shape[2]), measures)
+    columns = (column.reshape(shape[:2]).copy() for column in measures.T)
     share, correct, n, classes, tied, accuracy, agreement = columns
     if estimator == "split_sample":
         halves = np.empty(len(codes))

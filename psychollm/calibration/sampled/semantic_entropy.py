@@ -116,9 +116,9 @@ def semantic_entropy(
     check_samples(samples)
     resampling = Resampling.of(bootstrap, level, rng)
     shape = samples.codes.shape
-    found = np.empty((shape[0] * shape[1], 3))
-    discrete_entropies(samples.codes.reshape(-1, shape[2]), found)
-    entropy, n, classes = (column.reshape(shape[:2]).copy() for column in found.T)
+    measures = np.empty((shape[0] * shape[1], 3))
+    discrete_entropies(samples.codes.reshape(-1, shape[2]), measures)
+    entropy, n, classes = (column.reshape(shape[:2]).copy() for column in measures.T)
     if estimator == "miller_madow":
         entropy = entropy + (classes - 1) / (2 * np.maximum(n, 1))
     if estimator in _COLUMNS:
@@ -153,9 +153,10 @@ def _from_likelihoods(
             raise OptionError(msg)
         loglik = loglik / samples.n_tokens
     shape = loglik.shape
-    found = np.empty((shape[0] * shape[1], 3))
-    likelihood_entropies(samples.codes.reshape(-1, shape[2]), loglik.reshape(-1, shape[2]), found)
-    return found[:, _COLUMNS[estimator]].reshape(shape[:2]).copy()
+    entropies = np.empty((shape[0] * shape[1], 3))
+    codes, logs = (table.reshape(-1, shape[2]) for table in (samples.codes, loglik))
+    likelihood_entropies(codes, logs, entropies)
+    return entropies[:, _COLUMNS[estimator]].reshape(shape[:2]).copy()
 
 
 def _mean(
@@ -172,8 +173,8 @@ def _mean(
         with np.errstate(invalid="ignore"):
             return np.asarray((counts @ filled.T) / (counts @ known.T), dtype=np.float64)
 
-    found = resample(statistic, entropy.shape[1], resampling.required(), clusters=clusters)
-    return found.estimate(
+    replicates = resample(statistic, entropy.shape[1], resampling.required(), clusters=clusters)
+    return replicates.estimate(
         "mean semantic entropy",
         n=known.sum(axis=1).astype(np.float64),
         flags=flags,

@@ -187,7 +187,7 @@ def corp(
     options = Resampling.of(bootstrap, level, source)
     parts = corp_metric(score, clip=clip)
     whole = BRIER if score == "brier" else log_score_metric(clip)
-    found = estimate_all([whole, parts], answers, options)
+    estimates = estimate_all([whole, parts], answers, options)
     simulation = replace(options, n=n_bands)
     (expected, p_value), *_ = under_calibration([parts], answers, simulation)
     # One number for all models: their bands do not depend on who else is in the table.
@@ -195,10 +195,10 @@ def corp(
     return Corp(
         score=score,
         clip=clip,
-        mean_score=found[0],
-        miscalibration=found[1],
-        discrimination=found[2],
-        uncertainty=found[3],
+        mean_score=estimates[0],
+        miscalibration=estimates[1],
+        discrimination=estimates[2],
+        uncertainty=estimates[3],
         expected=expected,
         p_value=p_value,
         curves=tuple(
@@ -232,8 +232,8 @@ def _losses(values: FloatArray, clip: float) -> FloatArray:
     """Return losses (4, groups): Brier and log score, of a correct and of a wrong answer each."""
     # Without clipping, the infinite loss of an answer that cannot happen is left out.
     with np.errstate(divide="ignore"):
-        found = np.stack([*brier_losses(values), *log_losses(values, clip)])
-    return np.where(np.isfinite(found), found, 0.0)
+        losses = np.stack([*brier_losses(values), *log_losses(values, clip)])
+    return np.where(np.isfinite(losses), losses, 0.0)
 
 
 def _parts(
@@ -263,7 +263,7 @@ def _intervals(
     fitted = np.nan_to_num(recalibrated_shares(tally))  # undefined where no answer counts
     blocks = np.unique(fitted, return_inverse=True)[1]
     rate = np.full(fitted.size, tally.correct.sum() / tally.weight.sum())
-    found = []
+    intervals = []
     for score in scores:
         kind = slice(2 * SCORES.index(score), 2 * SCORES.index(score) + 2)
         stated, constant, best = (
@@ -274,13 +274,13 @@ def _intervals(
             )
         )
         most = 1.0 if score == "brier" else np.inf
-        found += [
+        intervals += [
             (se, np.minimum(bounds, most))
             for se, bounds in bounds_of_parts(
                 tally, blocks, (stated, constant, best), level, score=score, fitted=True
             )
         ]
-    se_of_all, bounds_of_all = zip(*found, strict=True)
+    se_of_all, bounds_of_all = zip(*intervals, strict=True)
     return np.array(se_of_all), np.array(bounds_of_all)
 
 

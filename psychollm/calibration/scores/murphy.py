@@ -145,17 +145,17 @@ def murphy(
     """
     answers = stated_answers(confidence, correctness, clusters=clusters, weights=weights)
     options = Resampling.of(bootstrap, level, rng)
-    found = estimate_all(
+    estimates = estimate_all(
         [BRIER, murphy_metric(bins, n_bins=n_bins, closed=closed)], answers, options
     )
     return Murphy(
-        brier=found[0],
-        reliability=found[1],
-        resolution=found[2],
-        uncertainty=found[3],
-        reliability_corrected=found[4],
-        resolution_corrected=found[5],
-        uncertainty_corrected=found[6],
+        brier=estimates[0],
+        reliability=estimates[1],
+        resolution=estimates[2],
+        uncertainty=estimates[3],
+        reliability_corrected=estimates[4],
+        resolution_corrected=estimates[5],
+        uncertainty_corrected=estimates[6],
         labels=answers.models,
     )
 
@@ -168,8 +168,8 @@ def fixed_binning(bins: FixedBins, n_bins: int, closed: Closed) -> Binning:
 
 def bin_starts(tally: Tally, binning: Binning) -> IntArray:
     """Return where bins begin among the confidences of a model, their end last."""
-    found = bins_of(tally.values, tally.correct + tally.wrong, binning)
-    return np.searchsorted(found.index, np.arange(found.size + 1)).astype(np.int64)
+    bins = bins_of(tally.values, tally.correct + tally.wrong, binning)
+    return np.searchsorted(bins.index, np.arange(bins.size + 1)).astype(np.int64)
 
 
 def bin_means(tally: Tally, starts: IntArray) -> tuple[FloatArray, FloatArray, FloatArray]:

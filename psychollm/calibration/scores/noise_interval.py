@@ -105,26 +105,26 @@ def noise_of_bins(tally: Tally, bins_of_groups: IntArray) -> BinNoise:
     )
 
 
-def noise_of_squares(found: BinNoise, score: Score, *, fitted: bool) -> Noise:
+def noise_of_squares(bins: BinNoise, score: Score, *, fitted: bool) -> Noise:
     """Return the noise (1); of blocks if the bins are those of an isotonic fit."""
-    variance = found.variance if score == "brier" else 0.5 * found.variance / found.spread
-    terms = found.shares * variance
-    more = np.where(fitted & found.pooled, _POOLED, 1.0)
+    variance = bins.variance if score == "brier" else 0.5 * bins.variance / bins.spread
+    terms = bins.shares * variance
+    more = np.where(fitted & bins.pooled, _POOLED, 1.0)
     mean = float(terms @ more)
     return Noise(mean, mean, float(2.0 * (terms**2).sum()))
 
 
-def noise_of_one_sign(found: BinNoise) -> Noise:
+def noise_of_one_sign(bins: BinNoise) -> Noise:
     """Return the noise (2)."""
-    error = np.sqrt(found.variance)
-    z = np.abs(found.gap) / error
+    error = np.sqrt(bins.variance)
+    z = np.abs(bins.gap) / error
     near = z < _CLEAR
     density = np.exp(-0.5 * z**2) / np.sqrt(2.0 * np.pi)
     # The positive part of a normal variable has the variance 1/2 - 1/(2 pi).
-    spread = near * found.shares**2 * found.variance * (0.5 - 0.5 / np.pi)
+    spread = near * bins.shares**2 * bins.variance * (0.5 - 0.5 / np.pi)
     return Noise(
-        least=float(found.shares @ (error * (density - z * ndtr(-z)))),
-        most=float(found.shares @ (error * near)) / np.sqrt(2.0 * np.pi),
+        least=float(bins.shares @ (error * (density - z * ndtr(-z)))),
+        most=float(bins.shares @ (error * near)) / np.sqrt(2.0 * np.pi),
         variance=float(spread.sum()),
     )
 
@@ -181,5 +181,5 @@ def _uncertainty(tally: Tally, level: float, *, score: Score) -> tuple[float, Fl
 def uncertainty_bounds(ends: FloatArray, *, score: Score = "brier") -> FloatArray:
     """Return bounds of the uncertainty from those of the share of correct answers."""
     whole = np.append(ends, 0.5) if ends[0] <= 0.5 <= ends[1] else ends
-    found = whole * (1.0 - whole) if score == "brier" else entr(whole) + entr(1.0 - whole)
-    return np.array([found.min(), found.max()])
+    uncertainty = whole * (1.0 - whole) if score == "brier" else entr(whole) + entr(1.0 - whole)
+    return np.array([uncertainty.min(), uncertainty.max()])

@@ -146,19 +146,19 @@ def abstention(
     >>> found.recall.value, found.over_abstention.value.round(3), found.accuracy.flags[0].name
     (array([0.5]), array([0.333]), 'NO_GRADES')
     """
-    said = as_responses(
+    answers = as_responses(
         one_model(abstained, argument="abstained"), argument="abstained", binary=True
     )
-    made = np.where(said.missing, np.nan, said.codes)
-    should = binary_table("should_abstain", should_abstain, said)
+    made = np.where(answers.missing, np.nan, answers.codes)
+    should = binary_table("should_abstain", should_abstain, answers)
     grades = np.full(made.shape, np.nan)
     if correctness is not None:
-        grades = binary_table("correctness", correctness, said)
+        grades = binary_table("correctness", correctness, answers)
     seed = int(check_generator(rng).integers(2**63))
     design = _Design(
-        said,
-        question_weights(weights, said.questions),
-        None if clusters is None else cluster_codes(clusters, said.questions),
+        answers,
+        question_weights(weights, answers.questions),
+        None if clusters is None else cluster_codes(clusters, answers.questions),
         Resampling.of(bootstrap, level, seed),
     )
     return _compared(design, made, should, grades)
@@ -188,10 +188,10 @@ class _Design:
         )
         metric = cell_metric(tuple(statistics.values()), yes_above=0.5)
         cells = _counted(yes, correct)
-        found = estimate_all([metric], answers, self.resampling)
+        estimates = estimate_all([metric], answers, self.resampling)
         return cells, {
             name: replace(each, n=statistic.size(cells))
-            for (name, statistic), each in zip(statistics.items(), found, strict=True)
+            for (name, statistic), each in zip(statistics.items(), estimates, strict=True)
         }
 
 
@@ -212,13 +212,13 @@ def _compared(
     # What was not graded is not known to be correct; without any grade nothing is known.
     known = np.where(blind[:, None], np.nan, np.where(lacking, 0.0, grades))
     _, overall = design.estimates(_OVERALL, attempted, known)
-    found = {
+    comparisons = {
         name: _noted(estimate, (unjudged > 0, Reason.UNJUDGED))
         for name, estimate in decisions.items()
     }
     for name, estimate in (selective | overall).items():
         undefined = ~estimate.defined
-        found[name] = _noted(
+        comparisons[name] = _noted(
             estimate,
             (undefined & (cells.wrong == 0), Reason.NO_ANSWERABLE),
             (undefined & ~silent, Reason.NOTHING_ATTEMPTED),
@@ -234,7 +234,7 @@ def _compared(
         unjudged=unjudged,
         ungraded=ungraded,
         labels=design.said.models,
-        **found,
+        **comparisons,
     )
 
 
@@ -257,14 +257,14 @@ def _counted(yes: FloatArray, correct: FloatArray) -> Cells:
     return Cells(*cells)
 
 
-def binary_table(argument: str, data: Any, said: Responses) -> FloatArray:
+def binary_table(argument: str, data: Any, like: Responses) -> FloatArray:
     """Return 0, 1 and NaN (models, questions) in the order of the abstentions."""
-    values = aligned_scores(data, said, argument=argument)
+    values = aligned_scores(data, like, argument=argument)
     bad = np.isfinite(values) & (values != 0.0) & (values != 1.0)
     if bad.any():
-        row, column = (int(place) for place in np.argwhere(bad)[0])
+        row, column = (int(i) for i in np.argwhere(bad)[0])
         msg = (
-            f"{argument}: model {said.models[row]!r}, question {said.questions[column]!r} holds "
+            f"{argument}: model {like.models[row]!r}, question {like.questions[column]!r} holds "
             f"{values[row, column]:g}: pass 1 for yes, 0 for no, NaN where unknown"
         )
         raise CodeError(msg)

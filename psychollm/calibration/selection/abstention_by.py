@@ -101,22 +101,22 @@ progress
     >>> found.groups, found.to_frame()["n"].tolist()
     (('a', 'b'), [1, 2])
     """
-    said = as_responses(
+    answers = as_responses(
         one_model(abstained, argument="abstained"), argument="abstained", binary=True
     )
-    codes, names = numbered(unit_labels(groups, said.questions, argument="groups"))
-    should = binary_table("should_abstain", should_abstain, said)
-    grades = None if correctness is None else binary_table("correctness", correctness, said)
-    within = None if clusters is None else cluster_codes(clusters, said.questions)
-    shares = question_weights(weights, said.questions)
-    made = np.where(said.missing, np.nan, said.codes)
+    codes, names = numbered(unit_labels(groups, answers.questions, argument="groups"))
+    should = binary_table("should_abstain", should_abstain, answers)
+    grades = None if correctness is None else binary_table("correctness", correctness, answers)
+    within = None if clusters is None else cluster_codes(clusters, answers.questions)
+    shares = question_weights(weights, answers.questions)
+    made = np.where(answers.missing, np.nan, answers.codes)
     generator = check_generator(rng)
     parts = [
         abstention(
             Responses.from_array(
                 made[:, here],
-                models=said.models,
-                questions=[said.questions[place] for place in here],
+                models=answers.models,
+                questions=[answers.questions[column] for column in here],
             ),
             should[:, here],
             None if grades is None else grades[:, here],

@@ -261,10 +261,10 @@ def risk_at_coverage_metric(coverages: Sequence[float], *, ties: Ties = "random"
     order = np.argsort(wanted, kind="stable")
 
     def compute(values: FloatArray, correct: FloatArray, wrong: FloatArray) -> FloatArray:
-        found = np.empty((correct.shape[0], wanted.size))
-        risks_at_coverages(correct, wrong, wanted[order], ties == "whole", found)
+        risks = np.empty((correct.shape[0], wanted.size))
+        risks_at_coverages(correct, wrong, wanted[order], ties == "whole", risks)
         n = correct.sum(axis=1) + wrong.sum(axis=1)
-        return np.concatenate([found[:, np.argsort(order)], n[:, None] * wanted], axis=1)
+        return np.concatenate([risks[:, np.argsort(order)], n[:, None] * wanted], axis=1)
 
     return Metric(
         names=tuple(f"risk at coverage {each:g}" for each in wanted),
@@ -282,9 +282,9 @@ def coverage_at_risk_metric(risks: Sequence[float], *, ties: Ties = "random") ->
     tolerated = np.array([_check_share("risk", each) for each in risks], dtype=np.float64)
 
     def shares(correct: FloatArray, wrong: FloatArray) -> FloatArray:
-        found = np.empty((correct.shape[0], tolerated.size))
-        coverages_at_risks(correct, wrong, tolerated, ties == "whole", found)
-        return found
+        coverages = np.empty((correct.shape[0], tolerated.size))
+        coverages_at_risks(correct, wrong, tolerated, ties == "whole", coverages)
+        return coverages
 
     def compute(values: FloatArray, correct: FloatArray, wrong: FloatArray) -> FloatArray:
         curve = np.empty((correct.shape[0], _CURVE.size))
@@ -293,8 +293,8 @@ def coverage_at_risk_metric(risks: Sequence[float], *, ties: Ties = "random") ->
         return np.concatenate([shares(correct, wrong), curve, n[:, None] * _CURVE], axis=1)
 
     def flags(tally: Tally) -> tuple[Reason, ...]:
-        found = shares(tally.correct[None], tally.wrong[None])[0]
-        return tuple(Reason.UNREACHABLE if share == 0.0 else class_flag(tally) for share in found)
+        known = shares(tally.correct[None], tally.wrong[None])[0]
+        return tuple(Reason.UNREACHABLE if share == 0.0 else class_flag(tally) for share in known)
 
     return Metric(
         names=tuple(f"coverage at risk {each:g}" for each in tolerated),

@@ -140,22 +140,22 @@ def _of_best(n: float, errors: float) -> tuple[tuple[float, float], tuple[float,
 
 def _closed_form(tally: Tally, values: FloatArray, level: float) -> tuple[FloatArray, FloatArray]:
     """Return standard errors (5,) and intervals (5, 2)."""
-    found = sandwich(tally, gradients(tally))
+    sums = sandwich(tally, gradients(tally))
     n, errors = (tally.correct + tally.wrong).sum(), tally.wrong.sum()
     bounds = np.array(
         [
-            interval_on(scale, value, variance, trials=found.clusters, df=df, level=level)
+            interval_on(scale, value, variance, trials=sums.clusters, df=df, level=level)
             for scale, value, variance, df in zip(
-                _SCALES, values, found.larger, found.df, strict=True
+                _SCALES, values, sums.larger, sums.df, strict=True
             )
         ]
     )
-    if 0.0 < errors < n and values[1] < _ROUNDING and found.clusters > 1:
-        disorder = wilson(0.0, min(errors, n - errors, found.clusters), level=level)[1]
+    if 0.0 < errors < n and values[1] < _ROUNDING and sums.clusters > 1:
+        disorder = wilson(0.0, min(errors, n - errors, sums.clusters), level=level)[1]
         room = errors / n - _best(n, errors)[0]
         random = np.array([room, 1.0, 0.5 * errors * (n - errors) / n**2])
         bounds[[1, 2, 4]] = np.stack([np.zeros(3), 2.0 * disorder * random], axis=1)
-    return found.se, bounds
+    return sums.se, bounds
 
 
 @lru_cache(maxsize=1)

@@ -157,7 +157,7 @@ def _group_estimates(
         "spread": ("SD of log M-ratios", sigma),
         "group_m_ratio": ("M-ratio of the group", np.exp(mu)),
     }
-    found = {
+    estimates = {
         field: posterior_estimate(
             name,
             draws,
@@ -170,9 +170,9 @@ def _group_estimates(
         for field, (name, draws) in named.items()
     }
     # The M-ratio at the mean of the logarithms, not the mean of M-ratios at all means.
-    typical = np.exp(found["log_m_ratio"].value)
-    found["group_m_ratio"] = replace(found["group_m_ratio"], value=typical)
-    return found
+    typical = np.exp(estimates["log_m_ratio"].value)
+    estimates["group_m_ratio"] = replace(estimates["group_m_ratio"], value=typical)
+    return estimates
 
 
 def _model_estimates(
@@ -197,15 +197,15 @@ def _model_estimates(
 
 def _trust(chained: FloatArray) -> FloatArray:
     """Return R-hat, effective size and Monte Carlo error per parameter (parameters, 3)."""
-    found = np.full((chained.shape[2], 3), np.nan)
+    diagnostics = np.full((chained.shape[2], 3), np.nan)
     for i in np.flatnonzero(np.isfinite(chained).all(axis=(0, 1))):
         draws = chained[:, :, i]
         if len(draws) > 1:
-            found[i, :2] = r_hat(draws), effective_size(draws)
+            diagnostics[i, :2] = r_hat(draws), effective_size(draws)
         else:
-            found[i, 1] = draws.size
-        found[i, 2] = draws.std(ddof=1) / np.sqrt(found[i, 1])
-    return found
+            diagnostics[i, 1] = draws.size
+        diagnostics[i, 2] = draws.std(ddof=1) / np.sqrt(diagnostics[i, 1])
+    return diagnostics
 
 
 _TRUSTED_R_HAT = 1.01

@@ -67,48 +67,48 @@ def curves(tables: FloatArray, type_1: FloatArray, se: FloatArray, *, scaled: bo
     finest = np.nanmin(se) / _POINTS_PER_SE if np.isfinite(se).any() else _WIDEST_STEP
     points = int(np.ceil((_HIGHEST - _LOWEST) / min(finest, _WIDEST_STEP)))
     log_m = np.linspace(_LOWEST, _HIGHEST, min(points, _MOST_POINTS) + 1)
-    found = np.empty((tables.shape[0], log_m.size, 3))
+    maxima = np.empty((tables.shape[0], log_m.size, 3))
     middle = int(np.argmin(np.abs(log_m)))
-    for table, start, out in zip(tables, type_1, found, strict=True):
+    for table, start, out in zip(tables, type_1, maxima, strict=True):
         profile(np.ascontiguousarray(table), start, scaled, log_m, middle, out)
-    log_l = np.where(np.isfinite(found[:, :, LOG_L]), found[:, :, LOG_L], -np.inf)
+    log_l = np.where(np.isfinite(maxima[:, :, LOG_L]), maxima[:, :, LOG_L], -np.inf)
     scale = log_l.max(axis=1)
     return Curves(
         log_m=log_m,
         likelihood=np.exp(log_l - scale[:, None]),
         scale=scale,
-        d_prime=np.nan_to_num(found[:, :, MODE]),
-        d_prime_se=np.sqrt(np.nan_to_num(found[:, :, VARIANCE])),
+        d_prime=np.nan_to_num(maxima[:, :, MODE]),
+        d_prime_se=np.sqrt(np.nan_to_num(maxima[:, :, VARIANCE])),
     )
 
 
-def sample(found: Curves, n: int, generator: np.random.Generator) -> Draws:
+def sample(profiles: Curves, n: int, generator: np.random.Generator) -> Draws:
     """Draw from the posterior of the group and its models."""
     sigma = np.geomspace(1e-3, 4.0, _SIGMA_POINTS)
     mu = np.linspace(-4.0, 3.0, _MU_POINTS)
-    coarse = _posterior(found, mu, sigma)
+    coarse = _posterior(profiles, mu, sigma)
     weight = np.exp(coarse - logsumexp(coarse)).sum(axis=1)
     centre = float(weight @ mu)
     spread = max(np.sqrt(weight @ (mu - centre) ** 2), mu[1] - mu[0])
     mu = np.linspace(centre - 6.0 * spread, centre + 6.0 * spread, _MU_POINTS)
-    fine = _posterior(found, mu, sigma)
+    fine = _posterior(profiles, mu, sigma)
     total = float(logsumexp(fine))
     cell = generator.choice(fine.size, n, p=np.exp(fine - total).ravel())
     row, column = np.unravel_index(cell, fine.shape)
     steps = np.array([mu[1] - mu[0], np.log(sigma[1] / sigma[0])])
     jitter = (generator.random((n, 2)) - 0.5) * steps
     drawn_mu, drawn_sigma = mu[row] + jitter[:, 0], sigma[column] * np.exp(jitter[:, 1])
-    log_m, d_prime = _models(found, drawn_mu, drawn_sigma, generator)
-    return Draws(drawn_mu, drawn_sigma, log_m, d_prime, total + float(found.scale.sum()))
+    log_m, d_prime = _models(profiles, drawn_mu, drawn_sigma, generator)
+    return Draws(drawn_mu, drawn_sigma, log_m, d_prime, total + float(profiles.scale.sum()))
 
 
-def _posterior(found: Curves, mu: FloatArray, sigma: FloatArray) -> FloatArray:
+def _posterior(profiles: Curves, mu: FloatArray, sigma: FloatArray) -> FloatArray:
     """Log posterior mass of the cells of a grid (mu, sigma), up to a constant."""
     log_p = np.empty((mu.size, sigma.size))
     for column, width in enumerate(sigma):
-        weights = _weights(found.log_m, mu, np.full(mu.size, width))
+        weights = _weights(profiles.log_m, mu, np.full(mu.size, width))
         with np.errstate(divide="ignore"):
-            log_p[:, column] = np.log(weights @ found.likelihood.T).sum(axis=1)
+            log_p[:, column] = np.log(weights @ profiles.likelihood.T).sum(axis=1)
     # The cells of sigma are even on a log scale: their width is proportional to sigma.
     prior = np.log(exp1(0.5 * sigma**2) * sigma / np.sqrt(2.0 * np.pi))
     prior = prior + np.log(np.log(sigma[1] / sigma[0]) * (mu[1] - mu[0]))
@@ -129,23 +129,23 @@ def _weights(grid: FloatArray, mu: FloatArray, sigma: FloatArray) -> FloatArray:
 
 
 def _models(
-    found: Curves, mu: FloatArray, sigma: FloatArray, generator: np.random.Generator
+    profiles: Curves, mu: FloatArray, sigma: FloatArray, generator: np.random.Generator
 ) -> tuple[FloatArray, FloatArray]:
     """Draw every model's log M and d' given the group's parameters (draws, models)."""
-    n, models = mu.size, found.likelihood.shape[0]
+    n, models = mu.size, profiles.likelihood.shape[0]
     log_m, d_prime = np.empty((n, models)), np.empty((n, models))
-    step = found.log_m[1] - found.log_m[0]
+    step = profiles.log_m[1] - profiles.log_m[0]
     for low in range(0, n, _CHUNK):
         block = slice(low, low + _CHUNK)
-        weights = _weights(found.log_m, mu[block], sigma[block])
+        weights = _weights(profiles.log_m, mu[block], sigma[block])
         rows = np.arange(weights.shape[0])
         for model in range(models):
-            summed = np.cumsum(weights * found.likelihood[model], axis=1)
+            summed = np.cumsum(weights * profiles.likelihood[model], axis=1)
             level = generator.random(rows.size) * summed[:, -1]
-            place = (summed < level[:, None]).sum(axis=1)
+            node = (summed < level[:, None]).sum(axis=1)
             # Within a cell the broken line is followed by a triangular deviation.
             corner = generator.triangular(-step, 0.0, step, rows.size)
-            log_m[block, model] = found.log_m[place] + corner
-            noise = generator.standard_normal(rows.size) * found.d_prime_se[model, place]
-            d_prime[block, model] = found.d_prime[model, place] + noise
+            log_m[block, model] = profiles.log_m[node] + corner
+            noise = generator.standard_normal(rows.size) * profiles.d_prime_se[model, node]
+            d_prime[block, model] = profiles.d_prime[model, node] + noise
     return log_m, d_prime

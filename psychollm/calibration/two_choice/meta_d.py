@@ -106,11 +106,11 @@ class MetaD(Result):
         import pandas as pd
 
         models, responses, cuts = self.hit_rates.shape
-        place = np.indices((models, responses, cuts)).reshape(3, -1)
+        cell = np.indices((models, responses, cuts)).reshape(3, -1)
         table: dict[str, Any] = {
-            "model": [self.labels[i] for i in place[0]],
-            "response": place[1],
-            "rated_above": place[2] + 1,
+            "model": [self.labels[i] for i in cell[0]],
+            "response": cell[1],
+            "rated_above": cell[2] + 1,
         }
         rates = ("hit_rates", "false_alarm_rates", "fitted_hit_rates", "fitted_false_alarm_rates")
         table |= {name.removesuffix("s"): getattr(self, name).ravel() for name in rates}
@@ -170,7 +170,7 @@ def assemble(fits: Fits, sampling: Sampling) -> MetaD:
 
 def _estimates(fits: Fits, sampling: Sampling) -> list[Estimate]:
     outputs, errors, reasons = fits.outputs, fits.standard_errors, fits.reasons()
-    found = []
+    estimates = []
     for i in range(len(OUTPUTS)):
         value = np.ascontiguousarray(outputs[:, i])
         draws = None if sampling.draws is None else np.ascontiguousarray(sampling.draws[:, :, i])
@@ -178,10 +178,10 @@ def _estimates(fits: Fits, sampling: Sampling) -> list[Estimate]:
             method = "Gourevitch-Galanter" if i < TYPE_1 else "observed information, delta method"
             one = _analytic(OUTPUTS[i], value, errors[:, i], reasons[i], method, sampling)
             draws = None if draws is None else np.where(np.isfinite(value), draws, np.nan)
-            found.append(replace(one, _draws=draws))
+            estimates.append(replace(one, _draws=draws))
         else:
-            found.append(_bootstrapped(OUTPUTS[i], value, draws, reasons[i], sampling))
-    return found
+            estimates.append(_bootstrapped(OUTPUTS[i], value, draws, reasons[i], sampling))
+    return estimates
 
 
 def _analytic(
@@ -376,10 +376,10 @@ def meta_d_from_counts(
 def _refitted(tables: FloatArray, fits: Fits) -> FloatArray:
     """Return the outputs of resampled tables (resamples, models, outputs)."""
     flat = tables.reshape(-1, *tables.shape[2:])
-    found = fit_counts(
+    refits = fit_counts(
         flat, padding=fits.padding > 0.0, meta_c="scaled" if fits.scaled else "fixed"
     )
-    return found.outputs.reshape(*tables.shape[:2], len(OUTPUTS))
+    return refits.outputs.reshape(*tables.shape[:2], len(OUTPUTS))
 
 
 def _resampled_trials(trials: RatedTrials, fits: Fits, options: Resampling) -> FloatArray:

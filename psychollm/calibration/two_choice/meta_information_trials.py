@@ -189,14 +189,14 @@ def meta_information(
     )
 
 
-def _normal(found: Estimate, clusters: Units | None) -> Estimate:
+def _normal(estimate: Estimate, clusters: Units | None) -> Estimate:
     """Replace percentiles by value and standard error."""
-    level = found.level if clusters is None else clusters.level(found.level)
-    reach = ndtri(0.5 + 0.5 * level) * found.se
-    units = found.method.partition(" over ")[2]
+    level = estimate.level if clusters is None else clusters.level(estimate.level)
+    reach = ndtri(0.5 + 0.5 * level) * estimate.se
+    units = estimate.method.partition(" over ")[2]
     return replace(
-        found,
-        interval=np.stack([found.value - reach, found.value + reach], axis=1),
+        estimate,
+        interval=np.stack([estimate.value - reach, estimate.value + reach], axis=1),
         method=f"normal, standard error from the bootstrap over {units}",
     ).qualified()
 
@@ -232,10 +232,10 @@ def _entropy(share: FloatArray) -> FloatArray:
 
 def _parts(first: FloatArray, second: FloatArray) -> FloatArray:
     """Information, its mean by chance and the entropy of the classes (n, 3), zero if empty."""
-    found = np.empty((first.shape[0], 3))
+    parts = np.empty((first.shape[0], 3))
     edges = np.arange(first.shape[1] + 1, dtype=np.int64)
-    table_information(np.ascontiguousarray(first), np.ascontiguousarray(second), edges, found)
-    return np.nan_to_num(found)
+    table_information(np.ascontiguousarray(first), np.ascontiguousarray(second), edges, parts)
+    return np.nan_to_num(parts)
 
 
 def _measures(tables: FloatArray, definition: MetaI, *, corrected: bool) -> FloatArray:

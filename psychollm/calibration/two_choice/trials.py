@@ -78,12 +78,12 @@ class RatedTrials(Result):
         """Count trials, each question as often as `counts` (resamples, questions) says."""
         # Shape: (resamples, models, 2 classes, 2 responses, ratings).
         weights = counts * self.weights
-        found = np.empty((counts.shape[0], len(self.models), 4 * self.n_ratings))
+        tables = np.empty((counts.shape[0], len(self.models), 4 * self.n_ratings))
         for row, cell in enumerate(self.cell):
             filled = np.empty((counts.shape[0], 4 * self.n_ratings))
             count_cells(weights, cell, filled)
-            found[:, row] = filled
-        return found.reshape(*found.shape[:2], 2, 2, self.n_ratings)
+            tables[:, row] = filled
+        return tables.reshape(*tables.shape[:2], 2, 2, self.n_ratings)
 
 
 def rate_confidence(
@@ -140,11 +140,11 @@ def rate_confidence(
 
 
 def _by_rank(values: FloatArray, n_ratings: int) -> IntArray:
-    _, place, count = np.unique(values, return_inverse=True, return_counts=True)
+    _, rank, count = np.unique(values, return_inverse=True, return_counts=True)
     if count.size <= n_ratings:
-        return np.asarray(place + 1, dtype=np.int64)
+        return np.asarray(rank + 1, dtype=np.int64)
     middle = (np.cumsum(count) - 0.5 * count) / values.size
-    return np.asarray(1 + np.floor(n_ratings * middle)[place], dtype=np.int64)
+    return np.asarray(1 + np.floor(n_ratings * middle)[rank], dtype=np.int64)
 
 
 def _by_width(values: FloatArray, n_ratings: int) -> IntArray:
@@ -152,12 +152,12 @@ def _by_width(values: FloatArray, n_ratings: int) -> IntArray:
 
 
 def _lowest(stated: FloatArray, codes: FloatArray, n_ratings: int) -> FloatArray:
-    found = np.full((codes.shape[0], n_ratings), np.nan)
-    for row, column in np.ndindex(*found.shape):
+    lowest = np.full((codes.shape[0], n_ratings), np.nan)
+    for row, column in np.ndindex(*lowest.shape):
         here = stated[row, codes[row] == column + 1]
         if here.size:
-            found[row, column] = here.min()
-    return found
+            lowest[row, column] = here.min()
+    return lowest
 
 
 def rated_trials(
@@ -180,9 +180,9 @@ def rated_trials(
     given = _like(response, table, "response")
     right = _stimulus(stimulus, table)
     known = np.isfinite(codes) & np.isfinite(given) & np.isfinite(right)
-    place = (2 * right + given) * scale + codes - 1
+    cell = (2 * right + given) * scale + codes - 1
     return RatedTrials(
-        cell=np.where(known, place, -1.0).astype(np.int64),
+        cell=np.where(known, cell, -1.0).astype(np.int64),
         n_ratings=scale,
         weights=question_weights(weights, table.questions),
         clusters=None if clusters is None else cluster_codes(clusters, table.questions),
@@ -216,7 +216,7 @@ def _check_ratings(codes: FloatArray, table: Table, n_ratings: int | None) -> in
 
 
 def _refuse(values: FloatArray, table: Table, bad: BoolArray, argument: str, rule: str) -> None:
-    row, column = (int(place) for place in np.argwhere(bad)[0])
+    row, column = (int(i) for i in np.argwhere(bad)[0])
     msg = f"{argument}: {table.place(row, column)} holds {values[row, column]:g}, but {rule}"
     raise CodeError(msg)
 

@@ -58,17 +58,17 @@ class AnthropicMessages(OverHttp):
 
     def read(self, raw: bytes) -> Reply:
         """Read a reply; blocks of text are joined, blocks of thinking kept apart."""
-        found = object_of(raw)
-        blocks = found.get("content")
+        body = object_of(raw)
+        blocks = body.get("content")
         if not isinstance(blocks, list):
             raise UnreadableReplyError(Kind.NO_CHOICES, "the reply holds no content")
-        reason = text_or_none(found.get("stop_reason"))
+        reason = text_or_none(body.get("stop_reason"))
         return Reply(
             text=_joined(blocks, "text", "text"),
             reasoning=_joined(blocks, "thinking", "thinking") or None,
             finish_reason=_FINISH.get(reason or "", reason),
-            served_model=text_or_none(found.get("model")),
-            usage=_usage(found.get("usage")),
+            served_model=text_or_none(body.get("model")),
+            usage=_usage(body.get("usage")),
         )
 
 

@@ -80,7 +80,7 @@ def _reply(
 
 def _joined(parts: list[Any]) -> tuple[str | None, str | None]:
     """Return the text and the thinking of content in parts; None for what has no part."""
-    said: list[str] = []
+    spoken: list[str] = []
     thought: list[str] = []
     for part in parts:
         kind, held = "text", part
@@ -90,8 +90,8 @@ def _joined(parts: list[Any]) -> tuple[str | None, str | None]:
         if kind in {"thinking", "reasoning"} and isinstance(held, list):
             held = _joined(held)[0]
         if (text := text_or_none(held)) is not None:
-            (thought if kind in {"thinking", "reasoning"} else said).append(text)
-    return "".join(said) if said else None, "".join(thought) or None
+            (thought if kind in {"thinking", "reasoning"} else spoken).append(text)
+    return "".join(spoken) if spoken else None, "".join(thought) or None
 
 
 def _first_token(choice: Mapping[str, Any], name: str) -> Mapping[str, Any] | None:

@@ -112,18 +112,18 @@ class Wire(Protocol):
 def object_of(raw: bytes) -> dict[str, Any]:
     """Return the JSON object of a body; bytes that are not UTF-8 become U+FFFD."""
     try:
-        found = parse_json(raw, errors="replace")
+        body = parse_json(raw, errors="replace")
     except ValueError as error:
         raise UnreadableReplyError(Kind.BAD_JSON, f"the reply is no JSON: {error}") from error
-    if not isinstance(found, dict):
+    if not isinstance(body, dict):
         raise UnreadableReplyError(Kind.BAD_JSON, "the reply is JSON, but no object")
-    _check_error(found)
-    return found
+    _check_error(body)
+    return body
 
 
-def _check_error(found: Mapping[str, Any]) -> None:
+def _check_error(body: Mapping[str, Any]) -> None:
     """Raise where an error stands in place of a reply, or beside a part of one."""
-    fault = found.get("error")
+    fault = body.get("error")
     if not fault:
         return
     code = fault.get("code") if isinstance(fault, dict) else None
@@ -134,9 +134,9 @@ def _check_error(found: Mapping[str, Any]) -> None:
     )
 
 
-def first_choice(found: Mapping[str, Any]) -> Mapping[str, Any]:
+def first_choice(body: Mapping[str, Any]) -> Mapping[str, Any]:
     """Return the first of the choices of an OpenAI-like reply."""
-    choices = found.get("choices")
+    choices = body.get("choices")
     if not isinstance(choices, list) or not choices or not isinstance(choices[0], dict):
         raise UnreadableReplyError(Kind.NO_CHOICES, "the reply holds no choice")
     _check_error(choices[0])
@@ -171,9 +171,9 @@ def count_or_none(value: Any) -> int | None:
     return value if whole else None
 
 
-def openai_usage(found: Mapping[str, Any]) -> Usage:
+def openai_usage(body: Mapping[str, Any]) -> Usage:
     """Read the ``usage`` of an OpenAI-like reply."""
-    usage = found.get("usage")
+    usage = body.get("usage")
     if not isinstance(usage, dict):
         return Usage()
     details = usage.get("completion_tokens_details")

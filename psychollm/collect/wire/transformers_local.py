@@ -75,21 +75,21 @@ class LocalLine:
         asked = json.loads(body)
         name = str(asked.pop("model"))
         started, clock = time.time(), time.perf_counter()
-        status, found, kind = 200, {}, Kind.OK
+        status, reply, kind = 200, {}, Kind.OK
         try:
             model = self._models.get(name) or self._models.setdefault(name, self._load(name))
             clock = time.perf_counter()  # loading is no part of the reply
-            found = model.reply(asked.pop("messages"), asked, seconds=self._timeout)
+            reply = model.reply(asked.pop("messages"), asked, seconds=self._timeout)
             if time.perf_counter() - clock > self._timeout:
                 kind = Kind.TIMEOUT
         except Exception as error:  # noqa: BLE001 -- named in the result, as a server would
-            status, found = _status(error), {"error": {"message": _said(error)}}
+            status, reply = _status(error), {"error": {"message": _said(error)}}
         return Exchange(
             started=started,
             seconds=time.perf_counter() - clock,
             status=status,
             headers={},
-            raw=json.dumps(found).encode(),
+            raw=json.dumps(reply).encode(),
             kind=kind,
             detail=None if kind is Kind.OK else f"no whole reply within {self._timeout:g} s",
         )
@@ -177,11 +177,11 @@ class LocalModel:
             first = self._first(inputs, n_listed) if n_listed is not None else None
             options = self._options(options, seconds)
             sequence = self._model.generate(**inputs, **options)[0].tolist()
-        said = sequence[n_input:]
-        text = self._tokenizer.decode(said, skip_special_tokens=True)
+        made = sequence[n_input:]
+        text = self._tokenizer.decode(made, skip_special_tokens=True)
         kept = _before(text, options)
-        ended = (bool(said) and said[-1] in self._ends()) or kept != text
-        whole = ended or len(said) < options["max_new_tokens"]
+        ended = (bool(made) and made[-1] in self._ends()) or kept != text
+        whole = ended or len(made) < options["max_new_tokens"]
         choice: dict[str, Any] = {
             "index": 0,
             "message": {"role": "assistant", "content": kept},
@@ -193,7 +193,7 @@ class LocalModel:
             "object": "chat.completion",
             "model": self._name,
             "choices": [choice],
-            "usage": {"prompt_tokens": n_input, "completion_tokens": len(said)},
+            "usage": {"prompt_tokens": n_input, "completion_tokens": len(made)},
         }
 
     def _inputs(self, messages: Messages) -> Any:
@@ -247,9 +247,9 @@ class LocalModel:
         return {**listed[0], "top_logprobs": top}
 
     def _entry(self, token: int, logprobs: FloatArray) -> dict[str, Any]:
-        found = float(logprobs[token])
+        logprob = float(logprobs[token])
         # Minus infinity is no JSON.
-        value = found if math.isfinite(found) else -9999.0
+        value = logprob if math.isfinite(logprob) else -9999.0
         return {"token": self._tokenizer.decode([token]), "logprob": value}
 
     def _yes_no_forms(self) -> list[int]:
@@ -280,5 +280,4 @@ def _listed(options: dict[str, Any]) -> int | None:
 def _log_softmax(logits: FloatArray | Sequence[float]) -> FloatArray:
     values = np.asarray(logits, dtype=np.float64)
     values = values - values.max()
-    found: FloatArray = values - np.log(np.exp(values).sum())
-    return found
+    return np.asarray(values - np.log(np.exp(values).sum()))

@@ -82,18 +82,18 @@ class Shape:
         item, factor = np.nonzero(free)
         sizes = (int(cuts.sum()), k, k, item.size, m, m * (m + 1) // 2)
         ends = np.cumsum((0, *sizes))
-        places = [np.arange(a, b) for a, b in pairwise(ends)]
+        parts = [np.arange(a, b) for a, b in pairwise(ends)]
         return cls(
             free=free,
             item_of_threshold=np.repeat(np.arange(k), cuts),
             loading_item=item,
             loading_factor=factor,
-            thresholds=places[0],
-            intercepts=places[1],
-            scales=places[2],
-            loadings=places[3],
-            means=places[4],
-            covariances=places[5],
+            thresholds=parts[0],
+            intercepts=parts[1],
+            scales=parts[2],
+            loadings=parts[3],
+            means=parts[4],
+            covariances=parts[5],
             size=int(ends[-1]),
         )
 

@@ -307,8 +307,8 @@ class GroupFactors(Result):
     @property
     def inadmissible(self) -> tuple[tuple[Hashable, Hashable], ...]:
         """Groups with the items whose residual variance is not positive."""
-        places = np.argwhere(self.residual_variances <= 0.0)
-        return tuple((self.groups[g], self.labels[i]) for g, i in places)
+        improper = np.argwhere(self.residual_variances <= 0.0)
+        return tuple((self.groups[g], self.labels[i]) for g, i in improper)
 
     def score_tests(
         self,

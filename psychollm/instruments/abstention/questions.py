@@ -102,17 +102,17 @@ def as_askable(
     return askables
 
 
-def _made(row: Any, place: int, dataset: str, rule: Rule) -> Askable:
+def _made(row: Any, number: int, dataset: str, rule: Rule) -> Askable:
     if isinstance(row, Askable):
         return row
     if isinstance(row, Question):
         abstain = not row.answers
         return Askable(question=row, should_abstain=abstain, scenario=row.domain, dataset=dataset)
     if not isinstance(row, Mapping):
-        msg = f"question {place} is {row!r:.60}: pass a mapping of columns to values"
+        msg = f"question {number} is {row!r:.60}: pass a mapping of columns to values"
         raise InputError(msg)
     text = next((row[name] for name in _TEXT if row.get(name)), "")
-    key = str(row.get("key") or row.get("id") or place)
+    key = str(row.get("key") or row.get("id") or number)
     answers = answers_in(next((row[one] for one in _ANSWERS if row.get(one) is not None), ()))
     due = _due(row, key)
     abstain = not answers if due is None else due
@@ -138,9 +138,9 @@ def _due(row: Mapping[str, Any], key: str) -> bool | None:
         value = row.get(name)
         if value is None or value == "":
             continue
-        said = str(value).strip().lower()
-        if said not in _YES | _NO:
+        word = str(value).strip().lower()
+        if word not in _YES | _NO:
             msg = f"question {key!r}: {name}={value!r} is neither yes nor no: pass 1 or 0"
             raise InputError(msg)
-        return (said in _YES) == when_true
+        return (word in _YES) == when_true
     return None

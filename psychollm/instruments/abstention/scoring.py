@@ -88,9 +88,9 @@ def doubts(text: str) -> Iterator[str]:
 
 def objects(text: str) -> bool:
     """Tell whether an answer leaves its question unanswered, in whatever way."""
-    said = text.replace("’", "'").strip()
-    asks_back = said.endswith("?") and len(said) > 1
-    return asks_back or abstains(said) or _OBJECTION.search(said) is not None
+    words = text.replace("’", "'").strip()
+    asks_back = words.endswith("?") and len(words) > 1
+    return asks_back or abstains(words) or _OBJECTION.search(words) is not None
 
 
 def commits(text: str) -> bool:
@@ -145,31 +145,31 @@ def read_reply(prompt: Prompt, reply: str, *, finish_reason: str | None = None) 
         return Reading(outcome=Outcome.TRUNCATED, said=text)
     if text.endswith("?") and token_f1(text, [prompt.about["question"]]) >= _ECHO:
         return Reading(outcome=Outcome.UNREADABLE, said=text)
-    said = text if named else _ends(text)
-    decision = _decision(prompt, text, said)
+    wording = text if named else _ends(text)
+    decision = _decision(prompt, text, wording)
     if decision is None:
-        return Reading(outcome=Outcome.AMBIGUOUS, said=said)
-    hedged = decision != "abstained" and any(True for _ in doubts(said))
+        return Reading(outcome=Outcome.AMBIGUOUS, said=wording)
+    hedged = decision != "abstained" and any(True for _ in doubts(wording))
     trace: Thinking = "untraced"
     if thinking:
         trace = "doubting" if any(True for _ in doubts(thinking)) else "settled"
     code = Reply(decision, "hedged" if hedged else "confident", trace).code
-    return Reading(outcome=Outcome.ANSWERED, value=code, said=said)
+    return Reading(outcome=Outcome.ANSWERED, value=code, said=wording)
 
 
-def _decision(prompt: Prompt, text: str, said: str) -> Decision | None:
+def _decision(prompt: Prompt, text: str, wording: str) -> Decision | None:
     answers = prompt.about["reference"]
     if answers and grade_by(prompt.about, text).correct:
         return "correct"
-    if objects(said):
-        return None if commits(said) else "abstained"
-    return "wrong" if answers and not _says_two_numbers(prompt, said) else "attempted"
+    if objects(wording):
+        return None if commits(wording) else "abstained"
+    return "wrong" if answers and not _says_two_numbers(prompt, wording) else "attempted"
 
 
-def _says_two_numbers(prompt: Prompt, said: str) -> bool:
+def _says_two_numbers(prompt: Prompt, wording: str) -> bool:
     """Tell whether a number was asked for and several are said: nothing is graded then."""
     numeric = prompt.about.get("rule") == "numeric"
-    return numeric and read_number(said).outcome is Outcome.AMBIGUOUS
+    return numeric and read_number(wording).outcome is Outcome.AMBIGUOUS
 
 
 def _ends(text: str) -> str:
@@ -196,7 +196,7 @@ def score_readings(prompts: Sequence[Prompt], readings: ReadingsLike) -> Abstent
         by_key[prompt.key] if own else FAILED
         for prompt, own in zip(rows.values(), asked, strict=True)
     ]
-    said = [Reply.of(str(one.value)) if one.answered else None for one in replies]
+    read = [Reply.of(str(one.value)) if one.answered else None for one in replies]
     judged = _judged(prompts, by_key, rows)
 
     def verdicts(asks: str, view: str) -> FloatArray:
@@ -211,13 +211,13 @@ def score_readings(prompts: Sequence[Prompt], readings: ReadingsLike) -> Abstent
         runs=tuple(one.repeat + 1 for one in rows.values()),
         outcomes=tuple(one.outcome for one in replies),
         should_abstain=np.array([float(one["should_abstain"]) for one in about], dtype=float),
-        abstained=_flags([one and one.decision == "abstained" for one in said]),
+        abstained=_flags([one and one.decision == "abstained" for one in read]),
         correct=np.array(
-            [_GRADES.get(one.decision, np.nan) if one else np.nan for one in said], dtype=float
+            [_GRADES.get(one.decision, np.nan) if one else np.nan for one in read], dtype=float
         ),
-        confident=_flags([one and one.manner == "confident" for one in said]),
+        confident=_flags([one and one.manner == "confident" for one in read]),
         doubting=_flags(
-            [one.trace == "doubting" if one and one.trace != "untraced" else None for one in said]
+            [one.trace == "doubting" if one and one.trace != "untraced" else None for one in read]
         ),
         abstained_judged=verdicts("abstains", "answer"),
         abstained_judged_whole=verdicts("abstains", "whole"),
@@ -245,11 +245,11 @@ def _judged_row(prompt: Prompt) -> Row:
 
 
 def _judged(
-    prompts: Sequence[Prompt], found: Mapping[str, Reading], rows: Mapping[Row, Prompt]
+    prompts: Sequence[Prompt], judgements: Mapping[str, Reading], rows: Mapping[Row, Prompt]
 ) -> dict[tuple[str, str, str, str], float]:
     judged = {}
     for prompt in prompts:
-        about, value = prompt.about, found[prompt.key].value
+        about, value = prompt.about, judgements[prompt.key].value
         if about["stage"] == "judge" and value is not None:
             model, key = _judged_row(prompt)
             row = (model, key) if (model, key) in rows else ("", key)

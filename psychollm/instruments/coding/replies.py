@@ -33,18 +33,18 @@ def read_reply(prompt: Prompt, reply: str, *, finish_reason: str | None = None) 
         blank = Outcome.UNREADABLE if reply.strip() else Outcome.EMPTY
         return Reading(outcome=Outcome.TRUNCATED if cut else blank)
     names = {_plain(name): name for name in prompt.about["categories"]}
-    found = list(_from_objects(text, names)) or list(_from_lines(text, names))
+    entries = list(_from_objects(text, names)) or list(_from_lines(text, names))
     codes: dict[str, set[int]] = {}
     quotes: dict[str, list[str]] = {}
-    for name, code, said in found:
+    for name, code, quoted in entries:
         codes.setdefault(name, set()).add(code)
         if code:
-            quotes.setdefault(name, []).extend(said)
+            quotes.setdefault(name, []).extend(quoted)
     single = {name: min(values) for name, values in codes.items() if len(values) == 1}
     if not single:
         outcome = Outcome.AMBIGUOUS if codes else Outcome.UNREADABLE
         return Reading(outcome=Outcome.TRUNCATED if cut else outcome, said=text[:200])
-    kept = {name: list(dict.fromkeys(said)) for name, said in quotes.items() if name in single}
+    kept = {name: list(dict.fromkeys(quoted)) for name, quoted in quotes.items() if name in single}
     value = json.dumps({"codes": single, "quotes": {k: v for k, v in kept.items() if v}})
     return Reading(outcome=Outcome.ANSWERED, value=value, said=text[:200])
 
@@ -54,13 +54,13 @@ def coded(prompt: Prompt, reading: Reading) -> Coded:
     trace = transcript_of(prompt)
     table = json.loads(str(reading.value)) if reading.answered else {"codes": {}, "quotes": {}}
     spans, lost = [], 0
-    for name, said in table["quotes"].items():
-        for quotation in said:
-            place = locate(quotation, trace)
-            if place is None:
+    for name, quotations in table["quotes"].items():
+        for quotation in quotations:
+            bounds = locate(quotation, trace)
+            if bounds is None:
                 lost += 1
             else:
-                spans.append(Span(name, *place, trace[slice(*place)]))
+                spans.append(Span(name, *bounds, trace[slice(*bounds)]))
     names = prompt.about["categories"]
     ordered = sorted(dict.fromkeys(spans), key=lambda span: (span.start, span.category))
     return Coded(
@@ -118,18 +118,18 @@ def _walk(table: Any, names: Mapping[str, str], depth: int) -> Iterator[_Found]:
 
 
 def _entry(name: str, value: Any) -> Iterator[_Found]:
-    said: list[str] = []
+    quotations: list[str] = []
     if isinstance(value, dict):
         quoted = next((value[key] for key in _QUOTES if value.get(key)), ())
         quoted = quoted if isinstance(quoted, list) else [quoted]
-        said = [text for text in map(_text, quoted) if text]
+        quotations = [text for text in map(_text, quoted) if text]
         value = next((value[key] for key in _CODES if key in value), None)
     elif isinstance(value, list) and value:
-        said = [one for one in value[1:] if isinstance(one, str)]
+        quotations = [one for one in value[1:] if isinstance(one, str)]
         value = value[0]
     code = _code(value)
     if code is not None:
-        yield name, code, said
+        yield name, code, quotations
 
 
 def _text(quoted: Any) -> str:

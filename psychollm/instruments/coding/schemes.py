@@ -121,9 +121,9 @@ class Cue:
         return [span for span in spans if not (self.deniable and _idle(text, span[0]))]
 
 
-def _idle(text: str, place: int) -> bool:
-    before = clause_before(text, place)
-    return denied(text, place) or _NEEDLESS.search(before) is not None
+def _idle(text: str, start: int) -> bool:
+    before = clause_before(text, start)
+    return denied(text, start) or _NEEDLESS.search(before) is not None
 
 
 _I = r"(?:i|we)"

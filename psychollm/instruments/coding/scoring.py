@@ -127,14 +127,14 @@ def code_by_rules(text: str, scheme: SchemeName | Scheme = "five") -> Coded:
 
 def _cue_in(text: str, sentence: Sentence, cues: tuple[Cue, ...]) -> tuple[Cue, int, int] | None:
     """Return the first strong cue of a sentence, or else its first, and where it stands."""
-    places = [
+    matches = [
         (not cue.strong, start, end, cue)
         for cue in cues
         for start, end in cue.places(text, sentence.start, sentence.end)[:1]
     ]
-    if not places:
+    if not matches:
         return None
-    _, start, end, cue = min(places, key=lambda one: one[:2])
+    _, start, end, cue = min(matches, key=lambda one: one[:2])
     return cue, start, end
 
 
@@ -177,18 +177,18 @@ def rule_scores(transcripts: Sequence[Transcript], scheme: Scheme) -> CodingScor
 def _scores(
     about: Sequence[Mapping[str, Any]],
     texts: Sequence[str],
-    found: Sequence[Coded],
+    rows: Sequence[Coded],
     *,
     outcomes: tuple[Outcome, ...],
     coders: tuple[str, ...],
     categories: tuple[str, ...],
 ) -> CodingScores:
-    shape = (len(found), len(categories))
-    codes = [[np.nan if one is None else one for one in row.codes.values()] for row in found]
+    shape = (len(rows), len(categories))
+    codes = [[np.nan if one is None else one for one in row.codes.values()] for row in rows]
     # Where there is no code there is nothing known of its spans either.
     counts = [
         [np.nan if row.codes[name] is None else row.counts[name] for name in categories]
-        for row in found
+        for row in rows
     ]
     checked = [verifications(text) for text in texts]
     return CodingScores(
@@ -205,13 +205,13 @@ def _scores(
         codes=np.array(codes, dtype=np.float64).reshape(shape),
         counts=np.array(counts, dtype=np.float64).reshape(shape),
         tokens=np.array(
-            [one.get("tokens", row.words) for one, row in zip(about, found, strict=True)],
+            [one.get("tokens", row.words) for one, row in zip(about, rows, strict=True)],
             dtype=np.float64,
         ),
         verified=np.array([one.n for one in checked], dtype=np.float64),
         repeated=np.array([one.repeated for one in checked], dtype=np.float64),
-        lost=np.array([row.lost for row in found], dtype=np.int64),
-        coded=tuple(found),
+        lost=np.array([row.lost for row in rows], dtype=np.int64),
+        coded=tuple(rows),
     )
 
 

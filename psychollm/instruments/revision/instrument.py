@@ -183,8 +183,8 @@ class Revision(Instrument[RevisionScores]):
     def _of(self, item: Question, chain: int) -> Iterator[Prompt]:
         first = f"{item.key}/first/{chain}"
         yield _prompt(item, chain, "first")
-        for number, said in enumerate(self.introductions, start=1):
-            yield _prompt(item, chain, "user", number=number, introduction=said)
+        for number, introduction in enumerate(self.introductions, start=1):
+            yield _prompt(item, chain, "user", number=number, introduction=introduction)
         for arm in self.arms:
             if arm == "critique":
                 yield from _rounds(item, chain, self.n_rounds)

@@ -78,8 +78,8 @@ class Chains:
     def gave(self, stage: str, response: str) -> FloatArray:
         """Return whether each chain responded so (chains,), NaN where nothing is known."""
         none = (None,) * len(self.items)
-        said = self.responses.get((stage, self._round(stage, None)), none)
-        return np.array([np.nan if one is None else float(one == response) for one in said])
+        responses = self.responses.get((stage, self._round(stage, None)), none)
+        return np.array([np.nan if one is None else float(one == response) for one in responses])
 
     def last(self, stage: str) -> int:
         """Return the number of the last round of a stage, or of its last user; 0 without."""
@@ -208,9 +208,9 @@ def _between_users(chains: Chains) -> dict[str, tuple[FloatArray, FloatArray]]:
 
 def _between_chains(chains: Chains) -> tuple[FloatArray, FloatArray]:
     """Return how often two chains begin with different answers: what chance alone changes."""
-    said = chains.said("first")
+    responses = chains.said("first")
     answers: dict[str, list[str]] = {item: [] for item in chains.items}
-    for item, answer in zip(chains.items, said, strict=True):
+    for item, answer in zip(chains.items, responses, strict=True):
         if answer is not None:
             answers[item].append(answer)
     pairs = [
@@ -240,9 +240,9 @@ def _counted(
     """Return successes and occasions of each question."""
     known = occasion & np.isfinite(success)
     codes = {item: code for code, item in enumerate(dict.fromkeys(items))}
-    places = np.array([codes[item] for item in items], dtype=np.int64)[known]
-    hits = np.bincount(places, weights=success[known], minlength=len(codes))
-    return hits.astype(np.float64), np.bincount(places, minlength=len(codes)).astype(np.float64)
+    rows = np.array([codes[item] for item in items], dtype=np.int64)[known]
+    hits = np.bincount(rows, weights=success[known], minlength=len(codes))
+    return hits.astype(np.float64), np.bincount(rows, minlength=len(codes)).astype(np.float64)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
@@ -265,17 +265,17 @@ def vote(answers: Sequence[str | None], correct: Sequence[float]) -> float:
     """Return whether the most frequent answer is right; of tied ones the share that is."""
     # Missing answers do not vote.
     cast = [
-        (said, right)
-        for said, right in zip(answers, correct, strict=True)
-        if said is not None and np.isfinite(right)
+        (answer, right)
+        for answer, right in zip(answers, correct, strict=True)
+        if answer is not None and np.isfinite(right)
     ]
     if not cast:
         return float("nan")
     # One answer may be graded right and wrong in different words of one number: the mean counts.
-    counts = Counter(said for said, _ in cast)
+    counts = Counter(answer for answer, _ in cast)
     most = max(counts.values())
-    tied = [said for said, count in counts.items() if count == most]
-    worth = [np.mean([right for said, right in cast if said == one]) for one in tied]
+    tied = [answer for answer, count in counts.items() if count == most]
+    worth = [np.mean([right for answer, right in cast if answer == one]) for one in tied]
     return float(np.mean(worth))
 
 
@@ -287,7 +287,7 @@ def voting(chains: Chains, n_rounds: int, *, level: float = 0.95) -> Voting:
     first = np.array([_mean(chains.correct("first")[row]) for row in rows], dtype=np.float64)
     for number in range(n_rounds + 1):
         stage = "revised" if number else "first"
-        right, said = chains.correct(stage, number), chains.said(stage, number)
+        right, answers = chains.correct(stage, number), chains.said(stage, number)
         known = np.isfinite(right)
         single[number] = (
             np.array([right[row & known].sum() for row in rows], dtype=np.float64),
@@ -295,7 +295,7 @@ def voting(chains: Chains, n_rounds: int, *, level: float = 0.95) -> Voting:
         )
         votes = np.array(
             [
-                vote([said[chain] for chain in np.flatnonzero(row).tolist()], right[row].tolist())
+                vote([answers[i] for i in np.flatnonzero(row).tolist()], right[row].tolist())
                 for row in rows
             ],
             dtype=np.float64,

@@ -283,8 +283,8 @@ def score_readings(
     )
 
 
-def answer_key(said: str) -> str:
+def answer_key(answer: str) -> str:
     """Return an answer as it is compared with others: a number, or normalised words."""
-    text = final_text(said)
+    text = final_text(answer)
     number = read_number(text)
     return f"{float(str(number.value)):g}" if number.answered else normalise(text)

@@ -99,8 +99,8 @@ def _end(reply: str) -> tuple[str | None, bool]:
     marks = list(_MARK.finditer(reply))
     if not marks:
         return None, False
-    said = marks[-1].group(1).strip(" \t*_`")
-    return said or None, bool(reply[marks[-1].end() :].strip())
+    answer = marks[-1].group(1).strip(" \t*_`")
+    return answer or None, bool(reply[marks[-1].end() :].strip())
 
 
 def _integer(last: _Last) -> Reading:
@@ -150,9 +150,9 @@ def _names(word: re.Pattern[str], reply: str, end: str | None) -> str | None:
 def _given(prompt: Prompt, reply: str, end: str | None) -> str | None:
     """Return the number that a reply ends with, if it is more than one that the prompt told."""
     if end is not None:
-        found = _NUMBER.search(_REFERENCE.sub("", end))
-        if found is not None:
-            return found.group()
+        match = _NUMBER.search(_REFERENCE.sub("", end))
+        if match is not None:
+            return match.group()
         return end if _NOTHING.match(end) else None
     told = set(_NUMBER.findall(prompt.messages[-1].content))
     last = _last_that_matters(reply)
@@ -210,15 +210,15 @@ def response(prompt: Prompt, reading: Reading) -> str | None:
 def strict(prompt: Prompt, reading: Reading) -> float:
     """Return 1 for the right thing said, 0 for another or a refusal, NaN where not known."""
     # An undefined word must be named, and no number given.
-    said = response(prompt, reading)
-    if said is None:
+    given = response(prompt, reading)
+    if given is None:
         return float("nan")
-    return float(said in {"correct", Claim.GAP.value} or said in _STRICT)
+    return float(given in {"correct", Claim.GAP.value} or given in _STRICT)
 
 
 def keyword(prompt: Prompt, reading: Reading) -> float:
     """Return the strict score, save for undefined words: there any word of doubt passes."""
-    said = response(prompt, reading)
-    if said is None or prompt.about["type"] != "B" or "claims" in prompt.about:
+    given = response(prompt, reading)
+    if given is None or prompt.about["type"] != "B" or "claims" in prompt.about:
         return strict(prompt, reading)
-    return float(said in _KEYWORD or said == REFUSAL)
+    return float(given in _KEYWORD or given == REFUSAL)

@@ -227,11 +227,11 @@ class SelfEfficacy(Instrument[SelfEfficacyScores]):
 
     def _settings(self) -> Iterator[_Setting]:
         for condition, persona in product(self.conditions, self.personas):
-            levels: tuple[int | None, ...] = LEVELS if self.graded else (None,)
             # Without a task there is nothing to be first, and no level of it.
             bare = condition == "none"
-            places = ("isolated",) if bare else self.placements
-            for level, placement, mode in product((None,) if bare else levels, places, self.modes):
+            levels: tuple[int | None, ...] = LEVELS if self.graded and not bare else (None,)
+            placements = ("isolated",) if bare else self.placements
+            for level, placement, mode in product(levels, placements, self.modes):
                 yield _Setting(
                     condition=condition,
                     level=level,

@@ -56,9 +56,9 @@ def disowning(reply: str) -> str:
     """Return the first sentence in which a reply disowns what a statement supposes, or nothing."""
     text = plain(reply).text
     for one in sentences(text):
-        said = text[one.start : one.end].strip()
-        if _DISOWNS.search(said):
-            return said
+        words = text[one.start : one.end].strip()
+        if _DISOWNS.search(words):
+            return words
     return ""
 
 
@@ -172,18 +172,18 @@ def ratings_of(reading: Reading, n: int) -> tuple[tuple[float, Outcome], ...]:
     )
 
 
-def _several(found: tuple[Reading, ...], disowned: str) -> Reading:
-    words = [str(one.value) if one.answered else one.outcome.value for one in found]
-    said = _said(", ".join(words), disowned)
-    if any(one.answered for one in found):
-        return Reading(outcome=Outcome.ANSWERED, value=" ".join(words), said=said)
-    outcomes = [one.outcome for one in found]
+def _several(readings: tuple[Reading, ...], disowned: str) -> Reading:
+    words = [str(one.value) if one.answered else one.outcome.value for one in readings]
+    spoken = _said(", ".join(words), disowned)
+    if any(one.answered for one in readings):
+        return Reading(outcome=Outcome.ANSWERED, value=" ".join(words), said=spoken)
+    outcomes = [one.outcome for one in readings]
     if Outcome.REFUSED in outcomes:
-        return Reading(outcome=Outcome.REFUSED, said=said)
-    return Reading(outcome=max(set(outcomes), key=outcomes.count), said=said)
+        return Reading(outcome=Outcome.REFUSED, said=spoken)
+    return Reading(outcome=max(set(outcomes), key=outcomes.count), said=spoken)
 
 
-def _said(said: str, disowned: str) -> str:
-    if not disowned or disowned in said:
-        return said
-    return f"{said} | {disowned}" if said else disowned
+def _said(words: str, disowned: str) -> str:
+    if not disowned or disowned in words:
+        return words
+    return f"{words} | {disowned}" if words else disowned

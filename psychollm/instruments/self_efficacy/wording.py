@@ -54,8 +54,8 @@ def told(correct: int, n: int) -> str:
     passed = {0: "none of them passed", n: "all of them passed" if n > 1 else "it passed"}
     if n == 1:
         passed[0] = "it did not pass"
-    said = passed.get(correct, f"{correct} of them passed")
-    return f"Your answer{'s' * (n > 1)} to the {tasks} above {_have(n)} been checked: {said}."
+    outcome = passed.get(correct, f"{correct} of them passed")
+    return f"Your answer{'s' * (n > 1)} to the {tasks} above {_have(n)} been checked: {outcome}."
 
 
 def all_at_once(items: Sequence[str], anchors: Sequence[str], low: int, before: str) -> str:

@@ -147,11 +147,11 @@ def confidence_and_correctness(
         msg = "scores hold no predictions of yes and no: ask with scales=('yes_no',)"
         raise InputError(msg)
     questions = _questions(scores)
-    said = [_row(one, one.said, questions, repeats) for one in scores.values()]
+    answers = [_row(one, one.said, questions, repeats) for one in scores.values()]
     correct = [_row(one, one.correct, questions, repeats) for one in scores.values()]
     models = list(scores)
     return (
-        Responses.from_array(said, models=models, questions=questions),
+        Responses.from_array(answers, models=models, questions=questions),
         Responses.from_array(correct, models=models, questions=questions),
     )
 

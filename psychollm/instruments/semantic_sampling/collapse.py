@@ -73,8 +73,8 @@ def wordings(keys: Sequence[Hashable], texts: Sequence[str]) -> dict[Hashable, s
     """Return the commonest text of each key, keys in the order of leaders."""
     commonest = {}
     for key in dict.fromkeys(keys):
-        said = Counter(text for one, text in zip(keys, texts, strict=True) if one == key)
-        commonest[key] = min(said, key=lambda text: _rank(said[text], text))
+        counts = Counter(text for one, text in zip(keys, texts, strict=True) if one == key)
+        commonest[key] = min(counts, key=lambda text: _rank(counts[text], text))
     often = Counter(keys)
     order = sorted(commonest, key=lambda key: _rank(often[key], commonest[key]))
     return {key: commonest[key] for key in order}

@@ -188,13 +188,13 @@ class Verdicts:
             about, reading = prompt.about, readings.get(prompt.key)
             pair = frozenset((normal_form(about["first"]), normal_form(about["second"])))
             value = reading.value if reading is not None and reading.answered else None
-            said = self._said.setdefault((str(about["question"]), pair), [])
-            said.append(None if value is None else float(value))
+            values = self._said.setdefault((str(about["question"]), pair), [])
+            values.append(None if value is None else float(value))
 
     @property
     def unjudged(self) -> int:
         """Pairs that no comparison decides."""
-        return sum(_verdict(said) is None for said in self._said.values())
+        return sum(_verdict(values) is None for values in self._said.values())
 
     def collapse(self) -> Collapse:
         """Return the collapse by these verdicts."""
@@ -206,8 +206,8 @@ class Verdicts:
         return Collapse(method="judge", key=normal_form, same=same)
 
 
-def _verdict(said: Sequence[float | None]) -> bool | None:
+def _verdict(values: Sequence[float | None]) -> bool | None:
     """Tell whether all comparisons of a pair say the same; one "no" decides."""
-    if any(value == 0.0 for value in said):
+    if any(value == 0.0 for value in values):
         return False
-    return True if said and all(value == 1.0 for value in said) else None
+    return True if values and all(value == 1.0 for value in values) else None

@@ -77,10 +77,10 @@ class SemanticSamples(Result):
         """Return what came of the samples, in sentences."""
         flat = [one for row in self.outcomes for one in row]
         count = {outcome: flat.count(outcome) for outcome in dict.fromkeys(flat)}
-        said = ", ".join(f"{n} {outcome.value}" for outcome, n in count.items())
+        outcomes = ", ".join(f"{n} {outcome.value}" for outcome, n in count.items())
         lines = [
             f"{len(self.questions)} questions in the form {self.form!r}, up to "
-            f"{self.correct.shape[1]} samples each: {said}."
+            f"{self.correct.shape[1]} samples each: {outcomes}."
         ]
         known = [[one for one in row if one is not None] for row in self.classes]
         known = [row for row in known if row]

@@ -96,8 +96,8 @@ class _Row:
     modal: str | None
 
 
-def _row(prompts: Sequence[Prompt], found: Mapping[str, Reading], options: _Options) -> _Row:
-    about, read = prompts[0].about, [found[prompt.key] for prompt in prompts]
+def _row(prompts: Sequence[Prompt], readings: Mapping[str, Reading], options: _Options) -> _Row:
+    about, read = prompts[0].about, [readings[prompt.key] for prompt in prompts]
     texts = [str(one.value) for one in read if one.answered]
     collapse = options.collapse or as_collapse(about.get("collapse", {}))
     numbers = collapse(str(about["question"]), texts)

@@ -200,9 +200,9 @@ class Profiles:
         effects = effects_of(facets)
         own = frozenset({facets[facet]})
         inner = [frozenset(), *effects_of(others)]
-        places = [effects.index(a | own) for a in inner]
-        places += [effects.index(a) for a in inner[1:]]
-        return cls(tuple(_compact(part) for part in strata), tuple(places))
+        order = [effects.index(a | own) for a in inner]
+        order += [effects.index(a) for a in inner[1:]]
+        return cls(tuple(_compact(part) for part in strata), tuple(order))
 
     @property
     def n(self) -> int:

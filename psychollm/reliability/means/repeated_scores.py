@@ -151,9 +151,9 @@ class RepeatedScores(Result):
         >>> RepeatedScores.from_long(long).values.tolist()
         [[[0.0, 1.0]]]
         """
-        places, labels = long_places(frame, [model, question, run], value)
+        codes, labels = long_places(frame, [model, question, run], value)
         cells = np.full(tuple(map(len, labels)), None, dtype=object)
-        cells[places] = frame[value].to_numpy(dtype=object)
+        cells[codes] = frame[value].to_numpy(dtype=object)
         return cls._made(cells, (labels[0], labels[1], labels[2]))
 
     @classmethod
@@ -212,15 +212,15 @@ def long_places(
             msg = f"row {absent[0] + 1} has no {name}: every {value} needs one"
             raise LabelError(msg)
     factors = [pd.factorize(frame[name]) for name in names]
-    places = tuple(codes.astype(np.int64) for codes, _ in factors)
+    columns = tuple(codes.astype(np.int64) for codes, _ in factors)
     labels = tuple(tuple(of.tolist()) for _, of in factors)
     repeated = np.flatnonzero(frame.duplicated(list(names)))
     if repeated.size:
-        row = [of[codes[repeated[0]]] for of, codes in zip(labels, places, strict=True)]
+        row = [of[codes[repeated[0]]] for of, codes in zip(labels, columns, strict=True)]
         cell = ", ".join(f"{name} {label!r}" for name, label in zip(names, row, strict=True))
         msg = f"{cell} has more than one {value}: aggregate, or number the runs apart"
         raise LabelError(msg)
-    return places, labels
+    return columns, labels
 
 
 def stacked_runs(

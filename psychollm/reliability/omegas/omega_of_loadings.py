@@ -88,8 +88,8 @@ class OmegaCategorical(Result):
         flag = total.flags[0]
         if not np.isfinite(total.value[0]):
             return f"Categorical omega is undefined: {flag} ({k} items{rows})."
-        said = f"; {flag}." if flag else "."
-        return f"Categorical omega {total.text()} ({k} items{rows}){said}"
+        note = f"; {flag}." if flag else "."
+        return f"Categorical omega {total.text()} ({k} items{rows}){note}"
 
 
 def categorical_result(

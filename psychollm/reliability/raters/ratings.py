@@ -223,11 +223,11 @@ class Ratings(Result):
         [[[0, 1], [0, -1]]]
         """
         names = [question, run] if model is None else [model, question, run]
-        places, labels = long_places(frame, names, value)
+        codes, labels = long_places(frame, names, value)
         if model is None:
-            places, labels = (np.zeros(len(frame), dtype=np.int64), *places), ((0,), *labels)
+            codes, labels = (np.zeros(len(frame), dtype=np.int64), *codes), ((0,), *labels)
         cells = np.full(tuple(map(len, labels)), np.nan, dtype=object)
-        cells[places] = plain_array(frame[value], value)
+        cells[codes] = plain_array(frame[value], value)
         return cls._made(cells, categories, (labels[0], labels[1], labels[2]))
 
     @classmethod
