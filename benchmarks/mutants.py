@@ -212,6 +212,11 @@ class Recorder:
             self.seconds[item.nodeid] = time.process_time() - began
             self.coverage.switch_context("")
 
+    @pytest.hookimpl(tryfirst=True)
+    def pytest_runtest_makereport(self, call: pytest.CallInfo[None]) -> None:
+        if call.excinfo:  # what failed once is not interrupted while it is told
+            signal.setitimer(signal.ITIMER_PROF, 0.0)
+
     def pytest_runtest_logreport(self, report: pytest.TestReport) -> None:
         if not report.passed:
             self.failed.add(report.nodeid)

@@ -37,6 +37,10 @@ class Mode(Enum):
     RAISED = "raised"  # supposed, or in a form that says something else
     OPEN = "left open"
 
+    def raised_if(self, in_passing: bool) -> "Mode":  # noqa: FBT001
+        """Return this manner, but of what is said in passing only that it is raised."""
+        return Mode.RAISED if self is Mode.SAID and in_passing else self
+
 
 @dataclass(frozen=True, slots=True)
 class Mention:
@@ -61,7 +65,7 @@ _END = re.compile(
     r"(?<![.!?])[.!?]+[\"')\]}]*(?!\s?[=×*/])(?=\s|$|[\u3040-\u9fff\uac00-\ud7af])|\n+"
 )
 _BREAK = re.compile(
-    r"[;:!?\n()–]|[.,](?![0-9]| (?:что|dass|daß|że) )|(?<![\w'])(?:(?<![Aa]ll )(?<!thing )(?<!none )(?<![Aa]ny \w{6} )but|and(?= (?:my|i|i'd|i'll|i'm|the answer|therefore|so|thus)\b)|yet|however|though|so|aber|sondern|mais|pero|sino|ma|mas"
+    r"[;:!?\n()–]|[.,](?![0-9]| (?:что|dass|daß|że) )|(?<![\w'])(?:(?<![Aa]ll )(?<!thing )(?<!none )(?<![Aa]ny \w{6} )but|and(?= (?:my|i|i'd|i'll|i'm|the answer|therefore|so|thus)\b)|yet|however|though|so(?!\s(?:is|are|was|were|do|does|did)\b)|aber|sondern|mais|pero|sino|ma|mas"
     r"|sondern|maar|ale|lecz|но|а|ama|fakat|يل|بل|लेकिन|बल्कि)(?![\w'])"
 )
 _NEGATION = re.compile(
@@ -96,11 +100,6 @@ def clause_before(text: str, position: int, *, colon: bool = False) -> str:
     end = _COLON.search(reach) if colon else None
     breaks = list(_BREAK.finditer(reach, 0, end.start() if end else len(reach)))
     return reach[breaks[-1].end() :] if breaks else reach
-
-
-def conditional(text: str, position: int) -> bool:
-    """Tell whether the clause only supposes what stands at a position."""
-    return _CONDITION.match(clause_before(text, position)) is not None
 
 
 def denied(text: str, position: int) -> bool:
@@ -144,6 +143,7 @@ _WITHHELD = re.compile(
       |i\swant(?:ed)?\sto\s(?:say|answer)|i(?:'d|\swould)?\s(?:need|want|have)\sto\sbe|wonder\w*|whether
       |(?:sure|unclear|know|see|check|tell|say|ask)\sif|rumou?rs?|legend\shas|(?:anything|all|everything)\sbut
       |(?:except|exclud|eliminat|discard|reject)\w*|(?:other|apart|aside)\s(?:than|from)|rul(?:e|es|ed|ing)\sout
+      |(?:misconception|misunderstanding|myth|fallac(?:y|ie)|illusion|mistake|error|trap)s?\s(?:is|are|was|were|would\sbe)
       |to\sthe\s(?:first|second|third|last|former|latter)|sake\sof|cross(?:ed|ing)?\sout|disagree\swith)\b
   | (?<!\w)(?:gerne?|lieber|wünsch\w+|hoff\w+|bezweif\w+|au(?:ß|ss)er|j'aimerais|je\svoudrais|j'espère|je\sdoute|sauf|excepté
       |no\s(?:es|diría|digo|creo|pienso|puedo)|non\s(?:è|direi|credo|penso|posso)|não\s(?:é|diria|acho|creio|posso)|falsch\sist
@@ -160,10 +160,6 @@ _DENIED_AFTER = re.compile(
     rf"[\"')\]]*\s(?:[^\W\d]\w*\s){{0,2}}?(?:(?:is|are|was|were|can be|would be|seems|looks|ist|est|es|è|é)\s(?:not\s|also\s|just\s|simply\s|\w+ly\s)?"
     rf"(?:{FALSE}|out|eliminated|ruled out|excluded|implausible|impossible)|(?:is|are|was) not(?! [0-9])|isn't|ist nicht|n'est pas|no es|non è|não é|is niet)(?!\w)"
     r"|\s?(?:では|じゃ)(?:ない|あり)|\s?(?:不是|不对|是错|아니|이 아니|가 아니)"
-)
-_AFTER = re.compile(
-    r"\W{0,3}(?:[^\W\d]\w*\W{1,3}){0,2}?(?:is|are|was|can be|would be|isn't|seems|looks)\s?(?:not|n't|also|\w+ly|just|simply|plain)?\s?"
-    r"(?:wrong|incorrect|false|out|eliminated|ruled out|excluded|implausible|impossible|not(?!\s[0-9]))\b|\W{0,3}isn't\b|\s?(?:では|じゃ)(?:ない|あり)|\s?(?:不是|不对|是错|아니|이 아니|가 아니)"
 )
 _AFTER = re.compile(
     rf"""(?x)
@@ -207,6 +203,7 @@ _PERSPECTIVE = re.compile(
     r"|segundo (?:ele|ela|alguns)|volgens (?!mij)|по словам|неверно|неправда|сомневаюсь|не думаю|вряд ли|ich bezweifle"
     r"|ich glaube nicht|ich denke nicht|es stimmt nicht|nie sądzę)(?![^\W\d])[^,;:.]{0,40}(?:,(?: (?:что|dass|że))?)?[^,;:.]{0,30}$"
 )
+_LIKEWISE = re.compile(r"\bso (?:is|are|was|were|do|does|did)\b")
 
 # "The probability of B: 10 %" does not choose B.
 _MEASURED_BEFORE = re.compile(
@@ -248,7 +245,8 @@ def manner(text: str, sentence: Sentence, start: int, end: int) -> Mode:
         _MEASURED_BEFORE.search(before) and _MEASURED_AFTER.match(after)
     ) or _WEIGHED_BEFORE.search(before)
     if (
-        conditional(text, start)
+        _CONDITION.match(clause_before(text, start))
+        or _LIKEWISE.search(before)
         or _supposed(text, sentence, start)
         or _AFTER.match(after)
         or measured
@@ -284,7 +282,8 @@ def _supposed(text: str, sentence: Sentence, start: int) -> bool:
     supposes = _SUPPOSES.match(lead)
     if supposes is None or _IDLE_CONDITION.match(lead, supposes.end()):
         return False
-    return bool(_CONTRARY.search(lead)) or not _WORKED.search(lead)
+    worked = text[start].isdigit() and _WORKED.search(lead)
+    return not worked or bool(_CONTRARY.search(lead))
 
 
 def of_error(text: str, start: int, end: int) -> bool:

@@ -74,7 +74,7 @@ prediction prefer pretty probable probably pros qualified question quick quite r
 reason remain reply resounding respond response result right said say scale score select settle shall short
 should simple simply so solid somewhere statement still strong suppose sure tentative that the then
 therefore think this thus to today toward true us verdict very vote was weak we well will with word would
-yes you ultimate end actual wait
+yes you ultimate end actual wait version
 """
 _OTHERS = """
 das ganz klar definitiv wohl eher vermutlich wahrscheinlich claro seguramente probablement sûrement

@@ -30,7 +30,7 @@ _NAMED = (
 )
 _NAMED_UNSPACED = "正确答案|答案|回答|答え|正解|答|정답|답변|대답|답"
 _COPULA = (
-    r"(?:[:=]|–|-(?=\s)|=>|->|→|(?:is|would be|must be|should be|will be|was|are|ist|lautet|est|es"
+    r"(?:[:=≈]|–|-(?=\s)|=>|->|→|(?:is|would be|must be|should be|will be|was|are|ist|lautet|est|es"
     r"|è|é|jest|brzmi|to|это|هو|هي|है|是|は|은|는|이|가)(?![\w'])\s?:?|是|は|은 |는 )"
 )
 _FIELD = re.compile(
@@ -70,7 +70,7 @@ def _names(labels: tuple[str, ...]) -> re.Pattern[str]:
     unspaced = "|".join(label for label in own if label[0] >= "\u3000")
     never = "(?!)"  # where there is no such label
     names = (
-        rf"(?<![{WORD}'-])(?:(?P<final>{_FINAL})|(?P<own>{spaced or never})|(?P<named>{_NAMED}))"
+        rf"(?<![{WORD}'-])(?<!each )(?<!every )(?:(?P<final>{_FINAL})|(?P<own>{spaced or never})|(?P<named>{_NAMED}))"
         rf"(?![{WORD}'-])|(?P<final_>{_FINAL_UNSPACED})|(?P<own_>{unspaced or never})"
         rf"|(?P<named_>{_NAMED_UNSPACED})"
     )

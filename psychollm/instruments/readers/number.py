@@ -20,6 +20,7 @@ from psychollm.instruments.readers.verdict import Form, read
 from psychollm.instruments.reading import Reading
 
 _EDGES = " \t\n\"'()[]{}$€£¥~≈=*.,;:!–"
+_IS_NAMED = re.compile(r"^\W*[A-Za-z]\w{0,20}\s?[=≈]")  # "x = 5"
 _UNIT_WORDS = 3  # "5 coins", "5 of them", "7 kg in all"
 _TAIL = re.compile(rf"[{WORD}°'%/]+")
 _VERB = re.compile(r"(?i)\b(?:is|was|are|were|would|would've|seems?|remains?)\b")
@@ -36,13 +37,13 @@ _JOINS = re.compile(r"(?i)\s*\(?(?:or|and|to|oder|ou|o|of|lub|или|veya|或|�
 
 _STATES = re.compile(
     r"""(?ix)
-    (?:^|=|\b(?:it's|that's|there's|stays?|reste|restent|waren|quedan?|is|are|was|were|be|been|has|have|had|having|equals?|makes?|making|gives?|giving|gets?|got|yields?|produces?
+    (?:^|=|\b(?:(?:it|which)\s[a-z]+|it's|that's|there's|stays?|reste|restent|waren|quedan?|is|are|was|were|be|been|has|have|had|having|equals?|makes?|making|gives?|giving|gets?|got|yields?|produces?
       |leaves?|leaving|remains?|totals?|totalling|contains?|includes?|to|of|in|with|for|need|needs|takes?|costs?
       |weighs?|measures?|earns?|pays?|spends?|runs?|travels?|lives?|scores?|won|ate|finds?|found|counted?|counts|see|obtain
       |obtains|receives?|holds?|sells?|sold|bought|ended|began|since|from|than|only|the|number|value|result|sum|p|r|x|y|n
       |shows?|ist|sind|beträgt|hat|haben|gibt|macht|ergibt|es|est|sont|fait|a|y|en|son|hay|tiene|da|è|sono|ci|fa|ha|é|são|há
       |tem|zijn|er|heeft|jest|ma|to)\s)
-    \s*(?:(?:about|around|roughly|approximately|exactly|precisely|just|only|nearly|almost|some|an?|the|another|still|also
+    \s*(?:(?:her|him|them|noch|about|around|roughly|approximately|exactly|precisely|just|only|nearly|almost|some|an?|the|another|still|also
       |now|then|indeed|actually|simply|therefore|hence|estimated|rund|etwa|circa|ca|environ|unos|unas|cerca|de|di|ungefähr
       |genau|insgesamt|minus|negative|ein|eine|un|une|total|year)\s+)*\W*$
     """
@@ -89,8 +90,8 @@ class NumericForm(Form):
                 value, mode = f"{one.value}/{one.out_of}", Mode.RAISED  # "3 to 5" of four points
             elif mode is Mode.SAID and self.unclear(one):
                 mode = Mode.OPEN
-            elif mode is Mode.SAID and not self.led_up_to(text, one):
-                mode = Mode.RAISED
+            else:
+                mode = mode.raised_if(not self.led_up_to(text, one))
             if value is not None:
                 mentions.append(Mention(value, one.start, one.end, mode, one.heads))
         return mentions
@@ -105,7 +106,8 @@ class NumericForm(Form):
         ones = self.found(text)
         if not ones or any(one.mode is not Mode.SAID for one in ones):
             return frozenset()
-        if text[: ones[0].start].strip(_EDGES) or any(self.unclear(one) for one in ones):
+        lead = _IS_NAMED.sub("", text[: ones[0].start])
+        if lead.strip(_EDGES) or any(self.unclear(one) for one in ones):
             return frozenset()
         values = self._values(ones)
         words = len(_TAIL.findall(text[ones[0].end :])) - (len(ones) - 1)

@@ -25,7 +25,7 @@ _TOKEN = re.compile(
         (?<![^\W\d_])(?<!this\ )(?<!that\ )(?:{_LABEL})\.?\s?\#?[0-9]+(?![\w])
       | (?<!\w)[^\W\d_]\w{{0,30}}-[0-9]+(?:\.[0-9]+)*\b | (?<![A-Za-z_])[A-Za-z_]{{1,30}}[0-9]\w*
       | [0-9]+(?::[0-9]+)+ | [0-9]+(?:-[0-9]+){{2,}} | [0-9]+(?:/[0-9]+){{2,}}
-      | [0-9]+(?:st|nd|rd|th|s)\b | (?:version|v)\s?[0-9]+(?:\.[0-9]+)+ | [0-9]{{4}}\s(?=(?:knowledge|training)\b) | [0-9]+-(?:point|step|scale)\w*
+      | [0-9]+(?:st|nd|rd|th|s)\b | (?:version|v)\s?[0-9]+(?:\.[0-9]+)+ | [0-9]{{4}}\s(?=(?:knowledge|training)\b) | (?<=\bthe\ )(?:1[0-9]|20)[0-9]{{2}}(?=\ [a-z]) | [0-9]+-(?:point|step|scale)\w*
       | (?![0-9]{{1,3}}(?:\.[0-9]{{3}})+(?!\.?[0-9]))[0-9]+(?:\.[0-9]+){{2,}}
     )
   | (?P<grouped>
@@ -57,6 +57,7 @@ _COUNTS = re.compile(
     r"(?i)\s(?:things|reasons|possibilities|interpretations|readings|caveats|assumptions|scenarios|issues|factors"
     r"|ways to (?:look|see|interpret|read|answer|approach|think))\b"
 )
+_PRECISION = re.compile(r"(?i)[\s-](?:decimals?|digits?|significant)\b")
 _IN_A_YEAR = re.compile(r"(?i)(?:^|[.!?]\s)in\s$")
 _REACH = 24
 _MAX_DIGITS = 18
@@ -118,7 +119,8 @@ def _plain(text: str, sentence: Sentence) -> list[Numeral]:
         Numeral(value, sentence.start + start, sentence.start + end, out_of=out_of)
         for value, out_of, start, end in words
     ]
-    return _scaled(text, sorted(numbers, key=lambda one: one.start))
+    scaled = _scaled(text, sorted(numbers, key=lambda one: one.start))
+    return [one for one in scaled if not _PRECISION.match(text, one.end)]
 
 
 def _scaled(text: str, ones: list[Numeral]) -> list[Numeral]:

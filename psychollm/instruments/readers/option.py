@@ -54,7 +54,7 @@ _IS_IT = re.compile(
     r"(?i)[\"')\]]*\s*(?:$|[^\w\s]|(?:is|are|was|would be|must be)\s(?:the|correct|right|my|it|what|best)\b|(?:because|since|as|ist|est|es|è|é)\b|\()"
 )
 _SPOKEN_OF = re.compile(
-    r"(?i)[\"')\]]*\s(?:is|was|looks|seems|sounds)\s(?:an?|too|also|only|in|on|from|tempting|plausible|close|possible)\b"
+    r"(?i)[\"')\]]*\s(?:is|was|looks|seems|sounds)\s(?:an?|too|also|only|in|on|from|possible|(?P<weighed>tempting|plausible|close))\b"
 )
 _VERDICT = rf"(?:not\s)?(?:{TRUE})|{FALSE}|yes|no"
 _WRONG = re.compile(rf"(?i)not\s|no$|(?:{FALSE})$")
@@ -253,10 +253,9 @@ class _Option(Form):
             mode = manner(text, sentence, *one.span())
             spoken_of = _SPOKEN_OF.match(text, one.end())
             followed = _GOES_ON.match(text, one.end()) or text[one.end() :].strip()[:1].isupper()
-            if mode is Mode.SAID and not followed:
+            if mode is Mode.SAID and (not followed or (spoken_of and spoken_of["weighed"])):
                 mode = Mode.DENIED  # discussed, not chosen: "D contradicts the text"
-            elif mode is Mode.SAID and (spoken_of or not leads(text, one.start(), OPTION_LEADS)):
-                mode = Mode.RAISED
+            mode = mode.raised_if(bool(spoken_of) or not leads(text, one.start(), OPTION_LEADS))
             mentions.append(Mention(key, *one.span(), mode))
             mentions += [
                 Mention(other, *one.span(), mode) for other in self._beside(text, one.end())
@@ -300,10 +299,5 @@ def _chosen(text: str, sentence: Sentence, one: re.Match[str]) -> Mode:
     mode = manner(text, sentence, *one.span())
     before = clause_before(text, one.start())
     named = _IS.search(before) if before.strip(_EDGES) else _IS_IT.match(text, one.end())
-    if (
-        mode is Mode.SAID
-        and not named
-        and not (before.strip(_EDGES) and leads(text, one.start(), OPTION_LEADS))
-    ):
-        return Mode.RAISED
-    return mode
+    led_up_to = before.strip(_EDGES) and leads(text, one.start(), OPTION_LEADS)
+    return mode.raised_if(not (named or led_up_to))

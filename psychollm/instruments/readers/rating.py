@@ -13,6 +13,7 @@ from psychollm.instruments.readers.verbal import Phrases
 from psychollm.instruments.readers.verdict import read
 from psychollm.instruments.reading import Reading
 
+_NAME = r"(?:\s\([^()\n]{1,40}\))?"
 _TO = r"\s?(?:to|through|-|–|bis|à|a|tot|do|до|から|到|至|~)\s?"
 # "Two numbers", "3 statements": so many of them, no rating.
 _COUNTED = re.compile(
@@ -82,7 +83,7 @@ class _Rating(NumericForm):
         self._low, self._high = low, high
         self.runs_on = high > 9
         self._phrases = Phrases(labels) if labels else None
-        ends = rf"(?<![\w.])[\[(]?{low}{_TO}{high}(?![\w]|[.,][0-9])"
+        ends = rf"(?<![\w.])[\[(]?{low}{_NAME}{_TO}{high}(?![\w]|[.,][0-9]){_NAME}"
         self._scale = re.compile(
             rf"(?i)(?:on\s)?(?:an?\s|the\s)?(?:scale\s)?(?:of\s|from\s)?{ends}[\])]?"
         )
@@ -105,9 +106,7 @@ class _Rating(NumericForm):
         mentions = [*super().mentions(text)]
         if self._phrases is not None:
             mentions += [
-                replace(one, mode=Mode.RAISED)
-                if one.mode is Mode.SAID and not leads(text, one.start, RATING_LEADS)
-                else one
+                replace(one, mode=one.mode.raised_if(not leads(text, one.start, RATING_LEADS)))
                 for one in self._phrases.mentions(text)
             ]
         if not mentions and (ends := self._scale.search(text)):

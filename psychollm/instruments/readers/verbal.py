@@ -64,8 +64,7 @@ class Phrases:
                 if before.endswith("a ") and one.group() == "certain":
                     continue  # "a certain amount"
                 mode = manner(others, sentence, *one.span())
-                if mode is Mode.SAID and _MODIFIER.search(before):
-                    mode = Mode.RAISED
+                mode = mode.raised_if(_MODIFIER.search(before) is not None)
                 if mode is Mode.SAID and _DENIED_AFTER.match(lower, one.end()):
                     mode = Mode.DENIED
                 mentions.append(Mention(self._values[_key(one.group())], *one.span(), mode))
@@ -164,6 +163,10 @@ _TO_SAY = re.compile(
 )
 
 
+def _in_passing(text: str, one: Mention) -> bool:
+    return bool(_OF_ANOTHER.match(text, one.end)) or not leads(text, one.start, VERBAL_LEADS)
+
+
 class _Verbal(Form):
     labels = (
         "confidence", "confidence level", "likelihood", "probability", "certainty", "assessment",
@@ -179,10 +182,7 @@ class _Verbal(Form):
         return [
             replace(one, mode=Mode.DENIED)
             if of_error(text, one.start, one.end) or _TO_SAY.match(text, one.end)
-            else replace(one, mode=Mode.RAISED)
-            if one.mode is Mode.SAID
-            and (_OF_ANOTHER.match(text, one.end) or not leads(text, one.start, VERBAL_LEADS))
-            else one
+            else replace(one, mode=one.mode.raised_if(_in_passing(text, one)))
             for one in self._phrases.mentions(text)
         ]
 

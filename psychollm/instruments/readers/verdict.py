@@ -39,6 +39,12 @@ _RETRACTS = re.compile(
     r"|(?:having )?thought about it (?:again|more))\b"
 )
 
+# What asks for more than the question gave has not answered it.
+_ASKS_BACK = re.compile(
+    r"(?i)\b(?:please|(?:could|can|would) you)(?: please)? (?:clarify|specify|share|provide|paste|send"
+    r"|upload|attach|rephrase)\b"
+)
+
 
 class Form(ABC):
     """What kind of answer is looked for, and how it is found in a text."""
@@ -118,6 +124,7 @@ def _weigh(text: str, form: Form, *, cut: bool) -> Reading:
     for reading in (
         _from_marks(text, form),
         _decided(form.whole(bare), bare),
+        Reading(outcome=Outcome.UNREADABLE, said=bare) if _ASKS_BACK.search(bare) else None,
         _from_lines(bare, form, cut=cut),
         None if cut else _from_conclusion(bare, form),
         _from_opening(bare, form, cut=cut),
@@ -235,7 +242,7 @@ def _from_mentions(text: str, form: Form, *, cut: bool) -> Reading:
     asked = {
         one.value
         for one in mentions
-        if one.mode is Mode.RAISED or (one.mode is Mode.ASKED and one.start > last)
+        if one.mode is Mode.RAISED or (one.mode in {Mode.ASKED, Mode.OPEN} and one.start > last)
     }
     decided = None if cut else _decided_last(text, mentions)
     if decided is not None:

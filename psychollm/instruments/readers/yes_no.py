@@ -205,6 +205,7 @@ _OF_THIS = re.compile(
     r"\s*(?:$|[^\w\s]|(?:(?:answer|get|it|this|that(?!\s(?!i\b|it\b|one\b|question\b|correctly\b|with\b)\w)|these|the|your|correctly|accurately|right|because|since|as|i|of|about|to|for|now|and|but)\b"
     r"|with (?:\w+ )?(?:confidence|certainty))(?! only))"
 )
+_BUT = re.compile(r"[^.!?\n]*\bbut (?:i|my)\b")
 _BOTH = "yes or no"  # the value of a mention that chooses neither
 _CLAUSE = re.compile(r"[^,;:.!?\n()–]+")
 _INTERJECTION = re.compile(
@@ -329,11 +330,11 @@ class _YesNo(Form):
         mentions = []
         for phrase in self._further.finditer(text, sentence.start, sentence.end):
             mode = manner(text, sentence, *phrase.span())
-            if mode is Mode.SAID and (
-                not leads(text, phrase.start()) or not _OF_THIS.match(text, phrase.end())
-            ):
-                mode = Mode.RAISED
+            of_this = leads(text, phrase.start()) and _OF_THIS.match(text, phrase.end())
+            mode = mode.raised_if(not of_this)
             value = int(phrase.lastgroup == "yes")
+            if not value and mode is Mode.SAID and _BUT.match(text, phrase.end()):
+                mode = Mode.OPEN  # "I cannot answer with certainty, but my guess is ..."
             that = _THAT.match(text, phrase.end())
             if value and that and self._further.match(text, that.end()):
                 continue  # "I am sure that I cannot answer"
@@ -389,7 +390,8 @@ def _truth_clauses(text: str) -> list[Mention]:
             words = _REASON.split(clause.group())[0].strip(_EDGES)
             start = clause.start() + clause.group().find(words)
             lead = _TRUTH_LEAD.match(words)
-            alone = sentence.end == len(text) and words == text[sentence.start :].strip(_EDGES)
+            at_an_end = sentence.end == len(text) or (not sentence.start and words != "right")
+            alone = at_an_end and words == text[sentence.start : sentence.end].strip(_EDGES)
             patterns = _TRUTH_ALONE if alone else _TRUTH_CLAUSES
             value = _truth(words[lead.end() :] if lead else words, patterns)
             if value is not None:
@@ -407,10 +409,9 @@ def _in_sentence(text: str, sentence: Sentence) -> list[Mention]:
             continue
         heads = not text[sentence.start : word.start()].strip(_EDGES)
         mode = manner(text, sentence, *word.span())
-        if mode is Mode.SAID and (
-            _SPOKEN_OF.match(text, word.end()) or not leads(text, word.start())
-        ):
-            mode = Mode.RAISED  # "One could answer yes", "Yes was my first thought"
+        # "One could answer yes", "Yes was my first thought"
+        passing = _SPOKEN_OF.match(text, word.end()) or not leads(text, word.start())
+        mode = mode.raised_if(bool(passing))
         mentions.append(Mention(_value(word["word"]), *word.span(), mode, heads))
     for clause in _CLAUSE.finditer(text, sentence.start, sentence.end):
         value = _clause(clause.group())
