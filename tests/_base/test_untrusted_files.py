@@ -54,6 +54,7 @@ NODES = {
     "tuples of one hash": {"dict": [[key, 0] for key in minus_ones(30_000)]},
     "a set of one hash": {"set": [k * PRIME for k in range(30_000)]},
     "floats of no bits": {"float": "00"},
+    "floats of too many bits": {"float": "00" * 9},
     "floats of other words": {"float": "zz"},
     "float of a number": {"float": 1},
     "an integer beyond its type": {"numpy": ["int8", 10**30]},

@@ -17,7 +17,7 @@ from psychollm.calibration.panels.panel import CalibrationPanel, calibration_pan
 from psychollm.plots.correlation import plot_matrix
 from psychollm.reports.calibration import calibration_page
 from psychollm.reports.figure import draw_figure
-from psychollm.reports.marks import MOST_MARKS, cells, overlay, point, row_of
+from psychollm.reports.marks import MOST_MARKS, cells, line, overlay, point, row_of
 from psychollm.reports.page import render
 from psychollm.studies.shared_confidence.result import SharedConfidence
 from tests.reports.reader import marks_of, read, script_of
@@ -161,3 +161,14 @@ def test_without_the_script_nothing_is_lost(page: str) -> None:
     assert not any("hidden" in attributes for _, attributes in reader.tags)
     assert "tabindex" in still  # tables that scroll
     assert '<div class="tip"' not in still
+
+
+@pytest.mark.parametrize(("n", "step"), [(59, 1), (119, 1), (601, 10)])
+def test_a_curve_keeps_some_sixty_points(n: int, step: int) -> None:
+    x = np.arange(n + 2.0)
+    y = x**2
+    x[3], y[7] = np.nan, np.inf
+    there = np.isfinite(x) & np.isfinite(y)
+    mark = line(Figure().subplots(), x, y, "curve", 2)
+    np.testing.assert_array_equal(mark.at, np.column_stack([x, y])[there][::step])
+    assert (mark.shape, mark.text, mark.models) == ("line", "curve", (2,))

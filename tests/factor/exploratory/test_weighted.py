@@ -12,6 +12,7 @@ import psychollm as psy
 from psychollm.factor.exploratory.extract import extract
 from psychollm.factor.exploratory.weighted import (
     BOUND,
+    MAX_HALVINGS,
     descend,
     second_derivatives,
     weigh_jointly,
@@ -106,6 +107,34 @@ def test_descend_leaves_a_saddle_and_flat_directions():
     )
     np.testing.assert_allclose(found.x, [1.0, 3.0], atol=1e-10)
     assert found.converged
+
+
+def test_steps_that_go_too_far_are_halved():
+    # Newton's step from 2 ends at -8, half of it at -3, both higher; a quarter of it is lower.
+    tried = []
+
+    def evaluate(x):
+        tried.append(float(x[0]))
+        size = np.sqrt(1.0 + x[0] ** 2)
+        return float(size), x / size
+
+    found = descend(evaluate, np.array([2.0]), lambda x: (1.0 + x[0] ** 2)[None, None] ** -1.5)
+    np.testing.assert_allclose(tried[:4], [2.0, -8.0, -3.0, -0.5], rtol=1e-12)
+    assert found.converged
+    assert abs(found.x[0]) < 1e-12
+    assert found.steps == len(tried) - 3  # the first value, and two steps that were too long
+
+
+def test_a_way_that_only_climbs_is_given_up():
+    tried = []
+
+    def evaluate(x):
+        tried.append(float(x[0]))
+        return float(x[0] ** 2), -2.0 * x  # a gradient of the wrong sign
+
+    found = descend(evaluate, np.array([1.0]), lambda x: np.array([[2.0]]))
+    assert (found.x[0], found.value, found.steps, found.converged) == (1.0, 1.0, 0, False)
+    np.testing.assert_allclose(tried, [1.0, *(1.0 + 0.5 ** np.arange(MAX_HALVINGS))], rtol=1e-12)
 
 
 def test_second_derivatives_of_a_bowl():
