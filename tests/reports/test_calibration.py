@@ -93,16 +93,16 @@ def test_numbers_are_those_of_the_panel(page: str, panel: CalibrationPanel) -> N
 
 
 OF_TABLES = {
-    **dict.fromkeys(("n", "answers"), {0}),
-    **dict.fromkeys(("ECE", "if calibrated", "corrected", "difference"), {3}),
-    **dict.fromkeys(("from", "to", "mean confidence", "share correct"), {3}),
-    **dict.fromkeys(("p", "p, adjusted", "p of MCB"), {3}),
-    **dict.fromkeys(("risk at 0.50", "risk at 0.80", "risk at 1.00"), {2}),
+    **dict.fromkeys(("n", "answers"), 0),
+    **dict.fromkeys(("ECE", "if calibrated", "corrected", "difference"), 3),
+    **dict.fromkeys(("from", "to", "mean confidence", "share correct"), 3),
+    **dict.fromkeys(("p", "p, adjusted", "p of MCB"), 3),
+    **dict.fromkeys(("risk at 0.50", "risk at 0.80", "risk at 1.00"), 2),
 }
 
 
 def test_every_column_has_its_decimals(page: str) -> None:
-    decimals = {typeset(one.heading): {one.digits} for one in panel_outputs().values()} | OF_TABLES
+    decimals = {typeset(one.heading): one.digits for one in panel_outputs().values()} | OF_TABLES
     headings = []
     for table in re.findall(r"<table>.*?</table>", page, re.DOTALL):
         heads = re.findall(r"<th scope=\"col\".*?>(.*?)</th>", table)
@@ -113,7 +113,7 @@ def test_every_column_has_its_decimals(page: str) -> None:
             for heading, (kind, cell) in zip(heads[1:], cells, strict=True):
                 numbers = re.findall(r"\d*\.?\d+", re.sub(r"<.*?>", "", cell))
                 digits = {len(one.partition(".")[2]) for one in numbers}
-                assert not kind or digits <= decimals[html.unescape(heading)], (heading, cell)
+                assert not kind or digits <= {decimals[html.unescape(heading)]}, (heading, cell)
                 headings.append(heading)
     assert headings
 
