@@ -95,7 +95,7 @@ schätze vermute würde mettrais estimerais estime pondría pondrei colocaria un
 LEADS = _words(_ENGLISH + _OTHERS)
 # Scripts without spaces: what a run of characters may consist of.
 _FRAGMENTS = re.compile(
-    "(?:[我她]们?有?|认为|觉得|应该|会|说|给|选择?|選ぶ?|なら|[一总]?共[有计]?|大概|估计|左右|全部で|大约|把握|约为|答案|正确|是|为|的|或|私|は|答え)+"
+    "(?:[我她]们?有?|认为|觉得|应该|会|说|给|需要|选[择项]?|選ぶ?|なら|[一总]?共[有计]?|大概|估计|左右|全部で|大约|把握|约为|答案|正确|是|为|的|或|私|は|答え)+"
 )
 _UNSPACED = "\u2e80"
 _WORD = re.compile(r"[^\W\d_]+(?:[\u0900-\u0903\u093a-\u094f][^\W\d_]*)*(?:'[^\W\d_]+)?")

@@ -41,7 +41,7 @@ _STATES = re.compile(
       |leaves?|leaving|remains?|totals?|totalling|contains?|includes?|to|of|in|with|for|need|needs|takes?|costs?
       |weighs?|measures?|earns?|pays?|spends?|runs?|travels?|lives?|scores?|won|ate|finds?|found|counted?|counts|see|obtain
       |obtains|receives?|holds?|sells?|sold|bought|ended|began|since|from|than|only|the|number|value|result|sum|p|r|x|y|n
-      |shows?|ist|sind|beträgt|hat|haben|gibt|macht|ergibt|es|est|sont|fait|a|y|en|son|hay|tiene|da|è|sono|ci|fa|ha|é|são|há
+      |shows?|appears?|occurs?|ist|sind|beträgt|hat|haben|gibt|macht|ergibt|es|est|sont|fait|a|y|en|son|hay|tiene|da|è|sono|ci|fa|ha|é|são|há
       |tem|zijn|er|heeft|jest|ma|to)\s)
     \s*(?:(?:her|him|them|noch|about|around|roughly|approximately|exactly|precisely|just|only|nearly|almost|some|an?|the|another|still|also
       |now|then|indeed|actually|simply|therefore|hence|estimated|rund|etwa|circa|ca|environ|unos|unas|cerca|de|di|ungefähr
