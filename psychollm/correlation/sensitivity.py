@@ -102,7 +102,7 @@ class Sensitivity(Result):
             f"  {'rule':<14}{'1st':>8}{'2nd':>8}{'last':>8}   eigenvalue share",
         ]
         lines += [
-            f"  {rule:<14}{share[0]:>8.1%}{share[min(1, k - 1)]:>8.1%}{share[-1]:>8.1%}"
+            f"  {rule:<14}{share[0]:>8.1%}{share[1]:>8.1%}{share[-1]:>8.1%}"
             + ("   <- chosen" if rule == self.chosen else "")
             for rule, share in zip(self.rules, self.shares, strict=True)
         ]

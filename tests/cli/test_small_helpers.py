@@ -39,6 +39,15 @@ def test_names_of_stores(path: Path | None, holds: bool) -> None:
     assert is_store(path) is holds
 
 
+@pytest.mark.parametrize(
+    ("content", "holds"), [(b"SQLite format 3\x00...", True), (b"Model,a\n", False), (b"", False)]
+)
+def test_a_store_is_known_by_its_beginning(content: bytes, holds: bool, tmp_path: Path) -> None:
+    path = tmp_path / "run.sqlite"
+    path.write_bytes(content)
+    assert is_store(path) is holds
+
+
 def test_smallest_effects() -> None:
     assert smallest_of("auroc=0.1").auroc == 0.1
     assert no_smallest().auroc == 0.05

@@ -62,6 +62,13 @@ def test_p_values_are_those_of_students_t():
     assert (compare_all(score, df=4, adjustment="max_t").adjusted >= found.p_value).all()
 
 
+def test_few_clusters_are_told_and_few_questions_are_not():
+    score = scores(bootstrap=50)
+    assert set(compare_all(score, df=1).flags) == {Reason.NONE}
+    clustered = replace(score, df=np.full(len(score.labels), 1.0))
+    assert set(compare_all(clustered).flags) == {Reason.FEW_CLUSTERS}
+
+
 def test_models_that_are_one_do_not_differ():
     rng = np.random.default_rng(1)
     confidence = np.tile(rng.uniform(size=100), (3, 1))

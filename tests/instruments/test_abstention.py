@@ -19,6 +19,7 @@ from psychollm.instruments.abstention import (
 from psychollm.instruments.abstention.frames import (
     FRAMES,
     SCENARIOS,
+    Twins,
     beast,
     days_ahead,
     larger,
@@ -374,3 +375,20 @@ def test_thinking_and_answer():
     expected = Trace(thinking="2 or 3?", answer="3", named=False)
     assert split_trace("<think>2 or 3?</think>3") == expected
     assert without_thinking("<think>2 or 3?</think> 3") == "3"
+
+
+def test_a_frame_without_new_pairs_is_tried_five_times_at_each_turn(monkeypatch):
+    calls = []
+
+    def frame(name, new):
+        def make(rng):
+            calls.append(name)
+            told = f"{name}{calls.count(name) if new else ''}"
+            return Twins(told, "1", f"{told}?")
+
+        return make
+
+    monkeypatch.setitem(FRAMES, SCENARIOS[0], (frame("poor", new=False), frame("rich", new=True)))
+    kept = [one.question.text for one in pairs(SCENARIOS[0], 4, 0)][::2]
+    assert kept == ["poor", "rich1", "rich2", "rich3"]
+    assert calls == ["poor", "rich", *["poor"] * 5, "rich", *["poor"] * 5, "rich"]

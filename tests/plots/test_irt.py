@@ -1,5 +1,7 @@
 """Pictures of item response theory."""
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
 from matplotlib.figure import Figure
@@ -60,6 +62,14 @@ def test_map_names_few_and_counts_many(fit, answers, ax):
     few = Figure().subplots()
     plot_wright_map(fit, ability(fit, answers[:10]), ax=few)
     assert not few.patches
+
+
+def test_map_holds_all_respondents_and_the_items_near_them(fit, answers, ax):
+    people = ability(fit, answers)
+    plot_wright_map(replace(fit, difficulty=np.r_[fit.difficulty[:-1], 99.0]), people, ax=ax)
+    shown = np.concatenate([people.ability, fit.difficulty[:-1]])
+    pad = 0.06 * np.ptp(shown)
+    np.testing.assert_allclose(ax.get_ylim(), (shown.min() - pad, shown.max() + pad))
 
 
 def test_map_of_several_answers_shows_steps(ax):

@@ -147,6 +147,7 @@ def test_what_is_undefined_is_said_and_never_a_number(
     assert "silent" in text.partition("has no value on most metrics")[0][-40:]
     assert "1 is surer where it is wrong (inverted)" in text
     assert "40 clusters" in text
+    assert "undefined given" not in text  # what has a value and no reservation is not listed
 
 
 def test_one_model_and_few_metrics_are_enough() -> None:

@@ -6,7 +6,7 @@ open. Words that tell stand in the clause of the value, or open its sentence.
 """
 
 import re
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from enum import Enum
 from typing import NamedTuple, TypeAlias
 
@@ -140,7 +140,7 @@ _WITHHELD = re.compile(
       |no\s(?:reason|basis|grounds?|evidence|justification|way|point|right|longer)|far\sfrom|nothing|nobody|none|hardly|scarcely
       |(?:it|that|this)(?:'s|'d\sbe|\s(?:is|was|would\sbe))\s(?!fair|safe|right|correct|reasonable|accurate)(?:an?\s)?\w+\s(?:\w+\s\w+\s)?(?:to|if)
       |(?<!no\s)(?<!not\s)(?<!n't\s)doubt(?:ful|ed)?(?!\s(?:about\s)?it(?!'s|\sis))|by\sno\smeans|used\sto\sbe
-      |i\swant(?:ed)?\sto\s(?:say|answer)|i(?:'d|\swould)?\s(?:need|want|have)\sto\sbe|wonder\w*|whether
+      |i(?:'d|\swould)\s(?:need|require)|i\swant(?:ed)?\sto\s(?:say|answer)|i(?:'d|\swould)?\s(?:need|want|have)\sto\sbe|wonder\w*|whether
       |(?:sure|unclear|know|see|check|tell|say|ask)\sif|rumou?rs?|legend\shas|(?:anything|all|everything)\sbut
       |(?:except|exclud|eliminat|discard|reject)\w*|(?:other|apart|aside)\s(?:than|from)|rul(?:e|es|ed|ing)\sout
       |(?:misconception|misunderstanding|myth|fallac(?:y|ie)|illusion|mistake|error|trap)s?\s(?:is|are|was|were|would\sbe)
@@ -264,6 +264,18 @@ def _disowned(before: str, after: str) -> bool:
     ):
         return True
     return any(words.search(before) for words in (_FORMER, _WITHHELD, _HEADED))
+
+
+def of_one_manner(text: str, ones: list[Mention], joins: re.Pattern[str]) -> list[Mention]:
+    """Give values that are joined one manner: "A, B and D are wrong", "whether 5 or 6"."""
+    start = 0
+    for i in range(1, len(ones) + 1):
+        if i < len(ones) and joins.fullmatch(text, ones[i - 1].end, ones[i].start):
+            continue
+        shared = next((one.mode for one in ones[start:i] if one.mode is not Mode.SAID), Mode.SAID)
+        ones[start:i] = [replace(one, mode=shared) for one in ones[start:i]]
+        start = i
+    return ones
 
 
 def leads(text: str, position: int, further: frozenset[str] = frozenset()) -> bool:

@@ -74,7 +74,7 @@ prediction prefer pretty probable probably pros qualified question quick quite r
 reason remain reply resounding respond response result right said say scale score select settle shall short
 should simple simply so solid somewhere statement still strong suppose sure tentative that the then
 therefore think this thus to today toward true us verdict very vote was weak we well will with word would
-yes you ultimate end actual wait version
+yes you ultimate end actual wait version whole
 """
 _OTHERS = """
 das ganz klar definitiv wohl eher vermutlich wahrscheinlich claro seguramente probablement sûrement
@@ -107,7 +107,7 @@ usually merely equally commonly typically
 """)
 _ENDING = re.compile(r"(?:'(?:s|d|m|ll|ve|re)|ing|ly|s)$")
 OPTION_LEADS = _words("""
-plausible remain which left fit correspond match described
+plausible remain which left fit correspond match described passage text support
 """)
 RATING_LEADS = _words("""
 j'attribue yo put assign often agree feel describe number level gebe eine einen note doy pondría un una le do

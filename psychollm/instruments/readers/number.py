@@ -13,6 +13,7 @@ from psychollm.instruments.readers.clauses import (
     Value,
     clause_before,
     leads,
+    of_one_manner,
     sentences,
 )
 from psychollm.instruments.readers.numerals import Numeral, number_alone, numerals
@@ -32,6 +33,7 @@ _BECAUSE = re.compile(r"(?i)\b(?:because|since|weil|porque|perché|omdat)\b")
 _ONE = re.compile(
     r"(?i)\W*(?:exactly\s|just\s|only\s)?one(?:\s(?!of|more|half|third|quarter|moment|second|minute|way|thing|word)\w+)?\W*"
 )
+_OR = re.compile(r"(?i),?\s(?:or|oder|ou|o|of|lub|или)\s")
 _JOINS = re.compile(r"(?i)\s*\(?(?:or|and|to|oder|ou|o|of|lub|или|veya|或|또는|أو|या|maybe)\b")
 
 
@@ -94,7 +96,7 @@ class NumericForm(Form):
                 mode = mode.raised_if(not self.led_up_to(text, one))
             if value is not None:
                 mentions.append(Mention(value, one.start, one.end, mode, one.heads))
-        return mentions
+        return of_one_manner(text, mentions, _OR)
 
     def whole(self, text: str) -> frozenset[Value]:
         """Return the values that the text as a whole gives."""
@@ -102,7 +104,7 @@ class NumericForm(Form):
         if alone is None and _ONE.fullmatch(text):
             alone = 1
         if alone is not None:
-            return self._of_word(alone, text)
+            return self._values([Numeral(alone, 0, len(text))])
         ones = self.found(text)
         if not ones or any(one.mode is not Mode.SAID for one in ones):
             return frozenset()
@@ -134,9 +136,6 @@ class NumericForm(Form):
         if None in values:
             return frozenset()
         return frozenset(value for value in values if value is not None)
-
-    def _of_word(self, number: int, text: str) -> frozenset[Value]:
-        return self._values([Numeral(number, 0, len(text))])
 
 
 def read_integer(reply: str, *, finish_reason: str | None = None) -> Reading:

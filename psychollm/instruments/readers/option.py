@@ -8,7 +8,6 @@ after "option", before "is correct", or beside another letter.
 
 import re
 from collections.abc import Mapping, Sequence
-from dataclasses import replace
 from functools import lru_cache
 
 from psychollm._base.errors import InputError
@@ -21,6 +20,7 @@ from psychollm.instruments.readers.clauses import (
     clause_before,
     leads,
     manner,
+    of_one_manner,
     sentences,
 )
 from psychollm.instruments.readers.lexicon import FALSE, OPTION_LEADS, TRUE
@@ -60,7 +60,7 @@ _VERDICT = rf"(?:not\s)?(?:{TRUE})|{FALSE}|yes|no"
 _WRONG = re.compile(rf"(?i)not\s|no$|(?:{FALSE})$")
 # What may follow a letter that is chosen: otherwise it is the subject of a sentence ("D contradicts").
 _GOES_ON = re.compile(
-    r"(?i)\s*(?:$|[^\s\w]|(?:is|was|seems|would|must|should|has to|looks|fits?|match(?:es)?|makes|works|remains|because|since|as|and|or|oder|ou|o|of|lub|или|but|so|on|in|for|from|with"
+    r"(?i)\s*(?:$|[^\s\w]|[^.,;:\n]{0,60}\bbest\b|(?:is|was|seems|would|must|should|has to|looks|fits?|match(?:es)?|makes|works|remains|because|since|as|and|or|oder|ou|o|of|lub|или|but|so|on|in|for|from|with"
     r"|here|then|by|ist|est|es|è|é|weil|parce|porque|und|et|y|e|que|der|die|das|it|this|that|i|given|based|due|over|rather|instead|sagen|nehmen|wählen|zeggen|kiezen|say|think)\b|[A-Z](?!\w)|[^\x00-\u024f])"
 )
 _JOINED = re.compile(r"\s*(?:,|/|&|or\b|and\b|oder\b|ou\b)\s*")
@@ -260,19 +260,7 @@ class _Option(Form):
             mentions += [
                 Mention(other, *one.span(), mode) for other in self._beside(text, one.end())
             ]
-        return _listed(text, mentions)
-
-
-def _listed(text: str, ones: list[Mention]) -> list[Mention]:
-    """Give the letters of a list one manner: "A, B and D are wrong", "among A, B and C"."""
-    start = 0
-    for i in range(1, len(ones) + 1):
-        if i < len(ones) and _LISTED.fullmatch(text, ones[i - 1].end, ones[i].start):
-            continue
-        shared = next((one.mode for one in ones[start:i] if one.mode is not Mode.SAID), Mode.SAID)
-        ones[start:i] = [replace(one, mode=shared) for one in ones[start:i]]
-        start = i
-    return ones
+        return of_one_manner(text, mentions, _LISTED)
 
 
 def _past(text: str, end: int) -> int:

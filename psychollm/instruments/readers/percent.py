@@ -24,7 +24,10 @@ _LAST = re.compile(rf"(?i)[0-9]{PERCENT}{_JOINT}$")
 
 Scale = Literal["0-100", "0-1"]
 
-_SHARE = re.compile(r"(?i)\sof (?!certain|confiden)(?:the |all |these |my )?[a-z]")
+_SHARE = re.compile(
+    r"(?i)\s(?:of (?!certain|confiden)(?:the |all |these |my )?[a-z]"
+    r"|(?:chance|probability|risk) of (?!being|getting|having|it|this|that|me|my|success|an?|the)[a-z])"
+)
 _EVEN = re.compile(r"(?i)(?<![\w.])(?:50\s?[-/:]\s?50|fifty[\s-]fifty)(?![\w.])")
 _SIGN_FIRST = re.compile(
     r"(?<![\w%])(?:%|yüzde )\s?([0-9]+(?:[.,][0-9]+)?)(?![\w%])", re.IGNORECASE

@@ -83,7 +83,7 @@ class _Rating(NumericForm):
         self._low, self._high = low, high
         self.runs_on = high > 9
         self._phrases = Phrases(labels) if labels else None
-        ends = rf"(?<![\w.])[\[(]?{low}{_NAME}{_TO}{high}(?![\w]|[.,][0-9]){_NAME}"
+        ends = rf"(?<![\w.])[\[(]?{low}{_NAME}{_TO}{high}(?![\w]|[.,][0-9]){_NAME}|(?<![0-9] )\bout of {high}\b(?=,)"
         self._scale = re.compile(
             rf"(?i)(?:on\s)?(?:an?\s|the\s)?(?:scale\s)?(?:of\s|from\s)?{ends}[\])]?"
         )

@@ -39,7 +39,9 @@ _MODIFIER = re.compile(
     r")\s|un|non-?)$"
 )
 # "Likely not" denies; "likely not because ... but" is left open all the same.
-_DENIED_AFTER = re.compile(r"\s(?:not|nicht|pas|as)\b")
+_DENIED_AFTER = re.compile(
+    r"\s(?:(?:not|nicht|pas|as|somewhat|[a-z]*(?:strong|complete|total|slight|part|full|whole-?hearted|most)ly)\b)"
+)
 _UNSPACED = "\u3000"  # from here on, scripts that do not set words apart
 
 

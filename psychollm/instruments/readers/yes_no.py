@@ -75,17 +75,13 @@ n|это не так|違う|間違いです|خطأ|هذا خطأ|गलत|य�
 _YES_AND_NO = "jein|ja-nein|да нет|是或否|是否|是与否|能或不能|はいといいえ|はいかいいえ"
 
 
-def _words(text: str) -> tuple[str, ...]:
-    return tuple(text.split())
-
-
 def _phrases(text: str) -> tuple[str, ...]:
     return tuple(one.strip() for one in text.split("|") if one.strip())
 
 
 PARTICLES: dict[str, int] = {
-    **dict.fromkeys(_words(_YES_PARTICLES), 1),
-    **dict.fromkeys(_words(_NO_PARTICLES), 0),
+    **dict.fromkeys(_YES_PARTICLES.split(), 1),
+    **dict.fromkeys(_NO_PARTICLES.split(), 0),
 }
 CLAUSES: dict[str, int] = {
     **dict.fromkeys(_phrases(_YES_CLAUSES), 1),
@@ -98,9 +94,8 @@ WHOLE: dict[str, frozenset[int]] = {
 }
 
 # What joins two answers without adding to either.
-JOINS: frozenset[str] = frozenset(
-    _words("and or both also und oder et ou y o e en of i и или hem ve veya 또는 और या و أو &")
-)
+_JOINS = "and or both also und oder et ou y o e en of i и или hem ve veya 또는 और या و أو &"
+JOINS = frozenset(_JOINS.split())
 
 # "Can you answer this?" is answered as well by whole sentences; to other questions the same
 # sentences may be refusals, so that a reader is told when they count.
