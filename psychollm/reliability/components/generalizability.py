@@ -18,7 +18,7 @@ measurements. Wiley.
 Brennan, R. L. (2001). Generalizability theory. Springer.
 """
 
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import Literal, TypeAlias
 
 import numpy as np
@@ -43,12 +43,7 @@ from psychollm.reliability.components.crossed_design import (
     effective_freedom,
     pivotal_draws,
 )
-from psychollm.reliability.components.reml import (
-    RemlFit,
-    balanced_likelihood,
-    incomplete_likelihood,
-    maximise,
-)
+from psychollm.reliability.components.reml import restricted_maximum
 from psychollm.reliability.means.repeated_scores import repeated_scores
 
 Estimation: TypeAlias = Literal["auto", "ems", "reml"]
@@ -218,7 +213,7 @@ def _analysis(values: FloatArray, design: CrossedDesign, method: str) -> _Analys
     if method == "ems":
         components, convergence = design.components(squares), None
     else:
-        fit = _reml(values, design, squares)
+        fit = restricted_maximum(values, design, squares)
         components, convergence = fit.components, fit.convergence
         convergence.warn("restricted maximum likelihood")
     return _Analysis(
@@ -231,25 +226,6 @@ def _analysis(values: FloatArray, design: CrossedDesign, method: str) -> _Analys
         effective=effective_freedom(completed(values), freedom),
         convergence=convergence,
     )
-
-
-def _reml(
-    values: FloatArray,
-    design: CrossedDesign,
-    mean_squares: FloatArray,
-    start: FloatArray | None = None,
-) -> RemlFit:
-    """Fit scores of variance one, so that tolerances have a meaning."""
-    scale = float(np.nanstd(values))
-    first = np.full(len(design.effects), 1.0 / len(design.effects))
-    if start is not None:
-        first = np.maximum(start / scale**2, 1e-3)
-    if np.isfinite(mean_squares).all():
-        likelihood = balanced_likelihood(design, mean_squares / scale**2)
-    else:
-        likelihood = incomplete_likelihood((values - np.nanmean(values)) / scale)
-    fit = maximise(likelihood, first)
-    return replace(fit, components=scale**2 * fit.components)
 
 
 def _result(
@@ -325,7 +301,7 @@ def _refit(
     unknown = np.full(len(design.effects), np.nan)
     if min(drawn.shape) < 2 or np.nanmin(drawn) == np.nanmax(drawn):
         return unknown
-    return _reml(drawn, design, unknown, start).components
+    return restricted_maximum(drawn, design, unknown, start).components
 
 
 def _undefined(design: CrossedDesign, reason: Reason, options: Resampling) -> Generalizability:

@@ -60,7 +60,7 @@ Searle, S. R., Casella, G., & McCulloch, C. E. (1992). Variance components. Wile
 """
 
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 
@@ -369,3 +369,22 @@ class _Moments:
             self.information[g, local] = self.information[local, g] = shared
             for h, others in pairs:
                 self.information[g, h] = (projected[own, others] ** 2).sum()
+
+
+def restricted_maximum(
+    values: FloatArray,
+    design: CrossedDesign,
+    mean_squares: FloatArray,
+    start: FloatArray | None = None,
+) -> RemlFit:
+    """Fit scores of variance one, so that tolerances have a meaning."""
+    scale = float(np.nanstd(values))
+    first = np.full(len(design.effects), 1.0 / len(design.effects))
+    if start is not None:
+        first = np.maximum(start / scale**2, 1e-3)
+    if np.isfinite(mean_squares).all():
+        likelihood = balanced_likelihood(design, mean_squares / scale**2)
+    else:
+        likelihood = incomplete_likelihood((values - np.nanmean(values)) / scale)
+    fit = maximise(likelihood, first)
+    return replace(fit, components=scale**2 * fit.components)

@@ -10,49 +10,28 @@ between raters, of the residual and within targets are
 
 :math:`W = ((n - 1) E + J) / n`. Where scores are missing, the variances of targets
 :math:`\sigma_t^2`, raters :math:`\sigma_r^2` and residual :math:`\sigma^2` are estimated by
-restricted maximum likelihood, and the mean squares are those a complete table would have in
-expectation: :math:`B = k \sigma_t^2 + \sigma^2`, :math:`J = n \sigma_r^2 + \sigma^2`,
+restricted maximum likelihood (`reml`), and the mean squares are those a complete table would have
+in expectation: :math:`B = k \sigma_t^2 + \sigma^2`, :math:`J = n \sigma_r^2 + \sigma^2`,
 :math:`E = \sigma^2`, :math:`W = \sigma_r^2 + \sigma^2`.
-
-With :math:`\lambda = (\sigma_t^2, \sigma_r^2) / \sigma^2`, V the covariance of the N scores over
-:math:`\sigma^2`, and :math:`\text{rss} = (y - \hat\mu)' V^{-1} (y - \hat\mu)`, the profiled
-criterion is
-
-.. math:: d(\lambda) = \log |V| + \log (1' V^{-1} 1) + (N - 1) \log \text{rss}, \qquad
-          \hat\sigma^2 = \text{rss} / (N - 1).                                           \quad (2)
-
-Only :math:`D = I + \lambda_t N_t` (diagonal, :math:`N_t` the scores of each target) and one
-raters x raters matrix are factored,
-
-.. math:: S = I + \lambda_r \big(N_r - \lambda_t\, M' D^{-1} M\big), \qquad
-          |V| = |D|\, |S|,                                                               \quad (3)
-
-with M the targets x raters table of ones where there is a score.
 
 **Generalised interval of the absolute intraclass correlation.** With mean squares B, J, E of
 targets, raters and residual on :math:`\nu_B, \nu_J, \nu_E` degrees of
 freedom, each divided by its expectation and times its freedom is chi-squared. Put in place of the
 expectations :math:`R_B = \nu_B B / \chi^2_{\nu_B}` and so on, the share
 
-.. math:: \rho = \frac{R_B - R_E}{R_B + (k - 1) R_E + k (R_J - R_E) / n}                 \quad (4)
+.. math:: \rho = \frac{R_B - R_E}{R_B + (k - 1) R_E + k (R_J - R_E) / n}                 \quad (2)
 
 has a distribution that depends on nothing unknown; its quantiles are the bounds. Since
 :math:`\rho \le x` is linear in the three,
 
 .. math:: P(\rho \le x) = E\, P\Big(R_B \le \frac{x \frac{k}{n} R_J
-          + (1 + x (k - 1 - \frac{k}{n})) R_E}{1 - x} \,\Big|\, R_J, R_E\Big),           \quad (5)
+          + (1 + x (k - 1 - \frac{k}{n})) R_E}{1 - x} \,\Big|\, R_J, R_E\Big),           \quad (3)
 
 a double integral that Gauss-Legendre nodes on the probabilities of J and E give without random
 numbers, to about 1e-4.
 
 References
 ----------
-Bates, D., Maechler, M., Bolker, B., & Walker, S. (2015). Fitting linear mixed-effects models using
-lme4. Journal of Statistical Software, 67(1). https://doi.org/10.18637/jss.v067.i01
-
-Patterson, H. D., & Thompson, R. (1971). Recovery of inter-block information when block sizes are
-unequal. Biometrika, 58, 545-554.
-
 Tian, L., & Cappelleri, J. C. (2004). A new approach for interval estimation and hypothesis testing
 of a certain intraclass correlation coefficient: The generalized variable method. Statistics in
 Medicine, 23, 2125-2135.
@@ -64,15 +43,15 @@ Association, 88, 899-905.
 from dataclasses import dataclass
 
 import numpy as np
-from scipy.optimize import brentq, minimize
+from scipy.optimize import brentq
 from scipy.special import gammaincc, gammaincinv
 
 from psychollm._base.types import FloatArray
+from psychollm.reliability.components.crossed_design import CrossedDesign
+from psychollm.reliability.components.reml import restricted_maximum
 
 # Scores that differ by less than this share of the largest are equal but for rounding.
 _ROUNDING = 16.0 * float(np.finfo(float).eps)
-# A component whose standard deviation is below this share of the residual's is tried at zero.
-_NEAR_ZERO = 1e-3
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -112,9 +91,14 @@ def mean_squares(scores: FloatArray) -> MeanSquares:
 def expected_mean_squares(scores: FloatArray) -> tuple[MeanSquares, bool]:
     """Return mean squares from REML components of a table with missing scores (NaN)."""
     n, k = scores.shape
-    components = _Components(scores)
-    exact = components.without_residual()
-    parts, converged = (exact, True) if exact else components.fitted()
+    parts, converged = _without_residual(scores), True
+    if parts is None:
+        observed = np.full(3, np.nan)
+        if np.isfinite(scores).all():
+            squares = mean_squares(scores)
+            observed = np.array([squares.targets, squares.raters, squares.residual])
+        fit = restricted_maximum(scores, CrossedDesign(scores.shape), observed)
+        parts, converged = fit.components.tolist(), fit.convergence.converged
     targets, raters, residual = parts
     squares = MeanSquares(
         targets=k * targets + residual,
@@ -134,78 +118,23 @@ def residual_freedom(scores: FloatArray) -> int:
     return int(present.sum() - used)
 
 
-class _Components:
-    """The criterion (2) of two crossed random effects, and where it is least."""
-
-    def __init__(self, scores: FloatArray) -> None:
-        present = np.isfinite(scores)
-        values = scores[present]
-        # Centred and scaled: then the criterion is of order one, and tolerances mean something.
-        self.scale = float(values.std()) or 1.0
-        self.nil = (_ROUNDING * float(np.abs(values).max()) / self.scale) ** 2
-        self.known = present.astype(np.float64)
-        self.scores = np.where(present, (scores - values.mean()) / self.scale, 0.0)
-        self.n = float(values.size)
-        self.square = float((self.scores**2).sum())
-        # For the two vectors that V is applied to, ones and y: sums over targets and over raters.
-        self.rows = np.stack([self.known.sum(axis=1), self.scores.sum(axis=1)])
-        self.columns = np.stack([self.known.sum(axis=0), self.scores.sum(axis=0)])
-
-    def without_residual(self) -> tuple[float, float, float] | None:
-        """Return the components where targets and raters explain every score, or None."""
-        weight = 1.0 / self.rows[0]
-        coupled = np.diag(self.columns[0]) - (self.known.T * weight) @ self.known
-        wanted = self.columns[1] - self.known.T @ (weight * self.rows[1])
-        raters = np.linalg.pinv(coupled, hermitian=True) @ wanted
-        targets = weight * (self.rows[1] - self.known @ raters)
-        left = self.known * (self.scores - targets[:, None] - raters)
-        if float((left**2).max()) > self.nil:
-            return None
-        parts = [float(effect.var(ddof=1)) for effect in (targets, raters)]
-        first, second = (0.0 if part <= self.nil else part * self.scale**2 for part in parts)
-        return first, second, 0.0
-
-    def fitted(self) -> tuple[tuple[float, float, float], bool]:
-        """Return the variances of targets, raters and residual, and whether this converged."""
-        # In standard deviations over the residual's: the criterion is smooth and even at zero,
-        # so that a component at its bound is an ordinary minimum.
-        optimum = minimize(
-            self._of_roots,
-            np.ones(2),
-            method="Nelder-Mead",
-            options={"xatol": 1e-8, "fatol": 1e-13, "maxiter": 2000},
-        )
-        targets, raters = self._bounded(optimum.x) ** 2
-        residual = self.at(targets, raters)[1] * self.scale**2
-        return (float(targets * residual), float(raters * residual), residual), bool(
-            optimum.success
-        )
-
-    def _of_roots(self, root: FloatArray) -> float:
-        return self.at(float(root[0]) ** 2, float(root[1]) ** 2)[0]
-
-    def _bounded(self, root: FloatArray) -> FloatArray:
-        """Set a component to zero where that fits as well."""
-        for component in np.flatnonzero(np.abs(root) < _NEAR_ZERO):
-            zero = root.copy()
-            zero[component] = 0.0
-            if self._of_roots(zero) <= self._of_roots(root) + 1e-10:
-                root = zero
-        return root
-
-    def at(self, targets: float, raters: float) -> tuple[float, float]:
-        """Return the criterion and the residual variance at two ratios of variances."""
-        weight = targets / (1.0 + targets * self.rows[0])  # lambda_t / D
-        coupled = np.diag(self.columns[0]) - (self.known.T * weight) @ self.known
-        factor = np.linalg.cholesky(np.eye(coupled.shape[0]) + raters * coupled)
-        left = np.linalg.solve(factor, self.columns.T - self.known.T @ (weight * self.rows).T)
-        products = np.array([[self.n, self.rows[1].sum()], [self.rows[1].sum(), self.square]])
-        products = products - (self.rows * weight) @ self.rows.T - raters * left.T @ left
-        ones, cross, square = products[0, 0], products[0, 1], products[1, 1]
-        residual = max(square - cross**2 / ones, np.finfo(float).tiny)
-        determinant = np.log1p(targets * self.rows[0]).sum() + 2 * np.log(np.diag(factor)).sum()
-        value = determinant + np.log(ones) + (self.n - 1.0) * np.log(residual)
-        return float(value), float(residual / (self.n - 1.0))
+def _without_residual(scores: FloatArray) -> list[float] | None:
+    """Return the components where targets and raters explain every score, or None."""
+    present = np.isfinite(scores)
+    values = scores[present]
+    nil = (_ROUNDING * float(np.abs(values).max())) ** 2
+    known = present.astype(np.float64)
+    centred = np.where(present, scores - values.mean(), 0.0)
+    weight = 1.0 / known.sum(axis=1)
+    coupled = np.diag(known.sum(axis=0)) - (known.T * weight) @ known
+    wanted = centred.sum(axis=0) - known.T @ (weight * centred.sum(axis=1))
+    raters = np.linalg.pinv(coupled, hermitian=True) @ wanted
+    targets = weight * (centred.sum(axis=1) - known @ raters)
+    left = known * (centred - targets[:, None] - raters)
+    if float((left**2).max()) > nil:
+        return None
+    variances = [float(effect.var(ddof=1)) for effect in (targets, raters)]
+    return [0.0 if variance <= nil else variance for variance in variances] + [0.0]
 
 
 _NODES = 64
@@ -221,7 +150,7 @@ def generalised_interval(squares: MeanSquares, *, level: float = 0.95) -> FloatA
 
 
 class _Share:
-    """The distribution (5)."""
+    """The distribution (3)."""
 
     def __init__(self, squares: MeanSquares) -> None:
         n, k = float(squares.n_targets), float(squares.n_raters)
