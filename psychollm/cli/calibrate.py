@@ -235,20 +235,10 @@ def _shared(
     confidence: "pd.DataFrame", correctness: "pd.DataFrame"
 ) -> "tuple[pd.DataFrame, pd.DataFrame, str]":
     """Keep what both tables hold, and say what was left out."""
-    from psychollm.data.labels import listed
+    from psychollm.data.alignment import shared_labels
 
-    rows = confidence.index.intersection(correctness.index, sort=False)
-    columns = confidence.columns.intersection(correctness.columns, sort=False)
-    for kind, kept, first, second in (
-        ("model", rows, confidence.index, correctness.index),
-        ("question", columns, confidence.columns, correctness.columns),
-    ):
-        if not len(kept):
-            msg = (
-                f"the two tables have no {kind} in common: the first holds "
-                f"{listed(first.tolist())}, the second {listed(second.tolist())}"
-            )
-            raise LabelError(msg)
+    rows = shared_labels("model", tuple(confidence.index), tuple(correctness.index))
+    columns = shared_labels("question", tuple(confidence.columns), tuple(correctness.columns))
     left = [
         f"{gone} {kind} left out"
         for kind, gone in (

@@ -22,6 +22,8 @@ from psychollm.collect.wire.protocol import Reply, UnreadableReplyError, fault_o
 KEPT = 2**16  # bytes of what came back that is no answer
 # What reading may raise where a reply is of another form than any that is known.
 _UNFORESEEN = (ArithmeticError, AttributeError, LookupError, TypeError, ValueError, RecursionError)
+# What a reply and the record of its exchange have in common.
+_SAID = ("text", "reasoning", "finish_reason", "served_model", "provider", "fingerprint")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -130,12 +132,7 @@ class Asker:
         if reply is None:
             return {"cost": most_cost(job, model) if kind in MAYBE_BILLED else 0.0}
         return {
-            "text": reply.text,
-            "reasoning": reply.reasoning,
-            "finish_reason": reply.finish_reason,
-            "served_model": reply.served_model,
-            "provider": reply.provider,
-            "fingerprint": reply.fingerprint,
+            **{name: getattr(reply, name) for name in _SAID},
             "input_tokens": reply.usage.input,
             "output_tokens": reply.usage.output,
             "reasoning_tokens": reply.usage.reasoning,

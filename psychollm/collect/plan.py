@@ -41,6 +41,7 @@ from psychollm.collect.request import LIMITS, Request, canonical_text
 from psychollm.collect.roster import Endpoint, Model, Prices
 from psychollm.collect.secrets import check_parameters
 from psychollm.instruments.prompt import Prompt
+from psychollm.instruments.questions import text_of
 
 _TOP = {"prompts", "store", "repeats", "budget", "parameters", "endpoints", "models"}
 _ENDPOINT = {field.name for field in fields(Endpoint)} - {"name"}
@@ -183,7 +184,7 @@ def read_plan(path: Path) -> Plan:
     Traceback (most recent call last):
     psychollm._base.errors.OptionError: ...plan.toml: endpoints, models missing
     """
-    text = _text_of(path)
+    text = text_of(path)
     try:
         table = tomllib.loads(text)
     except tomllib.TOMLDecodeError as error:
@@ -224,7 +225,7 @@ def read_prompts(path: Path) -> tuple[Prompt, ...]:
     ['q1']
     """
     prompts = []
-    for number, line in enumerate(_text_of(path).split("\n"), start=1):
+    for number, line in enumerate(text_of(path).split("\n"), start=1):
         if not line.strip():
             continue
         try:
@@ -236,15 +237,6 @@ def read_prompts(path: Path) -> tuple[Prompt, ...]:
         msg = f"{path} holds no prompts"
         raise InputError(msg)
     return tuple(prompts)
-
-
-def _text_of(path: Path) -> str:
-    try:
-        return path.read_text(encoding="utf-8")
-    except (OSError, UnicodeDecodeError) as error:
-        reason = getattr(error, "strerror", None) or "it is not UTF-8"
-        msg = f"{path} cannot be read: {reason}"
-        raise InputError(msg) from error
 
 
 def _check_names(

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Hashable
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
 
 import numpy as np
 
@@ -12,9 +11,6 @@ from psychollm._base.axes import Axes
 from psychollm._base.result import Result
 from psychollm._base.types import FloatArray
 from psychollm.data.matrix_input import MatrixLike, correlation_matrix
-
-if TYPE_CHECKING:
-    pass
 
 # Sums and entries of a vector this small relative to its size are rounding error.
 ZERO = 1e-9

@@ -60,8 +60,8 @@ def align(first: ResponsesLike, second: ResponsesLike) -> Aligned:
     1 models only in the second table left out ('c').
     """
     a, b = as_responses(first, argument="first"), as_responses(second, argument="second")
-    models = _shared("model", a.models, b.models)
-    questions = _shared("question", a.questions, b.questions)
+    models = shared_labels("model", a.models, b.models)
+    questions = shared_labels("question", a.questions, b.questions)
     return Aligned(
         first=a.select(models=models, questions=questions),
         second=b.select(models=models, questions=questions),
@@ -70,7 +70,8 @@ def align(first: ResponsesLike, second: ResponsesLike) -> Aligned:
     )
 
 
-def _shared(kind: str, first: Labels, second: Labels) -> list[Hashable]:
+def shared_labels(kind: str, first: Labels, second: Labels) -> list[Hashable]:
+    """Return the labels that both hold, in the order of the first; an error if there is none."""
     known = set(second)
     shared = [label for label in first if label in known]
     if not shared:

@@ -54,7 +54,9 @@ def _check_labels(kind: str, labels: Labels) -> None:
 
 
 def positions(kind: str, labels: Labels, wanted: Any) -> IntArray:
-    """Return where the `wanted` labels stand, or where a boolean mask is true."""
+    """Return where the `wanted` labels stand, or where a boolean mask is true; None wants all."""
+    if wanted is None:
+        return np.arange(len(labels))
     if isinstance(wanted, str):
         msg = f"{kind}s={wanted!r} is one string: pass a list, [{wanted!r}]"
         raise LabelError(msg)

@@ -386,7 +386,7 @@ class Responses(Result):
                [1, 1]], dtype=int16)
         """
         self._check_binary("flip")
-        rows = positions("model", self.models, self.models if models is None else models)
+        rows = positions("model", self.models, models)
         codes = self.codes.copy()
         codes[rows] = np.where(self.missing[rows], 0, 1 - codes[rows])
         turned = {self.models[row] for row in rows} ^ set(self.flipped)

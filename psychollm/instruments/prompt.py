@@ -1,6 +1,6 @@
 """What is sent to a model: a conversation with a name, ready to be asked, stored and read back."""
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from typing import Any, Literal, Self, TypeAlias
 
@@ -12,6 +12,7 @@ Role: TypeAlias = Literal["system", "user", "assistant"]
 ReplyForm: TypeAlias = Literal[
     "yes_no", "integer", "number", "option", "rating", "percent", "verbal", "text"
 ]
+_NEEDED = frozenset({"key", "item", "messages", "reply"})
 
 
 @dataclass(frozen=True, slots=True)
@@ -65,19 +66,10 @@ class Prompt:
 
     def to_dict(self) -> dict[str, Any]:
         """Return what JSON can hold; empty fields are left out."""
-        table: dict[str, Any] = {
-            "key": self.key,
-            "item": self.item,
-            "messages": [{"role": turn.role, "content": turn.content} for turn in self.messages],
-            "reply": self.reply,
-        }
-        extra = {
-            "follows": self.follows,
-            "repeat": self.repeat,
-            "max_tokens": self.max_tokens,
-            "about": dict(self.about),
-        }
-        return table | {name: value for name, value in extra.items() if value}
+        table = {name: getattr(self, name) for name in self.__dataclass_fields__}
+        turns = [{"role": turn.role, "content": turn.content} for turn in self.messages]
+        table |= {"messages": turns, "about": dict(self.about)}
+        return {name: value for name, value in table.items() if value or name in _NEEDED}
 
     @classmethod
     def from_dict(cls, table: Mapping[str, Any]) -> Self:
@@ -89,7 +81,7 @@ class Prompt:
             If a field is missing or unknown.
         """
         known = set(cls.__dataclass_fields__)
-        missing = {"key", "item", "messages", "reply"} - set(table)
+        missing = _NEEDED - set(table)
         unknown = set(table) - known
         if missing or unknown:
             fault = f"lacks {sorted(missing)}" if missing else f"has unknown {sorted(unknown)}"
@@ -97,3 +89,8 @@ class Prompt:
             raise InputError(msg)
         turns = tuple(Message(turn["role"], turn["content"]) for turn in table["messages"])
         return cls(**{**table, "messages": turns})
+
+
+def told(about: Iterable[Mapping[str, Any]], name: str) -> tuple[str, ...]:
+    """Return what the `about` of each prompt tells, blank where it does not."""
+    return tuple(str(one.get(name, "")) for one in about)

@@ -100,8 +100,8 @@ class Question:
         {'reference': ['she'], 'rule': 'f1'}
         """
         given = {name: getattr(self, name) for name in ("rule", *_NUMBERS)}
-        usual = {"rule": "exact", "threshold": 1.0, "absolute": 0.0, "relative": 0.0}
-        kept = {name: value for name, value in given.items() if value != usual[name]}
+        usual = self.__dataclass_fields__
+        kept = {name: value for name, value in given.items() if value != usual[name].default}
         return {"reference": list(self.answers), **kept}
 
 
@@ -140,7 +140,7 @@ def read_questions(
     Examples
     --------
     >>> path = getfixture("tmp_path") / "questions.csv"
-    >>> _ = path.write_text("question,answer\nWhat is 2 + 2?,4|four\n")
+    >>> _ = path.writetext_of("question,answer\nWhat is 2 + 2?,4|four\n")
     >>> read_questions(path)[0].answers
     ('4', 'four')
     """
@@ -182,7 +182,7 @@ class _Row:
 
 def rows_of(path: Path) -> Iterator[_Row]:
     """Yield the questions of a file as they stand there."""
-    readers = {".csv": _from_csv, ".jsonl": _from_jsonl, ".json": _from_squad}
+    readers = {".csv": _from_csv, ".jsonl": json_lines, ".json": _from_squad}
     if path.suffix not in readers:
         msg = f"{path}: questions are read from .csv, .jsonl or .json (SQuAD)"
         raise InputError(msg)
@@ -230,9 +230,10 @@ def _from_csv(path: Path) -> Iterator[_Row]:
         raise InputError(_unreadable(path, error)) from error
 
 
-def _from_jsonl(path: Path) -> Iterator[_Row]:
+def json_lines(path: Path) -> Iterator[_Row]:
+    """Yield the objects of a file with one a line."""
     number = 0
-    for line, text in enumerate(_text(path).split("\n"), start=1):
+    for line, text in enumerate(text_of(path).split("\n"), start=1):
         if text.strip():
             number += 1
             where = f"{path}, line {line}"
@@ -244,7 +245,7 @@ def _from_jsonl(path: Path) -> Iterator[_Row]:
 
 
 def _from_squad(path: Path) -> Iterator[_Row]:
-    table = _json(_text(path), str(path))
+    table = _json(text_of(path), str(path))
     try:
         for article in table["data"]:
             for passage in article["paragraphs"]:
@@ -263,7 +264,8 @@ def _from_squad(path: Path) -> Iterator[_Row]:
         raise InputError(msg) from error
 
 
-def _text(path: Path) -> str:
+def text_of(path: Path) -> str:
+    """Return the text of a file."""
     try:
         return path.read_text(encoding="utf-8")
     except (OSError, UnicodeDecodeError) as error:
@@ -279,7 +281,8 @@ def _json(text: str, where: str) -> Any:
 
 
 def _unreadable(path: Path, error: Exception) -> str:
-    return f"{path} cannot be read: {getattr(error, 'strerror', None) or error}"
+    coded = "it is not UTF-8" if isinstance(error, UnicodeDecodeError) else error
+    return f"{path} cannot be read: {getattr(error, 'strerror', None) or coded}"
 
 
 def wrong_suggestions(

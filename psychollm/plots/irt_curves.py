@@ -6,8 +6,9 @@ from typing import TYPE_CHECKING, Any, Literal, TypeAlias
 import numpy as np
 
 from psychollm._base.checks import check_choice
-from psychollm._base.errors import LabelError, ShapeError
+from psychollm._base.errors import ShapeError
 from psychollm._base.types import FloatArray, IntArray
+from psychollm.data.labels import positions
 from psychollm.irt.information import Information, information
 from psychollm.irt.result import IRTFit
 from psychollm.plots.canvas import TICK_SIZE, legend, name_axes, open_axes, plain_text
@@ -66,7 +67,7 @@ def plot_item_curves(
     check_choice("what", what, Curve)
     at = _curves(fit)
     table = at.probability if what == "probability" else at.item
-    chosen = _places(fit, items)
+    chosen = _coloured(fit, items)
     ax = open_axes(ax, size=(6.6, 4.4))
     colours = {int(row): colour_of(k) for k, row in enumerate(chosen)}
     _draw(ax, at.abilities, table, colours)
@@ -147,20 +148,15 @@ def _curves(fit: IRTFit) -> Information:
     return information(fit, abilities=fit.ability_sd * np.linspace(-_REACH, _REACH, 241))
 
 
-def _places(fit: IRTFit, items: Sequence[Any] | None) -> IntArray:
-    """Return the places of the items to colour."""
+def _coloured(fit: IRTFit, items: Sequence[Any] | None) -> IntArray:
+    """Return the rows of the items to colour."""
     fitted = np.flatnonzero(fit.fitted)
     if items is None:
         if fitted.size <= MOST_COLOURS:
             return fitted
         order = fitted[np.argsort(fit.slope[fitted], kind="stable")]
         return order[np.linspace(0, order.size - 1, MOST_COLOURS).round().astype(np.int64)]
-    rows = {label: row for row, label in enumerate(fit.labels)}
-    unknown = [label for label in items if label not in rows]
-    if unknown:
-        msg = f"items: {unknown[0]!r} is not in the fit, which holds {fit.labels[:3]}, ..."
-        raise LabelError(msg)
-    return np.array([rows[label] for label in items], dtype=np.int64)
+    return positions("item", fit.labels, items)
 
 
 def _draw(

@@ -164,8 +164,9 @@ def shortened(name: Any, longest: int) -> str:
 
 def spread(wanted: FloatArray, gap: float, *, low: float, high: float) -> FloatArray:
     """Move values apart by at least `gap`, as little as possible, inside [low, high]."""
-    # The pool-adjacent-violators solution of the least-squares problem; where there is no room the
-    # values are spaced evenly.
+    from scipy.optimize import isotonic_regression
+
+    # Where there is no room the values are spaced evenly.
     n = wanted.size
     if n == 0:
         return wanted
@@ -174,21 +175,10 @@ def spread(wanted: FloatArray, gap: float, *, low: float, high: float) -> FloatA
         return np.asarray(even[np.argsort(np.argsort(wanted, kind="stable"))])
     order = np.argsort(wanted, kind="stable")
     steps = gap * np.arange(n)
-    level = _isotonic(wanted[order] - steps)
+    level = isotonic_regression(wanted[order] - steps).x
     result = np.empty(n)
     result[order] = np.clip(level, low, high - steps[-1]) + steps
     return result
-
-
-def _isotonic(values: FloatArray) -> FloatArray:
-    """Least-squares increasing fit (pool adjacent violators)."""
-    blocks: list[tuple[float, int]] = []
-    for value in values:
-        blocks.append((float(value), 1))
-        while len(blocks) > 1 and blocks[-2][0] > blocks[-1][0]:
-            (a, m), (b, n) = blocks[-2:]
-            blocks[-2:] = [((a * m + b * n) / (m + n), m + n)]
-    return np.concatenate([np.full(count, mean) for mean, count in blocks])
 
 
 MOST_NAMES = 26  # more do not fit beside the axes; then only coloured curves are named

@@ -48,10 +48,10 @@ class Diagram:
 
     label: Any
     curve: FloatArray  # (points, 2) stated confidence and share correct
-    observed: FloatArray  # (groups, 3) confidence, share correct, answers; may be empty
-    bars: FloatArray  # (groups, 2) bounds of `observed`; may be empty
-    consistency: FloatArray  # (points, 3) confidence and bounds around the diagonal
-    confidence: FloatArray  # (points, 3) confidence and bounds around the curve
+    observed: FloatArray | None = None  # (groups, 3) confidence, share correct, answers
+    bars: FloatArray | None = None  # (groups, 2) bounds of `observed`
+    consistency: FloatArray | None = None  # (points, 3) confidence and bounds around the diagonal
+    confidence: FloatArray | None = None  # (points, 3) confidence and bounds around the curve
     counts: FloatArray  # (bars, 3) left and right edge and height of the histogram
     lines: tuple[str, ...]  # what is said below the name
     n: float
@@ -86,8 +86,7 @@ def _of_corp(result: Corp, label: Any, error: CalibrationError | None) -> Diagra
     return Diagram(
         label=label,
         curve=np.column_stack([x, curve.recalibrated[kept]]),
-        observed=observed if few else np.empty((0, 3)),
-        bars=np.empty((0, 2)),
+        observed=observed if few else None,
         consistency=np.column_stack([x, curve.consistency_band[kept]]),
         confidence=np.column_stack([x, curve.confidence_band[kept]]),
         counts=_histogram(curve.confidence, curve.n),
@@ -101,15 +100,12 @@ def _of_bins(result: BinnedCalibrationError, label: Any) -> Diagram:
     row = result.value.place(label)
     bins = result.bins
     here = bins.model == row
-    n, nothing = bins.n[here], np.empty((0, 3))
-    x, accuracy = bins.confidence[here], bins.accuracy[here]
+    n, x, accuracy = bins.n[here], bins.confidence[here], bins.accuracy[here]
     return Diagram(
         label=label,
         curve=np.column_stack([x, accuracy]),
         observed=np.column_stack([x, accuracy, n]),
         bars=bins.interval[here],
-        consistency=nothing,
-        confidence=nothing,
         counts=_wide(bins.lower[here], bins.upper[here], n),
         lines=(_error_line(result, row),),
         n=float(n.sum()),
@@ -119,16 +115,13 @@ def _of_bins(result: BinnedCalibrationError, label: Any) -> Diagram:
 
 def _of_smooth(result: SmoothCalibrationError, label: Any) -> Diagram:
     row = result.value.place(label)
-    curve, nothing = result.curve, np.empty((0, 3))
+    curve = result.curve
     x, accuracy = curve.confidence, curve.accuracy[row]
     known = bool(np.isfinite(accuracy).any())
     step = 0.5 * float(x[1] - x[0])
     return Diagram(
         label=label,
         curve=np.column_stack([x, accuracy]),
-        observed=nothing,
-        bars=np.empty((0, 2)),
-        consistency=nothing,
         confidence=np.column_stack([x, curve.interval[row]]),
         counts=np.column_stack([x - step, x + step, curve.density[row]]),
         lines=(_error_line(result, row),),
@@ -376,8 +369,8 @@ def _draw(ax: "Axes", diagram: Diagram, band: Band) -> None:
     histogram(ax, 0.5 * (left + right), n, right - left, diagram.n)
 
 
-def _band(ax: "Axes", band: FloatArray, colour: str, alpha: float, name: str) -> None:
-    if not len(band):
+def _band(ax: "Axes", band: FloatArray | None, colour: str, alpha: float, name: str) -> None:
+    if band is None:
         return
     x, low, high = band.T
     if len(band) == 1:  # one stated confidence: a band without width
@@ -393,10 +386,10 @@ def _curve(ax: "Axes", diagram: Diagram) -> None:
     )
     look = {"lw": 1.8, "zorder": 4, "gid": f"curve {diagram.label}", **marked}
     ax.plot(x, y, color=BLUE, solid_capstyle="round", **look)
-    if not len(diagram.observed):
+    if diagram.observed is None:
         return
     where, share, n = diagram.observed.T
-    if len(diagram.bars):
+    if diagram.bars is not None:
         ax.vlines(where, *diagram.bars.T, color=BLUE, lw=1.1, alpha=0.6, zorder=3)
     size = 2.5 + 70.0 * n / max(float(n.sum()), 1e-300)
     rings(ax, where, share, size, f"observed {diagram.label}")

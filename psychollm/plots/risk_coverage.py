@@ -67,7 +67,7 @@ def plot_risk_coverage(
     'coverage: share of questions answered, the most confident first'
     """
     ax = open_axes(ax, size=(7.2, 4.6))
-    drawn = _places(result, models)
+    drawn = positions("model", result.labels, models)
     names = [result.labels[model] for model in drawn]
     colours = emphasised(names, result.aurc.value[drawn], highlight)
     few, risk = drawn.size <= _MOST_BANDS, answered(result)
@@ -129,7 +129,7 @@ def plot_risk_coverage_grid(
     >>> len(plot_risk_coverage_grid(found, figure=Figure()).axes)
     2
     """
-    drawn, risk = _places(result, models), answered(result)
+    drawn, risk = positions("model", result.labels, models), answered(result)
     top = _top(result, drawn)
 
     def draw(ax: "Axes", row: int) -> None:
@@ -167,12 +167,6 @@ def answered(result: "RiskCoverage") -> FloatArray:
 def risk_coverage_grid_size(k: int, *, columns: int = 4) -> tuple[float, float]:
     """Return width and height in inches of a grid of k panels."""
     return grid_size(k, columns, _PANEL, above=0.3)
-
-
-def _places(result: "RiskCoverage", models: Sequence[Any] | None) -> IntArray:
-    if models is None:
-        return np.arange(len(result.labels), dtype=np.int64)
-    return positions("model", result.labels, list(models))
 
 
 def _top(result: "RiskCoverage", drawn: IntArray) -> float:

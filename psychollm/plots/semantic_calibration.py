@@ -5,8 +5,8 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from psychollm._base.errors import LabelError
 from psychollm._base.numbers import number, p_equals, typeset
+from psychollm.data.labels import positions
 from psychollm.plots.canvas import plain_text
 from psychollm.plots.palette import BLUE, GREY
 from psychollm.plots.reliability import diagonal, histogram, rings, unit_square
@@ -66,19 +66,15 @@ def plot_semantic_calibration(
     >>> len(plot_semantic_calibration(study, figure=Figure()).axes)
     1
     """
-    labels = list(study.labels if arms is None else arms)
-    if unknown := [label for label in labels if label not in study.labels]:
-        msg = f"{unknown[0]!r} is no arm of the study: it has {', '.join(map(str, study.labels))}"
-        raise LabelError(msg)
-    rows = [study.labels.index(label) for label in labels]
+    rows = positions("arm", study.labels, arms)
 
     def draw(ax: "Axes", panel: int) -> None:
         _draw(ax, study.diagrams[rows[panel]])
-        panel_title(ax, labels[panel], _lines(study, rows[panel]))
+        panel_title(ax, study.labels[rows[panel]], _lines(study, rows[panel]))
 
     return draw_panels(
         draw,
-        len(labels),
+        len(rows),
         columns=columns,
         panel=_PANEL,
         names=("share of the most frequent answer", "share correct"),

@@ -60,9 +60,9 @@ def plot_type2_roc(
     'share of wrong answers above the criterion'
     """
     ax = open_axes(ax, size=(8.6, 4.8))
-    every = list(result.labels) if models is None else list(models)
-    drawn = positions("model", result.labels, every)
-    colours = emphasised(every, -result.auroc.value[drawn], highlight)
+    drawn = positions("model", result.labels, models)
+    names = [result.labels[model] for model in drawn]
+    colours = emphasised(names, -result.auroc.value[drawn], highlight)
     ax.plot([0, 1], [0, 1], color=INK, lw=0.9, ls=DASHED, zorder=3, gid="chance")
     for rank, model in enumerate(drawn.tolist()):
         colour = colours.get(rank)

@@ -85,7 +85,7 @@ def difference_of_means(
         check_fraction("shrinkage", shrinkage)
 
     def vector(x: FloatArray, yes: BoolArray) -> FloatArray:
-        difference = x[yes].mean(axis=0) - x[~yes].mean(axis=0)
+        difference = _gap(x, yes)
         return difference if shrinkage is None else _whitened(x, yes, difference, shrinkage)
 
     kind = "difference of means" if shrinkage is None else "shrunk discriminant"
@@ -128,7 +128,7 @@ def principal_component(
 
     def vector(x: FloatArray, yes: BoolArray) -> FloatArray:
         first = np.linalg.svd(x - x.mean(axis=0), full_matrices=False)[2][0]
-        towards = (x[yes].mean(axis=0) - x[~yes].mean(axis=0)) @ first
+        towards = _gap(x, yes) @ first
         return np.asarray(first if towards >= 0 else -first)
 
     return _made(
@@ -225,13 +225,10 @@ def shuffled_direction(
     """
     generator = check_generator(rng)
 
-    def vector(x: FloatArray, yes: BoolArray) -> FloatArray:
-        return np.asarray(x[yes].mean(axis=0) - x[~yes].mean(axis=0))
-
     return _made(
         states,
         response,
-        vector,
+        _gap,
         "shuffled answers",
         quantile=quantile,
         min_class=min_class,
@@ -276,6 +273,10 @@ def random_direction(like: Direction | HiddenStates, *, rng: RandomState = None)
         kind="random",
         model=like.model,
     )
+
+
+def _gap(x: FloatArray, yes: BoolArray) -> FloatArray:
+    return np.asarray(x[yes].mean(axis=0) - x[~yes].mean(axis=0))
 
 
 def _made(

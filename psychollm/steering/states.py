@@ -12,7 +12,7 @@ tokens that are a form of yes, :math:`N` that of no, and :math:`p_t` the probabi
 Where the mass is small, the model would say something else, and the margin means little.
 """
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
@@ -69,12 +69,12 @@ class AnswerLogits(Result):
     def take(self, rows: Any) -> "AnswerLogits":
         """Return the answers to some prompts, by place or mask."""
         chosen = np.arange(len(self.labels))[rows]
-        return AnswerLogits(
+        return replace(
+            self,
             log_yes=self.log_yes[chosen],
             log_no=self.log_no[chosen],
             labels=tuple(self.labels[row] for row in chosen),
             n_tokens=self.n_tokens[chosen],
-            tokens=self.tokens,
         )
 
 
@@ -118,13 +118,8 @@ class HiddenStates(Result):
 
     def take(self, rows: Any) -> "HiddenStates":
         """Return the states of some prompts, by place or mask."""
-        return HiddenStates(
-            states=self.states[rows],
-            layers=self.layers,
-            token=self.token,
-            answers=None if self.answers is None else self.answers.take(rows),
-            model=self.model,
-        )
+        answers = None if self.answers is None else self.answers.take(rows)
+        return replace(self, states=self.states[rows], answers=answers)
 
 
 def as_states(states: HiddenStates | AnyArray) -> HiddenStates:

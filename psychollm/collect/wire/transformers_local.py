@@ -13,12 +13,13 @@ import asyncio
 import json
 import math
 import time
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Mapping
 from concurrent.futures import ThreadPoolExecutor
 from importlib import import_module
 from typing import Any
 
 import numpy as np
+from scipy.special import log_softmax
 
 from psychollm._base.optional import require
 from psychollm._base.types import FloatArray
@@ -239,7 +240,7 @@ class LocalModel:
     def _first(self, inputs: Any, n: int) -> dict[str, Any]:
         """Return the most likely first tokens, and every form of "yes" and "no"."""
         logits = self._model(**inputs).logits[0, -1].float().tolist()
-        logprobs = _log_softmax(np.array(logits))
+        logprobs = log_softmax(np.array(logits, dtype=np.float64))
         likely = np.argsort(-logprobs, kind="stable")[: max(n, 1)].tolist()
         listed = [self._entry(token, logprobs) for token in likely]
         rest = [token for token in self._yes_no_forms() if token not in set(likely)]
@@ -275,9 +276,3 @@ def _listed(options: dict[str, Any]) -> int | None:
     if not wanted and not n:
         return None
     return int(n or 1)
-
-
-def _log_softmax(logits: FloatArray | Sequence[float]) -> FloatArray:
-    values = np.asarray(logits, dtype=np.float64)
-    values = values - values.max()
-    return np.asarray(values - np.log(np.exp(values).sum()))

@@ -88,8 +88,7 @@ def lowest_of(values: FloatArray, tolerance: float) -> tuple[int, int]:
     return int((values <= ends[0] + gap).argmax()), 1 + int(np.sum(np.diff(ends) > gap))
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Minimum:
+class Minimum(NamedTuple):
     """Where each problem of a stack ended."""
 
     uniquenesses: FloatArray  # (b, k)
@@ -101,14 +100,7 @@ class Minimum:
 
     def at(self, i: int) -> "Minimum":
         """Return one end as a stack of its own."""
-        return Minimum(
-            uniquenesses=self.uniquenesses[i : i + 1],
-            loadings=self.loadings[i : i + 1],
-            objective=self.objective[i : i + 1],
-            gradient=self.gradient[i : i + 1],
-            converged=self.converged[i : i + 1],
-            steps=self.steps[i : i + 1],
-        )
+        return Minimum._make(part[i : i + 1] for part in self)
 
 
 def squared_multiple(matrices: FloatArray) -> FloatArray:

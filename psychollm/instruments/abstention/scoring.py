@@ -11,14 +11,14 @@ They are for English.
 
 import re
 from collections.abc import Iterator, Mapping, Sequence
-from typing import Any, Literal, NamedTuple, Self, TypeAlias, cast
+from typing import Literal, NamedTuple, Self, TypeAlias, cast
 
 import numpy as np
 
 from psychollm._base.types import FloatArray
 from psychollm.instruments.abstention.result import AbstentionScores
 from psychollm.instruments.grading import abstains, final_text, grade_by, token_f1
-from psychollm.instruments.prompt import Prompt
+from psychollm.instruments.prompt import Prompt, told
 from psychollm.instruments.readers import read_number, read_yes_no
 from psychollm.instruments.readers.clauses import sentences
 from psychollm.instruments.readers.plain_text import split_trace
@@ -203,11 +203,11 @@ def score_readings(prompts: Sequence[Prompt], readings: ReadingsLike) -> Abstent
         return np.array([judged.get((*row, asks, view), np.nan) for row in rows], dtype=float)
 
     return AbstentionScores(
-        models=tuple(str(one.get("model", "")) for one in about),
+        models=told(about, "model"),
         items=tuple(one.item for one in rows.values()),
-        scenarios=_of(about, "scenario"),
-        pairs=_of(about, "pair"),
-        datasets=_of(about, "dataset"),
+        scenarios=told(about, "scenario"),
+        pairs=told(about, "pair"),
+        datasets=told(about, "dataset"),
         runs=tuple(one.repeat + 1 for one in rows.values()),
         outcomes=tuple(one.outcome for one in replies),
         should_abstain=np.array([float(one["should_abstain"]) for one in about], dtype=float),
@@ -255,10 +255,6 @@ def _judged(
             row = (model, key) if (model, key) in rows else ("", key)
             judged[(*row, about["asks"], about["view"])] = float(value)
     return judged
-
-
-def _of(about: Sequence[Mapping[str, Any]], name: str) -> tuple[str, ...]:
-    return tuple(str(one.get(name, "")) for one in about)
 
 
 def _flags(values: Sequence[bool | None]) -> FloatArray:

@@ -21,7 +21,7 @@ from psychollm.instruments.coding.replies import coded, transcript_of
 from psychollm.instruments.coding.result import Coded, CodingScores, Span, n_words
 from psychollm.instruments.coding.schemes import LEXICON, Cue, Scheme, SchemeName, as_scheme
 from psychollm.instruments.coding.transcripts import Transcript
-from psychollm.instruments.prompt import Prompt
+from psychollm.instruments.prompt import Prompt, told
 from psychollm.instruments.readers.clauses import Sentence, sentences
 from psychollm.instruments.reading import Outcome, ReadingsLike, aligned
 
@@ -192,12 +192,12 @@ def _scores(
     ]
     checked = [verifications(text) for text in texts]
     return CodingScores(
-        transcripts=_field(about, "transcript"),
-        models=_field(about, "model"),
-        items=_field(about, "item"),
+        transcripts=told(about, "transcript"),
+        models=told(about, "model"),
+        items=told(about, "item"),
         runs=tuple(int(one.get("run", 1)) for one in about),
-        arms=_field(about, "arm"),
-        structures=_field(about, "structure"),
+        arms=told(about, "arm"),
+        structures=told(about, "structure"),
         coders=coders,
         outcomes=outcomes,
         categories=categories,
@@ -213,7 +213,3 @@ def _scores(
         lost=np.array([row.lost for row in rows], dtype=np.int64),
         coded=tuple(rows),
     )
-
-
-def _field(about: Sequence[Mapping[str, Any]], name: str) -> tuple[str, ...]:
-    return tuple(str(one.get(name, "")) for one in about)

@@ -1,6 +1,5 @@
 """Traces to be coded, with what is known about each."""
 
-import json
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from os import PathLike
@@ -9,6 +8,7 @@ from typing import Any
 
 from psychollm._base.checks import check_unique
 from psychollm._base.errors import InputError
+from psychollm.instruments.questions import json_lines
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -77,21 +77,7 @@ def as_transcripts(
 
 def read_transcripts(path: str | PathLike[str]) -> tuple[Transcript, ...]:
     """Read transcripts from a file with a JSON object a line."""
-    try:
-        lines = Path(path).read_text(encoding="utf-8").split("\n")
-    except (OSError, UnicodeDecodeError) as error:
-        msg = f"{path} cannot be read: {getattr(error, 'strerror', None) or 'it is not UTF-8'}"
-        raise InputError(msg) from error
-    rows = []
-    for number, line in enumerate(lines, start=1):
-        if not line.strip():
-            continue
-        try:
-            rows.append(dict(json.loads(line)))
-        except (ValueError, TypeError) as error:
-            msg = f"{path}, line {number}: no trace ({error})"
-            raise InputError(msg) from error
-    return as_transcripts(rows)
+    return as_transcripts(row.table for row in json_lines(Path(path)))
 
 
 def _made(one: Any) -> Transcript:

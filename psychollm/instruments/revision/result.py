@@ -24,9 +24,9 @@ An answer is correct, wrong, abstained, or adopted: wrong, and the one that the 
 review faults the answer or clears it.
 """
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 
@@ -35,7 +35,11 @@ from psychollm._base.checks import check_fraction
 from psychollm._base.types import FloatArray
 from psychollm.estimates.estimate import Estimate
 from psychollm.estimates.repeated_share import repeated_difference
-from psychollm.instruments.reading import Outcome, Scores
+from psychollm.instruments.grading import final_text, grade_by, normalise
+from psychollm.instruments.prompt import Prompt, told
+from psychollm.instruments.readers import read_number, read_yes_no
+from psychollm.instruments.readers.plain_text import split_trace
+from psychollm.instruments.reading import Outcome, Reading, ReadingsLike, Scores, aligned
 from psychollm.instruments.revision.rates import (
     Chains,
     Column,
@@ -45,18 +49,6 @@ from psychollm.instruments.revision.rates import (
     rates,
     voting,
 )
-
-if TYPE_CHECKING:
-    pass
-
-
-from collections.abc import Mapping, Sequence
-
-from psychollm.instruments.grading import final_text, grade_by, normalise
-from psychollm.instruments.prompt import Prompt
-from psychollm.instruments.readers import read_number, read_yes_no
-from psychollm.instruments.readers.plain_text import split_trace
-from psychollm.instruments.reading import Reading, ReadingsLike, aligned
 
 # Which later answer is compared with which earlier one.
 CONTRASTS: dict[str, tuple[str, str]] = {
@@ -267,7 +259,7 @@ def score_readings(
     spent = tokens or {}
     return RevisionScores(
         items=tuple(one.item for one in prompts),
-        domains=tuple(str(one.about.get("domain", "")) for one in prompts),
+        domains=told([one.about for one in prompts], "domain"),
         chains=tuple(one.repeat + 1 for one in prompts),
         stages=tuple(str(one.about["stage"]) for one in prompts),
         rounds=tuple(int(one.about.get("round", 0)) for one in prompts),

@@ -1,7 +1,7 @@
 """The scores of one model on a rule world: every answer, and the rates of every type."""
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Literal, TypeAlias
+from typing import Literal, TypeAlias
 
 import numpy as np
 
@@ -9,10 +9,6 @@ from psychollm._base.axes import Axes
 from psychollm._base.checks import check_choice
 from psychollm._base.types import BoolArray, FloatArray
 from psychollm.instruments.reading import Outcome, Scores, mean_known
-
-if TYPE_CHECKING:
-    pass
-
 
 Scoring: TypeAlias = Literal["strict", "keyword"]
 

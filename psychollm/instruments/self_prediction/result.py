@@ -1,16 +1,12 @@
 """The predictions and grades of one model."""
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
 
 import numpy as np
 
 from psychollm._base.axes import Axes
 from psychollm._base.types import BoolArray, FloatArray
 from psychollm.instruments.reading import PartScores, mean_known
-
-if TYPE_CHECKING:
-    pass
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)

@@ -336,8 +336,6 @@ def unit_scores(ratings: Ratings) -> FloatArray:
 
 def _kept(kind: str, labels: Labels, wanted: Iterable[Any] | None) -> tuple[IntArray, Labels]:
     """Return where what is kept stands, and its labels."""
-    if wanted is None:
-        return np.arange(len(labels)), labels
     rows = positions(kind, labels, wanted)
     return rows, tuple(labels[i] for i in rows)
 

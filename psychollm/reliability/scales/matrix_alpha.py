@@ -21,7 +21,8 @@ from psychollm.estimates.estimate import Estimate
 from psychollm.estimates.proportions import normal_multiplier
 from psychollm.estimates.reasons import Reason
 from psychollm.reliability.scales.alpha_intervals import duhachek_se, feldt_interval
-from psychollm.reliability.scales.moments import ROUNDING, correlation
+from psychollm.reliability.scales.moments import matrix_moments
+from psychollm.reliability.scales.score_table import coefficients, negative_items
 
 NormalInterval: TypeAlias = Literal["feldt", "duhachek"]
 
@@ -130,19 +131,12 @@ def covariance_matrix(data: Any) -> FloatArray:
 
 def _coefficients(matrix: FloatArray) -> tuple[FloatArray, tuple[Reason, ...]]:
     """Return alpha, standardised alpha and mean correlation, and what is to be said of them."""
-    k, total, trace = len(matrix), float(matrix.sum()), float(np.trace(matrix))
+    moments, k = matrix_moments(matrix), len(matrix)
     if k < 2:
         return np.full(3, np.nan), (Reason.ONE_QUESTION,) * 3
-    if not total > ROUNDING * k * trace:
+    if not moments.total_variance[0] > 0.0:
         return np.full(3, np.nan), (Reason.NO_VARIANCE,) * 3
-    negative = bool((matrix.sum(axis=0) < np.diagonal(matrix)).any())
-    flag = Reason.NEGATIVE_ITEMS if negative else Reason.NONE
-    alpha = k / (k - 1.0) * (1.0 - trace / total)
-    correlations, varies = correlation(matrix)
-    m, together = int(varies.sum()), float(correlations.sum())
-    flag = flag if flag or m == k else Reason.CONSTANT_ITEMS
-    if m < 2 or not together > 0.0:
-        return np.array([alpha, np.nan, np.nan]), (flag, *(Reason.NO_VARIANCE,) * 2)
-    standardised = m / (m - 1.0) * (1.0 - m / together)
-    mean = (together - m) / (m * (m - 1.0))
-    return np.array([alpha, standardised, mean]), (flag,) * 3
+    value = coefficients(moments)[0, :3]
+    constant = Reason.CONSTANT_ITEMS if moments.varying[0] < k else Reason.NONE
+    flag = Reason.NEGATIVE_ITEMS if negative_items(moments).any() else constant
+    return value, tuple(flag if known else Reason.NO_VARIANCE for known in np.isfinite(value))

@@ -54,12 +54,12 @@ def item_moments(values: FloatArray, counts: FloatArray) -> ItemMoments:
     centred = centred_items(values)
     if complete_rows(values).all():
         return _complete_moments(centred, counts)
-    parts = [_pairwise_moments(centred, row) for row in counts]
+    parts = [matrix_moments(centred_covariance(centred, row)) for row in counts]
     return ItemMoments(
-        variance=np.stack([part.variance for part in parts]),
-        with_total=np.stack([part.with_total for part in parts]),
-        correlation_sum=np.stack([part.correlation_sum for part in parts]),
-        varying=np.stack([part.varying for part in parts]),
+        variance=np.concatenate([part.variance for part in parts]),
+        with_total=np.concatenate([part.with_total for part in parts]),
+        correlation_sum=np.concatenate([part.correlation_sum for part in parts]),
+        varying=np.concatenate([part.varying for part in parts]),
     )
 
 
@@ -132,15 +132,14 @@ def _complete_moments(centred: FloatArray, counts: FloatArray) -> ItemMoments:
     return moments
 
 
-def _pairwise_moments(centred: FloatArray, counts: FloatArray) -> ItemMoments:
-    """Return (1) of the matrix (2) of one resample (rows,)."""
-    matrix = centred_covariance(centred, counts)
+def matrix_moments(matrix: FloatArray) -> ItemMoments:
+    """Return the moments of a covariance matrix, as of one resample."""
     correlations, varies = correlation(matrix)
     return ItemMoments(
-        variance=np.diagonal(matrix).copy(),
-        with_total=matrix.sum(axis=0),
-        correlation_sum=np.asarray(correlations.sum()),
-        varying=np.asarray(float(varies.sum())),
+        variance=np.diagonal(matrix)[None].copy(),
+        with_total=matrix.sum(axis=0)[None],
+        correlation_sum=np.array([correlations.sum()]),
+        varying=np.array([float(varies.sum())]),
     )
 
 
