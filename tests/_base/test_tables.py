@@ -268,3 +268,12 @@ def test_markdown_holds_no_html() -> None:
     assert r"\<script>alert(1)\</script>" in text
     assert r"\<!-- a -->" in text
     assert "| p < .05 | <.001 |" in text
+
+
+def test_html_sets_numbers_to_the_right_and_escapes_words() -> None:
+    text = Table(("model", "n"), (False, True), (("<a>", "1"), ("b", "2"))).html()
+    head = "<th class=l>model</th><th class=r>n</th>"
+    body = "<tr><td class=l>&lt;a&gt;</td><td class=r>1</td></tr>"
+    body += "<tr><td class=l>b</td><td class=r>2</td></tr>"
+    expected = f"<table><thead><tr>{head}</tr></thead><tbody>{body}</tbody></table>"
+    assert text == expected

@@ -4,8 +4,11 @@ import subprocess
 import sys
 import time
 
+import pytest
+
 import psychollm
 from psychollm.cli import main
+from psychollm.cli.doctor import Version
 
 
 def test_version(run) -> None:
@@ -25,6 +28,13 @@ def test_help_names_every_option(run) -> None:
     assert found.returncode == 0
     for option in ("--threshold", "--empty-cells", "--missing", "--null", "--seed", "--json"):
         assert option in found.stdout
+
+
+def test_help_of_a_command_without_a_description(capsys) -> None:
+    with pytest.raises(SystemExit):
+        main(["version", "--help"])
+    told = Version.HELP[0].upper() + Version.HELP[1:]
+    assert f"\n\n{told}.\n" in capsys.readouterr().out
 
 
 def test_help_needs_no_numpy() -> None:

@@ -1,5 +1,8 @@
 """Plans: what they may say, and what is said of those that cannot be."""
 
+import contextlib
+import json
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -8,7 +11,7 @@ from psychollm._base.errors import PsychollmError
 from psychollm.cli import main
 from psychollm.collect.plan import read_plan
 from psychollm.collect.store import Store
-from tests.collect.conftest import write_plan
+from tests.collect.conftest import prompts, write_plan
 from tests.collect.hostile import Act, Hostile, said
 
 ENDPOINT = '[endpoints.a]\nurl = "http://127.0.0.1:9/v1"\n'
@@ -35,6 +38,22 @@ def test_parameters_of_all_and_of_one(plan_file: Path) -> None:
     own = "[models.parameters]\ntemperature = 1.0\n"
     plan_file.write_text('prompts = ["items.jsonl"]\n' + shared + ENDPOINT + MODEL + own)
     assert read_plan(plan_file).models[0].parameters == {"seed": 1, "temperature": 1.0}
+
+
+@pytest.mark.parametrize(
+    ("prompt", "parameters", "bounded"),
+    [(None, "", False), (64, "", True), (None, "max_tokens = 64", True)],
+)
+def test_a_budget_needs_an_end_of_every_answer(
+    prompt: int | None, parameters: str, bounded: bool, plan_file: Path
+) -> None:
+    items = [replace(one, max_tokens=prompt).to_dict() for one in prompts(2)]
+    (plan_file.parent / "items.jsonl").write_text("\n".join(map(json.dumps, items)))
+    prices = "[models.prices]\ninput = 1.0\noutput = 2.0\n"
+    plan_file.write_text(f"budget = 1.0\n{WHOLE}{prices}[models.parameters]\n{parameters}\n")
+    refused = pytest.raises(PsychollmError, match="a budget needs max_tokens")
+    with contextlib.nullcontext() if bounded else refused:
+        assert len(list(read_plan(plan_file).requests())) == 2
 
 
 BAD = {

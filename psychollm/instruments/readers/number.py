@@ -26,7 +26,8 @@ _UNIT_WORDS = 3  # "5 coins", "5 of them", "7 kg in all"
 _TAIL = re.compile(rf"[{WORD}°'%/]+")
 _VERB = re.compile(r"(?i)\b(?:is|was|are|were|would|would've|seems?|remains?)\b")
 _REASON = re.compile(
-    r"(?i)[ \t]*(?:[^\W\d]+[ \t]*){0,2}(?:[,;:–-][ \t]*)?(?:\((?:(?=[^()\n]{0,80}[+×*=→])|(?:since|because|as|from|after|given|an?|the|with|for)\b)|because\b|since\b|as\b|weil\b|da\b"
+    r"(?i)(?!\s*\(?(?:or|and|to|oder|ou|o|of|lub|или|veya|或|또는|أو|या|maybe)\b)"
+    r"[ \t]*(?:[^\W\d]+[ \t]*){0,2}(?:[,;:–-][ \t]*)?(?:\((?:(?=[^()\n]{0,80}[+×*=→])|(?:since|because|as|from|after|given|an?|the|with|for)\b)|because\b|since\b|as\b|weil\b|da\b"
     r"|parce que\b|car\b|porque\b|perché\b|omdat\b|bo\b|потому\b|çünkü\b|因为|なぜなら)"
 )
 _BECAUSE = re.compile(r"(?i)\b(?:because|since|weil|porque|perché|omdat)\b")
@@ -34,7 +35,6 @@ _ONE = re.compile(
     r"(?i)\W*(?:exactly\s|just\s|only\s)?one(?:\s(?!of|more|half|third|quarter|moment|second|minute|way|thing|word)\w+)?\W*"
 )
 _OR = re.compile(r"(?i),?\s(?:or|oder|ou|o|of|lub|или)\s")
-_JOINS = re.compile(r"(?i)\s*\(?(?:or|and|to|oder|ou|o|of|lub|или|veya|或|또는|أو|या|maybe)\b")
 
 
 _STATES = re.compile(
@@ -126,8 +126,6 @@ class NumericForm(Form):
         if not ones or not ones[0].heads or ones[0].mode is not Mode.SAID:
             return frozenset()
         if self.unclear(ones[0]) or not _REASON.match(first, ones[0].end):
-            return frozenset()
-        if _JOINS.match(first, ones[0].end):
             return frozenset()
         return self._values(ones[:1])
 
