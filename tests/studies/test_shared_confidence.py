@@ -31,6 +31,11 @@ def small(seed=0, k=6, n=200):
     return made.confidence, made.correctness
 
 
+@pytest.fixture(scope="module")
+def once() -> SharedConfidence:
+    return shared_confidence(*small(), rng=np.random.default_rng(5), **FAST)
+
+
 def test_the_truth_of_the_example_is_found(example, result):
     truth = example.truth
     assert result.dimensionality.n_factors == 1
@@ -80,42 +85,30 @@ def test_tables(result):
     assert json.dumps(result.to_dict())
 
 
-def test_plot_and_report(result, tmp_path):
+def test_plot_and_report(once, tmp_path):
     pytest.importorskip("matplotlib")
     from matplotlib import pyplot
 
-    assert result.plot(figure="f_beta").axes
+    assert once.plot(figure="f_beta").axes
     with pytest.raises(OptionError, match="overview"):
-        result.plot(figure="pie")
+        once.plot(figure="pie")
     pyplot.close("all")
-    page = result.report(tmp_path / "report.html", source="# two tables")
+    page = once.report(tmp_path / "report.html", source="# two tables")
     assert "SIMULATED" in page.read_text(encoding="utf-8")
 
 
-def test_the_recorded_call_repeats_the_result(example, result):
-    names = {
-        "shared_confidence": shared_confidence,
-        "confidence": example.confidence,
-        "correctness": example.correctness,
-    }
-    again = eval(result.call, names)  # noqa: S307
-    assert again.to_dict() == result.to_dict()
-
-
-def test_a_generator_and_its_recorded_seed_give_the_same():
+def test_the_recorded_call_repeats_the_result(once):
+    """With the seed that was drawn from a generator."""
     said, right = small()
-    first = shared_confidence(said, right, rng=np.random.default_rng(5), **FAST)
-    second = shared_confidence(said, right, rng=first.seed, **FAST)
-    assert first.to_dict() == second.to_dict()
+    names = {"shared_confidence": shared_confidence, "confidence": said, "correctness": right}
+    assert f"rng={once.seed}" in once.call
+    again = eval(once.call, names)  # noqa: S307
+    assert again.to_dict() == once.to_dict()
 
 
-def test_the_same_bits_for_any_number_of_jobs():
-    said, right = small()
-    one, two = (
-        shared_confidence(said, right, rng=3, n_null=39, bootstrap=Bootstrap(40, n_jobs=n))
-        for n in (1, 2)
-    )
-    assert one.to_dict() == two.to_dict()
+def test_the_same_bits_for_any_number_of_jobs(once):
+    two = shared_confidence(*small(), rng=once.seed, n_null=39, bootstrap=Bootstrap(40, n_jobs=2))
+    assert two.to_dict() == once.to_dict()
 
 
 def test_constant_models_leave_only_the_correlations():
@@ -165,11 +158,11 @@ def test_missing_answers():
     assert np.isfinite(found.private_signal.p_value).all()
 
 
-def test_tables_in_another_order_give_the_same():
+def test_tables_in_another_order_give_the_same(once):
     said, right = small()
-    other = right.select(models=right.models[::-1], questions=right.questions[::-1])
-    first, second = (shared_confidence(said, known, rng=0, **FAST) for known in (right, other))
-    assert first.to_dict() == second.to_dict()
+    turned = right.select(models=right.models[::-1], questions=right.questions[::-1])
+    other = shared_confidence(said, turned, rng=once.seed, **FAST)
+    assert other.to_dict() == once.to_dict()
 
 
 @pytest.mark.parametrize(
