@@ -262,9 +262,8 @@ def _measure(matrices: FloatArray, thresholds: FloatArray) -> FloatArray:
 
 
 def _block(seeds: WordArray, *, design: Design, loadings: FloatArray) -> FloatArray:
-    pairs = design.counts
-    cuts = margin_thresholds((pairs.joint.copy(), pairs.yes.copy(), pairs.n.copy()))
+    slopes, cuts = np.array(loadings), margin_thresholds(design.writable_counts())
     matrices, thresholds = draw_one_factor(
-        seeds, loadings, cuts, design.packed, design.workspace(), design.rule, design.fixed
+        seeds, slopes, cuts, design.packed, design.workspace(), design.rule, design.fixed
     )
     return _measure(matrices, thresholds)
