@@ -1,6 +1,7 @@
 """What all tests share: where data lie, no network, reproducible examples, no windows."""
 
 import doctest
+import gc
 import os
 import re
 import socket
@@ -135,6 +136,12 @@ def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item
 
     if hasattr(config, "workerinput"):
         items.sort(key=rank)
+
+
+def pytest_collection_finish() -> None:
+    """Look for garbage among what tests make, not among the thousands of modules and tests."""
+    gc.collect()
+    gc.freeze()
 
 
 def pytest_sessionstart() -> None:
