@@ -26,7 +26,7 @@ from numba.core import event
 
 def njit(function: Callable[..., Any]) -> Callable[..., Any]:
     """Compile `function` lazily with the options of the house."""
-    options = {"nogil": True, "error_model": "numpy", "no_cfunc_wrapper": True}
+    options: dict[str, Any] = {"nogil": True, "error_model": "numpy", "no_cfunc_wrapper": True}
     try:
         return numba.njit(cache=True, **options)(function)
     except RuntimeError:  # "cannot cache function ...: no locator available"
