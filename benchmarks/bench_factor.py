@@ -6,7 +6,7 @@ import psychollm as psy
 from benchmarks.simulated import one_factor
 from psychollm.factor.one_factor.full_information import full_information
 from psychollm.factor.one_factor.pairwise_likelihood import pairwise_likelihood
-from psychollm.factor.one_factor.residual_test import residual_test
+from psychollm.factor.one_factor.residuals import residual_test
 
 
 class Fits:

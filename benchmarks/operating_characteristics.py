@@ -28,7 +28,7 @@ import numpy as np
 from scipy.special import ndtri
 
 import psychollm
-from psychollm.factor.one_factor.residual_test import (
+from psychollm.factor.one_factor.residuals import (
     draw_statistics,
     fitted_residual_eigenvalue,
     start,

@@ -1,14 +1,168 @@
-"""Checks of recurrent arguments: one function per kind of argument."""
+"""Checks of arguments, one function per kind of argument: counts, shares, options, arrays.
 
-from collections.abc import Sequence
+Behind it an array has the byte order of this machine, and what is missing (NaN, None, pandas.NA,
+NaT, masked) is NaN.
+"""
+
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from numbers import Real
 from typing import Any, get_args
 
 import numpy as np
 
-from psychollm._base.arrays import float_array
-from psychollm._base.errors import InputError, LabelError, OptionError
-from psychollm._base.types import FloatArray, RandomState
+from psychollm._base.errors import CodeError, InputError, LabelError, OptionError, ShapeError
+from psychollm._base.types import AnyArray, BoolArray, FloatArray, RandomState
+
+_NUMERIC = "biuf"
+_TOO_LARGE = 2**1023  # for a float
+
+
+def plain_array(data: Any, argument: str) -> AnyArray:
+    """Return the values as an ndarray: numbers where all are numbers, else objects."""
+    array = _as_array(data, argument)
+    if isinstance(array, np.ma.MaskedArray):
+        array = _unmasked(array)
+    if array.dtype.kind in _NUMERIC:
+        return array if array.dtype.isnative else array.astype(array.dtype.newbyteorder("="))
+    return _numbers_or_objects(array)
+
+
+def float_array(data: Any, argument: str) -> FloatArray:
+    """Return the values as a new array of floats, NaN where missing."""
+    array = plain_array(data, argument)
+    if array.dtype.kind not in _NUMERIC:
+        bad = tuple(int(i) for i in np.argwhere(~(is_number(array) | is_missing(array)))[0])
+        at = f"[{', '.join(map(str, bad))}]" if bad else ""
+        msg = f"{argument}{at} is {shown(array[bad])}, which is not a number: {advice(array[bad])}"
+        raise CodeError(msg)
+    return np.array(array, dtype=np.float64)
+
+
+def is_number(cells: AnyArray) -> BoolArray:
+    """Tell which objects are real numbers."""
+    return _holds(_is_number, cells)
+
+
+def is_missing(cells: AnyArray) -> BoolArray:
+    """Tell which objects are None, NaN, NaT or pandas.NA."""
+    return _holds(is_missing_value, cells)
+
+
+def _holds(test: Callable[[Any], bool], cells: AnyArray) -> BoolArray:
+    # Not a ufunc: comparing NaN raises a processor's flag, of which some builds then warn.
+    objects = np.asarray(cells, dtype=object)
+    return np.fromiter(map(test, objects.flat), np.bool_, objects.size).reshape(objects.shape)
+
+
+def advice(value: Any) -> str:
+    """Say what to do with a value that is no number."""
+    if isinstance(value, str):
+        if is_numeral(value):
+            return "text that looks like a number becomes one with .astype(float)"
+        return "pass numbers; labels belong in the index (DataFrame.set_index)"
+    return "pass numbers, and NaN or None where a value is missing"
+
+
+def is_numeral(text: str) -> bool:
+    """Tell text that reads as a number."""
+    try:
+        float(text)
+    except ValueError:
+        return False
+    return True
+
+
+def shown(value: Any) -> str:
+    """Return a value as messages show it: a NumPy scalar as the Python value it is."""
+    return f"{value.item() if isinstance(value, np.generic) else value!r:.80}"
+
+
+def _is_number(value: Any) -> bool:
+    if isinstance(value, int):
+        return abs(value) < _TOO_LARGE
+    real = isinstance(value, float | np.number | np.bool_)
+    return real and not isinstance(value, np.complexfloating)
+
+
+def is_missing_value(value: Any) -> bool:
+    """Tell None, NaN, NaT and pandas.NA."""
+    if value is None or type(value).__name__ in {"NAType", "NaTType"}:
+        return True
+    return isinstance(value, float | np.floating) and value != value
+
+
+def _as_array(data: Any, argument: str) -> AnyArray:
+    """Return an ndarray, masked where the data is: what is passed decides how it is read."""
+    if isinstance(data, np.ndarray):  # masked ones keep their mask
+        return data
+    if isinstance(data, list | tuple):
+        return _from_sequence(data, argument)
+    if hasattr(data, "dtypes") and hasattr(data, "to_numpy") and hasattr(data, "index"):
+        return _from_pandas(data)
+    if not isinstance(data, Iterator | Mapping | set | frozenset):
+        array = np.asarray(data.to_numpy() if hasattr(data, "to_numpy") else data)
+        scalar = _is_number(data) or is_missing_value(data)
+        if array.ndim or array.dtype.kind != "O" or scalar:
+            return array
+    remedy = "pass an array, a list, a Series or a DataFrame"
+    if isinstance(data, Mapping):
+        remedy = "pass an array, or a table with labels: pandas.DataFrame(...), pandas.Series(...)"
+    elif isinstance(data, Iterator):
+        remedy = "pass list(...) of it"
+    elif hasattr(data, "toarray"):
+        remedy = "pass its .toarray()"
+    msg = f"{argument} is a {type(data).__name__}: {remedy}"
+    raise ShapeError(msg)
+
+
+def _is_table(row: Any) -> bool:
+    return hasattr(row, "to_numpy") and getattr(row, "ndim", 0) > 0
+
+
+def _from_sequence(data: Any, argument: str) -> AnyArray:
+    try:
+        if any(isinstance(row, np.ma.MaskedArray) or _is_table(row) for row in data):
+            data = [plain_array(row, argument) for row in data]
+        array = np.asarray(data)
+        # [1, "yes"] must not become ["1", "yes"]: messages would show another value.
+        return np.asarray(data, dtype=object) if array.dtype.kind in "US" else array
+    except ValueError as error:
+        msg = f"{argument} has rows of different lengths: each needs as many values (NaN for none)"
+        raise ShapeError(msg) from error
+
+
+def _from_pandas(data: Any) -> AnyArray:
+    """Return numbers where all columns are numbers, else objects."""
+    kinds = {dtype.kind for dtype in ({data.dtype} if data.ndim == 1 else set(data.dtypes))}
+    if not kinds <= set(_NUMERIC):
+        return np.asarray(data.to_numpy(dtype=object))
+    if kinds <= set("biu") and len(kinds) == 1 and not data.isna().to_numpy().any():
+        return np.asarray(data.to_numpy())
+    return np.asarray(data.to_numpy(dtype=np.float64, na_value=np.nan))
+
+
+def _unmasked(array: Any) -> AnyArray:
+    """Return the data of a masked array, NaN where it is masked."""
+    mask = np.ma.getmaskarray(array)
+    plain = np.ma.getdata(array)
+    if not mask.any():
+        return plain
+    plain = plain.astype(np.float64 if plain.dtype.kind in _NUMERIC else object)
+    plain[mask] = np.nan
+    return plain
+
+
+def _numbers_or_objects(array: AnyArray) -> AnyArray:
+    """Return objects as numbers if all of them are numbers or missing."""
+    cells = array.astype(object)
+    missing = is_missing(cells)
+    cells[missing] = np.nan
+    if not (missing | is_number(cells)).all():
+        return cells
+    if missing.any() or not cells.size:
+        return cells.astype(np.float64)
+    values = np.array(cells.tolist())
+    return values if values.dtype.kind in _NUMERIC else cells.astype(np.float64)
 
 
 def check_choice(name: str, value: object, literal: object) -> None:

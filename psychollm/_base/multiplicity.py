@@ -16,8 +16,7 @@ from typing import Any, Literal, TypeAlias
 
 import numpy as np
 
-from psychollm._base.arrays import float_array
-from psychollm._base.checks import check_choice
+from psychollm._base.checks import check_choice, float_array
 from psychollm._base.errors import OptionError
 from psychollm._base.types import FloatArray
 

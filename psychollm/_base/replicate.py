@@ -1,26 +1,314 @@
-"""Replicated work: nulls, bootstraps, simulations.
+"""Replicated work, and work in pieces: on threads, processes or a cluster.
 
 One function runs all of them. Each replicate owns a stream of random numbers keyed by its index,
 and tasks are functions of the index alone: blocks of replicates may be cut anywhere, run anywhere
 and run twice, and the answer is the same to the last bit for any number of jobs and any backend
 of joblib: ``with joblib.parallel_config(backend="dask"): ...``.
+
+Threads share memory and get the function as it is. For anything else it is pickled once, with all
+the data it holds, and handed over once: as a file mapped into memory (loky), or as the result of
+a task of Dask. The latter matters. What is *scattered* on Dask's workers is lost with the worker
+that holds it; what a task has computed, the scheduler computes again. So no worker holds the only
+copy of anything, and a worker that dies costs the time of its blocks and nothing else.
 """
 
 from __future__ import annotations
 
+import io
 import os
+import pickle
 import time
 import warnings
-from collections.abc import Callable, Generator
-from contextlib import closing
+from collections.abc import Callable, Generator, Iterable, Iterator
+from contextlib import closing, contextmanager
 from dataclasses import dataclass
+from functools import partial
+from importlib import import_module
+from importlib.util import find_spec
+from itertools import islice
+from threading import Lock
+from typing import Any, Protocol
+from uuid import uuid4
 
 import numpy as np
 
 from psychollm._base.checks import check_count, check_generator
-from psychollm._base.errors import InterruptedWarning, OptionError
-from psychollm._base.spread import Workers, one_blas_thread, progress_bar, spread, workers
+from psychollm._base.errors import InterruptedWarning, OptionError, PsychollmError
+from psychollm._base.optional import require
 from psychollm._base.types import AnyArray, RandomState, WordArray
+
+# More than this, and a piece travels as a task of its own.
+LARGE_BYTES = 1 << 20
+
+
+@dataclass(frozen=True, slots=True)
+class Workers:
+    """Who does the work, as `n_jobs` and ``joblib.parallel_config`` say."""
+
+    backend: Any
+    n_jobs: int | None
+    count: int
+    shared: bool  # memory
+
+    @property
+    def serial(self) -> bool:
+        """Whether everything runs here, one piece after another."""
+        return self.shared and self.count == 1
+
+
+def workers(n_jobs: int | None) -> Workers:
+    """Return the workers: threads, unless ``joblib.parallel_config`` names another backend."""
+    if n_jobs == 0:
+        msg = "n_jobs=0 has no meaning: use 1 for serial work or -1 for all processors"
+        raise OptionError(msg)
+    if n_jobs == 1:
+        return Workers(None, 1, 1, shared=True)
+    from joblib.parallel import get_active_backend
+
+    # Asked for threads, joblib forgets an n_jobs that was configured without a backend.
+    _, configured = get_active_backend()
+    backend, _ = get_active_backend(prefer="threads")
+    wanted = configured if n_jobs is None else n_jobs
+    count = backend.effective_n_jobs(1 if wanted is None else wanted)
+    shared = bool(getattr(backend, "supports_sharedmem", False))
+    return Workers(backend, wanted, count, shared=shared)
+
+
+def spread(
+    function: Callable[[Any], Any],
+    pieces: Iterable[Any],
+    who: Workers,
+    *,
+    waiting: int | None = None,
+) -> Generator[Any]:
+    """Yield ``function(piece)`` for each piece, in the order of the pieces."""
+    with one_blas_thread():
+        if who.serial:
+            yield from map(function, pieces)
+            return
+        call = _Direct(function) if who.shared else _Parcels(function, who.backend)
+        if waiting is None:
+            ahead = "2*n_jobs" if _client(who.backend) is None else "all"
+            yield from _taken(_parallel(who, ahead)(call(piece) for piece in pieces))
+            return
+        # joblib draws a piece whenever another is done, whether or not its result was taken.
+        rest = iter(pieces)
+        while wave := list(islice(rest, waiting * who.count)):
+            yield from _taken(_parallel(who, "all")(call(piece) for piece in wave))
+
+
+def in_turn(
+    function: Callable[[Any], Any], pieces: Iterable[Any], who: Workers, *, waiting: int
+) -> Generator[Any]:
+    """Yield as `spread` does; what is wrong with a piece is raised when its turn has come."""
+    with closing(spread(partial(_or_error, function), pieces, who, waiting=waiting)) as results:
+        for result in results:
+            if isinstance(result, PsychollmError):
+                raise result
+            yield result
+
+
+def _or_error(function: Callable[[Any], Any], piece: Any) -> Any:
+    try:
+        return function(piece)
+    except PsychollmError as error:
+        return error
+
+
+def _client(backend: Any) -> Any:
+    """Return the client of Dask, or None on other backends."""
+    return getattr(backend, "client", None)
+
+
+def _taken(results: Any) -> Generator[Any]:
+    """Yield results; whoever stops before the last has a reason, and needs no warning."""
+    try:
+        for result in results:  # noqa: UP028 - `yield from` would close them before we can
+            yield result
+    except GeneratorExit:
+        with warnings.catch_warnings():
+            warnings.filterwarnings("ignore", "(?s).*tasks .*have been", UserWarning)
+            results.close()
+        raise
+
+
+def _parallel(who: Workers, ahead: str) -> Any:
+    from joblib import Parallel
+
+    generator = getattr(who.backend, "supports_return_generator", True)
+    return Parallel(
+        n_jobs=who.n_jobs,
+        prefer="threads",
+        return_as="generator" if generator else "list",
+        pre_dispatch=ahead,
+    )
+
+
+@dataclass(frozen=True, slots=True)
+class _Direct:
+    """Calls where memory is shared."""
+
+    function: Callable[[Any], Any]
+
+    def __call__(self, piece: Any) -> Any:
+        """Return the call for joblib to make."""
+        from joblib import delayed
+
+        return delayed(self.function)(piece)
+
+
+class _Parcels:
+    """Calls in other processes: the function is handed over once, and every piece with a call."""
+
+    __slots__ = ("_client", "_payload", "_token")
+
+    def __init__(self, function: Callable[[Any], Any], backend: Any) -> None:
+        self._client = _client(backend)
+        self._token = uuid4().hex
+        data = _pickled(function)
+        # joblib maps large arrays into memory.
+        self._payload = self._task(data) if self._client else np.frombuffer(data, dtype=np.uint8)
+
+    def __call__(self, piece: Any) -> Any:
+        """Return the call for joblib to make."""
+        from joblib import delayed
+
+        # Bytes, for joblib leaves them in the call: arrays and frames it would scatter.
+        data = _pickled(piece)
+        large = self._client is not None and len(data) > LARGE_BYTES
+        return delayed(_run)(self._token, self._payload, self._task(data) if large else data)
+
+    def _task(self, data: bytes) -> Any:
+        config = import_module("dask.config")
+        # Large graphs are slow where tasks repeat their data; here it is sent once.
+        with config.set({"distributed.admin.large-graph-warning-threshold": "1TB"}):
+            return self._client.submit(_kept, data, key=f"psychollm-{uuid4().hex}")
+
+
+def _kept(data: bytes) -> bytes:
+    return data
+
+
+def _run(token: str, payload: Any, piece: Any) -> Any:
+    """Do one piece of work in another process."""
+    function = _unpickled(token, payload)
+    with one_blas_thread():
+        return function(pickle.loads(_data(piece)))  # noqa: S301 - made by _pickled
+
+
+def _data(sent: Any) -> Any:
+    """Return what was sent: a cluster with one processor left is given none, joblib works here."""
+    return sent.result() if hasattr(sent, "result") else sent
+
+
+_LAST: dict[str, Any] = {}
+
+
+def _unpickled(token: str, payload: Any) -> Any:
+    """Return the function; a worker keeps the last one."""
+    function = _LAST.get(token)
+    if function is None:
+        function = pickle.loads(_data(payload))  # noqa: S301 - made by _pickled
+        _LAST.clear()
+        _LAST[token] = function
+    return function
+
+
+def _pickled(function: Any) -> bytes:
+    """Pickle a function with its data: closures by value, kernels by name."""
+    # joblib brings it: as a requirement, or, before 1.6, within itself.
+    name = "cloudpickle" if find_spec("cloudpickle") else "joblib.externals.cloudpickle"
+    base: Any = import_module(name).Pickler
+
+    class Pickler(base):  # type: ignore[misc]
+        """Names compiled kernels: pickled by value, each worker would compile them again."""
+
+        def reducer_override(self, obj: Any) -> Any:
+            """Return how to restore an object, or leave it to cloudpickle."""
+            plain = getattr(obj, "py_func", None)
+            if plain is not None and plain.__module__.startswith("psychollm."):
+                return _kernel, (plain.__module__, plain.__qualname__)
+            return super().reducer_override(obj)
+
+    stream = io.BytesIO()
+    # In one stream: arrays that travel beside it all come back read-only.
+    Pickler(stream).dump(function)
+    return stream.getvalue()
+
+
+def _kernel(module: str, name: str) -> Any:
+    return getattr(import_module(module), name)
+
+
+# Sums that are split among threads are added in another order: from about a hundred models on, the
+# last bit of an eigenvalue depends on how many threads the library of linear algebra (BLAS) uses,
+# and that differs between a notebook, a child process and a worker of a cluster. With one thread
+# each they agree, and workers side by side do not start threads of their own by the dozen.
+class _Limit:
+    """One limit for the whole process, however many blocks run in it at once."""
+
+    def __init__(self) -> None:
+        self._lock = Lock()
+        self._inside = 0
+        self._limit: Any = None
+
+    def enter(self) -> None:
+        """Set the limit, if this is the first to enter."""
+        with self._lock:
+            if not self._inside:
+                pools = import_module("threadpoolctl").ThreadpoolController()
+                self._limit = pools.limit(limits=1, user_api="blas")
+            self._inside += 1
+
+    def leave(self) -> None:
+        """Restore the number of threads, if this is the last to leave."""
+        with self._lock:
+            self._inside -= 1
+            if not self._inside:
+                self._limit.restore_original_limits()
+
+
+_LIMIT = _Limit()
+
+
+@contextmanager
+def one_blas_thread() -> Iterator[None]:
+    """Keep BLAS to one thread."""
+    _LIMIT.enter()
+    try:
+        yield
+    finally:
+        _LIMIT.leave()
+
+
+class Progress(Protocol):
+    """What replication needs of a progress bar."""
+
+    def update(self, n: int) -> object:
+        """Advance by `n` units."""
+
+    def close(self) -> None:
+        """Release the terminal line."""
+
+
+class _Silent:
+    """A progress bar that draws nothing."""
+
+    def update(self, n: int) -> None:
+        """Do nothing."""
+
+    def close(self) -> None:
+        """Do nothing."""
+
+
+def progress_bar(*, show: bool, total: int, label: str) -> Progress:
+    """Return a bar of `total` units, or a silent one."""
+    if not show:
+        return _Silent()
+    tqdm = require("tqdm.auto", extra="progress", purpose="progress=True")
+    bar: Progress = tqdm.tqdm(total=total, desc=label, leave=False)
+    return bar
+
 
 Task = Callable[[WordArray], AnyArray]
 

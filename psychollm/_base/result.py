@@ -2,10 +2,14 @@
 
 A result is a ``@dataclass(frozen=True, slots=True, kw_only=True, eq=False)`` that inherits
 `Result`. Arrays are made read-only; ``to_dict`` gives JSON-safe values (NaN becomes None).
+
+A result finds the functions that draw and report it, which live on floors above it, by name when
+``plot()`` or ``report(path)`` is called: computing needs no plotting package.
 """
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import fields
+from importlib import import_module
 from os import PathLike
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, ClassVar, Self
@@ -18,6 +22,12 @@ if TYPE_CHECKING:
     import pandas as pd
 
     from psychollm._base.axes import Axes
+
+
+def view(module: str, name: str) -> Callable[..., Any]:
+    """Return a function of a module of psychollm by name, importing the module."""
+    function: Callable[..., Any] = getattr(import_module(f"psychollm.{module}"), name)
+    return function
 
 
 def plain_data(value: Any) -> Any:

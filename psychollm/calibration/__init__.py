@@ -33,15 +33,18 @@ from psychollm.calibration.sampled.semantic_confidence import (
     semantic_confidence,
 )
 from psychollm.calibration.sampled.semantic_entropy import SemanticEntropy, semantic_entropy
-from psychollm.calibration.scores.corp import Corp, corp
+from psychollm.calibration.scores.corp import Corp, RecalibrationCurve, corp
 from psychollm.calibration.scores.cox import Cox, cox
-from psychollm.calibration.scores.isotonic import RecalibrationCurve
 from psychollm.calibration.scores.murphy import Murphy, murphy
 from psychollm.calibration.scores.overconfidence import Overconfidence, overconfidence
 from psychollm.calibration.scores.proper_scores import brier, brier_skill, log_score
 from psychollm.calibration.scores.spiegelhalter import spiegelhalter
-from psychollm.calibration.selection.abstention import Abstention, abstention
-from psychollm.calibration.selection.abstention_by import AbstentionByGroup, abstention_by
+from psychollm.calibration.selection.abstention import (
+    Abstention,
+    AbstentionByGroup,
+    abstention,
+    abstention_by,
+)
 from psychollm.calibration.selection.risk_coverage import RiskCoverage, risk_coverage
 from psychollm.calibration.selection.selective import (
     SelectivePrediction,

@@ -38,7 +38,7 @@ from scipy.special import stdtrit
 from psychollm._base.types import FloatArray
 from psychollm.calibration.tally import Tally
 from psychollm.estimates.clustered import corrected_sums, satterthwaite
-from psychollm.estimates.proportions import wilson
+from psychollm.estimates.intervals import wilson
 
 _FEW_HOLD = 4.0  # degrees of freedom of the errors, or of the correct answers
 

@@ -33,7 +33,7 @@ def main(argv: Sequence[str] | None = None) -> int:
         command = read_arguments(sys.argv[1:] if argv is None else argv)
         return command()
     except PsychollmError as error:
-        from psychollm.cli.wording import in_options
+        from psychollm.cli.import_logs import in_options
 
         complain(f"error: {in_options(str(error))}")
         return UNUSABLE

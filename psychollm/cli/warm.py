@@ -30,7 +30,7 @@ class Warm(Command):
 
     def run(self) -> int:
         """Compile, and print what was compiled."""
-        from psychollm._base.spread import progress_bar
+        from psychollm._base.replicate import progress_bar
         from psychollm.cli.doctor import machine
         from psychollm.cli.notes import compilation, watched
 

@@ -3,11 +3,10 @@
 from psychollm.correlation.by_group import polychoric_by_group
 from psychollm.correlation.polychoric import PolychoricCorrelation, polychoric
 from psychollm.correlation.polyserial import SerialCorrelation, biserial, polyserial
-from psychollm.correlation.sensitivity import Sensitivity
 from psychollm.correlation.smoothing import Smoothing, smooth
 from psychollm.correlation.spectrum import Spectrum, spectrum
 from psychollm.correlation.table import TableCorrelation, tetrachoric_table
-from psychollm.correlation.tetrachoric import Correlation, PairStatus, tetrachoric
+from psychollm.correlation.tetrachoric import Correlation, PairStatus, Sensitivity, tetrachoric
 
 __all__ = [
     "Correlation",

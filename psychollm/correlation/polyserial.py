@@ -13,7 +13,7 @@ from psychollm._base.checks import check_fraction
 from psychollm._base.errors import ShapeError
 from psychollm._base.result import Result
 from psychollm._base.types import AnyArray, FloatArray, IntArray
-from psychollm.correlation.ordered_tables import ordered_codes
+from psychollm.correlation.polychoric import ordered_codes
 from psychollm.correlation.tetrachoric import PairStatus, delta_interval, status_names
 from psychollm.data.labels import order_of
 from psychollm.data.responses import Responses, ResponsesLike, as_responses

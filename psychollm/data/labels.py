@@ -11,8 +11,13 @@ from typing import Any, TypeAlias
 
 import numpy as np
 
-from psychollm._base.arrays import float_array, is_missing, is_missing_value, plain_array
-from psychollm._base.checks import check_unique
+from psychollm._base.checks import (
+    check_unique,
+    float_array,
+    is_missing,
+    is_missing_value,
+    plain_array,
+)
 from psychollm._base.errors import LabelError, OptionError, ShapeError
 from psychollm._base.types import FloatArray, IntArray
 

@@ -14,7 +14,7 @@ from pathlib import Path
 from typing import TypeAlias
 
 from psychollm._base.errors import InputError, LabelError, OptionError
-from psychollm._base.spread import progress_bar
+from psychollm._base.replicate import progress_bar
 from psychollm.data.labels import listed
 from psychollm.data.readers.logs.detect import read_runs, readable
 from psychollm.data.readers.logs.run import Run, Sample, digest

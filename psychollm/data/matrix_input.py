@@ -5,7 +5,7 @@ from typing import TYPE_CHECKING, Any, TypeAlias, Union
 
 import numpy as np
 
-from psychollm._base.arrays import float_array
+from psychollm._base.checks import float_array
 from psychollm._base.errors import InputError, LabelError, ShapeError
 from psychollm._base.types import BoolArray, FloatArray
 from psychollm.data.labels import Labels, as_labels

@@ -18,7 +18,7 @@ from psychollm._base.errors import (
     ShapeError,
 )
 from psychollm._base.optional import require
-from psychollm._base.spread import in_turn, progress_bar, workers
+from psychollm._base.replicate import in_turn, progress_bar, workers
 from psychollm._base.types import AnyArray, Axis, FloatArray, IntArray, WordArray
 from psychollm.data.labels import listed
 from psychollm.data.readers.parquet_file import open_parquet

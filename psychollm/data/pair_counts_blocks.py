@@ -23,7 +23,7 @@ from typing import TYPE_CHECKING, Any, TypeAlias
 import numpy as np
 
 from psychollm._base.errors import InputError, LabelError
-from psychollm._base.spread import in_turn, progress_bar, workers
+from psychollm._base.replicate import in_turn, progress_bar, workers
 from psychollm._base.types import AnyArray, Axis
 from psychollm.data.labels import Labels, as_labels
 from psychollm.data.pair_counts import MAX_ROWS, PairCounts

@@ -6,8 +6,8 @@ from typing import TYPE_CHECKING, Any, Self
 
 import numpy as np
 
-from psychollm._base.arrays import float_array, plain_array
 from psychollm._base.axes import Axes
+from psychollm._base.checks import float_array, plain_array
 from psychollm._base.errors import CodeError, LabelError, ShapeError
 from psychollm._base.result import Result
 from psychollm._base.types import AnyArray, FloatArray, IntArray

@@ -29,8 +29,13 @@ from typing import TYPE_CHECKING, Literal, TypeAlias
 import numpy as np
 from scipy.special import log_ndtr, ndtri_exp
 
-from psychollm._base.arrays import float_array, plain_array
-from psychollm._base.checks import check_choice, check_count, check_generator
+from psychollm._base.checks import (
+    check_choice,
+    check_count,
+    check_generator,
+    float_array,
+    plain_array,
+)
 from psychollm._base.errors import OptionError, ShapeError
 from psychollm._base.result import Result
 from psychollm._base.types import BoolArray, FloatArray, IntArray, RandomState

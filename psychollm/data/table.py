@@ -10,7 +10,7 @@ from typing import Any
 
 import numpy as np
 
-from psychollm._base.arrays import advice, is_missing, is_number, is_numeral, plain_array, shown
+from psychollm._base.checks import advice, is_missing, is_number, is_numeral, plain_array, shown
 from psychollm._base.errors import CodeError, LabelError, ShapeError
 from psychollm._base.types import AnyArray, BoolArray, CodeArray, FloatArray
 from psychollm.data.labels import Labels, as_labels, index_of, order_of

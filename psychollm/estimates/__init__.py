@@ -1,12 +1,10 @@
 """Floor 2: what an estimate is made of: value, standard error, interval, n, and its flags."""
 
 from psychollm._base.multiplicity import adjust_p_values
-from psychollm.estimates.comparisons import Comparisons, compare_all
-from psychollm.estimates.difference import Difference
-from psychollm.estimates.estimate import Estimate
+from psychollm.estimates.comparisons import Comparisons, MaxT, compare_all, max_t
+from psychollm.estimates.estimate import Difference, Estimate, proportion
 from psychollm.estimates.findings import Finding, Findings
-from psychollm.estimates.max_t import MaxT, max_t
-from psychollm.estimates.proportions import clopper_pearson, paired_difference, proportion, wilson
+from psychollm.estimates.intervals import clopper_pearson, paired_difference, wilson
 from psychollm.estimates.reasons import Reason
 from psychollm.estimates.repeated_share import repeated_difference, repeated_share
 from psychollm.estimates.resampling import Bootstrap

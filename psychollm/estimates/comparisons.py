@@ -1,23 +1,223 @@
-"""All pairwise differences of an estimate, adjusted for their number."""
+r"""All pairwise differences of an estimate, adjusted for their number.
+
+Estimates :math:`\hat\theta_j` from the same questions are correlated: two differences that share a
+model, above all. The bootstrap draws keep that correlation, so that the distribution of
+
+.. math:: M_S = \max_{j \in S} \frac{|\theta^*_j - \hat\theta_j|}{s_j}                    \quad (1)
+
+over any set S of them is at hand, where s is the standard deviation of the draws. With
+:math:`t_j = |\hat\theta_j| / s_j` the single-step p-value is :math:`P(M_\text{all} \ge t_j)`, and
+:math:`\hat\theta_j \pm c s_j` with c the quantile of M are intervals that all hold at once. The
+step-down p-value goes from the largest t to the smallest and compares each with the maximum over
+those not yet passed, made monotone; it is never larger, and the chance of any false alarm is kept
+all the same.
+
+In (1) the standard deviation is the same in every resample, so that M lacks what the estimation of
+s adds to the tails of t. With :math:`\nu` degrees of freedom (questions, or clusters, minus one)
+the statistic is therefore brought to the scale of M by
+
+.. math:: z_j = \Phi^{-1}\bigl(T_\nu(t_j \sqrt{\nu / (\nu + 1)})\bigr),                   \quad (2)
+
+T being the distribution function of Student's t; the critical value goes the way back. With 20
+models that do not differ on 50 questions, whose scores are normal, this lowers the chance of any
+false alarm at 5 % from 13 % to between 6 and 7 %; with ten models and ten clusters from 41 % to
+8 %.
+
+References
+----------
+Romano, J. P., & Wolf, M. (2005). Exact and approximate stepdown methods for multiple hypothesis
+testing. Journal of the American Statistical Association, 100, 94-108.
+https://doi.org/10.1198/016214504000000539
+
+Westfall, P. H., & Young, S. S. (1993). Resampling-based multiple testing. Wiley.
+"""
 
 from dataclasses import dataclass
 from typing import Any, Literal, TypeAlias
 
 import numpy as np
-from scipy.special import stdtr
+from scipy.special import ndtr, ndtri, stdtr, stdtrit
 
 from psychollm._base.axes import Axes
-from psychollm._base.checks import check_choice, check_fraction
-from psychollm._base.errors import ShapeError
+from psychollm._base.checks import check_choice, check_fraction, float_array
+from psychollm._base.errors import OptionError, ShapeError
 from psychollm._base.multiplicity import adjust_p_values
 from psychollm._base.result import Result
 from psychollm._base.types import BoolArray, FloatArray, IntArray
 from psychollm.estimates.clustered import expanded_level, few, tail_of_t
 from psychollm.estimates.estimate import Estimate
 from psychollm.estimates.intervals import percentile_interval
-from psychollm.estimates.max_t import max_t
 from psychollm.estimates.null import monte_carlo_p_value
 from psychollm.estimates.reasons import Reason, first_reason
+
+# A spread below this share of the value is rounding: all resamples agree.
+_ROUNDING = 1e-12
+
+
+@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
+class MaxT(Result):
+    """Adjusted p-values and simultaneous intervals of a family of estimates.
+
+    Examples
+    --------
+    >>> draws = np.random.default_rng(0).normal([0.0, 3.0], 1.0, (999, 2))
+    >>> max_t([0.0, 3.0], draws).single_step.round(2)
+    array([1., 0.])
+    """
+
+    value: FloatArray  # (m,)
+    se: FloatArray  # (m,) standard deviation of the draws
+    statistic: FloatArray  # (m,) abs(value) / se, on the scale of (2)
+    single_step: FloatArray  # (m,) p-values
+    step_down: FloatArray  # (m,) p-values, at most the single-step ones
+    critical: float  # upper quantile of the maximum (1)
+    interval: FloatArray  # (m, 2) all hold together with probability `level`
+    n_resamples: int
+    level: float
+    flags: tuple[Reason, ...]  # (m,)
+
+    _AXES = Axes(
+        {},
+        "value",
+        "se",
+        "{bound}=interval",
+        "statistic",
+        "single_step",
+        "step_down",
+        "flag=flags",
+    )
+
+
+def max_t(value: Any, draws: Any, *, df: Any = None, level: float = 0.95) -> MaxT:
+    """Test a family of estimates against zero with one error rate for all of them.
+
+    Parameters
+    ----------
+    value : array_like (m,)
+        Estimates, of which zero is the null value; NaN is left out of the family.
+    draws : array_like (resamples, m)
+        The same estimates in the same resamples. Single undefined draws (NaN) are left out of
+        the maximum; some thousand resamples are needed for a stable quantile.
+    df : float or array_like (m,), optional
+        Degrees of freedom of the standard errors (2): questions, or clusters, minus one. Without
+        it they count as known.
+    level : float
+        Simultaneous coverage of the intervals.
+
+    Returns
+    -------
+    MaxT
+        An estimate on which all resamples agree takes no part in the maximum: its p-value is 1
+        where it is zero, and the smallest possible, 1 / (resamples + 1), where it is not.
+
+    Raises
+    ------
+    ShapeError
+        If there is not one column of draws per estimate, or fewer than two resamples.
+    OptionError
+        If `level` is not inside (0, 1), or `df` is not positive.
+
+    Examples
+    --------
+    >>> draws = np.random.default_rng(1).normal(size=(1999, 10))
+    >>> round(max_t(np.zeros(10), draws).critical, 1)
+    2.7
+    """
+    estimates = np.atleast_1d(float_array(value, "value"))
+    sample = float_array(draws, "draws")
+    sample[~np.isfinite(sample)] = np.nan
+    check_fraction("level", level)
+    if estimates.ndim != 1 or sample.shape[1:] != estimates.shape or len(sample) < 2:
+        msg = (
+            f"draws has shape {sample.shape} for {estimates.size} estimates: rows are resamples "
+            "(at least two), columns estimates"
+        )
+        raise ShapeError(msg)
+    freedom = _degrees(df, estimates.size)
+    several = np.isfinite(sample).sum(axis=0) > 1
+    defined = np.isfinite(estimates) & several
+    se = np.full(estimates.size, np.nan)
+    se[defined] = np.nanstd(sample[:, defined], axis=0, ddof=1)
+    near = _ROUNDING * np.maximum(1.0, np.abs(estimates))
+    tested = np.asarray(defined & (se > near), dtype=np.bool_)
+    statistic = _statistic(estimates, se, tested, freedom)
+    single, down, critical = _tested(estimates, sample, se, tested, statistic, level)
+    agreed = defined & ~tested
+    moved = agreed & (np.abs(estimates) > near)
+    for p in (single, down):
+        p[agreed], p[moved] = 1.0, 1.0 / (len(sample) + 1.0)
+    statistic[agreed], statistic[moved] = 0.0, np.inf
+    margin = np.where(agreed, 0.0, _margin(critical, se, freedom))
+    return MaxT(
+        value=estimates,
+        se=se,
+        statistic=statistic,
+        single_step=single,
+        step_down=down,
+        critical=critical,
+        interval=np.stack([estimates - margin, estimates + margin], axis=1),
+        n_resamples=len(sample),
+        level=level,
+        flags=first_reason(
+            (~np.isfinite(estimates), Reason.UNDEFINED), (~several, Reason.TOO_FEW)
+        ),
+    )
+
+
+def _degrees(df: Any, m: int) -> FloatArray:
+    freedom = np.full(m, np.inf) if df is None else float_array(df, "df")
+    if freedom.shape not in {(), (m,)} or not (freedom > 0).all():
+        given = f"{freedom.tolist()!r:.80}"
+        msg = f"df={given} must be positive: one number, or one for each of {m} estimates"
+        raise OptionError(msg)
+    return np.asarray(np.broadcast_to(freedom, m), dtype=np.float64)
+
+
+def _statistic(value: FloatArray, se: FloatArray, tested: BoolArray, df: FloatArray) -> FloatArray:
+    """Return the statistics on the scale of the maximum, (2)."""
+    z = np.full(value.size, np.nan)
+    t, few = np.abs(value[tested]) / se[tested], np.isfinite(df[tested])
+    nu = df[tested][few]
+    t[few] = -ndtri(stdtr(nu, -t[few] * np.sqrt(nu / (nu + 1.0))))
+    z[tested] = t
+    return z
+
+
+def _margin(critical: float, se: FloatArray, df: FloatArray) -> FloatArray:
+    """Return half the width of simultaneous intervals: the way back from (2)."""
+    few = np.isfinite(df)
+    multiple = np.full(se.size, critical)
+    if np.isfinite(critical):
+        nu = df[few]
+        multiple[few] = -stdtrit(nu, ndtr(-critical)) * np.sqrt((nu + 1.0) / nu)
+    return np.asarray(multiple * se, dtype=np.float64)
+
+
+def _tested(
+    value: FloatArray,
+    draws: FloatArray,
+    se: FloatArray,
+    tested: BoolArray,
+    statistic: FloatArray,
+    level: float,
+) -> tuple[FloatArray, FloatArray, float]:
+    """Return single-step and step-down p-values, and the critical value."""
+    single, down = np.full(value.size, np.nan), np.full(value.size, np.nan)
+    if not tested.any():
+        return single, down, np.nan
+    deviations = np.abs(draws[:, tested] - value[tested]) / se[tested]
+    deviations[~np.isfinite(deviations)] = 0.0
+    observed = statistic[tested]
+    # Column j: the maximum over the j-th largest statistic and all smaller ones, (1).
+    order = np.argsort(-observed, kind="stable")
+    largest = np.maximum.accumulate(deviations[:, order[::-1]], axis=1)[:, ::-1]
+    places = np.flatnonzero(tested)
+    single[places] = monte_carlo_p_value(observed, largest[:, :1], tie=0.0)
+    down[places[order]] = np.maximum.accumulate(
+        monte_carlo_p_value(observed[order], largest, tie=0.0)
+    )
+    return single, down, float(np.quantile(largest[:, 0], level))
+
 
 FamilyAdjustment: TypeAlias = Literal["holm", "bonferroni", "bh", "by", "max_t"]
 Tail: TypeAlias = Literal["t", "resamples"]

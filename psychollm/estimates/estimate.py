@@ -1,4 +1,4 @@
-"""One number per model with its uncertainty: what every metric returns."""
+"""One number per model with its uncertainty, and how two models differ."""
 
 from dataclasses import dataclass, replace
 from typing import Any
@@ -10,10 +10,89 @@ from psychollm._base.checks import check_fraction
 from psychollm._base.errors import LabelError, OptionError
 from psychollm._base.numbers import UNDEFINED, with_interval
 from psychollm._base.result import Result
-from psychollm._base.types import FloatArray
-from psychollm.estimates.clustered import few
-from psychollm.estimates.difference import Difference, paired_contrast
-from psychollm.estimates.reasons import Reason
+from psychollm._base.types import BoolArray, FloatArray
+from psychollm.estimates.clustered import expanded_level, few, tail_of_t
+from psychollm.estimates.intervals import counts_of, percentile_interval, proportion_se, wilson
+from psychollm.estimates.null import monte_carlo_p_value
+from psychollm.estimates.reasons import Reason, first_reason
+
+
+@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
+class Difference(Result):
+    """One paired difference with its interval, from resamples that both models share.
+
+    Examples
+    --------
+    >>> from psychollm.calibration import brier
+    >>> score = brier([[0.9, 0.2, 0.7], [0.5, 0.5, 0.5]], [[1, 0, 1], [1, 0, 1]], rng=0)
+    >>> found = score.difference(0, 1)
+    >>> found.first, found.second, found.n_resamples
+    (0, 1, 2000)
+    """
+
+    _AXES = Axes(
+        {},
+        ("difference", lambda one: f"{one.first} - {one.second}"),
+        "value",
+        "se",
+        "{bound}=interval",
+        "p_value",
+        "flag",
+    )
+
+    name: str  # of the metric
+    first: Any
+    second: Any
+    value: float  # first - second
+    se: float
+    interval: FloatArray  # (2,) percentiles of the paired resamples, expanded as t has wider tails
+    p_value: float  # two-sided, of no difference
+    n_resamples: int  # in which both are defined
+    level: float
+    flag: Reason
+
+
+def paired_contrast(
+    name: str,
+    labels: tuple[Any, Any],
+    values: tuple[float, float],
+    draws: FloatArray,
+    *,
+    df: float,
+    level: float,
+    few_clusters: bool = False,
+) -> Difference:
+    """Return the difference of two columns of draws."""
+    # The p-value is the smallest level at which the percentile interval excludes zero.
+    value = values[0] - values[1]
+    gaps = draws[:, 0] - draws[:, 1]
+    gaps = gaps[np.isfinite(gaps)]
+    if not np.isfinite(value) or gaps.size < 2:
+        return Difference(
+            name=name,
+            first=labels[0],
+            second=labels[1],
+            value=value,
+            se=np.nan,
+            interval=np.full(2, np.nan),
+            p_value=np.nan,
+            n_resamples=gaps.size,
+            level=level,
+            flag=Reason.TOO_FEW if np.isfinite(value) else Reason.UNDEFINED,
+        )
+    p_value = monte_carlo_p_value(0.0, gaps, alternative="two-sided", tie=0.0)
+    return Difference(
+        name=name,
+        first=labels[0],
+        second=labels[1],
+        value=value,
+        se=float(gaps.std(ddof=1)),
+        interval=percentile_interval(gaps, float(expanded_level(level, df))),
+        p_value=float(tail_of_t(p_value, df)),
+        n_resamples=gaps.size,
+        level=level,
+        flag=Reason.FEW_CLUSTERS if few_clusters else Reason.NONE,
+    )
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
@@ -203,4 +282,48 @@ def unknown_estimate(
         labels=labels,
         axis=axis,
         _draws=np.full((n_draws, m), np.nan),
+    )
+
+
+def proportion(
+    name: str,
+    successes: FloatArray,
+    n: FloatArray,
+    *cases: tuple[BoolArray, Reason],
+    level: float,
+    labels: tuple[Any, ...],
+) -> Estimate:
+    """Return one proportion per model with its Wilson interval.
+
+    Parameters
+    ----------
+    name : str
+        What the proportion is called in tables.
+    successes, n : ndarray (models,)
+        Counts; where `n` is zero the proportion is NaN.
+    *cases : tuple of (bool array (models,), Reason)
+        Why it is undefined for some models, in order of precedence.
+    level : float
+        Coverage.
+    labels : tuple
+        The models.
+
+    Examples
+    --------
+    >>> proportion("hits", np.array([2.0]), np.array([4.0]), level=0.95, labels=("m",)).value
+    array([0.5])
+    """
+    successes, n = counts_of(successes, n)
+    with np.errstate(invalid="ignore", divide="ignore"):
+        value = np.where(n > 0, successes / n, np.nan)
+    return Estimate(
+        name=name,
+        value=value,
+        se=proportion_se(successes, n),
+        interval=wilson(successes, n, level=level),
+        n=n,
+        flags=first_reason(*cases, (n == 0, Reason.NO_ANSWERS)),
+        method="Wilson",
+        level=level,
+        labels=labels,
     )

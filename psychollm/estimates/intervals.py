@@ -1,4 +1,4 @@
-r"""Intervals from bootstrap draws and from the jackknife.
+r"""Intervals of proportions, of bootstrap draws, and of the jackknife.
 
 The corrected interval (BCa) takes other percentiles than the nominal ones. With
 :math:`z_0 = \Phi^{-1}(\text{share of draws below the value})` and the acceleration a,
@@ -27,19 +27,162 @@ Bonett, D. G. (2002). Sample size requirements for testing and estimating coeffi
 Journal of Educational and Behavioral Statistics, 27, 335-340.
 https://doi.org/10.3102/10769986027004335
 
+Bonett, D. G., & Price, R. M. (2012). Adjusted Wald confidence interval for a difference of
+binomial proportions based on paired data. Journal of Educational and Behavioral Statistics,
+37(4), 479-488. https://doi.org/10.3102/1076998611411915
+
+Clopper, C. J., & Pearson, E. S. (1934). The use of confidence or fiducial limits illustrated in
+the case of the binomial. Biometrika, 26, 404-413. https://doi.org/10.1093/biomet/26.4.404
+
 Efron, B. (1987). Better bootstrap confidence intervals. Journal of the American Statistical
 Association, 82, 171-185.
 
 Kott, P. S. (2001). The delete-a-group jackknife. Journal of Official Statistics, 17, 521-526.
+
+Wilson, E. B. (1927). Probable inference, the law of succession, and statistical inference.
+Journal of the American Statistical Association, 22, 209-212.
 """
 
 from collections.abc import Callable
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
-from scipy.special import ndtr, ndtri, stdtrit
+from scipy.special import betaincinv, ndtr, ndtri, stdtrit
 
+from psychollm._base.checks import check_fraction, float_array
 from psychollm._base.types import FloatArray
+
+
+def normal_multiplier(level: float) -> float:
+    """Return the z with P(-z < Z < z) = `level`."""
+    return float(ndtri(0.5 + 0.5 * check_fraction("level", level)))
+
+
+def wilson(successes: Any, n: Any, *, level: float = 0.95, df: Any = np.inf) -> FloatArray:
+    """Return the Wilson score interval of a proportion.
+
+    Parameters
+    ----------
+    successes, n : array_like (...)
+        Counts; `n` may be zero.
+    level : float
+        Coverage.
+    df : float or ndarray (...)
+        Degrees of freedom, where the variance behind `n` was estimated: Student's quantile takes
+        the place of the normal one.
+
+    Returns
+    -------
+    ndarray (..., 2)
+        Bounds inside [0, 1]; NaN where `n` is zero, or there are no degrees of freedom.
+
+    Examples
+    --------
+    >>> wilson([0, 11], [20, 11]).round(4)
+    array([[0.    , 0.1611],
+           [0.7412, 1.    ]])
+    """
+    hits, size = counts_of(successes, n)
+    df = float_array(df, "df")
+    normal = normal_multiplier(level)
+    square = np.where(np.isinf(df), normal, stdtrit(df, 0.5 + 0.5 * level)) ** 2
+    with np.errstate(invalid="ignore", divide="ignore"):
+        rate = np.where(size > 0, hits / size, np.nan)
+        centre = (hits + 0.5 * square) / (size + square)
+        spread = np.sqrt(square * (hits * (1.0 - rate) + 0.25 * square)) / (size + square)
+    # At 0 and n the bound is 0 or 1 exactly; the formula may miss it by a rounding error.
+    known = (size > 0) & ~np.isnan(square)
+    lower = np.where(hits == 0, 0.0, np.clip(centre - spread, 0.0, rate))
+    upper = np.where(hits == size, 1.0, np.clip(centre + spread, rate, 1.0))
+    return np.where(known[..., None], np.stack([lower, upper], axis=-1), np.nan)
+
+
+def clopper_pearson(successes: Any, n: Any, *, level: float = 0.95) -> FloatArray:
+    """Return the exact interval of a proportion, which covers too often rather than too seldom.
+
+    Parameters
+    ----------
+    successes, n : array_like (...)
+        Counts; `n` may be zero.
+    level : float
+        Least coverage.
+
+    Returns
+    -------
+    ndarray (..., 2)
+        Bounds inside [0, 1]; NaN where `n` is zero.
+
+    Examples
+    --------
+    >>> clopper_pearson([0, 11], [20, 11]).round(4)
+    array([[0.    , 0.1684],
+           [0.7151, 1.    ]])
+    """
+    hits, size = counts_of(successes, n)
+    tail = 0.5 - 0.5 * check_fraction("level", level)
+    # At 0 and n one bound is 0 or 1 by definition: the beta quantile does not exist there.
+    lower = np.where(hits > 0, betaincinv(np.maximum(hits, 1.0), size - hits + 1.0, tail), 0.0)
+    room = np.maximum(size - hits, 1.0)
+    upper = np.where(hits < size, betaincinv(hits + 1.0, room, 1.0 - tail), 1.0)
+    return np.where((size > 0)[..., None], np.stack([lower, upper], axis=-1), np.nan)
+
+
+def proportion_se(successes: Any, n: Any) -> FloatArray:
+    """Return the Wald standard error of a proportion, NaN where `n` is zero."""
+    hits, size = counts_of(successes, n)
+    with np.errstate(invalid="ignore", divide="ignore"):
+        rate = hits / size
+        return np.asarray(np.sqrt(rate * (1.0 - rate) / size), dtype=np.float64)
+
+
+def paired_difference(
+    first_only: Any, second_only: Any, n: Any, *, level: float = 0.95
+) -> FloatArray:
+    """Return the Bonett-Price interval of a difference between two paired proportions.
+
+    Parameters
+    ----------
+    first_only, second_only : array_like (...)
+        On how many of the `n` occasions only the first, or only the second, was a success.
+    n : array_like (...)
+        Occasions; may be zero.
+    level : float
+        Coverage.
+
+    Returns
+    -------
+    ndarray (..., 2)
+        Bounds of (first - second) inside [-1, 1]; NaN where `n` is zero.
+
+    Examples
+    --------
+    >>> paired_difference(10, 4, 50).round(3)
+    array([-0.032,  0.263])
+    """
+    up, down, size = np.broadcast_arrays(
+        float_array(first_only, "first_only"),
+        float_array(second_only, "second_only"),
+        float_array(n, "n"),
+    )
+    high, low = (up + 1.0) / (size + 2.0), (down + 1.0) / (size + 2.0)
+    difference = high - low
+    spread = normal_multiplier(level) * np.sqrt((high + low - difference**2) / (size + 2.0))
+    bounds = np.clip(np.stack([difference - spread, difference + spread], axis=-1), -1.0, 1.0)
+    return np.where((size > 0)[..., None], bounds, np.nan)
+
+
+def paired_difference_se(first_only: Any, second_only: Any, n: Any) -> FloatArray:
+    """Return the Wald standard error of a difference between two paired proportions."""
+    up, down, size = (np.asarray(count, float) for count in (first_only, second_only, n))
+    with np.errstate(invalid="ignore", divide="ignore"):
+        variance = (up + down) / size - ((up - down) / size) ** 2
+        return np.asarray(np.sqrt(np.maximum(variance, 0.0) / size), dtype=np.float64)
+
+
+def counts_of(successes: Any, n: Any) -> tuple[FloatArray, FloatArray]:
+    """Return both counts as arrays of one shape."""
+    hits, size = np.broadcast_arrays(float_array(successes, "successes"), float_array(n, "n"))
+    return hits, size
 
 
 class Scale(NamedTuple):

@@ -28,7 +28,7 @@ import numpy as np
 from psychollm._base.types import FloatArray
 from psychollm.estimates.clustered import few, satterthwaite
 from psychollm.estimates.estimate import Estimate
-from psychollm.estimates.proportions import (
+from psychollm.estimates.intervals import (
     paired_difference,
     paired_difference_se,
     proportion_se,

@@ -35,12 +35,13 @@ from psychollm.factor.one_factor.pairwise_likelihood import (
     exploratory_pairwise_likelihood,
     pairwise_likelihood,
 )
-from psychollm.factor.one_factor.residual_test import (
+from psychollm.factor.one_factor.residuals import (
+    PairResiduals,
     ResidualTest,
+    pair_residuals,
     residual_test,
     second_share_test,
 )
-from psychollm.factor.one_factor.residuals import PairResiduals, pair_residuals
 from psychollm.factor.one_factor.scores import QuestionScores, question_scores
 
 __all__ = [

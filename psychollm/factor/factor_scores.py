@@ -49,8 +49,7 @@ from typing import TYPE_CHECKING, Any, Literal, TypeAlias
 import numpy as np
 from scipy.special import ndtri
 
-from psychollm._base.arrays import float_array
-from psychollm._base.checks import check_choice
+from psychollm._base.checks import check_choice, float_array
 from psychollm._base.errors import CodeError, InputError, LabelError, OptionError, ShapeError
 from psychollm._base.result import Result
 from psychollm._base.types import Axis, FloatArray

@@ -13,9 +13,8 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from psychollm._base.arrays import float_array
 from psychollm._base.axes import Axes
-from psychollm._base.checks import check_count, check_generator
+from psychollm._base.checks import check_count, check_generator, float_array
 from psychollm._base.errors import OptionError, ShapeError
 from psychollm._base.numbers import percent
 from psychollm._base.result import Result

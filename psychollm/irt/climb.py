@@ -28,7 +28,7 @@ from typing import Generic, Protocol, TypeAlias, TypeVar
 import numpy as np
 
 from psychollm._base.convergence import Convergence
-from psychollm._base.spread import Progress
+from psychollm._base.replicate import Progress
 from psychollm._base.types import BoolArray, FloatArray
 from psychollm.irt.curvature import DenseCurvature, dense_curvature, parts
 from psychollm.irt.likelihood import COARSE, Expectation, Grid, Problem, expectation, grid_for

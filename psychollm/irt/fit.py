@@ -30,7 +30,7 @@ import numpy as np
 
 from psychollm._base.checks import check_choice, check_count
 from psychollm._base.errors import CodeError, OptionError, ShapeError
-from psychollm._base.spread import progress_bar
+from psychollm._base.replicate import progress_bar
 from psychollm._base.types import BoolArray, FloatArray, IntArray
 from psychollm.data.responses import Responses, ResponsesLike, as_responses
 from psychollm.estimates.reasons import Reason

@@ -15,8 +15,8 @@ from typing import TYPE_CHECKING, cast
 
 import numpy as np
 
-from psychollm._base.arrays import float_array
 from psychollm._base.axes import Axes
+from psychollm._base.checks import float_array
 from psychollm._base.errors import OptionError, ShapeError
 from psychollm._base.result import Result
 from psychollm._base.types import FloatArray

@@ -7,8 +7,7 @@ from typing import TYPE_CHECKING, Literal
 
 import numpy as np
 
-from psychollm._base.arrays import float_array
-from psychollm._base.checks import check_choice
+from psychollm._base.checks import check_choice, float_array
 from psychollm._base.convergence import Convergence
 from psychollm._base.errors import OptionError, ShapeError
 from psychollm._base.types import BoolArray, FloatArray

@@ -16,8 +16,7 @@ from psychollm.estimates.null import Alternative, Null
 from psychollm.kernels.null_matrices import draw_one_factor
 from psychollm.kernels.one_factor import margin_thresholds
 from psychollm.kernels.pairwise_likelihood import fit_pairwise, pair_margins, start_loadings
-from psychollm.nulls.design import Design, make_design
-from psychollm.nulls.statistics import Statistic, stack_statistic
+from psychollm.nulls.design import Design, Statistic, make_design, stack_statistic
 
 if TYPE_CHECKING:
     from numpy.typing import ArrayLike

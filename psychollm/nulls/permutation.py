@@ -25,8 +25,7 @@ from psychollm.kernels.null_matrices import (
     draw_permuted,
     trade_path,
 )
-from psychollm.nulls.design import Design, make_design
-from psychollm.nulls.statistics import StackStatistic, Statistic, stack_statistic
+from psychollm.nulls.design import Design, StackStatistic, Statistic, make_design, stack_statistic
 
 Scheme: TypeAlias = Literal["within_model", "within_question", "both_margins"]
 SCHEMES = {

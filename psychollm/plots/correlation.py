@@ -31,8 +31,7 @@ from psychollm.plots.palette import (
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
-    from psychollm.correlation.sensitivity import Sensitivity
-    from psychollm.correlation.tetrachoric import Correlation
+    from psychollm.correlation.tetrachoric import Correlation, Sensitivity
     from psychollm.factor.one_factor.residuals import PairResiduals
 
 

@@ -5,7 +5,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from psychollm._base.arrays import float_array
+from psychollm._base.checks import float_array
 from psychollm._base.errors import ShapeError
 from psychollm._base.numbers import p_equals
 from psychollm._base.types import FloatArray

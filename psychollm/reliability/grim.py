@@ -25,9 +25,8 @@ from typing import Any
 
 import numpy as np
 
-from psychollm._base.arrays import plain_array
 from psychollm._base.axes import Axes
-from psychollm._base.checks import check_count
+from psychollm._base.checks import check_count, plain_array
 from psychollm._base.errors import CodeError, OptionError, ShapeError
 from psychollm._base.result import Result
 from psychollm._base.types import AnyArray, BoolArray, FloatArray, IntArray

@@ -1,13 +1,14 @@
-"""A report: its parts, and the one file that they become."""
+"""A report: its parts, its references, and the one file that they become."""
 
 import re
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, field, replace
+from functools import cache
 from html import escape
 from importlib.resources import files
 from os import PathLike
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 from psychollm._base.errors import InputError
 from psychollm._base.numbers import typeset
@@ -15,8 +16,44 @@ from psychollm._base.optional import require
 from psychollm._base.version import __version__
 from psychollm.estimates.findings import Finding
 from psychollm.reports.figure import Figure
-from psychollm.reports.references import cited
 from psychollm.reports.table import Table
+
+_LINK = re.compile(r'href="#ref-(\w+)"')
+
+
+class Reference(NamedTuple):
+    """A line of ``templates/references.tsv``, which is in the order of the alphabet."""
+
+    key: str
+    name: str  # author and year, as they stand in the text
+    entry: str
+    doi: str  # "" where there is none
+
+
+@cache
+def known() -> dict[str, Reference]:
+    """Return all references by key."""
+    file = files("psychollm.reports").joinpath("templates", "references.tsv")
+    lines = file.read_text(encoding="utf-8").splitlines()
+    return {line.partition("\t")[0]: Reference(*line.split("\t")) for line in lines}
+
+
+def cite(*keys: str) -> str:
+    """Return references for the running text, linked to their entries."""
+    links = [f'<a href="#ref-{key}">{escape(known()[key].name)}</a>' for key in keys]
+    return f"({'; '.join(links)})"
+
+
+def cited(paragraphs: Iterable[str]) -> tuple[str, ...]:
+    """Return the entries that paragraphs cite, in the order of the alphabet, with their DOIs."""
+    keys = set(_LINK.findall(" ".join(paragraphs)))
+    return tuple(
+        f'<span id="ref-{one.key}">{one.entry.replace(" & ", " &amp; ")}</span>'
+        + (f' <a href="https://doi.org/{one.doi}">doi:{one.doi}</a>' if one.doi else "")
+        for one in known().values()
+        if one.key in keys
+    )
+
 
 _TEMPLATES = "psychollm.reports"
 

@@ -27,8 +27,7 @@ from typing import Any
 
 import numpy as np
 
-from psychollm._base.arrays import float_array
-from psychollm._base.checks import check_count, check_fraction, check_generator
+from psychollm._base.checks import check_count, check_fraction, check_generator, float_array
 from psychollm._base.errors import InputError, OptionError, ShapeError
 from psychollm._base.optional import require
 from psychollm._base.types import AnyArray, BoolArray, FloatArray, RandomState

@@ -8,7 +8,7 @@ import numpy as np
 
 from psychollm._base.checks import check_count
 from psychollm._base.errors import InputError, OptionError
-from psychollm._base.spread import progress_bar
+from psychollm._base.replicate import progress_bar
 from psychollm._base.types import AnyArray, FloatArray
 from psychollm.instruments.prompt import Prompt
 from psychollm.steering.anatomy import Anatomy, anatomy, hidden_of, torch

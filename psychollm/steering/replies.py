@@ -16,8 +16,8 @@ import numpy as np
 from psychollm._base.axes import Axes
 from psychollm._base.checks import check_count
 from psychollm._base.errors import InputError
+from psychollm._base.replicate import progress_bar
 from psychollm._base.result import Result
-from psychollm._base.spread import progress_bar
 from psychollm._base.types import AnyArray, FloatArray
 from psychollm.instruments.prompt import Prompt
 from psychollm.steering.anatomy import anatomy, torch

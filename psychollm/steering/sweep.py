@@ -20,10 +20,9 @@ from typing import Any
 
 import numpy as np
 
-from psychollm._base.arrays import float_array
-from psychollm._base.checks import check_choice, check_fraction
+from psychollm._base.checks import check_choice, check_fraction, float_array
 from psychollm._base.errors import InputError, OptionError
-from psychollm._base.spread import progress_bar
+from psychollm._base.replicate import progress_bar
 from psychollm._base.types import BoolArray, FloatArray
 from psychollm.instruments.prompt import Prompt
 from psychollm.steering.anatomy import torch

@@ -1,21 +1,19 @@
 """Floor 5: verdicts: each study combines the subpackages below into answers to one question."""
 
-from psychollm.studies.difficulty.gate import Gate
-from psychollm.studies.difficulty.gating import GateFit, fit_gate
+from psychollm.studies.difficulty.gating import Gate, GateFit, fit_gate
 from psychollm.studies.difficulty.study import Difficulty, difficulty
 from psychollm.studies.dimensionality.result import Dimensionality
 from psychollm.studies.dimensionality.study import dimensionality
 from psychollm.studies.inference_boundary.monitoring_link import MonitoringLink, monitoring_link
-from psychollm.studies.inference_boundary.profile import BoundaryProfile
 from psychollm.studies.inference_boundary.skin_contrast import skin_contrast
 from psychollm.studies.inference_boundary.study import (
+    BoundaryProfile,
     InferenceBoundary,
     ThinkingContrast,
     inference_boundary,
 )
 from psychollm.studies.metacognitive_skill.abstention import AbstentionSkill, abstention_skill
-from psychollm.studies.metacognitive_skill.arms import Scaffolding
-from psychollm.studies.metacognitive_skill.coders import CoderAgreement
+from psychollm.studies.metacognitive_skill.arms import CoderAgreement, Scaffolding
 from psychollm.studies.metacognitive_skill.deployment import Deployment
 from psychollm.studies.metacognitive_skill.revision import RevisionSkill, revision_skill
 from psychollm.studies.metacognitive_skill.structure import StructureContrast

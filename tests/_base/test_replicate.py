@@ -1,10 +1,26 @@
-"""Replication: same bits for any number of jobs, and an interrupt that keeps what is done."""
+"""Replication and work handed out: same bits for any number of jobs; what an interrupt keeps."""
 
+import sys
+
+import joblib
 import numpy as np
 import pytest
+import threadpoolctl
 
-from psychollm._base.errors import InterruptedWarning, OptionError
-from psychollm._base.replicate import n_workers, replicate, replicate_seeds
+from psychollm._base.errors import InterruptedWarning, MissingPackageError, OptionError
+from psychollm._base.replicate import (
+    _pickled,
+    _run,
+    _unpickled,
+    n_workers,
+    one_blas_thread,
+    progress_bar,
+    replicate,
+    replicate_seeds,
+    spread,
+    workers,
+)
+from psychollm.kernels.pair_counts import fill_planes
 
 
 def echo(seeds):
@@ -64,3 +80,113 @@ def test_progress_bar_reaches_the_end(capsys):
     pytest.importorskip("tqdm")
     replicate(echo, 40, progress=True, label="forty")
     assert "forty" in capsys.readouterr().err
+
+
+def blas_threads():
+    return [
+        one["num_threads"] for one in threadpoolctl.threadpool_info() if one["user_api"] == "blas"
+    ]
+
+
+def test_who_works():
+    assert workers(1).serial
+    assert workers(None).serial
+    assert workers(3).count == 3
+    with joblib.parallel_config(n_jobs=2):
+        assert workers(None).count == 2
+        assert workers(1).serial
+    with joblib.parallel_config(backend="loky", n_jobs=2):
+        assert not workers(None).shared
+        assert not workers(None).serial
+        assert workers(1).serial
+    with pytest.raises(OptionError, match="n_jobs=0"):
+        workers(0)
+
+
+@pytest.mark.parametrize("n_jobs", [1, 2])
+def test_order(n_jobs):
+    assert list(spread(abs, range(-40, 0), workers(n_jobs))) == list(range(40, 0, -1))
+
+
+def test_one_thread_of_linear_algebra_until_the_last_has_left():
+    with threadpoolctl.threadpool_limits(2, user_api="blas"):
+        before = blas_threads()
+        with one_blas_thread(), one_blas_thread():
+            assert set(blas_threads()) == {1}
+        assert blas_threads() == before
+        inside = replicate(lambda seeds: np.full(len(seeds), max(blas_threads())), 9, n_jobs=2)
+        assert set(inside) == {1}
+        assert blas_threads() == before
+
+
+@pytest.mark.parametrize("writable", [True, False])
+def test_kernels_are_pickled_by_name_and_arrays_as_they_are(writable):
+    """Read-only arrays are another type to Numba, and writable ones may be needed."""
+    data = np.arange(5.0)
+    data.flags.writeable = writable
+
+    def closure():
+        return fill_planes, data
+
+    kernel, array = _unpickled(f"writable {writable}", _pickled(closure))()
+    assert kernel is fill_planes
+    assert array.flags.writeable is writable
+
+
+def test_a_worker_keeps_the_last_function():
+    payload = _pickled([1])
+    assert _unpickled("one", payload) is _unpickled("one", payload)
+    first = _unpickled("one", payload)
+    _unpickled("two", payload)
+    assert _unpickled("one", payload) is not first
+
+
+class Promise:
+    """What Dask hands over: the workers see the data, whoever is left alone sees the promise."""
+
+    def __init__(self, data):
+        self.data = data
+
+    def result(self):
+        return self.data
+
+
+def test_when_the_workers_are_gone_joblib_works_here():
+    assert _run("here", Promise(_pickled(abs)), Promise(_pickled(-3))) == 3
+
+
+@pytest.mark.parametrize("n", [1, 9, 10, 25])
+@pytest.mark.parametrize("n_jobs", [1, 2])
+def test_calls_of_a_fixed_size(n, n_jobs):
+    """Where rows depend on the size of a call, the clock must not decide it."""
+    sizes = replicate(lambda seeds: np.full(len(seeds), len(seeds)), n, at_once=10, n_jobs=n_jobs)
+    assert sizes.tolist() == [10] * (n // 10 * 10) + [n % 10] * (n % 10)
+
+
+def test_more_calls_than_blocks(monkeypatch):
+    monkeypatch.setattr("psychollm._base.replicate.MOST_BLOCKS", 3)
+    sizes = replicate(lambda seeds: np.full(len(seeds), len(seeds)), 75, at_once=10)
+    assert sizes.tolist() == [10] * 70 + [5] * 5
+
+
+def test_silent(capsys: pytest.CaptureFixture[str]) -> None:
+    bar = progress_bar(show=False, total=3, label="replicates")
+    bar.update(3)
+    bar.close()
+    assert capsys.readouterr() == ("", "")
+
+
+def test_drawn_on_standard_error(capsys: pytest.CaptureFixture[str]) -> None:
+    pytest.importorskip("tqdm")
+    bar = progress_bar(show=True, total=3, label="replicates")
+    bar.update(3)
+    bar.close()
+    out, err = capsys.readouterr()
+    assert out == ""
+    assert "replicates" in err
+
+
+def test_without_tqdm_the_extra_is_named(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setitem(sys.modules, "tqdm.auto", None)
+    with pytest.raises(MissingPackageError, match=r"psychollm\[progress\]"):
+        progress_bar(show=True, total=1, label="replicates")

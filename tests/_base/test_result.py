@@ -1,4 +1,4 @@
-"""What all results share."""
+"""What all results share, and the functions of higher floors that they find by name."""
 
 import json
 import pickle
@@ -8,8 +8,9 @@ import numpy as np
 import pandas as pd
 import pytest
 
+from psychollm._base.checks import check_count
 from psychollm._base.convergence import Convergence
-from psychollm._base.result import Result
+from psychollm._base.result import Result, view
 from psychollm._base.types import FloatArray
 
 
@@ -81,3 +82,14 @@ def test_pickling_keeps_values(outer: Outer) -> None:
     again = pickle.loads(pickle.dumps(outer))  # noqa: S301
     np.testing.assert_array_equal(again.matrix, outer.matrix)
     assert again.labels == outer.labels
+
+
+def test_a_function_is_found_by_name():
+    assert view("_base.checks", "check_count") is check_count
+
+
+def test_names_that_do_not_exist():
+    with pytest.raises(ModuleNotFoundError, match="nowhere"):
+        view("nowhere", "function")
+    with pytest.raises(AttributeError, match="nothing"):
+        view("_base.checks", "nothing")

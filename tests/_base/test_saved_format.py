@@ -22,10 +22,9 @@ import psychollm as psy
 from psychollm._base.convergence import Convergence
 from psychollm._base.errors import InputError
 from psychollm._base.result import Result
-from psychollm._base.saving import archive, classes
-from psychollm._base.saving.classes import find_class
+from psychollm._base.saving import files, nodes
 from psychollm._base.saving.files import load
-from psychollm._base.saving.nodes import Reader, Writer
+from psychollm._base.saving.nodes import Reader, Writer, find_class
 from psychollm.estimates.estimate import Estimate
 from psychollm.estimates.reasons import Reason
 from tests._base.test_saved_results import differences
@@ -230,7 +229,9 @@ def test_a_field_with_a_default_may_be_newer_than_the_file(file: Path) -> None:
         (lambda tree: tree["classes"].update(Estimate=["os", "Nothing"]), "no class Nothing"),
         (lambda tree: tree["classes"].update(Estimate=["subprocess", "Popen"]), "no class Popen"),
         (
-            lambda tree: tree["classes"].update(Estimate=["psychollm._base.spread", "SimpleBar"]),
+            lambda tree: tree["classes"].update(
+                Estimate=["psychollm._base.replicate", "SimpleBar"]
+            ),
             "no class SimpleBar|no result, record",
         ),
         (lambda tree: tree["classes"].clear(), "is damaged"),
@@ -356,14 +357,14 @@ def test_trees_too_deep_or_too_large(file: Path, monkeypatch: pytest.MonkeyPatch
     deep = b"[" * 100_000 + b"]" * 100_000
     with pytest.raises(InputError, match="cannot be read|nested"):
         load(packed(file, members(estimate().save(file)) | {MEMBERS: deep}))
-    monkeypatch.setattr(archive, "MAX_TREE", 10)
+    monkeypatch.setattr(files, "MAX_TREE", 10)
     with pytest.raises(InputError, match="larger than 10 bytes"):
         load(estimate().save(file))
 
 
 def test_no_module_is_imported_for_a_name() -> None:
     assert "psychollm.__main__" not in {
-        home for homes in classes._homes().values() for home in homes
+        home for homes in nodes._homes().values() for home in homes
     }
     with pytest.raises(InputError, match="no class Traversable"):
         find_class("importlib.resources.abc", "Traversable")

@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from psychollm._base.arrays import (
+from psychollm._base.checks import (
     advice,
     float_array,
     is_missing,
@@ -12,7 +12,7 @@ from psychollm._base.arrays import (
     plain_array,
 )
 from psychollm._base.result import Result
-from psychollm._base.saving.classes import is_record
+from psychollm._base.saving.nodes import is_record
 from psychollm._base.tables import is_p_value
 from psychollm._base.untrusted_json import as_number, parse_json
 

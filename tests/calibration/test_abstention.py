@@ -9,8 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from psychollm._base.errors import CodeError, LabelError, ShapeError
-from psychollm.calibration.selection.abstention import STATISTICS, abstention
-from psychollm.calibration.selection.abstention_by import abstention_by
+from psychollm.calibration.selection.abstention import STATISTICS, abstention, abstention_by
 from psychollm.estimates.reasons import Reason
 from tests.oracles import association_slow as slow
 

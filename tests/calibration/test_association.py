@@ -10,13 +10,15 @@ from hypothesis import strategies as st
 
 from psychollm._base.errors import CodeError, OptionError, ShapeError
 from psychollm.calibration.discrimination.association import gamma, point_biserial, somers_d, tau_b
-from psychollm.calibration.discrimination.rank_statistics import (
+from psychollm.calibration.discrimination.ranking import (
     NAMES,
     RANKING,
+    auroc,
+    average_precision,
     gradients,
     rank_statistics,
+    scored_answers,
 )
-from psychollm.calibration.discrimination.ranking import auroc, average_precision, scored_answers
 from psychollm.calibration.metric import estimate_all
 from psychollm.calibration.tally import tallies
 from psychollm.data.responses import Responses

@@ -22,7 +22,7 @@ from psychollm.calibration.errors.binned import (
     calibration_error,
 )
 from psychollm.calibration.errors.bins import Binning, bins_of, levels
-from psychollm.calibration.errors.error_interval import inverted, scales
+from psychollm.calibration.errors.calibration_error import inverted, scales
 from psychollm.calibration.errors.smooth import SMOOTH_ECE
 from psychollm.calibration.errors.under_calibration import under_calibration
 from psychollm.calibration.metric import Metric, draw

@@ -10,11 +10,17 @@ from hypothesis import strategies as st
 from hypothesis.extra.numpy import arrays
 
 from psychollm._base.errors import CodeError, LabelError, OptionError
-from psychollm.calibration.decisions.cells import Cells
 from psychollm.calibration.decisions.confusion import RATES, SKILLS, confusion
-from psychollm.calibration.decisions.two_by_two import F1_ABSTAIN, KAPPA, PHI, YOUDEN, f_score
+from psychollm.calibration.decisions.two_by_two import (
+    F1_ABSTAIN,
+    KAPPA,
+    PHI,
+    YOUDEN,
+    Cells,
+    f_score,
+)
 from psychollm.data.responses import Responses
-from psychollm.estimates.proportions import paired_difference, wilson
+from psychollm.estimates.intervals import paired_difference, wilson
 from psychollm.estimates.reasons import Reason
 from tests.oracles import association_slow as association
 from tests.oracles import calibration_slow as slow

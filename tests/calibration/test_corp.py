@@ -6,8 +6,13 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from psychollm._base.errors import CodeError, LabelError, OptionError, ShapeError
-from psychollm.calibration.scores.corp import CORP, corp, corp_metric
-from psychollm.calibration.scores.isotonic import isotonic_fits, recalibrated_shares
+from psychollm.calibration.scores.corp import (
+    CORP,
+    corp,
+    corp_metric,
+    isotonic_fits,
+    recalibrated_shares,
+)
 from psychollm.calibration.stated import stated_answers
 from psychollm.calibration.tally import tallies
 from psychollm.estimates.reasons import Reason

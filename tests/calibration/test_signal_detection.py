@@ -6,8 +6,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from psychollm._base.errors import CodeError, LabelError
-from psychollm.calibration.decisions.cells import Cells
 from psychollm.calibration.decisions.signal_detection import CRITERION, D_PRIME, signal_detection
+from psychollm.calibration.decisions.two_by_two import Cells
 from psychollm.estimates.reasons import Reason
 from tests.calibration.test_confusion import golden_case
 from tests.oracles import association_slow as slow

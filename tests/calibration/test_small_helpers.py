@@ -13,11 +13,13 @@ from psychollm.calibration.consensus.signals import (
     shared_expectation,
 )
 from psychollm.calibration.decisions import two_by_two
-from psychollm.calibration.decisions.cells import Cells, cell_metric, cells_of
 from psychollm.calibration.decisions.confusion import confusion, yes_no_metric
 from psychollm.calibration.decisions.two_by_two import (
     PHI,
     YES_RATE,
+    Cells,
+    cell_metric,
+    cells_of,
     delta_error,
     share,
     weighted_fraction,
@@ -31,8 +33,11 @@ from psychollm.calibration.errors.bins import (
     mass_index,
     reliability_bins,
 )
-from psychollm.calibration.errors.calibration_error import assembled
-from psychollm.calibration.errors.error_interval import confidence_points, family_bounds
+from psychollm.calibration.errors.calibration_error import (
+    assembled,
+    confidence_points,
+    family_bounds,
+)
 from psychollm.calibration.errors.smooth import smoothing_grid
 from psychollm.calibration.influence import (
     cluster_sums,
@@ -41,12 +46,11 @@ from psychollm.calibration.influence import (
     student_multiplier,
 )
 from psychollm.calibration.metric import Metric
-from psychollm.calibration.paired import paired_answers
 from psychollm.calibration.panels.findings import told_apart, verdict
 from psychollm.calibration.panels.panel import calibration_panel
 from psychollm.calibration.sampled.semantic_confidence import sample_flags
 from psychollm.calibration.scores import proper_scores
-from psychollm.calibration.scores.isotonic import recalibration_curve, simulated
+from psychollm.calibration.scores.corp import recalibration_curve, simulated
 from psychollm.calibration.scores.murphy import bin_means, bin_starts, fixed_binning
 from psychollm.calibration.scores.proper_scores import (
     brier_losses,
@@ -58,7 +62,12 @@ from psychollm.calibration.scores.proper_scores import (
 from psychollm.calibration.selection.abstention import binary_table
 from psychollm.calibration.selection.selective import coverage_at_risk_metric
 from psychollm.calibration.selection.selective_areas import class_flag
-from psychollm.calibration.stated import cluster_codes, question_weights, stated_answers
+from psychollm.calibration.stated import (
+    cluster_codes,
+    paired_answers,
+    question_weights,
+    stated_answers,
+)
 from psychollm.calibration.tally import Tally, tallies
 from psychollm.calibration.two_choice.meta_d_fit import fit_counts
 from psychollm.calibration.two_choice.trials import counted_tables, rated_trials

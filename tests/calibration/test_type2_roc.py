@@ -8,7 +8,7 @@ from hypothesis import strategies as st
 from psychollm._base.errors import OptionError
 from psychollm.calibration.discrimination.type2_roc import type2_roc
 from psychollm.calibration.influence import wilson_from_draws
-from psychollm.estimates.proportions import wilson
+from psychollm.estimates.intervals import wilson
 from psychollm.estimates.reasons import Reason
 from tests.oracles import association_slow as slow
 

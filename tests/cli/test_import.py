@@ -10,9 +10,8 @@ import pandas as pd
 import pytest
 
 from psychollm._base.errors import InputError, OptionError, PsychollmError
-from psychollm.cli.import_logs import Import, formats
+from psychollm.cli.import_logs import Import, formats, in_options
 from psychollm.cli.options import Parser
-from psychollm.cli.wording import in_options
 from psychollm.data.logs import NoAnswer, Repeats
 from psychollm.data.readers import read_responses
 from psychollm.data.readers.logs.detect import LogFormat

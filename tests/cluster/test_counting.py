@@ -5,7 +5,7 @@ import numpy as np
 import pytest
 
 import psychollm as psy
-from psychollm._base import spread
+from psychollm._base import replicate
 from psychollm.data.pair_counts_blocks import count_blocks, read_pair_counts
 
 pytest.importorskip("pyarrow")
@@ -43,7 +43,7 @@ def check_equal(found, expected):
 
 @pytest.mark.parametrize("kind", ["tables", "files"])
 def test_blocks_on_a_cluster(cluster, request, kind, monkeypatch):
-    monkeypatch.setattr(spread, "LARGE_BYTES", 1000)  # tables then travel as tasks of their own
+    monkeypatch.setattr(replicate, "LARGE_BYTES", 1000)  # tables then travel as tasks of their own
     blocks = request.getfixturevalue(kind)
     with joblib.parallel_config(backend="dask"):
         found = count_blocks(blocks)

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 import psychollm as psy
-from psychollm._base import replicate, spread
+from psychollm._base import replicate
 from psychollm.calibration.decisions.f_beta import f_beta
 from psychollm.calibration.scores.corp import corp
 from psychollm.factor.number_of_factors.parallel import parallel_analysis
@@ -29,12 +29,12 @@ WORK = {
 @pytest.mark.parametrize("name", WORK)
 def test_the_same_after_a_journey(name, monkeypatch):
     expected = repr(WORK[name]().to_frame().to_dict())
-    sizes = []
+    sizes, spread = [], replicate.spread
 
     def sent(function, pieces, who, **options):
-        data = spread._pickled(function)
+        data = replicate._pickled(function)
         sizes.append(len(data))
-        yield from spread.spread(spread._unpickled(uuid4().hex, data), pieces, who, **options)
+        yield from spread(replicate._unpickled(uuid4().hex, data), pieces, who, **options)
 
     monkeypatch.setattr(replicate, "spread", sent)
     assert repr(WORK[name]().to_frame().to_dict()) == expected

@@ -11,8 +11,15 @@ from hypothesis import strategies as st
 
 import psychollm as psy
 from psychollm._base.errors import CodeError, InputError, OptionError, ShapeError
-from psychollm.correlation.polychoric import polychoric
+from psychollm.correlation.polychoric import (
+    ordered_codes,
+    padded_cuts,
+    polychoric,
+    row_cuts,
+    row_margins,
+)
 from psychollm.correlation.tetrachoric import PairStatus
+from psychollm.data.responses import Responses
 from tests.effort import examples
 from tests.oracles import polychoric_slow as slow
 
@@ -242,3 +249,17 @@ def test_half_units_fill_empty_cells_if_asked():
 def test_bad_input(data, options, error, message):
     with pytest.raises(error, match=message):
         polychoric(data, **options)
+
+
+def test_codes_are_ranks_within_their_row():
+    codes, answers = ordered_codes(Responses.from_array([[1, 3, None], [0, 1, 0]]), "models")
+    assert codes.tolist() == [[0, 1, -1], [0, 1, 0]]
+    assert codes.dtype == np.int8
+    assert answers == ((1, 3), (0, 1))
+
+
+def test_margins_and_cuts():
+    assert row_margins(np.array([[0, 1, 1, -1]]), np.empty(0), 2).tolist() == [[1.0, 2.0]]
+    assert row_cuts(np.array([[1.0, 1.0]])).tolist() == [[-np.inf, 0.0, np.inf]]
+    padded = padded_cuts(np.array([[0.5, np.nan]]))
+    assert padded.tolist() == [[-np.inf, 0.5, np.inf, np.inf]]

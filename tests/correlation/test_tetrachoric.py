@@ -1,4 +1,4 @@
-"""`tetrachoric` on tables: golden matrices, invariances, errors, certificates."""
+"""`tetrachoric` on tables: golden matrices, invariances, errors, certificates, empty cells."""
 
 import json
 
@@ -233,3 +233,16 @@ def test_frame_and_selection():
     assert chosen.matrix[0, 1] == correlation.matrix[3, 1]
     with pytest.raises(OptionError, match="nobody"):
         correlation.select(["nobody"])
+
+
+def test_empty_cells_and_sensitivity():
+    correlation = tetrachoric([[1, 1, 1, 0, 0, 0, 0, 0], [1, 1, 1, 1, 0, 0, 0, 0], [1, 0] * 4])
+    assert correlation.status[0, 1] == PairStatus.ADJUSTED
+    report = correlation.sensitivity()
+    assert report.n_empty == 1
+    assert report.spread[0, 1] > 0
+    assert report.spread[0, 2] == 0
+    assert report.to_frame().loc[0, "none"] == 1.0
+    bound = tetrachoric(correlation.counts, empty_cells="none")
+    assert bound.status[0, 1] == PairStatus.AT_BOUND
+    assert np.isnan(bound.se[0, 1])

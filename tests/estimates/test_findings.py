@@ -5,8 +5,8 @@ import json
 import pytest
 
 from psychollm._base.errors import LabelError
+from psychollm.estimates.estimate import proportion
 from psychollm.estimates.findings import Finding, Findings, estimate_rows, sentence
-from psychollm.estimates.proportions import proportion
 from psychollm.estimates.verdict import Outcome, Verdicts
 
 

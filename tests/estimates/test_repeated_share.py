@@ -2,7 +2,7 @@
 
 import numpy as np
 
-from psychollm.estimates.proportions import paired_difference, wilson
+from psychollm.estimates.intervals import paired_difference, wilson
 from psychollm.estimates.reasons import Reason
 from psychollm.estimates.repeated_share import repeated_difference, repeated_share
 

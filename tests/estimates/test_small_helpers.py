@@ -3,9 +3,8 @@
 import numpy as np
 
 from psychollm.estimates.clustered import few, satterthwaite
-from psychollm.estimates.difference import paired_contrast
+from psychollm.estimates.estimate import paired_contrast, proportion
 from psychollm.estimates.null import monte_carlo_p_value
-from psychollm.estimates.proportions import proportion
 from psychollm.estimates.verdict import Outcome, Verdicts, counted, names_of, verdicts
 
 

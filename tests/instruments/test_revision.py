@@ -8,7 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from psychollm._base.errors import InputError, LabelError, OptionError, ShapeError
-from psychollm.estimates.proportions import paired_difference, wilson
+from psychollm.estimates.intervals import paired_difference, wilson
 from psychollm.estimates.repeated_share import (
     effective_size,
     repeated_difference,

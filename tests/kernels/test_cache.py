@@ -8,7 +8,7 @@ import pytest
 PREAMBLE = """
 import numpy as np
 import psychollm as psy
-from psychollm.factor.one_factor.residual_test import residual_test
+from psychollm.factor.one_factor.residuals import residual_test
 x = (np.random.default_rng(0).random((5, 100)) < 0.5).astype(float)
 x[0, :5] = np.nan
 answers = psy.Responses.from_array(x)

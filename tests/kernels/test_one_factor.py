@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 from scipy import stats
 
-from psychollm.factor.one_factor.residual_test import (
+from psychollm.factor.one_factor.residuals import (
     draw_statistics,
     fitted_residual_eigenvalue,
     start,

@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from psychollm.factor.one_factor.residual_test import second_share, start
+from psychollm.factor.one_factor.residuals import second_share, start
 from psychollm.kernels.one_factor import count_answers, simulate_one_factor
 from psychollm.kernels.pairwise_factors import add_factor, fit_pairwise_factors
 from psychollm.kernels.pairwise_likelihood import (

@@ -9,8 +9,8 @@ import pytest
 from psychollm._base.errors import CodeError, InterruptedWarning, OptionError, ShapeError
 from psychollm.data.responses import Responses
 from psychollm.estimates.null import monte_carlo_p_value
+from psychollm.nulls.design import quadratic_fit
 from psychollm.nulls.permutation import permutation_null
-from psychollm.nulls.statistics import quadratic_fit
 
 
 def table(k=6, n=200, seed=0, missing=0.0, signal=0.8):

@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 
 from psychollm._base.errors import CodeError
 from psychollm.estimates.comparisons import compare_all
-from psychollm.estimates.proportions import wilson
+from psychollm.estimates.intervals import wilson
 from psychollm.estimates.reasons import Reason
 from psychollm.reliability.raters.rate_contrast import rate_contrast
 from psychollm.reliability.raters.ratings import Ratings

@@ -10,11 +10,20 @@ import psychollm as psy
 from psychollm.calibration.decisions.confusion import confusion
 from psychollm.plots.correlation import plot_matrix
 from psychollm.plots.forest import plot_forest
-from psychollm.reports import calibration_methods
+from psychollm.reports import calibration
 from psychollm.reports.figure import draw_on_figure, inline_svg
 from psychollm.reports.marks import Mark, cells, line, overlay, point, row_names, row_of, rows
-from psychollm.reports.page import Page, models, names, render, sentence_list, write_text
-from psychollm.reports.references import cite, cited, known
+from psychollm.reports.page import (
+    Page,
+    cite,
+    cited,
+    known,
+    models,
+    names,
+    render,
+    sentence_list,
+    write_text,
+)
 from psychollm.reports.shared_confidence import named_versions
 from psychollm.reports.study_marks import forest, marks_of
 from psychollm.reports.table import (
@@ -50,9 +59,9 @@ def test_the_bibliography_is_in_the_order_of_the_alphabet() -> None:
 
 def test_metrics_of_a_panel_and_the_code_that_repeats_it() -> None:
     panel = psy.calibration_panel([0.9, 0.2, 0.7], [1, 0, 1], metrics=["auroc"], rng=0)
-    table = calibration_methods.definitions(panel)
+    table = calibration.definitions(panel)
     assert [cell.text for cell in table.rows[0]][2:4] == ["higher", "0.5"]
-    assert calibration_methods.code(panel, "").splitlines() == [
+    assert calibration.code(panel, "").splitlines() == [
         "import psychollm as psy",
         "",
         "# confidence and correctness: the two tables, models x questions",

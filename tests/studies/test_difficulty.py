@@ -18,8 +18,14 @@ from psychollm.calibration.decisions.f_beta import f_beta
 from psychollm.estimates.reasons import Reason
 from psychollm.studies import Difficulty, Gate, GateFit, difficulty, fit_gate
 from psychollm.studies.difficulty.gating import _Goal
-from psychollm.studies.difficulty.questions import as_questions, fold_of, out_of_fold, parts
-from psychollm.studies.difficulty.ridge import PENALTIES, ridge
+from psychollm.studies.difficulty.questions import (
+    PENALTIES,
+    as_questions,
+    fold_of,
+    out_of_fold,
+    parts,
+    ridge,
+)
 from psychollm.studies.difficulty.words import SURFACE, learn_words, surface, terms
 from tests.effort import examples
 from tests.oracles import difficulty_slow as slow

@@ -9,13 +9,13 @@ from psychollm._base.errors import CodeError, OptionError, ShapeError, ValidityW
 from psychollm.estimates.verdict import Outcome, SmallestEffects
 from psychollm.factor.number_of_factors.parallel import leading
 from psychollm.factor.one_factor.residuals import pair_residuals
-from psychollm.studies.dimensionality.study import n_factors
-from psychollm.studies.dimensionality.verdict import (
+from psychollm.studies.dimensionality.result import (
     Evidence,
     share_interval,
     shared_interval,
     verdict,
 )
+from psychollm.studies.dimensionality.study import n_factors
 
 
 @pytest.fixture(scope="module")

@@ -10,8 +10,11 @@ import pytest
 from psychollm._base.errors import LabelError
 from psychollm.reliability.raters.kappa import cohen_kappa
 from psychollm.reliability.raters.ratings import Ratings
-from psychollm.studies.inference_boundary.profile import failing_responses
-from psychollm.studies.inference_boundary.study import InferenceBoundary, inference_boundary
+from psychollm.studies.inference_boundary.study import (
+    InferenceBoundary,
+    failing_responses,
+    inference_boundary,
+)
 
 CASES = ["vornish_a", "vornish_b"]
 QUICK = {"bootstrap": 40, "rng": 0}

@@ -8,7 +8,7 @@ import pytest
 from scipy import stats
 
 from psychollm._base.errors import CodeError, LabelError, OptionError
-from psychollm.estimates.proportions import paired_difference, wilson
+from psychollm.estimates.intervals import paired_difference, wilson
 from psychollm.estimates.reasons import Reason
 from psychollm.instruments.coding import Coding, Transcript
 from psychollm.studies.metacognitive_skill.structure import entropy_of

@@ -7,12 +7,11 @@ from scipy import optimize
 import psychollm as psy
 from psychollm._base.errors import ShapeError
 from psychollm.calibration.consensus.individuation import individuation
-from psychollm.calibration.paired import paired_answers
+from psychollm.calibration.stated import paired_answers
 from psychollm.data.simulate_study import simulate_study
 from psychollm.estimates.reasons import Reason
 from psychollm.factor.one_factor.pairwise_likelihood import pairwise_likelihood
-from psychollm.studies.shared_confidence.private_likelihood import Evidence, Likelihood
-from psychollm.studies.shared_confidence.private_signal import private_signal
+from psychollm.studies.shared_confidence.private_signal import Evidence, Likelihood, private_signal
 from tests.oracles import calibration_slow as slow
 
 LOADINGS = np.array([0.9, 0.5, 0.7, 0.8])

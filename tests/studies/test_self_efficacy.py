@@ -8,7 +8,7 @@ import pytest
 from scipy import stats
 
 from psychollm._base.errors import CodeError, LabelError, OptionError, ShapeError
-from psychollm.estimates.proportions import wilson
+from psychollm.estimates.intervals import wilson
 from psychollm.estimates.reasons import Reason
 from psychollm.estimates.resampling import Resampling
 from psychollm.instruments.self_efficacy import TASKS, Scale, SelfEfficacy

@@ -7,13 +7,12 @@ import pandas as pd
 import pytest
 
 from psychollm._base.types import FloatArray
-from psychollm.calibration.paired import paired_answers
+from psychollm.calibration.stated import paired_answers
 from psychollm.data.responses import Responses, as_responses
 from psychollm.data.sampled import SampledAnswers
 from psychollm.estimates.resampling import Resampling
-from psychollm.studies.inference_boundary.profile import boundary_profile
-from psychollm.studies.metacognitive_skill.arms import prompting, scaffolding
-from psychollm.studies.metacognitive_skill.coders import coder_agreement
+from psychollm.studies.inference_boundary.study import boundary_profile
+from psychollm.studies.metacognitive_skill.arms import coder_agreement, prompting, scaffolding
 from psychollm.studies.metacognitive_skill.deployment import deployment, register_deployment
 from psychollm.studies.metacognitive_skill.structure import (
     register_structures,
@@ -26,7 +25,7 @@ from psychollm.studies.self_efficacy.links import measure_links, performance_lin
 from psychollm.studies.self_efficacy.table import by_model, efficacy_table
 from psychollm.studies.semantic_calibration.arms import Arms, answered
 from psychollm.studies.semantic_calibration.null import exchanged, sample_curve
-from psychollm.studies.shared_confidence.private_likelihood import Evidence, Likelihood, climb
+from psychollm.studies.shared_confidence.private_signal import Evidence, Likelihood, climb
 from psychollm.studies.shared_confidence.result import spread_over
 from psychollm.studies.steering_match.best_strengths import plain_thresholds, r_squared
 from psychollm.studies.steering_match.evidence import cut_offs

@@ -24,9 +24,9 @@ from psychollm.studies.steering_match.grid import (
     criterion_curve,
     grid_of,
     log_likelihoods,
+    peak,
     profiles_of,
 )
-from psychollm.studies.steering_match.plateau import peak
 from psychollm.studies.steering_match.reconstruction import held_out_answers, random_halves
 from psychollm.studies.steering_match.result import finding
 from tests.effort import examples

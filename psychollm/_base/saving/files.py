@@ -1,15 +1,177 @@
-"""`save` and `load`: a result as a file, and the same result back, to the last bit."""
+"""`save` and `load`: a result as a file, and the same result back, to the last bit.
 
+The archive is written whole or not at all, and read without trust. Members are stored, not
+packed: no member can so be larger than the file is, and what the members declare together is
+bounded by its size. Nothing small unfolds into something large.
+"""
+
+import json
+import os
+import re
+import struct
+import zipfile
+from collections.abc import Mapping
+from math import prod
 from os import PathLike
 from pathlib import Path
-from typing import Any
+from types import TracebackType
+from typing import Any, NoReturn
+from uuid import uuid4
+
+import numpy as np
 
 from psychollm._base.errors import InputError
 from psychollm._base.result import Result
-from psychollm._base.saving.archive import SavedArchive, write_archive
-from psychollm._base.saving.classes import find_class
-from psychollm._base.saving.nodes import Reader, Writer
+from psychollm._base.saving.nodes import Reader, Writer, find_class
+from psychollm._base.types import AnyArray
+from psychollm._base.untrusted_json import FREE, parse_json
 from psychollm._base.version import __version__
+
+TREE = "result.json"
+MAX_TREE = 1 << 28  # bytes of the tree, 256 MiB: text costs twenty times as much once read
+_BROKEN = (
+    *(zipfile.BadZipFile, struct.error, ValueError, EOFError, OSError, OverflowError),
+    *(RuntimeError, NotImplementedError),  # encrypted, or of a later version of zip
+)
+# What NumPy writes before an array: read as the few words it is, not as an expression of Python.
+_LENGTH = {b"\x93NUMPY\x01\x00": "<H", b"\x93NUMPY\x02\x00": "<I"}
+_HEADER = re.compile(
+    rb"\{'descr': '([<>|=]?[?biufcmMSU]\d{0,9}(?:\[\d{0,9}[a-zA-Z]{1,7}\])?)', "
+    rb"'fortran_order': (True|False), 'shape': \(((?:\d{1,18}, ?)*(?:\d{1,18})?)\)(?:, ?)?\}\s*"
+)
+
+
+def write_archive(path: Path, tree: Mapping[str, Any], arrays: Mapping[str, AnyArray]) -> None:
+    """Write a tree and its arrays; the file appears when it is complete."""
+    # The same result gives the same bytes: members carry no date.
+    part = path.with_name(f".{path.name}.{uuid4().hex[:12]}.part")
+    try:
+        with part.open("xb") as file, zipfile.ZipFile(file, "w", zipfile.ZIP_STORED) as archive:
+            archive.writestr(zipfile.ZipInfo(TREE), json.dumps(tree, allow_nan=False))
+            for name, array in arrays.items():
+                with archive.open(zipfile.ZipInfo(name), "w", force_zip64=True) as member:
+                    np.lib.format.write_array(member, array, allow_pickle=False)
+        os.replace(part, path)  # noqa: PTH105 -- Path.replace is not atomic by its documentation
+    finally:
+        part.unlink(missing_ok=True)
+
+
+class SavedArchive:
+    """The archive of a saved result, opened for reading: use it in a ``with`` statement."""
+
+    def __init__(self, path: Path) -> None:
+        self._path = path
+        try:
+            self._size = path.stat().st_size
+            self._archive = zipfile.ZipFile(path)
+        except OSError as error:
+            msg = f"{path} cannot be read: {error.strerror}"
+            raise InputError(msg) from error
+        except _BROKEN as error:
+            raise self._no_archive(error) from error
+        try:
+            self._check()
+        except InputError:
+            self._archive.close()
+            raise
+        self._names = frozenset(self._archive.namelist()) - {TREE}
+
+    def __enter__(self) -> "SavedArchive":
+        return self
+
+    def __exit__(
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        trace: TracebackType | None,
+    ) -> None:
+        self._archive.close()
+
+    def tree(self) -> Any:
+        """Return what stands in ``result.json``."""
+        try:
+            return parse_json(self._read(TREE), unique=True)
+        except ValueError as error:
+            self.refuse(f"{TREE} cannot be read ({error})")
+
+    def array(self, name: str) -> AnyArray:
+        """Return one array, read-only."""
+        if name not in self._names:
+            self.refuse(f"array {name!r} is missing")
+        data = self._read(name)
+        try:
+            dtype, by_column, shape, start = _header(data)
+        except (ValueError, TypeError, OverflowError) as error:
+            self.refuse(f"{name!r} is no array ({error})")
+        if prod(shape) * dtype.itemsize != len(data) - start:
+            self.refuse(f"array {name!r} is not as long as it says")
+        if dtype.itemsize == 0 or prod(n or 1 for n in shape) > FREE + len(data):
+            self.refuse(f"array {name!r} has a type or shape that is never written")
+        flat = np.frombuffer(data, dtype=dtype, count=prod(shape), offset=start)
+        try:
+            return flat.reshape(shape, order="F" if by_column else "C")
+        except ValueError as error:
+            self.refuse(f"array {name!r}: {error}")
+
+    @property
+    def size(self) -> int:
+        """Bytes of the file."""
+        return self._size
+
+    def refuse(self, reason: str) -> NoReturn:
+        """Raise the error that says what is wrong with the file."""
+        msg = f"{self._path} is damaged or was changed: {reason}"
+        raise InputError(msg)
+
+    def _read(self, name: str) -> bytes:
+        try:
+            return self._archive.read(name)
+        except _BROKEN as error:
+            self.refuse(f"{name!r}: {error}")
+
+    def _no_archive(self, error: Exception) -> InputError:
+        if "\0" in str(self._path):
+            return InputError(f"{self._path!r} cannot be read: {error}")
+        with self._path.open("rb") as file:
+            begins_well = file.read(4) == b"PK\x03\x04"
+        if begins_well:
+            return InputError(f"{self._path} is cut off or damaged ({error})")
+        return InputError(f"{self._path} is no result saved by psychollm")
+
+    def _check(self) -> None:
+        members = self._archive.infolist()
+        names = [one.filename for one in members]
+        if TREE not in names:
+            msg = f"{self._path} is no result saved by psychollm: it has no {TREE}"
+            raise InputError(msg)
+        if len(set(names)) < len(names):
+            self.refuse("two members have the same name")
+        for one in members:
+            packed = one.compress_type != zipfile.ZIP_STORED or one.flag_bits & 0x1
+            if packed or one.file_size != one.compress_size:
+                self.refuse(f"member {one.filename!r} is packed, which is never written")
+        if sum(one.file_size for one in members) > self._size:
+            self.refuse("its members declare more than the file holds")
+        if self._archive.getinfo(TREE).file_size > MAX_TREE:
+            self.refuse(f"{TREE} is larger than {MAX_TREE:,} bytes")
+
+
+def _header(data: bytes) -> tuple["np.dtype[Any]", bool, tuple[int, ...], int]:
+    """Return the type, order and shape of an array, and where its values begin."""
+    width = _LENGTH.get(data[:8])
+    start = 0 if width is None else 8 + struct.calcsize(width)
+    if width is None or len(data) < start:
+        msg = "it does not begin as one"
+        raise ValueError(msg)
+    end = start + int(struct.unpack(width, data[8:start])[0])
+    written = _HEADER.fullmatch(data[start:end])
+    if written is None or end > len(data):
+        msg = "its header is one that is never written"
+        raise ValueError(msg)
+    kind, order, shape = (part.decode() for part in written.groups())
+    lengths = tuple(int(n) for n in shape.split(",") if n.strip())
+    return np.dtype(kind), order == "True", lengths, end
+
 
 FORMAT = "psychollm.result"
 VERSION = 1

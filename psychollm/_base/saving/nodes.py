@@ -24,13 +24,23 @@ A table is ``{"columns": index, "index": index, "data": [column, ...]}``. An ind
 ``{"range": [start, stop, step], "names": [name]}`` or ``{"levels": [column, ...], "names":
 [...]}``. A column is ``[dtype, values]``: an array for NumPy's types, a list for objects, text and
 the types of pandas with missing values (null), and ``["category", ordered, categories, codes]``.
+
+Which classes may a file name? Results, frozen dataclasses, named tuples and enumerations. A file
+never has a module imported because it says so: the sources of the package are searched for the
+class first, and only a module that defines it is imported. A class that moved to another module is
+found by its name, as long as that is unique.
 """
 
+import re
 import struct
 from collections import Counter
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import MISSING, fields, is_dataclass
 from enum import Enum
+from functools import cache
+from importlib import import_module
+from importlib.resources import files
+from importlib.resources.abc import Traversable
 from math import isfinite, prod
 from typing import TYPE_CHECKING, Any
 
@@ -38,12 +48,54 @@ import numpy as np
 
 from psychollm._base.errors import InputError
 from psychollm._base.result import Result
-from psychollm._base.saving.classes import PACKAGE, is_record
 from psychollm._base.types import AnyArray
 from psychollm._base.untrusted_json import FREE
 
 if TYPE_CHECKING:
     import pandas as pd
+
+PACKAGE = "psychollm"
+_CLASS = re.compile(r"^class (\w+)\b", re.MULTILINE)
+
+
+def is_record(kind: type) -> bool:
+    """Return whether a class only holds its fields: result, frozen dataclass or named tuple."""
+    if is_dataclass(kind):
+        return bool(kind.__dataclass_params__.frozen)  # type: ignore[attr-defined]
+    return issubclass(kind, Result) or (issubclass(kind, tuple) and hasattr(kind, "_fields"))
+
+
+def find_class(module: str, name: str) -> type[Any]:
+    """Return a class of the package that a file may name."""
+    homes = _homes().get(name, ())
+    if module not in homes and len(homes) != 1:
+        msg = f"this version of psychollm has no class {name} in {module}"
+        raise InputError(msg)
+    home = module if module in homes else homes[0]
+    held = getattr(import_module(home), name, None)
+    if not isinstance(held, type) or not (is_record(held) or issubclass(held, Enum)):
+        msg = f"{home}.{name} is no result, record or enumeration"
+        raise InputError(msg)
+    return held
+
+
+@cache
+def _homes() -> dict[str, tuple[str, ...]]:
+    """Return the modules that define each class, by the name of the class."""
+    homes: dict[str, list[str]] = {}
+    for module, source in _sources(files(PACKAGE), PACKAGE):
+        for name in _CLASS.findall(source):
+            homes.setdefault(name, []).append(module)
+    return {name: tuple(modules) for name, modules in homes.items()}
+
+
+def _sources(folder: Traversable, package: str) -> Iterator[tuple[str, str]]:
+    """Yield each module below a folder, with its source."""
+    for entry in folder.iterdir():
+        if entry.is_dir() and not entry.name.startswith("__"):
+            yield from _sources(entry, f"{package}.{entry.name}")
+        elif entry.name.endswith(".py") and not entry.name.startswith("__"):
+            yield f"{package}.{entry.name.removesuffix('.py')}", entry.read_text("utf-8")
 
 
 _ODD = {name: float(name) for name in ("nan", "-nan", "inf", "-inf")}

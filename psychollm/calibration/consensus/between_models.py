@@ -29,8 +29,8 @@ from psychollm._base.types import FloatArray, RandomState
 from psychollm.calibration.decisions.confusion import Confusion, confusion
 from psychollm.calibration.discrimination.ranking import midranks
 from psychollm.data.responses import ResponsesLike
+from psychollm.estimates.intervals import normal_multiplier
 from psychollm.estimates.null import monte_carlo_p_value
-from psychollm.estimates.proportions import normal_multiplier
 from psychollm.estimates.reasons import Reason
 
 if TYPE_CHECKING:

@@ -24,7 +24,7 @@ from psychollm.calibration.consensus.signals import (
     cut_signal,
     ranked_signal,
 )
-from psychollm.calibration.paired import PairedAnswers, paired_answers
+from psychollm.calibration.stated import PairedAnswers, paired_answers
 from psychollm.data.responses import ResponsesLike
 from psychollm.estimates.estimate import Estimate
 from psychollm.estimates.intervals import percentile_interval

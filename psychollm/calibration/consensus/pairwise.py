@@ -25,10 +25,10 @@ from psychollm._base.checks import check_fraction
 from psychollm._base.result import Result
 from psychollm._base.types import FloatArray
 from psychollm.calibration.consensus.signals import SharedExpectation, shared_expectation
-from psychollm.calibration.paired import PairedAnswers, paired_answers
+from psychollm.calibration.stated import PairedAnswers, paired_answers
 from psychollm.data.labels import unit_numbers
 from psychollm.data.responses import ResponsesLike
-from psychollm.estimates.proportions import (
+from psychollm.estimates.intervals import (
     normal_multiplier,
     paired_difference,
     paired_difference_se,

@@ -23,7 +23,6 @@ from psychollm._base.checks import check_fraction
 from psychollm._base.errors import OptionError
 from psychollm._base.result import Result
 from psychollm._base.types import FloatArray, RandomState
-from psychollm.calibration.decisions.cells import Cells, CellStatistic, cell_metric
 from psychollm.calibration.decisions.signal_detection import CRITERION, D_PRIME
 from psychollm.calibration.decisions.two_by_two import (
     ACCURACY,
@@ -38,13 +37,16 @@ from psychollm.calibration.decisions.two_by_two import (
     SPECIFICITY,
     YES_RATE,
     YOUDEN,
+    Cells,
+    CellStatistic,
+    cell_metric,
     f_score,
 )
 from psychollm.calibration.metric import Metric, Output, estimate_all
-from psychollm.calibration.paired import paired_answers
 from psychollm.calibration.stated import (
     StatedAnswers,
     cluster_codes,
+    paired_answers,
     question_weights,
     stated_answers,
 )

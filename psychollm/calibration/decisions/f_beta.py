@@ -29,13 +29,12 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from psychollm._base.arrays import float_array
 from psychollm._base.axes import Axes
-from psychollm._base.checks import check_fraction
+from psychollm._base.checks import check_fraction, float_array
 from psychollm._base.errors import OptionError
 from psychollm._base.result import Result
 from psychollm._base.types import FloatArray, IntArray, RandomState
-from psychollm.calibration.paired import PairedAnswers, paired_answers
+from psychollm.calibration.stated import PairedAnswers, paired_answers
 from psychollm.data.responses import ResponsesLike
 from psychollm.estimates.intervals import percentile_interval
 from psychollm.estimates.reasons import Reason, first_reason

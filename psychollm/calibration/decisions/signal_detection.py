@@ -36,13 +36,22 @@ from scipy.special import ndtri
 from psychollm._base.axes import Axes
 from psychollm._base.result import Result
 from psychollm._base.types import FloatArray, RandomState
-from psychollm.calibration.decisions.cells import Bounds, Cases, Cells, CellStatistic, cell_metric
-from psychollm.calibration.decisions.two_by_two import FALSE_ALARM_RATE, RECALL, one_class, ratio
+from psychollm.calibration.decisions.two_by_two import (
+    FALSE_ALARM_RATE,
+    RECALL,
+    Bounds,
+    Cases,
+    Cells,
+    CellStatistic,
+    cell_metric,
+    one_class,
+    ratio,
+)
 from psychollm.calibration.metric import estimate_all
 from psychollm.calibration.stated import stated_answers
 from psychollm.data.responses import ResponsesLike
 from psychollm.estimates.estimate import Estimate
-from psychollm.estimates.proportions import normal_multiplier
+from psychollm.estimates.intervals import normal_multiplier
 from psychollm.estimates.reasons import Reason
 from psychollm.estimates.resampling import Bootstrap, Resampling
 

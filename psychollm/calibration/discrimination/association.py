@@ -1,7 +1,7 @@
 """Coefficients of association between a score and correctness.
 
 The statistics and their intervals are those of
-`psychollm.calibration.discrimination.rank_statistics`.
+`psychollm.calibration.discrimination.ranking`.
 """
 
 from numpy.typing import ArrayLike

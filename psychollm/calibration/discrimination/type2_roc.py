@@ -11,19 +11,18 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import ArrayLike
 
-from psychollm._base.arrays import float_array
 from psychollm._base.axes import Axes
+from psychollm._base.checks import float_array
 from psychollm._base.errors import OptionError
 from psychollm._base.result import Result
 from psychollm._base.types import FloatArray, RandomState
-from psychollm.calibration.discrimination.rank_statistics import RANKING
-from psychollm.calibration.discrimination.ranking import scored_answers
+from psychollm.calibration.discrimination.ranking import RANKING, scored_answers
 from psychollm.calibration.influence import wilson_from_draws
 from psychollm.calibration.metric import Metric, draw
 from psychollm.calibration.tally import Tally
 from psychollm.data.responses import ResponsesLike
 from psychollm.estimates.estimate import Estimate
-from psychollm.estimates.proportions import wilson
+from psychollm.estimates.intervals import wilson
 from psychollm.estimates.reasons import Reason
 from psychollm.estimates.resampling import Bootstrap, Resampling
 from psychollm.kernels.association import hit_rates

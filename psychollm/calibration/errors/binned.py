@@ -22,8 +22,8 @@ model were calibrated (:math:`E_0`), a p-value, and estimates that take the nois
   calibrated model. Where there is a gap, noise falls on both sides of it, and an ECE less
   :math:`E_0` is too small.
 * `corrected`: the error under which a sample like this one is the median one; see
-  `psychollm.calibration.errors.error_interval`. It is right for good and for bad calibration, and
-  its interval is that of the error in the population, for the same bins.
+  `psychollm.calibration.errors.calibration_error`. It is right for good and for bad calibration,
+  and its interval is that of the error in the population, for the same bins.
 
 Coverage of the 95 % interval, simulated for calibrated, mildly (0.06) and strongly (0.30)
 miscalibrated models with continuous, eleven or two different confidences: ECE 92 to 98 % with 200
@@ -65,10 +65,11 @@ from psychollm.calibration.errors.bins import (
     levels,
     reliability_bins,
 )
-from psychollm.calibration.errors.calibration_error import CalibrationError, assembled
-from psychollm.calibration.errors.error_interval import (
+from psychollm.calibration.errors.calibration_error import (
     METHOD,
     N_SCALES,
+    CalibrationError,
+    assembled,
     family_bounds,
     scales,
     short,

@@ -25,7 +25,7 @@ from psychollm._base.result import Result
 from psychollm._base.types import FloatArray, IntArray
 from psychollm.calibration.stated import StatedAnswers
 from psychollm.calibration.tally import Tally
-from psychollm.estimates.proportions import wilson
+from psychollm.estimates.intervals import wilson
 
 BinKind: TypeAlias = Literal["auto", "width", "mass", "discrete", "sweep"]
 Closed: TypeAlias = Literal["right", "left"]

@@ -1,4 +1,41 @@
-"""What binned and smooth calibration errors share: the error, its noise, and the two apart."""
+r"""What binned and smooth calibration errors share: the error, its noise, its interval.
+
+A calibration error is a norm of gaps between accuracy and confidence. Noise adds to every norm, so
+that the error of a sample lies above that of the population, and the error of a resample, which
+has the noise of the sample and its own, above that of the sample. Percentiles of resamples
+therefore miss the population, by the more the better the model is calibrated: they never reach
+zero.
+
+What resamples do show is the noise. Let the gaps of the population be in proportion to those of
+the sample, :math:`\theta c` with :math:`\|c\| = 1`, and let :math:`e^*` be what the gaps of a
+resample differ from those of the sample. Then
+
+.. math:: T^*(\theta) = \|\theta c + e^*\|                                                \quad (1)
+
+is distributed as the error of a sample from a population whose error is :math:`\theta`: with
+:math:`\theta = 0` that of a calibrated model, with :math:`\theta` equal to the error of the
+sample the ordinary bootstrap. The interval holds every :math:`\theta` under which the error T of
+the sample is neither among the largest nor among the smallest :math:`\alpha/2` of (1). Its lower
+bound is zero where T is no larger than noise. The :math:`\theta` under which T is the median of
+(1) is the *corrected* error: half of all samples give a smaller one, whatever the error is.
+
+A sample that happens to lie closer to the diagonal than calibration allows would exclude even
+zero, and a sample without any gap would prove calibration. The upper bound is therefore never
+below that of a sample with the mean error of calibrated ones (1): no sample shows more than its
+noise lets it (compare the power-constrained limits of Cowan et al.).
+
+For comparisons, resamples of the corrected error are needed that vary as it does. They are points
+of its confidence distribution, the errors under which a share u of samples is larger than this
+one, with u the rank of the resample's own error: their percentiles are the interval, and two
+models are high or low in the same resamples as their errors are.
+
+The direction c is estimated, and with it how noise spreads over bins with and without a gap; that
+is why coverage is close to the nominal one and not exact.
+
+References
+----------
+Cowan, G., Cranmer, K., Gross, E., & Vitells, O. (2011). Power-constrained limits. arXiv:1105.3166.
+"""
 
 from dataclasses import dataclass, fields, replace
 from typing import Any
@@ -11,13 +48,87 @@ from psychollm._base.numbers import p_equals
 from psychollm._base.result import Result
 from psychollm._base.types import FloatArray
 from psychollm.calibration.discrimination.ranking import midranks
-from psychollm.calibration.errors.error_interval import N_SCALES, confidence_points
 from psychollm.calibration.errors.under_calibration import under_calibration
+from psychollm.calibration.influence import cluster_shares
 from psychollm.calibration.metric import Drawn, Metric, draw
 from psychollm.calibration.stated import StatedAnswers
+from psychollm.calibration.tally import Tally
 from psychollm.estimates.estimate import Estimate
 from psychollm.estimates.reasons import Reason
 from psychollm.estimates.resampling import Resampling
+
+METHOD = "inverted bootstrap"
+
+N_SCALES = 16
+
+
+def scales(value: float, noise: float) -> FloatArray:
+    """Return the grid of theta of (1), denser near zero, where the norm bends most."""
+    # Noise is how far the error of a sample strays: the grid ends four times as far beyond the
+    # value.
+    top = value + 4.0 * noise
+    return np.asarray(np.linspace(0.0, 1.0, N_SCALES) ** 1.5 * top)
+
+
+def short(tally: Tally) -> float:
+    r"""Return by how much the noise of resamples falls short: :math:`\sqrt{n / (n - 3)}`."""
+    # The variance of resamples of n answers is that of the sample, short of the population's by
+    # (n - 1) / n, and it is estimated: a t distribution with n - 1 degrees of freedom has
+    # the variance (n - 1) / (n - 3). Of clusters, only the first is counted here: the levels at
+    # which percentiles are taken allow for the tails (`estimates.clustered`).
+    if tally.cluster is None:
+        return float(np.sqrt(1.0 + 3.0 / max(tally.n - 3.0, 1.0)))
+    varied = 1.0 - float((cluster_shares(tally) ** 2).sum())
+    return float(1.0 / np.sqrt(varied)) if varied > 0.0 else 1.0
+
+
+def inverted(value: float, scale: FloatArray, draws: FloatArray, level: float) -> FloatArray:
+    """Return lower bound, corrected error and upper bound of a calibration error."""
+    # Draws (resamples, scales) are errors (1) at the values of theta; rows of NaN are left out.
+    tail = 0.5 * (1.0 - level)
+    return confidence_points(value, scale, draws, np.array([tail, 0.5, 1.0 - tail]))
+
+
+def confidence_points(
+    value: float, scale: FloatArray, draws: FloatArray, shares: FloatArray
+) -> FloatArray:
+    """Return the errors under which given shares of samples have a larger error than this one."""
+    # Not decreasing in the shares; NaN without a value or without draws.
+    # Shapes: shares (n,); returns (n,).
+    ordered = np.sort(draws[np.isfinite(draws).all(axis=1)], axis=0)
+    if not np.isfinite(value) or len(ordered) < 2:
+        return np.full(shares.size, np.nan)
+    if not scale[-1] > 0.0:  # no gap and no noise, in any resample: zero is certain
+        return np.zeros(shares.size)
+    position = (1.0 - shares) * (len(ordered) - 1)
+    before = np.minimum(position.astype(np.int64), len(ordered) - 2)
+    beyond = (position - before)[:, None]
+    curves = (1.0 - beyond) * ordered[before] + beyond * ordered[before + 1]
+    at_least = max(value, float(ordered[:, 0].mean()))
+    points = _last_below(scale, curves, np.where(shares > 0.5, at_least, value))
+    return np.minimum(points, 1.0)  # no gap is larger
+
+
+def family_bounds(outputs: int, value: FloatArray, draws: FloatArray, level: float) -> FloatArray:
+    """Return the bounds of a metric's outputs (outputs, 2) from the columns it carries."""
+    # All outputs estimate the error whose value stands first; the carried columns of the sample,
+    # which has no noise around itself, are the grid of theta.
+    lower, _, upper = inverted(float(value[0]), value[outputs:], draws[:, outputs:], level)
+    return np.tile([lower, upper], (outputs, 1))
+
+
+def _last_below(x: FloatArray, curves: FloatArray, level: FloatArray) -> FloatArray:
+    """Return for each curve (n, points) over x the largest x where it does not exceed a level."""
+    # Beyond the last point a curve rises as x does.
+    below = curves <= level[:, None]
+    last = x.size - 1
+    here = last - np.argmax(below[:, ::-1], axis=1)
+    after = np.minimum(here + 1, last)
+    row = np.arange(len(curves))
+    rest = level - curves[row, here]
+    rise = np.where(here < last, curves[row, after] - curves[row, here], 1.0)
+    step = np.where(here < last, x[after] - x[here], 1.0)
+    return np.where(below.any(axis=1), x[here] + step * rest / rise, 0.0)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)

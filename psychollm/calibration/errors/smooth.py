@@ -30,10 +30,11 @@ from psychollm._base.axes import Axes
 from psychollm._base.checks import check_fraction
 from psychollm._base.result import Result
 from psychollm._base.types import FloatArray, IntArray, RandomState
-from psychollm.calibration.errors.calibration_error import CalibrationError, assembled
-from psychollm.calibration.errors.error_interval import (
+from psychollm.calibration.errors.calibration_error import (
     METHOD,
     N_SCALES,
+    CalibrationError,
+    assembled,
     family_bounds,
     scales,
     short,

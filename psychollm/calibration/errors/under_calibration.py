@@ -42,9 +42,8 @@ from psychollm.calibration.metric import Metric
 from psychollm.calibration.stated import StatedAnswers
 from psychollm.calibration.tally import Tally, tallies
 from psychollm.estimates.estimate import Estimate
-from psychollm.estimates.intervals import percentile_interval
+from psychollm.estimates.intervals import percentile_interval, wilson
 from psychollm.estimates.null import monte_carlo_p_value
-from psychollm.estimates.proportions import wilson
 from psychollm.estimates.reasons import Reason
 from psychollm.estimates.resampling import Resampling
 from psychollm.kernels.binned import calibrated_tallies

@@ -15,9 +15,8 @@ from numpy.typing import ArrayLike
 from psychollm._base.axes import dataset
 from psychollm._base.errors import OptionError
 from psychollm._base.numbers import ABSENT, with_interval
-from psychollm._base.result import Result
+from psychollm._base.result import Result, view
 from psychollm._base.types import AnyArray, FloatArray, RandomState
-from psychollm._base.views import view
 from psychollm.calibration.metric import estimate_all
 from psychollm.calibration.panels.catalogue import metric_keys, panel_metrics, panel_outputs
 from psychollm.calibration.panels.findings import Evidence, verdict
@@ -25,8 +24,7 @@ from psychollm.calibration.panels.panel_curves import PanelCurves, panel_curves
 from psychollm.calibration.stated import StatedAnswers, stated_answers
 from psychollm.data.labels import Labels
 from psychollm.data.responses import ResponsesLike
-from psychollm.estimates.difference import Difference
-from psychollm.estimates.estimate import Estimate
+from psychollm.estimates.estimate import Difference, Estimate
 from psychollm.estimates.findings import Findings, Study
 from psychollm.estimates.resampling import Bootstrap, Resampling
 from psychollm.estimates.verdict import SMALLEST, SmallestEffects

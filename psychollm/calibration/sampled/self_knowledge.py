@@ -24,8 +24,7 @@ from typing import Any
 import numpy as np
 from scipy.special import expit
 
-from psychollm._base.arrays import float_array
-from psychollm._base.checks import check_count
+from psychollm._base.checks import check_count, float_array
 from psychollm._base.errors import CodeError, OptionError, ShapeError
 from psychollm._base.optional import require
 from psychollm._base.result import Result

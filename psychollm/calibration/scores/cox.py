@@ -64,7 +64,7 @@ from psychollm.calibration.tally import Tally, tallies
 from psychollm.data.responses import ResponsesLike
 from psychollm.estimates.clustered import corrected_sums, satterthwaite, telling_clusters
 from psychollm.estimates.estimate import Estimate
-from psychollm.estimates.proportions import normal_multiplier
+from psychollm.estimates.intervals import normal_multiplier
 from psychollm.estimates.reasons import Reason
 from psychollm.estimates.resampling import Bootstrap, Resampling
 from psychollm.kernels.cox import recalibration_inference, recalibrations

@@ -65,7 +65,7 @@ from psychollm.calibration.tally import Tally, tallies
 from psychollm.data.responses import ResponsesLike
 from psychollm.estimates.clustered import satterthwaite
 from psychollm.estimates.estimate import Estimate
-from psychollm.estimates.proportions import wilson
+from psychollm.estimates.intervals import wilson
 from psychollm.estimates.reasons import Reason
 from psychollm.estimates.resampling import Bootstrap, Resampling
 from psychollm.kernels.murphy import mean_gaps, signed_gaps

@@ -34,7 +34,7 @@ from psychollm._base.types import FloatArray
 from psychollm.calibration.influence import Gradient, Scale, interval_on, sandwich
 from psychollm.calibration.metric import Metric, Output
 from psychollm.calibration.tally import Tally
-from psychollm.estimates.proportions import wilson
+from psychollm.estimates.intervals import wilson
 from psychollm.estimates.reasons import Reason
 from psychollm.kernels.selective import selective_sums
 

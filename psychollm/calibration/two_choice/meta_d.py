@@ -37,7 +37,7 @@ from psychollm.data.labels import Labels
 from psychollm.data.simulate import MetaCriterion
 from psychollm.estimates.clustered import Units
 from psychollm.estimates.estimate import Estimate
-from psychollm.estimates.proportions import normal_multiplier
+from psychollm.estimates.intervals import normal_multiplier
 from psychollm.estimates.reasons import Reason
 from psychollm.estimates.resampling import (
     Bootstrap,

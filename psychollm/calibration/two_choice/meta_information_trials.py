@@ -41,9 +41,8 @@ import numpy as np
 from numpy.typing import ArrayLike
 from scipy.special import ndtr, ndtri, xlogy
 
-from psychollm._base.arrays import float_array
 from psychollm._base.axes import Axes
-from psychollm._base.checks import check_choice
+from psychollm._base.checks import check_choice, float_array
 from psychollm._base.result import Result
 from psychollm._base.types import FloatArray, RandomState
 from psychollm.calibration.two_choice.trials import rated_trials

@@ -22,14 +22,14 @@ import numpy as np
 from psychollm._base.errors import InputError, LabelError, ShapeError
 from psychollm._base.types import AnyArray, IntArray
 from psychollm.data.labels import as_labels
-from psychollm.data.long import spread
-from psychollm.data.readers.layout import (
+from psychollm.data.long import (
     Columns,
     Layout,
     LongColumns,
     check_header,
     is_long,
     long_columns,
+    spread,
 )
 from psychollm.data.readers.logs.archive import FREE, MAX_RATIO
 from psychollm.data.table import Table

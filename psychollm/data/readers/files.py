@@ -12,9 +12,8 @@ from psychollm._base.errors import CodeError, InputError, LabelError, OptionErro
 from psychollm._base.types import FloatArray
 from psychollm.data.confidence import Threshold
 from psychollm.data.labels import listed
-from psychollm.data.long import Duplicates
+from psychollm.data.long import Columns, Duplicates, Layout
 from psychollm.data.readers.csv_file import read_csv
-from psychollm.data.readers.layout import Columns, Layout
 from psychollm.data.readers.parquet_file import read_parquet
 from psychollm.data.responses import Responses
 from psychollm.data.table import Table, encode, numbers

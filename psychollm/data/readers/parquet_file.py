@@ -12,8 +12,7 @@ from typing import TYPE_CHECKING, Any
 from psychollm._base.errors import InputError, LabelError
 from psychollm._base.optional import require
 from psychollm.data.labels import as_labels
-from psychollm.data.long import spread
-from psychollm.data.readers.layout import Columns, Layout, is_long, long_columns
+from psychollm.data.long import Columns, Layout, is_long, long_columns, spread
 from psychollm.data.table import Table, as_table
 
 if TYPE_CHECKING:

@@ -52,7 +52,7 @@ from typing import Any
 
 import numpy as np
 
-from psychollm._base.arrays import float_array
+from psychollm._base.checks import float_array
 from psychollm._base.errors import InputError, OptionError, ShapeError
 from psychollm._base.types import FloatArray
 

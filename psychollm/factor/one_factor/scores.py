@@ -14,7 +14,7 @@ from psychollm._base.result import Result
 from psychollm._base.types import FloatArray, IntArray
 from psychollm.data.labels import loadings_of_models, unit_numbers
 from psychollm.data.responses import Responses, ResponsesLike, as_responses
-from psychollm.factor.one_factor.marginal import (
+from psychollm.factor.one_factor.full_information import (
     Grid,
     Patterns,
     answer_patterns,

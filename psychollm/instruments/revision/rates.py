@@ -31,7 +31,7 @@ from psychollm._base.axes import Axes
 from psychollm._base.result import Result
 from psychollm._base.types import BoolArray, FloatArray
 from psychollm.estimates.estimate import Estimate
-from psychollm.estimates.proportions import wilson
+from psychollm.estimates.intervals import wilson
 from psychollm.estimates.repeated_share import effective_size, repeated_difference, repeated_share
 
 Column = tuple[str, int]  # stage and round

@@ -33,7 +33,7 @@ import numpy as np
 
 from psychollm._base.checks import check_count
 from psychollm._base.errors import CodeError, ShapeError
-from psychollm._base.spread import progress_bar
+from psychollm._base.replicate import progress_bar
 from psychollm._base.types import BoolArray, FloatArray
 from psychollm.data.labels import listed
 from psychollm.data.responses import ResponsesLike

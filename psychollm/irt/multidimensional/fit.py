@@ -35,7 +35,7 @@ import numpy as np
 
 from psychollm._base.checks import check_choice, check_count
 from psychollm._base.errors import OptionError
-from psychollm._base.spread import progress_bar
+from psychollm._base.replicate import progress_bar
 from psychollm._base.types import BoolArray, FloatArray, IntArray
 from psychollm.data.responses import ResponsesLike, as_responses
 from psychollm.estimates.reasons import Reason

@@ -7,8 +7,7 @@ from typing import Any, Literal
 
 import numpy as np
 
-from psychollm._base.arrays import plain_array
-from psychollm._base.checks import check_count
+from psychollm._base.checks import check_count, plain_array
 from psychollm._base.errors import LabelError, OptionError, ShapeError
 from psychollm._base.types import BoolArray
 from psychollm.data.labels import Labels, listed

@@ -25,8 +25,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from psychollm._base.arrays import float_array
-from psychollm._base.checks import check_choice
+from psychollm._base.checks import check_choice, float_array
 from psychollm._base.errors import OptionError, ShapeError
 from psychollm._base.result import Result
 from psychollm._base.types import FloatArray

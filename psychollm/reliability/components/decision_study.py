@@ -28,9 +28,8 @@ from typing import Literal, TypeAlias
 
 import numpy as np
 
-from psychollm._base.arrays import plain_array
 from psychollm._base.axes import Axes
-from psychollm._base.checks import check_choice, check_count
+from psychollm._base.checks import check_choice, check_count, plain_array
 from psychollm._base.errors import OptionError
 from psychollm._base.result import Result
 from psychollm._base.types import FloatArray

@@ -33,9 +33,8 @@ from typing import Any
 import numpy as np
 from scipy.special import bdtr, chdtrc, stdtr
 
-from psychollm._base.arrays import float_array
 from psychollm._base.axes import Axes
-from psychollm._base.checks import check_choice, check_fraction
+from psychollm._base.checks import check_choice, check_fraction, float_array
 from psychollm._base.errors import LabelError, ShapeError
 from psychollm._base.multiplicity import Adjustment, adjust_p_values
 from psychollm._base.result import Result

@@ -20,8 +20,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from psychollm._base.arrays import plain_array
-from psychollm._base.checks import check_choice, check_count, check_fraction
+from psychollm._base.checks import check_choice, check_count, check_fraction, plain_array
 from psychollm._base.errors import InputError
 from psychollm._base.result import Result
 from psychollm._base.types import BoolArray, FloatArray, IntArray, RandomState

@@ -36,13 +36,12 @@ from typing import Any, Literal, TypeAlias
 
 import numpy as np
 
-from psychollm._base.arrays import float_array
-from psychollm._base.checks import check_choice, check_generator
+from psychollm._base.checks import check_choice, check_generator, float_array
 from psychollm._base.errors import OptionError, ShapeError
 from psychollm._base.types import FloatArray, IntArray, RandomState
 from psychollm.calibration.stated import cluster_codes
 from psychollm.estimates.estimate import Estimate
-from psychollm.estimates.proportions import normal_multiplier
+from psychollm.estimates.intervals import normal_multiplier
 from psychollm.estimates.reasons import Reason
 from psychollm.estimates.resampling import Bootstrap, Resampling
 from psychollm.kernels.agreement import sum_over_units

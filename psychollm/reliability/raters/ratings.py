@@ -6,9 +6,8 @@ from typing import TYPE_CHECKING, Any, Self, TypeAlias
 
 import numpy as np
 
-from psychollm._base.arrays import plain_array
 from psychollm._base.axes import Axes
-from psychollm._base.checks import check_unique
+from psychollm._base.checks import check_unique, plain_array
 from psychollm._base.errors import CodeError, OptionError
 from psychollm._base.result import Result
 from psychollm._base.types import AnyArray, FloatArray, IntArray

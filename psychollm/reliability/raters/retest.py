@@ -18,7 +18,7 @@ from psychollm.calibration.stated import cluster_codes
 from psychollm.data.labels import Labels
 from psychollm.data.responses import ResponsesLike
 from psychollm.estimates.estimate import Estimate
-from psychollm.estimates.proportions import wilson
+from psychollm.estimates.intervals import wilson
 from psychollm.estimates.reasons import Reason
 from psychollm.estimates.resampling import Bootstrap, Resampling
 from psychollm.reliability.raters.ratings import as_ratings, unit_scores

@@ -44,7 +44,7 @@ import numpy as np
 
 from psychollm._base.types import FloatArray, IntArray
 from psychollm.estimates.clustered import corrected_sums, satterthwaite
-from psychollm.estimates.proportions import wilson
+from psychollm.estimates.intervals import wilson
 
 _ZERO = 1e-12
 

@@ -33,8 +33,7 @@ from psychollm._base.checks import check_choice, check_fraction
 from psychollm._base.errors import OptionError
 from psychollm._base.types import FloatArray
 from psychollm.estimates.estimate import Estimate
-from psychollm.estimates.intervals import RELIABILITY, Scale
-from psychollm.estimates.proportions import normal_multiplier
+from psychollm.estimates.intervals import RELIABILITY, Scale, normal_multiplier
 from psychollm.estimates.resampling import Replicates
 from psychollm.reliability.scales.moments import (
     centred_items,

@@ -13,12 +13,11 @@ from typing import Any, Literal, TypeAlias
 
 import numpy as np
 
-from psychollm._base.arrays import float_array
-from psychollm._base.checks import check_choice, check_fraction
+from psychollm._base.checks import check_choice, check_fraction, float_array
 from psychollm._base.errors import InputError, OptionError, ShapeError
 from psychollm._base.types import FloatArray
 from psychollm.estimates.estimate import Estimate
-from psychollm.estimates.proportions import normal_multiplier
+from psychollm.estimates.intervals import normal_multiplier
 from psychollm.estimates.reasons import Reason
 from psychollm.reliability.scales.alpha_intervals import duhachek_se, feldt_interval
 from psychollm.reliability.scales.moments import matrix_moments

@@ -25,9 +25,8 @@ from psychollm._base.axes import Axes
 from psychollm._base.checks import check_count, check_fraction, check_generator
 from psychollm._base.errors import InputError
 from psychollm._base.numbers import number, with_interval
-from psychollm._base.result import Result
+from psychollm._base.result import Result, view
 from psychollm._base.types import FloatArray, IntArray, RandomState
-from psychollm._base.views import view
 from psychollm.estimates.clustered import units_of
 from psychollm.estimates.estimate import Estimate
 from psychollm.estimates.findings import Finding, Findings, Study

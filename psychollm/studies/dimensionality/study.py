@@ -20,23 +20,24 @@ from psychollm.factor.congruence import tucker
 from psychollm.factor.number_of_factors.parallel import leading
 from psychollm.factor.one_factor.full_information import full_information
 from psychollm.factor.one_factor.pairwise_likelihood import pairwise_likelihood
-from psychollm.factor.one_factor.residual_test import (
+from psychollm.factor.one_factor.residuals import (
     LEAST_MODELS,
     Packed,
+    pair_residuals,
     residual_test,
     second_share_test,
 )
-from psychollm.factor.one_factor.residuals import pair_residuals
 from psychollm.kernels.null_matrices import draw_one_factor
 from psychollm.kernels.one_factor import margin_thresholds
-from psychollm.nulls.design import Design, make_design
-from psychollm.nulls.permutation import permutation_null
-from psychollm.nulls.statistics import (
+from psychollm.nulls.design import (
+    Design,
     component_loadings,
     eigenvalues,
+    make_design,
     quadratic_fit,
     quadratic_r2,
 )
+from psychollm.nulls.permutation import permutation_null
 from psychollm.studies.dimensionality.result import Dimensionality, PlainSpectrum
 
 SHARE_REPLICATES = 99

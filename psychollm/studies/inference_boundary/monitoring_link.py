@@ -28,8 +28,8 @@ from psychollm._base.types import FloatArray, RandomState
 from psychollm.calibration.discrimination.ranking import midranks
 from psychollm.data.labels import Labels
 from psychollm.estimates.findings import Finding, Findings, Study
+from psychollm.estimates.intervals import normal_multiplier
 from psychollm.estimates.null import monte_carlo_p_value
-from psychollm.estimates.proportions import normal_multiplier
 from psychollm.estimates.reasons import Reason
 from psychollm.estimates.verdict import SMALLEST, Outcome, SmallestEffects, outcome
 

@@ -17,8 +17,12 @@ from psychollm._base.checks import check_choice, check_fraction
 from psychollm._base.errors import LabelError
 from psychollm._base.result import Result
 from psychollm._base.types import RandomState
-from psychollm.calibration.selection.abstention import Abstention, abstention
-from psychollm.calibration.selection.abstention_by import AbstentionByGroup, abstention_by
+from psychollm.calibration.selection.abstention import (
+    Abstention,
+    AbstentionByGroup,
+    abstention,
+    abstention_by,
+)
 from psychollm.data.labels import Labels
 from psychollm.estimates.estimate import Estimate
 from psychollm.estimates.findings import Finding, Findings, Study

@@ -33,8 +33,13 @@ from psychollm.estimates.findings import Finding, Findings, Study, estimate_rows
 from psychollm.estimates.repeated_share import repeated_share
 from psychollm.estimates.resampling import Bootstrap, Resampling
 from psychollm.estimates.verdict import SMALLEST, Outcome, SmallestEffects, verdicts
-from psychollm.studies.metacognitive_skill.arms import Scaffolding, prompting, scaffolding
-from psychollm.studies.metacognitive_skill.coders import CoderAgreement, coder_agreement
+from psychollm.studies.metacognitive_skill.arms import (
+    CoderAgreement,
+    Scaffolding,
+    coder_agreement,
+    prompting,
+    scaffolding,
+)
 from psychollm.studies.metacognitive_skill.deployment import (
     Deployment,
     deployment,

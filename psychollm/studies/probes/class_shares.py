@@ -19,8 +19,8 @@ from typing import Any
 
 import numpy as np
 
-from psychollm._base.arrays import float_array
 from psychollm._base.axes import Axes
+from psychollm._base.checks import float_array
 from psychollm._base.errors import InputError, ShapeError
 from psychollm._base.result import Result
 from psychollm._base.types import FloatArray, IntArray, RandomState

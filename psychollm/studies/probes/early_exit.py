@@ -11,9 +11,8 @@ from typing import Any
 
 import numpy as np
 
-from psychollm._base.arrays import float_array
 from psychollm._base.axes import Axes
-from psychollm._base.checks import check_fraction
+from psychollm._base.checks import check_fraction, float_array
 from psychollm._base.errors import InputError, ShapeError
 from psychollm._base.numbers import percent
 from psychollm._base.result import Result

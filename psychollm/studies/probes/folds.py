@@ -6,8 +6,7 @@ from typing import Any
 
 import numpy as np
 
-from psychollm._base.arrays import float_array
-from psychollm._base.checks import check_count, check_generator
+from psychollm._base.checks import check_count, check_generator, float_array
 from psychollm._base.errors import InputError, LabelError, OptionError, ShapeError
 from psychollm._base.optional import require
 from psychollm._base.types import BoolArray, FloatArray, IntArray, RandomState

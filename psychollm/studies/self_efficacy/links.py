@@ -13,8 +13,7 @@ from psychollm._base.errors import LabelError, OptionError
 from psychollm._base.result import Result
 from psychollm._base.types import FloatArray
 from psychollm.data.labels import Labels, listed
-from psychollm.estimates.estimate import Estimate
-from psychollm.estimates.proportions import proportion
+from psychollm.estimates.estimate import Estimate, proportion
 from psychollm.estimates.reasons import Reason
 from psychollm.estimates.resampling import Resampling
 from psychollm.studies.inference_boundary.monitoring_link import rank_link

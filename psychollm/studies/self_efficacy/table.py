@@ -31,7 +31,7 @@ from psychollm._base.errors import CodeError, LabelError, OptionError, ShapeErro
 from psychollm._base.types import FloatArray
 from psychollm.data.labels import Labels, listed
 from psychollm.estimates.estimate import Estimate
-from psychollm.estimates.proportions import wilson
+from psychollm.estimates.intervals import wilson
 from psychollm.estimates.reasons import Reason
 from psychollm.estimates.resampling import Resampling
 from psychollm.instruments.self_efficacy.result import SelfEfficacyScores

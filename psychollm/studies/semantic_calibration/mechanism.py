@@ -39,9 +39,8 @@ from typing import Any, Literal, TypeAlias
 
 import numpy as np
 
-from psychollm._base.arrays import float_array
 from psychollm._base.axes import Axes
-from psychollm._base.checks import check_choice, check_fraction, check_generator
+from psychollm._base.checks import check_choice, check_fraction, check_generator, float_array
 from psychollm._base.errors import CodeError, InputError, ShapeError
 from psychollm._base.numbers import percent
 from psychollm._base.result import Result

@@ -45,8 +45,7 @@ from psychollm.calibration.sampled.semantic_entropy import SemanticEntropy
 from psychollm.calibration.stated import cluster_codes
 from psychollm.data.labels import Labels
 from psychollm.data.sampled import SampledAnswers
-from psychollm.estimates.difference import Difference
-from psychollm.estimates.estimate import Estimate
+from psychollm.estimates.estimate import Difference, Estimate
 from psychollm.estimates.findings import Finding, Findings, Study
 from psychollm.estimates.resampling import Bootstrap, Resampling
 from psychollm.estimates.verdict import (

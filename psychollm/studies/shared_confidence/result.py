@@ -18,9 +18,8 @@ from psychollm._base.numbers import (
     signed,
     with_interval,
 )
-from psychollm._base.result import Result
+from psychollm._base.result import Result, view
 from psychollm._base.types import FloatArray
-from psychollm._base.views import view
 from psychollm.calibration.consensus.between_models import BetweenModels, Line
 from psychollm.calibration.consensus.ensemble import EnsembleGain
 from psychollm.calibration.consensus.individuation import Individuation

@@ -23,12 +23,12 @@ from psychollm.calibration.consensus.individuation import individuation
 from psychollm.calibration.consensus.pairwise import pairwise_calibration
 from psychollm.calibration.decisions.confusion import confusion
 from psychollm.calibration.decisions.f_beta import f_beta
-from psychollm.calibration.paired import paired_answers
+from psychollm.calibration.stated import paired_answers
 from psychollm.data.pair_counts import PairCounts
 from psychollm.data.responses import Responses, ResponsesLike, as_responses
 from psychollm.data.screen import Screen, validity_screen
 from psychollm.estimates.resampling import Bootstrap, Resampling
-from psychollm.factor.one_factor.residual_test import LEAST_MODELS
+from psychollm.factor.one_factor.residuals import LEAST_MODELS
 from psychollm.factor.one_factor.scores import question_scores
 from psychollm.studies.dimensionality.result import Dimensionality
 from psychollm.studies.dimensionality.study import dimensionality

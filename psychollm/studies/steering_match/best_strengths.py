@@ -22,18 +22,19 @@ from psychollm._base.types import BoolArray, FloatArray
 from psychollm.calibration.consensus.between_models import Line, least_squares
 from psychollm.data.labels import Labels
 from psychollm.estimates.estimate import Estimate
-from psychollm.estimates.intervals import percentile_interval
-from psychollm.estimates.proportions import normal_multiplier
+from psychollm.estimates.intervals import normal_multiplier, percentile_interval
 from psychollm.estimates.reasons import Reason, first_reason
 from psychollm.estimates.resampling import Resampling, bootstrap_draws, bootstrap_estimate
 from psychollm.studies.steering_match.grid import (
     Criterion,
     Grid,
+    Peak,
     Profiles,
+    Ties,
     criterion_curve,
     log_likelihoods,
+    peak,
 )
-from psychollm.studies.steering_match.plateau import Peak, Ties, peak
 from psychollm.studies.steering_match.reconstruction import answers_at
 from psychollm.studies.steering_match.steered_input import ratio
 

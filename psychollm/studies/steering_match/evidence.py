@@ -23,7 +23,7 @@ import numpy as np
 from psychollm._base.replicate import replicate
 from psychollm._base.result import Result
 from psychollm._base.types import BoolArray, FloatArray, WordArray
-from psychollm.estimates.difference import Difference, paired_contrast
+from psychollm.estimates.estimate import Difference, paired_contrast
 from psychollm.estimates.null import Null
 from psychollm.estimates.resampling import Resampling
 from psychollm.studies.steering_match.best_strengths import plain_thresholds, r_squared
@@ -31,10 +31,11 @@ from psychollm.studies.steering_match.grid import (
     Criterion,
     Grid,
     Profiles,
+    Ties,
     count,
     grid_of,
+    peak,
 )
-from psychollm.studies.steering_match.plateau import Ties, peak
 from psychollm.studies.steering_match.reconstruction import (
     Answers,
     held_out_answers,

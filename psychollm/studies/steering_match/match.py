@@ -22,8 +22,13 @@ from typing import Any
 
 import numpy as np
 
-from psychollm._base.arrays import float_array
-from psychollm._base.checks import check_choice, check_count, check_fraction, check_generator
+from psychollm._base.checks import (
+    check_choice,
+    check_count,
+    check_fraction,
+    check_generator,
+    float_array,
+)
 from psychollm._base.errors import LabelError, ShapeError
 from psychollm._base.types import FloatArray, RandomState
 from psychollm.data.labels import Labels
@@ -49,8 +54,7 @@ from psychollm.studies.steering_match.evidence import (
     own_thresholds,
     permutation_of_questions,
 )
-from psychollm.studies.steering_match.grid import Criterion, Grid, grid_of, profiles_of
-from psychollm.studies.steering_match.plateau import Ties
+from psychollm.studies.steering_match.grid import Criterion, Grid, Ties, grid_of, profiles_of
 from psychollm.studies.steering_match.reconstruction import (
     Answers,
     Reconstruction,

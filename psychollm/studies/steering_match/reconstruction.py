@@ -21,11 +21,12 @@ from psychollm.studies.steering_match.grid import (
     Counts,
     Grid,
     Profiles,
+    Ties,
     count,
     kappa_of,
     known_at,
+    peak,
 )
-from psychollm.studies.steering_match.plateau import Ties, peak
 from psychollm.studies.steering_match.steered_input import ratio
 
 

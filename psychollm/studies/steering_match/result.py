@@ -12,9 +12,8 @@ from psychollm._base.axes import Axes, dataset
 from psychollm._base.multiplicity import adjust_p_values
 from psychollm._base.numbers import count as count_text
 from psychollm._base.numbers import number, p_equals, significant, with_interval
-from psychollm._base.result import Result
+from psychollm._base.result import Result, view
 from psychollm._base.types import AnyArray
-from psychollm._base.views import view
 from psychollm.data.responses import Responses
 from psychollm.estimates.estimate import Estimate
 from psychollm.estimates.findings import Finding, Findings, Study

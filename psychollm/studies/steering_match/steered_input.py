@@ -6,8 +6,7 @@ from typing import TYPE_CHECKING, Literal, TypeAlias, get_args
 
 import numpy as np
 
-from psychollm._base.arrays import float_array
-from psychollm._base.checks import check_unique
+from psychollm._base.checks import check_unique, float_array
 from psychollm._base.errors import CodeError, InputError, OptionError, ShapeError
 from psychollm._base.types import BoolArray, FloatArray, IntArray
 from psychollm.data.labels import Labels

@@ -1,13 +1,13 @@
-"""`pair_residuals`: by hand, and under given loadings."""
+"""Residuals of pair tables by hand, and their test."""
 
 import numpy as np
 import pytest
 from scipy import stats
 
 import psychollm as psy
-from psychollm._base.errors import ShapeError
+from psychollm._base.errors import OptionError, ShapeError
 from psychollm.factor.one_factor.pairwise_likelihood import pairwise_likelihood
-from psychollm.factor.one_factor.residuals import pair_residuals
+from psychollm.factor.one_factor.residuals import pair_residuals, residual_test, second_share_test
 from tests.oracles import pairwise_likelihood_slow as slow
 
 
@@ -49,3 +49,41 @@ def test_residuals_under_given_loadings_and_models_without():
     assert np.isnan(result.expected[2]).all()
     with pytest.raises(ShapeError, match="each of the 6 models"):
         pair_residuals(answers, loadings=[0.5])
+
+
+def test_p_value_is_repeatable_whatever_the_number_of_jobs():
+    answers = one_factor(missing=0.1)
+    first = residual_test(answers, n_null=60, rng=5)
+    second = residual_test(answers, n_null=60, rng=5, n_jobs=2)
+    assert np.array_equal(first.draws, second.draws)
+    assert first.p_value == (1 + np.sum(first.draws >= first.observed)) / 61
+
+
+def test_independence_is_kept_for_independent_models_and_rejected_for_related_ones():
+    rng = np.random.default_rng(1)
+    apart = (rng.random((8, 400)) < np.linspace(0.05, 0.9, 8)[:, None]).astype(int)
+    assert residual_test(apart, factors=0, n_null=99, rng=1).p_value > 0.05
+    assert residual_test(one_factor(), factors=0, n_null=99, rng=1).p_value == 0.01
+
+
+def test_share_of_a_second_factor_beside_its_null():
+    one = second_share_test(one_factor(n=2000, k=12), n_null=49, rng=1)
+    assert one.p_value > 0.05
+    two = psy.simulate_factor(
+        loadings=np.kron(np.eye(2), np.full((6, 1), 0.8)),
+        thresholds=np.tile(np.linspace(-1, 1, 6), 2),
+        n_questions=2000,
+        factor_correlation=[[1, 0.3], [0.3, 1]],
+        rng=2,
+    )
+    found = second_share_test(two.responses, n_null=49, rng=1)
+    assert found.p_value == 0.02
+    assert found.observed == pytest.approx(0.224, abs=0.03)
+    assert found.to_frame().shape == (1, 9)
+
+
+def test_three_models_cannot_be_tested():
+    with pytest.raises(ShapeError, match="with three, one factor fits any table"):
+        residual_test(one_factor().select(models=[0, 1, 2]))
+    with pytest.raises(OptionError, match="factors=2"):
+        residual_test(one_factor(), factors=2)
