@@ -21,7 +21,7 @@ from psychollm.cli.study import Study
 from psychollm.studies.shared_confidence.study import shared_confidence
 
 PACKAGE = Path(psy.__file__).parent
-COERCIONS = ("as_responses", "is_binary", "paired_answers", "pair_tables")
+COERCIONS = ("as_responses", "is_binary", "paired_answers", "binary_tables")
 
 
 def studied(folder: Path) -> None:

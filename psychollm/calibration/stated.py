@@ -11,7 +11,7 @@ from psychollm._base.errors import CodeError
 from psychollm._base.result import Result
 from psychollm._base.types import BoolArray, FloatArray, IntArray
 from psychollm.data.labels import Labels, in_order, numbered, unit_labels
-from psychollm.data.responses import ResponsesLike, as_responses
+from psychollm.data.responses import Responses, ResponsesLike, as_responses
 from psychollm.data.table import Table, numbers, one_model, values_like
 from psychollm.estimates.clustered import Units, units_of
 
@@ -133,6 +133,22 @@ class PairedAnswers(Result):
     models: tuple[Any, ...]
     questions: tuple[Any, ...]
 
+    @classmethod
+    def of_binary(cls, said: Responses, known: Responses) -> "PairedAnswers":
+        """Pair tables that are known to be binary and in one order."""
+        present = ~(said.missing | known.missing)
+        return cls(
+            said=np.asarray(said.codes == 1, dtype=np.float64),
+            answered=~said.missing,
+            right=np.asarray(known.codes == 1, dtype=np.float64),
+            graded=~known.missing,
+            yes=np.asarray((said.codes == 1) & present, dtype=np.float64),
+            correct=np.asarray((known.codes == 1) & present, dtype=np.float64),
+            present=present,
+            models=said.models,
+            questions=said.questions,
+        )
+
     @property
     def n(self) -> FloatArray:
         """Questions with both, per model (models,)."""
@@ -154,18 +170,12 @@ def paired_answers(confidence: ResponsesLike, correctness: ResponsesLike) -> Pai
     for given in (confidence, correctness):
         if isinstance(given, PairedAnswers):
             return given
-    # Shapes: confidence, correctness (models, questions).
+    return PairedAnswers.of_binary(*binary_tables(confidence, correctness))
+
+
+def binary_tables(
+    confidence: ResponsesLike, correctness: ResponsesLike
+) -> tuple[Responses, Responses]:
+    """Return both tables as binary `Responses`, correctness in the order of confidence."""
     said = as_responses(confidence, argument="confidence", binary=True)
-    known = as_responses(correctness, argument="correctness", like=said, binary=True)
-    present = ~(said.missing | known.missing)
-    return PairedAnswers(
-        said=np.asarray(said.codes == 1, dtype=np.float64),
-        answered=~said.missing,
-        right=np.asarray(known.codes == 1, dtype=np.float64),
-        graded=~known.missing,
-        yes=np.asarray((said.codes == 1) & present, dtype=np.float64),
-        correct=np.asarray((known.codes == 1) & present, dtype=np.float64),
-        present=present,
-        models=said.models,
-        questions=said.questions,
-    )
+    return said, as_responses(correctness, argument="correctness", like=said, binary=True)

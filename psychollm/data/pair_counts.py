@@ -12,9 +12,9 @@ from psychollm._base.axes import Axes
 from psychollm._base.checks import check_choice, check_weights
 from psychollm._base.errors import LabelError, ShapeError
 from psychollm._base.result import Result
-from psychollm._base.types import AnyArray, Axis, FloatArray
+from psychollm._base.types import AnyArray, Axis, FloatArray, WordArray
 from psychollm.data.labels import in_order
-from psychollm.data.responses import ResponsesLike, as_responses
+from psychollm.data.responses import Responses, ResponsesLike, as_responses
 from psychollm.kernels.pair_counts import count_pairs, count_with_missing, pack_rows
 
 if TYPE_CHECKING:
@@ -107,7 +107,13 @@ class PairCounts(Result):
             If weights are negative, not finite, all zero or of the wrong length.
         """
         check_choice("of", of, Axis)
-        table = as_responses(responses, binary=True)
+        return cls.of_binary(as_responses(responses, binary=True), of=of, weights=weights)
+
+    @classmethod
+    def of_binary(
+        cls, table: Responses, *, of: Axis = "models", weights: ArrayLike | None = None
+    ) -> PairCounts:
+        """Count all pairs of a table that is known to be binary."""
         codes, missing, labels = table.codes, table.missing, table.models
         if of == "questions":
             codes, missing, labels = codes.T, missing.T, table.questions
@@ -145,6 +151,11 @@ class PairCounts(Result):
         )
 
     @property
+    def writable(self) -> tuple[FloatArray, FloatArray, FloatArray]:
+        """Copies of (joint, yes, n): kernels are compiled once, for arrays that may be written."""
+        return self.joint.copy(), self.yes.copy(), self.n.copy()
+
+    @property
     def yes_rates(self) -> FloatArray:
         """Yes rate of each row over all its answers, shape (k,); NaN without answers."""
         with np.errstate(invalid="ignore"):
@@ -174,6 +185,30 @@ class PairCounts(Result):
             f"PairCounts of {k} {self.of}, {k * (k - 1) // 2} pairs, {units} answers per pair, "
             f"{empty} pairs with an empty cell"
         )
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class CountedAnswers:
+    """A binary table with the counts of its pairs: what needs both takes this as it is."""
+
+    table: Responses
+    counts: PairCounts
+    mask: WordArray  # (models, words) packed: who answered what; (0, 0) where everyone all
+
+    @classmethod
+    def of(cls, responses: ResponsesLike, *, of: Axis | None = None) -> CountedAnswers:
+        """Coerce a table and count its pairs, unless that has been done."""
+        if isinstance(responses, CountedAnswers):
+            return responses
+        return cls.of_binary(as_responses(responses, binary=True, of=of))
+
+    @classmethod
+    def of_binary(cls, table: Responses) -> CountedAnswers:
+        """Count the pairs of models of a table that is known to be binary."""
+        mask: WordArray = np.empty((0, 0), dtype=np.uint64)
+        if table.missing.any():
+            mask = pack_rows(~table.missing)
+        return cls(table=table, counts=PairCounts.of_binary(table), mask=mask)
 
 
 def _bit_counts(yes: AnyArray, missing: AnyArray) -> tuple[FloatArray, ...]:

@@ -137,17 +137,38 @@ def validity_screen(
     1: always says yes (40 answers) [not usable]
     """
     answers = as_responses(confidence, argument="confidence", binary=True)
-    least = check_count("min_answers", min_answers)
-    margin = check_fraction("near_constant", near_constant, high=0.5)
-    limit = check_fraction("clone_agreement", clone_agreement)
-    alpha = check_fraction("alpha", alpha)
-    n, rates = answers.answered, answers.yes_rates
+    rules = ScreenRules(
+        min_answers=check_count("min_answers", min_answers),
+        near_constant=check_fraction("near_constant", near_constant, high=0.5),
+        clone_agreement=check_fraction("clone_agreement", clone_agreement),
+        alpha=check_fraction("alpha", alpha),
+    )
+    right = None
+    if correctness is not None:
+        right = as_responses(correctness, argument="correctness", like=answers, binary=True)
+    return screened(answers, right, rules)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ScreenRules:
+    """The options of `validity_screen`."""
+
+    min_answers: int = 30
+    near_constant: float = 0.02
+    clone_agreement: float = 0.95
+    alpha: float = 0.05
+
+
+def screened(answers: Responses, right: Responses | None, rules: ScreenRules) -> Screen:
+    """Screen binary tables in one order."""
+    counts, least = PairCounts.of_binary(answers), rules.min_answers
+    n, rates = answers.answered, counts.yes_rates
     too_few, constant = n < least, (rates == 0) | (rates == 1)
-    near = ~constant & ((rates < margin) | (rates > 1 - margin))
-    tests = inversion(answers, correctness)
-    inverted = tests.p_value <= alpha
-    kappa, common = agreement_beyond_chance(answers, ~(constant | near), least)
-    alike = kappa >= limit
+    near = ~constant & ((rates < rules.near_constant) | (rates > 1 - rules.near_constant))
+    tests = inversion(answers, right)
+    inverted = tests.p_value <= rules.alpha
+    kappa, common = agreement_beyond_chance(counts, ~(constant | near), least)
+    alike = kappa >= rules.clone_agreement
     sound = ~(too_few | constant | inverted)
     reasons = []
     for i in range(answers.n_models):
@@ -195,10 +216,9 @@ def _repeats(alike: BoolArray, sound: BoolArray) -> BoolArray:
 
 
 def agreement_beyond_chance(
-    answers: Responses, eligible: BoolArray, min_answers: int
+    counts: PairCounts, eligible: BoolArray, min_answers: int
 ) -> tuple[FloatArray, FloatArray]:
     """Return Cohen's kappa of each pair of models, and how many questions both answered."""
-    counts = PairCounts.count(answers)
     n, own = counts.n, counts.yes
     other = own.T
     with np.errstate(invalid="ignore", divide="ignore"):
@@ -219,13 +239,12 @@ class Inversion:
     untested: tuple[str, ...]  # (models,) why not
 
 
-def inversion(answers: Responses, correctness: ResponsesLike | None) -> Inversion:
+def inversion(answers: Responses, right: Responses | None) -> Inversion:
     """Test whether each model's yes goes with wrong answers."""
     k = answers.n_models
-    if correctness is None:
+    if right is None:
         nothing = np.full(k, np.nan)
         return Inversion(nothing, nothing.copy(), ("no correctness was given",) * k)
-    right = as_responses(correctness, argument="correctness", like=answers, binary=True)
     both = ~(answers.missing | right.missing)
     yes, correct = (answers.codes == 1) & both, (right.codes == 1) & both
     n, n_yes, n_correct = both.sum(axis=1), yes.sum(axis=1), correct.sum(axis=1)

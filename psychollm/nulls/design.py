@@ -11,8 +11,8 @@ import numpy as np
 from psychollm._base.checks import check_choice
 from psychollm._base.errors import CodeError, OptionError
 from psychollm._base.types import EmptyCells, FloatArray, Missing
-from psychollm.data.pair_counts import PairCounts
-from psychollm.data.responses import Responses, ResponsesLike, as_responses
+from psychollm.data.pair_counts import CountedAnswers, PairCounts
+from psychollm.data.responses import ResponsesLike
 from psychollm.kernels.correlate import RULES, correlate_into
 from psychollm.kernels.pair_counts import pack_rows
 from psychollm.kernels.tetrachoric import thresholds_of
@@ -125,16 +125,12 @@ class Design:
         shape = self.counts.joint.shape
         return np.empty(shape), np.empty(shape), np.array(self.counts.n)
 
-    def writable_counts(self) -> tuple[FloatArray, FloatArray, FloatArray]:
-        """Return copies of (joint, yes, n): kernels compile once for writable arrays."""
-        return np.array(self.counts.joint), np.array(self.counts.yes), np.array(self.counts.n)
-
     def observed(self) -> tuple[FloatArray, FloatArray]:
         """Return the observed correlations (1, k, k) and thresholds (1, k)."""
         yes, n = np.diagonal(self.counts.yes).copy(), np.diagonal(self.counts.n).copy()
         tau = thresholds_of(yes, n)
         matrix = np.empty(self.counts.joint.shape)
-        correlate_into(self.writable_counts(), tau, self.rule, self.fixed, matrix)
+        correlate_into(self.counts.writable, tau, self.rule, self.fixed, matrix)
         return matrix[None], tau[None]
 
 
@@ -144,25 +140,24 @@ def make_design(data: ResponsesLike, *, empty_cells: EmptyCells, missing: Missin
         return data
     check_choice("empty_cells", empty_cells, EmptyCells)
     check_choice("missing", missing, Missing)
-    table = as_responses(data, binary=True, of="models")
-    counts = PairCounts.count(table)
-    _check_variation(table)
+    answers = CountedAnswers.of(data, of="models")
+    table, counts, mask = answers.table, answers.counts, answers.mask
+    _check_variation(counts)
     _check_overlap(counts)
     answered = ~table.missing
     yes, flags = pack_rows((table.codes == 1) & answered), pack_rows(answered)
-    mask = flags if table.missing.any() else np.empty((0, 0), dtype=np.uint64)
     totals = answered.sum(axis=1).astype(np.int64)
     sizes = np.diagonal(counts.joint).astype(np.int64)
     packed = (yes, flags, mask, table.n_questions, totals, sizes)
     return Design(packed=packed, counts=counts, rule=RULES[empty_cells], fixed=missing == "global")
 
 
-def _check_variation(table: Responses) -> None:
+def _check_variation(counts: PairCounts) -> None:
     """Refuse models that gave one answer only."""
-    rates = table.yes_rates
+    rates = counts.yes_rates
     constant = np.flatnonzero(~((rates > 0) & (rates < 1)))
     if constant.size:
-        names = ", ".join(repr(table.models[i]) for i in constant[:5])
+        names = ", ".join(repr(counts.labels[i]) for i in constant[:5])
         msg = (
             f"models {names} answered only yes, only no, or nothing: they have no correlation. "
             "Leave them out: responses.select(models=validity_screen(responses).usable)"

@@ -89,7 +89,7 @@ def one_factor_null(
     if np.isnan(size).any():
         msg = f"loadings: model {labels[int(np.isnan(size).argmax())]!r} has none: pass a number"
         raise OptionError(msg)
-    counts = design.writable_counts()
+    counts = design.counts.writable
     cuts = margin_thresholds(counts)
 
     def task(seeds: WordArray) -> FloatArray:
@@ -110,7 +110,7 @@ def one_factor_null(
 
 def fit_loadings(design: Design) -> FloatArray:
     """Fit the one-factor model by pairwise likelihood; returns loadings, shape (k,)."""
-    counts = design.writable_counts()
+    counts = design.counts.writable
     shape = counts[0].shape
     tau, rate, loadings = np.empty(shape), np.empty(shape), np.empty(shape[0])
     pair_margins(counts[1], counts[2], tau, rate)

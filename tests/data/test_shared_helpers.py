@@ -20,6 +20,7 @@ from psychollm.data.labels import (
 )
 from psychollm.data.long import Columns, is_long, long_columns
 from psychollm.data.matrix_input import correlation_matrix
+from psychollm.data.pair_counts import PairCounts
 from psychollm.data.pair_counts_bits import Bits, Rule, Source, count_bits, read_bits
 from psychollm.data.readers.logs.helm import _task
 from psychollm.data.readers.logs.run import as_score, digest, flatten
@@ -73,7 +74,8 @@ def test_cuts_and_their_words() -> None:
 
 def test_clones() -> None:
     answers = Responses.from_array([[1, 0, 1, 0], [1, 0, 1, 0]])
-    kappa, n = agreement_beyond_chance(answers, np.array([True, True]), 4)
+    counts = PairCounts.count(answers)
+    kappa, n = agreement_beyond_chance(counts, np.array([True, True]), 4)
     np.testing.assert_array_equal(kappa, [[np.nan, 1.0], [1.0, np.nan]])
     assert n[0, 1] == 4
 

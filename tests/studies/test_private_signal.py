@@ -36,7 +36,7 @@ def small(missing=0.0, n=25):
 def test_likelihood_is_that_of_the_slow_twin(missing, rho):
     said, right = small(missing)
     paired = paired_answers(said, right)
-    likelihood = Likelihood.of(paired, Evidence.of(said, LOADINGS, THRESHOLDS), 1)
+    likelihood = Likelihood.of(paired, Evidence.of(paired, LOADINGS, THRESHOLDS), 1)
     theta = np.array([-0.4, 0.9, 0.1, 0.6, -0.2, 0.1, np.arctanh(rho)])
     used = paired.present[1]
     others = (said.values[[0, 2, 3]][:, used], LOADINGS[[0, 2, 3]], THRESHOLDS[[0, 2, 3]])
@@ -49,9 +49,8 @@ def test_likelihood_is_that_of_the_slow_twin(missing, rho):
 
 def test_scores_are_the_gradient():
     said, right = small()
-    likelihood = Likelihood.of(
-        paired_answers(said, right), Evidence.of(said, LOADINGS, THRESHOLDS), 0
-    )
+    paired = paired_answers(said, right)
+    likelihood = Likelihood.of(paired, Evidence.of(paired, LOADINGS, THRESHOLDS), 0)
     theta = np.array([-0.4, 0.9, 0.1, 0.6, -0.2, 0.1, 0.3])
     wanted = optimize.approx_fprime(theta, likelihood.value, 1e-6)
     found = likelihood.frequency @ likelihood.scores(theta)

@@ -4,10 +4,11 @@ import numpy as np
 import pytest
 
 from psychollm._base.errors import LabelError, ShapeError
+from psychollm.calibration.stated import binary_tables
 from psychollm.data.responses import Responses
 from psychollm.data.screen import validity_screen
 from psychollm.studies.provenance import call_text, choose_seed, versions
-from psychollm.studies.shared_confidence.study import pair_tables, uncorrelatable, unusable
+from psychollm.studies.shared_confidence.study import uncorrelatable, unusable
 
 
 def test_seeds():
@@ -32,9 +33,9 @@ def test_versions_are_text():
 def test_tables_are_paired_by_label():
     said = Responses.from_array([[1, 0], [0, 0]], models=["a", "b"])
     right = Responses.from_array([[0, 1], [1, 1]], models=["b", "a"])
-    assert pair_tables(said, right)[1].codes.tolist() == [[1, 1], [0, 1]]
+    assert binary_tables(said, right)[1].codes.tolist() == [[1, 1], [0, 1]]
     with pytest.raises(LabelError, match="'c'"):
-        pair_tables(said, Responses.from_array([[0, 1], [1, 1]], models=["a", "c"]))
+        binary_tables(said, Responses.from_array([[0, 1], [1, 1]], models=["a", "c"]))
 
 
 def test_constant_and_unusable_models():

@@ -45,7 +45,8 @@ from psychollm._base.convergence import Convergence
 from psychollm._base.replicate import progress_bar
 from psychollm._base.result import Result
 from psychollm._base.types import AnyArray, BoolArray, FloatArray, IntArray
-from psychollm.data.responses import Responses, ResponsesLike, as_responses
+from psychollm.data.pair_counts import CountedAnswers
+from psychollm.data.responses import Responses, ResponsesLike
 from psychollm.factor.one_factor.pairwise_likelihood import (
     AT_BOUND,
     PairwiseLikelihood,
@@ -82,10 +83,10 @@ class Patterns:
             yield slice(lo, lo + BLOCK)
 
 
-def answer_patterns(table: Responses, keep: BoolArray) -> Patterns:
-    """Collect the distinct columns of the models to `keep` (k,)."""
-    yes = (table.codes[keep] == 1) & ~table.missing[keep]
-    no = (table.codes[keep] == 0) & ~table.missing[keep]
+def answer_patterns(yes: BoolArray, answered: BoolArray, keep: BoolArray) -> Patterns:
+    """Collect the distinct columns (models, questions) of the models to `keep` (models,)."""
+    no = ~yes[keep] & answered[keep]
+    yes = yes[keep] & answered[keep]
     _, first, inverse, frequency = np.unique(
         _keys(np.concatenate([yes, no])),
         return_index=True,
@@ -250,10 +251,11 @@ def full_information(
     >>> full_information(data.responses).loadings.round(1)
     array([0.9, 0.7, 0.8, 0.6])
     """
-    table = as_responses(responses, binary=True)
-    start = pairwise_likelihood(table) if start is None else start
+    answers = CountedAnswers.of(responses)
+    table = answers.table
+    start = pairwise_likelihood(answers) if start is None else start
     keep = np.array([not reason for reason in start.reasons])
-    patterns = answer_patterns(table, keep)
+    patterns = answer_patterns(table.codes == 1, ~table.missing, keep)
     z = np.clip(np.arctanh(start.loadings[keep]), -Z_BOUND, Z_BOUND)
     grid = factor_grid(np.tanh(z), start.thresholds[keep])
     point, ending = _climb(

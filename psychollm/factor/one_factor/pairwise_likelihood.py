@@ -30,8 +30,8 @@ from psychollm._base.convergence import Convergence
 from psychollm._base.errors import ShapeError
 from psychollm._base.result import Result
 from psychollm._base.types import BoolArray, FloatArray
-from psychollm.data.pair_counts import PairCounts
-from psychollm.data.responses import Responses, ResponsesLike, as_responses
+from psychollm.data.pair_counts import CountedAnswers, PairCounts
+from psychollm.data.responses import Responses, ResponsesLike
 from psychollm.kernels.pairwise_factors import add_factor, fit_pairwise_factors
 from psychollm.kernels.pairwise_likelihood import (
     BOUND,
@@ -164,7 +164,7 @@ def pairwise_likelihood(
     >>> pairwise_likelihood(data.responses).loadings.round(1)
     array([0.9, 0.7, 0.8, 0.6])
     """
-    table, pairs = _count(responses)
+    table, pairs = counted(responses)
     counts, tau, rate = kernel_counts(pairs)
     reasons = _reasons(pairs, tau)
     if sum(not reason for reason in reasons) < 3:
@@ -233,7 +233,7 @@ def exploratory_pairwise_likelihood(
     array([0.5, 0. ])
     """
     check_count("n_factors", n_factors)
-    _, pairs = _count(responses)
+    _, pairs = counted(responses)
     counts, tau, rate = kernel_counts(pairs)
     silent = np.array([bool(reason) for reason in _reasons(pairs, tau)])
     if np.sum(~silent) < 2 * n_factors + 1:
@@ -277,18 +277,18 @@ def kernel_counts(
     pairs: PairCounts,
 ) -> tuple[tuple[FloatArray, FloatArray, FloatArray], FloatArray, FloatArray]:
     """Return ((joint, yes, n), thresholds (k, k), yes rates (k, k)) as the kernels take them."""
-    # Copies: the kernels are compiled once, for arrays that may be written.
-    counts = (pairs.joint.copy(), pairs.yes.copy(), pairs.n.copy())
+    counts = pairs.writable
     tau, rate = np.empty_like(counts[0]), np.empty_like(counts[0])
     pair_margins(counts[1], counts[2], tau, rate)
     return counts, tau, rate
 
 
-def _count(responses: ResponsesLike) -> tuple[Responses | None, PairCounts]:
+def counted(responses: ResponsesLike) -> tuple[Responses | None, PairCounts]:
+    """Return the table, where there is one, and the counts of its pairs."""
     if isinstance(responses, PairCounts):
         return None, responses
-    table = as_responses(responses)
-    return table, PairCounts.count(table)
+    answers = CountedAnswers.of(responses)
+    return answers.table, answers.counts
 
 
 def _reasons(pairs: PairCounts, tau: FloatArray) -> tuple[str, ...]:

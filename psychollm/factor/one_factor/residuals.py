@@ -22,12 +22,15 @@ from psychollm._base.replicate import replicate
 from psychollm._base.result import Result
 from psychollm._base.types import AnyArray, FloatArray, RandomState, WordArray
 from psychollm.data.labels import loadings_of_models
-from psychollm.data.pair_counts import PairCounts
-from psychollm.data.responses import Responses, ResponsesLike, as_responses
+from psychollm.data.pair_counts import CountedAnswers, PairCounts
+from psychollm.data.responses import ResponsesLike
 from psychollm.estimates.null import Null, monte_carlo_error, monte_carlo_p_value
-from psychollm.factor.one_factor.pairwise_likelihood import kernel_counts, pairwise_likelihood
+from psychollm.factor.one_factor.pairwise_likelihood import (
+    counted,
+    kernel_counts,
+    pairwise_likelihood,
+)
 from psychollm.kernels.one_factor import draw_counts, margin_thresholds
-from psychollm.kernels.pair_counts import pack_rows
 from psychollm.kernels.pairwise_factors import add_factor, fit_pairwise_factors
 from psychollm.kernels.pairwise_likelihood import (
     fit_pairwise,
@@ -118,10 +121,7 @@ def pair_residuals(
     >>> pair_residuals(answers).to_frame().columns.tolist()
     ['first', 'second', 'observed', 'expected', 'standardised', 'n']
     """
-    if isinstance(responses, PairCounts):
-        pairs = responses
-    else:
-        pairs = PairCounts.count(as_responses(responses))
+    _, pairs = counted(responses)
     given = pairwise_likelihood(pairs).loadings if loadings is None else loadings
     used = loadings_of_models(given, pairs.labels)
     counts, tau, rate = kernel_counts(pairs)
@@ -294,12 +294,12 @@ def residual_test(
         msg = f"factors={factors!r} is not an option: use 1 or 0"
         raise OptionError(msg)
     check_count("n_null", n_null)
-    data = Packed.of(responses)
-    counts = data.counts()
+    data = _testable(responses)
+    counts = data.counts.writable
     if factors == 1:
         statistic, loadings = fitted_residual_eigenvalue, start(counts)
     else:
-        statistic, loadings = residual_eigenvalue, np.zeros(len(data.labels))
+        statistic, loadings = residual_eigenvalue, np.zeros(len(data.counts.labels))
     observed = statistic(counts, loadings)
     task = partial(_draw_block, statistic=statistic, data=data, loadings=loadings)
     draws = replicate(
@@ -330,8 +330,8 @@ def second_share_test(
     True
     """
     check_count("n_null", n_null)
-    data = Packed.of(responses)
-    counts = data.counts()
+    data = _testable(responses)
+    counts = data.counts.writable
     loadings = start(counts)
     observed = second_share(counts, loadings)
     task = partial(_draw_block, statistic=second_share, data=data, loadings=loadings)
@@ -341,47 +341,27 @@ def second_share_test(
     return _compare("second share", 1, observed, draws, data, loadings)
 
 
-class Packed:
-    """A table as the kernels take it; functions that take a table take it as it is."""
-
-    __slots__ = ("answered", "joint", "labels", "n", "n_questions", "yes")
-
-    def __init__(self, table: Responses) -> None:
-        pairs = PairCounts.count(table)
-        self.joint, self.yes, self.n = pairs.joint, pairs.yes, pairs.n
-        self.labels, self.n_questions = table.models, table.n_questions
-        self.answered: AnyArray = np.empty((0, 0), dtype=np.uint64)
-        if table.missing.any():
-            self.answered = pack_rows(~table.missing)
-
-    @classmethod
-    def of(cls, responses: ResponsesLike) -> Packed:
-        """Pack a table after checking that it can be tested."""
-        if isinstance(responses, Packed):
-            return responses
-        table = as_responses(responses, binary=True)
-        rates = table.yes_rates
-        varying = int(np.sum((rates > 0.0) & (rates < 1.0)))
-        if varying < LEAST_MODELS:
-            msg = (
-                f"the one-factor test needs at least {LEAST_MODELS} models whose answers vary, "
-                f"got {varying}: with three, one factor fits any table"
-            )
-            raise ShapeError(msg)
-        return cls(table)
-
-    def counts(self) -> Counts:
-        """Return copies of (joint, yes, n)."""
-        return self.joint.copy(), self.yes.copy(), self.n.copy()
+def _testable(responses: ResponsesLike) -> CountedAnswers:
+    """Count a table after checking that it can be tested."""
+    answers = CountedAnswers.of(responses)
+    rates = answers.counts.yes_rates
+    varying = int(np.sum((rates > 0.0) & (rates < 1.0)))
+    if varying < LEAST_MODELS:
+        msg = (
+            f"the one-factor test needs at least {LEAST_MODELS} models whose answers vary, "
+            f"got {varying}: with three, one factor fits any table"
+        )
+        raise ShapeError(msg)
+    return answers
 
 
 def _draw_block(
-    seeds: WordArray, *, statistic: Statistic, data: Packed, loadings: FloatArray
+    seeds: WordArray, *, statistic: Statistic, data: CountedAnswers, loadings: FloatArray
 ) -> FloatArray:
-    counts = data.counts()
-    thresholds = margin_thresholds(counts)
+    counts = data.counts.writable
+    thresholds, n_questions = margin_thresholds(counts), data.table.n_questions
     return draw_statistics(
-        statistic, loadings, thresholds, data.n_questions, data.answered, counts[2], seeds
+        statistic, loadings, thresholds, n_questions, data.mask, counts[2], seeds
     )
 
 
@@ -390,7 +370,7 @@ def _compare(
     factors: Literal[0, 1],
     observed: float,
     draws: FloatArray,
-    data: Packed,
+    data: CountedAnswers,
     loadings: FloatArray,
 ) -> ResidualTest:
     p = monte_carlo_p_value(observed, draws)
@@ -405,5 +385,5 @@ def _compare(
         alternative="greater",
         factors=factors,
         loadings=loadings,
-        labels=data.labels,
+        labels=data.counts.labels,
     )

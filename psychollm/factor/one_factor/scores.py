@@ -111,12 +111,19 @@ def question_scores(
     """
     table = as_responses(responses, binary=True)
     parameters = _parameters(table, loadings, thresholds)
+    return scores_of(table, parameters, leave_one_out=leave_one_out)
+
+
+def scores_of(
+    table: Responses, parameters: FloatArray, *, leave_one_out: bool = True
+) -> QuestionScores:
+    """Score the questions of a binary table by loadings and thresholds (2, models)."""
     keep = np.all(np.isfinite(parameters), axis=0)
     if not keep.any():
         msg = "no model takes part in the scores: every loading or threshold is NaN"
         raise ShapeError(msg)
     used = np.clip(parameters[0, keep], -BOUND, BOUND), parameters[1, keep]
-    patterns = answer_patterns(table, keep)
+    patterns = answer_patterns(table.codes == 1, ~table.missing, keep)
     mean, sd = _eap(patterns, *used)
     at = patterns.of_question
     size = table.n_models if leave_one_out else 0

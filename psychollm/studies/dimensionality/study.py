@@ -14,7 +14,8 @@ from psychollm._base.errors import ShapeError, ValidityWarning
 from psychollm._base.replicate import replicate
 from psychollm._base.types import EmptyCells, FloatArray, Missing, RandomState, WordArray
 from psychollm.correlation.tetrachoric import tetrachoric
-from psychollm.data.responses import Responses, ResponsesLike, as_responses
+from psychollm.data.pair_counts import CountedAnswers
+from psychollm.data.responses import ResponsesLike
 from psychollm.estimates.null import Null
 from psychollm.factor.congruence import tucker
 from psychollm.factor.number_of_factors.parallel import leading
@@ -22,7 +23,6 @@ from psychollm.factor.one_factor.full_information import full_information
 from psychollm.factor.one_factor.pairwise_likelihood import pairwise_likelihood
 from psychollm.factor.one_factor.residuals import (
     LEAST_MODELS,
-    Packed,
     pair_residuals,
     residual_test,
     second_share_test,
@@ -112,20 +112,19 @@ def dimensionality(
     check_choice("missing", missing, Missing)
     check_count("n_null", n_null)
     check_fraction("alpha", alpha)
-    table, excluded = _usable(as_responses(responses))
+    # Coerced and counted once: what takes a table takes it as it is.
+    answers, excluded = _usable(CountedAnswers.of(responses))
     work: _Work = {"rng": check_generator(rng), "n_jobs": n_jobs, "progress": progress}
-    # Packed and counted once: what takes a table takes these as they are.
-    packed = Packed.of(table)
-    design = make_design(table, empty_cells=empty_cells, missing=missing)
-    none = residual_test(packed, factors=0, n_null=n_null, **work)
-    one = residual_test(packed, factors=1, n_null=n_null, **work)
-    share = second_share_test(packed, n_null=min(n_null, SHARE_REPLICATES), **work)
+    design = make_design(answers, empty_cells=empty_cells, missing=missing)
+    none = residual_test(answers, factors=0, n_null=n_null, **work)
+    one = residual_test(answers, factors=1, n_null=n_null, **work)
+    share = second_share_test(answers, n_null=min(n_null, SHARE_REPLICATES), **work)
     plain = _plain_spectrum(
         design, one.loadings, n_null=n_null, empty_cells=empty_cells, missing=missing, **work
     )
     count = n_factors(none.p_value, one.p_value, alpha)
-    pairwise = pairwise_likelihood(table)
-    full = full_information(table, start=pairwise, progress=progress)
+    pairwise = pairwise_likelihood(answers)
+    full = full_information(answers, start=pairwise, progress=progress)
     return Dimensionality(
         n_factors=count,
         shared_test=none,
@@ -135,19 +134,18 @@ def dimensionality(
         factors_by_rule=count_factors(plain.permutation, plain.one_factor, tested=count),
         pairwise=pairwise,
         full_information=full,
-        residuals=pair_residuals(design.counts, loadings=full.loadings),
+        residuals=pair_residuals(answers.counts, loadings=full.loadings),
         excluded=excluded,
         alpha=alpha,
-        labels=table.models,
+        labels=answers.table.models,
     )
 
 
-def _usable(table: Responses) -> tuple[Responses, Mapping[Hashable, str]]:
+def _usable(answers: CountedAnswers) -> tuple[CountedAnswers, Mapping[Hashable, str]]:
     """Leave out models whose answers do not vary, with a warning that names them."""
-    as_responses(table, binary=True)
-    rates = table.yes_rates
+    table = answers.table
     excluded: dict[Hashable, str] = {}
-    for model, rate in zip(table.models, rates, strict=True):
+    for model, rate in zip(table.models, answers.counts.yes_rates, strict=True):
         if np.isnan(rate):
             excluded[model] = "answered nothing"
         elif rate in (0.0, 1.0):
@@ -160,10 +158,10 @@ def _usable(table: Responses) -> tuple[Responses, Mapping[Hashable, str]]:
         )
         raise ShapeError(msg)
     if not excluded:
-        return table, excluded
+        return answers, excluded
     named = ", ".join(f"{model!r} ({why})" for model, why in excluded.items())
     warnings.warn(f"left out of dimensionality: {named}", ValidityWarning, stacklevel=3)
-    return table.select(models=kept), excluded
+    return CountedAnswers.of_binary(table.select(models=kept)), excluded
 
 
 def n_factors(p_shared: float, p_one: float, alpha: float) -> Literal[0, 1, 2]:
@@ -263,7 +261,7 @@ def _measure(matrices: FloatArray, thresholds: FloatArray) -> FloatArray:
 
 
 def _block(seeds: WordArray, *, design: Design, loadings: FloatArray) -> FloatArray:
-    slopes, cuts = np.array(loadings), margin_thresholds(design.writable_counts())
+    slopes, cuts = np.array(loadings), margin_thresholds(design.counts.writable)
     matrices, thresholds = draw_one_factor(
         seeds, slopes, cuts, design.packed, design.workspace(), design.rule, design.fixed
     )

@@ -44,7 +44,6 @@ from psychollm._base.result import Result
 from psychollm._base.types import FloatArray, IntArray
 from psychollm.calibration.stated import PairedAnswers, paired_answers
 from psychollm.data.labels import unit_numbers
-from psychollm.data.responses import Responses, as_responses
 from psychollm.estimates.estimate import Estimate
 from psychollm.estimates.findings import (
     Finding,
@@ -102,7 +101,7 @@ class Evidence:
     start: FloatArray  # (models, 2) c and d of (1) by the one-factor solution
 
     @classmethod
-    def of(cls, said: Responses, loadings: FloatArray, thresholds: FloatArray) -> "Evidence":
+    def of(cls, paired: PairedAnswers, loadings: FloatArray, thresholds: FloatArray) -> "Evidence":
         """Collect the evidence of all models whose loading and threshold are known."""
         keep = np.isfinite(loadings) & np.isfinite(thresholds)
         size = np.clip(loadings[keep], -_LARGEST_LOADING, _LARGEST_LOADING)
@@ -113,7 +112,14 @@ class Evidence:
         start = np.zeros((keep.size, 2))
         start[keep] = np.column_stack([-cut / rest, size / rest])
         row = np.where(keep, np.cumsum(keep) - 1, -1).astype(np.int64)
-        return cls(answer_patterns(said, keep), grid, log_yes, log_no, row, start)
+        return cls(
+            answer_patterns(paired.said > 0.0, paired.answered, keep),
+            grid,
+            log_yes,
+            log_no,
+            row,
+            start,
+        )
 
     def without(self, m: int, which: IntArray) -> FloatArray:
         """Posterior weights w of (2) of some patterns, given all models but m (which, nodes)."""
@@ -449,14 +455,13 @@ def private_signal(
     >>> found.p_adjusted.min() > 0.05
     np.True_
     """
-    said = as_responses(confidence, argument="confidence")
-    paired = paired_answers(said, correctness)
+    paired = paired_answers(confidence, correctness)
     L, tau = (
         unit_numbers(values, paired.models, argument=name, kind="model")
         for name, values in (("loadings", loadings), ("thresholds", thresholds))
     )
     check_fraction("level", level)
-    evidence = Evidence.of(said, L, tau)
+    evidence = Evidence.of(paired, L, tau)
     fits = [_fit_model(paired, evidence, m, level) for m in range(len(paired.models))]
     return _assemble(fits, paired, adjustment, level)
 

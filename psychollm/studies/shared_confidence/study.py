@@ -23,18 +23,18 @@ from psychollm.calibration.consensus.individuation import individuation
 from psychollm.calibration.consensus.pairwise import pairwise_calibration
 from psychollm.calibration.decisions.confusion import confusion
 from psychollm.calibration.decisions.f_beta import f_beta
-from psychollm.calibration.stated import paired_answers
-from psychollm.data.pair_counts import PairCounts
-from psychollm.data.responses import Responses, ResponsesLike, as_responses
-from psychollm.data.screen import Screen, validity_screen
+from psychollm.calibration.stated import PairedAnswers, binary_tables
+from psychollm.data.pair_counts import CountedAnswers, PairCounts
+from psychollm.data.responses import Responses, ResponsesLike
+from psychollm.data.screen import Screen, ScreenRules, screened
 from psychollm.estimates.resampling import Bootstrap, Resampling
 from psychollm.factor.one_factor.residuals import LEAST_MODELS
-from psychollm.factor.one_factor.scores import question_scores
+from psychollm.factor.one_factor.scores import scores_of
 from psychollm.studies.dimensionality.result import Dimensionality
 from psychollm.studies.dimensionality.study import dimensionality
 from psychollm.studies.provenance import call_text, choose_seed, versions
 from psychollm.studies.shared_confidence.private_signal import private_signal
-from psychollm.studies.shared_confidence.residual_structure import residual_structure
+from psychollm.studies.shared_confidence.residual_structure import residuals_beside
 from psychollm.studies.shared_confidence.result import SharedConfidence, spread_over
 
 Screening: TypeAlias = Literal["flag", "drop"]
@@ -113,8 +113,8 @@ def shared_confidence(
         rng=choose_seed(rng),
     )
     options.check()
-    said, right = pair_tables(confidence, correctness)
-    validity = validity_screen(said, right, alpha=1.0 - level)
+    said, right = binary_tables(confidence, correctness)
+    validity = screened(said, right, ScreenRules(alpha=1.0 - level))
     dropped = unusable(validity) if screen == "drop" else {}
     kept = [model for model in said.models if model not in dropped]
     tables = said.select(models=kept), right.select(models=kept)
@@ -157,7 +157,7 @@ def _study(
 ) -> SharedConfidence:
     """Run all parts on tables that are checked and aligned."""
     said, right = tables
-    pair = paired_answers(said, right)  # once: what takes two tables takes it as it is
+    pair = PairedAnswers.of_binary(said, right)  # what takes two tables takes it as it is
     level, adjustment = options.level, options.adjustment
     streams = dict(zip(_PARTS, np.random.default_rng(options.rng).spawn(len(_PARTS)), strict=True))
     uncorrelated = uncorrelatable(said, validity)
@@ -168,7 +168,7 @@ def _study(
         spread_over(said.models, full.labels, values)
         for values in (full.loadings, full.thresholds)
     )
-    scores = question_scores(said, loadings=loadings, thresholds=thresholds)
+    scores = scores_of(said, np.stack([loadings, thresholds]))
     return SharedConfidence(
         screen=validity,
         confusion=table,
@@ -188,8 +188,8 @@ def _study(
             rng=streams["individuation"],
         ),
         private_signal=private_signal(
-            said,
             pair,
+            right,
             loadings=loadings,
             thresholds=thresholds,
             adjustment=adjustment,
@@ -197,7 +197,7 @@ def _study(
         ),
         ensemble=ensemble_gain(pair, right, bootstrap=work, level=level, rng=streams["ensemble"]),
         pairwise=pairwise_calibration(pair, right, scores.scores, level=level),
-        residuals=residual_structure(dimensions.residuals, right, rng=streams["residuals"]),
+        residuals=residuals_beside(dimensions.residuals, right, rng=streams["residuals"]),
         dropped=dropped,
         uncorrelated=uncorrelated,
         n_questions=said.n_questions,
@@ -228,7 +228,7 @@ def _factors(
         )
         raise ShapeError(msg)
     return dimensionality(
-        said.select(models=varying),
+        CountedAnswers.of_binary(said.select(models=varying)),
         empty_cells=options.empty_cells,
         missing=options.missing,
         n_null=options.n_null,
@@ -237,15 +237,6 @@ def _factors(
         n_jobs=work.n_jobs,
         progress=work.progress,
     )
-
-
-def pair_tables(
-    confidence: ResponsesLike, correctness: ResponsesLike
-) -> tuple[Responses, Responses]:
-    """Return both tables as binary `Responses`, correctness in the order of confidence."""
-    said = as_responses(confidence, argument="confidence", binary=True)
-    right = as_responses(correctness, argument="correctness", like=said, binary=True)
-    return said, right
 
 
 def unusable(validity: Screen) -> dict[Hashable, str]:
@@ -282,7 +273,7 @@ def uncorrelatable(said: Responses, validity: Screen) -> dict[Hashable, str]:
 
 def _without_partners(said: Responses) -> dict[Hashable, str]:
     """Return the fewest models, found greedily, without which every pair has a correlation."""
-    counts = PairCounts.count(said)
+    counts = PairCounts.of_binary(said)
     varies = (counts.yes > 0) & (counts.yes < counts.n)
     undefined = ~(varies & varies.T)
     left_out: dict[Hashable, str] = {}
