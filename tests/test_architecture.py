@@ -70,7 +70,16 @@ MODULES = {
 Function = ast.FunctionDef | ast.AsyncFunctionDef
 
 # Subpackages whose tests mirror their modules.
-MIRRORED = ["correlation", "estimates", "factor", "instruments", "reliability"]
+MIRRORED = [
+    "calibration",
+    "correlation",
+    "data",
+    "estimates",
+    "factor",
+    "instruments",
+    "reliability",
+    "studies",
+]
 
 
 @cache

@@ -38,7 +38,7 @@ from psychollm.calibration.scores.cox import Cox, cox
 from psychollm.calibration.scores.murphy import Murphy, murphy
 from psychollm.calibration.scores.overconfidence import Overconfidence, overconfidence
 from psychollm.calibration.scores.proper_scores import brier, brier_skill, log_score
-from psychollm.calibration.scores.spiegelhalter import spiegelhalter
+from psychollm.calibration.scores.spiegelhalter import Significance, spiegelhalter
 from psychollm.calibration.selection.abstention import (
     Abstention,
     AbstentionByGroup,
@@ -52,7 +52,6 @@ from psychollm.calibration.selection.selective import (
     risk_at_coverage,
     selective_prediction,
 )
-from psychollm.calibration.significance import Significance
 from psychollm.calibration.two_choice.hierarchical_meta_d import (
     HierarchicalMetaD,
     hierarchical_meta_d,

@@ -107,30 +107,7 @@ class PairCounts(Result):
             If weights are negative, not finite, all zero or of the wrong length.
         """
         check_choice("of", of, Axis)
-        return cls.of_binary(as_responses(responses, binary=True), of=of, weights=weights)
-
-    @classmethod
-    def of_binary(
-        cls, table: Responses, *, of: Axis = "models", weights: ArrayLike | None = None
-    ) -> PairCounts:
-        """Count all pairs of a table that is known to be binary."""
-        codes, missing, labels = table.codes, table.missing, table.models
-        if of == "questions":
-            codes, missing, labels = codes.T, missing.T, table.questions
-        if len(labels) > MAX_ROWS:
-            msg = (
-                f"counting all pairs of {len(labels):,} {of} needs "
-                f"{len(labels) ** 2 * 32 / 1e9:,.0f} GB; select at most {MAX_ROWS:,} of them"
-            )
-            raise ShapeError(msg)
-        if weights is not None:
-            units = table.questions if of == "models" else table.models
-            w = check_weights(in_order(weights, units, argument="weights"), len(units))
-            arrays = _weighted_counts(codes == 1, ~missing, w)
-        else:
-            arrays = _bit_counts(codes == 1, missing)
-        joint, yes, n, squares = arrays
-        return cls(joint=joint, yes=yes, n=n, squares=squares, labels=labels, of=of)
+        return binary_counts(as_responses(responses, binary=True), of=of, weights=weights)
 
     def __add__(self, other: PairCounts) -> PairCounts:
         """Add the counts of another block of questions answered by the same models."""
@@ -149,11 +126,6 @@ class PairCounts(Result):
             labels=self.labels,
             of=self.of,
         )
-
-    @property
-    def writable(self) -> tuple[FloatArray, FloatArray, FloatArray]:
-        """Copies of (joint, yes, n): kernels are compiled once, for arrays that may be written."""
-        return self.joint.copy(), self.yes.copy(), self.n.copy()
 
     @property
     def yes_rates(self) -> FloatArray:
@@ -187,6 +159,34 @@ class PairCounts(Result):
         )
 
 
+def binary_counts(
+    table: Responses, *, of: Axis = "models", weights: ArrayLike | None = None
+) -> PairCounts:
+    """Count all pairs of a table that is known to be binary."""
+    codes, missing, labels = table.codes, table.missing, table.models
+    if of == "questions":
+        codes, missing, labels = codes.T, missing.T, table.questions
+    if len(labels) > MAX_ROWS:
+        msg = (
+            f"counting all pairs of {len(labels):,} {of} needs "
+            f"{len(labels) ** 2 * 32 / 1e9:,.0f} GB; select at most {MAX_ROWS:,} of them"
+        )
+        raise ShapeError(msg)
+    if weights is not None:
+        units = table.questions if of == "models" else table.models
+        w = check_weights(in_order(weights, units, argument="weights"), len(units))
+        arrays = _weighted_counts(codes == 1, ~missing, w)
+    else:
+        arrays = _bit_counts(codes == 1, missing)
+    joint, yes, n, squares = arrays
+    return PairCounts(joint=joint, yes=yes, n=n, squares=squares, labels=labels, of=of)
+
+
+def writable_counts(pairs: PairCounts) -> tuple[FloatArray, FloatArray, FloatArray]:
+    """Return copies of (joint, yes, n): kernels are compiled once, for arrays to be written."""
+    return pairs.joint.copy(), pairs.yes.copy(), pairs.n.copy()
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class CountedAnswers:
     """A binary table with the counts of its pairs: what needs both takes this as it is."""
@@ -208,7 +208,7 @@ class CountedAnswers:
         mask: WordArray = np.empty((0, 0), dtype=np.uint64)
         if table.missing.any():
             mask = pack_rows(~table.missing)
-        return cls(table=table, counts=PairCounts.of_binary(table), mask=mask)
+        return cls(table=table, counts=binary_counts(table), mask=mask)
 
 
 def _bit_counts(yes: AnyArray, missing: AnyArray) -> tuple[FloatArray, ...]:

@@ -31,7 +31,7 @@ from psychollm._base.numbers import p_equals
 from psychollm._base.result import Result
 from psychollm._base.types import BoolArray, FloatArray, IntArray
 from psychollm.data.labels import Labels, listed
-from psychollm.data.pair_counts import PairCounts
+from psychollm.data.pair_counts import PairCounts, binary_counts
 from psychollm.data.responses import Responses, ResponsesLike, as_responses
 
 
@@ -161,7 +161,7 @@ class ScreenRules:
 
 def screened(answers: Responses, right: Responses | None, rules: ScreenRules) -> Screen:
     """Screen binary tables in one order."""
-    counts, least = PairCounts.of_binary(answers), rules.min_answers
+    counts, least = binary_counts(answers), rules.min_answers
     n, rates = answers.answered, counts.yes_rates
     too_few, constant = n < least, (rates == 0) | (rates == 1)
     near = ~constant & ((rates < rules.near_constant) | (rates > 1 - rules.near_constant))

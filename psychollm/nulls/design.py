@@ -11,7 +11,7 @@ import numpy as np
 from psychollm._base.checks import check_choice
 from psychollm._base.errors import CodeError, OptionError
 from psychollm._base.types import EmptyCells, FloatArray, Missing
-from psychollm.data.pair_counts import CountedAnswers, PairCounts
+from psychollm.data.pair_counts import CountedAnswers, PairCounts, writable_counts
 from psychollm.data.responses import ResponsesLike
 from psychollm.kernels.correlate import RULES, correlate_into
 from psychollm.kernels.pair_counts import pack_rows
@@ -130,7 +130,7 @@ class Design:
         yes, n = np.diagonal(self.counts.yes).copy(), np.diagonal(self.counts.n).copy()
         tau = thresholds_of(yes, n)
         matrix = np.empty(self.counts.joint.shape)
-        correlate_into(self.counts.writable, tau, self.rule, self.fixed, matrix)
+        correlate_into(writable_counts(self.counts), tau, self.rule, self.fixed, matrix)
         return matrix[None], tau[None]
 
 

@@ -11,6 +11,7 @@ from psychollm._base.errors import OptionError
 from psychollm._base.replicate import replicate
 from psychollm._base.types import EmptyCells, FloatArray, Missing, RandomState, WordArray
 from psychollm.data.labels import loadings_of_models
+from psychollm.data.pair_counts import writable_counts
 from psychollm.data.responses import ResponsesLike
 from psychollm.estimates.null import Alternative, Null
 from psychollm.kernels.null_matrices import draw_one_factor
@@ -89,7 +90,7 @@ def one_factor_null(
     if np.isnan(size).any():
         msg = f"loadings: model {labels[int(np.isnan(size).argmax())]!r} has none: pass a number"
         raise OptionError(msg)
-    counts = design.counts.writable
+    counts = writable_counts(design.counts)
     cuts = margin_thresholds(counts)
 
     def task(seeds: WordArray) -> FloatArray:
@@ -110,7 +111,7 @@ def one_factor_null(
 
 def fit_loadings(design: Design) -> FloatArray:
     """Fit the one-factor model by pairwise likelihood; returns loadings, shape (k,)."""
-    counts = design.counts.writable
+    counts = writable_counts(design.counts)
     shape = counts[0].shape
     tau, rate, loadings = np.empty(shape), np.empty(shape), np.empty(shape[0])
     pair_margins(counts[1], counts[2], tau, rate)

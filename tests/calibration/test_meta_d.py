@@ -11,14 +11,12 @@ from hypothesis import strategies as st
 from psychollm._base.errors import (
     CodeError,
     ConvergenceWarning,
-    LabelError,
     OptionError,
     ShapeError,
 )
 from psychollm.calibration.two_choice import meta_d as meta_d_module
 from psychollm.calibration.two_choice.meta_d import meta_d, meta_d_from_counts
 from psychollm.calibration.two_choice.meta_d_fit import fit_counts
-from psychollm.calibration.two_choice.trials import rate_confidence, rated_trials
 from psychollm.data.simulate import simulate_meta_d
 from psychollm.estimates.reasons import Reason
 from psychollm.estimates.resampling import Bootstrap
@@ -466,67 +464,6 @@ def test_simulated_answers_follow_their_parameters():
         simulate_meta_d(d_prime=[1.0], distances=[0.5, 0.2], n_questions=10)
     with pytest.raises(ShapeError, match="one value per model"):
         simulate_meta_d(d_prime=[1.0, 2.0], m_ratio=[1.0, 1.0, 1.0], n_questions=10)
-
-
-def test_ratings_from_confidence():
-    stated = np.array([[0.5, 0.9, 0.9, 0.9, 0.95, 1.0, np.nan, 0.7]])
-    rated = rate_confidence(stated, n_ratings=3)
-    np.testing.assert_array_equal(rated.codes[0], [1, 2, 2, 2, 3, 3, np.nan, 1])
-    np.testing.assert_array_equal(rated.lowest[0], [0.5, 0.9, 0.95])
-    few = rate_confidence([0.2, 0.8, 0.8, 0.2], n_ratings=4)
-    np.testing.assert_array_equal(few.codes[0], [1, 2, 2, 1])
-    assert np.isnan(few.lowest[0, 2:]).all()
-    even = rate_confidence([0.0, 0.24, 0.25, 0.99, 1.0], bins="width")
-    np.testing.assert_array_equal(even.codes[0], [1, 1, 2, 4, 4])
-    trials = rated_trials([0, 1, 0, 1], [[0, 1, 0, 1]], few)
-    assert trials.n_ratings == 4
-    with pytest.raises(OptionError, match="from 0 to 1"):
-        rate_confidence([10, 90], bins="width")
-    with pytest.raises(OptionError, match="n_ratings"):
-        rate_confidence([0.1, 0.9], n_ratings=1)
-
-
-@given(st.lists(st.integers(0, 6), min_size=2, max_size=40))
-def test_ratings_keep_the_order_and_tie_the_ties(values):
-    codes = rate_confidence(np.array([values], dtype=float), n_ratings=3).codes[0]
-    assert set(codes) <= {1.0, 2.0, 3.0}
-    for a, b in zip(values, codes, strict=True):
-        for c, d in zip(values, codes, strict=True):
-            assert (a < c) <= (b <= d)
-            assert (a == c) <= (b == d)
-
-
-@pytest.mark.parametrize(
-    ("change", "error", "match"),
-    [
-        ({"rating": [[0.3, 0.9]]}, CodeError, "rate_confidence"),
-        ({"rating": [[0, 1]]}, CodeError, "from 1 to 2"),
-        ({"n_ratings": 1}, OptionError, "n_ratings"),
-        ({"rating": [[1, 5]], "n_ratings": 4}, CodeError, "from 1 to 4"),
-        ({"response": [[0, 2]]}, CodeError, "response: model 0, question 1"),
-        ({"stimulus": [1, 7]}, CodeError, "stimulus"),
-        ({"stimulus": [1, 0, 1]}, ShapeError, r"each of the 2 questions, got shape \(3,\)"),
-        ({"stimulus": [[1, 0, 1]]}, ShapeError, "stimulus has 1 models x 3"),
-        ({"response": [[0, 1, 1]]}, ShapeError, "response has 1 models x 3"),
-        (
-            {
-                "response": pd.DataFrame([[0, 1]], index=["x"]),
-                "rating": pd.DataFrame([[2, 1]], index=["y"]),
-            },
-            LabelError,
-            "'x'",
-        ),
-        ({"clusters": ["a"]}, ShapeError, "clusters"),
-        ({"weights": [1.0, np.inf]}, OptionError, "finite"),
-        ({"weights": [1.0, -1.0]}, OptionError, "negative"),
-        ({"level": 95}, OptionError, "level"),
-        ({"meta_c": "free"}, OptionError, "'scaled', 'fixed'"),
-    ],
-)
-def test_bad_trials(change, error, match):
-    given = {"stimulus": [0, 1], "response": [[0, 1]], "rating": [[1, 2]]} | change
-    with pytest.raises(error, match=match):
-        meta_d(given.pop("stimulus"), given.pop("response"), given.pop("rating"), **given)
 
 
 @pytest.mark.parametrize(

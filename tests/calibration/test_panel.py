@@ -35,12 +35,6 @@ def values(confidence: np.ndarray, correct: np.ndarray) -> dict[str, np.ndarray]
     return {key: np.array(column) for key, column in found.items()}
 
 
-def test_keys_are_unique_and_count_the_outputs() -> None:
-    assert len(set(metric_keys())) == len(metric_keys())
-    for metric in panel_metrics():
-        assert len(metric.outputs) == len(metric.names)
-
-
 def test_all_metrics_at_once_are_each_alone() -> None:
     confidence, correct = simulated()
     panel = calibration_panel(confidence, correct, rng=3, bootstrap=40)
@@ -181,11 +175,6 @@ def test_tables_and_differences() -> None:
         panel.difference("brier", "a", "d")
     with pytest.raises(OptionError, match="it holds brier, auroc"):
         panel["ece"]
-
-
-def test_unknown_metrics_are_named_with_similar_ones() -> None:
-    with pytest.raises(OptionError, match="'auc', which does not exist: use.*auroc"):
-        calibration_panel(*simulated(), metrics=["auc"])
 
 
 def test_findings_are_worded_once() -> None:

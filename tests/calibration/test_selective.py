@@ -16,7 +16,6 @@ from psychollm.calibration.selection.risk_coverage import risk_coverage
 from psychollm.calibration.selection.selective import (
     coverage_at_risk,
     risk_at_coverage,
-    risk_at_coverage_metric,
     selective_prediction,
 )
 from psychollm.calibration.selection.selective_areas import SELECTIVE, gradients, selective_areas
@@ -271,15 +270,6 @@ def test_weighted_areas_keep_their_bounds(data, draw):
     assert values[4] >= 0.0
 
 
-def test_yes_and_no_are_a_curve_of_two_points():
-    yes = np.array([[1, 1, 1, 0, 0]])
-    right = np.array([[1, 1, 0, 0, 1]])
-    curve = risk_coverage(yes, right, coverages=np.arange(1, 6) / 5, bootstrap=2)
-    np.testing.assert_allclose(curve.risk[0], [1 / 3] * 3 + [1.5 / 4, 2 / 5], atol=1e-15)
-    assert curve.aurc.value[0] == pytest.approx(curve.risk[0].mean(), abs=1e-15)
-    assert curve.thresholds_frame()["coverage"].tolist() == [0.6, 1.0]
-
-
 def test_ties_cost_no_more_than_no_ties():
     rng = np.random.default_rng(0)
     correct = (rng.uniform(size=200_000) < 0.7).astype(float)
@@ -339,35 +329,6 @@ def test_intervals_of_clusters_are_wider_and_differences_paired():
     assert both.aurc.difference(0, 1).se < 0.2 * both.aurc.se[0]
 
 
-def test_coverages_may_come_in_any_order():
-    answers = scored_answers([[4.0, 3.0, 2.0, 1.0]], [[1, 0, 1, 0]])
-    metric = risk_at_coverage_metric([1.0, 0.25, 0.75])
-    found = estimate_all([metric], answers, Resampling(n=5, rng=0))
-    np.testing.assert_allclose([each.value[0] for each in found], [0.5, 0.0, 1 / 3])
-
-
-def test_curve_as_a_table():
-    scores, right = [[0.9, 0.8, 0.3], [0.5, 0.4, np.nan]], [[1, 0, 1], [1, 1, 0]]
-    curve = risk_coverage(scores, right, coverages=[1.0, 0.5], rng=0, bootstrap=10)
-    assert curve.coverages.tolist() == [0.5, 1.0]
-    frame = curve.to_frame()
-    assert frame["model"].tolist() == [0, 0, 1, 1]
-    assert frame["best"].tolist() == pytest.approx([0.0, 1 / 3, 0.0, 0.0])
-    assert (frame["lower"] <= frame["risk"]).all()
-    assert (frame["risk"] <= frame["upper"]).all()
-    assert curve.thresholds_frame().shape == (5, 4)
-    assert curve.flags[1] is Reason.NO_WRONG
-
-
-@pytest.mark.parametrize("coverage", [0.0, 1.01, -0.5, np.nan, "all"])
-def test_coverage_is_a_share(coverage):
-    with pytest.raises(OptionError, match="coverage"):
-        risk_at_coverage([[1.0, 2.0]], [[1, 0]], coverage=coverage)
-    if coverage != "all":
-        with pytest.raises(OptionError, match="coverages"):
-            risk_coverage([[1.0, 2.0]], [[1, 0]], coverages=[coverage])
-
-
 def test_bad_input():
     with pytest.raises(OptionError, match="risk=1"):
         coverage_at_risk([[1.0, 2.0]], [[1, 0]], risk=1)
@@ -394,10 +355,3 @@ def test_interval_coverage():
     for value, each in zip(truth, found, strict=True):
         low, high = each.interval.T
         assert 0.89 < np.mean((low <= value) & (value <= high)) < 0.985, each.name
-
-
-def test_a_model_without_answers_has_no_risk_at_any_coverage():
-    confidence = np.array([[0.9, 0.4, 0.7], [np.nan] * 3])
-    found = risk_coverage(confidence, np.array([[1, 0, 1], [1, 0, 1]]), bootstrap=20, rng=0)
-    assert np.isfinite(found.risk[0]).all()
-    assert np.isnan(found.risk[1]).all()

@@ -28,10 +28,6 @@ from psychollm.calibration.discrimination.ranking import aligned_scores, auroc
 from psychollm.calibration.errors.binned import ECE, calibration_error
 from psychollm.calibration.errors.bins import (
     Binning,
-    Bins,
-    bins_of,
-    mass_index,
-    reliability_bins,
 )
 from psychollm.calibration.errors.calibration_error import (
     assembled,
@@ -139,23 +135,6 @@ def test_names_of_yes_and_no() -> None:
 
 
 # Calibration errors
-
-
-@pytest.mark.parametrize(
-    ("counts", "left", "index"),
-    [([1.0, 2.0, 2.0, 1.0], False, [0, 0, 1, 1]), ([1.0, 4.0, 1.0], True, [0, 1, 1])],
-)
-def test_bins_of_equal_mass(counts: list[float], left: bool, index: list[int]) -> None:
-    found = mass_index(np.arange(len(counts)), np.array(counts), 2, left=left)
-    assert found.tolist() == index
-
-
-def test_bins_of_a_diagram() -> None:
-    def one(tally: Tally) -> Bins:
-        return bins_of(tally.values, np.ones(2), Binning(kind="mass", n_bins=1))
-
-    answers = stated_answers([[0.9, 0.9, 0.2]], [[1, 0, 0]])
-    assert reliability_bins(answers, tallies(answers), one, level=0.95).n.tolist() == [3.0]
 
 
 def test_bounds_of_errors() -> None:

@@ -24,16 +24,6 @@ LONG = "model,question,score\na,q,1\na,r,0\nb,r,1\n"
 VALUES = [[1, 0], [np.nan, 1]]
 
 
-@pytest.fixture
-def write(tmp_path):
-    def to_file(text, name="a.csv"):
-        path = tmp_path / name
-        path.write_text(text)
-        return path
-
-    return to_file
-
-
 def check(found):
     np.testing.assert_array_equal(found.responses.values, VALUES)
     assert found.responses.models == ("a", "b")
@@ -289,19 +279,6 @@ def test_repeats_of_one_question_keep_its_label():
 
 
 # What is said
-
-
-def test_summary_and_counts(write):
-    found = read_logs(write(LONG + "b,q,,\n".replace(",\n", "\n")))
-    assert found.summary().splitlines() == [
-        "1 log (table): 2 models x 2 questions of task 'a'.",
-        "4 answers, 3 with a score; right in 2 of 3 cells (66.7 %).",
-        "Missing: 1 of 4 cells (25.0 %). Answers without a score: 1 (not scored).",
-    ]
-    assert repr(found).startswith("LogImport: 1 log")
-    counts = found.counts()
-    assert json.loads(json.dumps(counts)) == counts
-    assert (counts["answers"], counts["scored"], counts["cells_right"]) == (4, 3, 2)
 
 
 # Logs that are not what they seem

@@ -7,7 +7,6 @@ import pytest
 
 import psychollm as psy
 from psychollm._base.errors import CodeError, InputError, LabelError, OptionError, ShapeError
-from psychollm.data.alignment import align
 from psychollm.data.responses import Responses, as_responses
 
 xr = pytest.importorskip("xarray")
@@ -345,22 +344,6 @@ def test_align_names_what_differs():
     assert "only the first has 'b', 'c', 'd' and 2 more" in message
     assert "only the second has 'y', 'z'" in message
     assert "align(first, second)" in message
-
-
-def test_common_accounts_for_what_it_leaves_out():
-    first = Responses.from_array([[1, 0], [0, 1]], models=["a", "b"], questions=["x", "y"])
-    second = Responses.from_array([[1, 1], [0, 0]], models=["c", "b"], questions=["y", "z"])
-    both = align(first, second)
-    assert both.first.codes.tolist() == [[1]]
-    assert both.second.codes.tolist() == [[0]]
-    assert both.models_left_out == (("a",), ("c",))
-    assert both.questions_left_out == (("x",), ("z",))
-    assert "1 questions only in the second table left out ('z')" in both.summary()
-
-
-def test_nothing_in_common():
-    with pytest.raises(LabelError, match="no model in common: the first holds 'a'"):
-        align(Responses.from_array([[1]], models=["a"]), Responses.from_array([[1]]))
 
 
 def test_to_frame_and_back(table):

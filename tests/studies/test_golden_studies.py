@@ -15,10 +15,10 @@ import pytest
 
 import psychollm as psy
 from psychollm.estimates.findings import Findings
-from tests.studies.test_difficulty import asked
-from tests.studies.test_metacognitive_skill import simulated as traces
-from tests.studies.test_semantic_calibration import arms
-from tests.studies.test_steering_match import simulated as steered
+from tests.studies.difficulty.conftest import asked
+from tests.studies.metacognitive_skill.test_study import simulated as traces
+from tests.studies.semantic_calibration.test_study import arms
+from tests.studies.steering_match.conftest import simulated as steered
 
 GOLDEN = Path(__file__).parents[1] / "golden"
 SAVED = GOLDEN / "studies.json"

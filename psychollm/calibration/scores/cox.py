@@ -58,7 +58,7 @@ from psychollm.calibration.influence import (
 )
 from psychollm.calibration.metric import Metric, Output, estimate_all
 from psychollm.calibration.scores.proper_scores import CLIP, clipped, one_class
-from psychollm.calibration.significance import Significance, significance
+from psychollm.calibration.scores.spiegelhalter import Significance, significance
 from psychollm.calibration.stated import StatedAnswers, stated_answers
 from psychollm.calibration.tally import Tally, tallies
 from psychollm.data.responses import ResponsesLike

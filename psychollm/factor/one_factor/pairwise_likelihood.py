@@ -30,7 +30,7 @@ from psychollm._base.convergence import Convergence
 from psychollm._base.errors import ShapeError
 from psychollm._base.result import Result
 from psychollm._base.types import BoolArray, FloatArray
-from psychollm.data.pair_counts import CountedAnswers, PairCounts
+from psychollm.data.pair_counts import CountedAnswers, PairCounts, writable_counts
 from psychollm.data.responses import Responses, ResponsesLike
 from psychollm.kernels.pairwise_factors import add_factor, fit_pairwise_factors
 from psychollm.kernels.pairwise_likelihood import (
@@ -277,7 +277,7 @@ def kernel_counts(
     pairs: PairCounts,
 ) -> tuple[tuple[FloatArray, FloatArray, FloatArray], FloatArray, FloatArray]:
     """Return ((joint, yes, n), thresholds (k, k), yes rates (k, k)) as the kernels take them."""
-    counts = pairs.writable
+    counts = writable_counts(pairs)
     tau, rate = np.empty_like(counts[0]), np.empty_like(counts[0])
     pair_margins(counts[1], counts[2], tau, rate)
     return counts, tau, rate

@@ -22,7 +22,7 @@ from psychollm._base.replicate import replicate
 from psychollm._base.result import Result
 from psychollm._base.types import AnyArray, FloatArray, RandomState, WordArray
 from psychollm.data.labels import loadings_of_models
-from psychollm.data.pair_counts import CountedAnswers, PairCounts
+from psychollm.data.pair_counts import CountedAnswers, PairCounts, writable_counts
 from psychollm.data.responses import ResponsesLike
 from psychollm.estimates.null import Null, monte_carlo_error, monte_carlo_p_value
 from psychollm.factor.one_factor.pairwise_likelihood import (
@@ -295,7 +295,7 @@ def residual_test(
         raise OptionError(msg)
     check_count("n_null", n_null)
     data = _testable(responses)
-    counts = data.counts.writable
+    counts = writable_counts(data.counts)
     if factors == 1:
         statistic, loadings = fitted_residual_eigenvalue, start(counts)
     else:
@@ -331,7 +331,7 @@ def second_share_test(
     """
     check_count("n_null", n_null)
     data = _testable(responses)
-    counts = data.counts.writable
+    counts = writable_counts(data.counts)
     loadings = start(counts)
     observed = second_share(counts, loadings)
     task = partial(_draw_block, statistic=second_share, data=data, loadings=loadings)
@@ -358,7 +358,7 @@ def _testable(responses: ResponsesLike) -> CountedAnswers:
 def _draw_block(
     seeds: WordArray, *, statistic: Statistic, data: CountedAnswers, loadings: FloatArray
 ) -> FloatArray:
-    counts = data.counts.writable
+    counts = writable_counts(data.counts)
     thresholds, n_questions = margin_thresholds(counts), data.table.n_questions
     return draw_statistics(
         statistic, loadings, thresholds, n_questions, data.mask, counts[2], seeds

@@ -14,7 +14,7 @@ from psychollm._base.errors import ShapeError, ValidityWarning
 from psychollm._base.replicate import replicate
 from psychollm._base.types import EmptyCells, FloatArray, Missing, RandomState, WordArray
 from psychollm.correlation.tetrachoric import tetrachoric
-from psychollm.data.pair_counts import CountedAnswers
+from psychollm.data.pair_counts import CountedAnswers, writable_counts
 from psychollm.data.responses import ResponsesLike
 from psychollm.estimates.null import Null
 from psychollm.factor.congruence import tucker
@@ -261,7 +261,7 @@ def _measure(matrices: FloatArray, thresholds: FloatArray) -> FloatArray:
 
 
 def _block(seeds: WordArray, *, design: Design, loadings: FloatArray) -> FloatArray:
-    slopes, cuts = np.array(loadings), margin_thresholds(design.counts.writable)
+    slopes, cuts = np.array(loadings), margin_thresholds(writable_counts(design.counts))
     matrices, thresholds = draw_one_factor(
         seeds, slopes, cuts, design.packed, design.workspace(), design.rule, design.fixed
     )

@@ -22,7 +22,7 @@ from psychollm._base.checks import check_count, check_generator
 from psychollm._base.numbers import count, p_equals, signed
 from psychollm._base.result import Result
 from psychollm._base.types import FloatArray, RandomState
-from psychollm.data.pair_counts import PairCounts
+from psychollm.data.pair_counts import binary_counts
 from psychollm.data.responses import Responses, ResponsesLike, as_responses
 from psychollm.estimates.findings import Finding, Findings, Study
 from psychollm.estimates.null import monte_carlo_p_value
@@ -133,13 +133,13 @@ def residuals_beside(
 ) -> ResidualStructure:
     """Set residuals beside those of correctness that is known to be binary."""
     known = correctness.select(models=confidence.labels)
-    rates = PairCounts.of_binary(known).yes_rates
+    rates = binary_counts(known).yes_rates
     kept = np.flatnonzero((rates > 0) & (rates < 1))
     labels = tuple(confidence.labels[row] for row in kept)
     if len(labels) < LEAST_MODELS:
         return _nothing(labels)
     own = confidence.standardised[np.ix_(kept, kept)]
-    right = pair_residuals(PairCounts.of_binary(known.select(models=labels))).standardised
+    right = pair_residuals(binary_counts(known.select(models=labels))).standardised
     pairs = np.triu_indices(len(labels), 1)
     value = _correlation(own[pairs], right[pairs])
     reason = Reason.NONE if np.isfinite(value) else Reason.CONSTANT

@@ -24,7 +24,7 @@ from psychollm.calibration.consensus.pairwise import pairwise_calibration
 from psychollm.calibration.decisions.confusion import confusion
 from psychollm.calibration.decisions.f_beta import f_beta
 from psychollm.calibration.stated import PairedAnswers, binary_tables
-from psychollm.data.pair_counts import CountedAnswers, PairCounts
+from psychollm.data.pair_counts import CountedAnswers, binary_counts
 from psychollm.data.responses import Responses, ResponsesLike
 from psychollm.data.screen import Screen, ScreenRules, screened
 from psychollm.estimates.resampling import Bootstrap, Resampling
@@ -273,7 +273,7 @@ def uncorrelatable(said: Responses, validity: Screen) -> dict[Hashable, str]:
 
 def _without_partners(said: Responses) -> dict[Hashable, str]:
     """Return the fewest models, found greedily, without which every pair has a correlation."""
-    counts = PairCounts.of_binary(said)
+    counts = binary_counts(said)
     varies = (counts.yes > 0) & (counts.yes < counts.n)
     undefined = ~(varies & varies.T)
     left_out: dict[Hashable, str] = {}

@@ -1,39 +1,13 @@
 """The study end to end: known truth, bad input, reproducibility, real answers."""
 
-import json
-
 import numpy as np
 import pandas as pd
 import pytest
 
-import psychollm as psy
 from psychollm._base.errors import CodeError, InputError, LabelError, OptionError, ShapeError
-from psychollm.data.simulate_study import simulate_study
 from psychollm.estimates.resampling import Bootstrap
-from psychollm.estimates.verdict import SmallestEffects
-from psychollm.studies.shared_confidence.study import SharedConfidence, shared_confidence
-
-FAST = {"n_null": 39, "bootstrap": 40}
-
-
-@pytest.fixture(scope="module")
-def example():
-    return psy.load_example("shared_confidence")
-
-
-@pytest.fixture(scope="module")
-def result(example) -> SharedConfidence:
-    return shared_confidence(example.confidence, example.correctness, rng=1, **FAST)
-
-
-def small(seed=0, k=6, n=200):
-    made = simulate_study(n_models=k, n_questions=n, rng=seed)
-    return made.confidence, made.correctness
-
-
-@pytest.fixture(scope="module")
-def once() -> SharedConfidence:
-    return shared_confidence(*small(), rng=np.random.default_rng(5), **FAST)
+from psychollm.studies.shared_confidence.study import shared_confidence
+from tests.studies.shared_confidence.conftest import FAST, small
 
 
 def test_the_truth_of_the_example_is_found(example, result):
@@ -45,56 +19,6 @@ def test_the_truth_of_the_example_is_found(example, result):
     assert np.corrcoef(result.scores.scores, truth.scores)[0, 1] > 0.93
     private = np.flatnonzero(result.private_signal.p_adjusted < 0.05)
     np.testing.assert_array_equal(private, np.flatnonzero(truth.self_knowledge))
-
-
-def test_summary_fits_a_screen_and_says_that_the_data_are_simulated(result):
-    text = result.summary()
-    assert "SIMULATED" in text.splitlines()[0]
-    assert len(text.splitlines()) < 45
-    assert max(map(len, text.splitlines())) < 100
-    assert "nan" not in text
-    for model in ("sim-06", "sim-13"):
-        assert model in text
-
-
-def test_verdict_names_who_knows_more(result):
-    assert result.verdict == (
-        "one shared signal, and too few questions to rule out a second; "
-        "beyond it the confidence of sim-06 and sim-13 knows its own correctness"
-    )
-    wide = SmallestEffects(second_share=0.05)
-    assert result.summary(smallest=wide).splitlines()[1].startswith("Verdict. One shared signal;")
-    said, right = small(seed=2)
-    nothing = shared_confidence(said, right, rng=0, **FAST)
-    assert "for all 6 models there are too few answers to say" in nothing.verdict
-    assert "none" not in nothing.verdict
-    # In a table as large as this, what is not there is shown to be small.
-    large = SmallestEffects(correlation=0.9)
-    assert "by less than a correlation of 0.9" in nothing.summary(smallest=large).replace(
-        "\n  ", " "
-    )
-
-
-def test_tables(result):
-    frame = result.to_frame()
-    assert len(frame) == 19
-    assert frame["model"].is_unique
-    loadings = result.loadings_frame()
-    np.testing.assert_allclose(loadings["loading"], result.loadings)
-    assert result.verdict in repr(result)
-    assert json.dumps(result.to_dict())
-
-
-def test_plot_and_report(once, tmp_path):
-    pytest.importorskip("matplotlib")
-    from matplotlib import pyplot
-
-    assert once.plot(figure="f_beta").axes
-    with pytest.raises(OptionError, match="overview"):
-        once.plot(figure="pie")
-    pyplot.close("all")
-    page = once.report(tmp_path / "report.html", source="# two tables")
-    assert "SIMULATED" in page.read_text(encoding="utf-8")
 
 
 def test_the_recorded_call_repeats_the_result(once):

@@ -9,8 +9,6 @@ from typing import Any
 import numpy as np
 import pandas as pd
 import pytest
-from hypothesis import given
-from hypothesis import strategies as st
 
 import psychollm as psy
 from psychollm._base.errors import CodeError, InputError, LabelError, OptionError, ShapeError
@@ -18,50 +16,14 @@ from psychollm.calibration.discrimination.ranking import auroc
 from psychollm.estimates.reasons import Reason
 from psychollm.estimates.resampling import Bootstrap
 from psychollm.studies import SteeredAnswers, SteeringMatch, steering_match
-from psychollm.studies.steering_match.best_strengths import r_squared
 from psychollm.studies.steering_match.grid import (
     count,
-    criterion_curve,
     grid_of,
     log_likelihoods,
-    peak,
     profiles_of,
 )
-from psychollm.studies.steering_match.reconstruction import held_out_answers, random_halves
-from psychollm.studies.steering_match.result import finding
-from tests.effort import examples
 from tests.oracles import steering_match_slow as slow
-
-FEW: dict[str, Any] = {"n_null": 39, "bootstrap": 60, "rng": 0, "steps": 2}
-STRENGTHS = np.linspace(-1.0, 1.0, 11)
-
-
-def simulated(
-    known: float, *, gained: float = 0.0, questions: int = 150, targets: int = 7, seed: int = 0
-) -> tuple[SteeredAnswers, psy.Responses]:
-    """Simulate a sweep that knows the shared score in part, and targets with one factor."""
-    rng = np.random.default_rng(seed)
-    score = rng.normal(size=questions)
-    tau = np.linspace(-1.2, 1.2, targets)
-    noise = rng.normal(size=(targets, questions))
-    answers = (0.8 * score + 0.6 * noise > tau[:, None]).astype(int)
-    base = known * score + np.sqrt(1 - known**2) * rng.normal(size=questions)
-    gain = 4.0 + rng.normal(size=questions)
-    odds = 2.0 * base + STRENGTHS[:, None] * gain + gained * np.abs(STRENGTHS)[:, None] * score
-    labels = [f"q{i}" for i in range(questions)]
-    steered = SteeredAnswers.from_array(
-        odds, strengths=STRENGTHS, scale="log_odds", questions=labels
-    )
-    models = [f"m{i}" for i in range(targets)]
-    return steered, psy.Responses.from_array(answers, models=models, questions=labels)
-
-
-@pytest.fixture(scope="module")
-def study() -> SteeringMatch:
-    steered, targets = simulated(0.8)
-    control, _ = simulated(0.0, seed=9)
-    return steering_match(steered, targets, controls={"random 1": control}, **FEW)
-
+from tests.studies.steering_match.conftest import FEW, STRENGTHS, simulated
 
 # Golden values.
 
@@ -203,58 +165,6 @@ def test_likelihoods_match_loops() -> None:
             )
 
 
-@examples(60)
-@given(st.lists(st.integers(0, 3), min_size=2, max_size=12), st.integers(-6, 6))
-def test_plateaus_match_loops(heights: list[int], start: int) -> None:
-    strengths = start + np.arange(len(heights), dtype=float)
-    curve = np.array([heights], dtype=float)
-    found = peak(curve, strengths)
-    middle, low, high = slow.middle(heights, strengths.tolist())
-    assert (found.strength[0], *found.plateau[0]) == pytest.approx((middle, low, high))
-    assert found.at_edge[0] == (low == strengths[0] or high == strengths[-1])
-    nearest = peak(curve, strengths, ties="nearest_zero")
-    assert nearest.strength[0] == slow.nearest_zero(heights, strengths.tolist())
-    assert nearest.plateau[0, 0] <= nearest.strength[0] <= nearest.plateau[0, 1]
-
-
-def test_held_out_matches_loops() -> None:
-    steered, targets = simulated(0.6, questions=31, targets=3)
-    halves = random_halves(31, 3, np.random.default_rng(0))
-    grid = grid_of(steered, steps=1)
-    answers = held_out_answers(grid, profiles_of(targets), halves, ties="middle")
-    table = [[int(x) for x in row] for row in steered.yes]
-    for found, measure in zip(answers, (slow.agreement, slow.kappa), strict=True):
-        for row in range(3):
-            expected = slow.held_out_hits(
-                lists(targets, row), table, STRENGTHS.tolist(), halves.tolist(), measure
-            )
-            assert found.hits[row] == pytest.approx(expected)
-        assert found.scored == pytest.approx(1.0)
-
-
-def test_interpolation_is_linear_and_keeps_the_table() -> None:
-    steered, _ = simulated(0.6)
-    fine = grid_of(steered, steps=4)
-    assert fine.strengths.size == 41
-    assert fine.log_odds is not None
-    assert fine.log_odds[::4] == pytest.approx(steered.log_odds)
-    assert fine.log_odds[2] == pytest.approx(steered.log_odds[:2].mean(axis=0))
-
-
-def test_nothing_is_interpolated_over_a_collapsed_strength() -> None:
-    steered, _ = simulated(0.6)
-    mass = np.ones(11)
-    mass[3], mass[10] = 0.1, np.nan
-    table = SteeredAnswers.from_array(
-        steered.log_odds, strengths=STRENGTHS, scale="log_odds", mass=mass
-    )
-    assert np.flatnonzero(table.collapsed).tolist() == [3, 10]
-    strengths = grid_of(table, steps=2).strengths
-    inside = (strengths > STRENGTHS[2] + 1e-9) & (strengths < STRENGTHS[4] - 1e-9)
-    assert not inside.any()
-    assert strengths.max() == pytest.approx(STRENGTHS[9])
-
-
 # Properties.
 
 
@@ -285,14 +195,6 @@ def test_turning_the_strengths_turns_the_line(study: SteeringMatch) -> None:
     )  # where the middle lies between two strengths, the lower is taken
 
 
-def test_probabilities_and_log_odds_are_one_table() -> None:
-    steered, _ = simulated(0.6)
-    shares = 1.0 / (1.0 + np.exp(-np.array(steered.log_odds)))
-    table = SteeredAnswers.from_array(shares, strengths=STRENGTHS, scale="probability")
-    assert table.log_odds == pytest.approx(steered.log_odds)
-    assert table.yes == pytest.approx(steered.yes)
-
-
 def test_workers_do_not_change_the_result(study: SteeringMatch) -> None:
     again = steering_match(
         study.steered, study.targets, **FEW | {"bootstrap": Bootstrap(60, n_jobs=2)}
@@ -301,61 +203,7 @@ def test_workers_do_not_change_the_result(study: SteeringMatch) -> None:
     assert np.array_equal(again.best.strength.draws, study.best.strength.draws)
 
 
-@given(st.integers(0, 2**32 - 1))
-@examples(25)
-def test_r_squared_is_that_of_numpy(seed: int) -> None:
-    rng = np.random.default_rng(seed)
-    x, y = rng.normal(size=(2, 6))
-    assert r_squared(x, y) == pytest.approx(np.corrcoef(x, y)[0, 1] ** 2)
-    assert r_squared(x, y) == pytest.approx(slow.r_squared(x.tolist(), y.tolist()))
-    gap = np.where(np.arange(6) == 2, np.nan, x)
-    kept = np.arange(6) != 2
-    assert r_squared(gap, y) == pytest.approx(np.corrcoef(x[kept], y[kept])[0, 1] ** 2)
-
-
-def test_weights_are_repeats() -> None:
-    steered, targets = simulated(0.6, questions=30)
-    grid, profiles = grid_of(steered, steps=1), profiles_of(targets)
-    weights = np.where(np.arange(30) < 10, 3.0, 1.0)
-    drawn = np.repeat(np.arange(30), weights.astype(int))
-    repeated = psy.Responses.from_array(targets.codes[:, drawn])
-    for criterion in ("agreement", "kappa"):
-        found = criterion_curve(grid, profiles, criterion, weights=weights)
-        expected = criterion_curve(grid.permuted(drawn), profiles_of(repeated), criterion)
-        assert found == pytest.approx(expected, nan_ok=True)
-
-
 # What it shows. All seeds are fixed.
-
-
-def test_r_squared_is_high_without_any_link() -> None:
-    steered, targets = simulated(0.0)
-    found = steering_match(steered, targets, **FEW)
-    assert found.headlines["r_squared"] > 0.7
-    assert found.p_values["held_out_kappa"] > 0.05
-    assert finding(found) == "none"
-    assert found.verdict().startswith(("Too few questions to say", "Steering reproduces which"))
-
-
-def test_an_order_that_was_there_before_is_told(study: SteeringMatch) -> None:
-    assert finding(study) == "order"
-    assert "unsteered model" in study.verdict()
-    assert study.p_values["held_out_kappa"] == 1 / 40
-    assert study.controls[1].ahead.value > 0
-    assert study.held_out_for_kappa.kappa.value.mean() > 0.2
-
-
-def test_a_direction_that_reorders_is_told() -> None:
-    steered, targets = simulated(0.3, gained=8.0, questions=400)
-    control, _ = simulated(0.3, questions=400, seed=4)
-    found = steering_match(steered, targets, controls={"random": control}, **FEW)
-    assert finding(found) == "direction"
-    assert "better than" in found.verdict()
-    alone = steering_match(steered, targets, **FEW)
-    assert "no random direction was given" in alone.verdict()
-    rival = steering_match(steered, targets, controls={"itself": steered}, **FEW)
-    assert finding(rival) == "control"
-    assert "'itself'" in rival.verdict()
 
 
 def test_answers_alone_are_enough() -> None:
@@ -417,115 +265,18 @@ def test_thresholds_may_be_given_in_many_ways(study: SteeringMatch) -> None:
         steering_match(study.steered, study.targets, thresholds=[0.0])
 
 
-def test_a_sweep_of_the_steering_room_is_taken_as_it_is() -> None:
-    from psychollm.steering.dose_response import DoseResponse
-
-    steered, targets = simulated(0.8)
-    odds = np.array(steered.log_odds)
-    total = np.where(np.abs(STRENGTHS) > 0.9, 0.01, 0.9)[:, None]
-    share = 1.0 / (1.0 + np.exp(-odds))
-    base = 1.0 / (1.0 + np.exp(-np.array(steered.unsteered)))
-    sweep = DoseResponse(
-        strengths=STRENGTHS,
-        doses=STRENGTHS,
-        log_yes=np.log(total * share),
-        log_no=np.log(total * (1 - share)),
-        base_yes=np.log(0.9 * base),
-        base_no=np.log(0.9 * (1 - base)),
-        labels=targets.questions,
-        layer=3,
-    )
-    table = SteeredAnswers.from_sweep(sweep)
-    assert table.collapsed.tolist() == sweep.collapsed.tolist()
-    found = steering_match(sweep, targets, controls={"same": sweep}, **FEW)
-    assert "2 collapsed" in found.summary()
-    assert found.controls[1].ahead.value == 0.0
-
-
 # Output.
-
-
-def test_frames_hold_every_target(study: SteeringMatch) -> None:
-    frame = study.to_frame()
-    assert frame["target"].tolist() == list(study.targets.models)
-    assert (frame["lower"] <= frame["upper"]).all()
-    assert (frame["plateau_lower"] <= frame["strength"]).all()
-    assert np.isfinite(frame.select_dtypes("number").to_numpy()).all()
-    table = study.controls_frame()
-    assert table["name"].tolist() == [
-        "direction",
-        "cut-off on unsteered log odds",
-        "random 1",
-        "questions exchanged",
-    ]
-    curve = study.curve("m2")
-    assert curve["agreement"].max() == pytest.approx(study.best.agreement[2])
-    json.dumps(study.to_dict())
-
-
-def test_words(study: SteeringMatch) -> None:
-    text = study.summary()
-    for part in ("R2", "Kappa", "constant answer", "Controls:", "11 of 11 strengths used"):
-        assert part in text
-    assert "SteeringMatch of 7 targets" in repr(study)
-    assert "log odds at 11 strengths" in repr(study.steered)
-
-
-def test_intervals_hold_the_values(study: SteeringMatch) -> None:
-    best = study.best
-    low, high = best.r_squared_interval
-    assert low < best.line.r_squared < high
-    assert 0 <= best.r_squared_questions[0] <= best.r_squared_questions[1] <= 1
-    for part in (study.held_out, study.from_threshold, study.constant):
-        bounds = part.agreement.interval
-        assert (bounds[:, 0] <= part.agreement.value).all()
-        assert (bounds[:, 1] >= part.agreement.value).all()
 
 
 @pytest.mark.parametrize("page", ["steering_match.md", "difficulty.md"])
 def test_pages_run(page: str) -> None:
-    path = Path(__file__).resolve().parents[2] / "docs" / page
+    path = Path(__file__).resolve().parents[3] / "docs" / page
     failed, tried = doctest.testfile(str(path), module_relative=False, encoding="utf-8")
     assert tried > 5
     assert failed == 0
 
 
 # Bad input.
-
-
-def table(**options: Any) -> SteeredAnswers:
-    given_as: dict[str, Any] = {
-        "values": np.zeros((3, 4)),
-        "strengths": [-1, 0, 1],
-        "scale": "answers",
-    }
-    given_as |= options
-    return SteeredAnswers.from_array(given_as.pop("values"), **given_as)
-
-
-@pytest.mark.parametrize(
-    ("options", "error", "words"),
-    [
-        ({"values": np.zeros(3)}, ShapeError, "table"),
-        ({"values": [["a", "b"]] * 3}, CodeError, "numbers"),
-        ({"values": np.full((3, 4), 2)}, CodeError, "strength -1, question 0: 2.0"),
-        ({"values": np.full((3, 4), 2), "scale": "probability"}, CodeError, "scale 'probability'"),
-        ({"values": np.full((3, 4), np.inf), "scale": "log_odds"}, CodeError, "inf"),
-        ({"scale": "odds"}, OptionError, "scale='odds'"),
-        ({"strengths": [0, 1]}, ShapeError, "one number per row"),
-        ({"strengths": [0, 1, np.nan]}, OptionError, "finite"),
-        ({"strengths": [0, 1, 1]}, LabelError, "unique"),
-        ({"mass": [1.0, 1.0]}, ShapeError, "mass"),
-        ({"mass": [0.01, 1.0, 0.01]}, InputError, "collapsed"),
-        ({"mass": [np.nan] * 3}, InputError, "collapsed"),
-        ({"values": np.full((3, 4), np.nan)}, InputError, "fewer than two"),
-        ({"questions": ["a"]}, ShapeError, "questions holds 1"),
-        ({"unsteered": [1.0], "scale": "log_odds"}, ShapeError, "unsteered"),
-    ],
-)
-def test_bad_tables(options: dict[str, Any], error: type[Exception], words: str) -> None:
-    with pytest.raises(error, match=words):
-        table(**options)
 
 
 @pytest.mark.parametrize(

@@ -8,10 +8,8 @@ import pytest
 from scipy import stats
 
 from psychollm._base.errors import CodeError, LabelError, OptionError
-from psychollm.estimates.intervals import paired_difference, wilson
-from psychollm.estimates.reasons import Reason
+from psychollm.estimates.intervals import wilson
 from psychollm.instruments.coding import Coding, Transcript
-from psychollm.studies.metacognitive_skill.structure import entropy_of
 from psychollm.studies.metacognitive_skill.study import metacognitive_skill
 from psychollm.studies.metacognitive_skill.traces import as_traces
 
@@ -63,44 +61,6 @@ def test_rates_are_those_of_the_table(model, category):
     assert STUDY.repetition.value[place] == 0.5
 
 
-def test_the_gap_is_that_of_right_and_wrong():
-    """The gap is the share of wrong answers times the difference."""
-    for found in STUDY.deployment.values():
-        difference = found.given_correct.value - found.given_wrong.value
-        expected = (1 - STUDY.accuracy.value) * difference
-        np.testing.assert_allclose(found.gap.value, expected, atol=1e-12)
-
-
-def test_diversity_and_structure():
-    for place, model in enumerate(STUDY.labels):
-        own = OWN[OWN["model"] == model]
-        for structure, estimate in STUDY.structure.diversity.items():
-            part = own[own["structure"] == structure]
-            counts = part.groupby("category")["spans"].sum()
-            p = counts / counts.sum()
-            expected = -(p * np.log2(p)).sum() + 1 / (2 * counts.sum() * np.log(2))
-            assert estimate.value[place] == pytest.approx(expected)
-    wide, narrow = (STUDY.structure.diversity[one].value for one in ("open", "closed"))
-    np.testing.assert_allclose(STUDY.structure.widening.value, wide - narrow)
-    assert STUDY.structure.prevalence["open"]["evaluation"].n.tolist() == [20, 20]
-
-
-def test_arms():
-    found = STUDY.scaffolding
-    for place, model in enumerate(STUDY.labels):
-        wide = TABLE[(TABLE["model"] == model) & (TABLE["category"] == "evaluation")].pivot_table(
-            index="item", columns="arm", values="correct"
-        )
-        up = int(((wide["own"] == 0) & (wide["led"] == 1)).sum())
-        down = int(((wide["own"] == 1) & (wide["led"] == 0)).sum())
-        assert found.effect.value[place] == pytest.approx((up - down) / 40)
-        np.testing.assert_allclose(found.effect.interval[place], paired_difference(up, down, 40))
-        assert found.harmed.value[place] == pytest.approx(down / (wide["own"] == 1).sum())
-        assert found.helped.value[place] == pytest.approx(up / (wide["own"] == 0).sum())
-    assert set(found.by_structure) == {"open", "closed"}
-    assert (STUDY.prompting["evaluation"].value > 0.1).all()
-
-
 def test_summary_and_frame():
     frame = STUDY.to_frame()
     assert len(frame) == 4
@@ -121,26 +81,6 @@ def test_one_arm_one_coder_no_grades():
     assert "Too few traces to say" in study.summary()
 
 
-@pytest.mark.parametrize(
-    ("code", "correct", "flag"),
-    [
-        ([1] * 6, [1, 0] * 3, Reason.CONSTANT),
-        ([0] * 6, [1, 0] * 3, Reason.CONSTANT),
-        ([1, 0] * 3, [1] * 6, Reason.NO_WRONG),
-        ([1, 0] * 3, [0] * 6, Reason.NO_CORRECT),
-        ([1, 0] * 3, [None] * 6, Reason.TOO_FEW),
-    ],
-)
-def test_what_tells_nothing_of_deployment(code, correct, flag):
-    table = pd.DataFrame(
-        {"model": "m", "item": range(6), "category": "x", "code": code, "correct": correct}
-    )
-    gap = metacognitive_skill(table, **QUICK).deployment["x"].gap
-    assert gap.flags == (flag,)
-    assert np.isnan(gap.value).all()
-    assert np.isnan(gap.interval).all()
-
-
 def test_missing_codes_are_left_out():
     table = OWN.assign(code=OWN["code"].where(OWN["item"] > 9).astype(float))
     study = metacognitive_skill(table, **QUICK)
@@ -151,24 +91,6 @@ def test_threshold():
     strict = metacognitive_skill(TABLE, baseline="own", threshold=2, **QUICK)
     part = OWN[(OWN["model"] == "a") & (OWN["category"] == "evaluation")]
     assert strict.prevalence["evaluation"].value[0] == pytest.approx((part["code"] == 2).mean())
-
-
-def test_coders():
-    second = TABLE.assign(coder="judge")
-    flip = np.random.default_rng(3).random(len(TABLE)) < 0.1
-    first = TABLE.assign(coder="rules", code=TABLE["code"].where(~flip, 0))
-    both = pd.concat([first, second], ignore_index=True)
-    study = metacognitive_skill(both, coder="judge", baseline="own", **QUICK)
-    np.testing.assert_array_equal(
-        study.prevalence["evaluation"].value, STUDY.prevalence["evaluation"].value
-    )
-    frame = study.agreement.to_frame()
-    assert study.agreement.coders == ("rules", "judge")
-    assert (frame["alpha"] > 0.6).all()
-    assert (frame["kappa"] < 1).all()
-    assert (frame["kappa_lower"] < frame["kappa"]).all()
-    assert frame["n"].tolist() == [160, 160]
-    assert "Krippendorff" in study.summary()
 
 
 def test_more_traces_of_a_question_are_not_more_questions():
@@ -234,29 +156,6 @@ def test_from_the_instrument():
 def test_bad_input(change, options, error):
     with pytest.raises(error):
         metacognitive_skill(change(TABLE), **options, **QUICK)
-
-
-def test_entropy_of_nothing_is_undefined():
-    sums = {"spans a": np.zeros((1, 2)), "spans b": np.array([[0.0, 3.0]])}
-    found = entropy_of(("a", "b"), "spans", sums.__getitem__)
-    assert np.isnan(found[0, 0])
-    assert found[0, 1] == 0.0
-
-
-def test_intervals_of_the_gap_hold():
-    """120 models on 60 questions, nominal 95 %: below 88 % once in 500."""
-    rng = np.random.default_rng(11)
-    shown_right, shown_wrong, accuracy = 0.6, 0.3, 0.6
-    right = rng.random((120, 60)) < accuracy
-    shown = rng.random((120, 60)) < np.where(right, shown_right, shown_wrong)
-    models, items = np.indices(right.shape).reshape(2, -1)
-    table = pd.DataFrame({"model": models, "item": items, "category": "x"}).assign(
-        code=shown.ravel().astype(int), correct=right.ravel().astype(int)
-    )
-    gap = metacognitive_skill(table, bootstrap=10, rng=0).deployment["x"].gap
-    expected = (1 - accuracy) * (shown_right - shown_wrong)
-    held = (gap.interval[:, 0] <= expected) & (expected <= gap.interval[:, 1])
-    assert held.mean() >= 0.88
 
 
 def test_traces_of_one_coder():

@@ -24,16 +24,6 @@ LONG = "model,item,keep\na,q1,1\na,q2,0\nb,q2,1\nb,q3,0\n"
 VALUES = [[1, 0, np.nan], [np.nan, 1, 0]]
 
 
-@pytest.fixture
-def write(tmp_path):
-    def write_text(text: str, name: str = "table.csv"):
-        path = tmp_path / name
-        path.write_bytes(text.encode())
-        return path
-
-    return write_text
-
-
 def check(made: Responses) -> None:
     assert made.models == ("a", "b")
     assert made.questions == ("q1", "q2", "q3")

@@ -3,7 +3,7 @@
 import doctest
 from pathlib import Path
 
-ROOT = Path(__file__).resolve().parents[2]
+ROOT = Path(__file__).resolve().parents[3]
 
 
 def test_the_program_of_the_document_runs() -> None:

@@ -7,7 +7,7 @@ import pytest
 
 from psychollm._base.errors import InputError, LabelError, OptionError, ShapeError
 from psychollm.estimates.verdict import Outcome
-from psychollm.studies import class_shares, early_exit, probe_transfer, state_probe
+from psychollm.studies import class_shares, probe_transfer, state_probe
 from psychollm.studies.probes.folds import folds_of, groups_of
 
 pytest.importorskip("sklearn")
@@ -84,89 +84,6 @@ def test_states_of_the_steering_room() -> None:
     assert found.best_layer == "layer 15"
 
 
-def test_transfer() -> None:
-    rng = np.random.default_rng(3)
-    topics = np.repeat(["art", "law", "sea"], 60)
-    states = rng.normal(size=(180, 6))
-    knows = np.where(topics == "sea", states[:, 1], states[:, 0])
-    found = probe_transfer(states, (knows > 0).astype(float), topics, rng=0)
-    assert found.topics == ("art", "law", "sea")
-    assert found.auroc[0, 1] > 0.9
-    assert found.auroc[0, 2] < 0.75
-    assert found.within > 0.9 > found.across
-    assert (found.lower <= found.auroc).all()
-    assert (found.auroc <= found.upper).all()
-    assert len(found.to_frame()) == 9
-
-
-def test_topics_with_one_outcome_have_no_value() -> None:
-    states, correct = planted()
-    topics = np.repeat([0, 1], N // 2)
-    correct[topics == 1] = 1.0
-    found = probe_transfer(states, correct, topics, layer=1)
-    assert np.isnan(found.auroc[:, 1]).all()
-    assert found.auroc[0, 0] > 0.8
-
-
-def steps() -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-    """Return six steps of forty questions; from a step of its own on, each is right and sure."""
-    rng = np.random.default_rng(4)
-    when = rng.integers(0, 6, size=40)
-    correct = (np.arange(6) >= when[:, None]).astype(float)
-    sure = np.where(correct == 1, 0.9, 0.1)
-    tokens = np.tile(np.arange(10, 70, 10.0), (40, 1))
-    return sure, correct, tokens
-
-
-def test_a_perfect_probe_saves_all_that_can_be_saved() -> None:
-    sure, correct, tokens = steps()
-    found = early_exit(sure, correct, tokens, **FEW)
-    needed = (correct.argmax(axis=1) + 1) * 10.0
-    assert found.saved == pytest.approx(1 - needed.sum() / (40 * 60))
-    assert found.full_accuracy == 1.0
-    assert found.saved_interval[0] < found.saved < found.saved_interval[1]
-    assert found.saved_threshold == pytest.approx(0.5)
-    assert "saves" in found.summary()
-    assert len(found.to_frame()) == 50
-
-
-def test_a_probe_that_is_always_sure_costs_accuracy() -> None:
-    sure, correct, tokens = steps()
-    found = early_exit(np.ones_like(sure), correct, tokens, thresholds=[0.5], **FEW)
-    assert found.accuracy[0] == pytest.approx(correct[:, 0].mean())
-    assert found.tokens[0] == pytest.approx(1 / 6)
-    assert found.saved == 0.0
-    assert np.isnan(found.saved_threshold)
-
-
-def test_questions_of_different_length() -> None:
-    found = early_exit(
-        [[0.1, 0.2, np.nan], [0.9, 0.1, 0.1]],
-        [[0, 1, np.nan], [1, 0, 0]],
-        [[5, 10, np.nan], [5, 10, 20]],
-        thresholds=[0.8],
-        **FEW,
-    )
-    assert found.full_accuracy == 0.5
-    assert found.accuracy.tolist() == [1.0]
-    assert found.saved == pytest.approx(0.5)
-
-
-def test_shares_of_classes() -> None:
-    rng = np.random.default_rng(5)
-    states = rng.normal(size=(N, 2, 5))
-    logits = np.stack([2 * states[:, 0, 0], 2 * states[:, 0, 1], np.zeros(N)], axis=1)
-    shares = np.exp(logits) / np.exp(logits).sum(axis=1, keepdims=True)
-    found = class_shares(states, shares, **FEW)
-    assert found.skill.labels == ("layer 0", "layer 1")
-    assert found.skill.value[0] > 0.7
-    assert found.skill.value[1] < 0.1
-    np.testing.assert_allclose(found.predicted.sum(axis=2), 1.0)
-    assert found.to_frame()["layer"].tolist() == ["layer 0", "layer 1"]
-    same = class_shares(states, np.tile([0.2, 0.3, 0.5], (N, 1)), **FEW)
-    assert np.isnan(same.skill.value).all()
-
-
 def test_what_cannot_be_probed() -> None:
     states, correct = planted()
     with pytest.raises(ShapeError, match="one value per question"):
@@ -201,17 +118,3 @@ def test_what_cannot_be_probed() -> None:
         class_shares(states, correct[:, None])
     with pytest.raises(InputError, match="sum to 1"):
         class_shares(states, np.ones((N, 2)))
-
-
-def test_steps_that_cannot_be() -> None:
-    sure, correct, tokens = steps()
-    with pytest.raises(ShapeError, match="questions, steps"):
-        early_exit(sure, correct[:, :2], tokens)
-    with pytest.raises(InputError, match="question 0: tokens must be counted"):
-        early_exit(sure, correct, tokens[:, ::-1])
-    gap = sure.copy()
-    gap[2, 1] = np.nan
-    with pytest.raises(InputError, match="question 2: its steps"):
-        early_exit(gap, correct, tokens)
-    with pytest.raises(InputError, match="known at every step"):
-        early_exit(sure, np.where(correct == 1, np.nan, 0.0), tokens)

@@ -3,7 +3,7 @@
 import doctest
 from pathlib import Path
 
-PAGE = Path(__file__).resolve().parents[2] / "docs" / "metacognitive_skill.md"
+PAGE = Path(__file__).resolve().parents[3] / "docs" / "metacognitive_skill.md"
 
 
 def test_programs_run() -> None:

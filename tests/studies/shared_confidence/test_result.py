@@ -1,0 +1,61 @@
+"""What a study of shared confidence says, draws and reports."""
+
+import json
+
+import numpy as np
+import pytest
+
+from psychollm._base.errors import OptionError
+from psychollm.estimates.verdict import SmallestEffects
+from psychollm.studies.shared_confidence.study import shared_confidence
+from tests.studies.shared_confidence.conftest import FAST, small
+
+
+def test_summary_fits_a_screen_and_says_that_the_data_are_simulated(result):
+    text = result.summary()
+    assert "SIMULATED" in text.splitlines()[0]
+    assert len(text.splitlines()) < 45
+    assert max(map(len, text.splitlines())) < 100
+    assert "nan" not in text
+    for model in ("sim-06", "sim-13"):
+        assert model in text
+
+
+def test_verdict_names_who_knows_more(result):
+    assert result.verdict == (
+        "one shared signal, and too few questions to rule out a second; "
+        "beyond it the confidence of sim-06 and sim-13 knows its own correctness"
+    )
+    wide = SmallestEffects(second_share=0.05)
+    assert result.summary(smallest=wide).splitlines()[1].startswith("Verdict. One shared signal;")
+    said, right = small(seed=2)
+    nothing = shared_confidence(said, right, rng=0, **FAST)
+    assert "for all 6 models there are too few answers to say" in nothing.verdict
+    assert "none" not in nothing.verdict
+    # In a table as large as this, what is not there is shown to be small.
+    large = SmallestEffects(correlation=0.9)
+    assert "by less than a correlation of 0.9" in nothing.summary(smallest=large).replace(
+        "\n  ", " "
+    )
+
+
+def test_tables(result):
+    frame = result.to_frame()
+    assert len(frame) == 19
+    assert frame["model"].is_unique
+    loadings = result.loadings_frame()
+    np.testing.assert_allclose(loadings["loading"], result.loadings)
+    assert result.verdict in repr(result)
+    assert json.dumps(result.to_dict())
+
+
+def test_plot_and_report(once, tmp_path):
+    pytest.importorskip("matplotlib")
+    from matplotlib import pyplot
+
+    assert once.plot(figure="f_beta").axes
+    with pytest.raises(OptionError, match="overview"):
+        once.plot(figure="pie")
+    pyplot.close("all")
+    page = once.report(tmp_path / "report.html", source="# two tables")
+    assert "SIMULATED" in page.read_text(encoding="utf-8")
