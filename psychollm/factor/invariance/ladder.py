@@ -218,7 +218,8 @@ def fit_difference(larger: GroupFactors, smaller: GroupFactors) -> FitDifference
 
 
 def _named(model: GroupFactors) -> str:
-    return model.invariance + (f" without {len(model.free)} items" if model.free else "")
+    free = len(model.free)
+    return model.invariance + (f" without {free} item{'s' * (free > 1)}" if free else "")
 
 
 def _check_nested(larger: GroupFactors, smaller: GroupFactors) -> None:

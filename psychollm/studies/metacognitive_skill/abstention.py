@@ -28,7 +28,11 @@ from psychollm.estimates.estimate import Estimate
 from psychollm.estimates.findings import Finding, Findings, Study
 from psychollm.estimates.repeated_share import repeated_difference, repeated_share
 from psychollm.estimates.resampling import Bootstrap, Resampling
-from psychollm.estimates.verdict import SMALLEST, SmallestEffects
+from psychollm.estimates.verdict import (
+    SMALLEST,
+    SmallestEffects,
+    verdicts,
+)
 from psychollm.studies.metacognitive_skill.traces import fixed
 
 if TYPE_CHECKING:
@@ -79,7 +83,7 @@ class AbstentionSkill(Study, Result):
         return pd.concat(frames, ignore_index=True)
 
     def findings(self, *, smallest: SmallestEffects = SMALLEST) -> Findings:
-        """Return one finding, with a sentence per model."""
+        """Return one finding, with a sentence per model; `smallest.correlation` is of phi."""
         overall = self.overall
         rates = {
             "recall": overall.recall,
@@ -88,7 +92,8 @@ class AbstentionSkill(Study, Result):
         }
         rows = tuple(self._sentence(row) for row in range(len(self.labels)))
         question = "Do models abstain where they should?"
-        return Finding(question=question, rows=rows, numbers=rates).alone
+        judged = verdicts(overall.phi, smallest=smallest.correlation)
+        return Finding(question=question, rows=rows, numbers=rates, outcome=judged).alone
 
     def _sentence(self, row: int) -> str:
         overall = self.overall

@@ -28,7 +28,14 @@ from psychollm.data.labels import Labels
 from psychollm.estimates.estimate import Estimate
 from psychollm.estimates.findings import Finding, Findings, Study, estimate_rows
 from psychollm.estimates.resampling import Bootstrap, Resampling
-from psychollm.estimates.verdict import SMALLEST, SmallestEffects
+from psychollm.estimates.verdict import (
+    FEWEST,
+    SMALLEST,
+    SmallestEffects,
+    Verdicts,
+    outcome,
+    verdicts,
+)
 from psychollm.instruments.self_efficacy.result import SelfEfficacyScores
 from psychollm.reliability.components.intraclass import Intraclass, intraclass
 from psychollm.reliability.contrasts.conditions import RankTest, friedman, kruskal_wallis
@@ -124,7 +131,11 @@ class SelfEfficacyStudy(Study, Result):
     level: float
 
     def findings(self, *, smallest: SmallestEffects = SMALLEST) -> Findings:
-        """Return a finding per question asked of the data, those that the answers allow."""
+        """Return a finding per question asked of the data, those that the answers allow.
+
+        Rank correlations are judged by `smallest.correlation`, shifts and changes per level, on a
+        scale from 0 to 1, by `smallest.share`; no smallest effect is known for totals.
+        """
         span = f"{self.n_items * self.low} to {self.n_items * self.high}"
         items = [
             _of(
@@ -156,7 +167,10 @@ class SelfEfficacyStudy(Study, Result):
         if self.performance:
             items.append(
                 _links(
-                    "performance", "Do higher totals go with better performance?", self.performance
+                    "performance",
+                    "Do higher totals go with better performance?",
+                    self.performance,
+                    smallest,
                 )
             )
         if self.revision is not None:
@@ -173,13 +187,15 @@ class SelfEfficacyStudy(Study, Result):
         if self.feedback is not None:
             question = "Do ratings come nearer to the share of tasks passed after feedback?"
             rows = estimate_rows(self.feedback)
-            items.append(_of("feedback", question, rows, {"shift": self.feedback}))
+            judged = verdicts(self.feedback, smallest=smallest.share)
+            items.append(_of("feedback", question, rows, {"shift": self.feedback}, judged))
         if self.difficulty is not None:
             slopes = self.difficulty.slopes
             question = "Change per level of difficulty (range 0 to 1):"
-            items.append(_of("difficulty", question, estimate_rows(slopes, 3), {"slopes": slopes}))
+            judged, rows = verdicts(slopes, smallest=smallest.share), estimate_rows(slopes, 3)
+            items.append(_of("difficulty", question, rows, {"slopes": slopes}, judged))
         items += [
-            _links(str(name), f"Do totals go with {name}?", links)
+            _links(str(name), f"Do totals go with {name}?", links, smallest)
             for name, links in self.links.items()
         ]
         return Findings(items=tuple(items))
@@ -214,14 +230,26 @@ class SelfEfficacyStudy(Study, Result):
         return pd.DataFrame(rows)
 
 
-def _of(key: str, question: str, rows: Iterable[str], numbers: Mapping[str, Any]) -> Finding:
-    return Finding(key=key, question=question, rows=tuple(rows), numbers=numbers)
+def _of(
+    key: str,
+    question: str,
+    rows: Iterable[str],
+    numbers: Mapping[str, Any],
+    judged: Verdicts | None = None,
+) -> Finding:
+    return Finding(key=key, question=question, rows=tuple(rows), numbers=numbers, outcome=judged)
 
 
-def _links(key: str, question: str, links: Mapping[Any, EfficacyLink]) -> Finding:
-    rows = tuple(map(_link, links.values()))
+def _links(
+    key: str, question: str, links: Mapping[Any, EfficacyLink], smallest: SmallestEffects
+) -> Finding:
+    found = links.values()
     numbers = {str(condition): one for condition, one in links.items()}
-    return Finding(key=key, question=question, rows=rows, numbers=numbers)
+    outcomes = tuple(
+        outcome(one.interval, smallest=smallest.correlation, enough=len(one.labels) >= FEWEST)
+        for one in found
+    )
+    return _of(key, question, map(_link, found), numbers, Verdicts(tuple(numbers), outcomes))
 
 
 def _style_rows(study: SelfEfficacyStudy) -> list[str]:

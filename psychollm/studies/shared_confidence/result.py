@@ -30,11 +30,13 @@ from psychollm.data.screen import Screen
 from psychollm.estimates.estimate import Estimate
 from psychollm.estimates.findings import Finding, Findings, Study, sentence
 from psychollm.estimates.verdict import (
+    FEWEST,
     SMALLEST,
     Outcome,
     SmallestEffects,
     counted,
     names_of,
+    outcome,
     verdicts,
 )
 from psychollm.factor.one_factor.scores import QuestionScores
@@ -94,9 +96,9 @@ class SharedConfidence(Study, Result):
                 _own(self, smallest),
                 _agreement(self, smallest),
                 _risk(self),
-                _between(self),
-                _disagreement(self),
-                _ensemble(self),
+                _between(self, smallest),
+                _disagreement(self, smallest),
+                _ensemble(self, smallest),
                 *self.residuals.findings(smallest=smallest),
                 _validity(self),
                 _repeat(self),
@@ -378,10 +380,11 @@ def _leaders(study: SharedConfidence) -> str:
     return f"Best by beta: {names[0]}, then {names_of(turns, most=5)}."
 
 
-def _between(study: SharedConfidence) -> Finding:
+def _between(study: SharedConfidence, smallest: SmallestEffects) -> Finding:
     between = study.between
     line = between.confidence_on_accuracy
     spearman = with_interval(between.spearman, between.spearman_interval, 3, signed=True)
+    enough = between.n >= FEWEST
     return Finding(
         key="between",
         question="Do models that know more say yes more?",
@@ -392,6 +395,7 @@ def _between(study: SharedConfidence) -> Finding:
             f"{p_equals(line.identity_p)}."
         ),
         numbers={"slope": line.slope, "slope_p": line.p_value, "spearman": between.spearman},
+        outcome=outcome(between.spearman_interval, smallest=smallest.correlation, enough=enough),
         reason=str(between.reason),
     )
 
@@ -404,7 +408,7 @@ def _slope(line: Line) -> str:
     )
 
 
-def _disagreement(study: SharedConfidence) -> Finding:
+def _disagreement(study: SharedConfidence, smallest: SmallestEffects) -> Finding:
     pairs = study.pairwise
     statement = "No two models ever disagree about whether they know."
     if pairs.n_disagreements:
@@ -428,10 +432,11 @@ def _disagreement(study: SharedConfidence) -> Finding:
             "expected": pairs.pooled_expected,
             "excess": pairs.pooled_excess,
         },
+        outcome=outcome(pairs.pooled_excess_interval, smallest=smallest.share),
     )
 
 
-def _ensemble(study: SharedConfidence) -> Finding:
+def _ensemble(study: SharedConfidence, smallest: SmallestEffects) -> Finding:
     gain = study.ensemble
     free = with_interval(gain.mean_gain, gain.mean_gain_interval, 3, signed=True)
     fair = with_interval(
@@ -450,6 +455,7 @@ def _ensemble(study: SharedConfidence) -> Finding:
             "rate."
         ),
         numbers={"gain": gain.mean_gain, "gain_at_equal_rate": gain.mean_gain_at_equal_rate},
+        outcome=outcome(gain.mean_gain_at_equal_rate_interval, smallest=smallest.auroc),
     )
 
 
