@@ -72,7 +72,8 @@ class Metric:
     # name of the analytic interval, for all outputs or one each; empty for an output that has
     # none and keeps that of its draws
     method: str | tuple[str, ...] = ""
-    # the same where questions are weighted or clustered or correctness is a chance: a sandwich
+    # the same where questions are weighted or clustered or correctness is a chance: a sandwich;
+    # `analytic` itself where only the method has another name
     robust: Analytic | None = None
     robust_method: str | tuple[str, ...] = ""
     # what `compute` takes in place of the values: what resamples share, such as edges of bins
@@ -90,6 +91,11 @@ class Metric:
     def in_panel(self, section: Section, rank: int, *outputs: Output) -> "Metric":
         """Return the metric as panels hold it."""
         return replace(self, section=section, rank=rank, outputs=outputs)
+
+    @property
+    def sandwich(self) -> Analytic | None:
+        """The closed form where questions are weighted or clustered, if there is one."""
+        return self.analytic if self.robust is None and self.robust_method else self.robust
 
     @property
     def width(self) -> int:
@@ -206,7 +212,7 @@ class Drawn:
             return (Reason.NO_ANSWERS,) * len(metric.names)
         one = Reason.ONE_QUESTION if tally.n == 1 else Reason.NONE
         # Sandwiches count the clusters that hold errors themselves; resamples do not.
-        if not one and metric.robust is None and in_few_clusters(tally):
+        if not one and metric.sandwich is None and in_few_clusters(tally):
             one = Reason.FEW_CLUSTERS
         return tuple(flag or one for flag in metric.flags(tally))
 
@@ -265,7 +271,7 @@ class Drawn:
 
     def _closed(self, metric: Metric) -> tuple[FloatArray, FloatArray] | None:
         """Return standard errors (models, outputs) and bounds in closed form."""
-        formula = metric.analytic if self.answers.plain else metric.robust
+        formula = metric.analytic if self.answers.plain else metric.sandwich
         if formula is None:
             return None
         columns, defined = self.columns(metric), self._defined(metric)

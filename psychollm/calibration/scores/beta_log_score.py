@@ -60,15 +60,13 @@ def beta_log_score_metric(prior_answers: float = PRIOR_ANSWERS) -> Metric:
     if not prior_answers >= 0.0:
         msg = f"prior_answers={prior_answers!r} must be a number of answers, at least 0"
         raise OptionError(msg)
-    closed_form = partial(_closed_form, prior_answers=prior_answers)
     return Metric(
         names=(f"log score of a Beta prior ({prior_answers:g} answers)",),
         prepare=partial(_sample, prior_answers=prior_answers),
         compute=_score,
         flags=lambda _: (Reason.NONE,),
-        analytic=closed_form,
+        analytic=partial(_closed_form, prior_answers=prior_answers),
         method="delta, log",
-        robust=closed_form,
         robust_method="sandwich, log",
     )
 

@@ -331,15 +331,13 @@ def corp_metric(*scores: Score, clip: float = CLIP) -> Metric:
     for score in scores:
         check_choice("score", score, Score)
     suffix = {"brier": "", "log": " (log score)"}
-    closed_form = partial(_intervals, scores, clip=clip)
     return Metric(
         names=tuple(f"{part}{suffix[score]}" for score in scores for part in PARTS),
         prepare=lambda tally: _losses(tally.values, clip),
         compute=partial(_parts, scores),
         flags=partial(_flags, scores, clip=clip),
-        analytic=closed_form,
+        analytic=partial(_intervals, scores, clip=clip),
         method=METHOD,
-        robust=closed_form,
         robust_method=ROBUST_METHOD,
     )
 

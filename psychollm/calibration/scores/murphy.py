@@ -188,15 +188,13 @@ def murphy_metric(
 ) -> Metric:
     """Return the metric behind `murphy`: the three parts, then the same corrected."""
     binning = fixed_binning(bins, n_bins, closed)
-    closed_form = partial(_intervals, binning=binning)
     return Metric(
         names=(*PARTS, *(f"{part}, corrected" for part in PARTS)),
         prepare=lambda tally: (tally.values, bin_starts(tally, binning)),
         compute=_terms,
         flags=partial(_flags, binning=binning),
-        analytic=closed_form,
+        analytic=partial(_intervals, binning=binning),
         method=METHOD,
-        robust=closed_form,
         robust_method=ROBUST_METHOD,
     )
 

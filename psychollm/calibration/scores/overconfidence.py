@@ -176,15 +176,13 @@ def miscalibration_metric(
 ) -> Metric:
     """Return the metric behind the two parts of `overconfidence`."""
     binning = fixed_binning(bins, n_bins, closed)
-    closed_form = partial(_intervals, binning=binning)
     return Metric(
         names=("overconfident part", "underconfident part"),
         prepare=lambda tally: (tally.values, bin_starts(tally, binning)),
         compute=_gaps,
         flags=lambda _: (Reason.NONE, Reason.NONE),
-        analytic=closed_form,
+        analytic=partial(_intervals, binning=binning),
         method=METHOD,
-        robust=closed_form,
         robust_method=ROBUST_METHOD,
     )
 

@@ -25,7 +25,7 @@ Good, I. J. (1952). Rational decisions. Journal of the Royal Statistical Society
 """
 
 from collections.abc import Callable
-from typing import Any, TypeAlias
+from typing import TypeAlias
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -220,17 +220,11 @@ def one_class(tally: Tally) -> Reason:
 def log_score_metric(clip: float = CLIP) -> Metric:
     """Return the metric behind `log_score`."""
     clip = check_fraction("clip", clip, high=0.5)
-
-    def compute(values: FloatArray, correct: FloatArray, wrong: FloatArray) -> FloatArray:
-        out = np.empty((correct.shape[0], 1))
-        mean_losses(*log_losses(values, clip), correct, wrong, out[:, 0])
-        return out
-
-    return Metric(
-        names=(f"log score (clip {clip:g})",),
-        compute=compute,
-        flags=lambda tally: (clipped(tally, clip),),
-        **_mean_loss(lambda values: log_losses(values, clip), "log"),
+    return _mean_loss(
+        f"log score (clip {clip:g})",
+        lambda values: log_losses(values, clip),
+        scale="log",
+        flag=lambda tally: clipped(tally, clip),
     )
 
 
@@ -239,13 +233,13 @@ def brier_skill_metric(reference: float | None = None) -> Metric:
     constant = None if reference is None else check_fraction("reference", reference)
 
     def compute(values: FloatArray, correct: FloatArray, wrong: FloatArray) -> FloatArray:
-        score = _brier(values, correct, wrong)
+        score = BRIER.compute(values, correct, wrong)
         if constant is None:
             share = np.empty_like(score)
             shares_correct(correct, wrong, share[:, 0])
             least = share * (1.0 - share)
         else:
-            least = _brier(np.full_like(values, constant), correct, wrong)
+            least = BRIER.compute(np.full_like(values, constant), correct, wrong)
         return np.where(least > 0.0, 1.0 - score / np.where(least > 0.0, least, 1.0), np.nan)
 
     def flags(tally: Tally) -> tuple[Reason, ...]:
@@ -260,25 +254,37 @@ def brier_skill_metric(reference: float | None = None) -> Metric:
         flags=flags,
         analytic=closed_form,
         method="delta, log",
-        robust=closed_form,
         robust_method="sandwich, log",
     )
 
 
-def _mean_loss(losses: Callable[[FloatArray], Gradient], scale: Scale) -> dict[str, Any]:
-    """Return the fields of a metric that is a mean of losses: its interval in closed form."""
+def _mean_loss(
+    name: str,
+    losses: Callable[[FloatArray], Gradient],
+    *,
+    scale: Scale,
+    flag: Callable[[Tally], Reason],
+) -> Metric:
+    """Return the metric of a mean of losses, with its interval in closed form."""
+
+    def compute(values: FloatArray, correct: FloatArray, wrong: FloatArray) -> FloatArray:
+        out = np.empty((correct.shape[0], 1))
+        mean_losses(*losses(values), correct, wrong, out[:, 0])
+        return out
 
     def closed_form(tally: Tally, own: FloatArray, level: float) -> Closed:
         if_correct, if_wrong = losses(tally.values)
         n = tally.weight.sum()
         return delta_interval(tally, float(own[0]), (if_correct / n, if_wrong / n), scale, level)
 
-    return {
-        "analytic": closed_form,
-        "method": f"t, {scale}",
-        "robust": closed_form,
-        "robust_method": f"sandwich, {scale}",
-    }
+    return Metric(
+        names=(name,),
+        compute=compute,
+        flags=lambda tally: (flag(tally),),
+        analytic=closed_form,
+        method=f"t, {scale}",
+        robust_method=f"sandwich, {scale}",
+    )
 
 
 def _skill_bounds(tally: Tally, skill: float, constant: float | None, level: float) -> Closed:
@@ -300,21 +306,8 @@ def _skill_bounds(tally: Tally, skill: float, constant: float | None, level: flo
     return se, 1.0 - bounds[:, ::-1]
 
 
-def _brier(values: FloatArray, correct: FloatArray, wrong: FloatArray) -> FloatArray:
-    out = np.empty((correct.shape[0], 1))
-    mean_losses(*brier_losses(values), correct, wrong, out[:, 0])
-    return out
-
-
-def _always_defined(tally: Tally) -> tuple[Reason, ...]:
-    return (Reason.NONE,)
-
-
-BRIER = Metric(
-    names=("Brier score",),
-    compute=_brier,
-    flags=_always_defined,
-    **_mean_loss(brier_losses, "log odds"),
+BRIER = _mean_loss(
+    "Brier score", brier_losses, scale="log odds", flag=lambda _: Reason.NONE
 ).in_panel(
     "scores",
     1,
