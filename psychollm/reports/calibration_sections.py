@@ -30,7 +30,7 @@ from psychollm.plots.risk_coverage import (
 )
 from psychollm.plots.type2_roc import plot_type2_roc
 from psychollm.reports import calibration_marks as marks
-from psychollm.reports.figure import Figure, draw_figure, draw_on_figure
+from psychollm.reports.figure import Figure, draw_figure, on_axes
 from psychollm.reports.marks import cells, row_of
 from psychollm.reports.page import Section, finding_section, sentence_list
 from psychollm.reports.table import (
@@ -58,7 +58,7 @@ def overview(panel: "CalibrationPanel", evidence: "Evidence", findings: Findings
     """Return the main numbers of every model."""
     keys = _held(evidence, MAIN) or list(panel)[: len(MAIN)]
     shown = _held(evidence, _TABLE) or list(panel)[: len(_TABLE)]
-    figure = draw_on_figure(
+    figure = draw_figure(
         lambda empty: plot_calibration_panel(panel, metrics=keys, figure=empty),
         size=panel_size(len(panel.models), len(keys)),
         caption=f"The main metrics with their intervals, models ordered by "
@@ -108,26 +108,21 @@ def reliability(evidence: "Evidence", findings: Findings) -> Section:
 
 def _diagrams(evidence: "Evidence") -> Figure:
     curves, k = evidence.curves, len(evidence.labels)
-    words: dict[str, Any] = {
-        "caption": "Share correct over stated confidence. On the diagonal a model is calibrated; "
-        "below it claims more than comes true. The line is the recalibrated curve; the grey band "
-        "is where it would run, by chance, if the model were calibrated; rings are shares as "
-        "observed, as large as the number of answers. Below: how often each confidence was "
-        "stated.",
-        "title": "Reliability diagrams of all models",
-        "key": "reliability",
-        "marks": lambda drawn: marks.diagrams(evidence, drawn.axes),
-    }
-    if k == 1:
-        return draw_figure(
-            lambda ax: plot_reliability(curves.reliability, error=curves.error, ax=ax),
-            size=(3.9, 5.0),
-            **words,
-        )
-    return draw_on_figure(
-        lambda empty: plot_reliability_grid(curves.reliability, error=curves.error, figure=empty),
-        size=reliability_grid_size(k),
-        **words,
+    reliability, error = curves.reliability, curves.error
+    one = on_axes(lambda ax: plot_reliability(reliability, error=error, ax=ax))
+    return draw_figure(
+        one if k == 1 else lambda fig: plot_reliability_grid(reliability, error=error, figure=fig),
+        size=(3.9, 5.0) if k == 1 else reliability_grid_size(k),
+        caption=(
+            "Share correct over stated confidence. On the diagonal a model is calibrated; below "
+            "it claims more than comes true. The line is the recalibrated curve; the grey band "
+            "is where it would run, by chance, if the model were calibrated; rings are shares as "
+            "observed, as large as the number of answers. Below: how often each confidence was "
+            "stated."
+        ),
+        title="Reliability diagrams of all models",
+        key="reliability",
+        marks=lambda drawn: marks.diagrams(evidence, drawn.axes),
     )
 
 
@@ -176,7 +171,7 @@ def ranking(evidence: "Evidence", findings: Findings) -> Section:
     if roc is not None:
         figures = (
             draw_figure(
-                lambda ax: plot_type2_roc(roc, ax=ax),
+                on_axes(lambda ax: plot_type2_roc(roc, ax=ax)),
                 size=(8.6, 4.7),
                 caption="Share of correct over share of wrong answers above a falling criterion; "
                 "dashed: confidence that knows nothing. The area below a curve is the chance that "
@@ -204,7 +199,7 @@ def selection(evidence: "Evidence", findings: Findings) -> Section:
     k = len(evidence.labels)
     figures = [
         draw_figure(
-            lambda ax: plot_risk_coverage(curve, ax=ax),
+            on_axes(lambda ax: plot_risk_coverage(curve, ax=ax)),
             size=(7.6, 4.7),
             caption="Error rate among the most confident answers over their share. A curve that "
             "stays level gains nothing by leaving questions out.",
@@ -215,7 +210,7 @@ def selection(evidence: "Evidence", findings: Findings) -> Section:
     ]
     if 3 < k <= _MOST_PANELS:
         figures.append(
-            draw_on_figure(
+            draw_figure(
                 lambda empty: plot_risk_coverage_grid(curve, figure=empty),
                 size=risk_coverage_grid_size(k),
                 caption="The same with its band, model by model. Dashed: a random order; dotted: "
@@ -271,7 +266,7 @@ def _matrix(evidence: "Evidence", key: str) -> Figure:
     best_first = rank_order(key, estimate).argsort().astype(np.float64)
     side = min(2.6 + 0.24 * k, _LARGEST)
     return draw_figure(
-        lambda ax: plot_comparisons(evidence.comparisons[key], order=best_first, ax=ax),
+        on_axes(lambda ax: plot_comparisons(evidence.comparisons[key], order=best_first, ax=ax)),
         size=(side + 1.0, side),
         caption=f"Paired differences in {escape(_heading(key))}, row less column; a dot "
         "where the two differ after adjustment for all pairs.",

@@ -35,29 +35,12 @@ class Figure:
     answers: bool = False  # whether marks lie over it
 
 
+def on_axes(draw: Callable[["Axes"], object]) -> Callable[["Canvas"], object]:
+    """Return what draws on a figure from what draws on axes."""
+    return lambda figure: draw(figure.subplots())
+
+
 def draw_figure(
-    draw: Callable[["Axes"], object],
-    *,
-    size: tuple[float, float],
-    caption: str,
-    title: str,
-    key: str,
-    marks: Marks | None = None,
-) -> Figure:
-    """Draw on new axes and return the figure as inline SVG."""
-    # The caption may hold markup; `title` is for those who cannot see the figure; `key` is
-    # the prefix of all names inside the SVG, unique on the page.
-    return draw_on_figure(
-        lambda figure: draw(figure.subplots()),
-        size=size,
-        caption=caption,
-        title=title,
-        key=key,
-        marks=marks,
-    )
-
-
-def draw_on_figure(
     draw: Callable[["Canvas"], object],
     *,
     size: tuple[float, float],
@@ -67,6 +50,8 @@ def draw_on_figure(
     marks: Marks | None = None,
 ) -> Figure:
     """Draw on a new figure, which may hold many axes, and return it as inline SVG."""
+    # The caption may hold markup; `title` is for those who cannot see the figure; `key` is
+    # the prefix of all names inside the SVG, unique on the page.
     matplotlib: Any = require("matplotlib", extra="plot", purpose="a report")
     figures: Any = require("matplotlib.figure", extra="plot", purpose="a report")
     with matplotlib.rc_context():

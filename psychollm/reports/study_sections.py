@@ -9,7 +9,7 @@ from psychollm._base.numbers import significant
 from psychollm.estimates.findings import Findings
 from psychollm.estimates.verdict import SmallestEffects
 from psychollm.plots.shared_confidence import FIGURES
-from psychollm.reports.figure import Figure, draw_figure
+from psychollm.reports.figure import Figure, draw_figure, on_axes
 from psychollm.reports.page import Section, finding_section
 from psychollm.reports.study_marks import marks_of
 from psychollm.reports.table import (
@@ -59,7 +59,7 @@ def _worth_drawing(study: "SharedConfidence", name: str) -> bool:
 def _drawn(study: "SharedConfidence", name: str) -> Figure:
     title, caption = DRAWINGS[name]
     return draw_figure(
-        lambda ax: FIGURES[name].draw(study, ax),
+        on_axes(lambda ax: FIGURES[name].draw(study, ax)),
         size=FIGURES[name].size(len(study.labels)),
         caption=caption,
         title=title,

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from psychollm.reports.figure import draw_figure
+from psychollm.reports.figure import draw_figure, on_axes
 from psychollm.reports.marks import point
 from psychollm.reports.page import Page, Section, render
 from psychollm.reports.table import Table, number_column, text_column
@@ -53,7 +53,7 @@ def title(tmp_path_factory: pytest.TempPathFactory) -> str:
     if BROWSER is None:
         pytest.skip("Chromium is not installed")
     figure = draw_figure(
-        lambda ax: ax.plot([0, 1], [0, 1], "o"),
+        on_axes(lambda ax: ax.plot([0, 1], [0, 1], "o")),
         size=(3, 2),
         caption="",
         title="Two dots",

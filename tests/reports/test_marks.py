@@ -16,7 +16,7 @@ from psychollm._base.numbers import number, percent, typeset, with_interval
 from psychollm.calibration.panels.panel import CalibrationPanel, calibration_panel
 from psychollm.plots.correlation import plot_matrix
 from psychollm.reports.calibration import calibration_page
-from psychollm.reports.figure import draw_figure
+from psychollm.reports.figure import draw_figure, on_axes
 from psychollm.reports.marks import MOST_MARKS, cells, line, overlay, point, row_of
 from psychollm.reports.page import render
 from psychollm.studies.shared_confidence.result import SharedConfidence
@@ -113,7 +113,7 @@ def test_words_are_escaped(calibration: str) -> None:
 def test_marks_lie_where_the_values_were_drawn() -> None:
     """The pixel of a mark is that of the point, in a figure whose layout is constrained."""
     figure = draw_figure(
-        lambda ax: ax.plot([1.0, 2.0], [3.0, 5.0], "o", gid="dots"),
+        on_axes(lambda ax: ax.plot([1.0, 2.0], [3.0, 5.0], "o", gid="dots")),
         size=(4, 3),
         caption="",
         title="t",

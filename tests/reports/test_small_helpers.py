@@ -11,7 +11,7 @@ from psychollm.calibration.decisions.confusion import confusion
 from psychollm.plots.correlation import plot_matrix
 from psychollm.plots.forest import plot_forest
 from psychollm.reports import calibration
-from psychollm.reports.figure import draw_on_figure, inline_svg
+from psychollm.reports.figure import draw_figure, inline_svg
 from psychollm.reports.marks import Mark, cells, line, overlay, point, row_names, row_of, rows
 from psychollm.reports.page import (
     Page,
@@ -71,7 +71,7 @@ def test_metrics_of_a_panel_and_the_code_that_repeats_it() -> None:
 
 
 def test_figures_inside_a_page() -> None:
-    figure = draw_on_figure(
+    figure = draw_figure(
         lambda empty: empty.subplots(1, 2), size=(4, 2), caption="", title="Two", key="two"
     )
     assert figure.svg.count('id="two-axes_') == 2
