@@ -34,9 +34,10 @@ import numpy as np
 
 from psychollm._base.result import Result
 from psychollm._base.types import BoolArray, FloatArray
+from psychollm.calibration.decisions.two_by_two import ratio
 from psychollm.estimates.estimate import Estimate
 from psychollm.estimates.reasons import Reason
-from psychollm.studies.metacognitive_skill.traces import Panel, Sums, Traces, divided
+from psychollm.studies.metacognitive_skill.traces import Panel, Sums, Traces
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
@@ -96,8 +97,8 @@ def deployment(panel: Panel, name: Hashable) -> Deployment:
     share_wrong = panel.share("share wrong", f"wrong n {name}", f"graded n {name}")
 
     def gap(of: Sums) -> FloatArray:
-        given = divided(of(f"right shown {name}"), of(f"right n {name}"))
-        return given - divided(of(f"graded shown {name}"), of(f"graded n {name}"))
+        given = ratio(of(f"right shown {name}"), of(f"right n {name}"))
+        return given - ratio(of(f"graded shown {name}"), of(f"graded n {name}"))
 
     estimate = panel.estimate(
         f"deployment gap of {name}",

@@ -19,6 +19,7 @@ import numpy as np
 from psychollm._base.checks import check_generator
 from psychollm._base.errors import CodeError, LabelError, OptionError
 from psychollm._base.types import BoolArray, FloatArray
+from psychollm.calibration.decisions.two_by_two import ratio
 from psychollm.data.labels import Labels, listed
 from psychollm.estimates.clustered import Units, units_of
 from psychollm.estimates.estimate import Estimate
@@ -183,7 +184,7 @@ class Panel:
     ) -> Estimate:
         """Estimate a ratio of sums (1) with percentiles of its draws."""
         return self.estimate(
-            name, lambda of: scale * divided(of(over), of(under)), self.size(under), *cases
+            name, lambda of: scale * ratio(of(over), of(under)), self.size(under), *cases
         )
 
     def estimate(
@@ -229,12 +230,6 @@ class Panel:
             parts = np.split(drawn, len(names), axis=1)
             self._draws = dict(zip(names, parts, strict=True))
         return self._draws
-
-
-def divided(over: FloatArray, under: FloatArray) -> FloatArray:
-    """Return a ratio, NaN where there is nothing to divide by."""
-    with np.errstate(invalid="ignore", divide="ignore"):
-        return np.asarray(np.where(under > 0, over / under, np.nan), dtype=np.float64)
 
 
 def fixed(resampling: Resampling) -> Resampling:

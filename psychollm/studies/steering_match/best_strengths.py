@@ -20,6 +20,7 @@ from psychollm._base.axes import Axes
 from psychollm._base.result import Result
 from psychollm._base.types import BoolArray, FloatArray
 from psychollm.calibration.consensus.between_models import Line, least_squares
+from psychollm.calibration.decisions.two_by_two import ratio
 from psychollm.data.labels import Labels
 from psychollm.estimates.estimate import Estimate
 from psychollm.estimates.intervals import normal_multiplier, percentile_interval
@@ -36,7 +37,6 @@ from psychollm.studies.steering_match.grid import (
     peak,
 )
 from psychollm.studies.steering_match.reconstruction import answers_at
-from psychollm.studies.steering_match.steered_input import ratio
 
 _WIDE = 0.1  # share of the usable strengths from which a plateau is said
 _LARGEST = 20_000_000  # numbers of a table of likelihoods

@@ -28,9 +28,9 @@ import numpy as np
 
 from psychollm._base.errors import OptionError
 from psychollm._base.types import BoolArray, FloatArray, IntArray
+from psychollm.calibration.decisions.two_by_two import ratio
 from psychollm.data.responses import Responses
 from psychollm.studies.steering_match.steered_answers import SteeredAnswers
-from psychollm.studies.steering_match.steered_input import ratio
 
 Ties: TypeAlias = Literal["middle", "nearest_zero"]
 

@@ -13,6 +13,7 @@ import numpy as np
 from psychollm._base.axes import Axes
 from psychollm._base.result import Result
 from psychollm._base.types import BoolArray, FloatArray, IntArray
+from psychollm.calibration.decisions.two_by_two import ratio
 from psychollm.data.labels import Labels
 from psychollm.estimates.estimate import Estimate
 from psychollm.estimates.reasons import Reason, first_reason
@@ -27,7 +28,6 @@ from psychollm.studies.steering_match.grid import (
     known_at,
     peak,
 )
-from psychollm.studies.steering_match.steered_input import ratio
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)

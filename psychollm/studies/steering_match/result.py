@@ -14,6 +14,7 @@ from psychollm._base.numbers import count as count_text
 from psychollm._base.numbers import number, p_equals, significant, with_interval
 from psychollm._base.result import Result, view
 from psychollm._base.types import AnyArray
+from psychollm.calibration.decisions.two_by_two import ratio
 from psychollm.data.responses import Responses
 from psychollm.estimates.estimate import Estimate
 from psychollm.estimates.findings import Finding, Findings, Study
@@ -33,7 +34,6 @@ from psychollm.studies.steering_match.reconstruction import (
     Reconstruction,
 )
 from psychollm.studies.steering_match.steered_answers import SteeredAnswers
-from psychollm.studies.steering_match.steered_input import ratio
 
 if TYPE_CHECKING:
     import pandas as pd

@@ -12,6 +12,7 @@ from psychollm._base.checks import check_choice
 from psychollm._base.errors import InputError
 from psychollm._base.result import Result
 from psychollm._base.types import BoolArray, FloatArray
+from psychollm.calibration.decisions.two_by_two import ratio
 from psychollm.data.labels import Labels, as_labels, reorder
 from psychollm.studies.steering_match.steered_input import (
     MIN_MASS,
@@ -24,7 +25,6 @@ from psychollm.studies.steering_match.steered_input import (
     at_zero,
     collapsed_strengths,
     mean_mass,
-    ratio,
 )
 
 if TYPE_CHECKING:

@@ -20,12 +20,6 @@ _TINY = 1e-12  # probabilities of 0 and 1 have no finite log odds
 MIN_MASS = 0.5
 
 
-def ratio(part: FloatArray, whole: FloatArray) -> FloatArray:
-    """Return a ratio, NaN where the whole is nothing."""
-    empty = np.full(np.broadcast_shapes(np.shape(part), np.shape(whole)), np.nan)
-    return np.asarray(np.divide(part, whole, out=empty, where=whole > 0), dtype=np.float64)
-
-
 def as_matrix(name: str, values: ArrayLike) -> FloatArray:
     """Return a table of numbers with two rows and columns at least."""
     table = float_array(values, name)
