@@ -10,12 +10,15 @@ import numpy as np
 from scipy.special import stdtrit
 
 from psychollm._base.errors import LabelError, OptionError
+from psychollm._base.numbers import p_equals, percent, with_interval
 from psychollm._base.result import Result
 from psychollm._base.types import FloatArray
 from psychollm.data.labels import Labels, listed
 from psychollm.estimates.estimate import Estimate, proportion
+from psychollm.estimates.findings import Finding
 from psychollm.estimates.reasons import Reason
 from psychollm.estimates.resampling import Resampling
+from psychollm.estimates.verdict import FEWEST, SmallestEffects, Verdicts, outcome
 from psychollm.studies.inference_boundary.monitoring_link import rank_link
 from psychollm.studies.self_efficacy.table import EfficacyTable, by_model, over_models
 
@@ -242,3 +245,35 @@ def _welch(models: Estimate, variance: float, df: float) -> Estimate:
     margin = stdtrit(freedom, 0.5 + 0.5 * models.level) * se
     interval = np.stack([models.value - margin, models.value + margin], axis=1)
     return replace(models, se=se, interval=interval, method="Welch's t")
+
+
+def finding_of_links(
+    key: str, question: str, links: Mapping[Any, EfficacyLink], smallest: SmallestEffects
+) -> Finding:
+    """Return what the links of one measure show, with a row per condition."""
+    every = links.values()
+    numbers = {str(condition): one for condition, one in links.items()}
+    outcomes = tuple(
+        outcome(one.interval, smallest=smallest.correlation, enough=len(one.labels) >= FEWEST)
+        for one in every
+    )
+    return Finding(
+        key=key,
+        question=question,
+        rows=tuple(map(_link, every)),
+        numbers=numbers,
+        outcome=Verdicts(tuple(numbers), outcomes),
+    )
+
+
+def _link(one: EfficacyLink) -> str:
+    if not np.isfinite(one.value):
+        note = f"unknown ({one.flag})"
+    else:
+        note = (
+            f"rank correlation {with_interval(one.value, one.interval)}, {p_equals(one.p_value)}"
+        )
+    text = f"{one.condition}: {note}, {len(one.labels)} models"
+    if one.ceiling:
+        text += f"; ceiling: {percent(one.at_ceiling)} of models have the highest value"
+    return f"{text}."

@@ -21,7 +21,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from scipy.special import stdtrit
 
-from psychollm._base.numbers import p_equals, percent, with_interval
+from psychollm._base.numbers import percent
 from psychollm._base.result import Result
 from psychollm._base.types import RandomState
 from psychollm.data.labels import Labels
@@ -29,11 +29,9 @@ from psychollm.estimates.estimate import Estimate
 from psychollm.estimates.findings import Finding, Findings, Study, estimate_rows
 from psychollm.estimates.resampling import Bootstrap, Resampling
 from psychollm.estimates.verdict import (
-    FEWEST,
     SMALLEST,
     SmallestEffects,
     Verdicts,
-    outcome,
     verdicts,
 )
 from psychollm.instruments.self_efficacy.result import SelfEfficacyScores
@@ -55,6 +53,7 @@ from psychollm.studies.self_efficacy.links import (
     EfficacyLink,
     HumanNorm,
     NormComparison,
+    finding_of_links,
     measure_links,
     norm_comparison,
     performance_links,
@@ -166,7 +165,7 @@ class SelfEfficacyStudy(Study, Result):
             items.append(_norm(self.norm))
         if self.performance:
             items.append(
-                _links(
+                finding_of_links(
                     "performance",
                     "Do higher totals go with better performance?",
                     self.performance,
@@ -195,7 +194,7 @@ class SelfEfficacyStudy(Study, Result):
             judged, rows = verdicts(slopes, smallest=smallest.share), estimate_rows(slopes, 3)
             items.append(_of("difficulty", question, rows, {"slopes": slopes}, judged))
         items += [
-            _links(str(name), f"Do totals go with {name}?", links, smallest)
+            finding_of_links(str(name), f"Do totals go with {name}?", links, smallest)
             for name, links in self.links.items()
         ]
         return Findings(items=tuple(items))
@@ -240,18 +239,6 @@ def _of(
     return Finding(key=key, question=question, rows=tuple(rows), numbers=numbers, outcome=judged)
 
 
-def _links(
-    key: str, question: str, links: Mapping[Any, EfficacyLink], smallest: SmallestEffects
-) -> Finding:
-    found = links.values()
-    numbers = {str(condition): one for condition, one in links.items()}
-    outcomes = tuple(
-        outcome(one.interval, smallest=smallest.correlation, enough=len(one.labels) >= FEWEST)
-        for one in found
-    )
-    return _of(key, question, map(_link, found), numbers, Verdicts(tuple(numbers), outcomes))
-
-
 def _style_rows(study: SelfEfficacyStudy) -> list[str]:
     """Say where ratings are flat, at an end of the scale, or disowned."""
     words = {
@@ -293,19 +280,6 @@ def _norm(norm: NormComparison) -> Finding:
         )
     question = f"Against people, mean {given.mean:g}, SD {given.sd:g}{source}:"
     return _of("people", question, rows, {"difference": norm.difference})
-
-
-def _link(one: EfficacyLink) -> str:
-    if not np.isfinite(one.value):
-        note = f"unknown ({one.flag})"
-    else:
-        note = (
-            f"rank correlation {with_interval(one.value, one.interval)}, {p_equals(one.p_value)}"
-        )
-    text = f"{one.condition}: {note}, {len(one.labels)} models"
-    if one.ceiling:
-        text += f"; ceiling: {percent(one.at_ceiling)} of models have the highest value"
-    return f"{text}."
 
 
 def _revision(revised: Revision) -> Finding:
