@@ -100,6 +100,10 @@ class _Values(ast.NodeTransformer):
     """Leave out what does not change what is computed."""
 
     def visit(self, node: ast.AST) -> ast.AST:
+        if isinstance(node, ast.If) and "TYPE_CHECKING" in ast.unparse(node.test):
+            return ast.Pass()
+        if isinstance(node, ast.Call):  # a guard of `zip` that nothing makes speak
+            node.keywords = [one for one in node.keywords if one.arg != "strict"]
         for field in {"annotation", "returns", "decorator_list"} & set(node._fields):
             setattr(node, field, [] if field == "decorator_list" else None)
         return self.generic_visit(node)

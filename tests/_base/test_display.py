@@ -8,7 +8,7 @@ import pandas as pd
 import pytest
 
 import psychollm as psy
-from psychollm._base.display import ROWS
+from psychollm._base.display import ROWS, SENTENCES
 from psychollm._base.result import Result
 from psychollm.calibration import brier
 from psychollm.estimates.estimate import Estimate
@@ -75,6 +75,20 @@ def test_several_estimates_are_a_table() -> None:
     assert lines[1] == "model         value [95 %]    SE   n"
     assert lines[2] == "model-0  0.25 [0.05, 0.45]  0.10  40"
     assert len(lines) == 5
+
+
+@pytest.mark.parametrize("left", [0, 1, 3])
+def test_a_long_summary_is_cut_and_the_rest_is_counted(left: int) -> None:
+    @dataclasses.dataclass(frozen=True, repr=False)
+    class Summarised(Result):
+        value: float = 0.5
+
+        def summary(self) -> str:
+            return "\n\n".join(f"line {k}" for k in range(SENTENCES + left))
+
+    text = str(Summarised())
+    assert re.findall(r"line (\d+)", text) == [str(k) for k in range(SENTENCES)]
+    assert re.findall(r"says more \((\d+) more lines\)", text) == ([str(left)] if left else [])
 
 
 def test_long_tables_are_cut() -> None:

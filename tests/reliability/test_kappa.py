@@ -209,6 +209,12 @@ def test_one_question_and_one_varying_question() -> None:
     assert np.isnan(scored.interval).all()
 
 
+def test_the_usual_category_is_that_of_both_runs() -> None:
+    always, mostly = [1] * 17, [1] * 8 + [2] * 9  # nine answers besides the pair (1, 1)
+    for runs in ((always, mostly), (mostly, always)):
+        assert cohen_kappa(*runs, **QUICK).flags == (Reason.FEW_VARY,)
+
+
 @pytest.mark.parametrize(
     ("options", "error", "message"),
     [

@@ -88,3 +88,17 @@ def assert_names_unique_and_found(text: str) -> None:
     assert len(names) == len(set(names))
     targets = set(re.findall(r'href="#([^"]+)"', text)) | set(re.findall(r"url\(#([^)]+)\)", text))
     assert targets <= set(names)
+
+
+def decimals_of(text: str) -> dict[str, set[int]]:
+    """Return how many decimals the numbers have below each heading of the tables of a page."""
+    decimals: dict[str, set[int]] = {}
+    for table in re.findall(r"<table>.*?</table>", text, re.DOTALL):
+        headings = re.findall(r'<th scope="col" class="n">(.*?)</th>', table)
+        for row in re.findall(r"<tr>\s*<th scope=\"row\".*?</tr>", table, re.DOTALL):
+            cells = re.findall(r'<t[dh][^>]*class="n">(.*?)</t[dh]>', row, re.DOTALL)
+            for heading, cell in zip(headings, cells, strict=True):
+                numbers = re.findall(r"\d*\.?\d+", re.sub(r"<.*?>", "", cell))
+                digits = {len(one.partition(".")[2]) for one in numbers}
+                decimals.setdefault(unescape(heading), set()).update(digits)
+    return decimals

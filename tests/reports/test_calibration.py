@@ -17,6 +17,7 @@ from psychollm.reports.page import render
 from tests.reports.reader import (
     assert_names_unique_and_found,
     assert_self_contained,
+    decimals_of,
     read,
     without_figures,
 )
@@ -103,19 +104,9 @@ OF_TABLES = {
 
 def test_every_column_has_its_decimals(page: str) -> None:
     decimals = {typeset(one.heading): one.digits for one in panel_outputs().values()} | OF_TABLES
-    headings = []
-    for table in re.findall(r"<table>.*?</table>", page, re.DOTALL):
-        heads = re.findall(r"<th scope=\"col\".*?>(.*?)</th>", table)
-        if "why" in heads or "metric" in heads:
-            continue  # words
-        for row in re.findall(r"<tr>\s*<th scope=\"row\">.*?</tr>", table, re.DOTALL):
-            cells = re.findall(r"<td(.*?)>(.*?)</td>", row, re.DOTALL)
-            for heading, (kind, cell) in zip(heads[1:], cells, strict=True):
-                numbers = re.findall(r"\d*\.?\d+", re.sub(r"<.*?>", "", cell))
-                digits = {len(one.partition(".")[2]) for one in numbers}
-                assert not kind or digits <= {decimals[html.unescape(heading)]}, (heading, cell)
-                headings.append(heading)
-    assert headings
+    shown = decimals_of(page)
+    assert OF_TABLES.keys() <= shown.keys()
+    assert shown == {heading: {decimals[heading]} for heading in shown}
 
 
 def test_every_metric_is_defined_in_words(page: str, panel: CalibrationPanel) -> None:

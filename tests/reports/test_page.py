@@ -12,6 +12,7 @@ from psychollm.studies.shared_confidence.result import SharedConfidence
 from tests.reports.reader import (
     assert_names_unique_and_found,
     assert_self_contained,
+    decimals_of,
     read,
     without_figures,
 )
@@ -86,6 +87,20 @@ def test_numbers_are_those_of_the_study(page: str, study: SharedConfidence) -> N
         assert str(label) in words
         assert number(float(study.confusion.accuracy.value[i])) in words
     assert p_value(between.spearman_p) in words
+
+
+DECIMALS = {
+    **dict.fromkeys(("component", "n", "both yes", "questions"), 0),
+    **dict.fromkeys(("share, %", "yes, %", "expected"), 1),
+    **dict.fromkeys(("own − shared at equal rate", "gain at equal rate"), 3),
+    **dict.fromkeys(("p, shuffled", "p, one factor", "p, adjusted"), 3),
+}
+
+
+def test_every_column_has_its_decimals(page: str) -> None:
+    shown = decimals_of(page)
+    assert DECIMALS.keys() <= shown.keys()
+    assert shown == {heading: {DECIMALS.get(heading, 2)} for heading in shown}
 
 
 def test_figures_and_tables_are_all_there(page: str) -> None:
