@@ -17,6 +17,7 @@ from __future__ import annotations
 import io
 import os
 import pickle
+import sys
 import time
 import warnings
 from collections.abc import Callable, Generator, Iterable, Iterator
@@ -251,13 +252,18 @@ class _Limit:
         self._lock = Lock()
         self._inside = 0
         self._limit: Any = None
+        self._pools: Any = None
+        self._modules = 0  # loaded when the pools were looked for
 
     def enter(self) -> None:
         """Set the limit, if this is the first to enter."""
         with self._lock:
             if not self._inside:
-                pools = import_module("threadpoolctl").ThreadpoolController()
-                self._limit = pools.limit(limits=1, user_api="blas")
+                # Looking takes milliseconds; another BLAS comes with another module.
+                if self._modules != len(sys.modules):
+                    self._pools = import_module("threadpoolctl").ThreadpoolController()
+                    self._modules = len(sys.modules)
+                self._limit = self._pools.limit(limits=1, user_api="blas")
             self._inside += 1
 
     def leave(self) -> None:

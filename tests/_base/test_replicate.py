@@ -190,3 +190,17 @@ def test_without_tqdm_the_extra_is_named(monkeypatch: pytest.MonkeyPatch) -> Non
     monkeypatch.setitem(sys.modules, "tqdm.auto", None)
     with pytest.raises(MissingPackageError, match=r"psychollm\[progress\]"):
         progress_bar(show=True, total=1, label="replicates")
+
+
+def test_libraries_are_looked_for_once_more_where_modules_have_come(monkeypatch):
+    with one_blas_thread():
+        pass
+    looked, pools = [], threadpoolctl.ThreadpoolController
+    monkeypatch.setattr(
+        threadpoolctl, "ThreadpoolController", lambda: looked.append("once") or pools()
+    )
+    with one_blas_thread():
+        assert not looked
+    monkeypatch.setitem(sys.modules, "another library", sys)
+    with one_blas_thread():
+        assert looked == ["once"]
