@@ -12,7 +12,6 @@ from psychollm.cli.options import Command, option
 
 if TYPE_CHECKING:
     from psychollm.collect.client import Collection
-    from psychollm.collect.plan import Plan
     from psychollm.collect.progress import ModelProgress
 
 DESCRIPTION = """\
@@ -60,7 +59,12 @@ class Collect(Command):
         if self.budget is not None:
             plan = replace(plan, budget=self.budget)
         if self.dry_run:
-            return self._preview(plan)
+            from psychollm.cli.outputs import as_json
+            from psychollm.collect.preview import preview
+
+            shown = preview(plan)
+            print(as_json(shown.to_dict()) if self.json else shown.summary())
+            return 0
         from psychollm.collect.client import INTERRUPTED as BY_HAND
         from psychollm.collect.client import collect
 
@@ -72,19 +76,15 @@ class Collect(Command):
         if screen is not None:
             screen.clear()
         if self.export is not None:
-            _export(plan, self.export)
+            from psychollm.collect.export import export
+            from psychollm.collect.store import Store
+
+            with Store(plan.store, create=False) as store:
+                export(store, self.export)
         self._tell(collection)
         if collection.stopped == BY_HAND:
             return INTERRUPTED
         return 0 if collection.complete else MISSING
-
-    def _preview(self, plan: "Plan") -> int:
-        from psychollm.cli.outputs import as_json
-        from psychollm.collect.preview import preview
-
-        shown = preview(plan)
-        print(as_json(shown.to_dict()) if self.json else shown.summary())
-        return 0
 
     def _tell(self, collection: "Collection") -> None:
         from psychollm.cli.outputs import as_json
@@ -95,14 +95,6 @@ class Collect(Command):
             store = collection.store
             print(collection.summary())
             print(f"Store: {store} (to read it: psychollm score {store})")
-
-
-def _export(plan: "Plan", path: Path) -> None:
-    from psychollm.collect.export import export
-    from psychollm.collect.store import Store
-
-    with Store(plan.store, create=False) as store:
-        export(store, path)
 
 
 class _Screen:

@@ -54,7 +54,10 @@ class Doctor(Command):
 
     def run(self) -> int:
         """Print the state of the installation."""
-        packages = {name: _versions(names) for name, names in needed().items()}
+        packages = {
+            name: dict(zip(names, map(installed, names), strict=True))
+            for name, names in needed().items()
+        }
         state: dict[str, Any] = {
             "psychollm": __version__,
             "python": platform.python_version(),
@@ -93,10 +96,6 @@ def installed(package: str) -> str | None:
         return version(package)
     except PackageNotFoundError:
         return None
-
-
-def _versions(packages: list[str]) -> dict[str, str | None]:
-    return {package: installed(package) for package in packages}
 
 
 def machine() -> dict[str, Any]:

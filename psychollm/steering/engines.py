@@ -242,17 +242,8 @@ def _columns(state: Any) -> Any:
 
 
 def _apart(mask: Any, n: int, dtype: Any) -> Any:
-    """Return what `n` tokens in the place of the last may see: those before, and themselves.
-
-    Parameters
-    ----------
-    mask : tensor (rows, tokens)
-        Which tokens are no padding.
-    n : int
-        How many there are in the last place.
-    dtype
-        Of the result (rows, 1, n, tokens - 1 + n): 0 where they see, the lowest number elsewhere.
-    """
+    """Return what `n` tokens in the place of the last may see: those before, and themselves."""
+    # (rows, 1, n, tokens - 1 + n): 0 where they see, the lowest number elsewhere
     t = torch()
     before = mask[:, None, None, :-1].bool().expand(-1, 1, n, -1)
     own = t.eye(n, dtype=t.bool, device=mask.device).expand(len(mask), 1, n, n)

@@ -84,16 +84,11 @@ class DecisionStudy(Result):
 
     def _sentence(self, row: int) -> str:
         items, runs = self.n_items[row], self.n_runs[row]
-        parts = [
-            f"{symbol} {estimate.value[row]:.2f} "
-            f"[{estimate.interval[row, 0]:.2f}, {estimate.interval[row, 1]:.2f}]"
-            for symbol, estimate in (
-                ("E rho2", self.generalizability),
-                ("Phi", self.dependability),
-            )
-        ]
         design = f"{items} items" + (f" in {runs} runs" if runs > 1 else "")
-        return f"{design}: differences between models {parts[0]}, scores {parts[1]}."
+        return (
+            f"{design}: differences between models E rho2 {self.generalizability.text(row)}, "
+            f"scores Phi {self.dependability.text(row)}."
+        )
 
 
 def decision_study(

@@ -30,11 +30,11 @@ from typing import Any, Literal, TypeAlias
 import numpy as np
 
 from psychollm._base.checks import check_choice, check_count
-from psychollm._base.errors import LabelError, OptionError, ShapeError
+from psychollm._base.errors import OptionError, ShapeError
 from psychollm._base.result import Result
 from psychollm.calibration.stated import cluster_codes
-from psychollm.data.labels import listed
 from psychollm.data.responses import ResponsesLike
+from psychollm.reliability.contrasts.condition_scores import check_known
 from psychollm.reliability.means.answer_variance import QuestionAnswers
 from psychollm.reliability.means.clustered import clustered_mean
 from psychollm.reliability.means.repeated_scores import repeated_scores
@@ -191,11 +191,8 @@ def pilot_variance(
     check_choice("design", design, Design)
     table = repeated_scores(scores)
     codes = None if clusters is None else cluster_codes(clusters, table.questions)
-    for label in (first, second):
-        if label not in table.models:
-            msg = f"there is no model {label!r}: the models are {listed(table.models)}"
-            raise LabelError(msg)
-    parts, two = QuestionAnswers.of(table), [table.models.index(one) for one in (first, second)]
+    two = [check_known("model", label, table.models) for label in (first, second)]
+    parts = QuestionAnswers.of(table)
     both = parts.answered[two].all(axis=0)
     repeated = parts.repeated[two] * both
     within = (parts.variance[two] * repeated).sum(axis=1) / np.maximum(repeated.sum(axis=1), 1.0)

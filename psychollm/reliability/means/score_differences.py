@@ -165,7 +165,11 @@ def score_differences(
     weight = both.astype(np.float64)
     mean = clustered_mean(first - second, weight, codes, correction=correction)
     alone = clustered_mean(first - second, weight, None)
-    single = [clustered_mean(side, weight, None) for side in (first, second)]
+    if both.all():  # each model's error is the same in all its pairs
+        own = clustered_mean(values, np.ones(values.shape), None).se
+        single = [own[i], own[j]]
+    else:
+        single = [clustered_mean(side, weight, None).se for side in (first, second)]
     p_value = _p_value(mean)
     b, c = _discordant(first, second, both)
     n = both.sum(axis=1)
@@ -183,8 +187,8 @@ def score_differences(
         n=n.astype(np.int64),
         n_clusters=mean.n_clusters.astype(np.int64),
         se_paired=alone.se,
-        se_unpaired=np.sqrt(single[0].se ** 2 + single[1].se ** 2),
-        correlation=_correlation(alone, *single),
+        se_unpaired=np.sqrt(single[0] ** 2 + single[1] ** 2),
+        correlation=_correlation(alone.se, *single),
         first_only=b,
         second_only=c,
         mcnemar_chi2=chi2,
@@ -266,13 +270,11 @@ def _discordant(
     return np.where(binary, b, np.nan), np.where(binary, c, np.nan)
 
 
-def _correlation(
-    difference: ClusteredMean, first: ClusteredMean, second: ClusteredMean
-) -> FloatArray:
+def _correlation(difference: FloatArray, first: FloatArray, second: FloatArray) -> FloatArray:
     """Pearson's correlation over questions, by (1); NaN where a model's scores are all equal."""
     with np.errstate(invalid="ignore", divide="ignore"):
-        covariance = 0.5 * (first.se**2 + second.se**2 - difference.se**2)
-        return np.asarray(np.clip(covariance / (first.se * second.se), -1.0, 1.0))
+        covariance = 0.5 * (first**2 + second**2 - difference**2)
+        return np.asarray(np.clip(covariance / (first * second), -1.0, 1.0))
 
 
 def _flags(mean: ClusteredMean, n: IntArray) -> tuple[Reason, ...]:
