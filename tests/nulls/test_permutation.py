@@ -9,6 +9,7 @@ import pytest
 from psychollm._base.errors import CodeError, InterruptedWarning, OptionError, ShapeError
 from psychollm.data.responses import Responses
 from psychollm.estimates.null import monte_carlo_p_value
+from psychollm.nulls import permutation
 from psychollm.nulls.design import quadratic_fit
 from psychollm.nulls.permutation import permutation_null
 
@@ -79,6 +80,21 @@ def test_row_permutation_means_are_those_of_the_golden_null(golden):
         )
         spread = other.sd / np.sqrt(200) + other.sd / np.sqrt(400)
         assert np.all(np.abs(other.mean - by_row["mean"])[:3] < 4 * spread[:3])
+
+
+@pytest.mark.parametrize(("trades", "half"), [(40, 20), (1, 1)])
+def test_mixing_compares_half_of_the_trades_with_all(monkeypatch, trades, half):
+    block, drawn = permutation._permuted_block, []
+
+    def recorded(seeds, **options):
+        drawn.append((len(seeds), options["trades"]))
+        return block(seeds, **options)
+
+    monkeypatch.setattr(permutation, "_permuted_block", recorded)
+    answers = np.random.default_rng(3).integers(0, 2, (4, 30))
+    permutation_null(answers, scheme="both_margins", n_null=3, rng=1, trades=trades)
+    assert drawn.count((permutation.MIXING_CHAINS, half)) >= 1
+    assert drawn.count((permutation.MIXING_CHAINS, trades)) >= 1
 
 
 def test_mixing_is_reported_and_warns_of_too_few_trades():
