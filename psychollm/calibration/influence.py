@@ -37,8 +37,13 @@ from scipy.special import stdtrit
 
 from psychollm._base.types import FloatArray
 from psychollm.calibration.tally import Tally
-from psychollm.estimates.clustered import corrected_sums, satterthwaite
-from psychollm.estimates.intervals import wilson
+from psychollm.estimates.clustered import (
+    corrected_sums,
+    satterthwaite,
+    skewed_freedom,
+    tail_freedom,
+)
+from psychollm.estimates.intervals import normal_multiplier, wilson
 
 _FEW_HOLD = 4.0  # degrees of freedom of the errors, or of the correct answers
 
@@ -83,6 +88,13 @@ def student_multiplier(level: float, df: float) -> float:
     return float(stdtrit(df, 0.5 + 0.5 * level)) if df > 0 else float("nan")
 
 
+def skew_allowance(growth: float, level: float) -> float:
+    """Return what to add to an upper bound where the variance is `growth` times the true value."""
+    # Squares and information vary so: a sample in which they came out small has too small a
+    # variance. On the scale of roots it is constant: (x^(1/2) + z growth^(1/2) / 2)^2.
+    return 0.25 * normal_multiplier(level) ** 2 * growth
+
+
 Scale: TypeAlias = Literal["log odds", "Fisher z", "proportion", "log", "real"]
 # What one correct, and one wrong, answer at each score adds to a statistic: (groups,) each.
 Gradient: TypeAlias = tuple[FloatArray, FloatArray]
@@ -97,6 +109,7 @@ class Sandwich:
     variance: FloatArray  # (statistics,) of equation (1)
     apart: FloatArray  # (statistics,) from correct and wrong answers apart
     df: FloatArray  # (statistics,) degrees of freedom of intervals
+    skewed: FloatArray  # (statistics,) those of what is skewed where few clusters hold a cell
     clusters: int  # or answers, where none are clustered
 
     @property
@@ -132,10 +145,12 @@ def sandwich(tally: Tally, gradients: Sequence[Gradient]) -> Sandwich:
     degrees = np.array([parts[0].df, parts[1].df, freedom])[:, None]
     with np.errstate(invalid="ignore", divide="ignore"):
         apart = spread.sum(axis=0) ** 2 / (spread**2 / degrees).sum(axis=0)
+    df, clustered = np.fmin(freedom, apart), tally.cluster is not None
     return Sandwich(
         variance=(whole**2).sum(axis=0),
         apart=(np.sum(split, axis=0) ** 2).sum(axis=0),
-        df=np.fmin(freedom, apart),
+        df=np.fmin(df, tail_freedom(whole)) if clustered else df,
+        skewed=np.fmin(df, skewed_freedom(whole)) if clustered else df,
         clusters=shares.size,
     )
 

@@ -28,7 +28,14 @@ estimate is sensitive to that, its degrees of freedom are no more than
 
 .. math:: G_e = \Big( \sum_g r_g^2 \Big)^2 \Big/ \sum_g r_g^4,                            \quad (4)
 
-the number of clusters that would tell as much if all told the same.
+the number of clusters that would tell as much if all told the same. Elsewhere they are no more
+than those of a sum of squares that varies by its fourth powers,
+
+.. math:: \nu' = 2 G_e \big/ (1 - G_e / G),                                              \quad (5)
+
+With normal sums :math:`G_e` is a third of the clusters. An estimate that is skewed as well where
+few clusters hold what is rare, as agreement beyond chance is, has no more than half of them, that
+is :math:`3 G_e / 2`.
 
 References
 ----------
@@ -81,6 +88,18 @@ def telling_clusters(sums: FloatArray) -> FloatArray:
     squares = sums**2
     with np.errstate(invalid="ignore", divide="ignore"):
         return np.asarray(squares.sum(axis=0) ** 2 / (squares**2).sum(axis=0))
+
+
+def tail_freedom(sums: FloatArray) -> FloatArray:
+    """Return the degrees of freedom (5) of a variance, from `sums` (clusters, ...)."""
+    telling = telling_clusters(sums)
+    with np.errstate(invalid="ignore", divide="ignore"):
+        return np.asarray(2.0 * telling / np.maximum(1.0 - telling / len(sums), 0.0))
+
+
+def skewed_freedom(sums: FloatArray) -> FloatArray:
+    """Return half the clusters, (4), that would have these fourth powers, were sums normal."""
+    return 1.5 * telling_clusters(sums)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -66,6 +66,41 @@ def test_intervals_hold_where_errors_are_rare(n):
         assert ((low <= truth) & (truth <= high)).mean() > 0.875, key
 
 
+def test_kappa_holds_where_few_clusters_hold_the_errors():
+    # Bounds as above, of 600 with chance .96; without the cap 92 % held.
+    codes, stated, correct = forecasts(30, 600, np.random.default_rng(5), ease=3.0)
+    (kappa,) = calibration_panel(
+        stated, correct, metrics=["kappa"], clusters=codes, bootstrap=0
+    ).estimates.values()
+    low, high = kappa.interval[kappa.defined].T
+    assert ((low <= 0.1488) & (high >= 0.1488)).mean() > 0.94
+
+
+def yes_no(n, count, rng):
+    """Return confidence and correctness of forecasters who say yes or no."""
+    stated = (rng.random((count, n)) < 0.65) * 1.0
+    return stated, (rng.random((count, n)) < np.where(stated > 0.5, 0.75, 0.4)) * 1.0
+
+
+@pytest.mark.parametrize(
+    ("key", "truth"),
+    [
+        ("corp_dsc", 0.02787),
+        ("murphy_resolution", 0.02787),
+        ("corp_log_dsc", 0.05920),
+        ("meta_information", 0.08541),
+    ],
+)
+def test_what_grows_with_its_variance_holds_with_fifty_answers(key, truth):
+    # Of 1,500 such samples 90 to 92 % held it, nearly all others lying below; 94.5 % of a
+    # binomial variable with chance .96 would be undershot by one in 300.
+    stated, correct = yes_no(50, 1500, np.random.default_rng(6))
+    found = calibration_panel(stated, correct, metrics=[key], bootstrap=0)[key]
+    low, high = found.interval[found.defined].T
+    assert ((low <= truth) & (truth <= high)).mean() > 0.945
+    assert (high < truth).mean() < 0.03
+
+
 @pytest.mark.parametrize("n", [15, 30])
 def test_tests_keep_their_level(n):
     codes, stated, correct = forecasts(n, 600, np.random.default_rng(n))

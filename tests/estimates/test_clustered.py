@@ -12,6 +12,7 @@ from psychollm.estimates.clustered import (
     expanded_level,
     few,
     satterthwaite,
+    tail_freedom,
     tail_of_t,
     units_of,
 )
@@ -46,6 +47,15 @@ def test_percentiles_are_taken_where_a_normal_interval_is_as_wide_as_that_of_t()
     )
     assert tail_of_t(1.0 - level, 9.0) == pytest.approx(0.05)
     assert expanded_level(0.95, np.inf) == 0.95
+
+
+def test_sums_with_long_tails_have_fewer_degrees_of_freedom() -> None:
+    """Twice the squared mean of squares over their variance, as for a scaled chi-squared."""
+    sums = np.random.default_rng(3).standard_t(4, size=(40, 3))
+    squares = sums**2
+    expected = 2 * 40 * squares.mean(axis=0) ** 2 / squares.var(axis=0)
+    np.testing.assert_allclose(tail_freedom(sums), expected)
+    assert tail_freedom(np.array([1.0, -1.0, 1.0])) == np.inf
 
 
 def test_few_clusters_are_flagged_and_one_has_no_interval() -> None:

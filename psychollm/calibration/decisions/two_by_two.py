@@ -169,10 +169,13 @@ def cell_metric(statistics: Sequence[CellStatistic], *, yes_above: float) -> Met
         cells, yes = table(tally), tally.values > yes_above
         gradients = [_by_group(each.gradient(cells)[:, 0], yes) for each in statistics]
         errors = sandwich(tally, gradients)
+        # What sets shares against each other is skewed where few clusters hold a rare cell.
+        contrasts = np.array([each.scale == "Fisher z" for each in statistics])
+        freedom = np.where(contrasts, errors.skewed, errors.df)
         bounds = [
             interval_on(each.scale, value, variance, trials=errors.clusters, df=df, level=level)
             for each, value, variance, df in zip(
-                statistics, values, errors.larger, errors.df, strict=True
+                statistics, values, errors.larger, freedom, strict=True
             )
         ]
         return errors.se, np.array(bounds)

@@ -21,7 +21,8 @@ The standard error joins two parts: that of the mean of the pointwise informatio
 .. math:: \psi_i = \log_2 \frac{n \, n_{y_i g_i}}{n_{y_i} n_{g_i}} - I(Y; C),             \quad (2)
 
 summed over clusters where there are any, which vanishes where C tells nothing, and that of chance,
-:math:`\sqrt{(G - 1)/2}/(n \ln 2)` for G groups, n being the effective number of answers.
+:math:`\sqrt{(G - 1)/2}/(n \ln 2)` for G groups, n being the effective number of
+answers. The first grows with the information; the upper bound allows for the skewness of that.
 
 References
 ----------
@@ -46,6 +47,7 @@ from psychollm._base.types import FloatArray, IntArray, RandomState
 from psychollm.calibration.influence import (
     cluster_shares,
     cluster_sums,
+    skew_allowance,
     spread_of_sum,
     student_multiplier,
 )
@@ -131,9 +133,9 @@ def confidence_information(
 
     Notes
     -----
-    The 95 % interval covers, with 2 to 10 groups and where confidence tells something, 91 to 97 %
-    at 50 answers and 94 to 96 % at 200 and 1,000. Where confidence tells nothing it covers above
-    99 %: there the estimate moves like a chi-square, which no symmetric interval follows.
+    The 95 % interval covers, with 2 to 10 groups and where confidence tells something, 97 to 99 %
+    at 50 answers and 94 to 98 % at 200 and 1,000. Where confidence tells nothing it covers above
+    99 %: there the estimate moves like a chi-square, which no such interval follows.
 
     Examples
     --------
@@ -228,8 +230,13 @@ def _closed_form(
     sampled = [variance(told - bits), variance(share)]
     errors = np.sqrt(np.array(sampled) + np.array([chance, chance / entropy]) ** 2)
     df = np.inf if tally.cluster is None else float(satterthwaite(shares))
-    reach = student_multiplier(level, df) * np.array([-1.0, 1.0])
-    return errors, values[:, None] + errors[:, None] * reach
+    reach = student_multiplier(level, df) * errors
+    # The sampled variance grows with the information, from which chance is not taken off there.
+    skew = [
+        skew_allowance(own / counted, level) if counted > 0.0 else 0.0
+        for own, counted in zip(sampled, (bits, bits / entropy), strict=True)
+    ]
+    return errors, np.stack([values - reach, values + reach + skew], axis=1)
 
 
 def _mean_variance(tally: Tally, shares: FloatArray, deviations: FloatArray) -> float:

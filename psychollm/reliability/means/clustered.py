@@ -49,8 +49,9 @@ from psychollm.calibration.stated import cluster_codes, question_weights
 from psychollm.data.labels import Labels
 from psychollm.data.responses import ResponsesLike
 from psychollm.data.table import numbers, one_model
-from psychollm.estimates.clustered import corrected_sums, satterthwaite, units_of
+from psychollm.estimates.clustered import corrected_sums, satterthwaite, tail_freedom, units_of
 from psychollm.estimates.estimate import Estimate
+from psychollm.estimates.intervals import wilson
 from psychollm.estimates.reasons import Reason, first_reason
 from psychollm.estimates.resampling import Bootstrap, Resampling, bootstrap_draws
 
@@ -85,7 +86,8 @@ def mean_score(
         Resamples of questions or clusters, the same for all models: for `Estimate.difference` and
         `compare_all`. The interval does not use them; 0 for none.
     level : float
-        Coverage of the interval: Student's t with the degrees of freedom (3).
+        Coverage of the interval: Student's t with the degrees of freedom (3), and where all scores
+        are 0 or 1 Wilson's, for as many answers as would vary like the mean.
     rng : Generator, int or None
         Source of randomness.
 
@@ -133,14 +135,17 @@ def mean_estimate(
     """Return `mean_score` of checked values and weights (models, questions)."""
     mean = clustered_mean(values, weight, clusters, correction=correction)
     units, flags = units_of(weight, clusters), _flags(mean, weight)
+    counted = values[weight > 0]
+    shares = bool(((counted == 0.0) | (counted == 1.0)).all())
+    method = "cluster-robust" if clusters is not None else "robust"
     return Estimate(
         name="mean score",
         value=mean.value,
         se=mean.se,
-        interval=mean.interval(options.level),
+        interval=mean.interval(options.level, shares=shares),
         n=(weight > 0).sum(axis=1).astype(np.float64),
         flags=flags if units is None else units.flagged(flags, mean.value),
-        method=f"{'cluster-robust' if clusters is not None else 'robust'} ({correction}), t",
+        method=f"{method} ({correction}), {'Wilson, t' if shares else 't'}",
         level=options.level,
         labels=labels,
         df=None if units is None else units.df,
@@ -156,10 +161,19 @@ class ClusteredMean:
     se: FloatArray  # (rows,) NaN with fewer than two clusters
     df: FloatArray  # (rows,)
     n_clusters: FloatArray  # (rows,)
+    tails: FloatArray  # (rows,) degrees of freedom of sums over clusters as far from normal
 
-    def interval(self, level: float) -> FloatArray:
-        """Return bounds from Student's t (rows, 2); NaN where nothing varies."""
-        multiple = stdtrit(np.nan_to_num(self.df, nan=1.0), 0.5 + 0.5 * level)
+    def interval(self, level: float, *, shares: bool = False) -> FloatArray:
+        """Return bounds from t (rows, 2), Wilson's for shares; NaN where nothing varies."""
+        df = np.nan_to_num(self.df, nan=1.0)
+        if shares:
+            # As many answers as would vary like the mean; a few clusters may hold the rare ones.
+            df = np.fmin(df, self.tails)
+            known = self.se > 0
+            spread = self.value * (1.0 - self.value)
+            size = np.where(known, spread, 0.0) / np.where(known, self.se, 1.0) ** 2
+            return wilson(self.value * size, size, level=level, df=df)
+        multiple = stdtrit(df, 0.5 + 0.5 * level)
         margin = np.where(self.se > 0, multiple * self.se, np.nan)
         return np.stack([self.value - margin, self.value + margin], axis=1)
 
@@ -190,6 +204,7 @@ def clustered_mean(
         se=np.where(several, np.sqrt(variance), np.nan),
         df=np.where(several, df, np.nan),
         n_clusters=n_clusters,
+        tails=np.full(n_clusters.shape, np.inf) if clusters is None else tail_freedom(r.T),
     )
 
 

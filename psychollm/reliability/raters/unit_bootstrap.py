@@ -9,7 +9,7 @@ import numpy as np
 from psychollm._base.checks import check_choice
 from psychollm._base.types import BoolArray, FloatArray, IntArray
 from psychollm.data.labels import Labels
-from psychollm.estimates.clustered import units_of
+from psychollm.estimates.clustered import skewed_freedom, units_of
 from psychollm.estimates.estimate import Estimate
 from psychollm.estimates.reasons import Reason
 from psychollm.estimates.resampling import (
@@ -175,10 +175,13 @@ class _Parts:
         value, units = float(self.replicates.value[row, output]), self._units(row)
         groups = min(units, self.replicates.left_out.shape[0])
         # NaN with one group left out is NaN here: no variance rests on a single question.
-        squares = float(((self.replicates.left_out[:, row, output] - value) ** 2).sum())
+        moved = self.replicates.left_out[:, row, output] - value
+        squares = float((moved**2).sum())
         variance = squares * (1.0 - 1.0 / max(groups, 1))
         clusters = units_of(member.paired[None, :], self.panel.clusters)
-        df = groups - 1.0 if clusters is None else float(clusters.df[0])
+        df = groups - 1.0
+        if clusters is not None:
+            df = float(np.fmin(clusters.df[0], skewed_freedom(moved)))
         bounds = score_interval(
             value,
             max(variance, (1.0 - value) / member.pairs),
