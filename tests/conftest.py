@@ -24,7 +24,7 @@ load_profile()
 ROOT = Path(__file__).resolve().parents[1]
 
 # Files that share what is dear to set up, for one process to run: workers in other processes;
-# results of all classes, which compile all kernels.
+# results of all classes, which compile all kernels; studies that a whole folder reads.
 TOGETHER = {
     "processes": (
         "tests/_base/test_replicate.py",
@@ -34,6 +34,9 @@ TOGETHER = {
         "tests/nulls/test_permutation.py",
     ),
     "results": ("tests/_base/",),
+    "reports": ("tests/reports/",),
+    "shared confidence": ("tests/studies/shared_confidence/",),
+    "steering match": ("tests/studies/steering_match/",),
 }
 # What one process runs first, while another compiles: these need next to no kernels.
 MEANWHILE = (
@@ -132,7 +135,8 @@ def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item
         if whole.startswith(MEANWHILE):
             return 1
         # The longest.
-        return 2 if whole == "processes" or whole.startswith("tests/test_every") else 3
+        long = whole in {"processes", "reports", "shared confidence"}
+        return 2 if long or whole.startswith("tests/test_every") else 3
 
     if hasattr(config, "workerinput"):
         items.sort(key=rank)
