@@ -286,6 +286,10 @@ def test_answers_drawn_anew() -> None:
 def test_interval_on_a_scale() -> None:
     assert interval_on("log odds", 0.8, 0.0025, trials=50.0).round(3).tolist() == [0.684, 0.881]
     assert interval_on("proportion", 1.0, 0.0, trials=10.0).round(3).tolist() == [0.722, 1.0]
+    # 2 exp(-+1.96 * 0.5 / 2), and 2 -+ 1.96 * 0.5
+    assert interval_on("log", 2.0, 0.25, trials=9.0).round(3).tolist() == [1.225, 3.265]
+    assert interval_on("real", 2.0, 0.25, trials=9.0).round(3).tolist() == [1.020, 2.980]
+    assert np.isnan(interval_on("log", 0.0, 0.25, trials=9.0)).all()
 
 
 def test_parts_of_a_calibration_error() -> None:

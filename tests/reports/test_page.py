@@ -87,6 +87,9 @@ def test_numbers_are_those_of_the_study(page: str, study: SharedConfidence) -> N
         assert str(label) in words
         assert number(float(study.confusion.accuracy.value[i])) in words
     assert p_value(between.spearman_p) in words
+    plain = study.dimensionality.spectrum
+    for k, (root, share) in enumerate(zip(plain.eigenvalues[:3], plain.shares[:3], strict=True)):
+        assert f" {k + 1} {number(root)} {number(100 * share, 1)} " in words
 
 
 DECIMALS = {

@@ -121,6 +121,8 @@ def test_words_that_the_tokenizer_lacks() -> None:
         answer_tokens(tokenizer(), yes=["yes"], no=["Yes"])
     with pytest.raises(OptionError, match="at least one word"):
         answer_tokens(tokenizer(), no=[])
+    with pytest.raises(OptionError, match="at least one word"):
+        answer_tokens(tokenizer(), no=["no", " "])
 
 
 @pytest.mark.parametrize("token", [0, -99])

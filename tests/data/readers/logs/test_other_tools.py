@@ -126,7 +126,9 @@ def test_helm_splits_are_tasks(helm):
         instance("id1", stat("exact_match", 1.0)),
         instance("id2", stat("exact_match", 0.0, split="valid")),
     )
-    assert read_logs(path).tasks == ("s:subject=a:test", "s:subject=a:valid")
+    found = read_logs(path)
+    assert found.tasks == ("s:subject=a:test", "s:subject=a:valid")
+    assert " of 2 tasks: " in found.summary()
     assert values(read_logs(path, task="s:subject=a:valid")) == [[0]]
 
 
