@@ -39,9 +39,13 @@ STEPS = np.array([0.9, 0.0, -0.9])  # of graded items, about their intercept
 BETWEEN = 0.9  # distance of two clusters from their middle; with what is within, SD 1
 CSV = Path(__file__).with_suffix(".csv")
 PAGE = Path(__file__).resolve().parents[1] / "docs" / "irt_coverage_tables.md"
-MODELS = ("2pl", "rasch", "3pl", "graded", "gpcm", "groups", "two_abilities")
+MODELS = ("2pl", "rasch", "3pl", "graded", "gpcm", "mixed", "groups", "two_abilities")
 SEVERAL = ("graded", "gpcm")  # answers
-NAMES = {"groups": "2pl, two groups", "two_abilities": "2pl, two abilities"}
+NAMES = {
+    "mixed": "half 2pl, half graded",
+    "groups": "2pl, two groups",
+    "two_abilities": "2pl, two abilities",
+}
 SECOND_MEAN, SECOND_SD = 0.5, 1.2  # of the second group's abilities
 CORRELATION = 0.4  # of two abilities
 CELL = ("model", "respondents", "items", "abilities")
@@ -86,6 +90,9 @@ def draw(cell: Cell, seed: int) -> Truth:
     steps = -slope[:, None] * rng.normal(size=(items, 1))
     if model in SEVERAL:
         steps = steps + STEPS
+    if model == "mixed":  # yes-or-no items have no second and third step
+        further = np.where(np.arange(items)[:, None] < items // 2, -np.inf, STEPS[1:] - STEPS[0])
+        steps = np.column_stack([steps, steps + further])
     if model == "two_abilities":
         other = CORRELATION * theta + np.sqrt(1.0 - CORRELATION**2) * rng.normal(size=n)
         theta = np.column_stack([theta, other])
@@ -157,6 +164,9 @@ def fitted(cell: Cell, truth: Truth) -> IRTFit | GroupIRTFit | MultidimensionalI
         return fit_irt_groups(truth.answers, np.arange(cell[1]) >= cell[1] // 2)
     if cell[0] == "two_abilities":
         return fit_multidimensional(truth.answers, np.eye(2)[ability_of(cell[2])])
+    if cell[0] == "mixed":
+        half = cell[2] // 2
+        return fit_irt(truth.answers, model=["2pl"] * half + ["graded"] * (cell[2] - half))
     return fit_irt(truth.answers, model=cell[0])
 
 

@@ -47,17 +47,16 @@ from psychollm.irt.answers import (
 )
 from psychollm.irt.climb import MAX_ITERATIONS, Steps, Summit, climb, curvature
 from psychollm.irt.families import Family, Link, Model
-from psychollm.irt.item_population import estimate_items
+from psychollm.irt.item_population import Kind, estimate_items
 from psychollm.irt.likelihood import Problem
 from psychollm.irt.mixed import Mixed
 from psychollm.irt.models import (
     ItemModels,
+    all_answers,
     all_yes_or_no,
     chosen_priors,
     codes_of,
-    family_of,
     family_of_items,
-    item_population,
     kind_of,
     models_of_items,
     proper,
@@ -66,6 +65,8 @@ from psychollm.irt.one_ability import (
     ItemCurves,
     OneAbility,
     covariance_here,
+    kinds_of,
+    population_of,
     summit_of,
     with_unanswered,
 )
@@ -109,9 +110,9 @@ def fit_irt(
         Whose abilities are integrated out; the others are the items.
     priors : Priors, "auto" or None
         "auto" estimates below 500 respondents how ten items or more are distributed together
-        with the items, and reports posterior means and standard deviations on the scale of
-        these respondents, mean 0 and standard deviation 1; fewer items, and items of several
-        models, have weak fixed priors instead. Asymptotes have a prior always. None
+        with the items, those of each model apart, and reports posterior means and standard
+        deviations on the scale of these respondents, mean 0 and standard deviation 1; fewer items
+        have weak fixed priors instead. Asymptotes have a prior always. None
         maximises the likelihood alone. The result says what was used. A prior gives items that do
         not vary, or were not answered, estimates as well, marked in `reasons`.
     standard_errors : {"observed", "cross_product", "sandwich"}
@@ -198,21 +199,19 @@ def fit_answers(
     patterns = patterns_of(codes, has_answer.shape[1])
     read = answers, has_answer, tuple(models)
     if isinstance(priors, ItemPopulation):
-        whole = family_of(models[0], link, has_answer.shape[1])
-        if priors.names != whole.coordinates.names:  # of a table with other answers
-            priors = item_population(models[0], link, has_answer.shape[1])
-        begin = start_of(whole, patterns, np.ones_like(has_answer[keep]))
+        kept = [model for model, own in zip(models, keep, strict=True) if own]
+        kinds, begin = kinds_and_start(family, kept, has_answer[keep], patterns, priors)
         if start is not None and not isinstance(family, Mixed):
             _take_over(begin, start, has_answer, keep)
         one = OneAbility(family, (patterns,), np.zeros(1), np.ones(1))
-        settled = estimate_items(ItemCurves(family, whole), one, begin, priors, steps)
+        settled = estimate_items(kinds, one, begin, steps)
         problem = Problem(family, patterns, *family.prior_arrays(NO_PRIORS))
         summit = summit_of(problem, settled)
         covariance = np.full(settled.covariance.shape, np.nan)
         if standard_errors:
             covariance = covariance_here(settled)
         taken = read, keep, reasons
-        fit = _result(problem, summit, covariance, taken, settled.population, standard_errors)
+        fit = _result(problem, summit, covariance, taken, population_of(settled), standard_errors)
         return replace(with_unanswered(fit, settled), gradient=settled.change)
     begin = start_of(family, patterns, has_answer[keep])
     if start is not None:
@@ -221,6 +220,20 @@ def fit_answers(
     summit = climb(problem, begin, steps)
     covariance = _covariance(problem, summit, standard_errors)
     return _result(problem, summit, covariance, (read, keep, reasons), priors, standard_errors)
+
+
+def kinds_and_start(
+    family: Family,
+    models: Sequence[Model],
+    has_answer: BoolArray,
+    patterns: Patterns,
+    priors: ItemPopulation,
+) -> tuple[list[Kind[ItemCurves]], FloatArray]:
+    """Return items (J,) by model, and where they begin (J, p), each with all answers."""
+    everything = all_answers(models, has_answer)
+    whole = family_of_items(models, family.link, codes_of(everything), patterns.n_categories)
+    begin = start_of(whole, patterns, everything)
+    return kinds_of(family, whole, patterns.n_items, priors), begin
 
 
 def _take_over(begin: FloatArray, start: IRTFit, has_answer: BoolArray, keep: BoolArray) -> None:
@@ -244,7 +257,8 @@ def _family(
     if given.shape[1] < 2:
         given = np.column_stack([given, np.zeros(len(given), dtype=np.bool_)])
     if population:  # the others tell what answers an item has that shows none, or one
-        given[[reason in (Reason.CONSTANT_ITEM, Reason.UNANSWERED) for reason in reasons]] = True
+        few = [reason in (Reason.CONSTANT_ITEM, Reason.UNANSWERED) for reason in reasons]
+        given[few] = all_answers(models, given)[few]
     yes_or_no = np.array([kind_of(model).yes_or_no for model in models])
     given[yes_or_no, :2] = True
     kept = [model for model, kept in zip(models, keep, strict=True) if kept]

@@ -12,11 +12,17 @@ degrees of freedom about a mean and covariance that maximise the marginal likeli
 integrated out. Measuring abilities in other units or from another origin moves (1) along, so that
 the prior has no say on the scale. Slopes may be negative: a wrong key lies in the tail.
 
+Items of several models have a population for each. One of fewer than `POPULATION` items leans on
+the others: its mean is that of its items and of `ItemPopulation.worth` more, at the mean of all
+items that have such a coordinate.
+
 Abilities and items are integrated out in turn (variational EM): the posterior of an ability is
 taken over its grid with the expected log-probabilities of the answers, that of an item is normal
 in (1), its mean and covariance from the expected gradient and curvature at sigma points. With
 items few the one is exact, with respondents few the other. Every round ends by putting abilities
-on mean 0 and standard deviation 1.
+on mean 0 and standard deviation 1. EM would creep where answers say little about an item: every
+sixth round the population leaps as far as a Newton step, half as far from when that lowers the
+bound of the marginal likelihood that is climbed.
 
 **The scale is that of the respondents at hand**: their abilities have mean 0 and standard
 deviation 1, and intervals say how far numbers on that scale may lie from the estimate. That the
@@ -33,27 +39,28 @@ Opper, M., & Archambeau, C. (2009). The variational Gaussian approximation revis
 Computation, 21(3), 786-792. https://doi.org/10.1162/neco.2008.08-07-592
 """
 
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from typing import Generic, Protocol, Self, TypeVar
 
 import numpy as np
 
 from psychollm._base.convergence import Convergence
-from psychollm._base.types import FloatArray
+from psychollm._base.types import FloatArray, IntArray
 from psychollm.irt.climb import MAX_ITERATIONS, Steps
 from psychollm.irt.item_coordinates import points_and_roots
-from psychollm.irt.priors import ItemPopulation
+from psychollm.irt.priors import POPULATION, ItemPopulation
 
 FREEDOM = 8.0  # degrees of freedom of the items' distribution
-SETTLED = 2e-3  # root mean square of a round's changes, in posterior standard deviations
+SETTLED = 1e-3  # root mean square of a round's changes, in posterior standard deviations
 LONGEST = 1.0  # change of a coordinate in one round
 DAMPING = 0.5  # share of the old precision in the new, without which steep items swing
-PATIENCE = 60  # rounds before items that swing are slowed down
-SWING, SHORTEST = 0.02, 0.25  # in standard errors; share of a step
-LONGEST_LOG = 0.3  # change of the logarithm of a standard deviation in one round
-LEAP_EVERY, STEEPEST_RATIO = 6, 0.95
+GROWTH = 0.2  # of the share of a step that is taken, from round to round
+SWING, SHORTEST = 0.02, 0.1  # in standard errors; share of a step
+LONGEST_LOG = 0.6  # change of the logarithm of a variance in one round
+LEAP_EVERY, LEAST_GAIN = 6, 0.01  # rounds; of the bound, where the next leap is as long
+MOST_PRIOR = 0.9  # share of the prior in a posterior up to which a leap makes up for it
 BOUNDLESS = 60.0  # median slope beyond which no maximum is in sight
-MOST_PRIOR = 0.6  # share of the prior in a posterior up to which rounds are lengthened
 
 
 class Abilities(Protocol):
@@ -112,9 +119,33 @@ class Items:
     mean: FloatArray  # (J, q)
     covariance: FloatArray  # (J, q, q)
     weight: FloatArray  # (J,) expected precision of each item's own prior, 1 for a normal one
-    step: FloatArray  # (J, q) the last one
+    step: FloatArray  # (J, q) the last one, whole
     stride: FloatArray  # (J,) share of a step that is taken: less where steps swing
     slope: float  # shared by all; NaN where each has its own
+    population: ItemPopulation
+
+    def moved_from(self, before: "Items") -> FloatArray:
+        """Return how far a round with whole steps would lead, in standard deviations (J, q)."""
+        scale = np.sqrt(np.einsum("jqq->jq", self.covariance)) * self.stride[:, None]
+        return np.asarray((self.mean - before.mean) / scale)
+
+    @property
+    def bound(self) -> float:
+        """What items, their population and its prior add to the lower bound."""
+        population, q = self.population, self.mean.shape[1]
+        sizes = np.linalg.slogdet(self.covariance)[1] - np.linalg.slogdet(population.covariance)[1]
+        tails = (FREEDOM + q) * np.log1p(_distances(self) / FREEDOM)
+        variances = np.diagonal(population.covariance)
+        prior = population.worth * (np.log(variances) + population.typical**2 / variances)
+        return 0.5 * float((sizes - tails).sum() - prior.sum())
+
+
+@dataclass(frozen=True, slots=True)
+class Kind(Generic[C]):
+    """Items with one population, which begins as given."""
+
+    curves: C
+    rows: IntArray  # (own J,) among all items
     population: ItemPopulation
 
 
@@ -122,48 +153,39 @@ class Items:
 class Settled(Generic[C, A]):
     """Where the rounds ended."""
 
-    curves: C
+    kinds: tuple[Kind[C], ...]  # with their populations
     parameters: FloatArray  # (J, p) posterior means
     covariance: FloatArray  # (J, p, p), abilities given
     slope: float  # shared by all; NaN where each has its own
-    population: ItemPopulation
     abilities: A
     change: float  # in the last round, in standard errors
     convergence: Convergence
 
 
 def estimate_items(
-    curves: C,
-    abilities: A,
-    start: FloatArray,
-    population: ItemPopulation,
-    steps: Steps | None = None,
+    kinds: Sequence[Kind[C]], abilities: A, start: FloatArray, steps: Steps | None = None
 ) -> Settled[C, A]:
-    """Alternate between abilities, items and their population until a round changes nothing."""
-    items = _start(curves, start, population)
+    """Alternate between abilities, items and their populations until a round changes nothing."""
+    every = [_start(kind, start[kind.rows]) for kind in kinds]
     change, height, taken = np.inf, -np.inf, 0
-    trail: list[ItemPopulation] = []
+    top, reach = -np.inf, MOST_PRIOR
     steps = steps or Steps(MAX_ITERATIONS)
     boundless = False
     while steps.left and change > SETTLED:
-        moved, expected = _round(curves, abilities, items)
-        slopes = curves.parameters(moved.mean, moved.slope)[:, 0]
-        boundless = not np.median(np.abs(slopes)) < BOUNDLESS
+        leap = taken % LEAP_EVERY == LEAP_EVERY - 1
+        if leap:
+            bound = height + sum(items.bound for items in every)
+            reach = 0.5 * reach if bound < top + LEAST_GAIN else reach
+            top = bound
+        following, expected = _round(kinds, abilities, every, reach if leap else 0.0)
+        boundless = not np.median(np.abs(_centres(kinds, following)[:, 0])) < BOUNDLESS
         if boundless:
             break
         abilities, height = expected.abilities, expected.objective
-        trail = [*trail, moved.population][-3:]
-        if taken % LEAP_EVERY == LEAP_EVERY - 1:
-            moved = replace(moved, population=_extrapolated(trail))
-        scale = np.sqrt(np.einsum("jqq->jq", moved.covariance))
-        moved = _strided(moved, moved.mean - items.mean, late=taken >= PATIENCE)
-        full = moved.step / (scale * items.stride[:, None])
-        change = float(np.sqrt(np.mean(full**2)))
-        items, taken = moved, taken + 1
+        moves = [new.moved_from(old).ravel() for new, old in zip(following, every, strict=True)]
+        change = float(np.sqrt(np.mean(np.concatenate(moves) ** 2)))
+        every, taken = following, taken + 1
         steps.take(1)
-    points = curves.parameters(points_and_roots(items.mean, items.covariance)[0], items.slope)
-    mean = points.mean(axis=0)
-    gap = points - mean
     done = change <= SETTLED and not boundless
     reason = (
         "slopes grow without bound: the answers order the respondents without a contradiction "
@@ -172,12 +194,17 @@ def estimate_items(
         else f"max_iterations={steps.limit} was reached: a round still changes items by "
         f"{change:.1e} standard errors"
     )
+    points = _points(kinds, every)[0]
+    mean = points.mean(axis=0)
+    gap = points - mean
     return Settled(
-        curves=curves,
+        kinds=tuple(
+            replace(kind, population=items.population)
+            for kind, items in zip(kinds, every, strict=True)
+        ),
         parameters=mean,
         covariance=np.asarray(np.einsum("sjp,sjr->jpr", gap, gap) / len(points)),
-        slope=items.slope,
-        population=items.population,
+        slope=every[0].slope,
         abilities=abilities,
         change=change,
         convergence=Convergence(
@@ -189,29 +216,37 @@ def estimate_items(
     )
 
 
-def _extrapolated(trail: list[ItemPopulation]) -> ItemPopulation:
-    """Return where means and deviations that change geometrically are heading (Aitken)."""
-    means = np.stack([one.mean for one in trail])
-    logs = np.log(np.stack([np.sqrt(np.diagonal(one.covariance)) for one in trail]))
-    last, ratio = trail[-1], np.exp(_limit(logs) - logs[-1])
-    return replace(
-        last,
-        mean=np.where(last.held, last.mean, _limit(means)),
-        covariance=last.covariance * np.outer(ratio, ratio),
+def _among_all(kinds: Sequence[Kind[C]], parts: Sequence[FloatArray]) -> FloatArray:
+    """Put parameters (..., own J, own p) of each kind among all items (..., J, p)."""
+    items = sum(kind.rows.size for kind in kinds)
+    table = np.zeros((*parts[0].shape[:-2], items, max(part.shape[-1] for part in parts)))
+    for kind, part in zip(kinds, parts, strict=True):
+        table[..., kind.rows, : part.shape[-1]] = part
+    return table
+
+
+def _centres(kinds: Sequence[Kind[C]], every: Sequence[Items]) -> FloatArray:
+    """Return parameters (J, p) at the means of the items' coordinates."""
+    pairs = zip(kinds, every, strict=True)
+    return _among_all(
+        kinds, [kind.curves.parameters(items.mean, items.slope) for kind, items in pairs]
     )
 
 
-def _limit(path: FloatArray) -> FloatArray:
-    """Return the limits (q,) of three terms (3, q), no further than `LONGEST_LOG` away."""
-    before, after = path[1] - path[0], path[2] - path[1]
-    ratio = np.divide(after, before, out=np.zeros_like(after), where=np.abs(before) > 1e-12)
-    ratio = np.clip(ratio, 0.0, STEEPEST_RATIO)
-    leap = np.clip(after * ratio / (1.0 - ratio), -LONGEST_LOG, LONGEST_LOG)
-    return np.asarray(path[2] + leap)
+def _points(
+    kinds: Sequence[Kind[C]], every: Sequence[Items]
+) -> tuple[FloatArray, list[tuple[FloatArray, FloatArray]]]:
+    """Return points (S, J, p) of all items, and those of coordinates with roots of each kind."""
+    widest = max(items.mean.shape[1] for items in every)
+    places = [points_and_roots(items.mean, items.covariance, widest) for items in every]
+    rows = zip(kinds, every, places, strict=True)
+    points = [kind.curves.parameters(place[0], items.slope) for kind, items, place in rows]
+    return _among_all(kinds, points), places
 
 
-def _start(curves: Curves, start: FloatArray, population: ItemPopulation) -> Items:
+def _start(kind: Kind[C], start: FloatArray) -> Items:
     """Return items at their start, with slopes of one sign and the spread of the population."""
+    curves, population = kind.curves, kind.population
     coordinates = curves.of(start)
     if not population.n_items:
         mean = np.where(population.held, population.mean, coordinates.mean(axis=0))
@@ -228,46 +263,70 @@ def _start(curves: Curves, start: FloatArray, population: ItemPopulation) -> Ite
     )
 
 
-def _round(curves: Curves, abilities: A, items: Items) -> tuple[Items, Expected[A]]:
-    """Update abilities, items, the scale and the population once."""
-    points, root = points_and_roots(items.mean, items.covariance)
-    parameters = curves.parameters(points, items.slope)
-    expected = abilities.expected(parameters, curves.parameters(items.mean, items.slope))
-    first = curves.first
-    own = np.einsum("sja,sjab->sjb", expected.score[:, :, first:], curves.jacobian(points))
-    moved = _updated(items, own, root)
-    if curves.tied:
-        moved = replace(moved, slope=_shared_slope(items, expected))
-    return _with_population(_rescaled(curves, moved, expected)), expected
+def _round(
+    kinds: Sequence[Kind[C]], abilities: A, every: Sequence[Items], reach: float
+) -> tuple[list[Items], Expected[A]]:
+    """Update abilities, items, the scale and the populations once."""
+    points, places = _points(kinds, every)
+    expected = abilities.expected(points, _centres(kinds, every))
+    following = []
+    for kind, items, (place, root) in zip(kinds, every, places, strict=True):
+        turn, first = kind.curves.jacobian(place), kind.curves.first
+        score = expected.score[:, kind.rows, first : first + turn.shape[-2]]
+        moved = _updated(items, np.einsum("sja,sjab->sjb", score, turn), root)
+        if kind.curves.tied:
+            moved = replace(moved, slope=_shared_slope(items, expected))
+        following.append(_rescaled(kind.curves, moved, expected))
+    anchors = [_anchor(kind, following) for kind in kinds]
+    pairs = zip(following, anchors, strict=True)
+    return [_with_population(items, *anchor, reach) for items, anchor in pairs], expected
+
+
+def _anchor(kind: Kind[C], every: Sequence[Items]) -> tuple[FloatArray, FloatArray]:
+    """Return means (q,) that a population of few items leans on, and what they weigh."""
+    mean, weight = kind.population.mean.copy(), np.zeros(kind.population.mean.size)
+    if len(every) == 1 or kind.rows.size >= POPULATION:
+        return mean, weight
+    for k, name in enumerate(kind.population.names):
+        alike = [
+            items.mean[:, items.population.names.index(name)]
+            for items in every
+            if name in items.population.names
+        ]
+        pooled = np.concatenate(alike)
+        if pooled.size >= POPULATION:
+            mean[k] = pooled.mean()
+    return mean, kind.population.worth
 
 
 def _updated(items: Items, score: FloatArray, root: FloatArray) -> Items:
-    """Return new means and covariances, given the scores (2q, J, q) at the sigma points."""
+    """Return new means and covariances, given the scores (S, J, q) at the sigma points."""
     # The expected curvature comes from the differences of the scores (Price's theorem), in units
     # of the roots of the old covariances.
     q = items.mean.shape[1]
-    apart = (score[1::2] - score[0::2]) / (2.0 * np.sqrt(q))  # (q, J, q)
+    apart = (score[1::2] - score[0::2])[:q] / np.sqrt(2.0 * len(score))  # (q, J, q)
     bend = np.einsum("jab,kja->jbk", root, apart)
     values, vectors = np.linalg.eigh(0.5 * (bend + bend.transpose(0, 2, 1)))
     bend = (vectors * np.maximum(values, 0.0)[:, None]) @ vectors.transpose(0, 2, 1)
     precision = np.linalg.inv(items.population.covariance) * items.weight[:, None, None]
     total = bend + root.transpose(0, 2, 1) @ precision @ root
-    total = (1.0 - DAMPING) * total + DAMPING * np.eye(q)
+    share = (1.0 - DAMPING) * items.stride[:, None, None]
+    total = share * total + (1.0 - share) * np.eye(q)
     covariance = root @ np.linalg.inv(total) @ root.transpose(0, 2, 1)
     away = (items.mean - items.population.mean)[:, :, None]
     gradient = score.mean(axis=0)[:, :, None] - precision @ away
     step = (covariance @ gradient)[:, :, 0]
     longest = np.abs(step).max(axis=1, keepdims=True)
     step *= np.minimum(1.0, LONGEST / np.maximum(longest, 1e-300))
-    return replace(items, mean=items.mean + items.stride[:, None] * step, covariance=covariance)
-
-
-def _strided(items: Items, step: FloatArray, *, late: bool) -> Items:
-    """Return items with the step just taken; those that swing late take shorter ones from now."""
-    precision = np.linalg.inv(items.covariance)
-    turned = np.einsum("ja,jab,jb->j", step, precision, items.step) < -(SWING**2)
-    stride = np.where(turned & late, np.maximum(0.5 * items.stride, SHORTEST), items.stride)
-    return replace(items, step=step, stride=stride)
+    # Where points about an item lie on either side of a bend, a full step leads too far, by a
+    # factor that two steps tell (a secant).
+    metric, last = np.linalg.inv(covariance), items.step
+    size = np.einsum("ja,jab,jb->j", last, metric, last)
+    both = np.einsum("ja,jab,jb->j", step, metric, last)
+    ratio = np.divide(both, size, out=np.zeros_like(both), where=size > SWING**2)
+    stride = np.clip(items.stride / (1.0 - np.minimum(ratio, GROWTH)), SHORTEST, 1.0)
+    mean = items.mean + stride[:, None] * step
+    return replace(items, mean=mean, covariance=covariance, step=step, stride=stride)
 
 
 def _shared_slope(items: Items, expected: Expected[A]) -> float:
@@ -295,35 +354,45 @@ def _rescaled(curves: Curves, items: Items, expected: Expected[A]) -> Items:
     )
 
 
-def _with_population(items: Items) -> Items:
+def _with_population(
+    items: Items, anchor: FloatArray, strength: FloatArray, reach: float
+) -> Items:
     """Return items with the mean and covariance of their population, and their own weights."""
-    # Where the prior makes up most of each posterior, plain EM creeps: steps are divided by what
-    # share of the information on the mean or the logarithm of a standard deviation is not
-    # missing; no longer where items have been slowed down, as these lengths may be what makes
-    # them swing.
-    old, (n, q) = items.population, items.mean.shape
-    own, weight = np.einsum("jqq->jq", items.covariance), items.weight
-    calm = (items.stride.mean() - SHORTEST) / (1.0 - SHORTEST)
-    seen = 1.0 - np.minimum(own.mean(axis=0) / np.diagonal(old.covariance), calm * MOST_PRIOR)
-    step = (weight @ (items.mean - old.mean)) / weight.sum()
-    mean = np.where(old.held, old.mean, old.mean + step / seen)
-    gap = items.mean - mean
-    typical, worth = old.typical, old.worth
-    scatter = (gap.T * weight) @ gap + np.einsum("j,jab->ab", weight, items.covariance)
+    # Where the prior makes up most of each posterior, plain EM creeps. A leap divides changes by
+    # what share of the information is not missing, in the directions (eigenvectors) in which
+    # that share is the same for means and covariances.
+    old, n, weight = items.population, len(items.mean), items.weight
+    free = np.flatnonzero(~old.held)
+    block = np.ix_(free, free)
+    root = np.linalg.cholesky(old.covariance[block])
+    inverse, own = np.linalg.inv(root), items.covariance[:, free[:, None], free]
+    missing, turn = np.linalg.eigh(inverse @ own.mean(axis=0) @ inverse.T)
+    there, back = root @ turn, turn.T @ inverse
+    seen = 1.0 - np.clip(missing, 0.0, reach)
+    gap = items.mean[:, free] - old.mean[free]
+    step = weight @ gap + strength[free] * (anchor - old.mean)[free]
+    step = there @ (back @ (step / (weight.sum() + strength[free])) / seen)
+    gap -= step
+    typical, worth = old.typical[free], old.worth[free]
+    scatter = (gap.T * weight) @ gap + np.einsum("j,jab->ab", weight, own)
     scatter += np.diag(worth * typical**2)
     scatter /= np.sqrt(np.outer(n + worth, n + worth))
-    sd, before = np.sqrt(np.diagonal(scatter)), np.sqrt(np.diagonal(old.covariance))
-    gain = np.sqrt((n + worth) / (n * seen**2 + worth))
-    wanted = before * np.exp(np.clip(gain * np.log(sd / before), -LONGEST_LOG, LONGEST_LOG))
-    ratio = wanted / sd
-    covariance = scatter * np.outer(ratio, ratio)
-    covariance[old.held] = 0.0
-    covariance[:, old.held] = 0.0
-    covariance[old.held, old.held] = before[old.held] ** 2
-    population = replace(old, mean=mean, covariance=covariance, n_items=n)
-    inverse = np.linalg.inv(covariance)
-    gap = items.mean - mean
+    share = n / (n + worth.mean())
+    change = back @ scatter @ back.T - np.eye(free.size)
+    change /= share * np.outer(seen, seen) + 1.0 - share
+    rates, axes = np.linalg.eigh(change)
+    logs = np.clip(np.log(np.maximum(1.0 + rates, 1e-3)), -LONGEST_LOG, LONGEST_LOG)
+    half = there @ axes * np.exp(0.5 * logs)
+    mean, covariance = old.mean.copy(), old.covariance.copy()
+    mean[free] += step
+    covariance[block] = half @ half.T
+    moved = replace(items, population=replace(old, mean=mean, covariance=covariance, n_items=n))
+    q = mean.size
+    return replace(moved, weight=(FREEDOM + q) / (FREEDOM + _distances(moved)))
+
+
+def _distances(items: Items) -> FloatArray:
+    """Return expected squared distances of items from their population (J,)."""
+    inverse, gap = np.linalg.inv(items.population.covariance), items.mean - items.population.mean
     distance = np.einsum("ja,ab,jb->j", gap, inverse, gap)
-    distance += np.einsum("ab,jba->j", inverse, items.covariance)
-    weight = (FREEDOM + q) / (FREEDOM + distance)
-    return replace(items, population=population, weight=weight)
+    return np.asarray(distance + np.einsum("ab,jba->j", inverse, items.covariance))

@@ -126,6 +126,18 @@ def family_of_items(
     return Mixed(tuple(members), link, n_categories, len(kinds))
 
 
+def all_answers(models: Sequence[Model], has_answer: BoolArray) -> BoolArray:
+    """Return which answers items could have (J, C): as many as any item of their model."""
+    everything, every = np.zeros_like(has_answer), np.array(models)
+    for model in set(models):
+        rows = every == model
+        seen = np.flatnonzero(has_answer[rows].any(axis=0))
+        alone = rows.all() and not kind_of(model).yes_or_no
+        highest = has_answer.shape[1] - 1 if alone else seen.max(initial=1)
+        everything[rows, : highest + 1] = True
+    return everything
+
+
 def item_population(model: Model, link: Link, n_categories: int = 2) -> ItemPopulation:
     """Return what is known of items of a model before the table is seen."""
     unit = 1.0 if link == "logit" else 1.0 / PROBIT_SCALE
@@ -178,7 +190,7 @@ def chosen_priors(
         return priors
     if priors == "auto":
         few = n_respondents < FEW and len(models) >= POPULATION
-        if few and len(set(models)) == 1:
+        if few:
             return item_population(models[0], link, n_categories)
         return default_priors(models, link, n_respondents)
     msg = f"priors={priors!r} must be 'auto', None or Priors(slope=(mean, sd), ...)"

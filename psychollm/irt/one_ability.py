@@ -12,11 +12,12 @@ from psychollm.irt.climb import Summit, at
 from psychollm.irt.curvature import Parts, leading_columns
 from psychollm.irt.families import Family
 from psychollm.irt.item_coordinates import points_and_roots
-from psychollm.irt.item_population import Expected, Settled
+from psychollm.irt.item_population import Expected, Kind, Settled
 from psychollm.irt.likelihood import COARSE, Grid, Problem, expectation, grid_for
 from psychollm.irt.low_rank import low_rank_curvature
 from psychollm.irt.mixed import Mixed
-from psychollm.irt.priors import NO_PRIORS
+from psychollm.irt.models import item_population
+from psychollm.irt.priors import NO_PRIORS, ItemPopulation
 from psychollm.irt.result import IRTFit
 from psychollm.kernels.quadrature import HALF_RANGE
 
@@ -40,6 +41,7 @@ class ItemCurves:
 
     def of(self, parameters: FloatArray) -> FloatArray:
         """Return coordinates of parameters (J, p') of items with all answers."""
+        parameters = parameters[:, : len(self.whole.names)]
         if self.tied or "slope" in self.whole.names:  # one sign: the other is in the far tail
             parameters = np.column_stack([np.abs(parameters[:, 0]), parameters[:, 1:]])
         return self.whole.coordinates.of(parameters)
@@ -171,11 +173,38 @@ class OneAbility:
 SettledItems: TypeAlias = Settled[ItemCurves, OneAbility]
 
 
+def kinds_of(
+    family: Family, whole: Family, items: int, priors: ItemPopulation
+) -> list[Kind[ItemCurves]]:
+    """Return items by model, given their family with the answers seen and with all answers."""
+    members = [(whole, np.arange(items))]
+    if isinstance(whole, Mixed):
+        members = [(member.family, member.items) for member in whole.members]
+    kinds = []
+    for own, rows in members:
+        population = priors.of(own.model)
+        if population is None or population.names != own.coordinates.names:
+            population = item_population(own.model, own.link, own.n_categories)
+        kinds.append(Kind(ItemCurves(family.select(rows), own), rows, population))
+    return kinds
+
+
+def population_of(settled: SettledItems) -> ItemPopulation:
+    """Return the populations of all kinds of items."""
+    if len(settled.kinds) == 1:
+        return settled.kinds[0].population
+    first, *others = (
+        replace(kind.population, model=kind.curves.whole.model, others=())
+        for kind in settled.kinds
+    )
+    return replace(first, others=tuple(others))
+
+
 def covariance_here(settled: SettledItems) -> FloatArray:
     """Return covariance blocks (J, p, p) on the scale of these respondents."""
     # What abilities leave open comes in by Louis's identity (psychollm.irt.curvature), but for
     # what shifts or stretches those of the first group: on their own scale that is known.
-    family, parameters = settled.curves.family, settled.parameters
+    family, parameters = settled.abilities.family, settled.parameters
     absent = np.broadcast_to(family.absent, parameters.shape)
     grids = settled.abilities.grids(parameters)
     columns, information = [], np.zeros((len(parameters),) + 2 * parameters.shape[1:])
@@ -223,23 +252,27 @@ def summit_of(problem: Problem, settled: SettledItems) -> Summit:
 
 def with_unanswered(fit: IRTFit, settled: SettledItems) -> IRTFit:
     """Give items that nobody answered what is known of all items."""
-    rows = np.flatnonzero([reason is Reason.UNANSWERED for reason in fit.reasons])
-    if not rows.size:
-        return fit
-    population, way = settled.population, settled.curves.whole.coordinates
-    points = points_and_roots(population.mean[None], population.covariance[None])[0]
-    points = way.parameters(points, settled.slope)[:, 0]
-    mean, covariance = points.mean(axis=0), np.cov(points.T, bias=True)
-    columns = settled.curves.whole.columns(
-        mean[None], covariance[None], np.zeros((1, mean.size), dtype=np.bool_)
-    )
-    columns |= {"parameters": mean[None], "covariance": covariance[None]}
-    filled: dict[str, Any] = {}
-    for name, values in columns.items():
-        own = getattr(fit, name)
-        more = np.subtract(values.shape[1:], own.shape[1:])  # where no item had all answers
-        filled[name] = np.pad(own, [(0, 0), *((0, n) for n in more)], constant_values=np.nan)
-        filled[name][rows] = values
+    unanswered = np.array([reason is Reason.UNANSWERED for reason in fit.reasons])
     reasons = np.array(fit.reasons, dtype=object)
-    reasons[rows] = Reason.PRIOR_ALONE
-    return replace(fit, **filled, reasons=tuple(reasons))
+    if not unanswered.any():
+        return fit
+    filled: dict[str, FloatArray] = {}
+    for kind in settled.kinds:
+        population, whole = kind.population, kind.curves.whole
+        rows = np.flatnonzero(unanswered & (np.array(fit.item_models) == whole.model))
+        points = points_and_roots(population.mean[None], population.covariance[None])[0]
+        points = whole.coordinates.parameters(points, settled.slope)[:, 0]
+        mean, covariance = points.mean(axis=0), np.cov(points.T, bias=True)
+        held = np.zeros((1, mean.size), dtype=np.bool_)
+        columns = whole.columns(mean[None], covariance[None], held)
+        columns |= {"parameters": mean[None], "covariance": covariance[None]}
+        for name, values in columns.items():
+            own = filled.get(name, getattr(fit, name))
+            # where no item had all answers
+            more = np.maximum(np.subtract(values.shape[1:], own.shape[1:]), 0)
+            own = np.pad(own, [(0, 0), *((0, n) for n in more)], constant_values=np.nan)
+            whole_rows = own[(slice(None), *(slice(n) for n in values.shape[1:]))]
+            whole_rows[rows] = values
+            filled[name] = own
+        reasons[rows] = Reason.PRIOR_ALONE
+    return replace(fit, **cast("Any", filled), reasons=tuple(reasons))

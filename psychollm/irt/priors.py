@@ -98,15 +98,17 @@ class Priors:
 NO_PRIORS = Priors()
 
 
-def spread_in_words(posterior_sd: float) -> str:
-    """Say what standard deviation abilities have, and what is wrong with it."""
+def spread_in_words(posterior_sd: float, priors: "Priors | ItemPopulation", other: str) -> str:
+    """Say what standard deviation abilities have, what is wrong with it, and what to do."""
     line = f"their posteriors have SD {posterior_sd:.2f}"
-    if abs(posterior_sd - 1.0) > OFF_SCALE:
-        line += (
-            ", so that the fixed priors contradict the scale: use priors=None, or 'auto' with "
-            f"{POPULATION} items or more of one model"
-        )
-    return f"{line}."
+    if abs(posterior_sd - 1.0) <= OFF_SCALE:
+        return f"{line}."
+    if isinstance(priors, ItemPopulation):
+        return f"{line}: some items are too uncertain for their estimates to keep the scale."
+    return (
+        f"{line}, so that the fixed priors contradict the scale, and slopes are not on it: use "
+        f"priors=None, or 'auto' with {POPULATION} items or more{other}."
+    )
 
 
 def without_number(name: str) -> str:
@@ -131,6 +133,8 @@ class ItemPopulation:
         Slopes well above are on a logarithmic scale.
     n_items : int
         Number of items from which it was estimated; 0 before.
+    model, others
+        Where items are of several models: whose this is, and the distributions of the others.
 
     Examples
     --------
@@ -144,6 +148,13 @@ class ItemPopulation:
     covariance: FloatArray  # (q, q)
     kappa: float
     n_items: int = 0
+    model: str = ""
+    others: tuple["ItemPopulation", ...] = ()
+
+    def of(self, model: str) -> "ItemPopulation | None":
+        """Return the distribution of the items of a model, if there is one."""
+        every = {population.model: population for population in (self, *self.others)}
+        return every.get(model, None if self.model else self)
 
     @property
     def held(self) -> BoolArray:
@@ -167,6 +178,8 @@ class ItemPopulation:
     def cautions(self, n_respondents: int) -> list[str]:
         """Return what simulations (docs/irt_coverage_tables.md) say of a fit like this one."""
         cautions = []
+        for population in self.others:
+            cautions += population.cautions(n_respondents)
         n_slopes = sum(without_number(name) == "slope" for name in self.names)
         if n_respondents < FEW_RESPONDENTS and n_slopes:
             share = "5" if n_slopes == 1 else "8"
@@ -184,7 +197,7 @@ class ItemPopulation:
                 f"Difficulties have {wide:.1f} times the standard deviation of abilities, more "
                 "than answers can tell: do not quote items that rest on the prior alone."
             )
-        return cautions
+        return list(dict.fromkeys(cautions))
 
     def __str__(self) -> str:
         if not self.n_items:
@@ -200,4 +213,5 @@ class ItemPopulation:
                 parts.append(f"{name.replace('_', ' ')} {np.exp(mean):.2f} (log SD {spread:.2f})")
             else:
                 parts.append(f"{name.replace('_', ' ')} {mean:.2f} (SD {spread:.2f})")
-        return f"estimated from {self.n_items} items: {', '.join(parts)}"
+        own = f"estimated from {self.n_items} {self.model} items: {', '.join(parts)}"
+        return "; ".join([own.replace("  ", " "), *map(str, self.others)])

@@ -194,5 +194,5 @@ class IRTFit(Result):
         if self.scale == "population":
             whose = f"the population of {self.respondents}"
         return f"Scale: abilities of {whose} have mean 0 and SD 1; " + spread_in_words(
-            self.posterior_sd
+            self.posterior_sd, self.priors, ""
         )

@@ -12,6 +12,7 @@ from psychollm.irt.ability import ability
 from psychollm.irt.answers import patterns_of
 from psychollm.irt.families import Dichotomous
 from psychollm.irt.fit import fit_irt
+from psychollm.irt.groups.fit import fit_irt_groups
 from psychollm.irt.likelihood import COARSE, grid_for
 from psychollm.irt.models import family_of, family_of_items, item_population
 from psychollm.irt.one_ability import ItemCurves, OneAbility
@@ -238,11 +239,12 @@ def test_twin(monkeypatch):
         population=population,
     )
     monkeypatch.setattr(round_of_items, "_rescaled", lambda curves, moved, told: moved)
-    monkeypatch.setattr(round_of_items, "_with_population", lambda moved: moved)
+    monkeypatch.setattr(round_of_items, "_with_population", lambda moved, *anchor: moved)
     patterns = patterns_of(answers.astype(np.int64), 2)
     curves = ItemCurves(family, family)
     abilities = OneAbility(family, (patterns,), np.zeros(1), np.ones(1))
-    moved, _ = round_of_items._round(curves, abilities, items)
+    kind = round_of_items.Kind(curves, np.arange(3), population)
+    (moved,), _ = round_of_items._round([kind], abilities, [items], 0.0)
     grid = grid_for(family, curves.parameters(mean, np.nan), COARSE)
     kappa = population.kappa
     weights = slow.posteriors(answers, mean, covariance, kappa, grid.nodes, grid.log_weights)
@@ -261,6 +263,70 @@ def test_twin(monkeypatch):
         )
         np.testing.assert_allclose(ours[0], theirs[0], atol=1e-7)
         np.testing.assert_allclose(ours[1], theirs[1], atol=1e-7)
+
+
+MODELS = ["2pl"] * 40 + ["graded"] * 40 + ["3pl"] * 3
+
+
+def mixed_answers(seed):
+    """Return abilities, slopes and answers of 30 respondents to items of `MODELS`."""
+    theta, slope, intercept, yes_or_no = drawn(30, len(MODELS), seed)
+    rng = np.random.default_rng([seed, 2])
+    steps = intercept[:, None] + [0.9, 0.0, -0.9]
+    chance = 1.0 / (1.0 + np.exp(-slope[:, None] * theta[:, None, None] - steps))
+    several = (rng.random((30, len(MODELS), 1)) < chance).sum(axis=2)
+    graded = np.array(MODELS) == "graded"
+    guessed = np.where(np.array(MODELS) == "3pl", rng.random(yes_or_no.shape) < 0.2, False)
+    return theta, slope, np.where(graded, several, np.maximum(yes_or_no, guessed))
+
+
+def test_items_of_several_models_are_on_the_scale_stated():
+    theta, slope, answers = mixed_answers(4)
+    fit = fit_irt(answers, model=MODELS)
+    found = ability(fit, answers)
+    assert fit.convergence.converged
+    assert fit.posterior_sd == pytest.approx(1.0, abs=0.03)
+    for model in ("2pl", "graded"):
+        own = np.array(MODELS) == model
+        assert 0.8 < np.median((fit.slope / slope)[own]) < 1.2  # 40 items: a standard error of 0.08
+    # 83 intervals: more than five standard errors of a coverage of 0.95
+    assert np.mean(np.abs(fit.slope - slope) < 1.96 * fit.se_slope) > 0.83
+    assert np.abs(found.ability - theta).max() < 5 * found.se.max()
+    assert "estimated from 40 graded items" in fit.summary()
+    assert fit.priors.of("graded").names == ("slope", "easiness", "gap_1", "gap_2")
+
+
+def test_models_of_few_items_lean_on_the_others():
+    _, _, answers = mixed_answers(5)
+    answers = answers.astype(float)
+    answers[:, -3:] = 1.0  # three items with guessing, solved by all
+    fit = fit_irt(answers, model=MODELS)
+    few, many = fit.priors.of("3pl"), fit.priors.of("2pl")
+    assert fit.convergence.converged
+    assert np.isfinite(fit.slope[-3:]).all()
+    assert few.n_items == 3
+    assert few.mean[0] == pytest.approx(many.mean[0], abs=0.5)
+    assert few.mean[1] < many.mean[1] + 5 * np.sqrt(many.covariance[1, 1])
+
+
+def test_unanswered_items_of_each_model_are_as_the_others_of_it():
+    _, _, answers = mixed_answers(6)
+    answers = answers.astype(float)
+    answers[:, [0, 40]] = np.nan
+    fit = fit_irt(answers, model=MODELS)
+    assert np.isfinite(fit.steps[40]).all()
+    assert np.isnan(fit.steps[0, 1:]).all()
+    for j, model in ((0, "2pl"), (40, "graded")):
+        middle = fit.priors.of(model).kappa * np.sinh(fit.priors.of(model).mean[0])
+        assert fit.slope[j] == pytest.approx(middle, rel=0.15)
+
+
+def test_groups_of_respondents_with_items_of_several_models():
+    _, slope, answers = mixed_answers(7)
+    fit = fit_irt_groups(answers, np.repeat(["a", "b"], 15), model=MODELS)
+    assert fit.convergence.converged
+    assert fit.scale == "respondents"
+    assert 0.7 < np.median(fit.slope[0] / slope) < 1.4
 
 
 def test_points_about_an_item_have_its_moments():

@@ -27,7 +27,7 @@ from __future__ import annotations
 from collections.abc import Hashable, Sequence
 from contextlib import closing
 from dataclasses import replace
-from typing import Any, Literal
+from typing import Any, Literal, cast
 
 import numpy as np
 
@@ -41,19 +41,19 @@ from psychollm.estimates.reasons import Reason
 from psychollm.irt.answers import Respondents, patterns_of, spread
 from psychollm.irt.climb import MAX_ITERATIONS, Steps
 from psychollm.irt.families import Link
-from psychollm.irt.fit import start_of
+from psychollm.irt.fit import kinds_and_start
 from psychollm.irt.groups.population import Groups, Top, height, information, maximise
 from psychollm.irt.groups.reading import GroupAnswers, check_linked, read_groups
 from psychollm.irt.groups.result import GroupIRTFit
 from psychollm.irt.item_population import estimate_items
 from psychollm.irt.likelihood import posteriors
-from psychollm.irt.models import ItemModels, family_of, item_population
+from psychollm.irt.models import ItemModels
 from psychollm.irt.one_ability import (
-    ItemCurves,
     OneAbility,
     SettledItems,
     averaged_problem,
     covariance_here,
+    population_of,
 )
 from psychollm.irt.priors import ItemPopulation, Priors
 
@@ -170,15 +170,16 @@ def _with_population(
     pooled, places = answers.pooled, problem.places
     items, column, patterns = answers.with_own_items(places)
     family = problem.problems[0].family.select(items)
-    whole = family_of(pooled.item_models[0], pooled.link, pooled.n_categories)
     everyone = patterns_of(
         np.concatenate([one.codes[one.of_respondent] for one in patterns]), pooled.n_categories
     )
-    start = start_of(whole, everyone, np.ones((items.size, pooled.n_categories), dtype=np.bool_))
+    models = [pooled.item_models[j] for j in np.flatnonzero(answers.kept)[items]]
+    has_answer = pooled.has_answer[answers.kept][items]
+    priors = cast("ItemPopulation", pooled.priors)
+    kinds, start = kinds_and_start(family, models, has_answer, everyone, priors)
     groups = len(patterns)
     abilities = OneAbility(family, patterns, np.zeros(groups), np.ones(groups))
-    population = item_population(pooled.item_models[0], pooled.link, pooled.n_categories)
-    settled = estimate_items(ItemCurves(family, whole), abilities, start, population, steps)
+    settled = estimate_items(kinds, abilities, start, steps)
     x = np.empty(places.size)
     x[places.items] = settled.parameters[column]
     others = groups - 1
@@ -190,14 +191,15 @@ def _with_population(
     found = _result(
         answers, problem, top, free, covariance[column], _of_populations(settled, covariance)
     )
-    return replace(found, gradient=settled.change, priors=settled.population)
+    return replace(found, gradient=settled.change, priors=population_of(settled))
 
 
 def _of_populations(settled: SettledItems, covariance: FloatArray) -> dict[str, FloatArray]:
     """Return means and deviations of abilities, with errors that hold the sampling of groups."""
     # Of abilities with deviation s known with error e, the mean has the information
     # sum 1 / (s^2 + e^2), the logarithm of s has 2 sum (s^2 / (s^2 + e^2))^2.
-    family, abilities, parameters = settled.curves.family, settled.abilities, settled.parameters
+    abilities, parameters = settled.abilities, settled.parameters
+    family = abilities.family
     mean_variance, log_variance = np.zeros((2, len(abilities.patterns)))
     for g, (patterns, grid) in enumerate(
         zip(abilities.patterns, abilities.grids(parameters), strict=True)

@@ -199,9 +199,8 @@ def _with_population(
     point = at(problem, place, rule, settled.abilities.modes)
     point = replace(point, running=np.zeros(len(free), dtype=np.bool_))
     summit = Summit(problem, point, rule, None, settled.convergence, error, ())
-    fit = _result(
-        summit, shape, answers, (keep, reasons), patterns.of_respondent, settled.population, errors
-    )
+    population, read = settled.kinds[0].population, (keep, reasons)
+    fit = _result(summit, shape, answers, read, patterns.of_respondent, population, errors)
     return replace(fit, gradient=settled.change)
 
 

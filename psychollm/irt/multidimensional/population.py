@@ -21,7 +21,7 @@ from psychollm.irt.climb import Steps
 from psychollm.irt.curvature import Parts
 from psychollm.irt.families import Link
 from psychollm.irt.item_coordinates import kappa_of, points_and_roots
-from psychollm.irt.item_population import Expected, Settled, estimate_items
+from psychollm.irt.item_population import Expected, Kind, Settled, estimate_items
 from psychollm.irt.low_rank import low_rank_curvature
 from psychollm.irt.multidimensional.curvature import Errors, errors_from
 from psychollm.irt.multidimensional.problem import Place, Problem, at, make_problem, pairs
@@ -223,13 +223,14 @@ def estimate_slopes(
     abilities = SeveralAbilities(
         patterns, link, start.correlation, np.zeros((patterns.frequency.size, m)), correlated
     )
-    return estimate_items(SlopeCurves(free, kappa), abilities, table, population, steps)
+    kind = Kind(SlopeCurves(free, kappa), np.arange(len(free)), population)
+    return estimate_items([kind], abilities, table, steps)
 
 
 def errors_here(settled: SettledSlopes) -> tuple[Errors, float]:
     """Return errors on the scale of these respondents, and the error of integration in them."""
     # As `irt.one_ability.covariance_here`, the abilities' posteriors taken as normal.
-    abilities, free = settled.abilities, settled.curves.free
+    abilities, free = settled.abilities, settled.kinds[0].curves.free
     patterns, parameters = abilities.patterns, settled.parameters
     items, p = parameters.shape
     m, rows = p - 1, patterns.frequency.size

@@ -223,7 +223,9 @@ class MultidimensionalIRT(Result):
         )
         lines.append(
             f"Scale: abilities of {whose} {self.respondents} have mean 0 and SD 1; "
-            + spread_in_words(self.posterior_sd)
+            + spread_in_words(
+                self.posterior_sd, self.priors, " and a table of loadings on at most 3 abilities"
+            )
         )
         if isinstance(self.priors, ItemPopulation):
             lines += self.priors.cautions(self.n_respondents)
