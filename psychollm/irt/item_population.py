@@ -52,7 +52,7 @@ from psychollm.irt.item_coordinates import points_and_roots
 from psychollm.irt.priors import POPULATION, ItemPopulation
 
 FREEDOM = 8.0  # degrees of freedom of the items' distribution
-SETTLED = 1e-3  # root mean square of a round's changes, in posterior standard deviations
+SETTLED = 1.5e-3  # root mean square of a round's changes, in posterior standard deviations
 LONGEST = 1.0  # change of a coordinate in one round
 DAMPING = 0.5  # share of the old precision in the new, without which steep items swing
 GROWTH = 0.2  # of the share of a step that is taken, from round to round

@@ -288,7 +288,9 @@ def test_items_of_several_models_are_on_the_scale_stated():
     assert fit.posterior_sd == pytest.approx(1.0, abs=0.03)
     for model in ("2pl", "graded"):
         own = np.array(MODELS) == model
-        assert 0.8 < np.median((fit.slope / slope)[own]) < 1.2  # 40 items: a standard error of 0.08
+        assert (
+            0.8 < np.median((fit.slope / slope)[own]) < 1.2
+        )  # 40 items: a standard error of 0.08
     # 83 intervals: more than five standard errors of a coverage of 0.95
     assert np.mean(np.abs(fit.slope - slope) < 1.96 * fit.se_slope) > 0.83
     assert np.abs(found.ability - theta).max() < 5 * found.se.max()
