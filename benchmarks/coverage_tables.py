@@ -59,7 +59,8 @@ def table(
     """The table of one scenario; it says so where it rests on fewer data sets than others."""
     here = [sum(counts[:3:2]) for key, counts in totals.items() if key[:2] == (family, scenario)]
     most = max(sum(counts[:3:2]) for key, counts in totals.items() if key[0] == family)
-    fewer = f"{min(here):,} data sets.\n\n" if min(here) < most else ""
+    least = "At least " if min(here) < max(here) else ""
+    fewer = f"{least}{min(here):,} data sets.\n\n" if min(here) < most else ""
     rows = [f"### {scenario}\n", f"{fewer}| quantity | {' | '.join(f'n = {n}' for n in sizes)} |"]
     rows.append(f"| :--- | {' | '.join('---:' for _ in sizes)} |")
     for metric in metrics:
