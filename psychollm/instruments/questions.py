@@ -140,7 +140,7 @@ def read_questions(
     Examples
     --------
     >>> path = getfixture("tmp_path") / "questions.csv"
-    >>> _ = path.writetext_of("question,answer\nWhat is 2 + 2?,4|four\n")
+    >>> _ = path.write_text("question,answer\nWhat is 2 + 2?,4|four\n")
     >>> read_questions(path)[0].answers
     ('4', 'four')
     """

@@ -53,7 +53,7 @@ TWINS = {
     "random": ("streams_slow", "kernels/test_random.py"),
     "response_models": ("irt_slow", "irt/test_fit.py"),
     "selective": ("selective_slow", "calibration/test_selective.py"),
-    "semantic": ("semantic_slow", "calibration/test_semantic.py"),
+    "semantic": ("semantic_slow", "calibration/test_semantic_confidence.py"),
     "splits": ("consistency_slow", "reliability/test_split_half.py"),
     "symmetric": ("numpy", "kernels/test_symmetric.py"),
     "table_inference": ("tetrachoric_slow", "correlation/test_intervals.py"),
