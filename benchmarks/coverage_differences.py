@@ -25,6 +25,7 @@ from psychollm.reliability.means.score_differences import score_differences
 from psychollm.reliability.means.set_difference import set_difference
 from psychollm.reliability.raters.response_shares import response_shares
 from psychollm.reliability.raters.retest import retest
+from psychollm.studies.comparison.study import Comparison, compare
 
 RESAMPLES = 400
 ABILITIES = np.array([0.8, 0.4, 0.0, 0.2, 0.6])
@@ -91,11 +92,62 @@ def pairs(n: int, count: int, rng: np.random.Generator, jobs: int) -> Intervals:
     return collected(one, count, truth)
 
 
+def compared(n: int, count: int, rng: np.random.Generator, jobs: int) -> Intervals:
+    """Scores, differences and ranks of eight models, of which two and two are equally able."""
+    abilities = np.array([0.8, 0.4, 0.0, 0.2, 0.6, 0.4, 0.0, -0.4])
+    means, codes = ndtr(abilities / np.sqrt(2.0)), np.arange(n) // 5
+    above = (means[:, None] > means).sum(axis=0)
+    below = (means[:, None] < means).sum(axis=0)
+
+    def held_by(found: Comparison) -> list[np.ndarray]:
+        pairs, order = found.differences, list(found.labels)
+        wanted = means[list(pairs.first)] - means[list(pairs.second)]
+        low, high = pairs.interval.T
+        # Equally able models share the ranks from the first to the last of them.
+        best, worst = 1 + above[order], 8 - below[order]
+        first, last = found.rank_interval.T
+        return [
+            held(all_hold=bool(((low <= wanted) & (wanted <= high)).all())),
+            held(all_hold=bool(((first <= best) & (worst <= last)).all())),
+        ]
+
+    def one() -> dict[str, np.ndarray]:
+        alone = compare(right_or_wrong(abilities, n, rng), n_draws=2000, rng=rng)
+        together = compare(
+            right_or_wrong(abilities, n, rng, size=5), clusters=codes, n_draws=2000, rng=rng
+        )
+        place = alone.labels.index(0), together.labels.index(0)
+        return dict(
+            zip(
+                _COMPARED,
+                [
+                    alone.score.interval[place[0]],
+                    together.score.interval[place[1]],
+                    *held_by(alone),
+                    *held_by(together),
+                ],
+                strict=True,
+            )
+        )
+
+    return collected(one, count, dict(zip(_COMPARED, [means[0]] * 2 + [1.0] * 4, strict=True)))
+
+
+_COMPARED = (
+    "score",
+    "score, clusters",
+    "all 28 differences",
+    "all eight ranks",
+    "all 28 differences, clusters",
+    "all eight ranks, clusters",
+)
+
+
 def alike(n: int, count: int, rng: np.random.Generator, jobs: int) -> Intervals:
     """Five models of the same ability, five conditions alike: families without a false alarm."""
     adjustments = ("holm", "bonferroni", "bh", "by", "max_t")
     names = [f"compare_all, {name}" for name in adjustments]
-    names += ["score_differences, holm", "pairwise_conditions, holm"]
+    names += ["score_differences, holm", "score_differences, max_t", "pairwise_conditions, holm"]
     model, condition = np.repeat(np.arange(n), 5), np.tile(np.arange(5), n)
 
     def one() -> dict[str, np.ndarray]:
@@ -103,6 +155,8 @@ def alike(n: int, count: int, rng: np.random.Generator, jobs: int) -> Intervals:
         mean = mean_score(scores, bootstrap=Bootstrap(RESAMPLES, n_jobs=jobs), rng=rng)
         p_values = [compare_all(mean, adjustment=name).adjusted for name in adjustments]
         p_values.append(score_differences(scores).adjusted)
+        at_once = score_differences(scores, adjustment="max_t", n_draws=2000, rng=rng)
+        p_values.append(at_once.adjusted)
         ranks = pairwise_conditions(rng.standard_normal(5 * n), condition, models=model)
         p_values.append(ranks.adjusted)
         return {
@@ -173,6 +227,7 @@ def shares(name: str, n: int, count: int, rng: np.random.Generator, jobs: int) -
 CASES = [
     Case("differences", "five models, right or wrong", pairs),
     Case("differences", "two forecasters", forecasters),
+    Case("comparison", "eight models, right or wrong", compared),
     Case("false alarms", "five models of one ability", alike),
     Case("answer variance", "normal, four answers", partial(parts, answers=4, normal=True)),
     Case(

@@ -44,6 +44,7 @@ from psychollm.reliability.raters.agreement import agreement
 from psychollm.reliability.raters.kappa import cohen_kappa
 from psychollm.reliability.raters.rate_contrast import rate_contrast
 from psychollm.reliability.raters.retest import retest
+from psychollm.studies.comparison.study import compare
 from psychollm.studies.difficulty.study import difficulty
 from psychollm.studies.dimensionality.study import dimensionality
 from psychollm.studies.inference_boundary.monitoring_link import rank_link
@@ -283,6 +284,14 @@ def discordant(extreme: Extreme, rng: np.random.Generator) -> Rates:
         yield f"mcnemar, one run, {name}", "question", below(float(p_value))
 
 
+def compared(extreme: Extreme, rng: np.random.Generator) -> Rates:
+    """Six models that pass as often, in four runs."""
+    found = compare(passed(extreme, rng, (6,)), n_draws=2000, rng=rng)
+    yield "compare, six models: any pair", "question", below(found.differences.adjusted.min())
+    told_apart = (found.rank_interval != [1, 6]).any()
+    yield "compare, six models: any rank", "question", float(told_apart)
+
+
 def long(scores: np.ndarray) -> pd.DataFrame:
     """Return scores (models, questions, runs) as a long table, questions of two types in turn."""
     model, item, run = (part.ravel() for part in np.indices(scores.shape))
@@ -510,6 +519,7 @@ DESIGNS: dict[Callable[[Extreme, np.random.Generator], Rates], int] = {
     efficacy: 400,
     runs: 600,
     discordant: 5000,
+    compared: 1000,
     boundary: 400,
     skill: 600,
     revising: 2000,

@@ -24,6 +24,7 @@ from psychollm.correlation.table import tetrachoric_table as tetrachoric_table
 from psychollm.correlation.tetrachoric import tetrachoric as tetrachoric
 from psychollm.data.examples import load_example as load_example
 from psychollm.data.logs import read_logs as read_logs
+from psychollm.data.logs import read_scores as read_scores
 from psychollm.data.pair_counts import PairCounts as PairCounts
 from psychollm.data.readers import read_responses as read_responses
 from psychollm.data.responses import Responses as Responses
@@ -41,6 +42,7 @@ from psychollm.irt.bayes.bayesian import bayesian_2pl as bayesian_2pl
 from psychollm.irt.fit import fit_irt as fit_irt
 from psychollm.nulls.one_factor import one_factor_null as one_factor_null
 from psychollm.nulls.permutation import permutation_null as permutation_null
+from psychollm.studies.comparison.study import compare as compare
 from psychollm.studies.difficulty.study import difficulty as difficulty
 from psychollm.studies.dimensionality.study import dimensionality as dimensionality
 from psychollm.studies.inference_boundary.study import inference_boundary as inference_boundary

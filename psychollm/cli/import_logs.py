@@ -2,7 +2,7 @@
 
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Literal, cast
+from typing import TYPE_CHECKING, Any, Literal
 
 from psychollm._base.csv_text import check_table_name, write_table
 from psychollm._base.errors import InputError
@@ -12,7 +12,6 @@ if TYPE_CHECKING:
     import pandas as pd
 
     from psychollm.data.logs_result import LogImport
-    from psychollm.data.readers.logs.detect import LogFormat
 
 DESCRIPTION = """\
 Read logs of evaluation tools (Inspect AI, lm-evaluation-harness, Every Eval Ever, HELM, lighteval,
@@ -44,14 +43,10 @@ def scorers(text: str) -> str | dict[str, str]:
 
 
 @dataclass(frozen=True, kw_only=True)
-class Import(Command):
-    """The command."""
+class Logs(Command):
+    """Logs, and which of their scores count."""
 
-    NAME = "import"
-    HELP = "read logs of evaluation tools as a table of responses"
     USAGE = "%(prog)s [options] LOG [LOG ...]"
-    DESCRIPTION = DESCRIPTION
-    EPILOG = EPILOG
 
     logs: tuple[Path, ...] = option("logs, or folders of logs", "LOG", positional=True)
     format: str | None = option(
@@ -68,11 +63,6 @@ class Import(Command):
     filter: str | None = option(
         "the filter (lm-eval) or perturbation (HELM)", "NAME", default=None
     )
-    repeats: Literal["mean", "first", "majority", "keep"] | None = option(
-        "what becomes of repeated answers", default=None
-    )
-    threshold: float | None = option("scores above it are right", "CUT", default=None)
-    at_least: bool = option("scores equal to the threshold are right, too", default=False)
     no_answer: Literal["wrong", "missing"] | None = option(
         "what 'N' of Inspect AI means", default=None
     )
@@ -83,11 +73,43 @@ class Import(Command):
         default=None,
         parse=pairs(str, "name=value,name=value"),
     )
+    quiet: bool = option("no progress, no notes, no summary on the screen", default=False)
+
+    @property
+    def selection(self) -> dict[str, Any]:
+        """Arguments of the readers of logs."""
+        from psychollm.cli.notes import watched
+
+        return {
+            "format": self.format,
+            "task": self.task,
+            "scorer": self.scorer,
+            "filter": self.filter,
+            "no_answer": self.no_answer,
+            "match": "label" if self.by_label else "content",
+            "columns": self.columns,
+            "progress": watched(quiet=self.quiet),
+        }
+
+
+@dataclass(frozen=True, kw_only=True)
+class Import(Logs):
+    """The command."""
+
+    NAME = "import"
+    HELP = "read logs of evaluation tools as a table of responses"
+    DESCRIPTION = DESCRIPTION
+    EPILOG = EPILOG
+
+    repeats: Literal["mean", "first", "majority", "keep"] | None = option(
+        "what becomes of repeated answers", default=None
+    )
+    threshold: float | None = option("scores above it are right", "CUT", default=None)
+    at_least: bool = option("scores equal to the threshold are right, too", default=False)
     out: Path | None = option("write the table as .csv or .parquet", default=None)
     long: Path | None = option("write a row per answer as .csv or .parquet", default=None)
     confidence: Path | None = option("write the confidences, if there are any", default=None)
     json: bool = option("print the summary as JSON and nothing else", default=False)
-    quiet: bool = option("no summary on the screen", default=False)
 
     @property
     def files(self) -> dict[str, Path]:
@@ -110,22 +132,14 @@ class Import(Command):
         return 0
 
     def _read(self) -> "LogImport":
-        from psychollm.cli.notes import watched
         from psychollm.data.logs import read_logs
 
         return read_logs(
             self.logs,
-            format=cast("LogFormat | None", self.format),
-            task=self.task,
-            scorer=self.scorer,
-            filter=self.filter,
             repeats=self.repeats,
             threshold=self.threshold,
             strict=not self.at_least,
-            no_answer=self.no_answer,
-            match="label" if self.by_label else "content",
-            columns=self.columns,
-            progress=watched(quiet=self.quiet),
+            **self.selection,
         )
 
     def _tell(self, imported: "LogImport") -> None:

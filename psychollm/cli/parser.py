@@ -5,6 +5,7 @@ from collections.abc import Callable, Sequence
 
 from psychollm.cli.calibrate import Calibrate
 from psychollm.cli.collect import Collect
+from psychollm.cli.compare import Compare
 from psychollm.cli.completion import Completion
 from psychollm.cli.doctor import Doctor, Version
 from psychollm.cli.import_logs import Import
@@ -17,7 +18,8 @@ from psychollm.cli.warm import Warm
 COMMANDS: dict[str, type[Command]] = {
     command.NAME: command
     for command in (
-        MakePrompts, Collect, Score, Study, Calibrate, Import, Doctor, Warm, Version, Completion,
+        MakePrompts, Collect, Score, Study, Calibrate, Compare, Import, Doctor, Warm, Version,
+        Completion,
     )
 }  # fmt: skip
 DESCRIPTION = "The psychometrics of language models: do they know what they know?"

@@ -2,8 +2,8 @@
 
 from psychollm.data.alignment import Aligned, align
 from psychollm.data.examples import Example, Recorded, load_example
-from psychollm.data.logs import read_logs
-from psychollm.data.logs_result import LogImport
+from psychollm.data.logs import read_logs, read_scores
+from psychollm.data.logs_result import LogImport, ScoreLog
 from psychollm.data.pair_counts import PairCounts
 from psychollm.data.pair_counts_blocks import count_blocks, read_pair_counts, stream_responses
 from psychollm.data.readers import read_clusters, read_responses, read_table
@@ -21,6 +21,7 @@ __all__ = [
     "Recorded",
     "Responses",
     "SampledAnswers",
+    "ScoreLog",
     "Screen",
     "Simulated",
     "SimulatedRatings",
@@ -34,6 +35,7 @@ __all__ = [
     "read_logs",
     "read_pair_counts",
     "read_responses",
+    "read_scores",
     "read_table",
     "simulate_factor",
     "simulate_meta_d",

@@ -8,7 +8,7 @@ where right begins. An answer that failed is missing, never wrong.
 import warnings
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, fields, replace
 from os import PathLike
 from typing import TYPE_CHECKING, Any, Literal, TypeAlias
 
@@ -18,10 +18,9 @@ from psychollm._base.checks import check_choice
 from psychollm._base.errors import CodeError, InputError, OptionError, ValidityWarning
 from psychollm._base.types import FloatArray
 from psychollm.data.labels import as_labels, listed
-from psychollm.data.logs_result import LogImport
+from psychollm.data.logs_result import LogImport, ScoreLog
 from psychollm.data.logs_runs import (
     Choice,
-    LeftOut,
     Scorer,
     all_runs,
     choose,
@@ -136,6 +135,61 @@ def read_logs(
     array([[ 1.,  0.],
            [ 0., nan]])
     """
+    record = read_scores(
+        paths,
+        format=format,
+        task=task,
+        scorer=scorer,
+        filter=filter,
+        no_answer=no_answer,
+        match=match,
+        columns=columns,
+        progress=progress,
+    )
+    return _result(record, repeats=repeats, threshold=threshold, strict=strict)
+
+
+def read_scores(
+    paths: str | PathLike[str] | Iterable[str | PathLike[str]],
+    *,
+    format: LogFormat | None = None,  # noqa: A002
+    task: str | Iterable[str] | None = None,
+    scorer: Scorer | None = None,
+    filter: str | None = None,  # noqa: A002
+    no_answer: NoAnswer | None = None,
+    match: Match = "content",
+    columns: Mapping[str, str] | None = None,
+    progress: bool = False,
+) -> ScoreLog:
+    r"""Read logs of evaluation tools as a record of scores: each answer, graded or not.
+
+    What `psychollm.compare` takes. `read_logs` makes a table of right and wrong of it, for which
+    repeats have to be put together and graded scores to be split.
+
+    Parameters
+    ----------
+    paths, format, task, scorer, filter, no_answer, match, columns, progress
+        As in `read_logs`.
+
+    Returns
+    -------
+    ScoreLog
+        The long ``frame``, and a ``summary()`` of what was kept and dropped.
+
+    Raises
+    ------
+    InputError, MissingPackageError
+        As in `read_logs`.
+
+    Examples
+    --------
+    >>> path = getfixture("tmp_path") / "a.csv"
+    >>> _ = path.write_text("model,question,repeat,score\na,q,1,0.5\na,q,2,1\n")
+    >>> read_scores(path).frame[["model", "question", "score", "repeat"]]
+      model question  score  repeat
+    0     a        q    0.5       1
+    1     a        q    1.0       2
+    """
     check_choice("match", match, Match)
     if no_answer is not None:
         check_choice("no_answer", no_answer, NoAnswer)
@@ -157,12 +211,13 @@ def read_logs(
     frame, n_apart = _frame(chosen, choice, by_content=match == "content")
     frame["score"] = _scores(frame["score"], no_answer)
     frame.loc[frame["score"].isna() & (frame["error"] == ""), "error"] = NO_ANSWER
-    return _result(
-        frame,
-        choice,
-        repeats=repeats,
-        threshold=threshold,
-        strict=strict,
+    if frame["score"].isna().all():
+        msg = "no answer has a score: see the errors in the logs"
+        raise InputError(msg)
+    return ScoreLog(
+        frame=frame,
+        scorers=choice.scorers,
+        filters=choice.filters,
         n_logs=n_logs,
         left_out=tuple(left_out),
         notes=_notes([run for run, _ in chosen], n_apart),
@@ -289,35 +344,18 @@ def _unlike(runs: Sequence[Run]) -> list[str]:
 
 
 def _result(
-    frame: "pd.DataFrame",
-    choice: Choice,
-    *,
-    repeats: Repeats | None,
-    threshold: float | None,
-    strict: bool,
-    n_logs: int,
-    left_out: tuple[LeftOut, ...],
-    notes: tuple[str, ...],
+    record: ScoreLog, *, repeats: Repeats | None, threshold: float | None, strict: bool
 ) -> LogImport:
-    cells = one_per_cell(frame, repeats=repeats, threshold=threshold, strict=strict)
-    table = _table(cells.frame, "score")
-    if np.isnan(table.values).all():
-        msg = "no answer has a score: see the errors in the logs"
-        raise InputError(msg)
+    cells = one_per_cell(record.frame, repeats=repeats, threshold=threshold, strict=strict)
     stated = _table(cells.frame, "confidence")
     held = not np.isnan(stated.values).all()
     return LogImport(
-        responses=_responses(table, threshold, strict=strict),
-        frame=frame,
+        **{field.name: getattr(record, field.name) for field in fields(ScoreLog)},
+        responses=_responses(_table(cells.frame, "score"), threshold, strict=strict),
         confidence=_as_frame(stated) if held else None,
-        scorers=choice.scorers,
-        filters=choice.filters,
         repeats=repeats,
         threshold=threshold,
-        n_logs=n_logs,
         n_ties=cells.n_ties,
-        left_out=left_out,
-        notes=notes,
     )
 
 
@@ -338,8 +376,6 @@ def _table(cells: "pd.DataFrame", column: str) -> Table:
 
 
 def _responses(table: Table, threshold: float | None, *, strict: bool) -> Responses:
-    from dataclasses import replace
-
     made = Responses.from_table(table)
     if threshold is None:
         return made

@@ -14,43 +14,28 @@ if TYPE_CHECKING:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False, repr=False)
-class LogImport(Result):
-    """Evaluation logs as one table, made by `read_logs`.
+class ScoreLog(Result):
+    """Evaluation logs as a record of scores, made by `read_scores`.
 
     Parameters
     ----------
-    responses : Responses (models, questions)
-        1 where a model was right, 0 where it was not, missing where there is no score.
     frame : DataFrame
-        The long record: a row per answer that counts, with columns model, question, score, task,
-        repeat, scorer, filter, error, confidence, format, source.
-    confidence : DataFrame (models, questions) or None
-        Confidence, where the logs hold any; the mean over repeats that are put together.
+        A row per answer that counts, with columns model, question, score, task, repeat, scorer,
+        filter, error, confidence, format, source.
     scorers, filters : mapping of str to str
         What was chosen for each task; "" where there was nothing to choose.
-    repeats : str or None
-        What was done with several answers to one question.
-    threshold : float or None
-        Where graded scores were split.
     n_logs : int
         Logs that were read.
-    n_ties : int
-        Cells that are missing because repeats were evenly split.
     left_out : tuple of LeftOut
         Runs that take no part, each with its reason.
     notes : tuple of str
         What else should be known.
     """
 
-    responses: Responses
     frame: "pd.DataFrame"
-    confidence: "pd.DataFrame | None"
     scorers: Mapping[str, str]
     filters: Mapping[str, str]
-    repeats: str | None
-    threshold: float | None
     n_logs: int
-    n_ties: int
     left_out: tuple[LeftOut, ...]
     notes: tuple[str, ...]
 
@@ -67,30 +52,112 @@ class LogImport(Result):
 
     def counts(self) -> dict[str, Any]:
         """Return what was kept and what was dropped as plain data, without the tables."""
-        table = self.responses
         return {
             "logs": self.n_logs,
             "formats": sorted(set(self.frame["format"])),
-            "models": list(table.models),
-            "n_models": table.n_models,
-            "n_questions": table.n_questions,
             "tasks": list(self.tasks),
             "scorers": dict(self.scorers),
             "filters": {task: name for task, name in self.filters.items() if name},
-            "repeats": self.repeats,
-            "threshold": self.threshold,
             "answers": len(self.frame),
             "scored": int(self.frame["score"].notna().sum()),
             "not_scored": self.errors,
-            "cells_missing": int(table.missing.sum()),
-            "cells_right": int(table.codes.sum()),
             "confidences": int(self.frame["confidence"].notna().sum()),
-            "ties": self.n_ties,
             "left_out": [
                 {"source": one.source, "what": one.what, "reason": one.reason, "answers": one.n}
                 for one in self.left_out
             ],
             "notes": list(self.notes),
+        }
+
+    def summary(self) -> str:
+        r"""Return what was kept and what was dropped, in sentences.
+
+        Examples
+        --------
+        >>> from psychollm.data.logs import read_scores
+        >>> path = getfixture("tmp_path") / "a.csv"
+        >>> _ = path.write_text("model,question,score\na,q,0.5\na,r,\n")
+        >>> print(read_scores(path).summary())
+        1 log (table): 1 model x 2 questions of task 'a'.
+        2 answers, 1 with a score.
+        Answers without a score: 1 (not scored).
+        """
+        frame = self.frame
+        return "\n".join(
+            [
+                self._size("model", frame["model"].nunique(), frame["question"].nunique()),
+                f"{self._scored()}.",
+                *filter(None, [self._not_scored()]),
+                *self._remarks(),
+            ]
+        )
+
+    def _size(self, noun: str, n_models: int, n_questions: int) -> str:
+        formats = ", ".join(sorted(set(self.frame["format"])))
+        tasks = "task" if len(self.tasks) == 1 else f"{len(self.tasks)} tasks:"
+        return (
+            f"{_count(self.n_logs, 'log')} ({formats}): {_count(n_models, noun)} x "
+            f"{_count(n_questions, 'question')} of {tasks} {listed(self.tasks)}."
+        )
+
+    def _scored(self) -> str:
+        scored = int(self.frame["score"].notna().sum())
+        chosen = dict.fromkeys(name for name in self.scorers.values() if name)
+        by = f" by {', '.join(map(repr, chosen))}" if chosen else ""
+        return f"{_count(len(self.frame), 'answer')}, {scored:,} with a score{by}"
+
+    def _not_scored(self) -> str:
+        errors = self.errors
+        shown = "; ".join(
+            (reason if n == 1 else f"{reason}, {n} times").replace("\n", " ")[:80]
+            for reason, n in list(errors.items())[:5]
+        )
+        more = f"; {len(errors) - 5} more reasons" if len(errors) > 5 else ""
+        n = sum(errors.values())
+        return f"Answers without a score: {n:,} ({shown}{more})." if n else ""
+
+    def _remarks(self) -> list[str]:
+        left = [f"Left out: {_listed_reasons(self.left_out)}."] if self.left_out else []
+        return left + [f"Note: {note}." for note in self.notes]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True, eq=False, repr=False)
+class LogImport(ScoreLog):
+    """Evaluation logs as one table, made by `read_logs`: the record of scores, and what is right.
+
+    Parameters
+    ----------
+    responses : Responses (models, questions)
+        1 where a model was right, 0 where it was not, missing where there is no score.
+    confidence : DataFrame (models, questions) or None
+        Confidence, where the logs hold any; the mean over repeats that are put together.
+    repeats : str or None
+        What was done with several answers to one question.
+    threshold : float or None
+        Where graded scores were split.
+    n_ties : int
+        Cells that are missing because repeats were evenly split.
+    """
+
+    responses: Responses
+    confidence: "pd.DataFrame | None"
+    repeats: str | None
+    threshold: float | None
+    n_ties: int
+
+    def counts(self) -> dict[str, Any]:
+        """Return what was kept and what was dropped as plain data, without the tables."""
+        table = self.responses
+        return {
+            **ScoreLog.counts(self),
+            "models": list(table.models),
+            "n_models": table.n_models,
+            "n_questions": table.n_questions,
+            "repeats": self.repeats,
+            "threshold": self.threshold,
+            "cells_missing": int(table.missing.sum()),
+            "cells_right": int(table.codes.sum()),
+            "ties": self.n_ties,
         }
 
     def summary(self) -> str:
@@ -106,50 +173,22 @@ class LogImport(Result):
         2 answers, 1 with a score; right in 1 of 1 cells (100.0 %).
         Missing: 1 of 2 cells (50.0 %). Answers without a score: 1 (timeout).
         """
-        lines = [self._size(), self._scores(), self._missing()]
-        if self.n_ties:
-            lines.append(f"Evenly split repeats, taken as missing: {self.n_ties} cells.")
-        if self.left_out:
-            lines.append(f"Left out: {_listed_reasons(self.left_out)}.")
-        lines += [f"Note: {note}." for note in self.notes]
-        return "\n".join(lines)
-
-    def _size(self) -> str:
-        table = self.responses
-        formats = ", ".join(sorted(set(self.frame["format"])))
-        tasks = "task" if len(self.tasks) == 1 else f"{len(self.tasks)} tasks:"
-        noun = "repeat" if self.repeats == "keep" else "model"
-        return (
-            f"{_count(self.n_logs, 'log')} ({formats}): {_count(table.n_models, noun)} x "
-            f"{_count(table.n_questions, 'question')} of {tasks} {listed(self.tasks)}."
-        )
-
-    def _scores(self) -> str:
-        table = self.responses
-        cells = int((~table.missing).sum())
-        right = int(table.codes.sum())
-        scored = int(self.frame["score"].notna().sum())
-        chosen = dict.fromkeys(name for name in self.scorers.values() if name)
-        by = f" by {', '.join(map(repr, chosen))}" if chosen else ""
-        share = f" ({100 * right / cells:.1f} %)" if cells else ""
-        return (
-            f"{_count(len(self.frame), 'answer')}, {scored:,} with a score{by}; right in "
-            f"{right:,} of {cells:,} cells{share}."
-        )
-
-    def _missing(self) -> str:
         table = self.responses
         missing, size = int(table.missing.sum()), table.missing.size
-        text = f"Missing: {missing:,} of {size:,} cells ({100 * missing / size:.1f} %)."
-        errors = self.errors
-        if not errors:
-            return text
-        shown = "; ".join(
-            (reason if n == 1 else f"{reason}, {n} times").replace("\n", " ")[:80]
-            for reason, n in list(errors.items())[:5]
+        right, cells = int(table.codes.sum()), size - missing
+        share = f" ({100 * right / cells:.1f} %)" if cells else ""
+        noun = "repeat" if self.repeats == "keep" else "model"
+        empty = f"Missing: {missing:,} of {size:,} cells ({100 * missing / size:.1f} %)."
+        ties = f"Evenly split repeats, taken as missing: {self.n_ties} cells."
+        return "\n".join(
+            [
+                self._size(noun, table.n_models, table.n_questions),
+                f"{self._scored()}; right in {right:,} of {cells:,} cells{share}.",
+                " ".join(filter(None, [empty, self._not_scored()])),
+                *([ties] if self.n_ties else []),
+                *self._remarks(),
+            ]
         )
-        more = f"; {len(errors) - 5} more reasons" if len(errors) > 5 else ""
-        return f"{text} Answers without a score: {sum(errors.values()):,} ({shown}{more})."
 
 
 def _count(n: int, noun: str) -> str:

@@ -8,7 +8,7 @@ by the caller wherever there is a choice.
 """
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from os import PathLike
 from pathlib import Path
 from typing import TypeAlias
@@ -55,7 +55,22 @@ def all_runs(
     if not runs:
         msg = f"there is no log in {', '.join(str(path) for path, _ in files[:3]) or 'the folder'}"
         raise InputError(msg)
-    return runs, n_logs
+    return _with_tasks(runs), n_logs
+
+
+def _with_tasks(runs: Sequence[Run]) -> list[Run]:
+    """Name the tasks of tables that do not: files in which no model stands twice are one task."""
+    nameless = [run for run in runs if not run.task and run.format == "table"]
+    models = {(run.model, run.source) for run in nameless}
+    files = {source for _, source in models}
+    own = len(files) == 1 or len({model for model, _ in models}) < len(models)
+
+    def named(run: Run) -> Run:
+        if run.task or run.format != "table":
+            return run
+        return replace(run, task=Path(run.source).name.partition(".")[0] if own else "scores")
+
+    return [named(run) for run in runs]
 
 
 def _files(

@@ -6,6 +6,7 @@ passed. matplotlib is loaded at the first plot; nothing global is set.
 
 from psychollm.plots.between_models import plot_between_models
 from psychollm.plots.calibration_panel import plot_calibration_panel
+from psychollm.plots.comparison import plot_comparison
 from psychollm.plots.correlation import (
     plot_correlation,
     plot_matrix,
@@ -37,6 +38,7 @@ __all__ = [
     "plot_between_models",
     "plot_boundary_rates",
     "plot_calibration_panel",
+    "plot_comparison",
     "plot_comparisons",
     "plot_correlation",
     "plot_difficulty",

@@ -1,5 +1,6 @@
 """Floor 5: verdicts: each study combines the subpackages below into answers to one question."""
 
+from psychollm.studies.comparison.study import Comparison, compare
 from psychollm.studies.difficulty.gating import Gate, GateFit, fit_gate
 from psychollm.studies.difficulty.study import Difficulty, difficulty
 from psychollm.studies.dimensionality.result import Dimensionality
@@ -57,6 +58,7 @@ __all__ = [
     "BoundaryProfile",
     "ClassShares",
     "CoderAgreement",
+    "Comparison",
     "Control",
     "Deployment",
     "Difficulty",
@@ -92,6 +94,7 @@ __all__ = [
     "ThinkingContrast",
     "abstention_skill",
     "class_shares",
+    "compare",
     "difficulty",
     "dimensionality",
     "early_exit",

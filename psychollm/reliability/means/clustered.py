@@ -162,6 +162,7 @@ class ClusteredMean:
     df: FloatArray  # (rows,)
     n_clusters: FloatArray  # (rows,)
     tails: FloatArray  # (rows,) degrees of freedom of sums over clusters as far from normal
+    parts: FloatArray  # (rows, clusters) what each adds to the error: their squares sum to se**2
 
     def interval(self, level: float, *, shares: bool = False) -> FloatArray:
         """Return bounds from t (rows, 2), Wilson's for shares; NaN where nothing varies."""
@@ -195,7 +196,8 @@ def clustered_mean(
         residual = share * np.where(weight > 0, values - value, 0.0)
         r, h = cluster_sums(residual, clusters), cluster_sums(share, clusters)
         n_clusters = (h > 0).sum(axis=1).astype(np.float64)
-        variance, df = _variance(r, h, n_clusters, correction)
+        parts, df = _parts(r, h, n_clusters, correction)
+        variance = (parts**2).sum(axis=1)
         # Residuals that cancel within every cluster leave a rounding error, not a variance.
         variance[variance <= (ROUNDING * np.abs(residual).sum(axis=1)) ** 2] = 0.0
     several = n_clusters > 1
@@ -205,6 +207,7 @@ def clustered_mean(
         df=np.where(several, df, np.nan),
         n_clusters=n_clusters,
         tails=np.full(n_clusters.shape, np.inf) if clusters is None else tail_freedom(r.T),
+        parts=parts,
     )
 
 
@@ -229,14 +232,14 @@ def row_products(counts: FloatArray, parts: FloatArray) -> FloatArray:
     return np.array([parts @ row for row in counts])
 
 
-def _variance(
+def _parts(
     r: FloatArray, h: FloatArray, n_clusters: FloatArray, correction: Correction
 ) -> tuple[FloatArray, FloatArray]:
-    """Return the variances (2) and degrees of freedom, rows at a time."""
+    """Return what each cluster adds to the errors, the roots of (2), and degrees of freedom."""
     if correction == "cr2":
-        return (corrected_sums(r, h) ** 2).sum(axis=1), satterthwaite(h)
-    scale = n_clusters / (n_clusters - 1.0) if correction == "cr1" else 1.0
-    return scale * (r**2).sum(axis=1), n_clusters - 1.0
+        return corrected_sums(r, h), satterthwaite(h)
+    scale = n_clusters / (n_clusters - 1.0) if correction == "cr1" else np.ones_like(n_clusters)
+    return np.sqrt(scale)[:, None] * r, n_clusters - 1.0
 
 
 def _flags(mean: ClusteredMean, weight: FloatArray) -> tuple[Reason, ...]:

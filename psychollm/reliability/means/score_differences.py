@@ -14,12 +14,23 @@ only the second did,
           p_\text{exact} = \min\bigl(1,\, 2 P(X \le \min(b, c))\bigr), \quad
           X \sim \operatorname{Bin}(b + c, \tfrac12),                                     \quad (2)
 
-without correction for continuity. The unit of replication is the question, or the cluster where
+without correction for continuity.
+
+Many pairs share models, and their errors are correlated. With :math:`r_{pg}` what cluster g adds
+to the error of pair p and independent normal :math:`\varepsilon_g`, the errors :math:`\sum_g
+\varepsilon_g r_{pg}` have the variances and covariances of the estimates, so that the largest of
+them says how far off any difference may be ("max_t").
+
+The unit of replication is the question, or the cluster where
 clusters are given. McNemar's test knows no clusters, and is NaN where several questions share one.
 
 References
 ----------
 Miller, E. (2024). Adding error bars to evals. arXiv:2411.00640.
+
+Chernozhukov, V., Chetverikov, D., & Kato, K. (2013). Gaussian approximations and multiplier
+bootstrap for maxima of sums of high-dimensional random vectors. Annals of Statistics, 41,
+2786-2819. https://doi.org/10.1214/13-AOS1161
 
 McNemar, Q. (1947). Note on the sampling error of the difference between correlated proportions or
 percentages. Psychometrika, 12, 153-157.
@@ -34,16 +45,24 @@ import numpy as np
 from scipy.special import bdtr, chdtrc, stdtr
 
 from psychollm._base.axes import Axes
-from psychollm._base.checks import check_choice, check_fraction, float_array
+from psychollm._base.checks import (
+    check_choice,
+    check_count,
+    check_fraction,
+    check_generator,
+    float_array,
+)
 from psychollm._base.errors import LabelError, ShapeError
-from psychollm._base.multiplicity import Adjustment, adjust_p_values
+from psychollm._base.multiplicity import adjust_p_values
+from psychollm._base.replicate import one_blas_thread
 from psychollm._base.result import Result
-from psychollm._base.types import BoolArray, FloatArray, IntArray
+from psychollm._base.types import BoolArray, FloatArray, IntArray, RandomState
 from psychollm.calibration.stated import cluster_codes
 from psychollm.data.labels import Labels, listed
 from psychollm.data.responses import ResponsesLike
 from psychollm.data.table import numbers, one_model
 from psychollm.estimates.clustered import few
+from psychollm.estimates.comparisons import FamilyAdjustment, MaxT, max_t
 from psychollm.estimates.reasons import Reason, first_reason
 from psychollm.reliability.means.clustered import ClusteredMean, Correction, clustered_mean
 
@@ -64,7 +83,7 @@ class ScoreDifferences(Result):
     value: FloatArray  # (pairs,) first - second
     se: FloatArray  # (pairs,) paired, and clustered where clusters are given
     df: FloatArray  # (pairs,) degrees of freedom of se
-    interval: FloatArray  # (pairs, 2) Student's t, each on its own
+    interval: FloatArray  # (pairs, 2) Student's t: all at once for max_t, else each on its own
     p_value: FloatArray  # (pairs,) of no difference, two-sided
     adjusted: FloatArray  # (pairs,) p-values for the family of these pairs
     n: IntArray  # (pairs,) questions both answered
@@ -107,8 +126,10 @@ def score_differences(
     pairs: Sequence[tuple[Hashable, Hashable]] | None = None,
     clusters: Any = None,
     correction: Correction = "cr2",
-    adjustment: Adjustment = "holm",
+    adjustment: FamilyAdjustment = "holm",
     level: float = 0.95,
+    n_draws: int = 4000,
+    rng: RandomState = None,
 ) -> ScoreDifferences:
     """Compare mean scores of pairs of models on the same questions.
 
@@ -124,10 +145,15 @@ def score_differences(
         What each question belongs to.
     correction : {"cr2", "cr1", "cr0"}
         As in `mean_score`.
-    adjustment : {"holm", "bonferroni", "bh", "by"}
-        How p-values are adjusted for the number of pairs.
+    adjustment : {"holm", "bonferroni", "bh", "by", "max_t"}
+        How p-values are adjusted for the number of pairs. "max_t" knows that pairs share models:
+        its p-values are smaller than those of "holm", and its intervals hold all at once.
     level : float
         Coverage of the intervals.
+    n_draws : int
+        Sets of errors drawn for "max_t".
+    rng : Generator, int or None
+        Source of randomness for "max_t"; the others draw nothing.
 
     Returns
     -------
@@ -154,7 +180,7 @@ def score_differences(
     (array([15, 15, 15]), array([14., 14., 14.]))
     """
     check_choice("correction", correction, Correction)
-    check_choice("adjustment", adjustment, Adjustment)
+    check_choice("adjustment", adjustment, FamilyAdjustment)
     check_fraction("level", level)
     table = one_model(scores, argument="scores")
     values = numbers(table, argument="scores")
@@ -170,7 +196,13 @@ def score_differences(
         single = [own[i], own[j]]
     else:
         single = [clustered_mean(side, weight, None).se for side in (first, second)]
-    p_value = _p_value(mean)
+    p_value, interval = _p_value(mean), mean.interval(level)
+    if adjustment == "max_t":
+        family = _all_at_once(mean, level, check_count("n_draws", n_draws, low=100), rng)
+        interval = np.where(mean.se[:, None] > 0, family.interval, np.nan)
+        adjusted = np.where(np.isfinite(p_value), family.step_down, np.nan)
+    else:
+        adjusted = adjust_p_values(p_value, method=adjustment)
     b, c = _discordant(first, second, both)
     n = both.sum(axis=1)
     clustered = mean.n_clusters < n
@@ -181,9 +213,9 @@ def score_differences(
         value=mean.value,
         se=mean.se,
         df=mean.df,
-        interval=mean.interval(level),
+        interval=interval,
         p_value=p_value,
-        adjusted=adjust_p_values(p_value, method=adjustment),
+        adjusted=adjusted,
         n=n.astype(np.int64),
         n_clusters=mean.n_clusters.astype(np.int64),
         se_paired=alone.se,
@@ -258,6 +290,24 @@ def _p_value(mean: ClusteredMean) -> FloatArray:
         p = 2.0 * stdtr(np.nan_to_num(mean.df, nan=1.0), -np.abs(mean.value / mean.se))
     constant = np.where(mean.value == 0.0, 1.0, np.nan)
     return np.asarray(np.where(mean.se > 0, p, np.where(mean.se == 0, constant, np.nan)))
+
+
+def _all_at_once(mean: ClusteredMean, level: float, n_draws: int, rng: RandomState) -> MaxT:
+    """Return the tests of all pairs by the largest of their errors, drawn as one."""
+    parts = np.nan_to_num(mean.parts)
+    source = check_generator(rng)
+    with one_blas_thread():  # sums that threads share round by their number
+        draws = np.concatenate(
+            [
+                source.standard_normal((100, parts.shape[1])) @ parts.T
+                for _ in range(-(-n_draws // 100))
+            ]
+        )[:n_draws]
+    # `max_t` takes draws for resamples, whose variance is nu / (nu + 1) of that of the estimate.
+    with np.errstate(invalid="ignore", divide="ignore"):
+        draws *= mean.se * np.sqrt(mean.df / (mean.df + 1.0)) / draws.std(axis=0, ddof=1)
+    draws = np.where(mean.se > 0, draws, 0.0)
+    return max_t(mean.value, draws + mean.value, df=np.nan_to_num(mean.df, nan=1.0), level=level)
 
 
 def _discordant(

@@ -1,8 +1,10 @@
-"""Tables of scores that no tool of ours knows: CSV, Parquet or JSONL, a row per score.
+"""Tables of scores that no tool wrote: CSV, Parquet or JSONL, a row per score or per model.
 
 Columns `model`, `question` (or `item`) and `score` (or `value`, `correct`) are needed; `task`,
 `repeat`, `scorer`, `filter`, `error`, `confidence` and `content` (what was asked) are used where
-they are. Other names are given as a mapping from these to the columns of the file.
+they are. Other names are given as a mapping from these to the columns of the file. A file whose
+first column is `model` (or has no name), and that has none of the others, has a row per model and
+a column per question. Without a column `task` the task has no name here.
 """
 
 import csv
@@ -40,10 +42,18 @@ def is_table(source: Source, columns: Mapping[str, str] | None = None) -> bool:
     if source.shape in {"archive", "document"}:
         return False
     try:
-        places(_header(source), columns or {}, source.path)
+        header = _header(source)
+        if not _is_wide(header, columns):
+            places(header, columns or {}, source.path)
     except (InputError, OSError):
         return False
     return True
+
+
+def _is_wide(header: Sequence[str], columns: Mapping[str, str] | None) -> bool:
+    """Tell whether there is a row per model: no column is what a row per score needs."""
+    needed = {name for key in NEEDED[1:] for name in ALIASES[key]}
+    return not columns and header[:1] in (["model"], [""]) and not needed & set(header)
 
 
 def places(header: Sequence[str], columns: Mapping[str, str], path: Path | str) -> dict[str, str]:
@@ -70,8 +80,11 @@ def places(header: Sequence[str], columns: Mapping[str, str], path: Path | str) 
 
 
 def read_table_log(source: Source, columns: Mapping[str, str] | None = None) -> list[Run]:
-    """Read a table with one row per score."""
-    found = places(_header(source), columns or {}, source.path)
+    """Read a table with one row per score, or per model."""
+    header = _header(source)
+    if _is_wide(header, columns):
+        return [_model(source, header, *row) for row in _rows(source, header)]
+    found = places(header, columns or {}, source.path)
     runs: dict[tuple[str, str], list[Sample]] = {}
     fingerprint = cache(digest)
     for where, row in _rows(source, list(found.values())):
@@ -85,11 +98,25 @@ def read_table_log(source: Source, columns: Mapping[str, str] | None = None) -> 
     return [
         Run(
             model=model,
-            task=task or source.path.name.partition(".")[0],
+            task=task,
             samples=tuple(samples),
         )
         for (model, task), samples in runs.items()
     ]
+
+
+def _model(source: Source, header: Sequence[str], where: str, row: Mapping[str, Any]) -> Run:
+    """Read the scores of one model, which stand side by side."""
+    model = _text(row[header[0]])
+    if not model:
+        msg = f"{where} has no model: every row needs one"
+        raise LabelError(msg)
+    scores = ((name, _number(row.get(name), f"{where}, column {name!r}")) for name in header[1:])
+    samples = (
+        Sample(question=name, scores={"": score}, error="" if score is not None else "not scored")
+        for name, score in scores
+    )
+    return Run(model=model, task="", samples=tuple(samples))
 
 
 def _sample(where: str, cells: Mapping[str, Any], fingerprint: Callable[[str], str]) -> Sample:

@@ -1,0 +1,146 @@
+"""``psychollm compare``: logs of scores in, who is better and who cannot be told apart out."""
+
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from psychollm.cli.import_logs import Logs
+from psychollm.cli.options import option
+from psychollm.cli.two_tables import ANALYSIS, OUTPUT, no_smallest, smallest_of
+
+if TYPE_CHECKING:
+    from psychollm.cli.outputs import Output
+    from psychollm.data.logs_result import ScoreLog
+    from psychollm.estimates.verdict import SmallestEffects
+    from psychollm.studies.comparison.study import Comparison
+
+DESCRIPTION = """\
+Say which of several models is better on the questions that all of them answered: scores with
+intervals, the difference of every two models, ranks with bounds that hold for all models at once,
+tiers of models that cannot be told apart, and how many questions it would take to tell them.
+
+LOG is a log of an evaluation tool (Inspect AI, lm-evaluation-harness, HELM, promptfoo and others;
+see 'psychollm import --help'), a folder of such logs, or a CSV, Parquet or JSONL file with a row
+per score (columns "model", "question" and "score") or per model (a column per question).
+"""
+EPILOG = """\
+examples:
+  psychollm compare logs/
+  psychollm compare gpt.csv claude.csv llama.csv --out comparison
+  psychollm compare logs/ --task gsm8k --clusters templates.csv --markdown > comment.md
+"""
+
+
+@dataclass(frozen=True, kw_only=True)
+class Compare(Logs):
+    """The command."""
+
+    NAME = "compare"
+    HELP = "from logs or tables of scores to ranks, tiers and differences of models"
+    DESCRIPTION = DESCRIPTION
+    EPILOG = EPILOG
+
+    clusters: Path | None = option(
+        "what questions belong to: a file with a question and its cluster per line",
+        default=None,
+        group=ANALYSIS,
+    )
+    power: float = option(
+        "the chance with which a difference is to be shown, to say how many questions it takes",
+        "P",
+        default=0.8,
+        group=ANALYSIS,
+    )
+    level: float = option("coverage of intervals", "L", default=0.95, group=ANALYSIS)
+    smallest: "SmallestEffects" = option(
+        "the smallest difference that matters, such as share=0.02",
+        "share=X",
+        default=no_smallest,
+        parse=smallest_of,
+        group=ANALYSIS,
+    )
+    seed: int = option("seed of all randomness", "S", default=1, group=ANALYSIS)
+    out: Path | None = option(
+        "where the page, the tables and the rest go", "DIR", default=None, group=OUTPUT
+    )
+    report: bool = option("a page with a figure beside the tables", default=True, group=OUTPUT)
+    markdown: bool = option(
+        "print Markdown and nothing else, as for a pull request", default=False, group=OUTPUT
+    )
+    json: bool = option("print the results as JSON and nothing else", default=False, group=OUTPUT)
+
+    def run(self) -> int:
+        """Read, compare, write, and say what was found."""
+        from psychollm.cli.notes import as_notes, busy, computing
+        from psychollm.cli.outputs import prepared, writing
+        from psychollm.data.logs import read_scores
+
+        folder = prepared(self.out, report=self.report)
+        quiet = self.quiet or self.markdown
+        with as_notes(quiet=quiet):
+            with busy("reading the logs", quiet=quiet):
+                log = read_scores(self.logs, **self.selection)
+            with computing(quiet=quiet):
+                result = self._compared(log)
+            output, comment = self._output(log, result), result.comment(smallest=self.smallest)
+            output.write(folder, report=self.report)
+            if folder is not None:
+                with writing(f"--out {folder}"):
+                    (folder / "comment.md").write_text(comment, encoding="utf-8")
+        if self.markdown:
+            print(comment)
+        else:
+            output.tell(folder, report=self.report, json=self.json, quiet=self.quiet)
+        return 0
+
+    def _compared(self, log: "ScoreLog") -> "Comparison":
+        from psychollm.data.readers import read_clusters
+        from psychollm.studies.comparison.study import compare
+
+        clusters = None if self.clusters is None else read_clusters(self.clusters)
+        return compare(log, clusters=clusters, power=self.power, level=self.level, rng=self.seed)
+
+    def _output(self, log: "ScoreLog", result: "Comparison") -> "Output":
+        from psychollm.cli.outputs import Output, records
+        from psychollm.studies.provenance import versions
+
+        found, pairs = result.findings(smallest=self.smallest), result.pairs()
+        return Output(
+            summary=found.text(),
+            results={
+                "verdict": found.verdict,
+                "findings": found.to_dict()["items"],
+                "models": records(result.to_frame()),
+                "tiers": result.tiers(),
+                "pairs": records(pairs),
+                "n_questions": result.n_questions,
+                "n_answers": result.n_answers,
+                "level": result.level,
+                "power": result.power,
+                "logs": log.counts(),
+                "seed": self.seed,
+                "versions": dict(versions()),
+            },
+            tables={"models": result.to_frame(), "pairs": pairs},
+            remark=log.summary(),
+            write_report=lambda path: result.report(
+                path, source=self._code(), smallest=self.smallest
+            ),
+        )
+
+    def _code(self) -> str:
+        """Return the lines of Python that do the same."""
+        given = {
+            name: value
+            for name, value in self.selection.items()
+            if name != "progress" and value not in (None, "content")
+        }
+        options = "".join(f", {name}={value!r}" for name, value in given.items())
+        lines = [f"log = psy.read_scores({[str(path) for path in self.logs]!r}{options})"]
+        clusters = ""
+        if self.clusters is not None:
+            lines.append(f"clusters = psy.data.readers.read_clusters({str(self.clusters)!r})")
+            clusters = "clusters=clusters, "
+        named = f"power={self.power}, level={self.level}, rng={self.seed}"
+        lines.append(f"result = psy.compare(log, {clusters}{named})")
+        return "\n".join(lines)

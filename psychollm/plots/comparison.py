@@ -1,0 +1,75 @@
+"""Scores of models on the same questions, with their ranks, tier by tier."""
+
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from psychollm._base.numbers import percent
+from psychollm.plots.canvas import (
+    TICK_SIZE,
+    name_axes,
+    name_rows,
+    open_axes,
+    plain_text,
+    points,
+    write,
+)
+from psychollm.plots.palette import MUTED, STRIPE, colour_of
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+
+    from psychollm.studies.comparison.study import Comparison
+
+
+@plain_text()
+def plot_comparison(result: "Comparison", *, ax: "Axes | None" = None) -> "Axes":
+    """Draw the score of each model with its interval, the best on top, and where its rank lies.
+
+    A tier ends before the first model that is shown to be worse than its best; it has one colour
+    and one background. The
+    ranks on the right hold for all models at once. The numbers are those of ``result.to_frame()``.
+
+    Parameters
+    ----------
+    result : Comparison
+        What `psychollm.compare` returns.
+    ax : Axes, optional
+        Where to draw; a new figure by default.
+
+    Examples
+    --------
+    >>> from matplotlib.figure import Figure
+    >>> from psychollm.studies.comparison.study import compare
+    >>> right = np.random.default_rng(1).random((3, 400)) < [[0.8], [0.6], [0.58]]
+    >>> ax = plot_comparison(compare(right.astype(int), rng=1), ax=Figure().subplots())
+    >>> [text.get_text() for text in ax.texts]
+    ['rank', '1', '2–3', '2–3']
+    """
+    ax = open_axes(ax, size=comparison_size(result))
+    name_rows(ax, result.labels, size=TICK_SIZE - 0.5)
+    for row, tier in enumerate(result.tier.tolist()):
+        if tier % 2:
+            ax.axhspan(row - 0.5, row + 0.5, color=STRIPE, lw=0, zorder=0)
+    lower, upper = result.score.interval.T
+    for row, tier in enumerate(result.tier.tolist()):
+        colour = colour_of((tier - 1) % 8) if tier else MUTED
+        ax.hlines(row, lower[row], upper[row], color=colour, lw=1.6, alpha=0.75, zorder=2)
+        points(ax, [result.score.value[row]], [row], colour)
+    _ranks(ax, result)
+    name_axes(ax, x=f"score, {percent(result.level)} intervals")
+    return ax
+
+
+def comparison_size(result: "Comparison") -> tuple[float, float]:
+    """Return width and height in inches that the models need."""
+    return (6.4, 1.2 + 0.24 * len(result.labels))
+
+
+def _ranks(ax: "Axes", result: "Comparison") -> None:
+    """Write at the right where the rank of each model lies."""
+    at = ax.get_yaxis_transform()
+    write(ax, 1.02, -0.85, "rank", transform=at, colour=MUTED)
+    for row, (low, high) in enumerate(result.rank_interval.tolist()):
+        text = "–" if np.isnan(result.rank[row]) else str(low) if low == high else f"{low}–{high}"
+        write(ax, 1.02, row, text, transform=at)

@@ -1,0 +1,455 @@
+r"""Which model is better: scores on the same questions, with ranks that know what is uncertain.
+
+Every two models are compared on the questions that both answered. The intervals of all
+differences :math:`\theta_i - \theta_j` hold at once (`score_differences`, "max_t"). With
+:math:`W_i` the models that these intervals show to be worse than model i, :math:`B_i` those that
+they show to be better, and K models in all, the rank of i lies in
+
+.. math:: [1 + |B_i|, \; K - |W_i|],                                                      \quad (1)
+
+for all models at once, with at least the chance that the intervals hold at once. From the top
+down, a tier ends before the first model that is shown to be worse than the best of the tier:
+whoever stands in a tier cannot be told from its best.
+
+A difference :math:`\theta` with standard error s is shown with chance p where, c s being half of
+its interval,
+
+.. math:: |\theta| = (c + \Phi^{-1}(p)) \, s;                                             \quad (2)
+
+s falls with the root of the number of questions, which says how many a difference would take.
+
+The unit of replication is the question, or the cluster of questions. Several answers of a model to
+one question are no further questions: their mean is its score there.
+
+References
+----------
+Mogstad, M., Romano, J. P., Shaikh, A. M., & Wilhelm, D. (2024). Inference for ranks with
+applications to mobility across neighbourhoods and academic achievement across countries. Review of
+Economic Studies, 91, 476-518. https://doi.org/10.1093/restud/rdad006
+
+Miller, E. (2024). Adding error bars to evals. arXiv:2411.00640.
+"""
+
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+from scipy.special import ndtri
+
+from psychollm._base.axes import Axes
+from psychollm._base.checks import check_fraction
+from psychollm._base.errors import ShapeError
+from psychollm._base.numbers import count, number, percent, with_interval
+from psychollm._base.result import Result, view
+from psychollm._base.types import BoolArray, FloatArray, IntArray, RandomState
+from psychollm.data.labels import Labels
+from psychollm.data.logs_result import ScoreLog
+from psychollm.data.table import Table
+from psychollm.estimates.estimate import Estimate, proportion
+from psychollm.estimates.findings import Finding, Findings, Study
+from psychollm.estimates.intervals import wilson
+from psychollm.estimates.reasons import Reason
+from psychollm.estimates.verdict import SMALLEST, Outcome, SmallestEffects, Verdicts, outcome
+from psychollm.reliability.means.clustered import mean_score
+from psychollm.reliability.means.repeated_scores import RepeatedScores, repeated_scores
+from psychollm.reliability.means.score_differences import ScoreDifferences, score_differences
+
+if TYPE_CHECKING:
+    from os import PathLike
+    from pathlib import Path
+
+    import pandas as pd
+    from matplotlib.axes import Axes as Drawn
+
+_SHOWN = 12  # pairs that the summary lists
+_MANY = 1e6  # more questions than anybody asks
+_ROUNDING = 1e-12
+
+
+@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
+class Comparison(Study, Result):
+    """Models in the order of their scores, with ranks and tiers, and every difference.
+
+    Examples
+    --------
+    >>> right = np.random.default_rng(1).random((3, 400)) < [[0.8], [0.6], [0.58]]
+    >>> compare(right.astype(int), rng=1).to_frame()[["model", "rank_lower", "rank_upper", "tier"]]
+       model  rank_lower  rank_upper  tier
+    0      0           1           1     1
+    1      1           2           3     2
+    2      2           2           3     2
+    """
+
+    score: Estimate  # (models,) mean scores, the best first, each interval on its own
+    differences: ScoreDifferences  # of every two models, intervals that hold at once
+    rank: FloatArray  # (models,) 1 for the best; equal scores share one; NaN without a score
+    rank_interval: IntArray  # (models, 2) (1)
+    tier: IntArray  # (models,) 1 for the best and whoever cannot be told from it
+    detectable: FloatArray  # (pairs,) difference that is shown with the chance `power`
+    needed: FloatArray  # (pairs,) questions that would show the difference as it is, likewise
+    power: float
+    n_questions: int
+    n_answers: float  # to a question by a model, on average
+    labels: Labels  # (models,)
+    level: float
+
+    _AXES = Axes(
+        {"model": "labels"},
+        "score=score.value",
+        "se=score.se",
+        "{bound}=score.interval",
+        "n=score.n",
+        "rank",
+        "rank_{bound}=rank_interval",
+        "tier",
+        "flag=score.flags",
+    )
+
+    def pairs(self) -> "pd.DataFrame":
+        """Return one row per pair: `differences`, and what it would take to show each."""
+        return self.differences.to_frame().assign(detectable=self.detectable, needed=self.needed)
+
+    def tiers(self) -> tuple[Labels, ...]:
+        """Return the models of each tier, the best first."""
+        return tuple(
+            tuple(np.array(self.labels, dtype=object)[self.tier == tier])
+            for tier in range(1, int(self.tier.max(initial=0)) + 1)
+        )
+
+    def findings(self, *, smallest: SmallestEffects = SMALLEST) -> Findings:
+        """Return who is best, the ranks, the differences, and what the questions can show."""
+        judged = self.outcomes(smallest=smallest)
+        items = (
+            Finding(
+                statement=self._verdict(judged), numbers={"score": self.score}, outcome=judged
+            ),
+            Finding(
+                key="ranks",
+                question="How do the models rank?",
+                rows=tuple(map(self._model, range(len(self.labels)))),
+                explanation=(
+                    "The interval of a score is that of the model alone. The bounds of the ranks "
+                    f"hold for all models at once, with a chance of {percent(self.level)}. "
+                    "A tier ends before the first model that is shown to be worse than its best."
+                ),
+                numbers={"rank": self.rank, "rank_interval": self.rank_interval},
+            ),
+            Finding(
+                key="differences",
+                question="How far is each model from the next?",
+                rows=tuple(map(self._pair, self._adjacent()[:_SHOWN])),
+                explanation=(
+                    "Differences on the questions that both models answered: what is hard for "
+                    "both cancels. The intervals hold for all pairs at once."
+                ),
+                numbers={"value": self.differences.value, "interval": self.differences.interval},
+            ),
+            Finding(
+                key="power",
+                question="What could these questions show?",
+                statement=self._power(),
+                numbers={"detectable": self.detectable, "needed": self.needed},
+            ),
+        )
+        head = (
+            f"{len(self.labels)} models, {count(self.n_questions)} questions"
+            + (f", {self.n_answers:.3g} answers to each" if self.n_answers > 1.0 else "")
+            + (f", {self._n_clusters()} clusters" if self._clustered() else "")
+            + "."
+        )
+        return Findings(items=items, head=head)
+
+    def outcomes(self, *, smallest: SmallestEffects = SMALLEST) -> Verdicts:
+        """Return for each pair what its interval shows, with the smallest `share` that matters."""
+        pairs = self.differences
+        return Verdicts(
+            tuple(f"{a} - {b}" for a, b in zip(pairs.first, pairs.second, strict=True)),
+            tuple(outcome(bounds, smallest=smallest.share) for bounds in pairs.interval),
+        )
+
+    def comment(self, *, smallest: SmallestEffects = SMALLEST) -> str:
+        r"""Return the verdict and the models as Markdown, short enough for a pull request.
+
+        Parameters
+        ----------
+        smallest : SmallestEffects
+            With the smallest `share` that matters.
+
+        Examples
+        --------
+        >>> right = np.random.default_rng(1).random((2, 400)) < [[0.8], [0.6]]
+        >>> print(compare(right.astype(int), rng=1).comment().split("\n\n")[1])
+        | model | score | rank | tier |
+        |---|---|---|---|
+        | 0 | 0.810 [0.769, 0.845] | 1 | 1 |
+        | 1 | 0.578 [0.529, 0.625] | 2 | 2 |
+        """
+        found = self.findings(smallest=smallest)
+        rows = ["| model | score | rank | tier |", "|---|---|---|---|"]
+        for row, model in enumerate(self.labels):
+            name = str(model).replace("|", "\\|")
+            rows.append(
+                f"| {name} | {self.score.text(row, 3)} | {self._bounds(row)} | {self.tier[row]} |"
+            )
+        parts = (found.verdict, "\n".join(rows), found.head, found["power"].statement)
+        return "\n\n".join(parts)
+
+    def plot(self, *, ax: "Drawn | None" = None) -> "Drawn":
+        """Draw scores and ranks, tier by tier: `psychollm.plots.plot_comparison`."""
+        drawn: Drawn = view("plots.comparison", "plot_comparison")(self, ax=ax)
+        return drawn
+
+    def report(
+        self,
+        path: "str | PathLike[str]",
+        *,
+        source: str = "",
+        smallest: SmallestEffects = SMALLEST,
+    ) -> "Path":
+        """Write one HTML page: `psychollm.reports.write_comparison`."""
+        write = view("reports.comparison", "write_comparison")
+        written: Path = write(self, path, source=source, smallest=smallest)
+        return written
+
+    def _verdict(self, judged: Verdicts) -> str:
+        ranked = self.score.defined
+        if not ranked.any():
+            return "No model has a score."
+        best = f"{self.labels[0]} scores highest, {self.score.text(0, 3)}"
+        rivals = ranked & (self.rank_interval[:, 0] == 1)
+        names = [label for label, rival in zip(self.labels, rivals, strict=True) if rival][1:]
+        if not names:
+            who = ", and is shown to be better than every other model"
+        elif len(names) + 1 == int(ranked.sum()):
+            who = ", but no model is shown to be worse"
+        else:
+            who = f"; {_named(names)} may be as good"
+        return f"{best}{who}. {_judged(judged)}".rstrip()
+
+    def _model(self, row: int) -> str:
+        text, tier = f"{self.labels[row]}: {self.score.text(row, 3)}", self.tier[row]
+        return f"{text}, rank {self._bounds(row)}, tier {tier}" if tier else text
+
+    def _bounds(self, row: int) -> str:
+        """Return where the rank lies, for all that the others show."""
+        low, high = self.rank_interval[row]
+        return str(low) if low == high else f"{low} to {high}"
+
+    def _adjacent(self) -> list[int]:
+        """Return the pairs of models that follow one another."""
+        i, j = np.triu_indices(len(self.labels), 1)
+        return np.flatnonzero(j == i + 1).tolist()
+
+    def _pair(self, row: int) -> str:
+        pairs, needed = self.differences, self.needed[row]
+        gap = with_interval(pairs.value[row], pairs.interval[row], 3, signed=True)
+        text = f"{pairs.first[row]} - {pairs.second[row]}: {gap}"
+        shown = pairs.interval[row][0] > 0.0 or pairs.interval[row][1] < 0.0
+        if shown:
+            return text
+        return f"{text}; {count(needed)} questions would show it" if needed < _MANY else text
+
+    def _power(self) -> str:
+        most = 1.0 if _are_shares(self.score.value[self.score.defined]) else np.inf
+        known = self.detectable[self.detectable < most]
+        if not known.size:
+            return "They are too few to show any difference."
+        low, high = (number(100.0 * end, 1) for end in (known.min(), known.max()))
+        points = low if low == high else f"{low} to {high}"
+        return (
+            f"A difference of {points} points between two models, depending on how alike they "
+            f"answer, is shown with a chance of {percent(self.power)}."
+        )
+
+    def _clustered(self) -> bool:
+        return bool((self.differences.n_clusters < self.differences.n).any())
+
+    def _n_clusters(self) -> str:
+        return count(float(self.differences.n_clusters.max()))
+
+
+def compare(
+    scores: Any,
+    *,
+    clusters: Any = None,
+    power: float = 0.8,
+    level: float = 0.95,
+    n_draws: int = 4000,
+    rng: RandomState = None,
+) -> Comparison:
+    """Compare models by their mean scores on the same questions.
+
+    Parameters
+    ----------
+    scores : ScoreLog, Responses, RepeatedScores, DataFrame, DataArray or array_like
+        Any numbers, such as 1 = right: models x questions, or models x questions x repeats; or
+        what `read_scores` and `read_logs` return. NaN is missing.
+    clusters : array_like (questions,), optional
+        What each question belongs to, such as a passage or a template.
+    power : float
+        The chance with which a difference is to be shown, for `detectable` and `needed`.
+    level : float
+        Coverage of the intervals: of each score, and of all differences and all ranks at once.
+    n_draws : int
+        Sets of errors drawn for the intervals that hold at once.
+    rng : Generator, int or None
+        Source of randomness.
+
+    Returns
+    -------
+    Comparison
+        Sorted by score. Scores of 0 and 1 have Wilson's interval, others Student's t.
+
+    Raises
+    ------
+    ShapeError
+        If there is one model only, or clusters do not match.
+    CodeError
+        If a score is no finite number.
+    OptionError
+        If an option is out of range.
+
+    Examples
+    --------
+    >>> right = np.random.default_rng(1).random((3, 400)) < [[0.8], [0.6], [0.58]]
+    >>> print(compare(right.astype(int), rng=1).summary())
+    3 models, 400 questions.
+    0 scores highest, 0.810 [0.769, 0.845], and is shown to be better than every other model. Of 3
+      pairs 2 differ; for 1 there are too few questions to say.
+    How do the models rank?
+      0: 0.810 [0.769, 0.845], rank 1, tier 1
+      1: 0.578 [0.529, 0.625], rank 2 to 3, tier 2
+      2: 0.562 [0.514, 0.610], rank 2 to 3, tier 2
+    How far is each model from the next?
+      0 - 1: +0.232 [+0.158, +0.307]
+      1 - 2: +0.015 [-0.070, +0.100]; 23,466 questions would show it
+    What could these questions show? A difference of 9.9 to 11.5 points between two models,
+      depending on how alike they answer, is shown with a chance of 80 %.
+    """
+    check_fraction("power", power, low=1.0 - check_fraction("level", level))
+    answers = _answers(scores)
+    table = _means(answers)
+    differences = score_differences(
+        table, clusters=clusters, adjustment="max_t", level=level, n_draws=n_draws, rng=rng
+    )
+    score = _score(table, answers, clusters, level)
+    better = _shown_better(differences, len(table.models))
+    multiple = (differences.interval[:, 1] - differences.value) / differences.se + ndtri(power)
+    with np.errstate(divide="ignore"):
+        gap = np.where(np.abs(differences.value) > _ROUNDING, differences.value, 0.0)
+        needed = differences.n * (multiple * differences.se / gap) ** 2
+    return Comparison(
+        score=score,
+        differences=differences,
+        rank=_rank(score.value),
+        rank_interval=np.stack([1 + better.sum(axis=0), len(better) - better.sum(axis=1)], axis=1),
+        tier=_tiers(better, score.defined),
+        detectable=multiple * differences.se,
+        needed=np.ceil(needed),
+        power=power,
+        n_questions=int(answers.present.any(axis=(0, 2)).sum()),
+        n_answers=float(answers.present.sum() / answers.present.any(axis=2).sum()),
+        labels=table.models,
+        level=level,
+    )
+
+
+def _answers(scores: Any) -> RepeatedScores:
+    if isinstance(scores, ScoreLog):
+        return RepeatedScores.from_long(scores.frame, run="repeat")
+    return repeated_scores(scores)
+
+
+def _means(answers: RepeatedScores) -> Table:
+    """Return the mean over repeats of each model and question, the best model first."""
+    with np.errstate(invalid="ignore"):
+        values = np.nansum(answers.values, axis=2) / answers.present.sum(axis=2)
+    known = np.isfinite(values)
+    if not known.any():
+        msg = "scores holds no answer with a score: every value is missing"
+        raise ShapeError(msg)
+    mean = np.where(known, values, 0.0).sum(axis=1) / np.maximum(known.sum(axis=1), 1e-9)
+    order = np.argsort(np.where(known.any(axis=1), -mean, np.inf), kind="stable")
+    models = tuple(answers.models[row] for row in order)
+    return Table(values[order], models, answers.questions)
+
+
+def _score(table: Table, answers: RepeatedScores, clusters: Any, level: float) -> Estimate:
+    """Return the mean scores: Wilson's interval where they are shares of questions."""
+    values = np.asarray(table.values, dtype=np.float64)
+    known = np.isfinite(values)
+    single = np.count_nonzero(answers.present) == np.count_nonzero(known)
+    if clusters is None and single and np.isin(values[known], (0.0, 1.0)).all():
+        n = known.sum(axis=1).astype(np.float64)
+        hits = np.where(known, values, 0.0).sum(axis=1)
+        empty = (n == 0, Reason.NO_ANSWERS)
+        return proportion("score", hits, n, empty, level=level, labels=table.models)
+    mean = mean_score(table, clusters=clusters, bootstrap=0, level=level)
+    if not _are_shares(values[known]):
+        return replace(mean, name="score")
+    # Means of right and wrong answers are shares, too: of as many as would vary like them.
+    varies = mean.se > 0.0
+    size = (
+        np.where(varies, mean.value * (1.0 - mean.value), 0.0) / np.where(varies, mean.se, 1) ** 2
+    )
+    interval = wilson(mean.value * size, size, level=level, df=mean.freedom)
+    return replace(mean, name="score", interval=interval)
+
+
+def _are_shares(values: FloatArray) -> bool:
+    return bool(((values >= 0.0) & (values <= 1.0)).all())
+
+
+def _shown_better(differences: ScoreDifferences, k: int) -> BoolArray:
+    """Return whether the row is shown to score higher than the column (models, models)."""
+    lower, upper = differences.interval.T
+    alpha = (1.0 - differences.level) / len(lower)
+    # A gap that never varies has no standard error: then the exact test decides.
+    with np.errstate(invalid="ignore"):
+        exact = np.isnan(lower) & (differences.mcnemar_exact_p <= alpha)
+        up = (lower > 0.0) | (exact & (differences.value > 0.0))
+        down = (upper < 0.0) | (exact & (differences.value < 0.0))
+    better = np.zeros((k, k), dtype=np.bool_)
+    i, j = np.triu_indices(k, 1)
+    better[i, j], better[j, i] = up, down
+    return better
+
+
+def _rank(value: FloatArray) -> FloatArray:
+    """Return 1 for the best; equal scores share a rank."""
+    above = (value[None, :] > value[:, None]).sum(axis=1)
+    return np.where(np.isfinite(value), 1.0 + above, np.nan)
+
+
+def _tiers(better: BoolArray, defined: BoolArray) -> IntArray:
+    """Return the tier of each model, the best first: 0 without a score."""
+    tier, first = np.zeros(len(better), dtype=np.int64), 0
+    for row in np.flatnonzero(defined).tolist():
+        begins = row == 0 or better[first, row]
+        first = row if begins else first
+        tier[row] = 1 if row == 0 else tier[row - 1] + begins
+    return tier
+
+
+def _judged(judged: Verdicts) -> str:
+    """Count the pairs by what is shown of them."""
+    pairs = len(judged.outcomes)
+    if pairs == 1:
+        return "The two are equal for all that matters." if judged.count(Outcome.SMALL) else ""
+    shown = sum(one.shown for one in judged.outcomes)
+    small, few = judged.count(Outcome.SMALL), judged.count(Outcome.OPEN)
+    parts = [f"{count(shown)} {'differs' if shown == 1 else 'differ'}"]
+    if small:
+        parts.append(f"{count(small)} {'is' if small == 1 else 'are'} equal for all that matters")
+    if few:
+        parts.append(f"for {count(few)} there are too few questions to say")
+    return f"Of {count(pairs)} pairs {'; '.join(parts)}."
+
+
+def _named(labels: Sequence[Any], most: int = 6) -> str:
+    """Join names as in a sentence, and count those beyond the first few."""
+    names = [str(label) for label in labels[:most]]
+    if len(labels) > most:
+        names.append(f"{len(labels) - most} more")
+    return " and ".join(filter(None, [", ".join(names[:-1]), names[-1]]))

@@ -1,0 +1,80 @@
+"""``psychollm compare``: logs of scores in, ranks and tiers out."""
+
+import json
+from pathlib import Path
+
+import numpy as np
+import pandas as pd
+import pytest
+
+import psychollm as psy
+
+
+@pytest.fixture
+def wide(tmp_path: Path) -> list[Path]:
+    """Two files, each with a row per model and a column per question."""
+    drawn = np.random.default_rng(0)
+    right = (drawn.random((3, 200)) < [[0.8], [0.5], [0.45]]).astype(int)
+    frame = pd.DataFrame(right, index=["a", "b", "c"], columns=[f"q{i}" for i in range(200)])
+    paths = [tmp_path / "one.csv", tmp_path / "two.csv"]
+    frame.iloc[:2].to_csv(paths[0], index_label="model")
+    frame.iloc[2:].to_csv(paths[1])
+    return paths
+
+
+@pytest.mark.usefixtures("plotting")
+def test_tables_become_ranks_and_a_page(run, wide, tmp_path: Path) -> None:
+    found = run("compare", *wide, "--by-label", "--out", "here")
+    assert found.returncode == 0, found.stderr
+    assert found.stderr == ""
+    assert "a scores highest" in found.stdout
+    assert "rank 2 to 3" in found.stdout
+    folder = tmp_path / "here"
+    assert {path.name for path in folder.iterdir()} == {
+        "report.html",
+        "results.json",
+        "models.csv",
+        "pairs.csv",
+        "comment.md",
+    }
+    assert len(pd.read_csv(folder / "pairs.csv")) == 3
+
+
+def test_json_holds_verdict_models_and_pairs(call, wide) -> None:
+    found = json.loads(call("compare", *wide, "--json").stdout)
+    assert found["tiers"] == [["a"], ["b", "c"]]
+    assert [row["model"] for row in found["models"]] == ["a", "b", "c"]
+    assert len(found["pairs"]) == 3
+    assert found["logs"]["logs"] == 2
+
+
+def test_markdown_is_all_that_is_printed(call, wide) -> None:
+    found = call("compare", *wide, "--markdown")
+    assert found.stdout.startswith("a scores highest")
+    assert "| model | score | rank | tier |" in found.stdout
+    assert found.stderr == ""
+
+
+def test_the_same_as_in_python_with_clusters(call, wide, tmp_path: Path) -> None:
+    clusters = pd.DataFrame({"question": [f"q{i}" for i in range(200)]})
+    clusters["page"] = clusters.index // 5
+    clusters.to_csv(tmp_path / "pages.csv", index=False)
+    found = json.loads(call("compare", *wide, "--clusters", "pages.csv", "--json").stdout)
+    log = psy.read_scores(wide)
+    own = psy.compare(log, clusters=np.arange(200) // 5, rng=1)
+    assert [row["se"] for row in found["pairs"]] == pytest.approx(own.differences.se.tolist())
+
+
+def test_epochs_of_a_question_are_repeats(call, tmp_path: Path) -> None:
+    rows = [(m, q, k, (q + k) % 3 > 0) for m in "ab" for q in range(20) for k in range(1, 4)]
+    frame = pd.DataFrame(rows, columns=["model", "question", "repeat", "score"])
+    frame.to_csv(tmp_path / "long.csv", index=False)
+    found = json.loads(call("compare", "long.csv", "--json").stdout)
+    assert (found["n_questions"], found["n_answers"]) == (20, 3.0)
+
+
+def test_one_model_is_refused_in_one_line(call, wide) -> None:
+    found = call("compare", wide[1])
+    assert found.returncode == 2
+    assert "one model only" in found.stderr
+    assert found.stdout == ""
