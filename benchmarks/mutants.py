@@ -91,9 +91,12 @@ class Mutant:
         return self.path.parts[1]
 
     def source(self) -> str:
-        """Return the file with the change."""
+        """Return the file with the change; as it is where the operator knows no change."""
         source = self.path.read_text(encoding="utf-8")
-        return mutate_code(source, get_operator(self.operator)(), self.occurrence)
+        try:
+            return mutate_code(source, get_operator(self.operator)(), self.occurrence)
+        except AttributeError:  # an exception named with its module
+            return source
 
 
 class _Values(ast.NodeTransformer):

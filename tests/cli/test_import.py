@@ -111,6 +111,7 @@ def test_all_choices(command, tmp_path):
             "pass --threshold,",
         ),
         (["hal", "--out", "table.xlsx"], InputError, "table.xlsx: name it .csv or .parquet"),
+        (["absent", "--out", "table.xlsx"], InputError, "table.xlsx: name it .csv or .parquet"),
         (["hal", "--out", "no/such/folder.csv"], InputError, "folder.csv cannot be written"),
         (["hal", "--confidence", "sure.csv"], InputError, "these logs hold no confidences"),
         (["hal", "--columns", "model"], OptionError, "--columns model: write it as name=value"),

@@ -148,6 +148,8 @@ def test_one_model_and_few_metrics_are_enough() -> None:
     assert "Which models differ?" not in text
     assert_names_unique_and_found(text)
     assert "1 model on 2 metrics." in read(text).text
+    assert "Brier score" in text
+    assert "Lowest Brier score" not in text
 
 
 def test_chances_of_being_correct_have_no_counting_curves() -> None:

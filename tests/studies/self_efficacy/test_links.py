@@ -12,16 +12,17 @@ from psychollm.studies.self_efficacy.study import self_efficacy
 from tests.studies.self_efficacy.test_study import QUICK, made_up, total
 
 
-def test_norm_is_a_welch_test_of_two_groups() -> None:
-    frame, norm = made_up(), HumanNorm(mean=29.0, sd=5.0, n=400, source="made up")
+@pytest.mark.parametrize("n", [5, 400])
+def test_norm_is_a_welch_test_of_two_groups(n: int) -> None:
+    frame, norm = made_up(), HumanNorm(mean=29.0, sd=5.0, n=n, source="made up")
     study = self_efficacy(frame, norm=norm, **QUICK)
     own = frame.assign(total=total(frame)).groupby(["condition", "model"])["total"].mean()
     for place, condition in enumerate(study.norm.difference.labels):
         values = own[condition].to_numpy()
         test = stats.ttest_ind_from_stats(
-            values.mean(), values.std(ddof=1), 6, 29.0, 5.0, 400, equal_var=False
+            values.mean(), values.std(ddof=1), 6, 29.0, 5.0, n, equal_var=False
         )
-        se = np.hypot(stats.sem(values), 5.0 / 20.0)
+        se = np.hypot(stats.sem(values), 5.0 / np.sqrt(n))
         found = study.norm.difference
         assert found.value[place] / found.se[place] == pytest.approx(test.statistic)
         assert found.se[place] == pytest.approx(se)
@@ -29,7 +30,7 @@ def test_norm_is_a_welch_test_of_two_groups() -> None:
         low, high = found.interval[place]
         t = (values.mean() - 29.0 - low) / se
         assert 0.5 * (low + high) == pytest.approx(values.mean() - 29.0)
-        df = (found.se[place] ** 4) / (stats.sem(values) ** 4 / 5 + (25.0 / 400) ** 2 / 399)
+        df = (found.se[place] ** 4) / (stats.sem(values) ** 4 / 5 + (25.0 / n) ** 2 / (n - 1))
         assert t == pytest.approx(stats.t.ppf(0.975, df))
         assert study.norm.standardised.value[place] == pytest.approx(found.value[place] / 5)
         assert study.norm.below.value[place] == pytest.approx((values < 29).mean())
