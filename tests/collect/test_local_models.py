@@ -120,6 +120,7 @@ class World:
         self.loaded: list[str] = []
         self.torch = ModuleType("torch")
         self.torch.cuda = SimpleNamespace(is_available=lambda: False)  # type: ignore[attr-defined]
+        self.torch.Tensor = type("Tensor", (), {})  # type: ignore[attr-defined] # SciPy asks for it
         self.torch.manual_seed = self.seeds.append  # type: ignore[attr-defined]
         self.torch.inference_mode = _nothing  # type: ignore[attr-defined]
         self.transformers = ModuleType("transformers")
