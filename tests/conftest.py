@@ -28,7 +28,6 @@ ROOT = Path(__file__).resolve().parents[1]
 TOGETHER = {
     "processes": (
         "tests/_base/test_replicate.py",
-        "tests/_base/test_replicate.py",
         "tests/cluster/",
         "tests/data/test_pair_counts_blocks.py",
         "tests/nulls/test_permutation.py",
