@@ -10,8 +10,6 @@ from psychollm.estimates.verdict import Outcome
 from psychollm.studies import class_shares, probe_transfer, state_probe
 from psychollm.studies.probes.folds import folds_of, groups_of
 
-pytest.importorskip("sklearn")
-
 N = 160
 FEW: dict[str, Any] = {"bootstrap": 60}
 

@@ -1,0 +1,5 @@
+"""Probes need scikit-learn."""
+
+import pytest
+
+pytest.importorskip("sklearn")
