@@ -7,7 +7,7 @@ there are any, and with the numbers that it rests on. Its outcome says what thes
 
 import json
 from abc import ABC, abstractmethod
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from html import escape
 from textwrap import fill
@@ -234,6 +234,14 @@ def estimate_rows(
 def sentence(text: str) -> str:
     """Begin with a capital and end with a full stop."""
     return text[:1].upper() + text[1:] + ("" if text.endswith((".", "?")) else ".")
+
+
+def sentence_list(items: Sequence[Any], *, most: int = 6) -> str:
+    """Join items as in a sentence, and count those beyond the first few."""
+    words = [str(item) for item in items[:most]]
+    if len(items) > most:
+        words.append(f"{len(items) - most} more")
+    return " and ".join([", ".join(words[:-1]), words[-1]]) if len(words) > 1 else "".join(words)
 
 
 def _strength(outcome: Outcome | Verdicts | None) -> str:

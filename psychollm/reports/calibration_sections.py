@@ -9,7 +9,7 @@ import numpy as np
 from psychollm._base.numbers import count, number
 from psychollm.calibration.panels.catalogue import listed, panel_outputs
 from psychollm.estimates.comparisons import Comparisons
-from psychollm.estimates.findings import Findings, sentence
+from psychollm.estimates.findings import Findings, sentence, sentence_list
 from psychollm.plots.calibration_panel import (
     MAIN,
     panel_size,
@@ -32,7 +32,7 @@ from psychollm.plots.type2_roc import plot_type2_roc
 from psychollm.reports import calibration_marks as marks
 from psychollm.reports.figure import Figure, draw_figure, on_axes
 from psychollm.reports.marks import cells, row_of
-from psychollm.reports.page import Section, finding_section, sentence_list
+from psychollm.reports.page import Section, finding_section
 from psychollm.reports.table import (
     Table,
     estimate_column,

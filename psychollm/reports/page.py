@@ -14,7 +14,7 @@ from psychollm._base.errors import InputError
 from psychollm._base.numbers import typeset
 from psychollm._base.optional import require
 from psychollm._base.version import __version__
-from psychollm.estimates.findings import Finding
+from psychollm.estimates.findings import Finding, sentence_list
 from psychollm.reports.figure import Figure
 from psychollm.reports.table import Table
 
@@ -174,14 +174,6 @@ def _numbered(page: Page) -> Page:
         number += len(figures)
         sections.append(replace(section, figures=tuple(figures)))
     return replace(page, sections=tuple(sections))
-
-
-def sentence_list(items: Sequence[Any], *, most: int = 6) -> str:
-    """Join items as in a sentence, and count those beyond the first few."""
-    words = [str(item) for item in items[:most]]
-    if len(items) > most:
-        words.append(f"{len(items) - most} more")
-    return " and ".join([", ".join(words[:-1]), words[-1]]) if len(words) > 1 else "".join(words)
 
 
 _WORDS = ("no", "one", "two", "three", "four", "five", "six", "seven", "eight", "nine")

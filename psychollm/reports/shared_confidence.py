@@ -10,9 +10,9 @@ import numpy as np
 
 from psychollm._base.errors import OptionError
 from psychollm._base.numbers import count, extent, p_equals, percent, with_interval
-from psychollm.estimates.findings import sentence
+from psychollm.estimates.findings import sentence, sentence_list
 from psychollm.estimates.verdict import SMALLEST, Outcome, SmallestEffects
-from psychollm.reports.page import Fact, Page, cite, names, render, sentence_list, write_text
+from psychollm.reports.page import Fact, Page, cite, names, render, write_text
 from psychollm.reports.study_sections import sections
 
 if TYPE_CHECKING:

@@ -7,7 +7,8 @@ they show to be better, and K models in all, the rank of i lies in
 
 .. math:: [1 + |B_i|, \; K - |W_i|],                                                      \quad (1)
 
-for all models at once, with at least the chance that the intervals hold at once. From the top
+for all models at once, with at least the chance that the intervals hold at once. Pairs with fewer
+than ten questions, or with too few clusters, show nothing. From the top
 down, a tier ends before the first model that is shown to be worse than the best of the tier:
 whoever stands in a tier cannot be told from its best.
 
@@ -30,7 +31,6 @@ Economic Studies, 91, 476-518. https://doi.org/10.1093/restud/rdad006
 Miller, E. (2024). Adding error bars to evals. arXiv:2411.00640.
 """
 
-from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
@@ -40,17 +40,24 @@ from scipy.special import ndtri
 from psychollm._base.axes import Axes
 from psychollm._base.checks import check_fraction
 from psychollm._base.errors import ShapeError
-from psychollm._base.numbers import count, number, percent, with_interval
+from psychollm._base.numbers import count, number, percent, significant, with_interval
 from psychollm._base.result import Result, view
 from psychollm._base.types import BoolArray, FloatArray, IntArray, RandomState
 from psychollm.data.labels import Labels
 from psychollm.data.logs_result import ScoreLog
 from psychollm.data.table import Table
 from psychollm.estimates.estimate import Estimate, proportion
-from psychollm.estimates.findings import Finding, Findings, Study
+from psychollm.estimates.findings import Finding, Findings, Study, sentence_list
 from psychollm.estimates.intervals import wilson
 from psychollm.estimates.reasons import Reason
-from psychollm.estimates.verdict import SMALLEST, Outcome, SmallestEffects, Verdicts, outcome
+from psychollm.estimates.verdict import (
+    FEWEST,
+    SMALLEST,
+    Outcome,
+    SmallestEffects,
+    Verdicts,
+    outcome,
+)
 from psychollm.reliability.means.clustered import mean_score
 from psychollm.reliability.means.repeated_scores import RepeatedScores, repeated_scores
 from psychollm.reliability.means.score_differences import ScoreDifferences, score_differences
@@ -165,7 +172,10 @@ class Comparison(Study, Result):
         pairs = self.differences
         return Verdicts(
             tuple(f"{a} - {b}" for a, b in zip(pairs.first, pairs.second, strict=True)),
-            tuple(outcome(bounds, smallest=smallest.share) for bounds in pairs.interval),
+            tuple(
+                outcome(bounds, smallest=smallest.share, enough=bool(enough))
+                for bounds, enough in zip(pairs.interval, _enough(pairs), strict=True)
+            ),
         )
 
     def comment(self, *, smallest: SmallestEffects = SMALLEST) -> str:
@@ -189,9 +199,8 @@ class Comparison(Study, Result):
         rows = ["| model | score | rank | tier |", "|---|---|---|---|"]
         for row, model in enumerate(self.labels):
             name = str(model).replace("|", "\\|")
-            rows.append(
-                f"| {name} | {self.score.text(row, 3)} | {self._bounds(row)} | {self.tier[row]} |"
-            )
+            rank, tier = (self._bounds(row), self.tier[row]) if self.tier[row] else ("–", "–")
+            rows.append(f"| {name} | {self.score.text(row, 3)} | {rank} | {tier} |")
         parts = (found.verdict, "\n".join(rows), found.head, found["power"].statement)
         return "\n\n".join(parts)
 
@@ -224,7 +233,7 @@ class Comparison(Study, Result):
         elif len(names) + 1 == int(ranked.sum()):
             who = ", but no model is shown to be worse"
         else:
-            who = f"; {_named(names)} may be as good"
+            who = f"; {sentence_list(names)} may be as good"
         return f"{best}{who}. {_judged(judged)}".rstrip()
 
     def _model(self, row: int) -> str:
@@ -251,14 +260,16 @@ class Comparison(Study, Result):
         return f"{text}; {count(needed)} questions would show it" if needed < _MANY else text
 
     def _power(self) -> str:
-        most = 1.0 if _are_shares(self.score.value[self.score.defined]) else np.inf
-        known = self.detectable[self.detectable < most]
+        shares = _are_shares(self.score.value[self.score.defined])
+        known = self.detectable[_enough(self.differences)]
+        known = known[known < (1.0 if shares else np.inf)]
         if not known.size:
             return "They are too few to show any difference."
-        low, high = (number(100.0 * end, 1) for end in (known.min(), known.max()))
-        points = low if low == high else f"{low} to {high}"
+        ends = (known.min(), known.max())
+        low, high = (number(100.0 * end, 1) if shares else significant(end) for end in ends)
+        size = (low if low == high else f"{low} to {high}") + (" points" if shares else "")
         return (
-            f"A difference of {points} points between two models, depending on how alike they "
+            f"A difference of {size} between two models, depending on how alike they "
             f"answer, is shown with a chance of {percent(self.power)}."
         )
 
@@ -401,13 +412,19 @@ def _are_shares(values: FloatArray) -> bool:
     return bool(((values >= 0.0) & (values <= 1.0)).all())
 
 
+def _enough(differences: ScoreDifferences) -> BoolArray:
+    """Return which pairs share enough questions, and clusters, for their intervals (pairs,)."""
+    few = np.array([flag == Reason.FEW_CLUSTERS for flag in differences.flags])
+    return np.asarray((differences.n >= FEWEST) & ~few, dtype=np.bool_)
+
+
 def _shown_better(differences: ScoreDifferences, k: int) -> BoolArray:
     """Return whether the row is shown to score higher than the column (models, models)."""
-    lower, upper = differences.interval.T
+    lower, upper = np.where(_enough(differences)[:, None], differences.interval, np.nan).T
     alpha = (1.0 - differences.level) / len(lower)
     # A gap that never varies has no standard error: then the exact test decides.
     with np.errstate(invalid="ignore"):
-        exact = np.isnan(lower) & (differences.mcnemar_exact_p <= alpha)
+        exact = (differences.se == 0.0) & (differences.mcnemar_exact_p <= alpha)
         up = (lower > 0.0) | (exact & (differences.value > 0.0))
         down = (upper < 0.0) | (exact & (differences.value < 0.0))
     better = np.zeros((k, k), dtype=np.bool_)
@@ -445,11 +462,3 @@ def _judged(judged: Verdicts) -> str:
     if few:
         parts.append(f"for {count(few)} there are too few questions to say")
     return f"Of {count(pairs)} pairs {'; '.join(parts)}."
-
-
-def _named(labels: Sequence[Any], most: int = 6) -> str:
-    """Join names as in a sentence, and count those beyond the first few."""
-    names = [str(label) for label in labels[:most]]
-    if len(labels) > most:
-        names.append(f"{len(labels) - most} more")
-    return " and ".join(filter(None, [", ".join(names[:-1]), names[-1]]))

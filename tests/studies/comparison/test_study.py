@@ -233,3 +233,20 @@ def test_a_comment_is_markdown_with_a_row_per_model(found, right) -> None:
     assert found.score.text(0, 3) in table[2]
     named = compare(right.rename(index={"a": "x|y"}), rng=1)
     assert "x\\|y" in named.comment()
+
+
+def test_few_questions_or_clusters_show_nothing(right) -> None:
+    apart = np.array([[1] * 8 + [0], [0] * 8 + [1]])
+    few = compare(apart, rng=1)
+    assert (few.differences.interval[:, 0] > 0).all()
+    assert few.tiers() == ((0, 1),)
+    assert "too few to show" in few.summary()
+    clusters = np.minimum(np.arange(600) // 200, 2)
+    grouped = compare(right, clusters=clusters, rng=1)
+    assert (grouped.rank_interval == [1, 5]).all()
+    assert not any(one.shown for one in grouped.outcomes().outcomes)
+
+
+def test_scores_that_are_no_shares_are_not_called_points() -> None:
+    scores = np.random.default_rng(0).normal([[50.0], [52.0]], 10.0, (2, 100))
+    assert "points" not in compare(scores, rng=1).summary()
