@@ -8,6 +8,8 @@ from sphinx_gallery.sorting import FileNameSortKey
 import psychollm
 
 HERE = Path(__file__).parent
+MADE = HERE / "generated" / "made"  # what programs on the pages write; copied beside the pages
+MADE.mkdir(parents=True, exist_ok=True)
 sys.path.insert(0, str(HERE / "_ext"))
 
 project = "psychollm"
@@ -23,7 +25,9 @@ extensions = [
     "sphinx_gallery.gen_gallery",
     "mathml",
     "architecture",
+    "executed",
 ]
+executed_folder = str(MADE)
 myst_enable_extensions = ["dollarmath", "deflist", "colon_fence"]
 myst_heading_anchors = 3
 html_math_renderer = "mathml"
@@ -32,8 +36,9 @@ exclude_patterns = [
     "_build",
     "benchmarks_tables.md",  # included by benchmarks.md
     "mmlu_pro_tables.md",  # included by mmlu_pro.md
-    "findings_tables.md",  # included by findings.md
+    "findings_tables.md",  # included by real_answers.md
     "calibration_tables.md",  # included by calibration_findings.md
+    "irt_coverage_tables.md",  # included by irt.md
     "irt_calibration_tables.md",  # included by irt.md
     "irt_peers_tables.md",  # included by irt.md
     "coverage_tables.md",  # included by coverage.md
@@ -74,44 +79,14 @@ html_theme = "pydata_sphinx_theme"
 html_title = "psychollm"
 html_static_path = ["_static"]
 html_css_files = ["house.css"]
+html_extra_path = ["generated/made"]
 html_theme_options = {
     "show_toc_level": 2,
     "navigation_with_keys": False,
-    "secondary_sidebar_items": ["page-toc"],
+    "collapse_navigation": True,  # of 500 names the left column lists those of one subpackage
+    "secondary_sidebar_items": ["headings"],
     "footer_start": ["copyright"],
     "footer_end": [],
 }
-# Pages without pages below them need no column on the left.
-_SINGLE = (
-    "start",
-    "choose",
-    "theory",
-    "operating_characteristics",
-    "one_factor_departures",
-    "private_signal",
-    "findings",
-    "factor",
-    "irt",
-    "instruments",
-    "collect",
-    "logs",
-    "inference_boundary",
-    "self_efficacy",
-    "semantic_calibration",
-    "metacognitive_skill",
-    "smollm2",
-    "mmlu_pro",
-    "steering",
-    "steering_match",
-    "difficulty",
-    "results",
-    "cli",
-    "clusters",
-    "benchmarks",
-    "versions",
-    "gallery/*",
-    "design",
-    "contributing/*",
-    "changelog",
-)
-html_sidebars = {page: [] for page in _SINGLE}
+# Pages with nothing beside them in their part of the site need no column on the left.
+html_sidebars = {page: [] for page in ("index", "start", "search", "genindex", "py-modindex")}

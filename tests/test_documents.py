@@ -38,9 +38,8 @@ def test_links_lead_somewhere(name: str) -> None:
 
 
 def test_the_reference_lists_every_public_name() -> None:
-    listed = set(
-        re.findall(r"^   ([\w.]+)$", (ROOT / "docs" / "api.md").read_text(), re.MULTILINE)
-    )
+    pages = "".join(path.read_text(encoding="utf-8") for path in (ROOT / "docs/api").glob("*.md"))
+    listed = set(re.findall(r"^   ~?([\w.]+)$", pages, re.MULTILINE))
     top = set(psy._NAMES)
     rooms = {
         f"{room}.{name}"
@@ -49,6 +48,9 @@ def test_the_reference_lists_every_public_name() -> None:
         if name not in top
     }
     assert listed == top | rooms
+    assert set(re.findall(r"autoexception:: (\w+)$", pages, re.MULTILINE)) == {
+        name for name, one in vars(psy.errors).items() if isinstance(one, type)
+    }
 
 
 def test_the_version_is_one() -> None:
