@@ -1,5 +1,6 @@
 """Several metrics of a panel side by side, one row per model."""
 
+import textwrap
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
@@ -8,9 +9,8 @@ import numpy as np
 from psychollm._base.optional import require
 from psychollm._base.types import FloatArray, IntArray
 from psychollm.calibration.panels.catalogue import panel_outputs
-from psychollm.plots.canvas import by_value, plain_text
+from psychollm.plots.canvas import by_value, names_width, plain_text
 from psychollm.plots.forest import plot_forest
-from psychollm.plots.labels import shortened
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
@@ -69,22 +69,25 @@ def plot_calibration_panel(
     )
     if figure is None:
         pyplot: Any = require("matplotlib.pyplot", extra="plot", purpose="a plot")
-        size = panel_size(len(panel.models), len(keys))
+        size = panel_size(panel.models, len(keys))
         figure = pyplot.figure(figsize=size, layout="constrained")
     axes = figure.subplots(1, len(keys), squeeze=False)[0]
     for column, (ax, key, estimate) in enumerate(zip(axes, keys, estimates, strict=True)):
         output = panel_outputs()[key]
         plot_forest(estimate, reference=output.neutral, order=rows, x=output.heading, ax=ax)
         for text in ax.texts:
-            text.set_text(shortened(text.get_text(), _LONGEST))
+            text.set_text(textwrap.shorten(text.get_text(), _LONGEST, placeholder="…"))
         if column:
             ax.set_yticklabels([])
     return figure
 
 
-def panel_size(models: int, metrics: int) -> tuple[float, float]:
+def panel_size(models: Sequence[Any], metrics: int) -> tuple[float, float]:
     """Return width and height in inches."""
-    return round(_NAMES + _WIDTH * metrics, 2), round(0.9 + 0.22 * models, 2)
+    return (
+        round(_NAMES + names_width(models) + _WIDTH * metrics, 2),
+        round(0.9 + 0.22 * len(models), 2),
+    )
 
 
 def _shown(panel: "CalibrationPanel") -> list[str]:

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from psychollm._base.errors import OptionError
+from psychollm._base.names import short_names
 from psychollm._base.optional import require
 from psychollm._base.types import FloatArray, IntArray
 from psychollm.plots.palette import GRID, INK, MUTED, RULE, STRIPE
@@ -20,6 +21,7 @@ TICK_SIZE = 8.5
 TEXT_SIZE = 8.5
 LABEL_SIZE = 9.5
 TITLE_SIZE = 10.5
+_SHORT = 12  # letters of a name for which every figure has room
 DASHED = (0, (4, 2))
 MARKS = ("o", "D", "s", "^", "v", "P", "X", "h")
 
@@ -77,11 +79,23 @@ def name_rows(
     """Name rows that begin at the top, in place of a vertical axis; shade every other one."""
     for band in range(0, len(names) if striped else 0, 2):
         ax.axhspan(band - 0.5, band + 0.5, color=STRIPE, lw=0, zorder=0)
-    ax.set_yticks(range(len(names)), [str(name) for name in names], fontsize=size, color=INK)
+    ax.set_yticks(range(len(names)), short_names(names), fontsize=size, color=INK)
+    read_rows(ax, names)
     ax.set_ylim(len(names) - 0.5, -0.5)
     ax.grid(visible=False, axis="y")
     ax.tick_params(axis="y", length=0)
     ax.spines["left"].set_visible(False)
+
+
+def names_width(names: Sequence[Any]) -> float:
+    """Return the inches beside the axes that names take beyond what short ones do."""
+    return 0.07 * max(0, max(map(len, short_names(names)), default=0) - _SHORT)
+
+
+def read_rows(ax: "Axes", names: Sequence[Any]) -> None:
+    """Say the whole name of a row where a pointer stands; what is drawn may be shortened."""
+    whole = [str(name) for name in names]
+    ax.fmt_ydata = lambda y: whole[int(np.clip(np.rint(y), 0, len(whole) - 1))]
 
 
 def points(

@@ -9,6 +9,7 @@ from psychollm.plots.canvas import (
     TICK_SIZE,
     name_axes,
     name_rows,
+    names_width,
     open_axes,
     plain_text,
     points,
@@ -63,7 +64,7 @@ def plot_comparison(result: "Comparison", *, ax: "Axes | None" = None) -> "Axes"
 
 def comparison_size(result: "Comparison") -> tuple[float, float]:
     """Return width and height in inches that the models need."""
-    return (6.4, 1.2 + 0.24 * len(result.labels))
+    return (6.4 + names_width(result.labels), 1.2 + 0.24 * len(result.labels))
 
 
 def _ranks(ax: "Axes", result: "Comparison") -> None:

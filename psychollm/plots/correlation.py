@@ -5,6 +5,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from psychollm._base.names import short_names
 from psychollm._base.numbers import percent
 from psychollm._base.types import BoolArray, FloatArray
 from psychollm.plots.canvas import (
@@ -16,6 +17,7 @@ from psychollm.plots.canvas import (
     open_axes,
     plain_text,
     points,
+    read_rows,
 )
 from psychollm.plots.palette import (
     BLUE,
@@ -242,10 +244,11 @@ def plot_matrix(
 def _name_cells(ax: "Axes", labels: Sequence[Any]) -> None:
     k = len(labels)
     step = -(-k // _MOST_NAMES)
-    at, names = np.arange(0, k, step), [str(label) for label in labels[::step]]
+    at, names = np.arange(0, k, step), short_names(labels)[::step]
     size = TICK_SIZE - 1.0 if k <= 24 else max(4.0, TICK_SIZE - 1.0 - 0.08 * (k - 24))
     ax.set_xticks(at, names, rotation=90, fontsize=size)
     ax.set_yticks(at, names, fontsize=size)
+    read_rows(ax, labels)
     ax.set_aspect("equal")
     ax.set_xlim(-0.5, k - 0.5)
     ax.set_ylim(k - 0.5, -0.5)

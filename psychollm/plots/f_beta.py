@@ -4,6 +4,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from psychollm._base.names import short_names
 from psychollm.plots.canvas import TEXT_SIZE, legend, name_axes, open_axes, plain_text, write
 from psychollm.plots.labels import draw_curve, name_ends, spread
 from psychollm.plots.palette import INK, MUTED, QUIET, RULE, colour_of
@@ -14,6 +15,7 @@ if TYPE_CHECKING:
     from psychollm.calibration.decisions.f_beta import FBeta
 
 _TICKS = (0.1, 0.2, 0.5, 1.0, 2.0, 5.0, 10.0)
+_LETTER = 0.013  # its width, in shares of the axes
 _STRIP = (1.015, 1.05)  # the winners' strip, as shares of the height of the axes
 
 
@@ -107,8 +109,9 @@ def _winners_strip(ax: "Axes", result: "FBeta", colours: dict[int, str]) -> None
     if not shown.size:
         return
     middle = 0.5 * (edges[shown] + edges[shown + 1])
-    names = [str(result.labels[result.leaders[k]]) for k in shown]
-    at = spread(middle, 0.013 * max(map(len, names)) + 0.015, low=0.04, high=0.96)
+    room = int((0.92 / shown.size - 0.015) / _LETTER)
+    names = short_names((result.labels[result.leaders[k]] for k in shown), max(room, 8))
+    at = spread(middle, _LETTER * max(map(len, names)) + 0.015, low=0.04, high=0.96)
     for k, x, name, label_x in zip(shown, middle, names, at, strict=True):
         colour = colours[int(result.leaders[k])]
         width = edges[k + 1] - edges[k]

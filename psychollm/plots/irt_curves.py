@@ -7,12 +7,12 @@ import numpy as np
 
 from psychollm._base.checks import check_choice
 from psychollm._base.errors import ShapeError
+from psychollm._base.names import shortened
 from psychollm._base.types import FloatArray, IntArray
 from psychollm.data.labels import positions
 from psychollm.irt.information import Information, information
 from psychollm.irt.result import IRTFit
 from psychollm.plots.canvas import TICK_SIZE, legend, name_axes, open_axes, plain_text
-from psychollm.plots.labels import shortened
 from psychollm.plots.palette import BLUE, DEEP_ORANGE, GREY, INK, RULE, colour_of
 
 if TYPE_CHECKING:

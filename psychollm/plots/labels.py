@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from psychollm._base.names import short_names
 from psychollm._base.types import FloatArray
 from psychollm.data.labels import positions
 from psychollm.plots.canvas import TEXT_SIZE, by_value, write
@@ -21,6 +22,7 @@ _ANGLES = np.linspace(0.0, 2.0 * np.pi, 16, endpoint=False)
 _DISTANCES = (9.0, 14.0, 22.0, 32.0, 46.0, 64.0)  # points
 _POINT = 3.5  # half the width of a mark, points
 MAX_NAMES = 45
+_LONGEST_BESIDE = 26  # letters
 _COVERS_A_NAME = 20.0  # cost of a place that covers another name
 
 
@@ -48,9 +50,10 @@ def label_points(
         blocked = np.vstack([blocked, ax.transData.transform(obstacles)])
     frame = np.array(ax.get_window_extent().extents)
     placed = np.empty((0, 4))
+    short = short_names(names, _LONGEST_BESIDE)
     made = []
     for i in _inside_out(points, shown)[:MAX_NAMES]:
-        text = _annotation(ax, (float(x[i]), float(y[i])), str(names[i]), size)
+        text = _annotation(ax, (float(x[i]), float(y[i])), short[i], size)
         width, height = _extent(text)
         at, box, cost = _best(points[i], (width, height), placed, blocked, frame, scale)
         if cost >= _COVERS_A_NAME:
@@ -156,12 +159,6 @@ def _outside(box: FloatArray, frame: FloatArray) -> float:
     return float((box[:2] < frame[:2]).any() or (box[2:] > frame[2:]).any())
 
 
-def shortened(name: Any, longest: int) -> str:
-    """Return a name in at most so many letters, the last one an ellipsis where it is cut."""
-    text = str(name)
-    return text if len(text) <= longest else f"{text[: longest - 1].rstrip()}…"
-
-
 def spread(wanted: FloatArray, gap: float, *, low: float, high: float) -> FloatArray:
     """Move values apart by at least `gap`, as little as possible, inside [low, high]."""
     from scipy.optimize import isotonic_regression
@@ -199,6 +196,7 @@ def name_ends(
     low, high = ax.get_ylim()
     at = spread(ends[shown], gap * (high - low), low=low, high=high)
     where = ax.get_yaxis_transform()
+    short = short_names(names, _LONGEST_END)
     for row, y in zip(shown.tolist(), at, strict=True):
         colour = colours.get(row, QUIET)
         path = ([1.0, 1.012, 1.035], [ends[row], ends[row], y])
@@ -207,7 +205,7 @@ def name_ends(
             ax,
             1.04,
             y,
-            shortened(names[row], _LONGEST_END),
+            short[row],
             transform=where,
             size=TEXT_SIZE - 1.0,
             colour=INK if row in colours else MUTED,

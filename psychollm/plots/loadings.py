@@ -5,6 +5,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from psychollm._base.errors import LabelError
+from psychollm._base.names import shortened
 from psychollm._base.types import BoolArray, FloatArray, IntArray
 from psychollm.factor.exploratory.loading_errors import LoadingErrors
 from psychollm.factor.exploratory.solution import FactorSolution
@@ -18,7 +19,6 @@ from psychollm.plots.canvas import (
     plain_text,
     points,
 )
-from psychollm.plots.labels import shortened
 from psychollm.plots.palette import INK, RULE, colour_of
 
 if TYPE_CHECKING:

@@ -5,6 +5,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from psychollm._base.errors import OptionError, ShapeError
+from psychollm._base.names import shortened
 from psychollm._base.types import FloatArray
 from psychollm.irt.ability import Abilities
 from psychollm.irt.bayes.result import BayesianIRT
@@ -19,7 +20,7 @@ from psychollm.plots.canvas import (
     points,
     write,
 )
-from psychollm.plots.labels import shortened, spread
+from psychollm.plots.labels import spread
 from psychollm.plots.palette import BLUE, DEEP_ORANGE, INK, MUTED, QUIET, RULE
 
 if TYPE_CHECKING:

@@ -1,6 +1,6 @@
 """The figures of the shared-confidence study, by name."""
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Literal, TypeAlias
 
@@ -11,7 +11,7 @@ from psychollm._base.optional import require
 from psychollm.estimates.null import Null
 from psychollm.estimates.verdict import Outcome
 from psychollm.plots.between_models import plot_between_models
-from psychollm.plots.canvas import note, open_axes, plain_text
+from psychollm.plots.canvas import names_width, note, open_axes, plain_text
 from psychollm.plots.correlation import plot_correlation, plot_residuals, plot_sensitivity
 from psychollm.plots.f_beta import plot_f_beta
 from psychollm.plots.factor_structure import plot_factor_structure
@@ -47,7 +47,7 @@ FigureName: TypeAlias = Literal[
 
 @dataclass(frozen=True, slots=True)
 class Drawing:
-    """How one figure is drawn, and how large it is in inches for k models."""
+    """How one figure is drawn, and how large it is in inches."""
 
     draw: Callable[["SharedConfidence", "Axes"], object]
     width: float
@@ -55,9 +55,11 @@ class Drawing:
     per_model: float = 0.0
     tallest: float = 24.0
 
-    def size(self, k: int) -> tuple[float, float]:
-        """Return width and height."""
-        return self.width, min(self.height + self.per_model * k, self.tallest)
+    def size(self, labels: Sequence[Any]) -> tuple[float, float]:
+        """Return width and height; where a row belongs to each model, with room for its name."""
+        beside = names_width(labels) if self.per_model else 0.0
+        height = self.height + self.per_model * len(labels)
+        return round(self.width + beside, 2), min(height, self.tallest)
 
 
 @plain_text()
@@ -101,7 +103,7 @@ def plot_shared_confidence(
             FIGURES[name].draw(result, ax)
     else:
         drawing = FIGURES[figure]
-        size = drawing.size(len(result.labels))
+        size = drawing.size(result.labels)
         made, ax = pyplot.subplots(figsize=size, layout="constrained")
         drawing.draw(result, ax)
     drawn: Figure = made

@@ -5,9 +5,9 @@ from textwrap import fill
 from typing import TYPE_CHECKING, Any
 
 from psychollm._base.checks import check_count
+from psychollm._base.names import shortened
 from psychollm._base.optional import require
 from psychollm.plots.canvas import LABEL_SIZE, TEXT_SIZE, TICK_SIZE, dress
-from psychollm.plots.labels import shortened
 from psychollm.plots.palette import INK, MUTED
 
 if TYPE_CHECKING:

@@ -4,6 +4,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from psychollm._base.names import shortened
 from psychollm._base.numbers import number, p_equals, typeset, with_interval
 from psychollm._base.optional import require
 from psychollm.plots.canvas import (
@@ -16,7 +17,6 @@ from psychollm.plots.canvas import (
     plain_text,
     write,
 )
-from psychollm.plots.labels import shortened
 from psychollm.plots.palette import BLUE, DEEP_ORANGE, GREY, INK, MUTED, PURPLE, RULE
 from psychollm.studies.steering_match.evidence import HEADLINES
 from psychollm.studies.steering_match.result import SteeringMatch

@@ -37,6 +37,7 @@ from psychollm.reports.table import (
     Table,
     estimate_column,
     interval_column,
+    name_column,
     number_column,
     p_column,
     text_column,
@@ -60,7 +61,7 @@ def overview(panel: "CalibrationPanel", evidence: "Evidence", findings: Findings
     shown = _held(evidence, _TABLE) or list(panel)[: len(_TABLE)]
     figure = draw_figure(
         lambda empty: plot_calibration_panel(panel, metrics=keys, figure=empty),
-        size=panel_size(len(panel.models), len(keys)),
+        size=panel_size(panel.models, len(keys)),
         caption=f"The main metrics with their intervals, models ordered by "
         f"{escape(panel_outputs()[keys[-1]].heading)}, the best on top. The dashed "
         "line is what confidence would show that knows nothing, or that is calibrated; a hollow "
@@ -82,7 +83,7 @@ def _held(evidence: "Evidence", keys: Sequence[str]) -> list[str]:
 
 
 def _metrics(evidence: "Evidence", keys: Sequence[str], caption: str) -> Table:
-    columns = [text_column("model", evidence.labels), number_column("n", evidence.n, digits=0)]
+    columns = [name_column("model", evidence.labels), number_column("n", evidence.n, digits=0)]
     for key in keys:
         output = panel_outputs()[key]
         columns.append(
@@ -130,7 +131,7 @@ def _errors(evidence: "Evidence") -> Table:
     error, parts = evidence.curves.error, evidence.curves.reliability
     flags = error.value.flags
     columns = [
-        text_column("model", evidence.labels),
+        name_column("model", evidence.labels),
         number_column(error.value.name, error.value.value, digits=3),
         number_column("if calibrated", error.expected.value, digits=3),
         p_column("p, adjusted", evidence.calibration_p, reasons=flags),
@@ -153,7 +154,7 @@ def _bins(evidence: "Evidence") -> Table:
     bounds = frame[["accuracy_lower", "accuracy_upper"]].to_numpy()
     return Table.of(
         [
-            text_column("model", frame["model"]),
+            name_column("model", frame["model"]),
             number_column("from", frame["lower"], digits=3),
             number_column("to", frame["upper"], digits=3),
             number_column("answers", frame["n"], digits=0),
@@ -236,7 +237,7 @@ def _at(curve: "RiskCoverage", coverage: float) -> int:
 
 def _risks(curve: "RiskCoverage") -> Table:
     reasons = [str(flag) for flag in curve.flags]
-    columns = [text_column("model", curve.labels), number_column("n", curve.n, digits=0)]
+    columns = [name_column("model", curve.labels), number_column("n", curve.n, digits=0)]
     for coverage in _COVERAGES:
         at = _at(curve, coverage)
         columns.append(
@@ -282,8 +283,8 @@ def _pairs(evidence: "Evidence", key: str) -> Table:
     flags = [str(result.flags[pair]) for pair in order]
     return Table.of(
         [
-            text_column("first", [result.first[pair] for pair in order]),
-            text_column("second", [result.second[pair] for pair in order]),
+            name_column("first", [result.first[pair] for pair in order]),
+            name_column("second", [result.second[pair] for pair in order]),
             interval_column(
                 "difference",
                 result.value[order],

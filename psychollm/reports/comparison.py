@@ -14,9 +14,9 @@ from psychollm.reports.shared_confidence import named_versions
 from psychollm.reports.table import (
     Table,
     interval_column,
+    name_column,
     number_column,
     p_column,
-    text_column,
 )
 from psychollm.studies.provenance import versions
 
@@ -130,7 +130,7 @@ def _scores(result: "Comparison") -> Table:
     score = result.score
     return Table.of(
         [
-            text_column("model", score.labels),
+            name_column("model", score.labels),
             interval_column("score", score.value, score.interval, digits=3, reasons=score.flags),
             number_column("questions", score.n, digits=0),
             number_column("rank", result.rank, digits=0),
@@ -146,8 +146,8 @@ def _pairs(result: "Comparison") -> Table:
     pairs = result.differences
     return Table.of(
         [
-            text_column("model", pairs.first),
-            text_column("and", pairs.second),
+            name_column("model", pairs.first),
+            name_column("and", pairs.second),
             interval_column(
                 "difference", pairs.value, pairs.interval, digits=3, reasons=pairs.flags
             ),

@@ -92,9 +92,9 @@ def cells(ax: "Axes", what: str, where: dict[str, int], *, digits: int = 2) -> l
     # more than `MOST_CELLS` cells.
     drawn: Any = ax.collections[0].get_array()
     values: FloatArray = np.ma.filled(drawn.astype(float), np.nan)
-    names = [text.get_text() for text in ax.get_yticklabels()]
-    if values.size > MOST_CELLS or len(names) != len(values):
+    if values.size > MOST_CELLS:
         return []
+    names = [ax.format_ydata(row) for row in range(len(values))]
     marks = []
     for row, column in zip(*np.nonzero(np.isfinite(values)), strict=True):
         who = names[row], names[column]
@@ -123,5 +123,5 @@ def rows(
 
 
 def row_names(ax: "Axes") -> list[str]:
-    """Return the names of the rows of a drawn forest, from the top."""
-    return [text.get_text() for text in ax.get_yticklabels()]
+    """Return the whole names of the rows of a drawn forest, from the top."""
+    return [ax.format_ydata(row) for row in ax.get_yticks()]

@@ -17,6 +17,7 @@ from psychollm.reports.table import (
     Table,
     estimate_column,
     interval_column,
+    name_column,
     number_column,
     p_column,
     text_column,
@@ -60,7 +61,7 @@ def _drawn(study: "SharedConfidence", name: str) -> Figure:
     title, caption = DRAWINGS[name]
     return draw_figure(
         on_axes(lambda ax: FIGURES[name].draw(study, ax)),
-        size=FIGURES[name].size(len(study.labels)),
+        size=FIGURES[name].size(study.labels),
         caption=caption,
         title=title,
         key=name.replace("_", "-"),
@@ -107,7 +108,7 @@ def _moved_pairs(study: "SharedConfidence", smallest: SmallestEffects) -> Table 
     frame = study.dimensionality.spectrum.sensitivity.to_frame().head(_WIDEST_PAIRS)
     if frame.empty:
         return None
-    columns = [text_column("first", frame["first"]), text_column("second", frame["second"])]
+    columns = [name_column("first", frame["first"]), name_column("second", frame["second"])]
     values = (*study.dimensionality.spectrum.sensitivity.rules, "spread")
     columns += [number_column(name, frame[name]) for name in values]
     return Table.of(columns, caption="Pairs that the rule for empty cells moves most")
@@ -126,7 +127,7 @@ def _threshold_table(study: "SharedConfidence", smallest: SmallestEffects) -> Ta
     bounds["loading"] = np.clip(bounds["loading"], -1.0, 1.0)
     return Table.of(
         [
-            text_column("model", frame["model"]),
+            name_column("model", frame["model"]),
             number_column("yes, %", 100 * frame["yes_rate"], digits=1),
             interval_column("threshold", frame["threshold"], bounds["threshold"], reasons=reasons),
             interval_column("loading", frame["loading"], bounds["loading"], reasons=reasons),
@@ -142,7 +143,7 @@ def _own_table(study: "SharedConfidence", smallest: SmallestEffects) -> Table:
     own, private = study.individuation, study.private_signal
     return Table.of(
         [
-            text_column("model", study.labels),
+            name_column("model", study.labels),
             estimate_column("AUROC, own answer", own.own),
             estimate_column("AUROC, shared score", own.shared),
             estimate_column("own − shared at equal rate", own.own_minus_cut, digits=3),
@@ -166,7 +167,7 @@ def _agreement_table(study: "SharedConfidence", smallest: SmallestEffects) -> Ta
         "yes, of correct",
         "no, of wrong",
     )
-    columns = [text_column("model", table.labels), number_column("n", table.n, digits=0)]
+    columns = [name_column("model", table.labels), number_column("n", table.n, digits=0)]
     columns += [
         estimate_column(heading, getattr(table, rate))
         for heading, rate in zip(headings, rates, strict=True)
@@ -178,7 +179,7 @@ def _leader_table(study: "SharedConfidence", smallest: SmallestEffects) -> Table
     frame = study.f_beta.leaders_frame()
     return Table.of(
         [
-            text_column("best model", frame["model"]),
+            name_column("best model", frame["model"]),
             Column(heading="from β", cells=tuple(map(significant, frame["from_beta"]))),
             Column(heading="to β", cells=tuple(map(significant, frame["to_beta"]))),
         ],
@@ -192,7 +193,7 @@ def _f_one_table(study: "SharedConfidence", smallest: SmallestEffects) -> Table:
     reasons = [str(reason) for reason in sweep.reason]
     return Table.of(
         [
-            text_column("model", sweep.labels),
+            name_column("model", sweep.labels),
             interval_column("F1", sweep.value[:, one], sweep.interval[:, one], reasons=reasons),
             number_column("always yes", sweep.all_yes[:, one]),
             number_column("at random, same rate", sweep.rate_matched[:, one]),
@@ -224,7 +225,7 @@ def _ensemble_table(study: "SharedConfidence", smallest: SmallestEffects) -> Tab
     gain = study.ensemble
     return Table.of(
         [
-            text_column("model predicted", gain.labels),
+            name_column("model predicted", gain.labels),
             estimate_column("AUROC, vote", gain.vote),
             estimate_column("AUROC, best single", gain.single),
             estimate_column("vote at equal rate", gain.vote_cut),
@@ -238,8 +239,8 @@ def _residual_table(study: "SharedConfidence", smallest: SmallestEffects) -> Tab
     frame = study.dimensionality.residuals.to_frame().head(10)
     return Table.of(
         [
-            text_column("first", frame["first"]),
-            text_column("second", frame["second"]),
+            name_column("first", frame["first"]),
+            name_column("second", frame["second"]),
             number_column("both yes", frame["observed"], digits=0),
             number_column("expected", frame["expected"], digits=1),
             number_column("standard errors", frame["standardised"]),
@@ -256,7 +257,7 @@ def _validity_table(study: "SharedConfidence", smallest: SmallestEffects) -> Tab
         return None
     return Table.of(
         [
-            text_column("model", flagged["model"]),
+            name_column("model", flagged["model"]),
             text_column("usable", ["yes" if ok else "no" for ok in flagged["usable"]]),
             number_column("answers", flagged["answered"], digits=0),
             number_column("yes, %", 100 * flagged["yes_rates"], digits=1),

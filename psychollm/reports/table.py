@@ -5,6 +5,7 @@ from dataclasses import dataclass, field
 from string import ascii_lowercase
 from typing import TYPE_CHECKING, Any
 
+from psychollm._base.names import short_names
 from psychollm._base.numbers import ABSENT, count, interval, number, p_value
 
 if TYPE_CHECKING:
@@ -20,6 +21,7 @@ class Column:
     reasons: tuple[str, ...] = ()  # as many as cells, or none
     details: tuple[str, ...] = ()  # smaller, behind each cell: intervals
     numeric: bool = True
+    whole: tuple[str, ...] = ()  # names that the cells shorten
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -30,6 +32,7 @@ class Cell:
     detail: str
     mark: str  # of its footnote, or ""
     numeric: bool
+    whole: str  # the name that the text shortens, or ""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -71,6 +74,7 @@ def _cell(column: Column, i: int, marks: dict[str, str]) -> Cell:
         detail=column.details[i] if column.details else "",
         mark=marks.get(reason, ""),
         numeric=column.numeric,
+        whole=column.whole[i] if column.whole and column.whole[i] != column.cells[i] else "",
     )
 
 
@@ -83,6 +87,12 @@ def _letter(k: int) -> str:
 def text_column(heading: str, values: Iterable[Any]) -> Column:
     """Return a column of words, set flush left."""
     return Column(heading=heading, cells=tuple(str(v) for v in values), numeric=False)
+
+
+def name_column(heading: str, names: Iterable[Any]) -> Column:
+    """Return a column of names, the whole of a long one at the pointer."""
+    whole = tuple(str(name) for name in names)
+    return Column(heading=heading, cells=tuple(short_names(whole)), numeric=False, whole=whole)
 
 
 def number_column(heading: str, values: Iterable[float], *, digits: int = 2) -> Column:

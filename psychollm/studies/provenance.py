@@ -29,3 +29,10 @@ def versions() -> dict[str, str]:
     """Return the versions that a result may depend on."""
     packages = {name: version(name) for name in ("numpy", "scipy", "numba")}
     return {"psychollm": __version__, "python": platform.python_version(), **packages}
+
+
+def cuts(coding: Mapping[str, str]) -> str:
+    """Say which cuts, chosen by the user, made answers of numbers; "" where none did."""
+    what = {"confidence": "yes", "correctness": "right"}
+    made = [f"{what[name]} for a {rule}" for name, rule in coding.items() if ">" in rule]
+    return f"with {' and '.join(made)}" if made else ""

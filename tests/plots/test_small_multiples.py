@@ -9,7 +9,8 @@ from psychollm.plots.small_multiples import draw_panels, grid_size, panel_title
 
 
 def test_sizes_of_figures() -> None:
-    assert panel_size(10, 4) == (8.6, 3.1)
+    assert panel_size(range(10), 4) == (8.6, 3.1)
+    assert panel_size(["b" * 32], 4)[0] == 8.6 + 20 * 0.07
     assert risk_coverage_grid_size(5) == (8.6, 4.3)
     assert grid_size(5, 4, (2.0, 2.0), above=0.5) == (8.0, 4.5)
     assert grid_size(1, 4, (2.0, 2.0), above=0.5) == (3.8, 2.5)
@@ -36,4 +37,4 @@ def test_as_many_panels_as_are_wanted() -> None:
 def test_long_names_are_shortened_above_a_panel() -> None:
     ax = Figure().subplots()
     panel_title(ax, "a-name-that-is-much-too-long-for-a-panel", ["n = 3"])
-    assert [text.get_text() for text in ax.texts] == ["n = 3", "a-name-that-is-much-too-lon…"]
+    assert [text.get_text() for text in ax.texts] == ["n = 3", "a-name-that-is…g-for-a-panel"]

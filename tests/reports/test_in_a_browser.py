@@ -1,4 +1,5 @@
-"""What the script does, in a real browser: words at the pointer, one model lit, tables sorted."""
+"""What the script does, in a real browser: words at the pointer, one model lit, tables sorted
+and filtered, all in the dark."""
 
 import re
 import shutil
@@ -10,7 +11,7 @@ import pytest
 from psychollm.reports.figure import draw_figure, on_axes
 from psychollm.reports.marks import point
 from psychollm.reports.page import Page, Section, render
-from psychollm.reports.table import Table, number_column, text_column
+from psychollm.reports.table import Table, name_column, number_column, text_column
 
 BROWSER = shutil.which("chromium") or shutil.which("google-chrome")
 # What a reader does, and what is there to be seen after each step, as lines of the title.
@@ -36,12 +37,24 @@ press("Escape"); seen.push(`escape ${menu.value} ${lit()}`);
 press("ArrowRight"); press("ArrowRight"); seen.push(`keys ${tip.textContent}`);
 press("ArrowLeft"); press("Enter"); seen.push(`enter ${menu.value}`);
 const column = () =>
-  [...document.querySelectorAll("tbody tr")].map((row) => row.cells[1].firstChild.textContent);
+  [...document.querySelector("tbody").rows].map((row) => row.cells[1].firstChild.textContent);
 const head = document.querySelectorAll("thead th")[1];
 for (let i = 0; i < 3; i++) {
   head.querySelector("button").click();
   seen.push(`sort ${head.getAttribute("aria-sort")} ${column().join(" ")}`);
 }
+const box = document.querySelector("input");
+const filter = (letters) => {
+  box.value = letters;
+  box.dispatchEvent(new Event("input"));
+  const rows = [...document.querySelectorAll("table")[1].tBodies[0].rows];
+  const shown = rows.filter((row) => !row.hidden).length;
+  return shown + box.closest("p").querySelector("span").textContent;
+};
+seen.push(`filter ${filter("FAMILY-1")}, ${filter("")}, ${filter("no such")}`);
+seen.push(`boxes ${document.querySelectorAll("input").length}`);
+const background = (node) => getComputedStyle(node).backgroundColor;
+seen.push(`dark ${background(document.body)} ${background(document.querySelector("thead th"))}`);
 seen.push(`tab ${canvas.tabIndex} ${canvas.getAttribute("aria-label")}`);
 document.title = seen.join("; ");
 </script>
@@ -67,14 +80,17 @@ def title(tmp_path_factory: pytest.TempPathFactory) -> str:
         text_column("m", ["a <b>", "c", "d"]),
         number_column("x", [2.0, -10.0, float("nan")]),
     ]
-    table = Table.of(columns, caption="t")
-    section = Section(title="s", key="s", figures=(figure,), tables=(table,))
+    long = [f"a-vendor-of-models/family-{k}-instruct-2026-thinking-high" for k in range(20)]
+    tables = Table.of(columns, caption="t"), Table.of([name_column("m", long)], caption="u")
+    section = Section(title="s", key="s", figures=(figure,), tables=tables)
     page = render(
         Page(title="", subtitle="", verdict="", sections=(section,), models=("a <b>", "c", "d"))
     )
     path: Path = tmp_path_factory.mktemp("browser") / "page.html"
     path.write_text(page.replace("</body>", f"{DRIVER}</body>"), encoding="utf-8")
-    command = [BROWSER, "--headless", "--no-sandbox", "--disable-gpu", "--dump-dom", path.as_uri()]
+    options = ["--headless", "--no-sandbox", "--disable-gpu", "--dump-dom"]
+    options += ["--blink-settings=preferredColorScheme=0"]  # dark
+    command = [BROWSER, *options, path.as_uri()]
     found = subprocess.run(command, capture_output=True, text=True, timeout=120)
     (text,) = re.findall(r"<title>(.*?)</title>", found.stdout, re.DOTALL)[:1]
     return str(text)
@@ -92,6 +108,9 @@ def title(tmp_path_factory: pytest.TempPathFactory) -> str:
         "sort ascending −10.00 2.00 –",
         "sort descending 2.00 −10.00 –",
         "sort null 2.00 −10.00 –",
+        "filter 11 11 of 20, 20, 0 0 of 20",  # by the whole name: 1 and 10 to 19
+        "boxes 1",  # three rows need none
+        "dark rgb(22, 22, 22) rgb(22, 22, 22)",
         "tab 0 Two dots. 2 values: move with the arrow keys.",
     ],
 )

@@ -51,7 +51,7 @@ def test_every_figure_answers(page: str, calibration: str) -> None:
 
 
 def test_the_page_names_the_models_of_its_marks(page: str, study: SharedConfidence) -> None:
-    (main,) = re.findall(r'<main data-models="(.*?)">', page)
+    (main,) = re.findall(r'<main[^>]* data-models="(.*?)">', page)
     assert json.loads(unescape(main)) == [str(label) for label in study.labels]
 
 
@@ -143,7 +143,7 @@ def test_more_than_a_page_can_hold_is_left_out() -> None:
 def test_the_script_is_that_of_the_package_and_small(page: str) -> None:
     source = SCRIPT.read_text(encoding="utf-8")
     assert script_of(page).strip() == source.strip()
-    assert len(source.splitlines()) < 160
+    assert len(source.splitlines()) < 180
     assert "http" not in source
 
 

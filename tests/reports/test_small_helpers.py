@@ -8,6 +8,7 @@ from matplotlib.figure import Figure
 
 import psychollm as psy
 from psychollm.calibration.decisions.confusion import confusion
+from psychollm.plots.canvas import name_rows
 from psychollm.plots.correlation import plot_matrix
 from psychollm.plots.forest import plot_forest
 from psychollm.reports import calibration
@@ -15,6 +16,7 @@ from psychollm.reports.figure import draw_figure, inline_svg
 from psychollm.reports.marks import Mark, cells, line, overlay, point, row_names, row_of, rows
 from psychollm.reports.page import (
     Page,
+    Section,
     cite,
     cited,
     known,
@@ -31,6 +33,7 @@ from psychollm.reports.table import (
     Table,
     estimate_column,
     interval_column,
+    name_column,
     number_column,
     p_column,
     text_column,
@@ -99,8 +102,8 @@ def test_marks_of_points_curves_and_rows() -> None:
     marks = rows(ax, ["b"], ["b: 0.50"], row_of("ab"))
     assert marks[0].models == (1,)
     assert marks[0].at[:, 1].tolist() == [-0.5, 0.5]
-    ax.set_yticks([0, 1], ["a", "b"])
-    assert row_names(ax) == ["a", "b"]
+    name_rows(ax, ["a", "b" * 99])  # what is drawn is shortened
+    assert row_names(ax) == ["a", "b" * 99]
     assert marks_of(cast("SharedConfidence", None), "no such figure", ax) == []
 
 
@@ -140,6 +143,25 @@ def test_columns_of_a_table() -> None:
     assert column.reasons == ("", "?")
     column = estimate_column("precision", confusion([[0, 0]], [[1, 0]]).precision)
     assert (column.cells, column.reasons) == (("–",), ("never says yes",))
+
+
+def test_long_names_of_a_table_are_whole_at_the_pointer() -> None:
+    table = Table.of([name_column("model", ["a", "b" * 50])], caption="A table")
+    assert [(cell.text, cell.whole) for (cell,) in table.rows] == [
+        ("a", ""),
+        ("b" * 17 + "…" + "b" * 16, "b" * 50),
+    ]
+    page = render(
+        Page(
+            title="",
+            subtitle="",
+            verdict="",
+            sections=(Section(title="s", key="s", tables=(table,)),),
+        )
+    )
+    assert f'<th scope="row" title="{"b" * 50}">' in page
+    assert '<a class="skip" href="#content">' in page
+    assert "<caption>A table</caption>" in page
 
 
 def test_reasons_below_a_table() -> None:

@@ -3,8 +3,9 @@
 (() => {
   const all = (what, within = document) => [...within.querySelectorAll(what)];
   const models = JSON.parse(document.querySelector("main").dataset.models || "[]");
+  const nameOf = (row) => row.cells[0].title || row.cells[0].textContent.trim();
   const marks = all(".marks > *");
-  const rows = all("tbody tr").map((row) => [row, row.cells[0].textContent.trim()]);
+  const rows = all("tbody tr").map((row) => [row, nameOf(row)]);
   let chosen = null; // the place of the model that stays lit
 
   // One model in all figures and tables.
@@ -116,9 +117,35 @@
     });
     body.append(...keyed.map(([, row]) => row));
   }
+  // Long tables: only the rows that hold some letters.
+  function filtered(table) {
+    const box = document.createElement("input");
+    box.type = "search";
+    const label = document.createElement("label");
+    const told = document.createElement("span");
+    told.setAttribute("role", "status");
+    label.append("Rows with: ", box);
+    box.addEventListener("input", () => {
+      const wanted = box.value.trim().toLowerCase();
+      for (const row of table.original) {
+        const words = [row.textContent, ...all("[title]", row).map((cell) => cell.title)];
+        row.hidden = !words.join(" ").toLowerCase().includes(wanted);
+      }
+      const shown = table.original.filter((row) => !row.hidden).length;
+      told.textContent = wanted ? ` ${shown} of ${table.original.length}` : "";
+    });
+    const line = document.createElement("p");
+    line.className = "filter";
+    line.append(label, told);
+    return line;
+  }
   for (const table of all("table")) {
     table.original = [...table.tBodies[0].rows];
     if (table.original.length < 3) continue;
+    if (table.original.length > 12) {
+      if (table.caption.className) table.parentNode.before(filtered(table));
+      else table.caption.append(filtered(table));
+    }
     all("thead th", table).forEach((head, column) => {
       const button = document.createElement("button");
       button.type = "button";

@@ -391,12 +391,13 @@ def known(private: PrivateSignal, smallest: SmallestEffects) -> str:
 
 
 def statement(private: PrivateSignal, smallest: SmallestEffects) -> str:
-    """Return the verdict, the models of which it holds, and the mean correlation of all."""
+    """Return the verdict, the correlations that differ from zero, and the mean of all."""
     rho, outcomes = private.correlation, private.verdicts(smallest).outcomes
     shown = [row for row, one in enumerate(outcomes) if one.shown]
     shown.sort(key=lambda row: -abs(rho.value[row]))
     named = [f"{private.labels[row]} {rho.text(row, 3, signed=True)}" for row in shown]
-    those = f"Those are {names_of(named, most=STRONGEST)}. " if named else ""
+    which = names_of(named, most=STRONGEST)
+    those = f"Shown to differ from zero: {which}. " if named else ""
     return (
         f"{known(private, smallest)}. {those}The mean correlation beyond the factor is "
         f"{with_interval(private.mean, private.mean_interval, 3, signed=True)} "

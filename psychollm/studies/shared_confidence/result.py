@@ -41,6 +41,7 @@ from psychollm.estimates.verdict import (
 )
 from psychollm.factor.one_factor.scores import QuestionScores
 from psychollm.studies.dimensionality.result import Dimensionality
+from psychollm.studies.provenance import cuts
 from psychollm.studies.shared_confidence.private_signal import PrivateSignal, known, statement
 from psychollm.studies.shared_confidence.residual_structure import ResidualStructure
 
@@ -218,10 +219,15 @@ def _head(study: SharedConfidence) -> str:
 
 def verdict(study: SharedConfidence, smallest: SmallestEffects) -> str:
     """Say whether confidence is shared, and whether it is more than that."""
+    return ", ".join(filter(None, [cuts(study.coding), _shared(study, smallest)]))
+
+
+def _shared(study: SharedConfidence, smallest: SmallestEffects) -> str:
     dimensions = study.dimensionality
     second = dimensions.second_factor(smallest=smallest)
     knows = study.private_signal.verdicts(smallest).which(Outcome.ABOVE)
-    whose = f"{len(knows)} models" if len(knows) > 3 else " and ".join(knows)
+    n = len(study.labels)
+    whose = f"{len(knows)} of {n} models" if len(knows) > 3 else " and ".join(knows)
     if dimensions.n_factors == 0:
         shown = {Outcome.SMALL: "that matters"}
         what = shown.get(dimensions.shared_factor(smallest=smallest), "is shown")
@@ -490,4 +496,5 @@ def _validity(study: SharedConfidence) -> Finding:
 
 def _repeat(study: SharedConfidence) -> Finding:
     packages = ", ".join(f"{name} {version}" for name, version in study.versions.items())
-    return Finding(key="repeat", question="To repeat:", statement=f"{study.call}; {packages}.")
+    call = ", ".join(filter(None, [study.call, cuts(study.coding)]))
+    return Finding(key="repeat", question="To repeat:", statement=f"{call}; {packages}.")

@@ -1,6 +1,7 @@
 """What a study of shared confidence says, draws and reports."""
 
 import json
+from dataclasses import replace
 
 import numpy as np
 import pytest
@@ -59,3 +60,12 @@ def test_plot_and_report(once, tmp_path):
     pyplot.close("all")
     page = once.report(tmp_path / "report.html", source="# two tables")
     assert "SIMULATED" in page.read_text(encoding="utf-8")
+
+
+def test_a_verdict_names_the_cut_that_it_depends_on(result):
+    cut = replace(result, coding={"confidence": "stated confidence > 90", "correctness": "binary"})
+    assert cut.verdict == f"with yes for a stated confidence > 90, {result.verdict}"
+    told = " ".join(cut.summary().split())
+    assert "Verdict. With yes for a stated confidence > 90, one" in told
+    assert "), with yes for a stated confidence > 90; psychollm" in told
+    assert "for a" not in result.verdict

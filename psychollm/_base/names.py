@@ -1,0 +1,39 @@
+"""Long names, cut where least is lost."""
+
+from collections.abc import Iterable
+from typing import Any
+
+LONGEST = 34  # letters of a name beside a figure or in a table
+
+
+def shortened(name: Any, longest: int = LONGEST) -> str:
+    """Return a name in at most so many letters, an ellipsis in the middle where it is cut."""
+    text = str(name)
+    if len(text) <= longest:
+        return text
+    kept = max(longest - 1, 1)
+    return f"{text[: kept - kept // 2]}…{text[len(text) - kept // 2 :]}"
+
+
+def short_names(names: Iterable[Any], longest: int = LONGEST) -> list[str]:
+    """Return shortened names of which no two different ones look the same."""
+    whole = [str(name) for name in names]
+    alike: dict[str, list[str]] = {}
+    for name in dict.fromkeys(whole):
+        alike.setdefault(shortened(name, longest), []).append(name)
+    short = {
+        name: text
+        for first, group in alike.items()
+        for name, text in zip(group, _apart(group, longest) if group[1:] else [first], strict=True)
+    }
+    return [short[name] for name in whole]
+
+
+def _apart(group: list[str], longest: int) -> list[str]:
+    """Cut names that begin and end alike before what differs; number what still looks alike."""
+    first, last = min(group), max(group)  # what these two share at the beginning, all share
+    begin = next(k for k in range(len(last)) if first[k : k + 1] != last[k])
+    tails = [shortened(name[begin:], longest - 6) for name in group]
+    if len(set(tails)) == len(tails):
+        return [f"{name[:5]}…{tail}" for name, tail in zip(group, tails, strict=True)]
+    return [f"{shortened(name, longest - 5)} #{k}" for k, name in enumerate(group, start=1)]
