@@ -1,8 +1,9 @@
 """Whatever holds an array: missing is missing, in every dtype, in every public function.
 
-NaN, None, pandas.NA and a mask are four spellings of one thing; the order of bytes is none. The
-test finds the public functions and their arguments itself; an argument that may hold an array
-and is in no example has to be added to `MORE`, or named in `NO_ARRAY`.
+NaN, None, pandas.NA and a mask are four spellings of one thing; the order of bytes is none. Tables
+and columns of polars and Arrow are read as those of pandas. The test finds the public functions
+and their arguments itself; an argument that may hold an array and is in no example has to be added
+to `MORE`, or named in `NO_ARRAY`.
 """
 
 import warnings
@@ -189,6 +190,27 @@ def with_none_missing(array: AnyArray) -> dict[str, Any]:
     return forms
 
 
+def in_other_libraries(array: AnyArray) -> dict[str, Any]:
+    """Return one table as pandas, polars and Arrow hold it, with a missing value."""
+    polars, pyarrow = pytest.importorskip("polars"), pytest.importorskip("pyarrow")
+    if array.ndim > 2:
+        return {"array": array}
+    cells = array.astype(object)
+    cells.flat[array.size // 2] = None
+    if array.ndim == 1:
+        return {
+            "pandas": pd.Series(cells).convert_dtypes(),
+            "polars": polars.Series(cells.tolist(), strict=False),
+            "Arrow": pyarrow.array(cells.tolist()),
+        }
+    columns = {f"column {k}": column.tolist() for k, column in enumerate(cells.T)}
+    return {
+        "pandas": pd.DataFrame(columns).convert_dtypes(),
+        "polars": polars.DataFrame(columns, strict=False),
+        "Arrow": pyarrow.table(columns),
+    }
+
+
 def nullable(array: AnyArray) -> Any:
     """Return a Series or DataFrame of nullable columns; more dimensions as they are."""
     if array.ndim > 2:
@@ -211,7 +233,7 @@ def read_alike(name: str, call: dict[str, Any], forms: dict[str, dict[str, Any]]
 
 
 @pytest.mark.parametrize("name", sorted(set(public_functions()) - WITHOUT_EXAMPLE - SLOW))
-@pytest.mark.parametrize("spell", [with_one_missing, with_none_missing])
+@pytest.mark.parametrize("spell", [with_one_missing, with_none_missing, in_other_libraries])
 def test_every_form_of_an_array_is_the_same(
     name: str, spell: Callable[[AnyArray], dict[str, Any]]
 ) -> None:
@@ -222,7 +244,7 @@ def test_every_form_of_an_array_is_the_same(
     forms = {parameter: spell(array) for parameter, array in arrays.items()}
     for parameter in NAMING & set(forms):
         forms[parameter].pop("nullable", None)
-    if spell is with_none_missing and read_alike(name, call, forms):
+    if spell is not with_one_missing and read_alike(name, call, forms):
         return
     differing = []
     for parameter, one_value in forms.items():

@@ -5,12 +5,14 @@ NaT, masked) is NaN.
 """
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
+from decimal import Decimal
 from numbers import Real
 from typing import Any, get_args
 
 import numpy as np
 
 from psychollm._base.errors import CodeError, InputError, LabelError, OptionError, ShapeError
+from psychollm._base.frames import labelled
 from psychollm._base.types import AnyArray, BoolArray, FloatArray, RandomState
 
 _NUMERIC = "biuf"
@@ -80,7 +82,7 @@ def shown(value: Any) -> str:
 def _is_number(value: Any) -> bool:
     if isinstance(value, int):
         return abs(value) < _TOO_LARGE
-    real = isinstance(value, float | np.number | np.bool_)
+    real = isinstance(value, float | Decimal | np.number | np.bool_)
     return real and not isinstance(value, np.complexfloating)
 
 
@@ -97,6 +99,7 @@ def _as_array(data: Any, argument: str) -> AnyArray:
         return data
     if isinstance(data, list | tuple):
         return _from_sequence(data, argument)
+    data = labelled(data)
     if hasattr(data, "dtypes") and hasattr(data, "to_numpy") and hasattr(data, "index"):
         return _from_pandas(data)
     if not isinstance(data, Iterator | Mapping | set | frozenset):

@@ -20,6 +20,7 @@ from psychollm._base.errors import InputError
 
 if TYPE_CHECKING:
     import pandas as pd
+    import polars
 
     from psychollm._base.axes import Axes
 
@@ -94,6 +95,22 @@ class Result:
         from psychollm._base.axes import frame_of
 
         return frame_of(self, self._axes())
+
+    def to_polars(self) -> "polars.DataFrame":
+        """Return the table of `to_frame` as a DataFrame of polars.
+
+        Where `to_frame` has an index, as tables of answers have, it is the first column.
+
+        Raises
+        ------
+        InputError
+            If the result has no table.
+        MissingPackageError
+            If polars is not installed.
+        """
+        from psychollm._base.frames import in_polars
+
+        return in_polars(self.to_frame())
 
     def to_markdown(self, *, columns: Sequence[str] | None = None, digits: int = 2) -> str:
         """Return the table as Markdown in reporting style: rounded, intervals beside estimates.

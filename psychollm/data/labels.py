@@ -19,6 +19,7 @@ from psychollm._base.checks import (
     plain_array,
 )
 from psychollm._base.errors import LabelError, OptionError, ShapeError
+from psychollm._base.frames import in_pandas
 from psychollm._base.types import FloatArray, IntArray
 
 Labels: TypeAlias = tuple[Hashable, ...]
@@ -33,6 +34,7 @@ def as_labels(kind: str, labels: Iterable[Any] | None, n: int) -> Labels:
     if isinstance(labels, str):
         msg = f"{kind}s={labels!r} is one string: pass a list of {n} labels"
         raise LabelError(msg)
+    labels = in_pandas(labels)
     # tolist() turns NumPy scalars into plain str and int.
     names = tuple(labels.tolist() if hasattr(labels, "tolist") else labels)
     if len(names) != n:
@@ -65,6 +67,7 @@ def positions(kind: str, labels: Labels, wanted: Any) -> IntArray:
     if isinstance(wanted, str):
         msg = f"{kind}s={wanted!r} is one string: pass a list, [{wanted!r}]"
         raise LabelError(msg)
+    wanted = in_pandas(wanted)
     masked = getattr(wanted, "dtype", None) == np.bool_
     rows = _where(kind, labels, wanted) if masked else _lookup(kind, labels, wanted)
     if not rows.size:

@@ -9,6 +9,7 @@ import numpy as np
 
 from psychollm._base.checks import check_choice
 from psychollm._base.errors import InputError, LabelError, ShapeError
+from psychollm._base.frames import long_table
 from psychollm._base.types import AnyArray, BoolArray, IntArray
 from psychollm.data.labels import as_labels, listed
 from psychollm.data.table import Table
@@ -123,7 +124,7 @@ def spread(
     check_choice("duplicates", duplicates, Duplicates)
     name = name_row or (lambda row: f"row {row + 1}")
     parts = [question] if isinstance(question, str) else list(question)
-    _check_columns(frame, [model, *parts, value])
+    frame = long_table(frame, [model, *parts, value], argument="the long table", row="answer")
     row, models = _factor(frame, [model], name)
     column, questions = _factor(frame, parts, name)
     cell = row * len(questions) + column
@@ -158,18 +159,6 @@ def check_cells(n_models: int, n_questions: int, n_answers: int) -> None:
 
 def _origin(source: IntArray, name: Callable[[int], str]) -> Callable[[int, int], str]:
     return lambda row, column: name(int(source[row, column]))
-
-
-def _check_columns(frame: "pd.DataFrame", wanted: Sequence[str]) -> None:
-    present = list(frame.columns)
-    for column in wanted:
-        if column not in present:
-            listed = ", ".join(repr(name) for name in present[:12])
-            msg = f"the long table has no column {column!r}: its columns are {listed}"
-            raise LabelError(msg)
-    if not len(frame):
-        msg = "the long table is empty: it needs a row for each answer"
-        raise ShapeError(msg)
 
 
 def _factor(

@@ -7,6 +7,7 @@ import numpy as np
 
 from psychollm._base.checks import float_array
 from psychollm._base.errors import InputError, LabelError, ShapeError
+from psychollm._base.frames import is_counted, labelled
 from psychollm._base.types import BoolArray, FloatArray
 from psychollm.data.labels import Labels, as_labels
 from psychollm.kernels.tetrachoric import ADJUSTED
@@ -70,11 +71,12 @@ def _values_and_names(data: Any) -> tuple[Any, Any]:
     if hasattr(data, "codes"):
         msg = "matrix is a table of answers: correlate them first, with tetrachoric or polychoric"
         raise InputError(msg)
+    data = labelled(data)
     if hasattr(data, "columns") and hasattr(data, "index"):
-        if list(data.index) != list(data.columns):
+        if not is_counted(data.index) and list(data.index) != list(data.columns):
             msg = "matrix has an index that differs from its columns: reindex it by its columns"
             raise LabelError(msg)
-        return data.to_numpy(), data.index
+        return data.to_numpy(), data.columns
     return data, None
 
 

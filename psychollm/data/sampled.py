@@ -9,9 +9,11 @@ import numpy as np
 from psychollm._base.axes import Axes
 from psychollm._base.checks import float_array, plain_array
 from psychollm._base.errors import CodeError, LabelError, ShapeError
+from psychollm._base.frames import long_table
 from psychollm._base.result import Result
 from psychollm._base.types import AnyArray, FloatArray, IntArray
 from psychollm.data.labels import Labels, as_labels
+from psychollm.data.table import models_first
 from psychollm.kernels.semantic import number_by_appearance
 
 if TYPE_CHECKING:
@@ -149,10 +151,8 @@ class SampledAnswers(Result):
         """
         asked = {"question": question, "answer": answer, "model": model, "gold": gold}
         asked |= {"correct": correct, "loglik": loglik, "n_tokens": n_tokens}
-        for argument, name in asked.items():
-            if name is not None and name not in frame.columns:
-                msg = f"{argument}={name!r} is no column: the table holds {list(frame.columns)}"
-                raise LabelError(msg)
+        columns = [name for name in asked.values() if name is not None]
+        frame = long_table(frame, columns, argument="the long table", row="sample")
         row, models = _numbered(frame, model)
         column, questions = _numbered(frame, question)
         shape = (len(models), len(questions))
@@ -180,7 +180,7 @@ class SampledAnswers(Result):
 
 
 def _three_dimensional(classes: Any) -> AnyArray:
-    cells = plain_array(classes, "classes").astype(object)
+    cells = plain_array(models_first(classes), "classes").astype(object)
     if cells.ndim == 2:
         cells = cells[None]
     if cells.ndim != 3 or not cells.size:

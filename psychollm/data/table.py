@@ -12,6 +12,7 @@ import numpy as np
 
 from psychollm._base.checks import advice, is_missing, is_number, is_numeral, plain_array, shown
 from psychollm._base.errors import CodeError, LabelError, ShapeError
+from psychollm._base.frames import MODELS, QUESTIONS, is_called, labelled
 from psychollm._base.types import AnyArray, BoolArray, CodeArray, FloatArray
 from psychollm.data.labels import Labels, as_labels, index_of, order_of
 
@@ -45,6 +46,7 @@ def as_table(
     """Return any table as a labelled one; `models` and `questions` replace its own labels."""
     if isinstance(data, Table):
         return data
+    data = labelled(data)
     values: AnyArray
     rows: Iterable[Any] | None = None
     columns: Iterable[Any] | None = None
@@ -69,8 +71,9 @@ def as_table(
 
 def one_model(data: Any, *, argument: str) -> Table:
     """Return a table as `as_table` does; a vector is one model."""
-    labelled = any(hasattr(data, name) for name in ("columns", "dims", "models"))
-    if labelled and getattr(data, "ndim", 2) != 1:
+    data = labelled(data)
+    named = any(hasattr(data, name) for name in ("columns", "dims", "models"))
+    if named and getattr(data, "ndim", 2) != 1:
         return as_table(data, argument=argument)
     values = plain_array(data, argument)
     if values.ndim != 1:
@@ -112,13 +115,6 @@ def _check_shape(values: AnyArray, argument: str) -> None:
         raise ShapeError(msg)
 
 
-# What dimensions of models and of questions are called.
-_NAMES = (
-    {"model", "models", "respondent", "respondents", "person", "persons", "llm", "llms"},
-    {"question", "questions", "item", "items", "prompt", "prompts", "task", "tasks"},
-)
-
-
 def _xarray_values(array: Any, argument: str) -> tuple[AnyArray, Any, Any]:
     """Return values and labels, models first: the names of the dimensions say which they are."""
     if len(array.dims) != 2:
@@ -127,7 +123,7 @@ def _xarray_values(array: Any, argument: str) -> tuple[AnyArray, Any, Any]:
         )
         raise ShapeError(msg)
     first, second = array.dims
-    known = [[name in names for names in _NAMES] for name in (first, second)]
+    known = [[is_called(name, names) for names in (MODELS, QUESTIONS)] for name in (first, second)]
     forward, backward = known[0][0] or known[1][1], known[0][1] or known[1][0]
     if forward == backward and (first, second) != ("dim_0", "dim_1"):
         msg = (
@@ -140,6 +136,16 @@ def _xarray_values(array: Any, argument: str) -> tuple[AnyArray, Any, Any]:
         first, second = second, first
     labels = [array[dim].to_numpy() if dim in array.coords else None for dim in (first, second)]
     return plain_array(array.transpose(first, second), argument), labels[0], labels[1]
+
+
+def models_first(data: Any) -> Any:
+    """Return a DataArray with the dimension of models first, and that of questions next."""
+    # Where their names do not say which they are, dimensions go by position, as arrays do.
+    dims = getattr(data, "dims", ())
+    found = [[dim for dim in dims if is_called(dim, names)] for names in (MODELS, QUESTIONS)]
+    if [len(one) for one in found] != [1, 1]:
+        return data
+    return data.transpose(found[0][0], found[1][0], ...)
 
 
 MAX_CODE = 15

@@ -26,6 +26,7 @@ import numpy as np
 
 from psychollm._base.checks import float_array
 from psychollm._base.errors import InputError, LabelError, ShapeError
+from psychollm._base.frames import labelled
 from psychollm._base.result import Result
 from psychollm._base.types import FloatArray, IntArray
 from psychollm.data.labels import Labels, listed
@@ -157,6 +158,7 @@ def read_columns(data: Any, name: str) -> Columns:
     """Take apart what carries labels, and make columns of a single column."""
     rows: Labels | None = None
     columns: Labels | None = None
+    data = labelled(data)
     if hasattr(data, "loadings"):
         rows = getattr(data, "labels", None)
         data = data.loadings

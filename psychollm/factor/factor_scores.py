@@ -293,7 +293,7 @@ def _ordered(
     axes = (table.models, table.questions)
     own, units = axes if of == "models" else axes[::-1]
     values = values if of == "models" else values.T
-    named = hasattr(data, "index") or hasattr(data, "models")
+    named = table.named[of == "questions"]
     unknown = [label for label in labels if label not in set(own)] if named else []
     if len(own) != len(labels) or unknown:
         fits = set(units) >= set(labels) if named else len(units) == len(labels)

@@ -19,6 +19,8 @@ def test_absent() -> None:
     with pytest.raises(MissingPackageError, match=expected) as caught:
         require("nowhere.at_all", extra="io", purpose="reading Parquet")
     assert caught.value.name == "nowhere"
+    with pytest.raises(MissingPackageError, match="this needs nowhere: pip install nowhere$"):
+        require("nowhere", extra="", purpose="this")
     assert isinstance(caught.value, ImportError)
 
 

@@ -115,9 +115,23 @@ def test_frame_keeps_labels():
     assert made.missing.tolist() == [[False, False], [False, True]]
 
 
-def test_frame_with_the_labels_left_in_a_column():
-    with pytest.raises(CodeError, match="holds 'gpt'.*set_index"):
-        as_responses(pd.DataFrame({"model": ["gpt"], "x": [1]}))
+@pytest.mark.parametrize("labels", [{"Model": [7, 8]}, {"name": ["gpt", "phi"]}])
+def test_labels_left_in_the_first_column_are_labels(labels):
+    made = as_responses(pd.DataFrame({**labels, "x": [1, None], "y": [0, 1]}))
+    assert (made.models, made.questions) == (tuple(*labels.values()), ("x", "y"))
+
+
+@pytest.mark.parametrize(
+    "frame",
+    [
+        pd.DataFrame({"x": [1, 0], "model": ["gpt", "phi"]}),
+        pd.DataFrame({"x": ["yes", "no"], "y": ["no", "no"]}),
+        pd.DataFrame({"x": ["yes", "no"], "y": [1, 0]}, index=["gpt", "phi"]),
+    ],
+)
+def test_words_in_other_columns_are_answers(frame):
+    with pytest.raises(CodeError, match="is not a number.*set_index"):
+        as_responses(frame)
 
 
 @pytest.mark.parametrize("dims", [("models", "questions"), ("llm", "item"), ("model", "models_")])

@@ -24,7 +24,7 @@ from psychollm.data.sampled import SampledAnswers
                 pd.DataFrame({"q": [1], "a": ["x"]}), question="q", answer="b"
             ),
             LabelError,
-            "answer='b' is no column",
+            "the long table has no column 'b'",
         ),
         (
             lambda: SampledAnswers.from_long(

@@ -9,6 +9,7 @@ import numpy as np
 
 from psychollm._base.checks import check_count, plain_array
 from psychollm._base.errors import LabelError, OptionError, ShapeError
+from psychollm._base.frames import labelled
 from psychollm._base.types import BoolArray
 from psychollm.data.labels import Labels, listed
 from psychollm.irt.answers import Oriented
@@ -38,6 +39,7 @@ def shape_of(dimensions: Any, items: Labels, *, correlated: bool) -> Shape:
         everywhere = np.ones((len(items), m), dtype=np.bool_)
         return Shape(loads=everywhere, names=names, exploratory=True, correlated=False)
     names = ()
+    dimensions = labelled(dimensions)
     if hasattr(dimensions, "columns") and hasattr(dimensions, "index"):
         names = tuple(str(name) for name in dimensions.columns)
         if tuple(dimensions.index) != items:

@@ -9,10 +9,11 @@ import numpy as np
 from psychollm._base.axes import Axes
 from psychollm._base.checks import plain_array
 from psychollm._base.errors import LabelError, ShapeError
+from psychollm._base.frames import long_table
 from psychollm._base.result import Result
 from psychollm._base.types import AnyArray, BoolArray, FloatArray, IntArray
 from psychollm.data.labels import Labels, as_labels
-from psychollm.data.table import Table, numbers, one_model, values_like
+from psychollm.data.table import Table, models_first, numbers, one_model, values_like
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -151,7 +152,9 @@ class RepeatedScores(Result):
         >>> RepeatedScores.from_long(long).values.tolist()
         [[[0.0, 1.0]]]
         """
-        codes, labels = long_places(frame, [model, question, run], value)
+        names = [model, question, run]
+        frame = long_table(frame, [*names, value], argument="the long table", row="score")
+        codes, labels = long_places(frame, names, value)
         cells = np.full(tuple(map(len, labels)), None, dtype=object)
         cells[codes] = frame[value].to_numpy(dtype=object)
         return cls._made(cells, (labels[0], labels[1], labels[2]))
@@ -175,6 +178,7 @@ def repeated_scores(scores: Any) -> RepeatedScores:
         return RepeatedScores.from_array(scores.scores, **names)
     if _n_axes(scores) == 3:
         models = questions = runs = None
+        scores = models_first(scores)
         if hasattr(scores, "dims"):
             models, questions, runs = (
                 scores[dim].to_numpy() if dim in scores.coords else None for dim in scores.dims
@@ -198,14 +202,6 @@ def long_places(
     """Return the place of each row along each column, and labels in order of occurrence."""
     import pandas as pd
 
-    for name in (*names, value):
-        if name not in frame.columns:
-            listed = ", ".join(repr(column) for column in list(frame.columns)[:12])
-            msg = f"the long table has no column {name!r}: its columns are {listed}"
-            raise LabelError(msg)
-    if not len(frame):
-        msg = f"the long table is empty: it needs a row for each {value}"
-        raise ShapeError(msg)
     for name in names:
         absent = np.flatnonzero(frame[name].isna())
         if absent.size:

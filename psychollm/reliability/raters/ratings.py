@@ -9,6 +9,7 @@ import numpy as np
 from psychollm._base.axes import Axes
 from psychollm._base.checks import check_unique, plain_array
 from psychollm._base.errors import CodeError, OptionError
+from psychollm._base.frames import in_pandas, long_table
 from psychollm._base.result import Result
 from psychollm._base.types import AnyArray, FloatArray, IntArray
 from psychollm.data.labels import Labels, positions
@@ -222,6 +223,7 @@ class Ratings(Result):
         [[[0, 1], [0, -1]]]
         """
         names = [question, run] if model is None else [model, question, run]
+        frame = long_table(frame, [*names, value], argument="the long table", row="answer")
         codes, labels = long_places(frame, names, value)
         if model is None:
             codes, labels = (np.zeros(len(frame), dtype=np.int64), *codes), ((0,), *labels)
@@ -348,4 +350,4 @@ def _holds_tables(data: Any) -> bool:
     first = data[0]
     if isinstance(first, list | tuple):
         return bool(first) and isinstance(first[0], list | tuple | np.ndarray)
-    return getattr(first, "ndim", 0) == 2 or hasattr(first, "codes")
+    return getattr(in_pandas(first), "ndim", 0) == 2 or hasattr(first, "codes")

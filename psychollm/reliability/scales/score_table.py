@@ -12,6 +12,7 @@ import numpy as np
 
 from psychollm._base.checks import check_choice
 from psychollm._base.errors import LabelError, OptionError, ShapeError
+from psychollm._base.frames import labelled
 from psychollm._base.result import Result
 from psychollm._base.types import BoolArray, FloatArray, IntArray
 from psychollm.data.labels import Labels, listed, numbered, unit_labels, unit_numbers
@@ -124,6 +125,7 @@ def item_keys(keys: Any, items: Labels) -> FloatArray:
 
 def _table(scores: Any, respondents: Any, argument: str) -> Table:
     """Read the table; the labels of rows may repeat where respondents are named apart."""
+    scores = labelled(scores)
     index = getattr(scores, "index", None)
     if not hasattr(scores, "iloc") or index is None or index.is_unique:
         return as_table(scores, argument=argument)

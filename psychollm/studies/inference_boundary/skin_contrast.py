@@ -11,6 +11,7 @@ from collections.abc import Hashable
 from typing import TYPE_CHECKING
 
 from psychollm._base.errors import LabelError
+from psychollm._base.frames import long_table
 from psychollm._base.types import RandomState
 from psychollm.data.labels import listed
 from psychollm.estimates.estimate import Estimate
@@ -65,10 +66,8 @@ def skin_contrast(
     >>> skin_contrast(table, "C", "x", "y", bootstrap=200, rng=0).value
     array([0.5])
     """
-    for name in ("model", "type", "item", "run", "score", "skin", "structure"):
-        if name not in answers.columns:
-            msg = f"answers has no column {name!r}: join the tables of both skins"
-            raise LabelError(msg)
+    needed = ("model", "type", "item", "run", "score", "skin", "structure")
+    answers = long_table(answers, needed, argument="answers", row="answer")
     own = answers[(answers["type"] == kind) & answers["skin"].isin([first, second])]
     for skin in (first, second):
         if not (own["skin"] == skin).any():

@@ -17,6 +17,7 @@ import numpy as np
 from psychollm._base.axes import Axes, whole
 from psychollm._base.checks import check_fraction
 from psychollm._base.errors import LabelError
+from psychollm._base.frames import long_table
 from psychollm._base.numbers import number, percent, with_interval
 from psychollm._base.result import Result
 from psychollm._base.types import FloatArray, RandomState
@@ -358,6 +359,7 @@ def inference_boundary(
     (array([0.5]), array([1.]))
     """
     check_fraction("level", level)
+    answers = long_table(answers, _COLUMNS, argument="answers", row="answer")
     _check(answers, (answerable, interaction))
     resampling = Resampling.of(bootstrap, level, rng)
     profiles: dict[Hashable, BoundaryProfile] = {
@@ -455,10 +457,6 @@ def _thinking(
 
 
 def _check(answers: pd.DataFrame, kinds: tuple[Hashable, ...]) -> None:
-    missing = [name for name in _COLUMNS if name not in answers.columns]
-    if missing:
-        msg = f"answers has no column {missing[0]!r}: it needs {', '.join(_COLUMNS)}"
-        raise LabelError(msg)
     known = list(dict.fromkeys(answers["type"].tolist()))
     absent = [kind for kind in kinds if kind not in known]
     if absent:

@@ -15,6 +15,7 @@ import numpy as np
 
 from psychollm._base.checks import check_choice, check_fraction
 from psychollm._base.errors import LabelError
+from psychollm._base.frames import long_table
 from psychollm._base.result import Result
 from psychollm._base.types import RandomState
 from psychollm.calibration.selection.abstention import (
@@ -181,11 +182,7 @@ def abstention_skill(
 
 
 def _checked(answers: pd.DataFrame, made: str) -> pd.DataFrame:
-    missing = [name for name in (*_NEEDED, made) if name not in answers.columns]
-    if missing:
-        msg = f"answers has no column {missing[0]!r}: it needs {', '.join((*_NEEDED, made))}"
-        raise LabelError(msg)
-    frame = answers.copy()
+    frame = long_table(answers, (*_NEEDED, made), argument="answers", row="reply").copy()
     usual: dict[str, Any] = {"run": 1, "scenario": "", "dataset": "", "pair": "", "correct": None}
     for name, value in usual.items():
         if name not in frame.columns:

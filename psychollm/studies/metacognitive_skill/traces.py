@@ -18,6 +18,7 @@ import numpy as np
 
 from psychollm._base.checks import check_generator
 from psychollm._base.errors import CodeError, LabelError, OptionError
+from psychollm._base.frames import long_table
 from psychollm._base.types import BoolArray, FloatArray
 from psychollm.calibration.decisions.two_by_two import ratio
 from psychollm.data.labels import Labels, listed
@@ -117,11 +118,7 @@ def as_traces(table: pd.DataFrame, *, coder: Hashable | None = None) -> Traces:
 def _checked(table: pd.DataFrame) -> pd.DataFrame:
     import pandas as pd
 
-    missing = [name for name in NEEDED if name not in table.columns]
-    if missing:
-        msg = f"traces has no column {missing[0]!r}: it needs {', '.join(NEEDED)}"
-        raise LabelError(msg)
-    frame = table.copy()
+    frame = long_table(table, NEEDED, argument="traces", row="trace and category").copy()
     usual: dict[str, Any] = {"arm": "", "run": 1, "coder": "", "structure": "", "spans": np.nan}
     for name, value in (usual | dict.fromkeys(_PER_TRACE[1:], np.nan)).items():
         if name not in frame.columns:

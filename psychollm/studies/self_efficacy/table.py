@@ -28,6 +28,7 @@ import numpy as np
 from scipy.special import ndtri, stdtrit
 
 from psychollm._base.errors import CodeError, LabelError, OptionError, ShapeError
+from psychollm._base.frames import long_table
 from psychollm._base.types import FloatArray
 from psychollm.data.labels import Labels, listed
 from psychollm.estimates.estimate import Estimate
@@ -110,7 +111,7 @@ def efficacy_table(
     if isinstance(answers, Mapping):
         answers, own, points = _of_results(answers)
         performance = own if performance is None else performance
-    _require(answers, "answers", ("model", "condition"))
+    answers = _required(answers, "answers", ("model", "condition"))
     names = _items(answers, items)
     rows = _filled(answers)
     _check_ratings(rows, names, points)
@@ -151,19 +152,14 @@ def _of_results(
     return rows, (pd.concat(done, ignore_index=True) if done else None), (low, high)
 
 
-def _require(frame: pd.DataFrame, argument: str, names: Sequence[str]) -> None:
-    missing = [name for name in names if name not in frame.columns]
-    if missing:
-        msg = f"{argument} has no column {missing[0]!r}: it needs {', '.join(names)}"
-        raise LabelError(msg)
-    if not len(frame):
-        msg = f"{argument} is empty"
-        raise ShapeError(msg)
+def _required(data: Any, argument: str, names: Sequence[str]) -> pd.DataFrame:
+    frame = long_table(data, names, argument=argument, row="rating")
     for name in names[:2]:
         if frame[name].isna().any():
             row = int(np.flatnonzero(frame[name].isna())[0])
             msg = f"{argument}: row {row + 1} has no {name}"
             raise LabelError(msg)
+    return frame
 
 
 def _items(frame: pd.DataFrame, items: Sequence[str] | None) -> tuple[str, ...]:
@@ -215,7 +211,7 @@ def _check_ratings(rows: pd.DataFrame, names: Sequence[str], points: tuple[int, 
 
 
 def _tasks(performance: pd.DataFrame) -> pd.DataFrame:
-    _require(performance, "performance", ("model", "condition", "correct"))
+    performance = _required(performance, "performance", ("model", "condition", "correct"))
     tasks = performance.reset_index(drop=True).copy()
     for name in ("level", "persona"):
         absent = DESIGN[name]

@@ -10,6 +10,7 @@ import numpy as np
 
 from psychollm._base.checks import check_choice
 from psychollm._base.errors import InputError
+from psychollm._base.frames import labelled
 from psychollm._base.result import Result
 from psychollm._base.types import BoolArray, FloatArray
 from psychollm.calibration.decisions.two_by_two import ratio
@@ -169,6 +170,7 @@ class SteeredAnswers(Result):
         >>> SteeredAnswers.from_frame(frame, scale="probability").yes_rates
         array([0. , 0.5])
         """
+        frame = labelled(frame)
         return cls.from_array(
             frame.to_numpy(),
             strengths=frame.index.to_numpy(),

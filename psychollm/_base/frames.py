@@ -1,0 +1,178 @@
+"""The one door for tables and columns of other libraries: behind it they are those of pandas.
+
+Polars, Arrow, and whatever else narwhals reads: each column becomes what pandas makes of the list
+of its values. None of these has labels of rows; their first column holds them, in both directions.
+"""
+
+import sys
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from psychollm._base.errors import InputError, LabelError, ShapeError
+from psychollm._base.optional import require
+
+if TYPE_CHECKING:
+    import pandas as pd
+    import polars
+
+# What models, and questions, are called as columns and as dimensions: each in the plural too.
+MODELS = ("model", "respondent", "person", "subject", "participant", "llm", "system")
+QUESTIONS = ("question", "item", "prompt", "task")
+_NAMES_OF_ROWS = {*MODELS, *QUESTIONS, "run", "rater", "strength", "label"}
+_NUMBERS = {"integer", "floating", "mixed-integer-float", "boolean", "decimal", "empty"}
+_SHOWN = 12
+# What may be a table or a column has one of these; narwhals is imported for nothing else.
+_MARKS = ("columns", "__arrow_c_array__", "__arrow_c_stream__", "__narwhals_series__")
+
+
+def is_called(name: Any, names: Sequence[str]) -> bool:
+    """Tell whether a column or a dimension has one of the names, in the singular or the plural."""
+    return isinstance(name, str) and name.lower() in {*names, *(f"{one}s" for one in names)}
+
+
+def in_pandas(data: Any) -> Any:
+    """Return a table or a column of another library as one of pandas, anything else as it is."""
+    if not any(hasattr(type(data), mark) for mark in _MARKS) or _is_pandas(data):
+        return data
+    import narwhals as nw
+    import pandas as pd
+
+    native = nw.from_native(_whole(data), pass_through=True, allow_series=True)
+    if isinstance(native, nw.LazyFrame):
+        native = native.collect()
+    if isinstance(native, nw.Series):
+        return pd.Series(_cells(native), name=native.name)
+    if not isinstance(native, nw.DataFrame):
+        return data
+    columns = [pd.Series(_cells(native[name])) for name in native.columns]
+    frame = pd.DataFrame(dict(enumerate(columns)), index=pd.RangeIndex(len(native)))
+    return frame.set_axis(native.columns, axis=1)
+
+
+def _is_pandas(data: Any) -> bool:
+    pandas = sys.modules.get("pandas")
+    return pandas is not None and isinstance(data, pandas.DataFrame | pandas.Series)
+
+
+def _whole(data: Any) -> Any:
+    """Return an Arrow array, or a batch of rows, as the one chunk of a column or a table.
+
+    Raises
+    ------
+    LabelError
+        If columns have the same name, which Arrow alone allows.
+    """
+    if not type(data).__module__.startswith("pyarrow"):
+        return data
+    import pyarrow as pa
+
+    if isinstance(data, pa.RecordBatch):
+        data = pa.Table.from_batches([data])
+    names = getattr(data, "column_names", ())
+    if len(set(names)) < len(names):
+        twice = next(name for name in names if names.count(name) > 1)
+        msg = f"column labels must be unique, but {twice!r} occurs more than once: rename it"
+        raise LabelError(msg)
+    return pa.chunked_array([data]) if isinstance(data, pa.Array) else data
+
+
+def _cells(column: Any) -> Any:
+    """Return numbers as an array, and what else a column of narwhals holds as a list."""
+    if column.dtype.is_numeric() and not column.null_count():
+        return column.to_numpy()
+    return column.to_list()
+
+
+def labelled(data: Any) -> Any:
+    """Return a table as one of pandas with labelled rows, anything else as `in_pandas` does.
+
+    Where rows are only counted, as those of other libraries are, the first column labels them if
+    it is called "model", "question", ..., or holds text where all others hold numbers.
+    """
+    data = in_pandas(data)
+    if not _is_pandas(data) or data.ndim != 2 or data.shape[1] < 2 or data.empty:
+        return data
+    index, first = data.index, data.columns[0]
+    if index.name is not None or index.dtype.kind not in "iu" or not data.columns.is_unique:
+        return data
+    named = is_called(first, tuple(_NAMES_OF_ROWS))
+    if named or (is_counted(index) and _text_before_numbers(data)):
+        return data.set_index(first)
+    return data
+
+
+def is_counted(index: Any) -> bool:
+    """Tell whether an index of pandas only counts its rows from zero."""
+    return hasattr(index, "start") and (index.start, index.step) == (0, 1)
+
+
+def _text_before_numbers(frame: "pd.DataFrame") -> bool:
+    """Tell whether the first column holds text, and all others hold numbers or nothing."""
+    kinds = (_kind(frame.iloc[:, k]) for k in range(frame.shape[1]))
+    return next(kinds) == "string" and _NUMBERS.issuperset(kinds)
+
+
+def _kind(column: "pd.Series[Any]") -> str:
+    """Return what a column holds, whatever its type allows."""
+    from pandas.api.types import infer_dtype
+
+    if column.dtype.kind in "biuf":
+        return "floating"
+    return infer_dtype(column.astype(object), skipna=True)
+
+
+def long_table(data: Any, columns: Sequence[str], *, argument: str, row: str) -> "pd.DataFrame":
+    """Return a table of pandas with these columns and a row at least, whoever made it.
+
+    `row` says what each row is, for the message.
+    """
+    frame = in_pandas(data)
+    if not _is_pandas(frame) or frame.ndim != 2:
+        msg = f"{argument} is a {type(data).__name__}: pass a DataFrame with a row for each {row}"
+        raise InputError(msg)
+    present = list(frame.columns)
+    for name in columns:
+        if name not in present:
+            listed = ", ".join(repr(one) for one in present[:_SHOWN])
+            needed = ", ".join(map(str, columns))
+            msg = (
+                f"{argument} has no column {name!r}: its columns are {listed}; needed are {needed}"
+            )
+            raise LabelError(msg)
+    if not len(frame):
+        msg = f"{argument} is empty: it needs a row for each {row}"
+        raise ShapeError(msg)
+    table: pd.DataFrame = frame.apply(_plain, axis=0)
+    return table
+
+
+def _plain(column: "pd.Series[Any]") -> "pd.Series[Any]":
+    """Return a nullable or categorical column as it would be without an extension of pandas."""
+    if isinstance(column.dtype, np.dtype):
+        return column
+    gaps = column.isna().any()
+    if column.dtype.kind in ("iuf" if gaps else "biuf"):
+        cells = column.to_numpy(np.float64, na_value=np.nan) if gaps else column.to_numpy()
+        return type(column)(cells, index=column.index, name=column.name)
+    return column.astype(object).where(column.notna(), None)
+
+
+def in_polars(frame: "pd.DataFrame") -> "polars.DataFrame":
+    """Return a table of pandas as one of polars: labels of rows are its first column."""
+    pl = require("polars", extra="", purpose="to_polars()")
+    if not is_counted(frame.index):
+        frame = frame.reset_index(names=frame.index.name or "label")
+    columns = {str(name): frame.iloc[:, k] for k, name in enumerate(frame.columns)}
+    table: polars.DataFrame = pl.DataFrame(
+        [pl.Series(name, _values(column), strict=False) for name, column in columns.items()]
+    )
+    return table
+
+
+def _values(column: "pd.Series[Any]") -> Any:
+    """Return numbers as an array, and what else a column of pandas holds as a list."""
+    if isinstance(column.dtype, np.dtype) and column.dtype.kind in "biuf":
+        return column.to_numpy()
+    return column.astype(object).where(column.notna(), None).tolist()
