@@ -25,6 +25,7 @@ from typing import Any
 import numpy as np
 import pandas as pd
 from scipy import stats
+from scipy.special import expit
 
 from psychollm.calibration.scores.proper_scores import brier
 from psychollm.data.sampled import SampledAnswers
@@ -50,6 +51,7 @@ from psychollm.studies.dimensionality.study import dimensionality
 from psychollm.studies.inference_boundary.monitoring_link import rank_link
 from psychollm.studies.inference_boundary.study import inference_boundary
 from psychollm.studies.metacognitive_skill.study import metacognitive_skill
+from psychollm.studies.question_screen.study import question_screen
 from psychollm.studies.self_efficacy.study import self_efficacy
 from psychollm.studies.semantic_calibration.mechanism import semantic_mechanism
 from psychollm.studies.semantic_calibration.study import semantic_calibration
@@ -292,6 +294,17 @@ def compared(extreme: Extreme, rng: np.random.Generator) -> Rates:
     yield "compare, six models: any rank", "question", float(told_apart)
 
 
+def screened(extreme: Extreme, rng: np.random.Generator) -> Rates:
+    """Sound questions, answered by many models in four runs; curves differ in slope."""
+    for k in (10, 30):
+        ability, slope = rng.normal(size=(k, 1, 1)), np.exp(0.5 * rng.normal(size=(QUESTIONS, 1)))
+        chance = expit(slope * (ability - rng.normal(size=(QUESTIONS, 1))))
+        once = rng.random((k, QUESTIONS, 1 if extreme is COPIES else RUNS)) < chance
+        found = question_screen(np.broadcast_to(once, (k, QUESTIONS, RUNS)).astype(float))
+        yield f"question_screen, {k} models: any against", "question", float(found.against.any())
+        yield f"question_screen, {k} models: any pair", "question", float(len(found.pairs) > 0)
+
+
 def long(scores: np.ndarray) -> pd.DataFrame:
     """Return scores (models, questions, runs) as a long table, questions of two types in turn."""
     model, item, run = (part.ravel() for part in np.indices(scores.shape))
@@ -520,6 +533,7 @@ DESIGNS: dict[Callable[[Extreme, np.random.Generator], Rates], int] = {
     runs: 600,
     discordant: 5000,
     compared: 1000,
+    screened: 1000,
     boundary: 400,
     skill: 600,
     revising: 2000,

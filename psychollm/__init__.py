@@ -43,6 +43,7 @@ _NAMES = {
     "permutation_null": "psychollm.nulls.permutation",
     "one_factor_null": "psychollm.nulls.one_factor",
     "compare": "psychollm.studies.comparison.study",
+    "question_screen": "psychollm.studies.question_screen.study",
     "dimensionality": "psychollm.studies.dimensionality.study",
     "calibration_panel": "psychollm.calibration.panels.panel",
     "fit_irt": "psychollm.irt.fit",

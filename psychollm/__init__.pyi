@@ -47,6 +47,7 @@ from psychollm.studies.difficulty.study import difficulty as difficulty
 from psychollm.studies.dimensionality.study import dimensionality as dimensionality
 from psychollm.studies.inference_boundary.study import inference_boundary as inference_boundary
 from psychollm.studies.metacognitive_skill.study import metacognitive_skill as metacognitive_skill
+from psychollm.studies.question_screen.study import question_screen as question_screen
 from psychollm.studies.self_efficacy.study import self_efficacy as self_efficacy
 from psychollm.studies.semantic_calibration.study import (
     semantic_calibration as semantic_calibration,

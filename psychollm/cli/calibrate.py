@@ -32,10 +32,15 @@ CONFIDENCE holds the probability of being correct that each model stated for eac
 1, or up to --scale; yes/no as 1 and 0); CORRECTNESS whether it was (1, 0). Both are CSV or Parquet
 files, wide (a row per model, a column per question) or long (a row per answer, with columns
 "model" and "question" or "item"). Empty cells are missing answers.
+
+LOG is a log of an evaluation tool that holds confidences (see 'psychollm import --help'), a table
+with the columns "model", "question", "score" and "confidence", or a folder of such files; or a
+store of psychollm collect.
 """
 EPILOG = """\
 examples:
   psychollm calibrate sure.csv right.csv --out results --seed 1
+  psychollm calibrate logs/ --task gsm8k
   psychollm calibrate long.csv --confidence-column sure --correctness-column right --scale 100
   psychollm calibrate sure.csv right.csv --clusters passages.csv --metrics brier,auroc,ece
 """
@@ -51,7 +56,7 @@ class Calibrate(TwoTables):
 
     NAME = "calibrate"
     HELP = "from stated confidences and correctness to metrics, curves and a report"
-    USAGE = "%(prog)s [options] CONFIDENCE [CORRECTNESS]"
+    USAGE = "%(prog)s [options] CONFIDENCE [CORRECTNESS] | LOG ... | RUN.sqlite"
     DESCRIPTION = DESCRIPTION
     EPILOG = EPILOG
     FOLDER = "psychollm-report-calibration"
@@ -84,7 +89,7 @@ class Calibrate(TwoTables):
     null: int = option("data sets simulated under calibration", default=1000, group=ANALYSIS)
 
     def __post_init__(self) -> None:
-        self.check_tables()
+        self.check_inputs()
 
     def run(self) -> int:
         """Read, compute, write, and say where it is."""
@@ -180,12 +185,22 @@ def source_code(tables: "Tables[pd.DataFrame]", command: Calibrate) -> str:
 
 def read_stated(command: Calibrate) -> "Tables[pd.DataFrame]":
     """Read the tables, and the clusters if there are any."""
-    first, second = command.calls(
-        "psy.data.readers.read_table", {"scale": command.scale}, {"codes": command.codes}
-    )
-    confidence, correctness = first.run(), second.run()
+    remarks: list[str] = []
+    if command.of_logs:
+        confidence, right, code, remark = command.stated_in_logs()
+        correctness = right.to_frame()
+        remarks.append(remark)
+        if command.scale is not None:
+            confidence = confidence / command.scale
+            code.append(f"confidence = confidence / {command.scale:g}")
+        code.append("correctness = correctness.to_frame()")
+    else:
+        first, second = command.calls(
+            "psy.data.readers.read_table", {"scale": command.scale}, {"codes": command.codes}
+        )
+        confidence, correctness = first.run(), second.run()
+        code = [f"confidence = {first}", f"correctness = {second}"]
     _check_correctness(correctness)
-    code, remarks = [f"confidence = {first}", f"correctness = {second}"], []
     if command.common:
         confidence, correctness, remark = _shared(confidence, correctness)
         remarks += [remark] if remark else []

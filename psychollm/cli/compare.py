@@ -21,7 +21,8 @@ tiers of models that cannot be told apart, and how many questions it would take 
 
 LOG is a log of an evaluation tool (Inspect AI, lm-evaluation-harness, HELM, promptfoo and others;
 see 'psychollm import --help'), a folder of such logs, or a CSV, Parquet or JSONL file with a row
-per score (columns "model", "question" and "score") or per model (a column per question).
+per score (columns "model", "question" and "score") or per model (a column per question); or a
+store of psychollm collect.
 """
 EPILOG = """\
 examples:
@@ -73,13 +74,12 @@ class Compare(Logs):
         """Read, compare, write, and say what was found."""
         from psychollm.cli.notes import as_notes, busy, computing
         from psychollm.cli.outputs import prepared, writing
-        from psychollm.data.logs import read_scores
 
         folder = prepared(self.out, report=self.report)
         quiet = self.quiet or self.markdown
         with as_notes(quiet=quiet):
             with busy("reading the logs", quiet=quiet):
-                log = read_scores(self.logs, **self.selection)
+                log = self.scores_in(self.logs)
             with computing(quiet=quiet):
                 result = self._compared(log)
             output, comment = self._output(log, result), result.comment(smallest=self.smallest)
@@ -130,13 +130,7 @@ class Compare(Logs):
 
     def _code(self) -> str:
         """Return the lines of Python that do the same."""
-        given = {
-            name: value
-            for name, value in self.selection.items()
-            if name != "progress" and value not in (None, "content")
-        }
-        options = "".join(f", {name}={value!r}" for name, value in given.items())
-        lines = [f"log = psy.read_scores({[str(path) for path in self.logs]!r}{options})"]
+        lines = [f"log = {self.read_code(self.logs)}"]
         clusters = ""
         if self.clusters is not None:
             lines.append(f"clusters = psy.data.readers.read_clusters({str(self.clusters)!r})")

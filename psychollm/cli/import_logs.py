@@ -1,5 +1,6 @@
 """``psychollm import``: logs of evaluation tools in, one table of responses out."""
 
+import shlex
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal
@@ -11,8 +12,14 @@ from psychollm.cli.options import Command, option, pairs
 if TYPE_CHECKING:
     import pandas as pd
 
-    from psychollm.data.logs_result import LogImport
+    from psychollm.data.logs_result import LogImport, ScoreLog
 
+LOGS = "reading logs"
+# As `psychollm.data.readers.logs.detect` has them, which loads pandas.
+FORMATS = (
+    "inspect", "lm-eval", "every-eval-ever", "helm", "lighteval", "promptfoo", "deepeval",
+    "openai-evals", "hal", "evalscope", "opencompass", "table",
+)  # fmt: skip
 DESCRIPTION = """\
 Read logs of evaluation tools (Inspect AI, lm-evaluation-harness, Every Eval Ever, HELM, lighteval,
 OpenCompass, promptfoo, deepeval, OpenAI evals, HAL, EvalScope; or any CSV, Parquet or JSONL file
@@ -30,11 +37,18 @@ exit codes: 0 done; 2 a log or an option cannot be used, or a choice has to be m
 """
 
 
-def formats() -> tuple[str, ...]:
-    """Return the names of the formats; the readers are not loaded before they are needed."""
-    from psychollm.data.readers.logs.detect import READERS
+_HEADER = b"SQLite format 3\x00"  # that every SQLite file begins with
 
-    return tuple(READERS)
+
+def is_store(*paths: Path | None) -> bool:
+    """Tell whether a path names a store of replies: by its beginning, or by its name."""
+    if len(paths) != 1 or paths[0] is None:
+        return False
+    try:
+        with paths[0].open("rb") as file:
+            return file.read(len(_HEADER)) == _HEADER
+    except OSError:
+        return paths[0].suffix == ".sqlite"
 
 
 def scorers(text: str) -> str | dict[str, str]:
@@ -43,35 +57,40 @@ def scorers(text: str) -> str | dict[str, str]:
 
 
 @dataclass(frozen=True, kw_only=True)
-class Logs(Command):
-    """Logs, and which of their scores count."""
+class Choices(Command):
+    """Which of the scores in logs count."""
 
-    USAGE = "%(prog)s [options] LOG [LOG ...]"
-
-    logs: tuple[Path, ...] = option("logs, or folders of logs", "LOG", positional=True)
     format: str | None = option(
         "what wrote the logs; by default what each file's content says",
         default=None,
-        choices=formats,
+        choices=lambda: FORMATS,
+        group=LOGS,
     )
     task: tuple[str, ...] | None = option(
-        "the task that counts; may be repeated", "NAME", default=None
+        "the task that counts; may be repeated", "NAME", default=None, group=LOGS
     )
     scorer: str | dict[str, str] | None = option(
-        "the scorer or metric that counts, or TASK=NAME,...", "NAME", default=None, parse=scorers
+        "the scorer or metric that counts, or TASK=NAME,...",
+        "NAME",
+        default=None,
+        parse=scorers,
+        group=LOGS,
     )
     filter: str | None = option(
-        "the filter (lm-eval) or perturbation (HELM)", "NAME", default=None
+        "the filter (lm-eval) or perturbation (HELM)", "NAME", default=None, group=LOGS
     )
     no_answer: Literal["wrong", "missing"] | None = option(
-        "what 'N' of Inspect AI means", default=None
+        "what 'N' of Inspect AI means", default=None, group=LOGS
     )
-    by_label: bool = option("questions with one label are the same question", default=False)
+    by_label: bool = option(
+        "questions with one label are the same question", default=False, group=LOGS
+    )
     columns: dict[str, str] | None = option(
         "of a table: model=...,question=...,score=...",
         "PAIRS",
         default=None,
         parse=pairs(str, "name=value,name=value"),
+        group=LOGS,
     )
     quiet: bool = option("no progress, no notes, no summary on the screen", default=False)
 
@@ -90,6 +109,48 @@ class Logs(Command):
             "columns": self.columns,
             "progress": watched(quiet=self.quiet),
         }
+
+    def typed_choices(self) -> list[str]:
+        """Return the options as they are typed."""
+        typed = ["--by-label"] if self.by_label else []
+        for name in ("format", "scorer", "filter", "no_answer", "columns"):
+            value = getattr(self, name)
+            if isinstance(value, dict):
+                value = ",".join(f"{key}={one}" for key, one in value.items())
+            if value is not None:
+                typed += [f"--{name.replace('_', '-')}", shlex.quote(value)]
+        return typed + [part for one in self.task or () for part in ("--task", shlex.quote(one))]
+
+    def scores_in(self, paths: tuple[Path, ...]) -> "ScoreLog":
+        """Read logs, or a store of replies, as a record of scores."""
+        if is_store(*paths):
+            from psychollm.collect.score_log import read_store
+
+            return read_store(paths[0])
+        from psychollm.data.logs import read_scores
+
+        return read_scores(paths, **self.selection)
+
+    def read_code(self, paths: tuple[Path, ...]) -> str:
+        """Return the Python that does the same."""
+        if is_store(*paths):
+            return f"psy.collect.read_store({str(paths[0])!r})"
+        given = {
+            name: value
+            for name, value in self.selection.items()
+            if name != "progress" and value not in (None, "content")
+        }
+        options = "".join(f", {name}={value!r}" for name, value in given.items())
+        return f"psy.read_scores({[str(path) for path in paths]!r}{options})"
+
+
+@dataclass(frozen=True, kw_only=True)
+class Logs(Choices):
+    """Logs, and which of their scores count."""
+
+    USAGE = "%(prog)s [options] LOG [LOG ...]"
+
+    logs: tuple[Path, ...] = option("logs, or folders of logs", "LOG", positional=True)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -199,6 +260,10 @@ _OPTIONS = (
     (
         "; read it with pandas and pass the frame to Responses.from_frame or Responses.from_long",
         ": write the table as one of these",
+    ),
+    (
+        "the metrics of psychollm.calibration work with fewer",
+        "'psychollm calibrate' works with fewer",
     ),
     ("; labels belong in the index (DataFrame.set_index)", ""),
 )

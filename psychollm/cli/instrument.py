@@ -11,8 +11,8 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Self
 
+from psychollm.cli.import_logs import is_store
 from psychollm.cli.options import PARSING, Command, add_options, declared_by, option, typed_values
-from psychollm.cli.study import is_store
 
 if TYPE_CHECKING:
     from psychollm.instruments.prompt import Prompt

@@ -276,7 +276,7 @@ def _settings(one: Declared, form: _Form) -> dict[str, Any]:
         action = {"action": "append"} if form.several else {}
         return settings | {"required": one.needed} | action
     if form.several:
-        return settings | {"nargs": "+"}
+        return settings | {"nargs": "+" if one.needed else "*"}
     # argparse would make a path of SUPPRESS.
     return settings if one.needed else settings | {"nargs": "?", "default": one.default}
 

@@ -10,6 +10,7 @@ from psychollm.cli.completion import Completion
 from psychollm.cli.doctor import Doctor, Version
 from psychollm.cli.import_logs import Import
 from psychollm.cli.instrument import MakePrompts
+from psychollm.cli.items import Items
 from psychollm.cli.options import PARSING, Command, Parser
 from psychollm.cli.score import Score
 from psychollm.cli.study import Study
@@ -18,8 +19,8 @@ from psychollm.cli.warm import Warm
 COMMANDS: dict[str, type[Command]] = {
     command.NAME: command
     for command in (
-        MakePrompts, Collect, Score, Study, Calibrate, Compare, Import, Doctor, Warm, Version,
-        Completion,
+        MakePrompts, Collect, Score, Study, Calibrate, Compare, Items, Import, Doctor, Warm,
+        Version, Completion,
     )
 }  # fmt: skip
 DESCRIPTION = "The psychometrics of language models: do they know what they know?"

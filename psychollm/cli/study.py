@@ -3,10 +3,11 @@
 from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Literal
+from typing import TYPE_CHECKING, Any
 
 from psychollm._base.errors import OptionError
 from psychollm._base.types import EmptyCells, Missing
+from psychollm.cli.import_logs import is_store
 from psychollm.cli.options import option
 from psychollm.cli.two_tables import ANALYSIS, OUTPUT, READING, Tables, TwoTables, left_out_line
 
@@ -27,6 +28,9 @@ CONFIDENCE holds what each model said when asked whether it can answer each ques
 (1, 0). Both are CSV or Parquet files, wide (a row per model, a column per question) or long (a row
 per answer, with columns "model" and "question" or "item"). Empty cells are missing answers.
 
+LOG is a log of an evaluation tool that holds confidences (see 'psychollm import --help'), or a
+table with the columns "model", "question", "score" and "confidence"; or a folder of such files.
+
 A store of psychollm collect takes the place of both: its replies are read, and the study that fits
 what was asked is run: this one for self-prediction, others for rule-world, self-efficacy,
 semantic-sampling, abstention and revision.
@@ -36,10 +40,10 @@ examples:
   psychollm study --example
   psychollm study said.csv right.csv --out results --seed 1
   psychollm study long.csv --confidence-column sure --correctness-column right --threshold 0.5
+  psychollm study logs/ --threshold 0.5
   psychollm study run.sqlite --out results
 """
 
-_HEADER = b"SQLite format 3\x00"  # that every SQLite file begins with
 _EXAMPLE_CODE = """\
 example = psy.load_example("shared_confidence")
 confidence, correctness = example.confidence, example.correctness"""
@@ -62,25 +66,19 @@ class Study(TwoTables):
     """The command."""
 
     NAME = "study"
-    HELP = "from two tables, or a store of replies, to a verdict and a report"
-    USAGE = "%(prog)s [options] CONFIDENCE CORRECTNESS | RUN.sqlite | --example"
+    HELP = "from two tables, logs, or a store of replies, to a verdict and a report"
+    USAGE = "%(prog)s [options] CONFIDENCE CORRECTNESS | LOG ... | RUN.sqlite | --example"
     DESCRIPTION = DESCRIPTION
     EPILOG = EPILOG
     FOLDER = "psychollm-report"
-    OTHERWISE = ", or a store, or --example"
+    OTHERWISE = ", or logs, or a store, or --example"
 
-    confidence: Path | None = option(
-        "what the models said; or a store", "CONFIDENCE", default=None, positional=True
-    )
     out: Path | None = option(
         f"where the results go (default: {FOLDER})", "DIR", default=None, group=OUTPUT
     )
     example: bool = option("use the embedded example (simulated data)", default=False)
     instrument: str | None = option(
         "which, where a store holds prompts of several", "NAME", default=None
-    )
-    repeats: Literal["error", "first", "majority"] = option(
-        "what a prompt put several times counts as, in a store", default="error"
     )
     threshold: str | float | None = option(
         "split a stated confidence: yes above T, a number or model_median, model_mean, "
@@ -109,20 +107,16 @@ class Study(TwoTables):
     null: int = option("replicates of each null", default=499, group=ANALYSIS)
 
     def __post_init__(self) -> None:
-        if self.example:
-            if self.confidence is not None:
-                msg = "--example brings its own tables: leave out CONFIDENCE and CORRECTNESS"
-                raise OptionError(msg)
-        elif is_store(self.confidence):
+        if not self.example:
+            self.check_inputs()
+        elif self.inputs:
+            msg = "--example brings its own tables: leave out CONFIDENCE and CORRECTNESS"
+            raise OptionError(msg)
+        if is_store(*self.inputs):
             self._check_store()
-        else:
-            self.check_tables()
 
     def _check_store(self) -> None:
         """Refuse what a store has no use for."""
-        if self.correctness is not None:
-            msg = f"{self.confidence} is a store and holds both: leave out CORRECTNESS"
-            raise OptionError(msg)
         for name in ("threshold", "codes", "confidence_column", "correctness_column"):
             if getattr(self, name) is not None:
                 msg = (
@@ -132,7 +126,7 @@ class Study(TwoTables):
 
     def run(self) -> int:
         """Read, compute, write, and say where it is."""
-        if not self.example and is_store(self.confidence):
+        if is_store(*self.inputs):
             from psychollm.cli.study_store import study_of_store
 
             return study_of_store(self)
@@ -145,6 +139,8 @@ class Study(TwoTables):
             example = load_example("shared_confidence")
             tables = (example.confidence, example.correctness)
             return Tables(*tables, ("the embedded example",), _EXAMPLE_CODE)
+        if self.of_logs:
+            return self.reduced(self._from_logs())
         split = {"threshold": self.threshold, "strict": not self.at_least}
         codes = self.codes if self.threshold is None else None
         first, second = self.calls(
@@ -153,10 +149,28 @@ class Study(TwoTables):
         code = f"confidence = {first}\ncorrectness = {second}"
         return self.reduced(Tables(first.run(), second.run(), self.files, code))
 
+    def _from_logs(self) -> "Tables[Responses]":
+        """Return who said yes and who was right, as logs have it."""
+        from psychollm.data.responses import Responses
+
+        stated, right, code, remark = self.stated_in_logs()
+        if self.threshold is None:
+            confidence = Responses.from_frame(stated, codes=self.codes)
+            code.append("confidence = psy.Responses.from_frame(confidence)")
+        else:
+            cut: Any = self.threshold
+            strict = not self.at_least
+            confidence = Responses.from_confidence(stated, threshold=cut, strict=strict)
+            code.append(
+                "confidence = psy.Responses.from_confidence("
+                f"confidence, threshold={cut!r}, strict={strict})"
+            )
+        return Tables(confidence, right, self.files, "\n".join(code), remark)
+
     def reduced(self, tables: "Tables[Responses]") -> "Tables[Responses]":
         """Leave out what is to take no part."""
         both = [tables.confidence, tables.correctness]
-        code, remarks = [tables.code], []
+        code, remarks = [tables.code], [tables.left_out] if tables.left_out else []
         if self.common:
             from psychollm.data.alignment import align
 
@@ -208,17 +222,6 @@ class Study(TwoTables):
             remark=tables.left_out,
             write_report=report,
         )
-
-
-def is_store(path: Path | None) -> bool:
-    """Tell whether a path names a store rather than a table: by its beginning, or by its name."""
-    if path is None:
-        return False
-    try:
-        with path.open("rb") as file:
-            return file.read(len(_HEADER)) == _HEADER
-    except OSError:
-        return path.suffix == ".sqlite"
 
 
 def frames(study: "SharedConfidence") -> "dict[str, pd.DataFrame]":

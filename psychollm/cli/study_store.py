@@ -43,10 +43,9 @@ def study_of_store(command: Study) -> int:
     from psychollm.collect.readings import readings
     from psychollm.collect.store import Store
 
-    assert command.confidence is not None  # noqa: S101 -- the command has seen to it
     with (
         busy("reading the replies", quiet=command.quiet),
-        Store(command.confidence, create=False) as store,
+        Store(command.inputs[0], create=False) as store,
     ):
         name = _chosen(store, command.instrument)
         own = readings(store, instrument=name)
@@ -87,7 +86,7 @@ def _prediction_tables(command: Study, readings: "Readings") -> "Tables[Response
 
     both = confidence_and_correctness(readings.pooled_scores(), repeats=command.repeats)
     given = "" if command.repeats == "error" else f", repeats={command.repeats!r}"
-    path = str(command.confidence)
+    path = str(command.inputs[0])
     code = _CODE.format(path=path, repeats=given)
     return command.reduced(Tables(*both, (path,), code))
 

@@ -1,17 +1,22 @@
-"""What `study` and `calibrate` share: two tables in, results in a folder out."""
+"""What `study` and `calibrate` share: two tables or logs in, results in a folder out."""
 
+import shlex
 from collections.abc import Callable, Hashable, Iterable, Mapping
 from dataclasses import dataclass
+from functools import cached_property
+from glob import has_magic
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, ClassVar, Generic, Literal, TypeVar
 
-from psychollm._base.errors import LabelError, OptionError
-from psychollm.cli.options import Command, option, pairs
+from psychollm._base.errors import CodeError, InputError, LabelError, OptionError
+from psychollm.cli.import_logs import LOGS, Choices, is_store
+from psychollm.cli.options import option, pairs
 
 if TYPE_CHECKING:
     import pandas as pd
 
     from psychollm.cli.outputs import Output
+    from psychollm.data.responses import Responses
     from psychollm.estimates.verdict import SmallestEffects
 
 READING, ANALYSIS, OUTPUT = "reading the tables", "analysis", "output"
@@ -33,19 +38,17 @@ def smallest_of(text: str) -> "SmallestEffects":
 
 
 @dataclass(frozen=True, kw_only=True)
-class TwoTables(Command):
+class TwoTables(Choices):
     """Confidence and correctness: how they are read, what is computed, where it goes."""
 
     FOLDER: ClassVar[str]  # of the results, where none is named
-    OTHERWISE: ClassVar[str] = ""  # what may stand in place of the tables
+    OTHERWISE: ClassVar[str] = ", or logs"  # what may stand in place of the tables
 
-    confidence: Path | None = option(
-        "what the models stated", "CONFIDENCE", default=None, positional=True
-    )
-    correctness: Path | None = option(
-        "whether they were right; left out where one long file holds both",
-        "CORRECTNESS",
-        default=None,
+    inputs: tuple[Path, ...] = option(
+        "a table of what the models stated and one of whether they were right; or one long file, "
+        "or logs, or a store, that hold both",
+        "FILE",
+        default=(),
         positional=True,
     )
     layout: Literal["auto", "wide", "long"] = option(
@@ -75,6 +78,17 @@ class TwoTables(Command):
         default=None,
         parse=pairs(int, "yes=1,no=0"),
         group=READING,
+    )
+    repeats: Literal["error", "first", "majority"] = option(
+        "what several answers to one question count as, in logs and stores",
+        default="error",
+        group=LOGS,
+    )
+    right_above: float | None = option(
+        "answers in logs with a score above it are right, where scores are not 1 and 0",
+        "CUT",
+        default=None,
+        group=LOGS,
     )
     leave_out: tuple[str, ...] = option(
         "a model that takes no part; may be repeated", "MODEL", default=(), group=READING
@@ -127,20 +141,91 @@ class TwoTables(Command):
             "rng": self.seed,
         }
 
-    def check_tables(self) -> None:
-        """See that two tables are named, or one long file and two of its columns."""
-        if self.confidence is None:
+    @property
+    def confidence(self) -> Path:
+        """The table of what models stated."""
+        return self.inputs[0]
+
+    @property
+    def correctness(self) -> Path:
+        """The table of who was right; that of what they stated where one file holds both."""
+        return self.inputs[-1]
+
+    @cached_property
+    def of_logs(self) -> bool:
+        """Whether the inputs are logs or a store, and not tables of one thing each."""
+        named = (self.confidence_column, self.correctness_column)
+        if len(self.inputs) == 1 and any(named):
+            return False
+        return len(self.inputs) != 2 or any(map(_holds_both, self.inputs))
+
+    def check_inputs(self) -> None:
+        """See that there are two tables, or one long file and two of its columns, or logs."""
+        if not self.inputs:
             msg = (
                 f"{self.NAME} needs CONFIDENCE and CORRECTNESS{self.OTHERWISE} "
                 f"(see 'psychollm {self.NAME} --help')"
             )
             raise OptionError(msg)
-        if self.correctness is None and None in (self.confidence_column, self.correctness_column):
+        store = next(filter(is_store, self.inputs), None)
+        if store is not None and len(self.inputs) > 1:
+            msg = f"{store} is a store and holds both: leave out CORRECTNESS"
+            raise OptionError(msg)
+        columns = (self.confidence_column, self.correctness_column)
+        alone = len(self.inputs) == 1 and not is_store(*self.inputs)
+        if alone and None in columns and (any(columns) or not _is_log(self.confidence)):
             msg = (
                 f"{self.NAME} needs CORRECTNESS; if one long file holds both, name "
                 "--confidence-column and --correctness-column"
             )
             raise OptionError(msg)
+
+    def stated_in_logs(self) -> "tuple[pd.DataFrame, Responses, list[str], str]":
+        """Return what models stated and whether they were right, as logs or a store have it.
+
+        With the lines of Python that do so, and what was kept and dropped.
+        """
+        from psychollm.data.logs import imported
+
+        options: dict[str, Any] = {}
+        if self.repeats != "error":
+            options["repeats"] = self.repeats
+        if self.right_above is not None:
+            options["threshold"] = self.right_above
+        log = self.scores_in(self.inputs)
+        if log.frame["confidence"].isna().all():
+            raise InputError(self._no_confidence())
+        try:
+            found = imported(log, **options)
+        except (CodeError, OptionError) as error:
+            # --threshold splits what models stated.
+            raise type(error)(str(error).replace("threshold=", "--right-above")) from error
+        assert found.confidence is not None  # noqa: S101 -- seen to above
+        given = "".join(f", {name}={value!r}" for name, value in options.items())
+        code = [
+            "from psychollm.data.logs import imported",
+            f"found = imported({self.read_code(self.inputs)}{given})",
+            "confidence, correctness = found.confidence, found.responses",
+        ]
+        return found.confidence, found.responses, code, log.summary()
+
+    def _no_confidence(self) -> str:
+        named = " ".join((*map(shlex.quote, map(str, self.inputs)), *self.typed_choices()))
+        table = (
+            "if that is a table of confidences, pass CORRECTNESS, too, or where it holds both, "
+            "--confidence-column and --correctness-column"
+        )
+        own_task = (
+            "where confidence was asked for as a task of its own, 'psychollm import --task' makes "
+            "a table of each"
+        )
+        one_file = len(self.inputs) == 1 and self.confidence.is_file()
+        return (
+            f"{' '.join(map(str, self.inputs))}: answers are scored, but no confidence is stated, "
+            f"which {self.NAME} needs. From scores alone 'psychollm items {named}' says which "
+            "questions are hard, dead, misfitting or redundant, and 'psychollm compare "
+            f"{named}' which model is better ({table if one_file else own_task})"
+        )
 
     def calls(
         self, reader: str, confidence: Mapping[str, Any], correctness: Mapping[str, Any]
@@ -156,14 +241,13 @@ class TwoTables(Command):
         second = {**both, "value": self.correctness_column, **correctness}
         return (
             Call(reader, str(self.confidence), first),
-            Call(reader, str(self.correctness or self.confidence), second),
+            Call(reader, str(self.correctness), second),
         )
 
     @property
     def files(self) -> tuple[str, ...]:
         """Names of the files, each once."""
-        named = (self.confidence, self.correctness)
-        return tuple(dict.fromkeys(str(file) for file in named if file is not None))
+        return tuple(dict.fromkeys(map(str, self.inputs)))
 
     def absent(
         self, models: Iterable[Hashable], n_answers: Iterable[tuple[Hashable, int, str]] = ()
@@ -210,6 +294,24 @@ class TwoTables(Command):
                 output.write(folder, report=report)
         output.tell(folder, report=report, json=self.json, quiet=self.quiet)
         return 0
+
+
+def _is_log(path: Path) -> bool:
+    """Tell whether a path may be a folder or a pattern, or is a log that is known."""
+    from psychollm.data.readers.logs.detect import format_of
+
+    return not path.is_file() or format_of(path) is not None
+
+
+def _holds_both(path: Path) -> bool:
+    """Tell whether a file holds more than one table of confidence or correctness."""
+    from psychollm.data.readers.logs.detect import format_of
+    from psychollm.data.readers.logs.source import Source
+    from psychollm.data.readers.logs.table_log import holds_confidence
+
+    if not path.is_file():
+        return path.is_dir() or has_magic(str(path))
+    return format_of(path) not in {None, "table"} or holds_confidence(Source(path))
 
 
 @dataclass(frozen=True, slots=True)

@@ -15,6 +15,7 @@ from psychollm.collect.preview import Preview, preview
 from psychollm.collect.progress import ModelProgress
 from psychollm.collect.readings import Readings, instruments_in, readings
 from psychollm.collect.roster import Endpoint, Model, Prices
+from psychollm.collect.score_log import read_store
 from psychollm.collect.store import Store
 
 __all__ = [
@@ -35,6 +36,7 @@ __all__ = [
     "preview",
     "read_plan",
     "read_prompts",
+    "read_store",
     "readings",
     "replies",
     "to_frame",

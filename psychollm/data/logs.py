@@ -146,7 +146,7 @@ def read_logs(
         columns=columns,
         progress=progress,
     )
-    return _result(record, repeats=repeats, threshold=threshold, strict=strict)
+    return imported(record, repeats=repeats, threshold=threshold, strict=strict)
 
 
 def read_scores(
@@ -343,9 +343,14 @@ def _unlike(runs: Sequence[Run]) -> list[str]:
     ]
 
 
-def _result(
-    record: ScoreLog, *, repeats: Repeats | None, threshold: float | None, strict: bool
+def imported(
+    record: ScoreLog,
+    *,
+    repeats: Repeats | None = None,
+    threshold: float | None = None,
+    strict: bool = True,
 ) -> LogImport:
+    """Return a record of scores as a table of right and wrong."""
     cells = one_per_cell(record.frame, repeats=repeats, threshold=threshold, strict=strict)
     stated = _table(cells.frame, "confidence")
     held = not np.isnan(stated.values).all()

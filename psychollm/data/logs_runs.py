@@ -9,6 +9,7 @@ by the caller wherever there is a choice.
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
+from glob import glob, has_magic
 from os import PathLike
 from pathlib import Path
 from typing import TypeAlias
@@ -81,7 +82,7 @@ def _files(
     if not several:
         msg = "paths is empty: name at least one log or folder"
         raise InputError(msg)
-    for path in map(Path, several):
+    for path in (one for named in several for one in _globbed(Path(named))):
         if path.is_dir():
             inside = sorted(one for one in path.rglob("*") if readable(one) and one.is_file())
             if not inside:
@@ -93,6 +94,17 @@ def _files(
         else:
             msg = f"{path}: there is no such file or folder"
             raise InputError(msg)
+
+
+def _globbed(path: Path) -> list[Path]:
+    """Return what a pattern matches, for shells that do not look; any other path as it is."""
+    if path.exists() or not has_magic(str(path)):
+        return [path]
+    found = sorted(map(Path, glob(str(path), recursive=True)))  # noqa: PTH207 -- may be absolute
+    if not found:
+        msg = f"{path}: no file matches"
+        raise InputError(msg)
+    return found
 
 
 def valid(runs: Sequence[Run]) -> tuple[list[Run], list[LeftOut]]:

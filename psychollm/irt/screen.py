@@ -26,7 +26,7 @@ from psychollm._base.axes import Axes
 from psychollm._base.checks import check_fraction
 from psychollm._base.multiplicity import adjust_p_values
 from psychollm._base.result import Result
-from psychollm._base.types import BoolArray, FloatArray, IntArray
+from psychollm._base.types import BoolArray, FloatArray
 from psychollm.data.labels import Labels
 from psychollm.data.responses import ResponsesLike
 from psychollm.irt.answers import answers_to
@@ -128,7 +128,10 @@ def item_screen(
     """
     check_fraction("alpha", alpha)
     codes = answers_to(responses, fit.labels, fit.respondents).codes
-    rate, correlation, p_value = _against_rest(codes, fit.shares)
+    answered = codes >= 0
+    places = np.arange(len(fit.shares))
+    share = np.where(answered, fit.shares[places, np.maximum(codes, 0)], 0.0)
+    rate, correlation, p_value = against_rest(share, answered)
     adjusted = adjust_p_values(p_value)
     share = _information_share(fit)
     dead = ~(fit.fitted)
@@ -146,12 +149,13 @@ def item_screen(
     )
 
 
-def _against_rest(
-    codes: IntArray, shares: FloatArray
+def against_rest(
+    share: FloatArray, answered: BoolArray
 ) -> tuple[FloatArray, FloatArray, FloatArray]:
-    """Return mean answers, correlations with the rest and p values of negative ones: (1)."""
-    answered = codes >= 0
-    share = np.where(answered, shares[np.arange(len(shares)), np.maximum(codes, 0)], 0.0)
+    """Return mean answers, correlations with the rest and p values of negative ones: (1).
+
+    `share` holds answers from 0 to 1 (respondents, items), 0 where there is none.
+    """
     total, n_items = share.sum(axis=1, keepdims=True), answered.sum(axis=1, keepdims=True)
     with np.errstate(divide="ignore", invalid="ignore"):
         rest = (total - share) / (n_items - answered)

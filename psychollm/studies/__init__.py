@@ -23,6 +23,7 @@ from psychollm.studies.probes.class_shares import ClassShares, class_shares
 from psychollm.studies.probes.early_exit import EarlyExit, early_exit
 from psychollm.studies.probes.probe import StateProbe, state_probe
 from psychollm.studies.probes.transfer import ProbeTransfer, probe_transfer
+from psychollm.studies.question_screen.study import QuestionScreen, question_screen
 from psychollm.studies.self_efficacy.effects import DifficultyEffect, FactorEffect, Revision
 from psychollm.studies.self_efficacy.links import EfficacyLink, HumanNorm, NormComparison
 from psychollm.studies.self_efficacy.study import ResponseStyle, SelfEfficacyStudy, self_efficacy
@@ -76,6 +77,7 @@ __all__ = [
     "NormComparison",
     "PrivateSignal",
     "ProbeTransfer",
+    "QuestionScreen",
     "Reconstruction",
     "ResidualStructure",
     "ResponseStyle",
@@ -105,6 +107,7 @@ __all__ = [
     "predicted_chances",
     "private_signal",
     "probe_transfer",
+    "question_screen",
     "residual_structure",
     "revision_skill",
     "self_efficacy",

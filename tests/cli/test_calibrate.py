@@ -230,7 +230,9 @@ def test_a_wrong_correctness_is_named(call, wide, tmp_path: Path) -> None:
     ("arguments", "words"),
     [
         ([], ["needs CONFIDENCE and CORRECTNESS", "calibrate --help"]),
-        (["a.csv"], ["calibrate needs CORRECTNESS", "--confidence-column"]),
+        (["SURE"], ["no confidence is stated", "pass CORRECTNESS", "psychollm items"]),
+        (["SHORT"], ["calibrate needs CORRECTNESS", "--confidence-column"]),
+        (["a.csv"], ["a.csv: there is no such file"]),
         (["none.csv", "none.csv"], ["none.csv", "no such file"]),
         (["a.xlsx", "a.xlsx"], ["only .csv"]),
         (["SURE", "RIGHT", "--codes", "yes"], ["--codes yes"]),

@@ -10,7 +10,7 @@ import pandas as pd
 import pytest
 
 from psychollm._base.errors import InputError, OptionError, PsychollmError
-from psychollm.cli.import_logs import Import, formats, in_options
+from psychollm.cli.import_logs import FORMATS, Import, in_options
 from psychollm.cli.options import Parser
 from psychollm.data.logs import NoAnswer, Repeats
 from psychollm.data.readers import read_responses
@@ -37,7 +37,7 @@ def command(capsys):
 
 def test_choices_are_those_of_the_library():
     types = {one.name: one.type for one in fields(Import)}
-    assert set(get_args(LogFormat)) == set(formats())
+    assert set(get_args(LogFormat)) == set(FORMATS)
     assert types["repeats"] == Repeats | None
     assert types["no_answer"] == NoAnswer | None
 

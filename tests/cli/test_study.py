@@ -125,7 +125,7 @@ def test_a_wrong_answer_is_named_by_file_line_and_column(call, tables, tmp_path,
     ("arguments", "words"),
     [
         (["study"], ["needs CONFIDENCE and CORRECTNESS"]),
-        (["study", "a.csv"], ["needs CORRECTNESS", "--confidence-column"]),
+        (["study", "a.csv"], ["a.csv: there is no such file"]),
         (["study", "none.csv", "none.csv"], ["none.csv", "no such file"]),
         (["study", "a.xlsx", "a.xlsx"], ["a.xlsx", "only .csv"]),
         (["study", "--example", "a.csv"], ["--example brings its own tables"]),

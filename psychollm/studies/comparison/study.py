@@ -39,12 +39,10 @@ from scipy.special import ndtri
 
 from psychollm._base.axes import Axes
 from psychollm._base.checks import check_fraction
-from psychollm._base.errors import ShapeError
 from psychollm._base.numbers import count, number, percent, significant, with_interval
 from psychollm._base.result import Result, view
 from psychollm._base.types import BoolArray, FloatArray, IntArray, RandomState
 from psychollm.data.labels import Labels
-from psychollm.data.logs_result import ScoreLog
 from psychollm.data.table import Table
 from psychollm.estimates.estimate import Estimate, proportion
 from psychollm.estimates.findings import Finding, Findings, Study, sentence_list
@@ -59,8 +57,9 @@ from psychollm.estimates.verdict import (
     outcome,
 )
 from psychollm.reliability.means.clustered import mean_score
-from psychollm.reliability.means.repeated_scores import RepeatedScores, repeated_scores
+from psychollm.reliability.means.repeated_scores import RepeatedScores
 from psychollm.reliability.means.score_differences import ScoreDifferences, score_differences
+from psychollm.studies.scores import answers_of, means_of
 
 if TYPE_CHECKING:
     from os import PathLike
@@ -339,7 +338,7 @@ def compare(
       depending on how alike they answer, is shown with a chance of 80 %.
     """
     check_fraction("power", power, low=1.0 - check_fraction("level", level))
-    answers = _answers(scores)
+    answers = answers_of(scores)
     table = _means(answers)
     differences = score_differences(
         table, clusters=clusters, adjustment="max_t", level=level, n_draws=n_draws, rng=rng
@@ -366,20 +365,10 @@ def compare(
     )
 
 
-def _answers(scores: Any) -> RepeatedScores:
-    if isinstance(scores, ScoreLog):
-        return RepeatedScores.from_long(scores.frame, run="repeat")
-    return repeated_scores(scores)
-
-
 def _means(answers: RepeatedScores) -> Table:
     """Return the mean over repeats of each model and question, the best model first."""
-    with np.errstate(invalid="ignore"):
-        values = np.nansum(answers.values, axis=2) / answers.present.sum(axis=2)
+    values = means_of(answers)
     known = np.isfinite(values)
-    if not known.any():
-        msg = "scores holds no answer with a score: every value is missing"
-        raise ShapeError(msg)
     mean = np.where(known, values, 0.0).sum(axis=1) / np.maximum(known.sum(axis=1), 1e-9)
     order = np.argsort(np.where(known.any(axis=1), -mean, np.inf), kind="stable")
     models = tuple(answers.models[row] for row in order)

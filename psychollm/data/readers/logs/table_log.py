@@ -50,6 +50,11 @@ def is_table(source: Source, columns: Mapping[str, str] | None = None) -> bool:
     return True
 
 
+def holds_confidence(source: Source) -> bool:
+    """Tell whether a table holds scores and confidences, side by side."""
+    return is_table(source) and bool({*ALIASES["confidence"]} & set(_header(source)))
+
+
 def _is_wide(header: Sequence[str], columns: Mapping[str, str] | None) -> bool:
     """Tell whether there is a row per model: no column is what a row per score needs."""
     needed = {name for key in NEEDED[1:] for name in ALIASES[key]}

@@ -1,0 +1,1 @@
+"""Which questions are hard, dead, against the rest, or redundant."""

@@ -1,0 +1,494 @@
+r"""What is wrong with questions, from right and wrong answers alone.
+
+* *Dead*: all models that answered have the same score, so that it tells none from another.
+* *Hard*: few models are right.
+* *Against the rest*: the better a model, the more likely it fails. Each question is held against
+  dealing its scores to the models at random (`psychollm.irt.item_screen`, equation 1; Holm over
+  questions). A wrong key does this.
+* *Redundant*: two questions that models answer alike more often than ability and difficulty
+  explain. With :math:`p_{iq}` the chance that model i is right on question q, from a logistic
+  curve of ability for each question, and right meaning a score above one half, model i answers
+  questions q and r alike with chance
+
+  .. math:: a_i = p_{iq} p_{ir} + (1 - p_{iq})(1 - p_{ir});                               \quad (1)
+
+  how many do is Poisson-binomial, and its upper tail, exact, is multiplied by the number of pairs
+  (Bonferroni). Slopes of the curves are drawn to 1 by a normal prior, and abilities to 0.
+
+With few models neither can be shown, whatever the answers: n models alike on two questions, each
+by the toss of a coin, have probability :math:`2^{-n}`, and there are many pairs.
+
+References
+----------
+Saracco, F., Straka, M. J., Di Clemente, R., Gabrielli, A., Caldarelli, G., & Squartini, T. (2017).
+Inferring monopartite projections of bipartite networks: an entropy-based approach. New Journal of
+Physics, 19, 053022. https://doi.org/10.1088/1367-2630/aa6b38
+"""
+
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+from scipy.special import expit, ndtri
+
+from psychollm._base.axes import Axes
+from psychollm._base.checks import check_fraction
+from psychollm._base.errors import CodeError
+from psychollm._base.multiplicity import adjust_p_values
+from psychollm._base.numbers import count, number, p_equals, percent
+from psychollm._base.result import Result
+from psychollm._base.types import BoolArray, FloatArray, IntArray
+from psychollm.data.labels import Labels
+from psychollm.estimates.findings import Finding, Findings, Study, sentence_list
+from psychollm.estimates.verdict import SMALLEST, SmallestEffects
+from psychollm.irt.screen import against_rest
+from psychollm.studies.scores import answers_of, means_of
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+_SHOWN = 12  # questions, or pairs, that the summary lists
+_ABILITY_SD, _SLOPE_SD = 5.0, 1.0  # of the priors
+_PAIRS_AT_ONCE = 2_000_000
+ALL_RIGHT, ALL_WRONG, ALL_ALIKE, UNANSWERED = "all right", "all wrong", "all alike", "no answer"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
+class QuestionScreen(Study, Result):
+    """What is known of each question, and which pairs are redundant."""
+
+    score: FloatArray  # (questions,) mean over models, NaN without answers
+    n: IntArray  # (questions,) models with a score
+    rest_correlation: FloatArray  # (questions,) with the mean of all other questions
+    against_p: FloatArray  # (questions,) of a correlation this negative by luck, Holm
+    dead: tuple[str, ...]  # (questions,) why it tells no model from another, "" if it does
+    hard: BoolArray  # (questions,) few are right, if any
+    against: BoolArray  # (questions,) better models fail more often
+    pairs: IntArray  # (pairs, 2) places of redundant questions
+    alike: IntArray  # (pairs, 2) models that answered both alike, and all that answered both
+    pairs_p: FloatArray  # (pairs,) of as many by ability, difficulty and luck, over all pairs
+    n_models: int
+    hard_share: float
+    alpha: float
+    labels: Labels  # (questions,)
+
+    _AXES = Axes(
+        {"question": "labels"},
+        "score",
+        "n",
+        "rest_correlation",
+        "against_p",
+        "dead",
+        "hard",
+        "against",
+        ("redundant_with", lambda screen: ["; ".join(map(str, one)) for one in screen.partners()]),
+    )
+
+    def partners(self) -> tuple[Labels, ...]:
+        """Return for each question those that it is redundant with (questions,)."""
+        found: list[list[Any]] = [[] for _ in self.labels]
+        for first, second in self.pairs.tolist():
+            found[first].append(self.labels[second])
+            found[second].append(self.labels[first])
+        return tuple(map(tuple, found))
+
+    def redundant(self) -> "pd.DataFrame":
+        """Return one row per redundant pair, the clearest first."""
+        import pandas as pd
+
+        first, second = (self._labelled(places) for places in self.pairs.T)
+        return pd.DataFrame(
+            {
+                "first": first,
+                "second": second,
+                "alike": self.alike[:, 0],
+                "n": self.alike[:, 1],
+                "p": self.pairs_p,
+            }
+        )
+
+    def _labelled(self, places: IntArray) -> list[Any]:
+        return [self.labels[place] for place in places]
+
+    def findings(self, *, smallest: SmallestEffects = SMALLEST) -> Findings:
+        """Return which questions are dead, hard, against the rest, and redundant."""
+        items = (
+            Finding(statement=self._verdict()),
+            Finding(
+                key="dead",
+                question="Which questions are dead?",
+                rows=tuple(self._dead_rows()),
+                statement=self._no_dead(),
+                explanation="All models have the same score on them: they cost calls and rank "
+                "nobody, but count in every score.",
+                numbers={"dead": self.dead},
+            ),
+            Finding(
+                key="hard",
+                question="Which are hard?",
+                rows=_first(self._hard_row, self._hardest()),
+                statement="" if len(self._hardest()) else "None.",
+                explanation=f"Models score {percent(self.hard_share)} or less on average.",
+                numbers={"score": self.score},
+            ),
+            Finding(
+                key="against",
+                question="Which go against the rest?",
+                rows=_first(self._against_row, self._contrary()),
+                statement=self._no_against(),
+                explanation="The better a model is on all other questions, the more often it "
+                "fails on this one: look at the key. The chance that any sound question is named "
+                f"is at most {percent(self.alpha)}.",
+                numbers={"rest_correlation": self.rest_correlation, "p": self.against_p},
+            ),
+            Finding(
+                key="redundant",
+                question="Which are redundant?",
+                rows=_first(self._pair_row, range(len(self.pairs))),
+                statement=self._no_pairs(),
+                explanation="Models answer both alike more often than their ability and the "
+                "difficulty of the questions explain: the two may ask the same, and count as one. "
+                "The chance that any pair is named by luck is at most "
+                f"{percent(self.alpha)}.",
+                numbers={"p": self.pairs_p},
+            ),
+        )
+        models = "1 model" if self.n_models == 1 else f"{count(self.n_models)} models"
+        return Findings(items=items, head=f"{models}, {count(len(self.labels))} questions.")
+
+    def _verdict(self) -> str:
+        total, dead = len(self.labels), sum(map(bool, self.dead))
+        n_hard = len(self._hardest())
+        hard = f"{count(n_hard)} {'more ' if dead else ''}{'is' if n_hard == 1 else 'are'} hard"
+        if not n_hard:
+            hard = "no other is hard" if dead else "none is hard"
+        if self.n_models == 1:
+            return (
+                f"Of {count(total)} questions {hard}. It takes several models to say which "
+                "questions tell models apart."
+            )
+        kinds = [f"{self.dead.count(why)} {why}" for why in dict.fromkeys(self.dead) if why]
+        why = f" ({', '.join(kinds)})" if kinds else ""
+        gone = f"{count(dead)} {'is' if dead == 1 else 'are'} dead{why}"
+        against, pairs = int(self.against.sum()), len(self.pairs)
+        return (
+            f"{count(total - dead)} of {count(total)} questions tell models apart; {gone}; "
+            f"{hard}; {count(against) if against else 'none'} can be shown to go against the "
+            f"rest, {count(pairs) if pairs else 'no'} {'pairs' if pairs > 1 else 'pair'} to be "
+            "redundant."
+        )
+
+    def _no_dead(self) -> str:
+        if self.n_models == 1:
+            return "That takes several models."
+        return "" if any(self.dead) else "All tell at least two models apart."
+
+    def _no_against(self) -> str:
+        if self.against.any():
+            return ""
+        text = self._too_few("question", self._models_for_one())
+        if text or not np.isfinite(self.against_p).any():
+            return text or "None."
+        nearest = int(np.nanargmin(self.rest_correlation))
+        correlation = self.rest_correlation[nearest]
+        if correlation >= 0.0:
+            return "None."
+        return (
+            f"None that can be shown; {self.labels[nearest]} comes nearest (correlation with the "
+            f"rest {number(correlation, signed=True)})."
+        )
+
+    def _no_pairs(self) -> str:
+        if len(self.pairs):
+            return ""
+        return self._too_few("pair", self._models_for_two()) or "None that can be shown."
+
+    def _too_few(self, what: str, least: int) -> str:
+        if self.n_models < least:
+            return (
+                f"With {count(self.n_models)} {'model' if self.n_models == 1 else 'models'} no "
+                f"{what} could be shown to be, whatever the answers: it takes {count(least)}."
+            )
+        return ""
+
+    def _models_for_one(self) -> int:
+        """Return how many models it takes for any question to be named."""
+        tested = max(int(np.isfinite(self.against_p).sum()), 1)
+        return 1 + int(np.ceil(ndtri(self.alpha / tested) ** 2))
+
+    def _models_for_two(self) -> int:
+        """Return how many models it takes for any pair to be named."""
+        live = self.dead.count("")
+        return int(np.ceil(np.log2(max(live * (live - 1) / 2, 1) / self.alpha)))
+
+    def _named(self, places: Any) -> str:
+        return sentence_list(self._labelled(places), most=_SHOWN)
+
+    def _dead_rows(self) -> Iterator[str]:
+        for why in dict.fromkeys(self.dead):
+            if why:
+                places = [place for place, own in enumerate(self.dead) if own == why]
+                yield f"{why}: {self._named(places)}"
+
+    def _hardest(self) -> IntArray:
+        """Return the hard questions, the hardest first; dead ones stand elsewhere."""
+        living = np.array([not why for why in self.dead])
+        places = np.flatnonzero(self.hard & living)
+        return places[np.argsort(self.score[places], kind="stable")]
+
+    def _contrary(self) -> IntArray:
+        places = np.flatnonzero(self.against)
+        return places[np.argsort(self.against_p[places], kind="stable")]
+
+    def _hard_row(self, place: int) -> str:
+        models = "1 model" if self.n[place] == 1 else f"{self.n[place]} models"
+        return f"{self.labels[place]}: {percent(self.score[place])} of {models}"
+
+    def _against_row(self, place: int) -> str:
+        return (
+            f"{self.labels[place]}: correlation with the rest "
+            f"{number(self.rest_correlation[place], signed=True)}, "
+            f"{p_equals(self.against_p[place])}"
+        )
+
+    def _pair_row(self, row: int) -> str:
+        first, second = self._labelled(self.pairs[row])
+        same, both = self.alike[row]
+        return (
+            f"{first} and {second}: alike for {same} of {both} models, "
+            f"{p_equals(self.pairs_p[row])}"
+        )
+
+
+def _first(row: Callable[[int], str], places: Sequence[int] | IntArray) -> tuple[str, ...]:
+    """Return the lines of the first few places, and how many are left."""
+    left = len(places) - _SHOWN
+    return (*map(row, places[:_SHOWN]), *([f"and {count(left)} more"] if left > 0 else []))
+
+
+def question_screen(
+    scores: Any,
+    *,
+    threshold: float | None = None,
+    hard: float = 0.2,
+    alpha: float = 0.05,
+) -> QuestionScreen:
+    """Say which questions are hard, dead, against the rest, or redundant.
+
+    Parameters
+    ----------
+    scores : ScoreLog, Responses, RepeatedScores, DataFrame, DataArray or array_like
+        From 0 to 1, such as 1 = right: models x questions, or models x questions x repeats; or
+        what `read_scores` and `read_logs` return. NaN is missing.
+    threshold : float, optional
+        Scores above it are right; needed where scores are not between 0 and 1.
+    hard : float
+        A question is hard if the mean score of the models on it is at most this.
+    alpha : float
+        Chance of naming any question as against the rest if there is none, and any pair as
+        redundant.
+
+    Returns
+    -------
+    QuestionScreen
+        A row per question; `pairs` are those that are redundant, the clearest first.
+
+    Raises
+    ------
+    CodeError
+        If a score is not between 0 and 1, and there is no threshold.
+    ShapeError
+        If there is no score.
+    OptionError
+        If an option is out of range.
+
+    Examples
+    --------
+    >>> rng = np.random.default_rng(1)
+    >>> ability, easiness = rng.normal(size=(40, 1)), rng.normal(size=60)
+    >>> right = (rng.normal(size=(40, 60)) < ability + easiness).astype(int)
+    >>> right[:, 8], right[:, 9] = right[:, 7], 1
+    >>> print(question_screen(right).summary())
+    40 models, 60 questions.
+    59 of 60 questions tell models apart; 1 is dead (1 all right); 8 more are hard; none can be
+      shown to go against the rest, 1 pair to be redundant.
+    Which questions are dead?
+      all right: 9
+    Which are hard?
+      37: 10 % of 40 models
+      55: 10 % of 40 models
+      23: 12 % of 40 models
+      28: 12 % of 40 models
+      42: 12 % of 40 models
+      58: 15 % of 40 models
+      18: 18 % of 40 models
+      22: 20 % of 40 models
+    Which go against the rest? None.
+    Which are redundant?
+      7 and 8: alike for 40 of 40 models, p < .001
+    """
+    check_fraction("hard", hard)
+    check_fraction("alpha", alpha)
+    answers = answers_of(scores)
+    if threshold is not None:
+        right = np.where(answers.present, answers.values > threshold, np.nan)
+        answers = type(answers).from_array(
+            right, models=answers.models, questions=answers.questions, runs=answers.runs
+        )
+    values = means_of(answers)
+    _check_shares(values)
+    known = np.isfinite(values)
+    n = known.sum(axis=0)
+    share = np.where(known, values, 0.0)
+    score = np.divide(share.sum(axis=0), n, out=np.full(n.size, np.nan), where=n > 0)
+    dead = _dead(values, n)
+    live = np.array([not why for why in dead]) & (n > 1)
+    correlation, p_value = np.full(n.size, np.nan), np.full(n.size, np.nan)
+    _, correlation[live], p_value[live] = against_rest(share[:, live], known[:, live])
+    adjusted = adjust_p_values(p_value)
+    pairs, alike, pairs_p = _redundant(values[:, live], alpha)
+    return QuestionScreen(
+        score=score,
+        n=n,
+        rest_correlation=correlation,
+        against_p=adjusted,
+        dead=dead,
+        hard=np.nan_to_num(score, nan=1.0) <= hard,
+        against=np.nan_to_num(adjusted, nan=1.0) <= alpha,
+        pairs=np.flatnonzero(live)[pairs],
+        alike=alike,
+        pairs_p=pairs_p,
+        n_models=len(answers.models),
+        hard_share=hard,
+        alpha=alpha,
+        labels=answers.questions,
+    )
+
+
+def _check_shares(values: FloatArray) -> None:
+    known = values[np.isfinite(values)]
+    if known.min() < 0.0 or known.max() > 1.0:
+        msg = (
+            f"scores run from {known.min():g} to {known.max():g}: pass threshold=, above which an "
+            "answer counts as right, or divide them so that they lie between 0 and 1"
+        )
+        raise CodeError(msg)
+
+
+def _dead(values: FloatArray, n: IntArray) -> tuple[str, ...]:
+    """Say why each question tells no model from another; one model alone kills none."""
+    low = np.where(n > 0, np.nanmin(np.where(n > 0, values, 0.0), axis=0), 0.0)
+    high = np.where(n > 0, np.nanmax(np.where(n > 0, values, 0.0), axis=0), 0.0)
+    why = np.full(n.size, "", dtype=object)
+    constant = (n > 1) & (low == high)
+    why[constant] = ALL_ALIKE
+    why[constant & (low == 1.0)] = ALL_RIGHT
+    why[constant & (low == 0.0)] = ALL_WRONG
+    why[n == 0] = UNANSWERED
+    return tuple(why)
+
+
+# Redundancy
+
+
+def _redundant(values: FloatArray, alpha: float) -> tuple[IntArray, IntArray, FloatArray]:
+    """Return redundant pairs, in how many models they are alike and of how many, and p-values."""
+    seen = np.isfinite(values) & (values != 0.5)
+    right = seen & (values > 0.5)
+    varied = right.any(axis=0) & (seen & ~right).any(axis=0)
+    own = np.flatnonzero(varied)
+    found: list[tuple[IntArray, IntArray, FloatArray]] = []
+    if own.size > 1:
+        right, seen = right[:, own], seen[:, own]
+        chance = _chances(right.astype(np.float64), seen)
+        n_pairs = own.size * (own.size - 1) / 2
+        for pairs in _suspects(right, seen, chance, alpha / n_pairs):
+            alike, both, p_value = _tails(right, seen, chance, pairs)
+            kept = p_value * n_pairs <= alpha
+            same = np.stack([alike, both], axis=1)[kept]
+            found.append((own[pairs[kept]], same, p_value[kept] * n_pairs))
+    if not found:
+        nothing = np.zeros((0, 2), dtype=np.int64)
+        return nothing, nothing.copy(), np.zeros(0)
+    pairs, alike, p_value = (np.concatenate(parts) for parts in zip(*found, strict=True))
+    order = np.argsort(p_value, kind="stable")
+    return pairs[order], alike[order], p_value[order]
+
+
+def _chances(right: FloatArray, seen: BoolArray) -> FloatArray:
+    """Return the chance of each model to be right on each question (models, questions)."""
+    # First abilities and difficulties by turns, one curve for all; then a slope for each question.
+    ability, easiness = np.zeros((len(right), 1)), np.zeros(right.shape[1])
+    for _ in range(200):
+        p = expit(ability + easiness)
+        weight = p * (1.0 - p) * seen
+        step = (((right - p) * seen).sum(axis=0)) / weight.sum(axis=0)
+        easiness += np.clip(step, -1.0, 1.0)
+        p = expit(ability + easiness)
+        weight = p * (1.0 - p) * seen
+        slope = ((right - p) * seen).sum(axis=1, keepdims=True) - ability / _ABILITY_SD**2
+        move = slope / (weight.sum(axis=1, keepdims=True) + 1.0 / _ABILITY_SD**2)
+        ability += np.clip(move, -1.0, 1.0)
+        if max(np.abs(step).max(), np.abs(move).max()) < 1e-6:
+            break
+    easiness += ability.mean()
+    ability -= ability.mean()
+    steep = np.ones(right.shape[1])
+    for _ in range(50):
+        p = expit(ability * steep + easiness)
+        weight, residual = p * (1.0 - p) * seen, (right - p) * seen
+        first = residual.sum(axis=0)
+        second = (residual * ability).sum(axis=0) - (steep - 1.0) / _SLOPE_SD**2
+        a, b = weight.sum(axis=0) + 1e-9, (weight * ability).sum(axis=0)
+        c = (weight * ability**2).sum(axis=0) + 1.0 / _SLOPE_SD**2
+        scale = a * c - b * b
+        moves = (c * first - b * second) / scale, (a * second - b * first) / scale
+        easiness += np.clip(moves[0], -1.0, 1.0)
+        steep += np.clip(moves[1], -0.5, 0.5)
+        if max(np.abs(moves[0]).max(), np.abs(moves[1]).max()) < 1e-6:
+            break
+    return np.asarray(expit(ability * steep + easiness), dtype=np.float64)
+
+
+def _suspects(
+    right: BoolArray, seen: BoolArray, chance: FloatArray, size: float
+) -> Iterator[IntArray]:
+    """Yield the pairs that are alike so often that the chance of it may be below `size`."""
+    # A binomial tail is at least exp(-z^2) / sqrt(2 n), z standard deviations above the mean: the
+    # relative entropy is at most chi-square. The tenth is for chances that differ.
+    least = 0.9 * np.sqrt(max(-np.log(size) - 0.5 * np.log(2.0 * len(right)), 0.0))
+    held = seen.astype(np.float64)
+    yes, no = chance * held, (1.0 - chance) * held
+    ones, zeros = right * held, (~right) * held
+    step = max(1, _PAIRS_AT_ONCE // right.shape[1])
+    for low in range(0, right.shape[1], step):
+        block = slice(low, low + step)
+        alike = ones[:, block].T @ ones + zeros[:, block].T @ zeros
+        mean = yes[:, block].T @ yes + no[:, block].T @ no
+        square = (yes**2)[:, block].T @ yes**2 + (no**2)[:, block].T @ no**2
+        square += 2.0 * (yes * no)[:, block].T @ (yes * no)
+        far = alike - mean > least * np.sqrt(np.maximum(mean - square, 0.0))
+        first, second = np.nonzero(far)
+        first = first + low
+        pairs = np.stack([first, second], axis=1)[first < second]
+        for start in range(0, len(pairs), _PAIRS_AT_ONCE // (len(right) + 1) + 1):
+            yield pairs[start : start + _PAIRS_AT_ONCE // (len(right) + 1) + 1]
+
+
+def _tails(
+    right: BoolArray, seen: BoolArray, chance: FloatArray, pairs: IntArray
+) -> tuple[IntArray, IntArray, FloatArray]:
+    """Return how many models answer each pair alike, of how many, and the chance of as many."""
+    i, j = pairs.T
+    both = seen[:, i] & seen[:, j]
+    alike = ((right[:, i] == right[:, j]) & both).sum(axis=0)
+    # A model that did not answer both is alike with chance 0.
+    each = np.where(both, chance[:, i] * chance[:, j] + (1 - chance[:, i]) * (1 - chance[:, j]), 0)
+    mass = np.zeros((len(right) + 1, len(pairs)))
+    mass[0] = 1.0
+    for own in each:
+        mass[1:] = mass[1:] * (1.0 - own) + mass[:-1] * own
+        mass[0] *= 1.0 - own
+    above = mass[::-1].cumsum(axis=0)[::-1]
+    return alike, both.sum(axis=0), above[alike, np.arange(len(pairs))]
