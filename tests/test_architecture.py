@@ -77,6 +77,7 @@ MIRRORED = [
     "estimates",
     "factor",
     "instruments",
+    "irt",
     "reliability",
     "studies",
 ]

@@ -11,16 +11,13 @@ from psychollm._base.errors import (
     ShapeError,
 )
 from psychollm.estimates.reasons import Reason
-from psychollm.irt.bayes.bayesian import _judged, bayesian_2pl, build_model
+from psychollm.irt.bayes.bayesian import bayesian_2pl, build_model
 from psychollm.irt.bayes.laplace import centring, find_mode
-from psychollm.irt.bayes.pareto import leave_one_out, smooth_ratios
 from psychollm.irt.bayes.predictive import predictive_check
-from psychollm.irt.bayes.result import Sampled
 from psychollm.irt.bayes.target import (
     HierarchicalPriors,
     Target,
     answers_of,
-    contrasts,
     grouping,
     structure_of,
 )
@@ -215,16 +212,6 @@ def test_predictive_checks(grouped):
     assert np.ptp(prior.interval, axis=1).mean() > 2 * np.ptp(check.interval, axis=1).mean()
 
 
-def test_misfit_shows():
-    """A second dimension in two of twelve items: their covariance is not the model's."""
-    rng = np.random.default_rng(0)
-    ability = np.repeat(rng.normal(size=(500, 2)), [2, 10], axis=1)
-    answers = rng.random(ability.shape) < 1.0 / (1.0 + np.exp(-2.0 * ability))
-    check = predictive_check(bayesian_2pl(answers, n_draws=300, rng=0), n=100, rng=0)
-    assert check.statistic[-1] == "pair_misfit"
-    assert check.p_value[-1] == 0.0
-
-
 def test_miskeyed_item_shows_under_free_slopes():
     rng = np.random.default_rng(1)
     answers = rng.random((300, 6)) < 1.0 / (1.0 + np.exp(-1.5 * rng.normal(size=(300, 1))))
@@ -242,34 +229,6 @@ def test_long_tests_get_more_nodes():
     assert found.n_nodes > 150
 
 
-def test_smoothing_leaves_even_ratios_and_names_wild_ones():
-    weights, k = smooth_ratios(np.zeros(1_000))
-    assert k == -np.inf
-    np.testing.assert_allclose(np.exp(weights), 1e-3)
-    rng = np.random.default_rng(0)
-    _, k = smooth_ratios(np.log(rng.pareto(1.0, 4_000)))
-    assert 0.8 < k < 1.2
-
-
-def test_leave_one_out_of_a_normal_mean():
-    """Known: y ~ N(mu, 1), flat prior, posterior N(mean, 1/n)."""
-    rng = np.random.default_rng(0)
-    y = rng.normal(size=50)
-    mu = rng.normal(y.mean(), 1 / np.sqrt(50), 20_000)
-    log_likelihood = -0.5 * (y - mu[:, None]) ** 2 - 0.5 * np.log(2 * np.pi)
-    loo = leave_one_out(log_likelihood, np.arange(50), tuple(range(50)))
-    others = (y.sum() - y) / 49
-    variance = 1 + 1 / 49
-    exact = -0.5 * (y - others) ** 2 / variance - 0.5 * np.log(2 * np.pi * variance)
-    assert loo.elpd == pytest.approx(exact.sum(), abs=0.05)
-    assert loo.n_bad == 0
-
-
-def test_contrasts_are_orthonormal():
-    basis = contrasts(5)
-    np.testing.assert_allclose(basis.T @ basis, np.eye(4), atol=1e-15)
-
-
 @pytest.mark.parametrize(
     ("options", "error"),
     [
@@ -285,12 +244,6 @@ def test_bad_options(options, error):
     answers = np.random.default_rng(0).integers(0, 2, (30, 3))
     with pytest.raises(error):
         bayesian_2pl(answers, **options)
-
-
-@pytest.mark.parametrize("values", [{"slope": (1.0, 0.0)}, {"intercept": None}, {"families": 0}])
-def test_bad_priors(values):
-    with pytest.raises(OptionError):
-        HierarchicalPriors(**values)
 
 
 def test_bad_answers():
@@ -351,36 +304,3 @@ def test_no_likelihood_exceeds_one_however_far_a_sampler_strays(link):
         value = marginal_gradient(a, d, np.zeros(1), grid, by_a, by_d, by_mu)
         assert value <= 1e-6
         assert np.isfinite(by_a).all()
-
-
-@pytest.mark.parametrize(
-    ("draws", "divergences", "size", "ratio", "complaint"),
-    [
-        (500, 5, 100.0, 1.01, ""),  # 0.5 % of 1,000; as many as must be, as high as may be
-        (500, 6, 100.0, 1.0, "6 divergences: raise target_accept, draws and tune"),
-        (500, 5, 99.0, 1.0, "effective size 99: raise draws and tune"),
-        (5000, 0, 100.0, 1.0, ""),  # 100, not a tenth of many
-        (5000, 0, 99.0, 1.0, "effective size 99: raise draws and tune"),
-        (200, 0, 40.0, np.nan, ""),  # a tenth of few
-        (200, 0, 39.0, np.nan, "effective size 39: raise draws and tune"),
-        (500, 0, np.nan, 1.0, "effective size nan: raise draws and tune"),
-        (500, 0, 100.0, 1.02, "R-hat 1.020: raise draws and tune"),
-    ],
-)
-def test_when_chains_are_trusted(draws, divergences, size, ratio, complaint):
-    x = np.zeros((2, draws, 1))
-    sampled = Sampled(x, x, x, np.nan, np.nan, divergences, 7)
-    result = _judged(sampled, np.array([np.inf, size]), np.array([1.0, ratio]))
-    assert (result.converged, result.iterations) == (not complaint, 7)
-    assert result.reason == (complaint or "draws can be trusted")
-
-
-@pytest.mark.parametrize(
-    ("k", "complaint"),
-    [(0.7, ""), (0.71, "Pareto k 0.71: use method='nuts'"), (np.nan, "Pareto k nan: use")],
-)
-def test_when_importance_weights_are_trusted(k, complaint):
-    x = np.zeros((1, 1000, 1))
-    result = _judged(Sampled(x, x, x, 500.0, k, 0, 1), np.array([500.0]), np.array([np.nan]))
-    assert result.converged == (not complaint)
-    assert result.reason.startswith(complaint or "draws can be trusted")

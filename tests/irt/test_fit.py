@@ -201,16 +201,6 @@ def test_grid_fits_the_narrowest_posterior(simulated):
     assert spacing <= 0.5 * narrowest_posterior(fit.family, fit.parameters)
 
 
-def test_priors_are_on_for_few_respondents_and_said(simulated):
-    answers = simulated(30, np.full(12, 1.0), np.zeros(12), 11)
-    assert "Priors: estimated from 12 items: slopes" in fit_irt(answers).summary()
-    assert "Scale: abilities of these 30 models have mean 0 and SD 1" in fit_irt(answers).summary()
-    assert str(fit_irt(np.tile(answers, (20, 1))).priors) == "none"
-    weak = fit_irt(answers, priors=default_priors(["2pl"], "probit", 30), link="probit")
-    assert str(weak.priors).startswith("slope ~ N(0.588235")
-    assert "population of models" in weak.summary()
-
-
 def test_recovery(simulated):
     slopes, intercepts = np.linspace(0.6, 1.8, 10), np.linspace(-1.5, 1.5, 10)
     fit = fit_irt(simulated(20_000, slopes, intercepts, 12))
@@ -326,13 +316,6 @@ def test_3pl_without_priors_ends_though_guessing_vanishes():
     assert fit.convergence.converged
     assert fit.convergence.iterations < 150
     assert fit.gradient < 1e-7
-
-
-def test_result_is_plain(simulated):
-    fit = fit_irt(simulated(50, np.ones(4), np.zeros(4), 19))
-    assert not fit.slope.flags.writeable
-    assert fit.to_dict()["model"] == "2pl"
-    assert "IRTFit" in repr(fit)
 
 
 @pytest.mark.parametrize("share_missing", [0.0, 0.2])

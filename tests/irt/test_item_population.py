@@ -45,14 +45,6 @@ def test_the_scale_stated_is_the_scale_estimated():
     assert fit.scale == "respondents"
 
 
-def test_fixed_priors_that_contradict_the_scale_are_named():
-    _, _, _, answers = drawn(30, 300, 1)
-    fit = fit_irt(answers, priors=Priors(slope=(1.0, 0.75), intercept=(0.0, 2.5)))
-    assert fit.posterior_sd > 1.2
-    assert "the fixed priors contradict the scale" in fit.summary()
-    assert "contradict" not in fit_irt(answers).summary()
-
-
 @pytest.mark.parametrize(("items", "kind"), [(4, Priors), (9, Priors), (10, ItemPopulation)])
 def test_few_items_have_no_distribution_to_estimate(items, kind, simulated):
     # with four, slopes and the spread of abilities could slip to zero without end

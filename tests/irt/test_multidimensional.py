@@ -1,6 +1,5 @@
 """Several abilities: exact optima, twins, properties, standard errors."""
 
-import json
 from functools import partial
 
 import numpy as np
@@ -16,18 +15,15 @@ from psychollm.irt.models import default_priors
 from psychollm.irt.multidimensional import curvature as curvature_file
 from psychollm.irt.multidimensional import (
     fit_multidimensional,
-    item_slopes,
     multidimensional_ability,
-    multidimensional_information,
 )
-from psychollm.irt.multidimensional.abilities import rule_for
 from psychollm.irt.multidimensional.climb import climb, em_step
 from psychollm.irt.multidimensional.curvature import errors_of_functions, information
 from psychollm.irt.multidimensional.fit import exploratory_start
 from psychollm.irt.multidimensional.population import SlopeCurves
 from psychollm.irt.multidimensional.problem import Place, at, echelon, make_problem, pivots_of
 from psychollm.irt.multidimensional.rotation import _matched
-from psychollm.irt.multidimensional.scale import constant_of, standardised
+from psychollm.irt.multidimensional.scale import standardised
 from psychollm.irt.priors import ItemPopulation, Priors
 from psychollm.kernels.adaptive_rules import product_rule, quasi_random_rule
 from tests.oracles import irt_multidimensional_slow as slow
@@ -332,72 +328,6 @@ def test_recovery():
     np.testing.assert_allclose(fit.thresholds, thresholds, atol=0.1)
 
 
-def test_abilities():
-    loads = np.arange(10)[:, None] % 2 == np.arange(2)
-    answers, *_ = simulate(500, loads, gaps=0.1)
-    answers[0], answers[1], answers[2] = np.nan, 1.0, 0.0
-    fit = fit_multidimensional(answers, loads)
-    found = multidimensional_ability(fit, answers)
-    assert np.isnan(found.ability[0]).all()
-    assert found.reasons[0]
-    assert (found.ability[1] > 0.5).all()
-    assert (found.ability[2] < -0.5).all()
-    mean, covariance = slow.posterior_moments(
-        answers[7], fit.slopes, fit.intercepts, fit.factor_correlation, slow.nodes_of(2, 61)
-    )
-    np.testing.assert_allclose(found.ability[7], mean, atol=1e-6)
-    np.testing.assert_allclose(found.covariance[7], covariance, atol=1e-6)
-    assert ((found.reliability > 0.3) & (found.reliability < 0.9)).all()
-    assert list(found.to_frame().columns)[1:3] == ["ability_1", "se_ability_1"]
-
-
-def test_information_of_items():
-    answers, *_ = simulate(400, SIX)
-    fit = fit_multidimensional(answers, SIX)
-    found = multidimensional_information(fit, np.zeros((1, 2)))
-    p = expit(fit.intercepts)
-    weight = p * (1 - p)
-    np.testing.assert_allclose(found.items[0], weight * fit.slopes.sum(axis=1) ** 2)
-    np.testing.assert_allclose(
-        found.matrix[0], (fit.slopes * weight[:, None]).T @ fit.slopes, atol=1e-12
-    )
-    np.testing.assert_allclose(found.se[0], 1 / np.sqrt(np.diagonal(found.matrix[0])))
-
-
-def golden_rows(folder):
-    return json.loads((folder / "irt_fa.json").read_text())["rows"]
-
-
-def check_conversion(row):
-    found = item_slopes(row["loadings"], row["tau"])
-    np.testing.assert_allclose(found.slopes[:, 0], row["discrimination"], rtol=1e-12)
-    np.testing.assert_allclose(-found.intercepts, row["difficulty"], rtol=1e-12)
-    table = np.column_stack([row["discrimination"], -np.array(row["difficulty"])])
-    loadings, thresholds = standardised(table, np.eye(1), "probit")
-    np.testing.assert_allclose(loadings[:, 0], row["loadings"], rtol=1e-12)
-    np.testing.assert_allclose(thresholds, row["tau"], rtol=1e-12)
-
-
-def test_golden_conversion(golden):
-    for row in golden_rows(golden / "psychometrics"):
-        check_conversion(row)
-
-
-def test_golden_conversion_of_shared_data(shared):
-    for row in golden_rows(shared / "golden" / "psychometrics"):
-        check_conversion(row)
-
-
-def test_conversion_with_correlated_factors():
-    L, phi = np.array([[0.6, 0.2], [0.0, 0.7]]), np.array([[1.0, 0.3], [0.3, 1.0]])
-    for link in ("logit", "probit"):
-        found = item_slopes(L, [0.5, -0.2], factor_correlation=phi, link=link)
-        table = np.column_stack([found.slopes, found.intercepts])
-        loadings, thresholds = standardised(table, phi, link)
-        np.testing.assert_allclose(loadings, L, atol=1e-14)
-        np.testing.assert_allclose(thresholds, [0.5, -0.2], atol=1e-14)
-
-
 def test_priors_of_a_fit_to_few_models():
     answers, *_ = simulate(25, np.arange(14)[:, None] % 2 == np.arange(2), seed=2)
     fit = fit_multidimensional(answers, 2)
@@ -435,18 +365,9 @@ def test_columns_take_order_and_signs_of_a_model():
     assert matched.round(1).tolist() == [[1.0, 0.0], [0.5, 1.0]]
 
 
-@pytest.mark.parametrize(("dimensions", "patterns", "size"), [(2, 100, 393), (5, 1000, 512)])
-def test_size_of_the_rule(dimensions, patterns, size):
-    assert rule_for(dimensions, patterns)[2] == size
-
-
 def test_errors_of_functions():
     errors = errors_of_functions(np.ones((1, 2)), np.eye(2), np.array([True, True]))
     np.testing.assert_allclose(errors, [1.41421356])
-
-
-def test_constant_of_the_logit():
-    assert constant_of("logit") == 1.7
 
 
 def test_few_respondents_are_on_the_scale_stated():

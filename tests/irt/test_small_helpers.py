@@ -4,13 +4,10 @@ import numpy as np
 
 from psychollm.data.responses import Responses
 from psychollm.irt.answers import answers_to, code_range, code_shares, spread
-from psychollm.irt.bayes.pareto import fit_pareto
-from psychollm.irt.bayes.target import contrasts
 from psychollm.irt.families import Dichotomous, chunks
 from psychollm.irt.item_coordinates import logistic_with_error
 from psychollm.irt.models import family_of
 from psychollm.irt.multidimensional.problem import pairs
-from psychollm.irt.multidimensional.scale import standardised
 from psychollm.irt.polytomous import Graded, Nominal, PartialCredit
 from psychollm.irt.scoring import drawn_answers
 from psychollm.kernels.adaptive_rules import product_rule, quasi_random_rule
@@ -50,16 +47,6 @@ def test_values_of_the_items_kept():
     np.testing.assert_array_equal(spread(np.array([2.0]), np.array([False, True])), [np.nan, 2.0])
 
 
-def test_pareto_of_ordered_excesses():
-    u = (np.arange(2000) + 0.5) / 2000
-    k, scale = fit_pareto(((1 - u) ** -0.3 - 1) / 0.3)
-    assert (round(k, 2), round(scale, 2)) == (0.3, 1.0)
-
-
-def test_basis_of_contrasts():
-    assert np.abs(contrasts(4).sum(axis=0)).max() < 1e-15
-
-
 def test_names_of_parameters():
     assert Dichotomous("2pl", "logit").names == ("slope", "intercept")
     assert family_of("gpcm", "logit", 4).names[0] == "slope"
@@ -72,12 +59,6 @@ def test_names_of_parameters():
 
 def test_places_of_correlations():
     assert [places.tolist() for places in pairs(3)] == [[1, 2, 2], [0, 0, 1]]
-
-
-def test_loadings_of_slopes():
-    loadings, thresholds = standardised(np.array([[0.75, 0.5]]), np.eye(1), "probit")
-    assert loadings.round(12).tolist() == [[0.6]]
-    assert thresholds.round(12).tolist() == [-0.4]
 
 
 def test_rules_of_several_dimensions():

@@ -1,4 +1,4 @@
-"""The conditional Rasch model and its tests."""
+"""The conditional Rasch model."""
 
 import numpy as np
 import pytest
@@ -201,89 +201,6 @@ def test_abilities_of_perfect_scores_and_gaps(simulated):
     p = 1 / (1 + np.exp(-(at - fit.difficulty[:3])))
     np.testing.assert_allclose(p.sum(), 2.0, atol=1e-8)
     np.testing.assert_allclose(mode.se[2], (p * (1 - p)).sum() ** -0.5, rtol=1e-8)
-
-
-def test_andersen_by_the_twin(simulated):
-    answers = simulated(80, np.ones(4), [0.8, 0.2, -0.2, -0.8], 5)
-    group = np.arange(80) % 3
-    test = andersen_test(answers, split=group)
-
-    def highest(rows):
-        fit = conditional_rasch(rows)
-        return conditional_slow.log_likelihood(rows.tolist(), -fit.difficulty)
-
-    parts = [answers[group == g] for g in range(3)]
-    expected = 2 * (sum(map(highest, parts)) - highest(answers))
-    np.testing.assert_allclose(test.statistic, expected, atol=1e-8)
-    assert test.df == 6
-    assert test.groups == (0, 1, 2)
-    assert test.group_sizes.tolist() == [27, 27, 26]
-    without = andersen_test(answers, split=np.where(group == 2, np.nan, group))
-    assert without.groups == (0.0, 1.0)
-    assert without.group_sizes.tolist() == [27, 27]
-    named = andersen_test(answers, split=[None if g == 2 else "ab"[g] for g in group])
-    np.testing.assert_allclose(named.statistic, without.statistic)
-    two = andersen_test(answers, split=group > 0)
-    d, s = two.difficulty, two.se
-    z = (d[0] - d[1]) / np.hypot(s[0], s[1])
-    np.testing.assert_allclose(two.wald, z**2)
-    assert list(two.to_frame())[:3] == ["item", "difficulty_False", "se_False"]
-
-
-def test_andersen_finds_an_item_that_moves(simulated):
-    steep = simulated(1500, [1, 1, 1, 1, 1, 3.5], np.zeros(6), 6)
-    found = andersen_test(steep)
-    assert found.p_value < 1e-4
-    assert np.nanargmin(found.adjusted) == 5
-    assert "items that move (Holm, 5 %): " in found.summary()
-    assert andersen_test(steep, split="mean").p_value < 1e-4
-    fair = andersen_test(gaps(simulated(1500, np.ones(6), np.zeros(6), 7)))
-    assert fair.p_value > 0.01
-    assert "no single item moves" in fair.summary()
-
-
-def test_andersen_leaves_out_items_that_a_group_answers_alike(simulated):
-    answers = simulated(300, np.ones(5), np.zeros(5), 8)
-    group = np.arange(300) % 2
-    answers[group == 1, 2] = 1
-    test = andersen_test(answers, split=group)
-    assert test.df == 3
-    assert test.reasons[2] is Reason.UNBOUNDED
-    assert np.isnan(test.wald[2])
-
-
-@pytest.mark.parametrize("name", ERM)
-def test_lsat_fits_the_rasch_model(name, data_of):
-    """Andersen's test by score passes LSAT6, but not LSAT7, whose slopes run from 0.7 to 1.7."""
-    test = andersen_test(data_of(name[-5:]))
-    assert (test.p_value > 0.05) == (name == "eRm_RM_lsat6")
-
-
-def test_martin_loef_by_the_twin(simulated):
-    answers = simulated(70, np.ones(5), [0.8, 0.2, 0.0, -0.2, -0.8], 5)
-    test = martin_loef_test(answers, [0, 1])
-    lists = answers.tolist()
-    one = np.empty(5)
-    one[:2] = -conditional_rasch(answers[:, :2]).difficulty
-    one[2:] = -conditional_rasch(answers[:, 2:]).difficulty
-    null = -conditional_rasch(answers).difficulty
-    expected = 2 * (
-        conditional_slow.joint_log_likelihood(lists, [0, 1], one)
-        - conditional_slow.null_log_likelihood(lists, null)
-    )
-    np.testing.assert_allclose(test.statistic, expected, atol=1e-8)
-    assert test.df == 5
-    assert test.second == (2, 3, 4)
-    assert next(iter(test.to_frame())) == "statistic"
-
-
-def test_martin_loef_tells_two_abilities_from_one(simulated):
-    one = simulated(1500, np.ones(3), np.zeros(3), 1)
-    two = simulated(1500, np.ones(3), np.zeros(3), 2)
-    assert martin_loef_test(np.column_stack([one, two]), [0, 1, 2]).p_value < 1e-6
-    same = simulated(1500, np.ones(6), np.zeros(6), 4)
-    assert martin_loef_test(same, [0, 1, 2]).p_value > 0.01
-    assert "Too few" in martin_loef_test(same[:30], [0, 1, 2]).summary()
 
 
 def test_gradient_is_zero_on_the_way_along_a_common_shift(simulated):

@@ -13,7 +13,7 @@ from psychollm.irt.fit_statistics.item_fit import item_fit
 from psychollm.irt.priors import Priors
 from psychollm.irt.replicated.bootstrap import Sampler, bootstrap_fit, table_of
 from psychollm.irt.replicated.shuffle import shuffle_null, slope_null
-from psychollm.irt.replicated.statistics import NAMED, beside, statistic_of
+from psychollm.irt.replicated.statistics import NAMED
 from tests.irt.test_polytomous import graded_answers
 
 
@@ -170,16 +170,6 @@ def test_shuffle_null_tells_signal_from_noise(simulated):
     assert found.p_value[0] == 1 / 20
 
 
-def test_p_values_of_known_draws():
-    draws = np.column_stack([np.arange(9.0), np.full(9, 2.0), np.full(9, np.nan)])
-    p, adjusted = beside(np.array([8.0, 2.0, 1.0]), draws, "greater")
-    np.testing.assert_allclose(p, [0.2, 1.0, np.nan])
-    assert np.isnan(adjusted[2])
-    assert beside(np.array([8.0]), draws[:, :1], "less")[0] == 1.0
-    np.testing.assert_allclose(beside(np.array([0.0]), draws[:, :1], "two-sided")[0], 0.4)
-    assert beside(np.array([3.0]), draws[:, 1:2], "greater")[0] == 0.1
-
-
 def test_bad_input(fit, table):
     with pytest.raises(OptionError, match="statistic='m3'"):
         bootstrap_fit(fit, table, statistic="m3")
@@ -209,7 +199,3 @@ def test_summary_without_a_value():
     null = bootstrap_fit(fit_irt(tiny), tiny, statistic="m2", n_null=4, rng=2)
     assert np.isnan(null.p_value[0])
     assert "has no value" in null.summary()
-
-
-def test_a_statistic_has_its_own_alternative():
-    assert statistic_of("s_x2", None).alternative == "greater"
