@@ -88,7 +88,8 @@ def __getattr__(name: str) -> Any:
     elif name in _SUBMODULES:
         value = import_module(_SUBMODULES[name])
     else:
-        return import_module("psychollm._base.deprecation").renamed(__name__, name, _RENAMED)
+        names = import_module("psychollm._base.deprecation")
+        return names.renamed(__name__, name, _RENAMED, rooms=_SUBMODULES)
     globals()[name] = value
     return value
 

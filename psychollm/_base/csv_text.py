@@ -8,6 +8,7 @@ References
 OWASP. CSV injection. https://owasp.org/www-community/attacks/CSV_Injection
 """
 
+import csv
 import re
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -62,3 +63,15 @@ def write_table(frame: "pd.DataFrame", path: Path) -> None:
     except OSError as error:
         msg = f"{path} cannot be written: {error.strerror}"
         raise InputError(msg) from error
+
+
+def delimiter_of(header: str) -> str:
+    r"""Return what separates the columns of a table of text: a comma, semicolon or tab.
+
+    Examples
+    --------
+    >>> delimiter_of("model;q1;q2"), delimiter_of("model\tq1"), delimiter_of('"a;b;c",d')
+    (';', '\t', ',')
+    """
+    # The comma where two part the header into as many columns: quoted cells may hold the others.
+    return max(",;\t", key=lambda mark: len(next(csv.reader([header], delimiter=mark), [])))

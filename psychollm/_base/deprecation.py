@@ -4,26 +4,54 @@ The policy stands in ``docs/versions.md``; ``tests/_base/test_deprecation.py`` f
 is reached that should have dropped one.
 """
 
+import re
+import sys
 import warnings
 from collections.abc import Mapping
 from importlib import import_module
+from importlib.util import find_spec
+from pathlib import Path
+from types import MappingProxyType
 from typing import Any, TypeVar
 
 from psychollm._base.errors import RenamedWarning
 
 T = TypeVar("T")
+_NONE: Mapping[str, str] = MappingProxyType({})
 
 
-def renamed(module: str, name: str, table: Mapping[str, tuple[str, str]]) -> Any:
-    """Return what an old name of a module stands for, with a warning."""
+def renamed(
+    module: str, name: str, table: Mapping[str, tuple[str, str]], rooms: Mapping[str, str] = _NONE
+) -> Any:
+    """Return what an old name of a module stands for, with a warning.
+
+    The error says in which of the subpackages in `rooms` a name is that the module does not have.
+    """
     if name not in table:
         msg = f"module {module!r} has no attribute {name!r}"
-        raise AttributeError(msg)
+        if homes := _homes(name, rooms):
+            msg = f"{msg}: it is {' or '.join(homes)}"
+        raise AttributeError(msg, name=name, obj=sys.modules.get(module))
     new, gone = table[name]
     msg = f"{module}.{name} is {new} now; version {gone} drops the old name"
     warnings.warn(msg, RenamedWarning, stacklevel=3)
     home, _, attribute = new.rpartition(".")
     return getattr(import_module(home), attribute)
+
+
+def _homes(name: str, rooms: Mapping[str, str]) -> list[str]:
+    """Return where a public name is, read from the sources: nothing is imported for an error."""
+    if name.startswith("_"):
+        return []
+    homes = []
+    for room in rooms.values():
+        spec = find_spec(room)
+        if spec is None or spec.origin is None:
+            continue
+        exported = Path(spec.origin).read_text(encoding="utf-8").partition("__all__ = [")[2]
+        if re.search(rf"\"{re.escape(name)}\"", exported.partition("]")[0]):
+            homes.append(f"{room}.{name}")
+    return homes
 
 
 def renamed_argument(value: T, old: str, new: str, *, gone: str) -> T:

@@ -10,6 +10,7 @@ import re
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import MISSING, dataclass, field, fields, is_dataclass
+from difflib import get_close_matches
 from inspect import cleandoc, signature
 from pathlib import Path
 from types import NoneType, UnionType
@@ -111,9 +112,31 @@ class Parser(argparse.ArgumentParser):
     """A parser that complains in one line."""
 
     def error(self, message: str) -> NoReturn:
-        """Raise what is wrong, with where to read more."""
+        """Raise what is wrong, with what may have been meant and where to read more."""
+        meant = self._meant(message)
+        if meant:
+            message = f"{message.partition(' (choose from')[0]}; did you mean {meant[0]}?"
         msg = f"{message} (see '{self.prog} --help')"
         raise OptionError(msg)
+
+    def _meant(self, message: str) -> list[str]:
+        """Return the command, choice or option that looks most like what was typed."""
+        wrong = re.search(r"invalid choice: '(.*?)'|unrecognized arguments:.*?(--[\w-]+)", message)
+        if wrong is None:
+            return []
+        # What a command does not know, the parser above it reports.
+        below = [one for action in self._actions for one in _parsers(action)]
+        actions = [action for one in (self, *below) for action in one._actions]
+        known = [
+            str(name)
+            for action in actions
+            for name in (action.choices or () if wrong[1] else action.option_strings)
+        ]
+        return get_close_matches(wrong[1] or wrong[2], known, n=1)
+
+
+def _parsers(action: argparse.Action) -> list[argparse.ArgumentParser]:
+    return list(action.choices.values()) if isinstance(action.choices, dict) else []
 
 
 @dataclass(frozen=True, slots=True)

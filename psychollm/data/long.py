@@ -97,9 +97,10 @@ def _question_columns(path: Path, header: Sequence[str], columns: Columns) -> tu
 
 def check_header(path: Path, header: Sequence[str]) -> None:
     """Refuse a header that repeats a column, or that was split at the wrong character."""
-    if len(header) == 1 and any(mark in header[0] for mark in ";\t|"):
+    if len(header) == 1 and "|" in header[0]:
         msg = (
-            f"{path}, line 1: one column only, {header[0]!r}: columns must be separated by commas"
+            f"{path}, line 1: one column only, {header[0]!r}: columns are separated by commas, "
+            "semicolons or tabs"
         )
         raise InputError(msg)
     seen: set[str] = set()

@@ -22,6 +22,8 @@ from typing import Any
 import numpy as np
 
 from psychollm._base.checks import check_choice, check_unique
+from psychollm._base.convert import conversion
+from psychollm._base.csv_text import delimiter_of
 from psychollm._base.errors import InputError
 from psychollm.instruments.grading import Rule, grade_by
 from psychollm.instruments.readers import read_number
@@ -182,9 +184,12 @@ class _Row:
 
 def rows_of(path: Path) -> Iterator[_Row]:
     """Yield the questions of a file as they stand there."""
-    readers = {".csv": _from_csv, ".jsonl": json_lines, ".json": _from_squad}
+    readers = {".csv": _from_csv, ".tsv": _from_csv, ".jsonl": json_lines, ".json": _from_squad}
     if path.suffix not in readers:
-        msg = f"{path}: questions are read from .csv, .jsonl or .json (SQuAD)"
+        remedy = conversion(path)
+        msg = f"{path}: questions are read from .csv, .tsv, .jsonl or .json (SQuAD)" + (
+            f"; {remedy}" if remedy else ""
+        )
         raise InputError(msg)
     return readers[path.suffix](path)
 
@@ -224,7 +229,9 @@ def answers_in(value: Any) -> tuple[str, ...]:
 def _from_csv(path: Path) -> Iterator[_Row]:
     try:
         with path.open(encoding="utf-8-sig", newline="") as lines:
-            for number, row in enumerate(csv.DictReader(lines), start=1):
+            mark = delimiter_of(lines.readline())
+            lines.seek(0)
+            for number, row in enumerate(csv.DictReader(lines, delimiter=mark), start=1):
                 yield _Row(f"{path}, line {number + 1}", number, row)
     except (OSError, UnicodeDecodeError, csv.Error) as error:
         raise InputError(_unreadable(path, error)) from error

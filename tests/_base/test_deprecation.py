@@ -36,6 +36,15 @@ def test_a_name_that_never_was_is_an_attribute_error() -> None:
         renamed("psychollm", "tetrach", TABLE)
 
 
+@pytest.mark.parametrize("room", sorted(set(psy._SUBMODULES) - {"errors"}))
+def test_names_of_subpackages_say_where_they_are(room: str) -> None:
+    exported = set(import_module(psy._SUBMODULES[room]).__all__) - set(psy.__all__)
+    assert exported
+    for name in exported:
+        with pytest.raises(AttributeError, match=rf"it is .*psychollm\.{room}\.{name}\b"):
+            getattr(psy, name)
+
+
 def test_an_old_argument_is_passed_on() -> None:
     with pytest.warns(RenamedWarning, match="boots is n_bootstrap now") as caught:
         assert interval(boots=10) == 10

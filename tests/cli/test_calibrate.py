@@ -234,7 +234,8 @@ def test_a_wrong_correctness_is_named(call, wide, tmp_path: Path) -> None:
         (["SHORT"], ["calibrate needs CORRECTNESS", "--confidence-column"]),
         (["a.csv"], ["a.csv: there is no such file"]),
         (["none.csv", "none.csv"], ["none.csv", "no such file"]),
-        (["a.xlsx", "a.xlsx"], ["only .csv"]),
+        (["a.xlsx", "a.xlsx"], ["a.xlsx: there is no such file"]),
+        (["BOOK", "BOOK"], ["only .csv", "read_excel", "pip install openpyxl"]),
         (["SURE", "RIGHT", "--codes", "yes"], ["--codes yes"]),
         (["SURE", "RIGHT", "--scale", "0"], ["--scale 0"]),
         (["SURE", "RIGHT", "--metrics", "brer"], ["'brer'", "brier"]),
@@ -250,7 +251,8 @@ def test_a_wrong_correctness_is_named(call, wide, tmp_path: Path) -> None:
 @pytest.mark.usefixtures("plotting")
 def test_wrong_use_is_one_line(call, wide, tmp_path: Path, arguments, words) -> None:
     (tmp_path / "short.csv").write_text("question,page\nx,1\n")
-    names = {"SURE": wide[0], "RIGHT": wide[1], "SHORT": "short.csv"}
+    (tmp_path / "book.xlsx").write_bytes(b"PK")
+    names = {"BOOK": "book.xlsx", "SURE": wide[0], "RIGHT": wide[1], "SHORT": "short.csv"}
     line = one_line(call("calibrate", *[names.get(word, word) for word in arguments]))
     for word in words:
         assert word in line

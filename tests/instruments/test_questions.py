@@ -74,7 +74,7 @@ def test_squad_without_its_passages(tmp_path):
         ("a.jsonl", "[1]", "line 1: no object"),
         ("a.json", "[]", "not laid out as SQuAD"),
         ("a.json", '{"data": [{"paragraphs": [{}]}]}', "not laid out as SQuAD"),
-        ("a.txt", "x", "read from .csv, .jsonl or .json"),
+        ("a.txt", "x", "read from .csv, .tsv, .jsonl or .json"),
         ("a.csv", None, "cannot be read"),
         ("a.csv", "question,answer,rule\nx,y,z\n", "rule='z' is not an option"),
     ],

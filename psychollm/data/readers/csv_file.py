@@ -1,24 +1,28 @@
-"""CSV files, plain or gzipped, wide or long.
+"""CSV files, plain or gzipped, wide or long, columns separated by commas, semicolons or tabs.
 
 A wide file has a line per model: its label, then an answer to each question; its header holds the
 labels of the questions. A long file has a line per answer.
 
 Text is converted here and not by pandas, which renames repeated columns, takes a model named
 "None" for missing and completes lines that were cut off. A million answers take about a second;
-for many more, write Parquet.
+for many more, write Parquet. Where columns are not separated by commas, numbers may have a decimal
+comma.
 """
 
 import csv
 import gzip
+import re
 import zlib
 from array import array
 from collections.abc import Container, Iterable, Iterator, Sequence
 from contextlib import contextmanager
+from itertools import chain
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, TextIO
 
 import numpy as np
 
+from psychollm._base.csv_text import delimiter_of
 from psychollm._base.errors import InputError, LabelError, ShapeError
 from psychollm._base.types import AnyArray, IntArray
 from psychollm.data.labels import as_labels
@@ -44,25 +48,25 @@ _TRUTH = {"true": 1.0, "false": 0.0}
 
 def read_csv(path: Path, *, layout: Layout, columns: Columns) -> Table:
     """Read a CSV file as a labelled table."""
-    try:
-        with _opened(path) as file:
-            header = _header(path, file)
-        if is_long(layout, header, columns):
-            return _read_long(path, header, columns)
-        return _read_wide(path, header, columns)
-    except (UnicodeDecodeError, OSError, EOFError, zlib.error, csv.Error) as error:
-        msg = f"{path} is not a CSV file in UTF-8: {error}"
-        raise InputError(msg) from error
+    header = header_of(path)
+    if not header:
+        msg = f"{path} is empty: it needs a header and a line per model (or per answer)"
+        raise ShapeError(msg)
+    check_header(path, header)
+    if is_long(layout, header, columns):
+        return _read_long(path, header, columns)
+    return _read_wide(path, header, columns)
 
 
 @contextmanager
 def _opened(path: Path) -> Iterator[TextIO]:
-    if path.suffix == ".gz":
-        with gzip.open(path, "rt", encoding="utf-8-sig", newline="") as file:
+    opener: Any = gzip.open if path.suffix == ".gz" else open
+    try:
+        with opener(path, "rt", encoding="utf-8-sig", newline="") as file:
             yield file
-    else:
-        with path.open(encoding="utf-8-sig", newline="") as file:
-            yield file
+    except (UnicodeDecodeError, OSError, EOFError, zlib.error, csv.Error) as error:
+        msg = f"{path} is not a CSV file in UTF-8: {error}"
+        raise InputError(msg) from error
 
 
 def bounded_lines(file: TextIO, path: Path) -> Iterator[str]:
@@ -80,30 +84,42 @@ def bounded_lines(file: TextIO, path: Path) -> Iterator[str]:
         yield line
 
 
-def _header(path: Path, file: TextIO) -> list[str]:
-    header = next(csv.reader(bounded_lines(file, path)), [])
-    if not header:
-        msg = f"{path} is empty: it needs a header and a line per model (or per answer)"
-        raise ShapeError(msg)
-    check_header(path, header)
-    return header
+def header_of(path: Path) -> list[str]:
+    """Return the names of the columns."""
+    return next(_rows_of(path), (0, []))[1]
 
 
-def _rows(path: Path, header: Sequence[str]) -> Iterator[tuple[int, list[str]]]:
+def rows_of(path: Path) -> Iterator[tuple[int, list[str]]]:
     """Yield the line and the cells of each row after the header; empty lines are skipped."""
+    rows = _rows_of(path)
+    _, header = next(rows)
+    for line, row in rows:
+        if not row:
+            continue
+        if len(row) != len(header):
+            msg = (
+                f"{path}, line {line}: {len(row)} cells, but the header has {len(header)} columns"
+            )
+            raise ShapeError(msg)
+        yield line, row
+
+
+def _rows_of(path: Path) -> Iterator[tuple[int, list[str]]]:
     with _opened(path) as file:
-        reader = csv.reader(bounded_lines(file, path))
-        next(reader)
+        lines = bounded_lines(file, path)
+        first = next(lines, "")
+        mark = delimiter_of(first)
+        reader = csv.reader(chain([first], lines), delimiter=mark)
         for row in reader:
-            if not row:
-                continue
-            if len(row) != len(header):
-                msg = (
-                    f"{path}, line {reader.line_num}: {len(row)} cells, but the header has "
-                    f"{len(header)} columns"
-                )
-                raise ShapeError(msg)
-            yield reader.line_num, row
+            yield reader.line_num, row if mark == "," else list(map(_with_point, row))
+
+
+_DECIMAL_COMMA = re.compile(r"\s*[+-]?\d*,\d+(e[+-]?\d+)?\s*", re.IGNORECASE)
+
+
+def _with_point(cell: str) -> str:
+    """Return a number with a decimal comma as one with a point, and any other cell as it is."""
+    return cell.replace(",", ".") if "," in cell and _DECIMAL_COMMA.fullmatch(cell) else cell
 
 
 # Wide
@@ -144,7 +160,7 @@ def _wide_cells(
     cells: list[list[str]] = []
     lines: list[int] = []
     place: dict[str, int] = {}
-    for line, row in _rows(path, header):
+    for line, row in rows_of(path):
         label = row.pop(at)
         if not label.strip():
             msg = f"{path}, line {line}, column {header[at]!r}: no model is named"
@@ -209,7 +225,7 @@ def _long_frame(
     texts: list[dict[str, int]] = [{} for _ in at]
     codes = [array("q") for _ in at]
     lines = array("q")
-    for line, row in _rows(path, header):
+    for line, row in rows_of(path):
         lines.append(line)
         for place, text, code in zip(at, texts, codes, strict=True):
             cell = row[place]

@@ -8,12 +8,14 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from psychollm._base.checks import check_choice
+from psychollm._base.convert import conversion
 from psychollm._base.errors import CodeError, InputError, LabelError, OptionError
 from psychollm._base.types import FloatArray
 from psychollm.data.confidence import Threshold
 from psychollm.data.labels import listed
 from psychollm.data.long import Columns, Duplicates, Layout
 from psychollm.data.readers.csv_file import read_csv
+from psychollm.data.readers.jsonl_file import read_jsonl
 from psychollm.data.readers.parquet_file import read_parquet
 from psychollm.data.responses import Responses
 from psychollm.data.table import Table, encode, numbers
@@ -25,6 +27,9 @@ if TYPE_CHECKING:
 READERS: dict[str, Callable[..., Table]] = {
     ".csv": read_csv,
     ".csv.gz": read_csv,
+    ".tsv": read_csv,
+    ".tsv.gz": read_csv,
+    ".jsonl": read_jsonl,
     ".parquet": read_parquet,
 }
 
@@ -46,8 +51,10 @@ def read_responses(
     Parameters
     ----------
     path : path
-        ``.csv``, ``.csv.gz`` or ``.parquet``; read other formats with pandas and pass the frame
-        to `Responses.from_frame` or `Responses.from_long`.
+        ``.csv`` or ``.tsv`` (also ``.gz``), ``.jsonl`` or ``.parquet``. Columns of text are
+        separated by commas, semicolons or tabs; without commas, numbers may have a decimal comma.
+        Read other formats with pandas and pass the frame to `Responses.from_frame` or
+        `Responses.from_long`.
     layout : {"auto", "wide", "long"}
         Wide: a line per model, the labels of the questions in the header. Long: a line per
         answer. "auto" means long if `question` or `value` is given or the header holds "model"
@@ -262,13 +269,16 @@ def _labelled(path: str | PathLike[str], layout: Layout, columns: Columns) -> Ta
     check_choice("layout", layout, Layout)
     file = Path(path)
     ending = next((end for end in READERS if file.name.lower().endswith(end)), None)
-    if ending is None:
-        msg = (
-            f"{file}: only {', '.join(READERS)} are read; read it with pandas and pass the "
-            "frame to Responses.from_frame or Responses.from_long"
-        )
-        raise InputError(msg)
     if not file.is_file():
         msg = f"{file}: there is no such file"
+        raise InputError(msg)
+    if ending is None:
+        remedy = conversion(file)
+        msg = f"{file}: only {', '.join(READERS)} are read" + (
+            f"; {remedy}"
+            if remedy
+            else "; read it with pandas and pass the frame to Responses.from_frame or "
+            "Responses.from_long"
+        )
         raise InputError(msg)
     return READERS[ending](file, layout=layout, columns=columns)

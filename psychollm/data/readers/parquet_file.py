@@ -4,7 +4,7 @@ Files that nobody vouches for are opened within bounds: values that repeat take 
 a file, and few bytes may declare any number of them.
 """
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -25,7 +25,8 @@ def read_parquet(path: Path, *, layout: Layout, columns: Columns) -> Table:
         header = list(file.schema_arrow.names)
         if is_long(layout, header, columns):
             return _read_long(path, file, header, columns)
-        return _read_wide(path, _frame(path, file.read()), columns)
+        frame = _frame(path, file.read())
+        return wide_table(path, frame, columns, name_row=lambda row: f"row {row + 1}")
 
 
 def _frame(path: Path, table: Any) -> "pd.DataFrame":
@@ -52,7 +53,9 @@ def _read_long(path: Path, file: Any, header: Sequence[str], columns: Columns) -
     )
 
 
-def _read_wide(path: Path, frame: "pd.DataFrame", columns: Columns) -> Table:
+def wide_table(
+    path: Path, frame: "pd.DataFrame", columns: Columns, *, name_row: Callable[[int], str]
+) -> Table:
     """Take the models' labels from the named column, the stored index, or the first column."""
     import pandas as pd
 
@@ -69,7 +72,7 @@ def _read_wide(path: Path, frame: "pd.DataFrame", columns: Columns) -> Table:
         table.values,
         table.models,
         questions,
-        lambda row, column: f"{path}, row {row + 1}, column {questions[column]!r}",
+        lambda row, column: f"{path}, {name_row(row)}, column {questions[column]!r}",
     )
 
 

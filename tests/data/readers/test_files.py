@@ -132,7 +132,7 @@ def test_duplicates_in_a_file(write):
         ("", {}, ShapeError, "is empty: it needs a header"),
         ("model,q1\n", {}, ShapeError, "holds 0 models and 1 questions"),
         ("model\na\n", {}, ShapeError, "holds 1 models and 0 questions"),
-        ("model;q1\na;1\n", {}, InputError, "line 1: one column only, 'model;q1'"),
+        ("model|q1\na|1\n", {}, InputError, "line 1: one column only, 'model|q1'"),
         ("model,q1,q1\na,1,0\n", {}, LabelError, "line 1: column 'q1' occurs twice (again as 3)"),
         ("model,q1\na,1\na,0\n", {}, LabelError, "line 3: model 'a' stands in line 2 already"),
         ("model,q1\n,1\n", {}, LabelError, "line 2, column 'model': no model is named"),
@@ -192,7 +192,8 @@ def test_bad_parquet_is_named(tmp_path):
 def test_bad_files_are_named(tmp_path, write):
     with pytest.raises(InputError, match="absent.csv: there is no such file"):
         psy.read_responses(tmp_path / "absent.csv")
-    with pytest.raises(InputError, match="only .csv, .csv.gz, .parquet are read"):
+    (tmp_path / "table.xlsx").write_bytes(b"PK")
+    with pytest.raises(InputError, match=r"only .csv, .* are read; convert it: python -c"):
         psy.read_responses(tmp_path / "table.xlsx")
     (tmp_path / "latin.csv").write_bytes("model,q1\né,1\n".encode("latin-1"))
     with pytest.raises(InputError, match="latin.csv is not a CSV file in UTF-8"):

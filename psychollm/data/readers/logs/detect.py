@@ -7,6 +7,7 @@ from pathlib import Path
 from typing import Literal, TypeAlias, get_args
 
 from psychollm._base.checks import check_choice
+from psychollm._base.convert import WORKBOOKS, conversion
 from psychollm._base.errors import InputError
 from psychollm.data.readers.logs.deepeval import is_deepeval, read_deepeval
 from psychollm.data.readers.logs.evalscope import is_evalscope, read_evalscope
@@ -41,7 +42,7 @@ LogFormat: TypeAlias = Literal[
     "table",
 ]
 _FOREIGN = (ArithmeticError, AttributeError, LookupError, RecursionError, TypeError, ValueError)
-ENDINGS = (".eval", ".json", ".jsonl", ".parquet", ".csv", ".csv.gz")
+ENDINGS = (".eval", ".json", ".jsonl", ".parquet", ".csv", ".csv.gz", ".tsv", ".tsv.gz")
 
 
 @dataclass(frozen=True, slots=True)
@@ -110,6 +111,9 @@ def read_runs(
     # there are no runs in it.
     if format is not None:
         check_choice("format", format, LogFormat)
+    if named and path.suffix.lower() in WORKBOOKS:
+        msg = f"{path} is a workbook, which is not read: {conversion(path)}"
+        raise InputError(msg)
     source = Source(path)
     if columns:
         name = "table" if named or is_table(source, columns) else None

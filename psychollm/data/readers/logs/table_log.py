@@ -1,4 +1,4 @@
-"""Tables of scores that no tool wrote: CSV, Parquet or JSONL, a row per score or per model.
+"""Tables of scores that no tool wrote: text, Parquet or JSONL, a row per score or per model.
 
 Columns `model`, `question` (or `item`) and `score` (or `value`, `correct`) are needed; `task`,
 `repeat`, `scorer`, `filter`, `error`, `confidence` and `content` (what was asked) are used where
@@ -7,17 +7,13 @@ first column is `model` (or has no name), and that has none of the others, has a
 a column per question. Without a column `task` the task has no name here.
 """
 
-import csv
-import gzip
-import zlib
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from contextlib import contextmanager
 from functools import cache
 from pathlib import Path
-from typing import Any, TextIO
+from typing import Any
 
 from psychollm._base.errors import CodeError, InputError, LabelError
-from psychollm.data.readers.csv_file import bounded_lines, meanings
+from psychollm.data.readers.csv_file import header_of, meanings, rows_of
 from psychollm.data.readers.logs.run import Run, Sample, as_score, digest
 from psychollm.data.readers.logs.source import Source
 
@@ -168,8 +164,7 @@ def _header(source: Source) -> list[str]:
     if source.shape == "lines":
         names = (name for _, row in source.lines() for name in row)
         return list(dict.fromkeys(names))
-    with _opened(source.path) as file:
-        header = next(csv.reader(bounded_lines(file, source.path)), [])
+    header = header_of(source.path)
     if len(set(header)) < len(header):
         msg = f"{source.path}, line 1: a column occurs twice: rename it"
         raise LabelError(msg)
@@ -204,26 +199,6 @@ def _shared(column: Any) -> list[Any]:
 
 
 def _csv_rows(path: Path) -> Iterator[Row]:
-    with _opened(path) as file:
-        reader = csv.reader(bounded_lines(file, path))
-        header = next(reader, [])
-        for cells in reader:
-            if not cells:
-                continue
-            where = f"{path}, line {reader.line_num}"
-            if len(cells) != len(header):
-                msg = f"{where}: {len(cells)} cells, but the header has {len(header)} columns"
-                raise InputError(msg)
-            yield where, dict(zip(header, cells, strict=True))
-
-
-@contextmanager
-def _opened(path: Path) -> Iterator[TextIO]:
-    """Open a CSV file, plain or gzipped."""
-    opener: Any = gzip.open if path.suffix == ".gz" else open
-    try:
-        with opener(path, "rt", encoding="utf-8-sig", newline="") as file:
-            yield file
-    except (UnicodeDecodeError, OSError, EOFError, zlib.error, csv.Error) as error:
-        msg = f"{path} is not a CSV file in UTF-8: {error}"
-        raise InputError(msg) from error
+    header = header_of(path)
+    for line, cells in rows_of(path):
+        yield f"{path}, line {line}", dict(zip(header, cells, strict=True))
