@@ -76,9 +76,11 @@ def mutants(session: nox.Session) -> None:
 
 @nox.session
 def docs(session: nox.Session) -> None:
-    """Build the documentation; a warning is an error."""
-    prepare(session, "docs")
-    session.run("sphinx-build", "-W", *session.posargs, "docs", "docs/_build/html")
+    """Build the documentation; a warning, a broken link or an unlinked name is an error."""
+    prepare(session, "docs,test-core")
+    html = "docs/_build/html"
+    session.run("sphinx-build", "-W", *session.posargs, "docs", html)
+    session.run("pytest", "-q", "tests/docs", env={"PSYCHOLLM_HTML": html})
 
 
 @nox.session

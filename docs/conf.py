@@ -12,6 +12,8 @@ MADE = HERE / "generated" / "made"  # what programs on the pages write; copied b
 MADE.mkdir(parents=True, exist_ok=True)
 sys.path.insert(0, str(HERE / "_ext"))
 
+from elsewhere import inventories  # noqa: E402
+
 project = "psychollm"
 author = "The psychollm developers"
 copyright = f"2026, {author}"
@@ -20,13 +22,17 @@ version = release = psychollm.__version__
 extensions = [
     "sphinx.ext.autodoc",
     "sphinx.ext.autosummary",
+    "sphinx.ext.intersphinx",
+    "sphinx.ext.viewcode",
     "numpydoc",
     "myst_parser",
     "sphinx_gallery.gen_gallery",
     "mathml",
     "architecture",
     "executed",
+    "names",
 ]
+intersphinx_mapping = inventories(HERE / "generated" / "inventories")
 executed_folder = str(MADE)
 myst_enable_extensions = ["dollarmath", "deflist", "colon_fence"]
 myst_heading_anchors = 3
@@ -72,6 +78,10 @@ sphinx_gallery_conf = {
     "download_all_examples": False,
     "remove_config_comments": True,
     "abort_on_example_error": True,
+    # The examples that use a name are shown on its page, and the names in an example lead there.
+    "doc_module": ("psychollm",),
+    "backreferences_dir": "gallery/backreferences",
+    "reference_url": {"psychollm": None},
     "matplotlib_animations": False,
 }
 
