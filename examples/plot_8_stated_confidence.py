@@ -51,8 +51,8 @@ plt.show()
 # Is that the model, or the questions?
 # ------------------------------------
 #
-# The domains differ more than the prompts do: it says yes to opposites, most of which it knows, and
-# to French words, most of which it does not.
+# The domains differ more than the prompts do: it says yes to opposites, most of which it knows,
+# and to French words, most of which it does not.
 
 domains = pd.Series(confidence.columns).str.rsplit("-", n=1).str[0].to_numpy()
 table = pd.DataFrame(

@@ -1,9 +1,9 @@
 """
-Which questions are hard, dead or redundant
-===========================================
+Which questions are hard, dead or broken
+========================================
 
-Real answers: 22 system prompts of one small model on 480 questions. Which of the questions tell the
-respondents apart at all?
+Real answers: 22 system prompts of one small model on 480 questions. Which of the questions tell
+the respondents apart at all?
 """
 
 # %%
@@ -25,8 +25,8 @@ print(f"{(share == 0).sum()} questions nobody got right, {(share == 1).sum()} ev
 # A model of one ability
 # ----------------------
 #
-# The Rasch model puts questions and respondents on one scale. With 22 respondents a slope of its own
-# for each question would be more than the data can say.
+# The Rasch model puts questions and respondents on one scale. With 22 respondents a slope of its
+# own for each question would be more than the data can say.
 
 living = correct.to_frame().loc[:, (share > 0) & (share < 1)]
 fit = psy.fit_irt(living, model="rasch")

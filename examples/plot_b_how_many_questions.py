@@ -29,8 +29,8 @@ print(psy.reliability.questions_needed(0.03, pilot, target=0.8))
 # The whole curve
 # ---------------
 #
-# Pairing helps: what is hard for both cancels. Had each respondent been asked questions of its own,
-# it would take more.
+# Pairing helps: what is hard for both cancels. Had each respondent been asked questions of its
+# own, it would take more.
 
 numbers = np.unique(np.geomspace(50, 20_000, 40).astype(int))
 unpaired = psy.reliability.pilot_variance(

@@ -2,16 +2,16 @@
 Skill, and insight into it
 ==========================
 
-Three simulated models answer yes-or-no questions equally well. One knows when it is right, one half
-as well, and one hardly.
+Three simulated models answer yes-or-no questions equally well. One knows when it is right, one
+half as well, and one hardly.
 """
 
 # %%
 # Three models of one skill
 # -------------------------
 #
-# d' is how well a model tells the two kinds of questions apart; meta-d' is the d' that its confidence
-# would fit to. Their ratio is 1 if nothing is lost between answer and confidence.
+# d' is how well a model tells the two kinds of questions apart; meta-d' is the d' that its
+# confidence would fit to. Their ratio is 1 if nothing is lost between answer and confidence.
 
 import matplotlib.pyplot as plt
 

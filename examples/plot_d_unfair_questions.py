@@ -2,8 +2,8 @@
 Is a question harder for one family?
 ====================================
 
-Two simulated families of models differ in ability, and two of twenty questions are harder for one of
-them at equal ability. Plain shares cannot tell the two apart.
+Two simulated families of models differ in ability, and two of twenty questions are harder for one
+of them at equal ability. Plain shares cannot tell the two apart.
 """
 
 # %%
@@ -29,8 +29,8 @@ answers = (rng.uniform(size=chance.shape) < chance).astype(int)
 # Shares mislead
 # --------------
 #
-# The second family is abler, so that it does better nearly everywhere; the two unfair questions are
-# those where it hardly does.
+# The second family is abler, so that it does better nearly everywhere; the two unfair questions
+# are those where it hardly does.
 
 gain = answers[family == "second"].mean(axis=0) - answers[family == "first"].mean(axis=0)
 colours = np.where(unfair > 0, "C3", "C0")
@@ -42,8 +42,8 @@ plt.show()
 # At equal ability
 # ----------------
 #
-# Each question is compared between the families at equal ability, on a scale set by those that turn
-# out to be fair.
+# Each question is compared between the families at equal ability, on a scale set by those that
+# turn out to be fair.
 
 found = psy.irt.differential_items(answers, family)
 print(found)
