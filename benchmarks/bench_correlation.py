@@ -16,7 +16,7 @@ class Tetrachoric:
     param_names = ("size",)
 
     def setup(self, size: tuple[int, int]) -> None:
-        self.responses = psy.Responses.from_array(one_factor(*size))
+        self.responses = psy.Responses(one_factor(*size))
         psy.tetrachoric(self.responses)
 
     def time_responses(self, size: tuple[int, int]) -> None:
@@ -35,7 +35,7 @@ class MissingAnswers:
     def setup(self, missing: str) -> None:
         values = one_factor(19, 10_000).astype(float)
         values[np.random.default_rng(2).random(values.shape) < 0.1] = np.nan
-        self.responses = psy.Responses.from_array(values)
+        self.responses = psy.Responses(values)
         psy.tetrachoric(self.responses, missing=missing)
 
     def time_responses(self, missing: str) -> None:

@@ -16,7 +16,7 @@ class Fits:
     param_names = ("size",)
 
     def setup(self, size: tuple[int, int]) -> None:
-        self.answers = psy.Responses.from_array(one_factor(*size))
+        self.answers = psy.Responses(one_factor(*size))
         self.counts = psy.PairCounts.count(self.answers)
         full_information(self.answers)
         psy.question_scores(self.answers)
@@ -44,7 +44,7 @@ class Test:
     param_names = ("size",)
 
     def setup(self, size: tuple[int, int]) -> None:
-        self.answers = psy.Responses.from_array(one_factor(*size))
+        self.answers = psy.Responses(one_factor(*size))
         residual_test(self.answers, n_null=3, rng=1)
 
     def time_residual_test(self, size: tuple[int, int]) -> None:
@@ -59,7 +59,7 @@ class Verdict:
     timeout = 120
 
     def setup(self, size: tuple[int, int]) -> None:
-        self.answers = psy.Responses.from_array(one_factor(*size))
+        self.answers = psy.Responses(one_factor(*size))
         psy.dimensionality(self.answers, n_null=3, rng=1)
 
     def time_dimensionality(self, size: tuple[int, int]) -> None:

@@ -18,7 +18,7 @@ def graded(k: int, n: int, n_answers: int = 4) -> psy.Responses:
     latent = loadings * rng.normal(size=n) + rest * rng.normal(size=(k, n))
     cuts = np.sort(rng.uniform(-1.5, 1.5, (k, n_answers - 1)), axis=1)
     codes = [np.digitize(row, own) for row, own in zip(latent, cuts, strict=True)]
-    return psy.Responses.from_array(np.array(codes))
+    return psy.Responses(np.array(codes))
 
 
 class Polychoric:

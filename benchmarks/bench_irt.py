@@ -16,7 +16,7 @@ def two_parameter(n: int, items: int) -> tuple[psy.Responses, np.ndarray, np.nda
     theta = rng.normal(size=n)
     z = slope * (theta[:, None] - difficulty)
     answers = (rng.random(z.shape) < 1.0 / (1.0 + np.exp(-z))).astype(int)
-    return psy.Responses.from_array(answers), slope, difficulty, theta
+    return psy.Responses(answers), slope, difficulty, theta
 
 
 class Fits:

@@ -12,7 +12,7 @@ class Permutation:
     timeout = 600
 
     def setup(self, scheme: str) -> None:
-        self.responses = psy.Responses.from_array(one_factor(19, 10_000))
+        self.responses = psy.Responses(one_factor(19, 10_000))
         psy.permutation_null(self.responses, scheme=scheme, n_null=4, rng=1, n_jobs=2)
 
     def time_thousand(self, scheme: str) -> None:
@@ -23,7 +23,7 @@ class OneFactor:
     """One thousand spectra of one-factor worlds."""
 
     def setup(self) -> None:
-        self.responses = psy.Responses.from_array(one_factor(19, 10_000))
+        self.responses = psy.Responses(one_factor(19, 10_000))
         psy.one_factor_null(self.responses, n_null=4, rng=1, n_jobs=2)
 
     def time_thousand(self) -> None:
@@ -37,7 +37,7 @@ class Memory:
     param_names = ("replicates",)
 
     def setup(self, replicates: int) -> None:
-        self.responses = psy.Responses.from_array(one_factor(19, 1_000))
+        self.responses = psy.Responses(one_factor(19, 1_000))
 
     def peakmem_within_model(self, replicates: int) -> None:
         psy.permutation_null(self.responses, n_null=replicates, rng=1, n_jobs=2)

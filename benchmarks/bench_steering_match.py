@@ -17,7 +17,7 @@ class Matching:
         rng = np.random.default_rng(0)
         score = rng.normal(size=500)
         tau = np.linspace(-1.5, 1.5, 20)[:, None]
-        self.targets = Responses.from_array(
+        self.targets = Responses(
             (0.75 * score + 0.66 * rng.normal(size=(20, 500)) > tau).astype(int)
         )
         strengths = np.linspace(-1.0, 1.0, 41)

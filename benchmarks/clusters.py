@@ -70,7 +70,7 @@ def answers(k: int, n: int) -> Responses:
     values = np.empty((k, n), dtype=np.int8)
     for row in values:
         row[:] = 0.7 * scores + rng.standard_normal(n, dtype=np.float32) > rng.normal(0, 0.7)
-    return Responses.from_array(values)
+    return Responses(values)
 
 
 def replicate_seconds(null: Callable[..., object], table: Responses) -> float:

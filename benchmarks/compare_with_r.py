@@ -119,7 +119,7 @@ def compare(sizes: list[str], repeats: int) -> None:
             path = folder / f"{size}.csv"
             np.savetxt(path, answers.T, fmt="%d", delimiter=",", header=header, comments="")
             table = np.loadtxt(path, delimiter=",", skiprows=1, dtype=np.int16).T
-            responses = psy.Responses.from_array(table)
+            responses = psy.Responses(table)
             ours[size] = psy.tetrachoric(responses)
             cpu, elapsed = median_seconds(lambda r=responses: psy.tetrachoric(r), repeats)
             error = exact_error(ours[size])

@@ -73,7 +73,7 @@ class Cell:
         if self.link == LINKS[0]:
             return made.confidence, made.correctness
         lucky = np.random.default_rng([SEED, seed]).random(made.correctness.codes.shape) < 0.25
-        guessed = psy.Responses.from_array(
+        guessed = psy.Responses(
             made.correctness.codes | lucky,
             models=made.correctness.models,
             questions=made.correctness.questions,

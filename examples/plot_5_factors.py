@@ -24,7 +24,7 @@ loadings[:6, 0] = loadings[6:, 1] = np.linspace(0.55, 0.85, 6)
 shared = np.linalg.cholesky([[1.0, 0.5], [0.5, 1.0]]) @ rng.normal(size=(2, 1500))
 own = np.sqrt(1 - (loadings**2).sum(axis=1))[:, None] * rng.normal(size=(12, 1500))
 says_yes = loadings @ shared + own > rng.uniform(-1, 1, size=(12, 1))
-answers = psy.Responses.from_array(says_yes.astype(int), models=names)
+answers = psy.Responses(says_yes.astype(int), models=names)
 
 # %%
 # Counting

@@ -31,7 +31,7 @@ log_odds[:, 17] *= -1.0  # the wrong answer is marked as correct
 log_odds[:, 0] = 40.0  # everybody knows
 correct = rng.uniform(size=log_odds.shape) < 1.0 / (1.0 + np.exp(-log_odds))
 questions = [f"q{j + 1:02d}" for j in range(24)]
-answers = psy.Responses.from_array(correct.astype(int), questions=questions)
+answers = psy.Responses(correct.astype(int), questions=questions)
 
 # %%
 # What is wrong with the questions

@@ -40,8 +40,8 @@ def gastroenterology(data: Path, *, threshold: float | str) -> tuple[psy.Respons
     stated = table.groupby("model")["confidence"].count()
     table = table[table["model"].isin(stated.index[stated >= LEAST_STATED])]
     names = {"model": "model", "question": "item"}
-    confidence = psy.Responses.from_long(table, value="confidence", threshold=threshold, **names)
-    return confidence, psy.Responses.from_long(table, value="correct", **names)
+    confidence = psy.Responses(table, value="confidence", threshold=threshold, **names)
+    return confidence, psy.Responses(table, value="correct", **names)
 
 
 def studies(data: Path, *, jobs: int) -> Iterator[tuple[str, str, SharedConfidence]]:

@@ -37,7 +37,7 @@ def simulated(base: np.ndarray, questions: tuple[str, ...]) -> Responses:
     factor = SHARED * ndtri(ranks) + np.sqrt(1 - SHARED**2) * rng.normal(size=base.size)
     own = rng.normal(size=(RATES.size, base.size))
     latent = LOADING * factor + np.sqrt(1 - LOADING**2) * own
-    return Responses.from_array(
+    return Responses(
         (latent > ndtri(1 - RATES)[:, None]).astype(int),
         models=[f"target {rate:.2f}" for rate in RATES],
         questions=list(questions),

@@ -7,7 +7,7 @@ A result finds the functions that draw and report it, which live on floors above
 ``plot()`` or ``report(path)`` is called: computing needs no plotting package.
 """
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import fields
 from importlib import import_module
 from os import PathLike
@@ -68,6 +68,11 @@ class Result:
             value = getattr(self, field.name)
             if isinstance(value, np.ndarray) and value.flags.writeable:
                 value.flags.writeable = False
+
+    @classmethod
+    def _of_fields(cls, values: Mapping[str, Any]) -> Self:
+        """Return the result that has these fields, as they were saved."""
+        return cls(**values)
 
     def to_dict(self) -> dict[str, Any]:
         """Return the public fields as JSON-safe values."""

@@ -235,7 +235,7 @@ _OPTIONS = (
     ("codes= (what words mean)", "--codes (what words mean)"),
     ('duplicates="first" or "last"', "--duplicates first or last"),
     (
-        "split a stated confidence with Responses.from_confidence(values, threshold=...)",
+        "split a stated confidence with Responses(values, threshold=...)",
         "split a stated confidence with --threshold",
     ),
     ("pass task=, with a scorer= for each", "pass --task, with --scorer TASK=NAME,... for each"),
@@ -258,7 +258,7 @@ _OPTIONS = (
     ("say repeats='first' or repeats='majority'", "pass --repeats first or --repeats majority"),
     ("choose one with instrument=...", "choose one with --instrument"),
     (
-        "; read it with pandas and pass the frame to Responses.from_frame or Responses.from_long",
+        "; read it with pandas and pass the frame to Responses",
         ": write the table as one of these",
     ),
     (

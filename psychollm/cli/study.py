@@ -155,15 +155,14 @@ class Study(TwoTables):
 
         stated, right, code, remark = self.stated_in_logs()
         if self.threshold is None:
-            confidence = Responses.from_frame(stated, codes=self.codes)
-            code.append("confidence = psy.Responses.from_frame(confidence)")
+            confidence = Responses(stated, codes=self.codes)
+            code.append("confidence = psy.Responses(confidence)")
         else:
             cut: Any = self.threshold
             strict = not self.at_least
-            confidence = Responses.from_confidence(stated, threshold=cut, strict=strict)
+            confidence = Responses(stated, threshold=cut, strict=strict)
             code.append(
-                "confidence = psy.Responses.from_confidence("
-                f"confidence, threshold={cut!r}, strict={strict})"
+                f"confidence = psy.Responses(confidence, threshold={cut!r}, strict={strict})"
             )
         return Tables(confidence, right, self.files, "\n".join(code), remark)
 

@@ -53,8 +53,8 @@ def align(first: ResponsesLike, second: ResponsesLike) -> Aligned:
 
     Examples
     --------
-    >>> ours = Responses.from_array([[1, 0], [0, 1]], models=["a", "b"])
-    >>> theirs = Responses.from_array([[1, 1], [0, 0]], models=["b", "c"])
+    >>> ours = Responses([[1, 0], [0, 1]], models=["a", "b"])
+    >>> theirs = Responses([[1, 1], [0, 0]], models=["b", "c"])
     >>> print(align(ours, theirs).summary())
     1 models and 2 questions in common; 1 models only in the first table left out ('a');
     1 models only in the second table left out ('c').

@@ -58,7 +58,7 @@ class Recorded:
         >>> recorded.table("predict").models[0]
         'plain'
         """
-        return Responses.from_array(
+        return Responses(
             self._values(part, "value"),
             models=[row["model"] for row in self.models],
             questions=[row["key"] for row in self.questions],

@@ -8,7 +8,7 @@ where right begins. An answer that failed is missing, never wrong.
 import warnings
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass, fields, replace
+from dataclasses import dataclass, fields
 from os import PathLike
 from typing import TYPE_CHECKING, Any, Literal, TypeAlias
 
@@ -381,10 +381,16 @@ def _table(cells: "pd.DataFrame", column: str) -> Table:
 
 
 def _responses(table: Table, threshold: float | None, *, strict: bool) -> Responses:
-    made = Responses.from_table(table)
+    made = Responses(table)
     if threshold is None:
         return made
-    return replace(made, coding=f"score {'>' if strict else '>='} {threshold:g}")
+    return Responses.from_codes(
+        made.codes,
+        made.missing,
+        models=made.models,
+        questions=made.questions,
+        coding=f"score {'>' if strict else '>='} {threshold:g}",
+    )
 
 
 def _as_frame(table: Table) -> "pd.DataFrame":

@@ -61,33 +61,36 @@ def is_long(layout: Layout, header: Sequence[str], columns: Columns) -> bool:
     return "model" in header and any(name in header for name in _QUESTION_NAMES)
 
 
-def long_columns(path: Path, header: Sequence[str], columns: Columns) -> LongColumns:
+def long_columns(place: Path | str, header: Sequence[str], columns: Columns) -> LongColumns:
     """Fill in the columns that the caller left open."""
     model = columns.model or "model"
-    question = _question_columns(path, header, columns)
+    question = _question_columns(place, header, columns)
     rest = [name for name in header if name not in {model, *question}]
     if columns.value is None and len(rest) != 1 and "value" not in rest:
         msg = (
-            f"{path}: which column holds the answers? pass value=, one of {listed(rest)}"
+            f"{place}: which column holds the answers? pass value=, one of {listed(rest)}"
             if rest
-            else f"{path}: no column is left to hold the answers besides {listed(header)}"
+            else f"{place}: no column is left to hold the answers besides {listed(header)}"
         )
         raise LabelError(msg)
     value = columns.value or ("value" if "value" in rest else rest[0])
     found = LongColumns(model=model, question=question, value=value)
+    at = f"{place}, line 1" if isinstance(place, Path) else place
     for name in found.names:
         if name not in header:
-            msg = f"{path}, line 1: there is no column {name!r}; its columns are {listed(header)}"
+            msg = f"{at}: there is no column {name!r}; its columns are {listed(header)}"
             raise LabelError(msg)
     return found
 
 
-def _question_columns(path: Path, header: Sequence[str], columns: Columns) -> tuple[str, ...]:
+def _question_columns(
+    place: Path | str, header: Sequence[str], columns: Columns
+) -> tuple[str, ...]:
     if columns.question is None:
         known = [name for name in header if name in {*_QUESTION_NAMES, *_QUESTION_IDS}]
         if len(known) > 1:
             msg = (
-                f"{path}: which column identifies the question, {' or '.join(map(repr, known))}? "
+                f"{place}: which column identifies the question, {' or '.join(map(repr, known))}? "
                 "the same text may stand for several questions: pass question="
             )
             raise LabelError(msg)
@@ -144,6 +147,19 @@ def spread(
         as_labels("model", models, len(models)),
         as_labels("question", questions, len(questions)),
         None if name_cell is None else _origin(source.reshape(values.shape), name_cell),
+    )
+
+
+def spread_frame(data: Any, columns: Columns, *, argument: str) -> Table:
+    """Spread a long DataFrame, its columns named or found as those of a file are."""
+    frame = long_table(data, (), argument=argument, row="answer")
+    found = long_columns(argument, list(frame.columns), columns)
+    return spread(
+        frame,
+        model=found.model,
+        question=found.question,
+        value=found.value,
+        duplicates=columns.duplicates,
     )
 
 

@@ -83,8 +83,8 @@ def count_blocks(
     Examples
     --------
     >>> import psychollm as psy
-    >>> first = psy.Responses.from_array([[1, 0], [1, 1]], models=["a", "b"], questions=[1, 2])
-    >>> second = psy.Responses.from_array([[0], [1]], models=["c", "b"], questions=[3])
+    >>> first = psy.Responses([[1, 0], [1, 1]], models=["a", "b"], questions=[1, 2])
+    >>> second = psy.Responses([[0], [1]], models=["c", "b"], questions=[3])
     >>> counts = count_blocks([first, second])
     >>> counts.labels, counts.n[1].tolist()
     (('a', 'b', 'c'), [2.0, 3.0, 1.0])
@@ -267,7 +267,7 @@ def stream_responses(
     source = Source.of("models", (model, question), value, rule, batch)
     bits = read_bits(paths, source, most=None, n_jobs=n_jobs, progress=progress)
     n = len(bits.columns.labels)
-    return Responses(
+    return Responses.from_codes(
         codes=unpack_rows(bits.yes, n).astype(np.int16),
         missing=~unpack_rows(bits.answered, n),
         models=as_labels("model", bits.rows.labels, len(bits.rows.labels)),

@@ -1,18 +1,19 @@
 """The table of the library: what each model answered to each question."""
 
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, TypeAlias, Union
 
 import numpy as np
 
 from psychollm._base.checks import check_choice
 from psychollm._base.errors import CodeError, OptionError, ShapeError
+from psychollm._base.frames import in_pandas, long_table
 from psychollm._base.result import Result
 from psychollm._base.types import Axis, BoolArray, CodeArray, FloatArray, IntArray
 from psychollm.data.confidence import Threshold, cut_points, describe_rule, split
 from psychollm.data.labels import Labels, positions, reorder
-from psychollm.data.long import Duplicates, spread
+from psychollm.data.long import Columns, Duplicates, is_long, spread_frame
 from psychollm.data.table import Table, as_table, encode, numbers, values_like
 
 if TYPE_CHECKING:
@@ -20,33 +21,77 @@ if TYPE_CHECKING:
     from numpy.typing import ArrayLike
 
 
-@dataclass(frozen=True, slots=True, kw_only=True, eq=False, repr=False)
+@dataclass(frozen=True, slots=True, kw_only=True, eq=False, repr=False, init=False)
 class Responses(Result):
     """What each model answered to each question.
 
     Rows are models, columns are questions. Codes are small whole numbers: 1 = yes and 0 = no in
-    a binary table, 0 to 15 in a graded one; what was not answered is a mask. Made by the
-    ``from_...`` methods, which check everything; the plain constructor checks shapes only.
+    a binary table, 0 to 15 in a graded one; what was not answered is a mask.
 
     Parameters
     ----------
+    data : array-like, DataFrame, DataArray or Responses (models, questions)
+        0/1, bool, graded codes 0 to 15, or whatever `codes` or `threshold` makes such; None, NaN,
+        pandas.NA and masked are missing. Labels are those of a DataFrame's index and columns, or
+        of its first column; the names of the dimensions of a DataArray (``model``,
+        ``respondents``, ..., ``question``, ``items``, ...) say which holds what, in either order.
+        A long table has a row for each answer: `question` or `value` is given, or there are
+        columns "model" and "question" (or "item"). Pairs of model and question that do not occur
+        are missing, and labels keep the order in which they first occur.
+    models, questions : iterable, optional
+        Unique labels that replace those of the data; without any, the positions 0, 1, 2, ...
+    codes : mapping, optional
+        What each value means, such as ``{"yes": 1, "no": 0}``: the only way to pass text.
+    threshold : float, {"model_median", "model_mean", "model_balanced"}, mapping or array, optional
+        Splits stated confidence, on any scale, into yes and no: a cut for all models, a rule
+        applied to each model's own statements, or a cut per model. ``"model_balanced"`` cuts
+        halfway between two stated values so that the yes rate is nearest to one half, where a
+        median would have many statements equal to it. `coding` and `cuts` record the rule.
+    strict : bool
+        Yes means ``value > cut`` (default) or ``value >= cut``.
+    model, question, value : str, optional
+        Columns with the labels of models, the labels of questions (several are joined), and the
+        answers. By default "model", "question" or "item", and the only other column or "value".
+    duplicates : {"error", "first", "last"}
+        What to do when a model answers a question twice in a long table.
+
+    Attributes
+    ----------
     codes : int16 array (models, questions)
-        Codes, 0 where missing. The array is made read-only.
+        Codes, 0 where missing; read-only, as are all arrays.
     missing : bool array (models, questions)
         True where there is no answer.
     models, questions : tuple
         Unique labels.
     coding : str
         How the codes were made: "binary", "graded", "stated confidence > 0.5", ...
-    cuts : float array (models,), optional
+    cuts : float array (models,) or None
         The cut of each model where a stated confidence was split.
     flipped : tuple
         The models whose coding `flip` has reversed.
 
+    Raises
+    ------
+    ShapeError
+        If the array is not two-dimensional, or empty, or labels are too few or many.
+    LabelError
+        If labels are missing or duplicated, a column does not exist, an answer occurs twice, or
+        the names of dimensions do not say which holds the models.
+    CodeError
+        If a value is not a code, or with `threshold` not a finite number; the first such model and
+        question are named.
+    OptionError
+        If there is no such rule, or `data` is no table.
+
+    Warns
+    -----
+    ValidityWarning
+        If a cut lies outside everything that its model stated.
+
     Examples
     --------
     >>> import psychollm as psy
-    >>> answers = psy.Responses.from_array([[1, 0, 1], [1, 1, None]], models=["a", "b"])
+    >>> answers = psy.Responses([[1, 0, 1], [1, 1, None]], models=["a", "b"])
     >>> answers.yes_rates
     array([0.66666667, 1.        ])
     >>> answers
@@ -55,6 +100,18 @@ class Responses(Result):
       yes rates  0.667 to 1
       models     'a', 'b'
       questions  0, 1, 2
+
+    Words, stated confidence, and a long table:
+
+    >>> psy.Responses([["yes", "no"]], codes={"yes": 1, "no": 0}).codes
+    array([[1, 0]], dtype=int16)
+    >>> split = psy.Responses([[0.2, 0.7, 0.9]], threshold="model_median")
+    >>> split.coding, split.codes.tolist(), split.cuts.tolist()
+    ('stated confidence > model median', [[0, 0, 1]], [0.7])
+    >>> import pandas as pd
+    >>> long = pd.DataFrame({"model": ["a", "a"], "id": [1, 2], "sure": [90, 20]})
+    >>> psy.Responses(long, question="id", value="sure", threshold=50).codes
+    array([[1, 0]], dtype=int16)
     """
 
     codes: CodeArray  # (models, questions), 0 where missing
@@ -65,207 +122,72 @@ class Responses(Result):
     cuts: FloatArray | None = None  # (models,)
     flipped: Labels = ()
 
-    @classmethod
-    def from_array(
-        cls,
-        values: "ArrayLike",
+    def __init__(
+        self,
+        data: Any,
         *,
         models: Iterable[Any] | None = None,
         questions: Iterable[Any] | None = None,
         codes: Mapping[Any, int] | None = None,
+        threshold: Threshold | None = None,
+        strict: bool = True,
+        model: str | None = None,
+        question: str | Sequence[str] | None = None,
+        value: str | None = None,
+        duplicates: Duplicates = "error",
+    ) -> None:
+        argument = "responses" if threshold is None else "confidence"
+        columns = Columns(model, question, value, duplicates)
+        table = as_table(_read(data, columns, argument), models=models, questions=questions)
+        fields = (
+            _coded(table, codes, argument)
+            if threshold is None
+            else _split(table, threshold, strict=strict)
+        )
+        if isinstance(data, Responses) and codes is None and threshold is None:
+            fields |= {"coding": data.coding, "cuts": data.cuts}
+            fields["flipped"] = tuple(table.models[data.models.index(one)] for one in data.flipped)
+        self._fill(fields)
+
+    @classmethod
+    def from_codes(
+        cls,
+        codes: CodeArray,
+        missing: BoolArray,
+        *,
+        models: Labels,
+        questions: Labels,
+        coding: str = "binary",
+        cuts: FloatArray | None = None,
+        flipped: Labels = (),
     ) -> "Responses":
-        """Make a table from an array (models, questions).
+        """Make a table of its parts, which are neither copied nor checked except for shapes.
 
         Parameters
         ----------
-        values : array-like (models, questions)
-            0/1, bool, or graded codes 0 to 15; None, NaN, pandas.NA and masked are missing.
-        models, questions : iterable, optional
-            Unique labels; by default the positions 0, 1, 2, ...
-        codes : mapping, optional
-            What each value means, such as ``{"yes": 1, "no": 0}``: the only way to pass text.
+        codes, missing, models, questions, coding, cuts, flipped
+            The attributes of the table; arrays are made read-only.
 
         Raises
         ------
         ShapeError
-            If the array is not two-dimensional, or empty, or labels are too few or many.
-        LabelError
-            If labels are missing or duplicated.
-        CodeError
-            If a value is not a code; the first such model and question are named.
+            If the shapes do not fit together.
 
         Examples
         --------
-        >>> Responses.from_array([["yes", "no"]], codes={"yes": 1, "no": 0}).codes
-        array([[1, 0]], dtype=int16)
+        >>> codes = np.array([[1, 0]], dtype=np.int16)
+        >>> Responses.from_codes(codes, codes > 1, models=("a",), questions=("x", "y")).yes_rates
+        array([0.5])
         """
-        return cls.from_table(as_table(values, models=models, questions=questions), codes=codes)
+        fields = {"codes": codes, "missing": missing, "models": models, "questions": questions}
+        made = object.__new__(cls)
+        made._fill(fields | {"coding": coding, "cuts": cuts, "flipped": flipped})
+        return made
 
-    @classmethod
-    def from_frame(
-        cls, frame: "pd.DataFrame", *, codes: Mapping[Any, int] | None = None
-    ) -> "Responses":
-        """Make a table from a DataFrame: the index holds models, the columns are questions.
-
-        Errors and `codes` as in `from_array`.
-
-        Examples
-        --------
-        >>> import pandas as pd
-        >>> Responses.from_frame(pd.DataFrame({"q1": [1, 0]}, index=["a", "b"])).models
-        ('a', 'b')
-        """
-        return cls.from_table(as_table(frame), codes=codes)
-
-    @classmethod
-    def from_xarray(cls, array: Any, *, codes: Mapping[Any, int] | None = None) -> "Responses":
-        """Make a table from a two-dimensional xarray DataArray.
-
-        The names of its dimensions say which holds the models (``model``, ``respondent``, ...) and
-        which the questions (``question``, ``item``, ...), in either order; names that do not say
-        it are a `LabelError`. Without names the first holds the models. Errors and `codes` as in
-        `from_array`.
-
-        Examples
-        --------
-        >>> import xarray as xr
-        >>> array = xr.DataArray([[1], [0]], dims=("item", "models"), coords={"item": [5, 6]})
-        >>> Responses.from_xarray(array).questions
-        (5, 6)
-        """
-        return cls.from_table(as_table(array), codes=codes)
-
-    @classmethod
-    def from_long(
-        cls,
-        frame: "pd.DataFrame",
-        *,
-        model: str = "model",
-        question: str | Sequence[str] = "question",
-        value: str = "value",
-        duplicates: Duplicates = "error",
-        codes: Mapping[Any, int] | None = None,
-        threshold: Threshold | None = None,
-        strict: bool = True,
-    ) -> "Responses":
-        """Make a table from a long DataFrame with one row per answer.
-
-        Parameters
-        ----------
-        frame : DataFrame
-            Pairs of model and question that do not occur are missing; labels keep the order in
-            which they first occur.
-        model, value : str
-            Columns that hold the model's label and its answer.
-        question : str or sequence of str
-            Column, or columns, that identify the question.
-        duplicates : {"error", "first", "last"}
-            What to do when a model answers a question twice.
-        codes : mapping, optional
-            As in `from_array`.
-        threshold, strict : optional
-            If given, the values are stated confidences, split as in `from_confidence`.
-
-        Raises
-        ------
-        LabelError
-            If a column does not exist, a label is missing, or an answer occurs twice.
-        CodeError
-            As in `from_array`.
-
-        Examples
-        --------
-        >>> import pandas as pd
-        >>> long = pd.DataFrame({"model": ["a", "a"], "item": [1, 2], "sure": [90, 20]})
-        >>> Responses.from_long(long, question="item", value="sure", threshold=50).codes
-        array([[1, 0]], dtype=int16)
-        """
-        table = spread(frame, model=model, question=question, value=value, duplicates=duplicates)
-        return cls.from_table(table, codes=codes, threshold=threshold, strict=strict)
-
-    @classmethod
-    def from_confidence(
-        cls,
-        values: Any,
-        *,
-        threshold: Threshold = 0.5,
-        strict: bool = True,
-        models: Iterable[Any] | None = None,
-        questions: Iterable[Any] | None = None,
-    ) -> "Responses":
-        """Split a stated confidence into yes and no; the rule and the cuts are recorded.
-
-        Parameters
-        ----------
-        values : DataFrame, DataArray or array-like (models, questions)
-            Stated confidence on any scale; NaN is missing.
-        threshold : float, {"model_median", "model_mean", "model_balanced"}, mapping or array
-            A cut for all models, a rule applied to each model's own statements, or a cut per
-            model. ``"model_balanced"`` cuts halfway between two stated values so that the yes
-            rate is nearest to one half, where a median would have many statements equal to it.
-        strict : bool
-            Yes means ``value > cut`` (default) or ``value >= cut``.
-        models, questions : iterable, optional
-            Labels that replace those of the data.
-
-        Raises
-        ------
-        CodeError
-            If a value is not a finite number.
-        OptionError
-            If the rule does not exist.
-
-        Warns
-        -----
-        ValidityWarning
-            If a cut lies outside everything that its model stated.
-
-        Examples
-        --------
-        >>> split = Responses.from_confidence([[0.2, 0.7, 0.9]], threshold="model_median")
-        >>> split.coding, split.codes.tolist(), split.cuts.tolist()
-        ('stated confidence > model median', [[0, 0, 1]], [0.7])
-        """
-        table = as_table(values, models=models, questions=questions, argument="confidence")
-        return cls._split(table, threshold=threshold, strict=strict)
-
-    @classmethod
-    def from_table(
-        cls,
-        table: Table,
-        *,
-        codes: Mapping[Any, int] | None = None,
-        threshold: Threshold | None = None,
-        strict: bool = True,
-        argument: str = "responses",
-    ) -> "Responses":
-        """Code a labelled table, or split it if a `threshold` is given: what readers call."""
-        if threshold is not None:
-            return cls._split(table, threshold=threshold, strict=strict)
-        coded, missing = encode(table, codes=codes, argument=argument)
-        return cls(
-            codes=coded,
-            missing=missing,
-            models=table.models,
-            questions=table.questions,
-            coding="binary" if coded.max() <= 1 else "graded",
-        )
-
-    @classmethod
-    def _split(cls, table: Table, *, threshold: Threshold, strict: bool) -> "Responses":
-        values = numbers(table, argument="confidence")
-        cuts = cut_points(values, table.models, threshold)
-        coded, missing = split(values, table.models, cuts=cuts, strict=strict)
-        return cls(
-            codes=coded,
-            missing=missing,
-            models=table.models,
-            questions=table.questions,
-            coding=describe_rule(threshold, strict=strict),
-            cuts=cuts,
-        )
-
-    def __post_init__(self) -> None:
+    def _fill(self, values: Mapping[str, Any]) -> None:
+        """Set the fields once, those left out to None or nothing."""
+        for name, value in ({"cuts": None, "flipped": ()} | dict(values)).items():
+            object.__setattr__(self, name, value)
         shape = (len(self.models), len(self.questions))
         if self.codes.shape != shape or self.missing.shape != shape:
             msg = (
@@ -276,6 +198,10 @@ class Responses(Result):
         for name in ("codes", "missing"):  # kernels read rows
             object.__setattr__(self, name, np.ascontiguousarray(getattr(self, name)))
         Result.__post_init__(self)
+
+    @classmethod
+    def _of_fields(cls, fields: Mapping[str, Any]) -> "Responses":
+        return cls.from_codes(**fields)
 
     @property
     def n_models(self) -> int:
@@ -340,7 +266,7 @@ class Responses(Result):
 
         Examples
         --------
-        >>> table = Responses.from_array([[1, 0], [0, 1]], models=["a", "b"])
+        >>> table = Responses([[1, 0], [0, 1]], models=["a", "b"])
         >>> table.select(models=["b"]).codes
         array([[0, 1]], dtype=int16)
         """
@@ -359,12 +285,12 @@ class Responses(Result):
         if columns is not None:
             codes, missing = codes[:, columns], missing[:, columns]
             questions = tuple(questions[column] for column in columns)
-        return replace(
-            self,
-            codes=codes,
-            missing=missing,
+        return Responses.from_codes(
+            codes,
+            missing,
             models=models,
             questions=questions,
+            coding=self.coding,
             cuts=cuts,
             flipped=flipped,
         )
@@ -381,7 +307,7 @@ class Responses(Result):
 
         Examples
         --------
-        >>> Responses.from_array([[1, 0], [0, 0]]).flip([1]).codes
+        >>> Responses([[1, 0], [0, 0]]).flip([1]).codes
         array([[1, 0],
                [1, 1]], dtype=int16)
         """
@@ -391,7 +317,15 @@ class Responses(Result):
         codes[rows] = np.where(self.missing[rows], 0, 1 - codes[rows])
         turned = {self.models[row] for row in rows} ^ set(self.flipped)
         flipped = tuple(model for model in self.models if model in turned)
-        return replace(self, codes=codes, flipped=flipped)
+        return Responses.from_codes(
+            codes,
+            self.missing,
+            models=self.models,
+            questions=self.questions,
+            coding=self.coding,
+            cuts=self.cuts,
+            flipped=flipped,
+        )
 
     def align(self, other: "Responses") -> "Responses":
         """Return `other` with its models and questions in the order of this table.
@@ -404,8 +338,8 @@ class Responses(Result):
 
         Examples
         --------
-        >>> first = Responses.from_array([[1], [0]], models=["a", "b"])
-        >>> second = Responses.from_array([[0], [1]], models=["b", "a"])
+        >>> first = Responses([[1], [0]], models=["a", "b"])
+        >>> second = Responses([[0], [1]], models=["b", "a"])
         >>> first.align(second).models
         ('a', 'b')
         """
@@ -421,7 +355,7 @@ class Responses(Result):
 
         Examples
         --------
-        >>> table = Responses.from_array([[1, 0]], models=["a"], questions=["y", "x"])
+        >>> table = Responses([[1, 0]], models=["a"], questions=["y", "x"])
         >>> table.ordered(("a",), ("x", "y")).codes
         array([[0, 1]], dtype=int16)
         """
@@ -434,17 +368,15 @@ class Responses(Result):
 
         Examples
         --------
-        >>> Responses.from_array([[1, 0]], models=["a"]).transpose().questions
+        >>> Responses([[1, 0]], models=["a"]).transpose().questions
         ('a',)
         """
-        return replace(
-            self,
-            codes=self.codes.T,
-            missing=self.missing.T,
+        return Responses.from_codes(
+            self.codes.T,
+            self.missing.T,
             models=self.questions,
             questions=self.models,
-            cuts=None,
-            flipped=(),
+            coding=self.coding,
         )
 
     def to_frame(self) -> "pd.DataFrame":
@@ -452,7 +384,7 @@ class Responses(Result):
 
         Examples
         --------
-        >>> Responses.from_array([[1, None]], models=["a"]).to_frame().loc["a"].tolist()
+        >>> Responses([[1, None]], models=["a"]).to_frame().loc["a"].tolist()
         [1.0, nan]
         """
         import pandas as pd
@@ -467,7 +399,7 @@ class Responses(Result):
 
         Examples
         --------
-        >>> Responses.from_array([[1, None]], models=["a"]).to_long()
+        >>> Responses([[1, None]], models=["a"]).to_long()
           model  question  value
         0     a         0      1
         """
@@ -533,7 +465,7 @@ def as_responses(
     Raises
     ------
     InputError
-        As in `Responses.from_array`.
+        As in `Responses`.
     LabelError
         If `like` holds other models or questions.
     CodeError
@@ -557,24 +489,63 @@ def as_responses(
         msg = (
             f"{argument}: model {table.models[row]!r}, question {table.questions[column]!r} has "
             f"code {table.codes[row, column]}, but yes/no answers (1/0) are needed: split graded "
-            "answers with Responses.from_confidence"
+            "answers with Responses(..., threshold=...)"
         )
         raise CodeError(msg)
     return table
 
 
 def _coerced(data: Any, argument: str, like: Responses | Table | None) -> Responses:
+    table = _read(data, Columns(), argument)
+    if like is not None:
+        values = values_like(table, like, argument=argument)
+        table = Table(values, like.models, like.questions)
+    return Responses.from_codes(**_coded(table, None, argument))
+
+
+def _read(data: Any, columns: Columns, argument: str) -> Table:
+    """Return any table as a labelled one: wide, or spread if it has a row for each answer."""
     if data is None or isinstance(data, str | bytes) or hasattr(data, "__fspath__"):
         msg = (
             f"{argument}={data!r} is not a table of models x questions: pass Responses, a "
             "DataFrame, a DataArray or an array; files are read by read_responses(path)"
         )
         raise OptionError(msg)
-    table = as_table(data, argument=argument)
-    if like is not None:
-        values = values_like(table, like, argument=argument)
-        table = Table(values, like.models, like.questions)
-    return Responses.from_table(table, argument=argument)
+    data = in_pandas(data)
+    header = data.columns if hasattr(data, "iloc") and data.ndim == 2 else ()
+    if is_long("auto", [*header], columns):
+        return spread_frame(data, columns, argument=argument)
+    if columns.model is not None:
+        data = long_table(data, [columns.model], argument=argument, row="model")
+        data = data.set_index(columns.model)
+    return as_table(data, argument=argument)
+
+
+def _coded(table: Table, codes: Mapping[Any, int] | None, argument: str) -> dict[str, Any]:
+    """Return the fields of a table whose values are codes, or made such by a mapping."""
+    coded, missing = encode(table, codes=codes, argument=argument)
+    return {
+        "codes": coded,
+        "missing": missing,
+        "models": table.models,
+        "questions": table.questions,
+        "coding": "binary" if coded.max() <= 1 else "graded",
+    }
+
+
+def _split(table: Table, threshold: Threshold, *, strict: bool) -> dict[str, Any]:
+    """Return the fields of a table of stated confidence, split into yes and no."""
+    values = numbers(table, argument="confidence")
+    cuts = cut_points(values, table.models, threshold)
+    coded, missing = split(values, table.models, cuts=cuts, strict=strict)
+    return {
+        "codes": coded,
+        "missing": missing,
+        "models": table.models,
+        "questions": table.questions,
+        "coding": describe_rule(threshold, strict=strict),
+        "cuts": cuts,
+    }
 
 
 def _check_correlatable(table: Responses, of: Axis, argument: str) -> None:

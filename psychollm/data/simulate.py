@@ -116,7 +116,7 @@ def simulate_factor(
     latent *= unique[:, None]
     latent += L @ scores.T
     mask = _mask(missing, (len(tau), n), generator)
-    responses = Responses(
+    responses = Responses.from_codes(
         codes=((latent > tau[:, None]) & ~mask).astype(np.int16),
         missing=mask,
         models=tuple(range(len(tau))),

@@ -149,7 +149,7 @@ def _answers(truth: StudyTruth, generator: np.random.Generator) -> tuple[BoolArr
 
 def simulated_responses(yes: BoolArray, models: Labels) -> Responses:
     """Return simulated answers as `Responses` whose coding says that they are simulated."""
-    return Responses(
+    return Responses.from_codes(
         codes=yes.astype(np.int16),
         missing=np.zeros(yes.shape, dtype=np.bool_),
         models=models,

@@ -44,13 +44,13 @@ def as_table(
     argument: str = "responses",
 ) -> Table:
     """Return any table as a labelled one; `models` and `questions` replace its own labels."""
-    if isinstance(data, Table):
+    if isinstance(data, Table) and models is None and questions is None:
         return data
     data = labelled(data)
     values: AnyArray
     rows: Iterable[Any] | None = None
     columns: Iterable[Any] | None = None
-    if hasattr(data, "codes") and hasattr(data, "questions"):  # Responses, which stand above
+    if isinstance(data, Table) or (hasattr(data, "codes") and hasattr(data, "questions")):
         values, rows, columns = data.values, data.models, data.questions
     elif hasattr(data, "dims") and hasattr(data, "coords"):
         values, rows, columns = _xarray_values(data, argument)
@@ -65,6 +65,7 @@ def as_table(
         values,
         as_labels("model", rows, values.shape[0]),
         as_labels("question", columns, values.shape[1]),
+        getattr(data, "origin", None),
         named=(rows is not None, columns is not None),
     )
 
@@ -168,7 +169,7 @@ def _advice(value: Any) -> str:
     """Say what to do with a value that is no number, where words may be answers."""
     if isinstance(value, str) and not is_numeral(value):
         return (
-            'answers in words need Responses.from_array(..., codes={"yes": 1, "no": 0}); '
+            'answers in words need Responses(..., codes={"yes": 1, "no": 0}); '
             "labels belong in the index (DataFrame.set_index)"
         )
     return advice(value)
@@ -204,7 +205,7 @@ def encode(
 
 _NOT_A_CODE = (
     f"not a code: codes are whole numbers 0 (no) to {MAX_CODE}; "
-    "split a stated confidence with Responses.from_confidence(values, threshold=...)"
+    "split a stated confidence with Responses(values, threshold=...)"
 )
 
 

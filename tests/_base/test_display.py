@@ -112,7 +112,7 @@ def test_a_float_of_several_values_is_refused() -> None:
     with pytest.raises(TypeError, match="this Estimate holds 3 values"):
         float(estimate(3))
     with pytest.raises(TypeError, match="holds 0 values"):
-        float(psy.Responses.from_array(np.eye(2, dtype=int)))
+        float(psy.Responses(np.eye(2, dtype=int)))
 
 
 def test_fields_of_every_kind_are_short() -> None:

@@ -233,7 +233,7 @@ def test_html_of_a_result_is_escaped_and_small() -> None:
     found = brier(np.full((40, 6), 0.5), np.eye(40, 6, dtype=int), bootstrap=9, rng=0)
     page = found._repr_html_()
     assert "34 more rows in to_frame()" in page
-    wide = psy.Responses.from_array(np.ones((40, 900), dtype=int), models=labels)
+    wide = psy.Responses(np.ones((40, 900), dtype=int), models=labels)
     page = wide._repr_html_()
     assert "&lt;b&gt;0&lt;/b&gt;" in page
     assert "<b>" not in page

@@ -105,8 +105,8 @@ def test_golden_delong(golden, case):
 @pytest.mark.parametrize("case", ["binconf_a", "binconf_b", "binconf_degenerate_a"])
 def test_golden_yes_no(golden, case):
     frame, blocks = golden_case(golden, case)
-    said = Responses.from_long(frame, model="model", question="item", value="yes")
-    right = Responses.from_long(frame, model="model", question="item", value="correct")
+    said = Responses(frame, model="model", question="item", value="yes")
+    right = Responses(frame, model="model", question="item", value="correct")
     yule, area = gamma(said, right, bootstrap=0), auroc(said, right, bootstrap=0)
     for row, model in enumerate(yule.labels):
         expected = blocks[0]["values"][model]

@@ -38,8 +38,8 @@ def golden_case(golden, case):
     folder = golden / "metacognition"
     frame = pd.read_csv(folder / f"{case}.csv")
     block = json.loads((folder / f"{case}.expected.json").read_text())["blocks"][0]
-    said = Responses.from_long(frame, model="model", question="item", value="yes")
-    right = Responses.from_long(frame, model="model", question="item", value="correct")
+    said = Responses(frame, model="model", question="item", value="yes")
+    right = Responses(frame, model="model", question="item", value="correct")
     return said, right, block
 
 
@@ -314,7 +314,7 @@ def test_mismatched_tables_name_the_difference():
 
 
 def test_graded_confidence_names_the_remedy():
-    with pytest.raises(CodeError, match="from_confidence"):
+    with pytest.raises(CodeError, match="threshold="):
         confusion([[3, 1]], [[1, 0]])
 
 

@@ -96,7 +96,7 @@ def test_coverage():
 
 
 def test_one_score_for_all_models_and_labelled_scores():
-    right = Responses.from_array([[1, 0, 1], [0, 0, 1]], models=["a", "b"], questions=list("xyz"))
+    right = Responses([[1, 0, 1], [0, 0, 1]], models=["a", "b"], questions=list("xyz"))
     shared = auroc([0.2, 0.1, 0.9], right)
     assert shared.labels == ("a", "b")
     frame = pd.DataFrame([[0.9, 0.2, 0.1]] * 2, index=["b", "a"], columns=list("zxy"))

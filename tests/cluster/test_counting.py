@@ -23,7 +23,7 @@ def tables():
         values[rng.random(values.shape) > 0.1] = np.nan
         questions = [f"q{part}-{i}" for i in range(200)]
         models = [f"m{i}" for i in rng.permutation(20)]
-        found.append(psy.Responses.from_array(values, models=models, questions=questions))
+        found.append(psy.Responses(values, models=models, questions=questions))
     return found
 
 

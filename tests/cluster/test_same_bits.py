@@ -22,7 +22,7 @@ def answers():
     rng = np.random.default_rng(1)
     values = (0.7 * rng.normal(size=120) + rng.normal(size=(12, 120)) > 0.2).astype(float)
     values[rng.random(values.shape) < 0.1] = np.nan
-    return psy.Responses.from_array(values)
+    return psy.Responses(values)
 
 
 def permuted(n_jobs=None):

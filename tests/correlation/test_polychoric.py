@@ -252,7 +252,7 @@ def test_bad_input(data, options, error, message):
 
 
 def test_codes_are_ranks_within_their_row():
-    codes, answers = ordered_codes(Responses.from_array([[1, 3, None], [0, 1, 0]]), "models")
+    codes, answers = ordered_codes(Responses([[1, 3, None], [0, 1, 0]]), "models")
     assert codes.tolist() == [[0, 1, -1], [0, 1, 0]]
     assert codes.dtype == np.int8
     assert answers == ((1, 3), (0, 1))

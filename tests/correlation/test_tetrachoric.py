@@ -34,7 +34,7 @@ def simulated(k=6, n=400, seed=0, spread=1.0, missing=0.0):
     x = loading * rng.normal(size=n) + np.sqrt(1 - loading**2) * rng.normal(size=(k, n))
     values = (x > rng.uniform(-spread, spread, (k, 1))).astype(float)
     values[rng.random((k, n)) < missing] = np.nan
-    return Responses.from_array(values)
+    return Responses(values)
 
 
 @pytest.mark.parametrize("name", ["synth_bin12", "lsat6", "lsat7"])
@@ -152,7 +152,7 @@ def simulated_pair(seed, missing):
     x = 0.8 * f + 0.6 * rng.normal(size=(2, 500))
     values = (x > np.array([[0.8], [-0.5]])).astype(float)
     values[rng.random((2, 500)) < missing] = np.nan
-    return Responses.from_array(values)
+    return Responses(values)
 
 
 def test_constant_model_is_undefined_not_a_number():
@@ -219,7 +219,7 @@ def test_a_million_questions():
     rng = np.random.default_rng(0)
     f = rng.normal(size=1_000_000)
     values = (0.6 * f + 0.8 * rng.normal(size=(3, f.size)) > 0.3).astype(np.int8)
-    matrix = tetrachoric(Responses.from_array(values)).matrix
+    matrix = tetrachoric(Responses(values)).matrix
     # Five standard errors of about 0.0015.
     np.testing.assert_allclose(matrix[np.tril_indices(3, -1)], 0.36, atol=0.008)
 

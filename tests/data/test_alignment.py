@@ -8,8 +8,8 @@ from psychollm.data.responses import Responses
 
 
 def test_common_accounts_for_what_it_leaves_out():
-    first = Responses.from_array([[1, 0], [0, 1]], models=["a", "b"], questions=["x", "y"])
-    second = Responses.from_array([[1, 1], [0, 0]], models=["c", "b"], questions=["y", "z"])
+    first = Responses([[1, 0], [0, 1]], models=["a", "b"], questions=["x", "y"])
+    second = Responses([[1, 1], [0, 0]], models=["c", "b"], questions=["y", "z"])
     both = align(first, second)
     assert both.first.codes.tolist() == [[1]]
     assert both.second.codes.tolist() == [[0]]
@@ -20,4 +20,4 @@ def test_common_accounts_for_what_it_leaves_out():
 
 def test_nothing_in_common():
     with pytest.raises(LabelError, match="no model in common: the first holds 'a'"):
-        align(Responses.from_array([[1]], models=["a"]), Responses.from_array([[1]]))
+        align(Responses([[1]], models=["a"]), Responses([[1]]))

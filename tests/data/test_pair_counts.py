@@ -15,7 +15,7 @@ def table(k=5, n=130, missing=0.0, seed=0):
     rng = np.random.default_rng(seed)
     values = (rng.random((k, n)) < 0.4).astype(float)
     values[rng.random((k, n)) < missing] = np.nan
-    return Responses.from_array(values)
+    return Responses(values)
 
 
 @pytest.mark.parametrize("missing", [0.0, 0.25])
@@ -70,7 +70,7 @@ def test_bad_weights(weights, message):
 
 def test_graded_answers_are_refused():
     with pytest.raises(CodeError, match="split"):
-        PairCounts.count(Responses.from_array([[0, 1, 2], [1, 0, 2]]))
+        PairCounts.count(Responses([[0, 1, 2], [1, 0, 2]]))
 
 
 def test_empty_cells_and_frame():

@@ -49,7 +49,7 @@ def test_files_of_whole_questions(tmp_path, share, n_jobs, of):
     files = in_files(long, tmp_path, by=by)
     found = count_blocks(files, of=of, n_jobs=n_jobs)
     check_equal(found, read_pair_counts(files, of=of))
-    table = psy.Responses.from_long(pd.concat([pd.read_parquet(path) for path in files]))
+    table = psy.Responses(pd.concat([pd.read_parquet(path) for path in files]))
     check_equal(found, psy.PairCounts.count(table, of=of))
 
 
@@ -90,13 +90,13 @@ def test_tables(n_jobs):
         values[rng.random(values.shape) > 0.6] = np.nan
         columns = [f"q{start + i}" for i in range(40)]
         parts.append(pd.DataFrame(values, index=rng.permutation(list("abcd")), columns=columns))
-    found = count_blocks([parts[0], psy.Responses.from_frame(parts[1]), parts[2]], n_jobs=n_jobs)
+    found = count_blocks([parts[0], psy.Responses(parts[1]), parts[2]], n_jobs=n_jobs)
     whole = pd.concat([part.loc[parts[0].index] for part in parts], axis=1)
     check_equal(found, psy.PairCounts.count(whole))
 
 
 def test_what_cannot_be_added_is_named(tmp_path):
-    table = psy.Responses.from_array([[1, 0], [0, 1]], models=["a", "b"], questions=["x", "y"])
+    table = psy.Responses([[1, 0], [0, 1]], models=["a", "b"], questions=["x", "y"])
     with pytest.raises(LabelError, match=r"question 'x' is in block 1 and in block 2: pairs of"):
         count_blocks([table, table])
     with pytest.raises(LabelError, match=r"model 'a' is in block 1 and in block 2"):

@@ -43,7 +43,7 @@ def test_counts_are_those_of_the_table(tmp_path, batch, share, of, labels):
     if labels == "category":
         long["model"] = pd.Categorical(long["model"], categories=[f"m{i}" for i in range(9)])
     long.to_parquet(tmp_path / "a.parquet", row_group_size=200)
-    expected = psy.PairCounts.count(psy.Responses.from_long(long), of=of)
+    expected = psy.PairCounts.count(psy.Responses(long), of=of)
     found = read_pair_counts(tmp_path / "a.parquet", batch=batch, of=of)
     check_equal(found, expected)
 
@@ -57,7 +57,7 @@ def test_tables_are_those_of_the_frame(tmp_path_factory, seed, k, n, batch):
     path = tmp_path_factory.mktemp("long") / "a.parquet"
     long.to_parquet(path)
     found = stream_responses(path, batch=batch)
-    expected = psy.Responses.from_long(long)
+    expected = psy.Responses(long)
     assert (found.models, found.questions) == (expected.models, expected.questions)
     np.testing.assert_array_equal(found.values, expected.values)
 
@@ -67,7 +67,7 @@ def test_files_add_up(tmp_path):
     for i, part in enumerate(np.array_split(np.arange(len(long)), 3)):
         long.iloc[part].to_parquet(tmp_path / f"{i}.parquet")
     found = read_pair_counts(sorted(tmp_path.iterdir()))
-    check_equal(found, psy.PairCounts.count(psy.Responses.from_long(long)))
+    check_equal(found, psy.PairCounts.count(psy.Responses(long)))
 
 
 def test_columns_thresholds_and_nulls(tmp_path):

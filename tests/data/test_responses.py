@@ -14,9 +14,7 @@ xr = pytest.importorskip("xarray")
 
 @pytest.fixture
 def table() -> Responses:
-    return Responses.from_array(
-        [[1, 0, 1], [0, None, 1]], models=["a", "b"], questions=["x", "y", "z"]
-    )
+    return Responses([[1, 0, 1], [0, None, 1]], models=["a", "b"], questions=["x", "y", "z"])
 
 
 # What may be passed
@@ -71,7 +69,7 @@ def test_graded_codes():
     assert not made.is_binary
     with pytest.raises(CodeError, match="yes_rates needs yes/no answers"):
         _ = made.yes_rates
-    with pytest.raises(CodeError, match="model 0, question 1 has code 15.*from_confidence"):
+    with pytest.raises(CodeError, match="model 0, question 1 has code 15.*threshold="):
         as_responses(made, binary=True)
 
 
@@ -79,19 +77,19 @@ def test_words_need_an_explicit_meaning():
     words = [["yes", "no", None], ["no", "yes", "yes"]]
     with pytest.raises(CodeError, match="model 0, question 0 holds 'yes'.*codes="):
         as_responses(words)
-    made = Responses.from_array(words, codes={"yes": 1, "no": 0})
+    made = Responses(words, codes={"yes": 1, "no": 0})
     assert made.codes.tolist() == [[1, 0, 0], [0, 1, 1]]
     assert made.missing.tolist() == [[False, False, True], [False, False, False]]
 
 
 def test_codes_must_name_every_value():
     with pytest.raises(CodeError, match="model 1, question 0 holds 'maybe'.*add it"):
-        Responses.from_array([["yes"], ["maybe"]], codes={"yes": 1, "no": 0})
+        Responses([["yes"], ["maybe"]], codes={"yes": 1, "no": 0})
 
 
 def test_meanings_must_be_codes():
     with pytest.raises(CodeError, match=r"holds -1\.0"):
-        Responses.from_array([["no"]], codes={"no": -1})
+        Responses([["no"]], codes={"no": -1})
 
 
 def test_the_input_is_not_touched_and_not_shared():
@@ -113,6 +111,40 @@ def test_frame_keeps_labels():
     assert made.models == ("a", "b")
     assert made.questions == ("x", "y")
     assert made.missing.tolist() == [[False, False], [False, True]]
+
+
+def test_a_long_table_is_known_by_its_columns():
+    long = pd.DataFrame({"item": ["x", "y", "x"], "model": ["a", "a", "b"], "right": [1, 0, 0]})
+    for data in (long, long.rename(columns={"right": "value"}).assign(run=1)):
+        made = Responses(data)
+        assert (made.models, made.questions) == (("a", "b"), ("x", "y"))
+        assert repr(made.values.tolist()) == "[[1.0, 0.0], [0.0, nan]]"
+        assert repr(as_responses(data).values) == repr(made.values)
+    with pytest.raises(
+        LabelError, match="which column holds the answers.*'right' and 'run'|'right', 'run'"
+    ):
+        Responses(long.assign(run=1))
+    with pytest.raises(InputError, match="responses is a list: pass a DataFrame with a row for"):
+        Responses([[1, 0]], value="right")
+
+
+def test_labels_of_models_in_a_named_column():
+    wide = pd.DataFrame({"x": [1, 0], "llm": ["a", "b"]})
+    made = Responses(wide, model="llm")
+    assert (made.models, made.questions, made.codes.tolist()) == (("a", "b"), ("x",), [[1], [0]])
+    with pytest.raises(LabelError, match="has no column 'lm': its columns are 'x', 'llm'"):
+        Responses(wide, model="lm")
+
+
+def test_a_table_made_of_another():
+    first = Responses([[1, 9], [2, 3]], threshold=[5, 2.5], models=["a", "b"]).flip(["b"])
+    same = Responses(first, questions=["x", "y"])
+    assert (same.coding, same.flipped, same.questions) == (first.coding, ("b",), ("x", "y"))
+    assert (same.codes == first.codes).all()
+    assert same.cuts.tolist() == [5, 2.5]
+    assert Responses(first, models=["c", "d"]).flipped == ("d",)
+    graded = Responses([[0, 3, 2]])
+    assert Responses(graded, threshold=1).coding == "stated confidence > 1"
 
 
 @pytest.mark.parametrize("labels", [{"Model": [7, 8]}, {"name": ["gpt", "phi"]}])
@@ -152,7 +184,7 @@ def test_xarray_named_dimensions_are_obeyed(dims):
 
 def test_responses_pass_through(table):
     assert as_responses(table) is table
-    assert Responses.from_array(table).codes.tolist() == table.codes.tolist()
+    assert Responses(table).codes.tolist() == table.codes.tolist()
 
 
 # What may not be passed
@@ -207,7 +239,7 @@ def test_the_argument_is_named():
 )
 def test_bad_labels_are_named(labels, error, message):
     with pytest.raises(error, match=re.escape(message)):
-        Responses.from_array([[1, 0, 1], [0, 1, 1]], **labels)
+        Responses([[1, 0, 1], [0, 1, 1]], **labels)
 
 
 def test_duplicated_labels_of_a_frame():
@@ -218,7 +250,7 @@ def test_duplicated_labels_of_a_frame():
 
 def test_plain_constructor_checks_shapes():
     with pytest.raises(ShapeError, match=r"\(models, questions\) = \(1, 3\)"):
-        Responses(
+        Responses.from_codes(
             codes=np.zeros((1, 2), dtype=np.int16),
             missing=np.zeros((1, 2), dtype=bool),
             models=("a",),
@@ -265,7 +297,7 @@ def test_a_table_without_any_answer_prints():
 
 def test_a_million_questions():
     codes = np.tile(np.array([[0, 1], [1, 0]], dtype=np.int8), (1, 500_000))
-    made = Responses.from_array(codes, questions=range(1_000_000))
+    made = Responses(codes, questions=range(1_000_000))
     assert made.n_questions == 1_000_000
     assert made.questions[-1] == 999_999
     np.testing.assert_array_equal(made.yes_rates, [0.5, 0.5])
@@ -296,7 +328,7 @@ def test_select_by_label_and_mask(table):
 
 
 def test_select_keeps_cuts_and_flips():
-    made = Responses.from_confidence([[1, 2], [30, 40]], threshold=[1.5, 35]).flip([1])
+    made = Responses([[1, 2], [30, 40]], threshold=[1.5, 35]).flip([1])
     kept = made.select(models=[1])
     assert kept.cuts.tolist() == [35]
     assert kept.flipped == (1,)
@@ -319,7 +351,7 @@ def test_bad_selections_are_named(table, chosen, error, message):
 
 
 def test_unknown_labels_bring_similar_ones():
-    made = Responses.from_array([[1], [0]], models=["llama-70b", "gpt-5"])
+    made = Responses([[1], [0]], models=["llama-70b", "gpt-5"])
     with pytest.raises(LabelError, match=r"did you mean 'llama-70b'\?"):
         made.select(models=["llama70b"])
 
@@ -338,7 +370,7 @@ def test_transpose(table):
     turned = table.transpose()
     assert turned.models == ("x", "y", "z")
     np.testing.assert_array_equal(turned.values, table.values.T)
-    assert Responses.from_confidence([[1, 9]], threshold=5).transpose().cuts is None
+    assert Responses([[1, 9]], threshold=5).transpose().cuts is None
 
 
 def test_align_reorders_the_other(table):
@@ -350,8 +382,8 @@ def test_align_reorders_the_other(table):
 
 
 def test_align_names_what_differs():
-    first = Responses.from_array([[1]] * 6, models=list("abcdef"))
-    second = Responses.from_array([[1]] * 3, models=["a", "y", "z"])
+    first = Responses([[1]] * 6, models=list("abcdef"))
+    second = Responses([[1]] * 3, models=["a", "y", "z"])
     with pytest.raises(LabelError) as caught:
         first.align(second)
     message = str(caught.value)
@@ -369,7 +401,7 @@ def test_to_frame_and_back(table):
 
 
 def test_tuples_are_labels():
-    made = Responses.from_array([[1, 0]], models=[("a", 1)], questions=[("x", 1), ("y", 2)])
+    made = Responses([[1, 0]], models=[("a", 1)], questions=[("x", 1), ("y", 2)])
     again = as_responses(made.to_frame())
     assert again.models == made.models
     assert again.questions == made.questions

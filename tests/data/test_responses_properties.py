@@ -26,7 +26,7 @@ def tables(draw, cells=CELLS):
     models = draw(st.lists(LABELS, min_size=len(values), max_size=len(values), unique=True))
     n = values.shape[1]
     questions = draw(st.lists(LABELS, min_size=n, max_size=n, unique=True))
-    return Responses.from_array(values, models=models, questions=questions)
+    return Responses(values, models=models, questions=questions)
 
 
 def same(first: Responses, second: Responses) -> None:
@@ -41,7 +41,7 @@ def test_values_and_labels_come_back(table):
         as_responses(table.values, argument="x").align(as_responses(table.values)),
         as_responses(table.values),
     )
-    same(Responses.from_array(table), table)
+    same(Responses(table), table)
 
 
 @given(tables(GRADED))
@@ -55,7 +55,7 @@ def test_long_tables_come_back(table):
     assert len(long) == (~table.missing).sum()
     if long.empty:
         return
-    again = Responses.from_long(long)
+    again = Responses(long)
     asked = table.select(models=table.answered > 0, questions=(~table.missing).any(axis=0))
     same(asked.align(again), asked)
 
@@ -101,8 +101,8 @@ def test_transposing_twice_changes_nothing(table):
 )
 def test_balanced_split_ignores_the_scale(stated, shift, factor):
     """Exact for these factors: powers of two and whole numbers do not round."""
-    plain = Responses.from_confidence(stated, threshold="model_balanced")
-    scaled = Responses.from_confidence(shift + factor * stated, threshold="model_balanced")
+    plain = Responses(stated, threshold="model_balanced")
+    scaled = Responses(shift + factor * stated, threshold="model_balanced")
     np.testing.assert_array_equal(plain.codes, scaled.codes)
     np.testing.assert_array_equal(shift + factor * plain.cuts, scaled.cuts)
 

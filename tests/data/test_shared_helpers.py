@@ -73,7 +73,7 @@ def test_cuts_and_their_words() -> None:
 
 
 def test_clones() -> None:
-    answers = Responses.from_array([[1, 0, 1, 0], [1, 0, 1, 0]])
+    answers = Responses([[1, 0, 1, 0], [1, 0, 1, 0]])
     counts = PairCounts.count(answers)
     kappa, n = agreement_beyond_chance(counts, np.array([True, True]), 4)
     np.testing.assert_array_equal(kappa, [[np.nan, 1.0], [1.0, np.nan]])

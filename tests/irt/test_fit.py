@@ -185,8 +185,8 @@ def test_order_of_respondents_and_items_does_not_matter(simulated):
 
 def test_both_readings_are_one_table_turned(simulated):
     answers = simulated(60, np.full(8, 1.0), np.linspace(-1, 1, 8), 9)
-    table = Responses.from_array(answers, questions=list("abcdefgh"))
-    turned = Responses.from_array(answers.T, models=list("abcdefgh"))
+    table = Responses(answers, questions=list("abcdefgh"))
+    turned = Responses(answers.T, models=list("abcdefgh"))
     one, two = fit_irt(table), fit_irt(turned, respondents="questions")
     np.testing.assert_array_equal(one.parameters, two.parameters)
     assert one.labels == two.labels == tuple("abcdefgh")

@@ -28,9 +28,9 @@ def test_linking_recovers_a_known_change_of_scale(method, model, simulated):
 def test_linking_matches_items_by_label(simulated):
     slopes, intercepts = np.full(12, 1.3), np.linspace(-1.5, 1.5, 12)
     names = [f"q{j}" for j in range(12)]
-    one = Responses.from_array(simulated(2000, slopes, intercepts, 10), questions=names)
+    one = Responses(simulated(2000, slopes, intercepts, 10), questions=names)
     harder = simulated(2000, slopes, intercepts + 1.3 * 0.8, 11)  # abler by 0.8
-    two = Responses.from_array(harder, questions=names)
+    two = Responses(harder, questions=names)
     first = fit_irt(one.select(questions=names[:8]))
     second = fit_irt(two.select(questions=names[4:]))
     result = link_scales(first, second)

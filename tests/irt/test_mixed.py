@@ -162,7 +162,7 @@ def test_an_answer_between_that_nobody_gave(answers):
 
 def test_one_model_for_each_item(answers):
     names = [f"q{j}" for j in range(5)]
-    table = Responses.from_array(answers, questions=names)
+    table = Responses(answers, questions=names)
     one = fit_irt(table, model=dict(zip(names, MIXED, strict=True)))
     two = fit_irt(table, model=MIXED)
     assert (one.model, one.item_models) == ("mixed", tuple(MIXED))

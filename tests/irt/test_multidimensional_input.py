@@ -58,7 +58,7 @@ def test_runaway_slopes_are_named(answers):
     twins = np.column_stack([answers, answers[:, :1]])[:300]
     loads = np.column_stack([np.ones(9), np.zeros(9)]).astype(bool)
     loads[[0, 8]] = [False, True]
-    table = Responses.from_array(twins.T, models=[f"item {j}" for j in range(9)])
+    table = Responses(twins.T, models=[f"item {j}" for j in range(9)])
     found = fit_multidimensional(table, loads, respondents="questions", priors=None)
     named = [label for label, why in zip(found.labels, found.reasons, strict=True) if why]
     assert named == ["item 0", "item 8"]

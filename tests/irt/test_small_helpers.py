@@ -21,7 +21,7 @@ def test_codes_that_items_have():
 
 
 def test_answers_stand_in_the_order_of_the_fit():
-    table = Responses.from_array([[1, 0]], questions=["b", "a"])
+    table = Responses([[1, 0]], questions=["b", "a"])
     answers = answers_to(table, ("a", "b"), "models")
     assert answers.codes.tolist() == [[0, 1]]
     assert answers.items == ("a", "b")

@@ -11,7 +11,7 @@ import psychollm as psy
 from psychollm.factor.one_factor.residuals import residual_test
 x = (np.random.default_rng(0).random((5, 100)) < 0.5).astype(float)
 x[0, :5] = np.nan
-answers = psy.Responses.from_array(x)
+answers = psy.Responses(x)
 """
 USES = {
     "tetrachoric": "psy.tetrachoric(answers).se",

@@ -15,7 +15,7 @@ def table(loadings, thresholds, n, seed, missing=0.0):
     x = loading * rng.normal(size=n) + np.sqrt(1 - loading**2) * rng.normal(size=(len(loading), n))
     values = (x > np.asarray(thresholds)[:, None]).astype(float)
     values[rng.random(values.shape) < missing] = np.nan
-    return Responses.from_array(values)
+    return Responses(values)
 
 
 LOADINGS = np.array([0.5, 0.6, 0.7, 0.8, 0.85, 0.9])

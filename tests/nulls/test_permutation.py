@@ -19,7 +19,7 @@ def table(k=6, n=200, seed=0, missing=0.0, signal=0.8):
     x = signal * rng.normal(size=n) + np.sqrt(1 - signal**2) * rng.normal(size=(k, n))
     values = (x > np.linspace(-0.9, 0.9, k)[:, None]).astype(float)
     values[rng.random((k, n)) < missing] = np.nan
-    return Responses.from_array(values)
+    return Responses(values)
 
 
 @pytest.mark.parametrize("scheme", ["within_model", "within_question", "both_margins"])

@@ -85,7 +85,7 @@ def test_forest_orders_by_value_and_names_reasons(ax: Axes) -> None:
 
 def test_forest_refuses_other_models(ax: Axes) -> None:
     first = confusion([[1, 0]], [[1, 0]]).precision
-    answers = psy.Responses.from_array([[1, 0]], models=["x"])
+    answers = psy.Responses([[1, 0]], models=["x"])
     other = confusion(answers, answers)
     with pytest.raises(psy.errors.LabelError, match="not estimates of the same models"):
         plots.plot_forest([first, other.precision], ax=ax)
@@ -222,8 +222,8 @@ def test_screen_names_flagged_models_only(ax: Axes) -> None:
     right = np.array([[0, 1] * 20] * 3)
     says = np.array([[1, 0] * 20, [1] * 40, [0, 1] * 20])
     screen = psy.validity_screen(
-        psy.Responses.from_array(says, models=["against", "always", "good"]),
-        psy.Responses.from_array(right, models=["against", "always", "good"]),
+        psy.Responses(says, models=["against", "always", "good"]),
+        psy.Responses(right, models=["against", "always", "good"]),
     )
     plots.plot_screen(screen, ax=ax)
     assert set(tick_names(ax.texts)) == {"against", "always"}

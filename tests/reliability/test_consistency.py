@@ -374,7 +374,7 @@ def test_every_kind_of_table():
     labels = {"index": list("abcde"), "columns": list("xyz")}
     for table in (
         pd.DataFrame(scores, **labels),
-        Responses.from_array(scores),
+        Responses(scores),
         scores.tolist(),
         scores.astype(bool),
         np.ma.masked_array(scores, mask=False),

@@ -19,7 +19,7 @@ RUNS = [[[1, 0, 2], [0, 0, 1]], [[1, 1, 2], [0, np.nan, 1]]]
         RUNS,
         [np.array(run) for run in RUNS],
         [pd.DataFrame(run) for run in RUNS],
-        [Responses.from_array(run) for run in RUNS],
+        [Responses(run) for run in RUNS],
         tuple(np.ma.masked_invalid(run) for run in RUNS),
     ],
 )

@@ -33,8 +33,8 @@ def awkward() -> SharedConfidence:
     said[3, :30] = np.nan
     names = ["<always>", "a&b", *(f"m{i}" for i in range(2, 8))]
     return psy.shared_confidence(
-        psy.Responses.from_array(said, models=names),
-        psy.Responses.from_array(right, models=names),
+        psy.Responses(said, models=names),
+        psy.Responses(right, models=names),
         n_null=39,
         bootstrap=39,
         rng=1,

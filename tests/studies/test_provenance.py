@@ -31,15 +31,15 @@ def test_versions_are_text():
 
 
 def test_tables_are_paired_by_label():
-    said = Responses.from_array([[1, 0], [0, 0]], models=["a", "b"])
-    right = Responses.from_array([[0, 1], [1, 1]], models=["b", "a"])
+    said = Responses([[1, 0], [0, 0]], models=["a", "b"])
+    right = Responses([[0, 1], [1, 1]], models=["b", "a"])
     assert binary_tables(said, right)[1].codes.tolist() == [[1, 1], [0, 1]]
     with pytest.raises(LabelError, match="'c'"):
-        binary_tables(said, Responses.from_array([[0, 1], [1, 1]], models=["a", "c"]))
+        binary_tables(said, Responses([[0, 1], [1, 1]], models=["a", "c"]))
 
 
 def test_constant_and_unusable_models():
-    table = Responses.from_array([[1, 0] * 20, [1, 1] * 20, [0, 0] * 20, [np.nan] * 40])
+    table = Responses([[1, 0] * 20, [1, 1] * 20, [0, 0] * 20, [np.nan] * 40])
     found = uncorrelatable(table, validity_screen(table))
     assert found == {
         1: "always says yes (40 answers)",
@@ -58,7 +58,7 @@ def test_models_that_share_too_little_cannot_be_correlated():
     values[2, :100] = np.nan
     values[3, 100:] = np.nan  # shares nothing with the third
     values[3, 99] = 1
-    table = Responses.from_array(values, models=list("abcde"))
+    table = Responses(values, models=list("abcde"))
     found = uncorrelatable(table, validity_screen(table))
     assert list(found) == ["b", "d"] or list(found) == ["b", "c"]
     assert found["b"] == "too few answers: 20, at least 30 wanted"

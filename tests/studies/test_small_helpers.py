@@ -138,7 +138,7 @@ def test_thresholds_and_their_line() -> None:
 
 def test_counts_of_a_grid() -> None:
     table = SteeredAnswers.from_array([[0, 0, 1], [1, 1, 1]], strengths=[0, 1], scale="answers")
-    counts = count(grid_of(table, steps=1), profiles_of(Responses.from_array([[0, 1, 1]])))
+    counts = count(grid_of(table, steps=1), profiles_of(Responses([[0, 1, 1]])))
     assert counts.agreement.round(2).tolist() == [[0.67, 0.67]]
     assert profiles_of(as_responses([[1, 0, None]])).answered.tolist() == [[1, 1, 0]]
     assert kappa_of(np.array([0.75]), np.array([0.5]), np.array([0.5])).tolist() == [0.5]
@@ -173,13 +173,13 @@ def test_accuracy_of_arms() -> None:
 
 
 def test_a_likelihood_and_its_top() -> None:
-    said = Responses.from_array([[1, 0, 1], [1, 1, 0], [0, 0, 1]])
+    said = Responses([[1, 0, 1], [1, 1, 0], [0, 0, 1]])
     paired = paired_answers(said, said)
     evidence = Evidence.of(paired, np.full(3, 0.5), np.zeros(3))
     assert evidence.without(0, np.array([0])).sum() == pytest.approx(1.0)
     likelihood = Likelihood.of(paired, evidence, 0)
     assert likelihood.value(np.zeros(7)) == pytest.approx(3 * np.log(0.25))
-    said = Responses.from_array([[1, 0, 1, 0], [1, 1, 0, 0], [0, 0, 1, 0]])
+    said = Responses([[1, 0, 1, 0], [1, 1, 0, 0], [0, 0, 1, 0]])
     paired = paired_answers(said, said)
     evidence = Evidence.of(paired, np.full(3, 0.5), np.zeros(3))
     likelihood = Likelihood.of(paired, evidence, 0)

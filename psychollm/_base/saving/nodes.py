@@ -267,7 +267,9 @@ class Reader:
             raise InputError(msg)
         values = {name: self.value(node) for name, node in held.items()}
         try:
-            return kind(**values) if issubclass(kind, Result | tuple) else _filled(kind, values)
+            if issubclass(kind, Result):
+                return kind._of_fields(values)
+            return kind(**values) if issubclass(kind, tuple) else _filled(kind, values)
         except TypeError as error:  # a field without a default is not in the file
             msg = f"{kind.__name__} cannot be made from the fields in the file: {error}"
             raise InputError(msg) from error

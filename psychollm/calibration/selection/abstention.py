@@ -418,7 +418,7 @@ progress
     generator = check_generator(rng)
     parts = [
         abstention(
-            Responses.from_array(
+            Responses(
                 made[:, here],
                 models=answers.models,
                 questions=[answers.questions[column] for column in here],

@@ -53,8 +53,7 @@ def read_responses(
     path : path
         ``.csv`` or ``.tsv`` (also ``.gz``), ``.jsonl`` or ``.parquet``. Columns of text are
         separated by commas, semicolons or tabs; without commas, numbers may have a decimal comma.
-        Read other formats with pandas and pass the frame to `Responses.from_frame` or
-        `Responses.from_long`.
+        Read other formats with pandas and pass the frame to `Responses`.
     layout : {"auto", "wide", "long"}
         Wide: a line per model, the labels of the questions in the header. Long: a line per
         answer. "auto" means long if `question` or `value` is given or the header holds "model"
@@ -71,7 +70,7 @@ def read_responses(
     codes : mapping, optional
         What each word of the file means, such as ``{"yes": 1, "no": 0}``.
     threshold, strict : optional
-        If given, the values are stated confidences, split as in `Responses.from_confidence`.
+        If given, the values are stated confidences, split as in `Responses`.
 
     Returns
     -------
@@ -96,7 +95,7 @@ def read_responses(
         msg = "codes= (what words mean) and threshold= (where to split numbers) exclude each other"
         raise OptionError(msg)
     table = _labelled(path, layout, Columns(model, question, value, duplicates, codes or ()))
-    return Responses.from_table(table, codes=codes, threshold=threshold, strict=strict)
+    return Responses(table, codes=codes, threshold=threshold, strict=strict)
 
 
 def read_table(
@@ -275,10 +274,7 @@ def _labelled(path: str | PathLike[str], layout: Layout, columns: Columns) -> Ta
     if ending is None:
         remedy = conversion(file)
         msg = f"{file}: only {', '.join(READERS)} are read" + (
-            f"; {remedy}"
-            if remedy
-            else "; read it with pandas and pass the frame to Responses.from_frame or "
-            "Responses.from_long"
+            f"; {remedy}" if remedy else "; read it with pandas and pass the frame to Responses"
         )
         raise InputError(msg)
     return READERS[ending](file, layout=layout, columns=columns)

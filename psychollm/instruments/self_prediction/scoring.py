@@ -151,8 +151,8 @@ def confidence_and_correctness(
     correct = [_row(one, one.correct, questions, repeats) for one in scores.values()]
     models = list(scores)
     return (
-        Responses.from_array(answers, models=models, questions=questions),
-        Responses.from_array(correct, models=models, questions=questions),
+        Responses(answers, models=models, questions=questions),
+        Responses(correct, models=models, questions=questions),
     )
 
 

@@ -141,7 +141,7 @@ def table_of(answers: Oriented) -> Responses:
     models, questions = answers.respondents, answers.items
     if answers.reading == "questions":
         codes, missing, models, questions = codes.T, missing.T, questions, models
-    return Responses(codes=codes, missing=missing, models=models, questions=questions)
+    return Responses.from_codes(codes=codes, missing=missing, models=models, questions=questions)
 
 
 class Sampler:

@@ -152,7 +152,7 @@ class Reconstruction(Result):
     --------
     >>> from psychollm.data.responses import Responses
     >>> from psychollm.studies.steering_match.grid import profiles_of
-    >>> profiles = profiles_of(Responses.from_array([[1, 1, 0, 0]]))
+    >>> profiles = profiles_of(Responses([[1, 1, 0, 0]]))
     >>> answers = fixed_answers("mine", np.array([1.0, 1.0, 1.0, 0.0]), profiles)
     >>> found = reconstruction(answers, np.ones((9, 4)), labels=("a",), level=0.95)
     >>> found.agreement.value, found.kappa.value

@@ -50,5 +50,5 @@ def test_bad_input(function, data, options, error, message):
 def test_takes_responses_with_gaps():
     codes = planted(1, 300).astype(float)
     codes[0, :40] = np.nan
-    found = retention(psy.Responses.from_array(codes), n_null=10, rng=1)
+    found = retention(psy.Responses(codes), n_null=10, rng=1)
     assert found.n == pytest.approx(1 / np.mean([1 / 260] * 3 + [1 / 300] * 3))

@@ -203,7 +203,7 @@ def test_it_demands_what_it_was_fitted_to(fit: GateFit) -> None:
 
 
 def test_a_table_of_responses_is_taken(texts: list[str], right: np.ndarray) -> None:
-    table = psy.Responses.from_array(right[None])
+    table = psy.Responses(right[None])
     found = fit_gate(texts, table, **FEW)
     assert np.array_equal(found.correct, right)
     assert found.gate.goal == "F1"

@@ -123,7 +123,7 @@ def test_the_same_seed_gives_the_same_answer_for_any_number_of_jobs(moderate):
 
 def test_constant_models_are_left_out_by_name(moderate):
     codes = np.vstack([moderate.values, np.ones(600), np.full(600, np.nan)])
-    table = psy.Responses.from_array(codes, models=[*"abcdefgh", "eager", "silent"])
+    table = psy.Responses(codes, models=[*"abcdefgh", "eager", "silent"])
     with pytest.warns(ValidityWarning, match=r"'eager' \(always said yes\)"):
         result = psy.dimensionality(table, n_null=19, rng=1)
     assert dict(result.excluded) == {"eager": "always said yes", "silent": "answered nothing"}

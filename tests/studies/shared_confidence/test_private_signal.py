@@ -123,7 +123,7 @@ def test_an_estimate_at_its_bound_has_a_one_sided_interval():
     said, right, truth = study(2, k=6, n=60)
     known = np.array(right.values)
     known[3] = said.values[3]
-    known = psy.Responses.from_array(known, models=said.models, questions=said.questions)
+    known = psy.Responses(known, models=said.models, questions=said.questions)
     found = private_signal(said, known, loadings=truth.loadings, thresholds=truth.thresholds)
     assert found.reason[3] is Reason.AT_BOUND
     assert found.correlation.value[3] == 1.0

@@ -16,7 +16,7 @@ def groups(seed, n=1500, k=8, own=0.0):
     team = rng.normal(size=(2, n))[np.arange(k) % 2]
     said = shared + own * team + rng.normal(size=(k, n)) > 0
     right = hard + own * team + rng.normal(size=(k, n)) > 0
-    return Responses.from_array(said), Responses.from_array(right)
+    return Responses(said), Responses(right)
 
 
 def test_structure_that_both_share_is_found():
@@ -50,9 +50,9 @@ def test_models_whose_correctness_does_not_vary_are_left_out():
     said, right = groups(3, k=6)
     known = right.values
     known[0] = 1.0
-    found = residual_structure(pair_residuals(said), Responses.from_array(known), rng=0)
+    found = residual_structure(pair_residuals(said), Responses(known), rng=0)
     assert found.labels == (1, 2, 3, 4, 5)
     known[1:3] = 0.0
-    found = residual_structure(pair_residuals(said), Responses.from_array(known), rng=0)
+    found = residual_structure(pair_residuals(said), Responses(known), rng=0)
     assert found.reason is Reason.TOO_FEW
     assert np.isnan([found.correlation, found.p_value]).all()

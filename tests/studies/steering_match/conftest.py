@@ -29,7 +29,7 @@ def simulated(
         odds, strengths=STRENGTHS, scale="log_odds", questions=labels
     )
     models = [f"m{i}" for i in range(targets)]
-    return steered, psy.Responses.from_array(answers, models=models, questions=labels)
+    return steered, psy.Responses(answers, models=models, questions=labels)
 
 
 @pytest.fixture(scope="package")

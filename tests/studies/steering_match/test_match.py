@@ -128,7 +128,7 @@ def lists(targets: psy.Responses, row: int) -> list[int | None]:
 def with_gaps(targets: psy.Responses, seed: int = 3) -> psy.Responses:
     values = targets.codes.astype(float)
     values[np.random.default_rng(seed).random(values.shape) < 0.1] = np.nan
-    return psy.Responses.from_array(values, models=targets.models, questions=targets.questions)
+    return psy.Responses(values, models=targets.models, questions=targets.questions)
 
 
 def test_counts_match_loops() -> None:
@@ -239,9 +239,7 @@ def test_a_target_that_always_says_yes() -> None:
     codes = np.concatenate([codes, np.full((1, 150), np.nan)])
     codes[-1, :12] = 1.0
     codes[-1, 0] = 0.0
-    found = steering_match(
-        steered, psy.Responses.from_array(codes, questions=targets.questions), **FEW
-    )
+    found = steering_match(steered, psy.Responses(codes, questions=targets.questions), **FEW)
     assert found.best.strength.flags[7] is Reason.NO_NO
     assert np.isnan(found.held_out_for_kappa.kappa.value[7])
     assert np.isnan(found.best.thresholds[7])

@@ -36,7 +36,7 @@ def test_weights_are_repeats() -> None:
     grid, profiles = grid_of(steered, steps=1), profiles_of(targets)
     weights = np.where(np.arange(30) < 10, 3.0, 1.0)
     drawn = np.repeat(np.arange(30), weights.astype(int))
-    repeated = psy.Responses.from_array(targets.codes[:, drawn])
+    repeated = psy.Responses(targets.codes[:, drawn])
     for criterion in ("agreement", "kappa"):
         found = criterion_curve(grid, profiles, criterion, weights=weights)
         expected = criterion_curve(grid.permuted(drawn), profiles_of(repeated), criterion)
