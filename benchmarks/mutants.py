@@ -242,7 +242,9 @@ def record(tests: list[str], into: Path, *, pure: bool) -> None:
     coverage = Coverage(data_file=f"{into}.lines", include=["psychollm/*"], config_file=False)
     recorder = Recorder(coverage, PURE_LIMIT if pure else LIMIT)
     coverage.start()
-    pytest.main([*PYTEST, *["-Wignore"] * pure, *tests], plugins=[recorder])
+    # A test that was interrupted between two lines has a traceback that pytest cannot show.
+    shown = ["--tb=native", *["-Wignore"] * pure]
+    pytest.main([*PYTEST, *shown, *tests], plugins=[recorder])
     coverage.stop()
     coverage.save()
     kept = {test: s for test, s in recorder.seconds.items() if test not in recorder.failed}
