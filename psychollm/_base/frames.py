@@ -89,7 +89,8 @@ def labelled(data: Any) -> Any:
     """Return a table as one of pandas with labelled rows, anything else as `in_pandas` does.
 
     Where rows are only counted, as those of other libraries are, the first column labels them if
-    it is called "model", "question", ..., or holds text where all others hold numbers.
+    it is called "model", "question", ... and holds no number twice, or holds text where all others
+    hold numbers.
     """
     data = in_pandas(data)
     if not _is_pandas(data) or data.ndim != 2 or data.shape[1] < 2 or data.empty:
@@ -97,7 +98,10 @@ def labelled(data: Any) -> Any:
     index, first = data.index, data.columns[0]
     if index.name is not None or index.dtype.kind not in "iu" or not data.columns.is_unique:
         return data
-    named = is_called(first, tuple(_NAMES_OF_ROWS))
+    column = data.iloc[:, 0]
+    # Numbers that repeat are no labels but answers to a question with such a name.
+    distinct = column.is_unique or column.dtype.kind not in "biuf"
+    named = distinct and is_called(first, tuple(_NAMES_OF_ROWS))
     if named or (is_counted(index) and _text_before_numbers(data)):
         return data.set_index(first)
     return data

@@ -223,3 +223,10 @@ def test_answers_go_to_polars_and_back():
     again = as_responses(table)
     assert (again.models, again.questions) == (answers.models, answers.questions)
     assert repr(again.values) == repr(answers.values)
+
+
+def test_answers_to_a_question_called_task_are_no_labels():
+    frame = pd.DataFrame({"task": [1, 0, 1], "b": [1, 1, 0]})
+    assert as_responses(frame, argument="answers").questions == ("task", "b")
+    frame["task"] = ["x", "y", "z"]
+    assert as_responses(frame, argument="answers").models == ("x", "y", "z")
