@@ -56,6 +56,7 @@ exclude_patterns = [
     "gallery/*.zip",
 ]
 default_role = "code"
+highlight_language = "none"  # what names no language is for a shell
 nitpicky = True
 suppress_warnings = ["config.cache"]  # sphinx-gallery sorts by a class
 

@@ -22,7 +22,7 @@ from sphinx.util.nodes import make_refnode
 
 SETTINGS = tomllib.loads(Path(__file__).with_suffix(".toml").read_text(encoding="utf-8"))
 _CALL = re.compile(r"(?:\w+ = )?(?P<name>[A-Za-z_]\w*(?:\.\w+)*)(?P<call>\(.*\))?", re.DOTALL)
-_TYPE = re.compile(r"[\w.]*[A-Z]\w+")
+_TYPE = re.compile(r"[\w.]*[A-Z]\w+|ndarray")
 Target = tuple[str, str]  # "obj" and a full name, or "doc" and a page
 
 
