@@ -16,6 +16,7 @@ from typing import Any
 import numpy as np
 from scipy.special import ndtri
 
+from psychollm._base.ranks import midranks
 from psychollm._base.types import FloatArray
 from psychollm.estimates.estimate import Estimate
 from psychollm.estimates.reasons import Reason
@@ -87,9 +88,8 @@ def _split(chains: FloatArray) -> FloatArray:
 
 
 def _normal_scores(values: FloatArray) -> FloatArray:
-    _, row, count = np.unique(values, return_inverse=True, return_counts=True)
-    rank = (np.cumsum(count) - 0.5 * (count - 1))[row.ravel()]
-    return np.asarray(ndtri((rank - 0.375) / (values.size + 0.25)).reshape(values.shape))
+    scores = ndtri((midranks(values) - 0.375) / (values.size + 0.25))
+    return np.asarray(scores.reshape(values.shape))
 
 
 def _variances(chains: FloatArray) -> tuple[float, float]:

@@ -8,6 +8,7 @@ import numpy as np
 
 from psychollm._base.axes import Axes, dataset
 from psychollm._base.errors import InputError, LabelError
+from psychollm._base.ranks import midranks
 from psychollm._base.result import Result
 from psychollm._base.types import BoolArray, FloatArray
 
@@ -300,16 +301,10 @@ def _summary(response: DoseResponse) -> dict[str, Any]:
 
 def rank_correlation(a: FloatArray, b: FloatArray) -> float:
     """Return Spearman's correlation; NaN where one of the two does not vary."""
-    ranks = [_mid_ranks(values) for values in (a, b)]
+    ranks = [midranks(values) for values in (a, b)]
     x, y = (values - values.mean() for values in ranks)
     scale = float(np.sqrt((x @ x) * (y @ y)))
     return float(x @ y) / scale if scale > 0 else float("nan")
-
-
-def _mid_ranks(values: FloatArray) -> FloatArray:
-    _, rank, counts = np.unique(values, return_inverse=True, return_counts=True)
-    ends = np.cumsum(counts)
-    return np.asarray((ends - (counts - 1) / 2)[rank], dtype=np.float64)
 
 
 def _kendall(a: FloatArray, b: Sequence[float] | FloatArray) -> float:

@@ -9,7 +9,7 @@ from hypothesis import assume, given
 from hypothesis import strategies as st
 
 from psychollm._base.errors import CodeError, LabelError, ShapeError
-from psychollm.calibration.discrimination.ranking import auroc, midranks
+from psychollm.calibration.discrimination.ranking import auroc
 from psychollm.data.responses import Responses
 from psychollm.estimates.reasons import Reason
 from tests.oracles import calibration_slow as slow
@@ -61,10 +61,6 @@ def test_only_the_order_of_the_scores_matters(data):
         auroc(x[None], correct[None], bootstrap=0).value for x in (scores, np.exp(scores) + 3)
     )
     np.testing.assert_array_equal(first, second)
-
-
-def test_midranks():
-    np.testing.assert_array_equal(midranks(np.array([2.0, 1.0, 2.0, 5.0])), [2.5, 1, 2.5, 4])
 
 
 def test_undefined_and_degenerate():

@@ -210,3 +210,9 @@ def test_few_respondents_are_on_the_scale_of_the_first_group_at_hand():
     assert np.isfinite(own.se_slope).all()
     fixed = fit_irt_groups(answers, group, priors=Priors(slope=(1.0, 0.75)))
     assert fixed.scale == "population"
+
+
+def test_both_steps_of_three_answers_stand_in_the_table():
+    answers = np.random.default_rng(0).integers(0, 3, (80, 4))
+    fit = fit_irt_groups(answers, np.arange(80) % 2, model="graded", respondents="models")
+    assert [name for name in fit.to_frame() if name.startswith("step_")] == ["step_1", "step_2"]

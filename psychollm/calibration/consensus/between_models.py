@@ -24,10 +24,10 @@ import numpy as np
 from scipy.special import fdtrc, stdtr, stdtrit
 
 from psychollm._base.checks import check_count, check_fraction, check_generator
+from psychollm._base.ranks import midranks
 from psychollm._base.result import Result
 from psychollm._base.types import FloatArray, RandomState
 from psychollm.calibration.decisions.confusion import Confusion, confusion
-from psychollm.calibration.discrimination.ranking import midranks
 from psychollm.data.responses import ResponsesLike
 from psychollm.estimates.intervals import normal_multiplier
 from psychollm.estimates.null import monte_carlo_p_value

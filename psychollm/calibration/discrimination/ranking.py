@@ -457,9 +457,3 @@ def aligned_scores(scores: Any, correctness: Responses, *, argument: str = "scor
     table = as_table(scores, argument=argument)
     values = numbers(table, argument=argument)
     return np.array(values_like(replace(table, values=values), correctness, argument=argument))
-
-
-def midranks(values: FloatArray) -> FloatArray:
-    """Return ranks from 1, ties sharing their mean rank."""
-    _, rank, count = np.unique(values, return_inverse=True, return_counts=True)
-    return np.asarray((np.cumsum(count) - 0.5 * (count - 1))[rank], dtype=np.float64)

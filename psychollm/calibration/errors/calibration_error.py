@@ -45,9 +45,9 @@ import numpy as np
 from psychollm._base.axes import Axes
 from psychollm._base.checks import check_count, check_generator
 from psychollm._base.numbers import p_equals
+from psychollm._base.ranks import midranks
 from psychollm._base.result import Result
 from psychollm._base.types import FloatArray
-from psychollm.calibration.discrimination.ranking import midranks
 from psychollm.calibration.errors.under_calibration import under_calibration
 from psychollm.calibration.influence import cluster_shares
 from psychollm.calibration.metric import Drawn, Metric, draw

@@ -23,9 +23,9 @@ import numpy as np
 
 from psychollm._base.checks import check_count, check_fraction, check_generator
 from psychollm._base.numbers import ABSENT, interval, p_equals, percent, signed
+from psychollm._base.ranks import midranks
 from psychollm._base.result import Result
 from psychollm._base.types import FloatArray, RandomState
-from psychollm.calibration.discrimination.ranking import midranks
 from psychollm.data.labels import Labels
 from psychollm.estimates.findings import Finding, Findings, Study
 from psychollm.estimates.intervals import normal_multiplier

@@ -341,6 +341,8 @@ def test_ratings_find_their_items_whatever_the_order() -> None:
     assert (changes[again] == 0).all()
     assert np.isnan(changes[~again]).all()
     assert [one.correct for one in found.tasks] == [1.0] * len(found.tasks)
+    table = found.to_frame()
+    assert all(table[name].dtype.kind == "f" for name in ("correct", "told", "level"))
 
 
 def test_follow_ups_are_compared_with_their_own_administration() -> None:
