@@ -48,6 +48,7 @@ from psychollm.reliability.raters.retest import retest
 from psychollm.studies.comparison.study import compare
 from psychollm.studies.difficulty.study import difficulty
 from psychollm.studies.dimensionality.study import dimensionality
+from psychollm.studies.groups.study import calibration_by, compare_by
 from psychollm.studies.inference_boundary.monitoring_link import rank_link
 from psychollm.studies.inference_boundary.study import inference_boundary
 from psychollm.studies.metacognitive_skill.study import metacognitive_skill
@@ -305,6 +306,23 @@ def screened(extreme: Extreme, rng: np.random.Generator) -> Rates:
         yield f"question_screen, {k} models: any pair", "question", float(len(found.pairs) > 0)
 
 
+def grouped(extreme: Extreme, rng: np.random.Generator) -> Rates:
+    """Models that pass as often in two domains, and two families that pass as often."""
+    scores, domain = passed(extreme, rng, (4,)), np.arange(QUESTIONS) % 2
+    options = {"bootstrap": DRAWS, "rng": rng}
+    found = compare_by(scores, domain, **options).differences
+    yield "compare_by, two domains, four models: any", "question", below(found.adjusted.min())
+    found = compare_by(scores, [0, 0, 1, 1], of="models", **options).differences
+    yield "compare_by, two families", "question", below(found.adjusted[0])
+    stated = rng.choice([0.4, 0.6, 0.8], (4, QUESTIONS))
+    said, right = stated, scores.mean(axis=2) > 0.5
+    options = {**options, "metrics": ["brier"]}
+    found = calibration_by(said, right, domain, **options).differences
+    yield "calibration_by, two domains, four models: any", "question", below(found.adjusted.min())
+    found = calibration_by(said, right, [0, 0, 1, 1], of="models", **options).differences
+    yield "calibration_by, two families", "question", below(found.adjusted[0])
+
+
 def long(scores: np.ndarray) -> pd.DataFrame:
     """Return scores (models, questions, runs) as a long table, questions of two types in turn."""
     model, item, run = (part.ravel() for part in np.indices(scores.shape))
@@ -534,6 +552,7 @@ DESIGNS: dict[Callable[[Extreme, np.random.Generator], Rates], int] = {
     discordant: 5000,
     compared: 1000,
     screened: 1000,
+    grouped: 1000,
     boundary: 400,
     skill: 600,
     revising: 2000,

@@ -43,6 +43,8 @@ _NAMES = {
     "permutation_null": "psychollm.nulls.permutation",
     "one_factor_null": "psychollm.nulls.one_factor",
     "compare": "psychollm.studies.comparison.study",
+    "compare_by": "psychollm.studies.groups.study",
+    "calibration_by": "psychollm.studies.groups.study",
     "question_screen": "psychollm.studies.question_screen.study",
     "dimensionality": "psychollm.studies.dimensionality.study",
     "calibration_panel": "psychollm.calibration.panels.panel",

@@ -45,6 +45,8 @@ from psychollm.nulls.permutation import permutation_null as permutation_null
 from psychollm.studies.comparison.study import compare as compare
 from psychollm.studies.difficulty.study import difficulty as difficulty
 from psychollm.studies.dimensionality.study import dimensionality as dimensionality
+from psychollm.studies.groups.study import calibration_by as calibration_by
+from psychollm.studies.groups.study import compare_by as compare_by
 from psychollm.studies.inference_boundary.study import inference_boundary as inference_boundary
 from psychollm.studies.metacognitive_skill.study import metacognitive_skill as metacognitive_skill
 from psychollm.studies.question_screen.study import question_screen as question_screen

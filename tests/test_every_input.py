@@ -30,7 +30,7 @@ from tests.every_function import (
 _NAMES = """
 among answers arms articles blocks cases categories codes commits controls counts distributions
 features:difficulty features:fit_gate free items:martin_loef_test items:self_efficacy labels
-layers levels like measures metrics model:confirmatory_factors model:confirmatory_groups
+keep layers levels like measures metrics model:confirmatory_factors model:confirmatory_groups
 model:measurement_invariance no own:fit_gate pairs paths performance points question
 replicates:loading_errors residual_pairs solution:factor_scores steered target:smooth task texts
 thinking threshold:read_responses tokenizer traces units weights:rate_contrast yes

@@ -1,11 +1,13 @@
 """``psychollm calibrate``: stated confidences and correctness in, a panel and a report out."""
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from psychollm._base.errors import CodeError, LabelError
+from psychollm.cli.groups import ByGroups, column_of, grouped_output, groups_of
 from psychollm.cli.options import option, words
 from psychollm.cli.two_tables import (
     ANALYSIS,
@@ -20,6 +22,7 @@ from psychollm.cli.two_tables import (
 if TYPE_CHECKING:
     import pandas as pd
 
+    from psychollm._base.types import Axis
     from psychollm.calibration.panels.findings import Evidence
     from psychollm.calibration.panels.panel import CalibrationPanel
     from psychollm.cli.outputs import Output
@@ -42,6 +45,7 @@ examples:
   psychollm calibrate sure.csv right.csv --out results --seed 1
   psychollm calibrate logs/ --task gsm8k
   psychollm calibrate long.csv --confidence-column sure --correctness-column right --scale 100
+  psychollm calibrate answers.csv --by domain
   psychollm calibrate sure.csv right.csv --clusters passages.csv --metrics brier,auroc,ece
 """
 _COMMON_CODE = """\
@@ -51,7 +55,7 @@ confidence, correctness = confidence.loc[rows, columns], correctness.loc[rows, c
 
 
 @dataclass(frozen=True, kw_only=True)
-class Calibrate(TwoTables):
+class Calibrate(ByGroups, TwoTables):
     """The command."""
 
     NAME = "calibrate"
@@ -100,6 +104,8 @@ class Calibrate(TwoTables):
         from psychollm.cli.notes import watched
         from psychollm.cli.outputs import Output
 
+        if tables.groups is not None:
+            return self._grouped(tables, *tables.groups)
         panel = calibration_panel(
             tables.confidence,
             tables.correctness,
@@ -126,6 +132,28 @@ class Calibrate(TwoTables):
             remark=tables.left_out,
             write_report=report,
         )
+
+    def _grouped(self, tables: "Tables[pd.DataFrame]", of: "Axis", groups: list[Any]) -> "Output":
+        from psychollm.studies.groups.study import calibration_by
+        from psychollm.studies.provenance import versions
+
+        result = calibration_by(
+            tables.confidence,
+            tables.correctness,
+            groups,
+            of=of,
+            metrics=self.metrics,
+            clusters=tables.clusters,
+            **self.replication,
+        )
+        extra = {
+            "source": list(tables.source),
+            "left_out": tables.left_out,
+            "level": self.level,
+            "seed": self.seed,
+            "versions": dict(versions()),
+        }
+        return grouped_output(result, self.smallest, extra, remark=tables.left_out)
 
 
 def _comparisons(evidence: "Evidence") -> "Mapping[str, pd.DataFrame]":
@@ -187,9 +215,10 @@ def read_stated(command: Calibrate) -> "Tables[pd.DataFrame]":
     """Read the tables, and the clusters if there are any."""
     remarks: list[str] = []
     if command.of_logs:
-        confidence, right, code, remark = command.stated_in_logs()
+        confidence, right, code, log = command.stated_in_logs(command.kept)
         correctness = right.to_frame()
-        remarks.append(remark)
+        remarks.append(log.summary())
+        column: Callable[[str], pd.Series[Any]] = partial(column_of, log)
         if command.scale is not None:
             confidence = confidence / command.scale
             code.append(f"confidence = confidence / {command.scale:g}")
@@ -199,6 +228,7 @@ def read_stated(command: Calibrate) -> "Tables[pd.DataFrame]":
             "psy.data.readers.read_table", {"scale": command.scale}, {"codes": command.codes}
         )
         confidence, correctness = first.run(), second.run()
+        column = partial(_column_of_table, command)
         code = [f"confidence = {first}", f"correctness = {second}"]
     _check_correctness(correctness)
     if command.common:
@@ -224,9 +254,34 @@ def read_stated(command: Calibrate) -> "Tables[pd.DataFrame]":
     if command.clusters is not None:
         clusters, line = _clusters(command, command.clusters, confidence.columns)
         code.append(line)
+    groups = None
+    if command.by is not None:
+        groups = groups_of(command.by, confidence.index, confidence.columns, column)
     return Tables(
-        confidence, correctness, command.files, "\n".join(code), " ".join(remarks), clusters
+        confidence,
+        correctness,
+        command.files,
+        "\n".join(code),
+        " ".join(remarks),
+        clusters,
+        groups,
     )
+
+
+def _column_of_table(command: Calibrate, column: str) -> "pd.Series[Any]":
+    """Return the group of each question, of a column of a long CONFIDENCE."""
+    from psychollm.data.readers import read_clusters
+
+    try:
+        return read_clusters(
+            command.confidence,
+            column=column,
+            model=command.model_column,
+            question=command.question_column or None,
+        )
+    except LabelError as error:
+        msg = f"--by {column} is no file, and no column of a long CONFIDENCE: {error}"
+        raise LabelError(msg) from error
 
 
 def _check_correctness(correctness: "pd.DataFrame") -> None:

@@ -1,9 +1,11 @@
 """``psychollm compare``: logs of scores in, who is better and who cannot be told apart out."""
 
 from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
+from psychollm.cli.groups import ByGroups
 from psychollm.cli.import_logs import Logs
 from psychollm.cli.options import option
 from psychollm.cli.two_tables import ANALYSIS, OUTPUT, no_smallest, smallest_of
@@ -28,12 +30,13 @@ EPILOG = """\
 examples:
   psychollm compare logs/
   psychollm compare gpt.csv claude.csv llama.csv --out comparison
+  psychollm compare scores.csv --by domain
   psychollm compare logs/ --task gsm8k --clusters templates.csv --markdown > comment.md
 """
 
 
 @dataclass(frozen=True, kw_only=True)
-class Compare(Logs):
+class Compare(ByGroups, Logs):
     """The command."""
 
     NAME = "compare"
@@ -79,10 +82,9 @@ class Compare(Logs):
         quiet = self.quiet or self.markdown
         with as_notes(quiet=quiet):
             with busy("reading the logs", quiet=quiet):
-                log = self.scores_in(self.logs)
+                log = self.scores_in(self.logs, self.kept)
             with computing(quiet=quiet):
-                result = self._compared(log)
-            output, comment = self._output(log, result), result.comment(smallest=self.smallest)
+                output, comment = self._grouped(log) if self.by else self._whole(log)
             output.write(folder, report=self.report)
             if folder is not None:
                 with writing(f"--out {folder}"):
@@ -93,12 +95,40 @@ class Compare(Logs):
             output.tell(folder, report=self.report, json=self.json, quiet=self.quiet)
         return 0
 
-    def _compared(self, log: "ScoreLog") -> "Comparison":
-        from psychollm.data.readers import read_clusters
+    def _whole(self, log: "ScoreLog") -> "tuple[Output, str]":
         from psychollm.studies.comparison.study import compare
 
+        result = compare(log, **self._options())
+        return self._output(log, result), result.comment(smallest=self.smallest)
+
+    def _grouped(self, log: "ScoreLog") -> "tuple[Output, str]":
+        from psychollm.cli.groups import column_of, grouped_output, groups_of
+        from psychollm.studies.groups.study import compare_by
+        from psychollm.studies.provenance import versions
+
+        assert self.by is not None  # noqa: S101 -- for the type checker
+        models, questions = log.frame["model"].unique(), log.frame["question"].unique()
+        of, groups = groups_of(self.by, models, questions, partial(column_of, log))
+        result = compare_by(log, groups, of=of, **self._options())
+        extra = {
+            "logs": log.counts(),
+            "level": self.level,
+            "seed": self.seed,
+            "versions": dict(versions()),
+        }
+        output = grouped_output(result, self.smallest, extra, remark=log.summary())
+        return output, result.findings(smallest=self.smallest).to_markdown()
+
+    def _options(self) -> "dict[str, Any]":
+        from psychollm.data.readers import read_clusters
+
         clusters = None if self.clusters is None else read_clusters(self.clusters)
-        return compare(log, clusters=clusters, power=self.power, level=self.level, rng=self.seed)
+        return {
+            "clusters": clusters,
+            "power": self.power,
+            "level": self.level,
+            "rng": self.seed,
+        }
 
     def _output(self, log: "ScoreLog", result: "Comparison") -> "Output":
         from psychollm.cli.outputs import Output, records

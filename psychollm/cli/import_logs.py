@@ -121,7 +121,7 @@ class Choices(Command):
                 typed += [f"--{name.replace('_', '-')}", shlex.quote(value)]
         return typed + [part for one in self.task or () for part in ("--task", shlex.quote(one))]
 
-    def scores_in(self, paths: tuple[Path, ...]) -> "ScoreLog":
+    def scores_in(self, paths: tuple[Path, ...], keep: tuple[str, ...] = ()) -> "ScoreLog":
         """Read logs, or a store of replies, as a record of scores."""
         if is_store(*paths):
             from psychollm.collect.score_log import read_store
@@ -129,9 +129,9 @@ class Choices(Command):
             return read_store(paths[0])
         from psychollm.data.logs import read_scores
 
-        return read_scores(paths, **self.selection)
+        return read_scores(paths, keep=keep, **self.selection)
 
-    def read_code(self, paths: tuple[Path, ...]) -> str:
+    def read_code(self, paths: tuple[Path, ...], keep: tuple[str, ...] = ()) -> str:
         """Return the Python that does the same."""
         if is_store(*paths):
             return f"psy.collect.read_store({str(paths[0])!r})"
@@ -140,6 +140,7 @@ class Choices(Command):
             for name, value in self.selection.items()
             if name != "progress" and value not in (None, "content")
         }
+        given |= {"keep": list(keep)} if keep else {}
         options = "".join(f", {name}={value!r}" for name, value in given.items())
         return f"psy.read_scores({[str(path) for path in paths]!r}{options})"
 
@@ -239,6 +240,7 @@ _OPTIONS = (
         "split a stated confidence with --threshold",
     ),
     ("pass task=, with a scorer= for each", "pass --task, with --scorer TASK=NAME,... for each"),
+    ("keep=", "--by "),
     ("pass scorer=,", "pass --scorer,"),
     ("pass filter=,", "pass --filter,"),
     ("pass repeats=,", "pass --repeats,"),

@@ -46,7 +46,8 @@ class Output:
         elif not quiet:
             print(*filter(None, (self.remark, self.summary)), sep="\n")
             if folder is not None:
-                print(f"\nReport: {folder / 'report.html'}" if report else "")
+                page = report and self.write_report is not None
+                print(f"\nReport: {folder / 'report.html'}" if page else "")
                 print(f"Tables: {folder}")
 
 

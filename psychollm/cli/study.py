@@ -153,7 +153,7 @@ class Study(TwoTables):
         """Return who said yes and who was right, as logs have it."""
         from psychollm.data.responses import Responses
 
-        stated, right, code, remark = self.stated_in_logs()
+        stated, right, code, log = self.stated_in_logs()
         if self.threshold is None:
             confidence = Responses(stated, codes=self.codes)
             code.append("confidence = psy.Responses(confidence)")
@@ -164,7 +164,7 @@ class Study(TwoTables):
             code.append(
                 f"confidence = psy.Responses(confidence, threshold={cut!r}, strict={strict})"
             )
-        return Tables(confidence, right, self.files, "\n".join(code), remark)
+        return Tables(confidence, right, self.files, "\n".join(code), log.summary())
 
     def reduced(self, tables: "Tables[Responses]") -> "Tables[Responses]":
         """Leave out what is to take no part."""

@@ -15,7 +15,9 @@ from psychollm.cli.options import option, pairs
 if TYPE_CHECKING:
     import pandas as pd
 
+    from psychollm._base.types import Axis
     from psychollm.cli.outputs import Output
+    from psychollm.data.logs_result import ScoreLog
     from psychollm.data.responses import Responses
     from psychollm.estimates.verdict import SmallestEffects
 
@@ -180,10 +182,12 @@ class TwoTables(Choices):
             )
             raise OptionError(msg)
 
-    def stated_in_logs(self) -> "tuple[pd.DataFrame, Responses, list[str], str]":
+    def stated_in_logs(
+        self, keep: tuple[str, ...] = ()
+    ) -> "tuple[pd.DataFrame, Responses, list[str], ScoreLog]":
         """Return what models stated and whether they were right, as logs or a store have it.
 
-        With the lines of Python that do so, and what was kept and dropped.
+        With the lines of Python that do so, and the logs.
         """
         from psychollm.data.logs import imported
 
@@ -192,7 +196,7 @@ class TwoTables(Choices):
             options["repeats"] = self.repeats
         if self.right_above is not None:
             options["threshold"] = self.right_above
-        log = self.scores_in(self.inputs)
+        log = self.scores_in(self.inputs, keep)
         if log.frame["confidence"].isna().all():
             raise InputError(self._no_confidence())
         try:
@@ -204,10 +208,10 @@ class TwoTables(Choices):
         given = "".join(f", {name}={value!r}" for name, value in options.items())
         code = [
             "from psychollm.data.logs import imported",
-            f"found = imported({self.read_code(self.inputs)}{given})",
+            f"found = imported({self.read_code(self.inputs, keep)}{given})",
             "confidence, correctness = found.confidence, found.responses",
         ]
-        return found.confidence, found.responses, code, log.summary()
+        return found.confidence, found.responses, code, log
 
     def _no_confidence(self) -> str:
         named = " ".join((*map(shlex.quote, map(str, self.inputs)), *self.typed_choices()))
@@ -324,6 +328,7 @@ class Tables(Generic[T]):
     code: str  # lines of Python that make the tables
     left_out: str = ""  # what takes no part, "" where nothing was left out
     clusters: "pd.Series[Any] | None" = None
+    groups: "tuple[Axis, list[Any]] | None" = None  # of what, and the group of each
 
 
 @dataclass(frozen=True, slots=True)

@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Any, Literal, TypeAlias
 import numpy as np
 
 from psychollm._base.checks import check_choice
-from psychollm._base.errors import CodeError, InputError, OptionError, ValidityWarning
+from psychollm._base.errors import CodeError, InputError, LabelError, OptionError, ValidityWarning
 from psychollm._base.types import FloatArray
 from psychollm.data.labels import as_labels, listed
 from psychollm.data.logs_result import LogImport, ScoreLog
@@ -27,6 +27,7 @@ from psychollm.data.logs_runs import (
     leave_out,
     questions,
     respondents,
+    unlike,
     valid,
 )
 from psychollm.data.long import check_cells
@@ -41,8 +42,6 @@ if TYPE_CHECKING:
 Repeats: TypeAlias = Literal["mean", "first", "majority", "keep"]
 NoAnswer: TypeAlias = Literal["wrong", "missing"]
 Match: TypeAlias = Literal["content", "label"]
-# Settings that say how questions were put, not who answered.
-_PUT = ("num_fewshot", "system_instruction", "max_train_instances", "method", "instructions")
 COLUMNS = (
     "model", "question", "score", "task", "repeat", "scorer", "filter", "error", "confidence",
     "format", "source",
@@ -160,6 +159,7 @@ def read_scores(
     match: Match = "content",
     columns: Mapping[str, str] | None = None,
     progress: bool = False,
+    keep: Sequence[str] = (),
 ) -> ScoreLog:
     r"""Read logs of evaluation tools as a record of scores: each answer, graded or not.
 
@@ -170,6 +170,9 @@ def read_scores(
     ----------
     paths, format, task, scorer, filter, no_answer, match, columns, progress
         As in `read_logs`.
+    keep : sequence of str
+        Further columns of a table, or fields of what was asked (of Inspect's metadata, of the
+        document of lm-evaluation-harness), such as a domain: they become columns of the frame.
 
     Returns
     -------
@@ -180,6 +183,8 @@ def read_scores(
     ------
     InputError, MissingPackageError
         As in `read_logs`.
+    LabelError
+        If nothing that is read has what is to be kept.
 
     Examples
     --------
@@ -193,7 +198,10 @@ def read_scores(
     check_choice("match", match, Match)
     if no_answer is not None:
         check_choice("no_answer", no_answer, NoAnswer)
-    everything, n_logs = all_runs(paths, format=format, columns=columns, progress=progress)
+    kept = [name for name in ([keep] if isinstance(keep, str) else keep) if name not in COLUMNS]
+    everything, n_logs = all_runs(
+        paths, format=format, columns=columns, progress=progress, keep=kept
+    )
     runs, left_out = valid(everything)
     if not runs:
         msg = f"all {len(everything)} runs are left out: {left_out[0].reason}"
@@ -208,7 +216,7 @@ def read_scores(
         for run in runs
         if run.task not in choice.scorers
     ]
-    frame, n_apart = _frame(chosen, choice, by_content=match == "content")
+    frame, n_apart = _frame(chosen, choice, by_content=match == "content", keep=kept)
     frame["score"] = _scores(frame["score"], no_answer)
     frame.loc[frame["score"].isna() & (frame["error"] == ""), "error"] = NO_ANSWER
     if frame["score"].isna().all():
@@ -225,7 +233,11 @@ def read_scores(
 
 
 def _frame(
-    chosen: Sequence[tuple[Run, str]], choice: Choice, *, by_content: bool
+    chosen: Sequence[tuple[Run, str]],
+    choice: Choice,
+    *,
+    by_content: bool,
+    keep: Sequence[str] = (),
 ) -> tuple["pd.DataFrame", int]:
     """Return the long record, and how many questions had to be told apart by content."""
     import pandas as pd
@@ -248,11 +260,15 @@ def _frame(
             full = [f"{task}/{label}" for label in named] if several else named
             numbers = _repeats(samples, full, respondent, last)
             rows[i] = [
-                _row(run, respondent, choice.scorers[task], one)
+                _row(run, respondent, choice.scorers[task], one, keep)
                 for one in zip(samples, full, numbers, strict=True)
             ]
     flat = [row for i in sorted(rows) for row in rows[i]]
-    return pd.DataFrame(flat, columns=list(COLUMNS)), n_apart
+    frame = pd.DataFrame(flat, columns=[*COLUMNS, *keep])
+    if absent := [name for name in keep if (frame[name] == "").all()]:
+        msg = f"keep={absent[0]!r}: {chosen[0][0].source} has no such column or field"
+        raise LabelError(msg)
+    return frame, n_apart
 
 
 def _warn_of_strangers(task: str, runs: Sequence[Run], labels: Sequence[Sequence[str]]) -> None:
@@ -286,7 +302,7 @@ def _repeats(
 
 
 def _row(
-    run: Run, respondent: str, scorer: str, asked: tuple[Sample, str, int]
+    run: Run, respondent: str, scorer: str, asked: tuple[Sample, str, int], keep: Sequence[str]
 ) -> tuple[Any, ...]:
     sample, question, repeat = asked
     score = sample.scores.get(scorer)
@@ -294,7 +310,7 @@ def _row(
     stated = sample.confidence.get(scorer, sample.confidence.get("", np.nan))
     return (
         respondent, question, score, run.task, repeat, scorer, sample.filter, error, stated,
-        run.format, run.source,
+        run.format, run.source, *(sample.about.get(name, "") for name in keep),
     )  # fmt: skip
 
 
@@ -315,32 +331,13 @@ def _scores(column: "pd.Series[Any]", no_answer: NoAnswer | None) -> Any:
 
 def _notes(runs: Sequence[Run], n_apart: int) -> tuple[str, ...]:
     notes = [f"{run.source}: {note}" for run in runs for note in run.notes]
-    notes += _unlike(runs)
+    notes += unlike(runs)
     if n_apart:
         notes.append(
             f"{n_apart} questions bear the label of another question with other content, and are "
             "kept apart (match='label' takes them for one)"
         )
     return tuple(notes)
-
-
-def _unlike(runs: Sequence[Run]) -> list[str]:
-    """Say where models were not put the same questions in the same way."""
-    stated: dict[tuple[str, str], dict[str, list[str]]] = {}
-    for run in runs:
-        for name in _PUT:
-            value = run.configuration.get(name)
-            if value is not None:
-                models = stated.setdefault((run.task, name), {})
-                models.setdefault(value, []).append(run.model)
-    return [
-        f"models were not asked alike on {task!r}: {name} is "
-        + "; ".join(
-            f"{value[:30]} ({listed(list(dict.fromkeys(who)))})" for value, who in models.items()
-        )
-        for (task, name), models in stated.items()
-        if len(models) > 1
-    ]
 
 
 def imported(

@@ -37,6 +37,7 @@ def all_runs(
     format: str | None,  # noqa: A002
     columns: Mapping[str, str] | None,
     progress: bool,
+    keep: Sequence[str] = (),
 ) -> tuple[list[Run], int]:
     """Return every run in files and folders, and the number of logs."""
     # What is named must be a log; in a folder, files that no reader knows are passed over, for
@@ -47,7 +48,7 @@ def all_runs(
     n_logs = 0
     try:
         for path, named in files:
-            held = read_runs(path, format=format, columns=columns, named=named)
+            held = read_runs(path, format=format, columns=columns, named=named, keep=keep)
             runs += held
             n_logs += bool(held)
             bar.update(1)
@@ -318,3 +319,26 @@ def _keys(samples: Sequence[Sample]) -> list[tuple[str, int] | None]:
         twin = twins.setdefault(one.question, len(twins))
         keyed.append((one.content, twin) if one.content else None)
     return keyed
+
+
+# Settings that say how questions were put, not who answered.
+_PUT = ("num_fewshot", "system_instruction", "max_train_instances", "method", "instructions")
+
+
+def unlike(runs: Sequence[Run]) -> list[str]:
+    """Say where models were not put the same questions in the same way."""
+    stated: dict[tuple[str, str], dict[str, list[str]]] = {}
+    for run in runs:
+        for name in _PUT:
+            value = run.configuration.get(name)
+            if value is not None:
+                models = stated.setdefault((run.task, name), {})
+                models.setdefault(value, []).append(run.model)
+    return [
+        f"models were not asked alike on {task!r}: {name} is "
+        + "; ".join(
+            f"{value[:30]} ({listed(list(dict.fromkeys(who)))})" for value, who in models.items()
+        )
+        for (task, name), models in stated.items()
+        if len(models) > 1
+    ]

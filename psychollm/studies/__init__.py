@@ -5,6 +5,12 @@ from psychollm.studies.difficulty.gating import Gate, GateFit, fit_gate
 from psychollm.studies.difficulty.study import Difficulty, difficulty
 from psychollm.studies.dimensionality.result import Dimensionality
 from psychollm.studies.dimensionality.study import dimensionality
+from psychollm.studies.groups.study import (
+    GroupDifferences,
+    Grouped,
+    calibration_by,
+    compare_by,
+)
 from psychollm.studies.inference_boundary.monitoring_link import MonitoringLink, monitoring_link
 from psychollm.studies.inference_boundary.skin_contrast import skin_contrast
 from psychollm.studies.inference_boundary.study import (
@@ -70,6 +76,8 @@ __all__ = [
     "FactorEffect",
     "Gate",
     "GateFit",
+    "GroupDifferences",
+    "Grouped",
     "HumanNorm",
     "InferenceBoundary",
     "MetacognitiveSkill",
@@ -95,8 +103,10 @@ __all__ = [
     "StructureContrast",
     "ThinkingContrast",
     "abstention_skill",
+    "calibration_by",
     "class_shares",
     "compare",
+    "compare_by",
     "difficulty",
     "dimensionality",
     "early_exit",

@@ -1,6 +1,6 @@
 """Which reader reads which log, told by what is in the file."""
 
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from pathlib import Path
@@ -105,6 +105,7 @@ def read_runs(
     format: str | None = None,  # noqa: A002
     columns: Mapping[str, str] | None = None,
     named: bool = True,
+    keep: Sequence[str] = (),
 ) -> list[Run]:
     """Read one log."""
     # A file that was found in a folder (not `named`) need not be one: if no reader knows it,
@@ -114,7 +115,7 @@ def read_runs(
     if named and path.suffix.lower() in WORKBOOKS:
         msg = f"{path} is a workbook, which is not read: {conversion(path)}"
         raise InputError(msg)
-    source = Source(path)
+    source = Source(path, keep)
     if columns:
         name = "table" if named or is_table(source, columns) else None
     elif format is not None:

@@ -72,7 +72,7 @@ def read_inspect(source: Source) -> list[Run]:
         log = _member(source, archive, name)
         names = [one for one in archive.names if re.fullmatch(r"samples/.*\.json", one)]
         # One at a time: what a sample holds beyond its scores may be large, and is let go.
-        read = [_sample(_member(source, archive, one), log) for one in names]
+        read = [_sample(_member(source, archive, one), log, source) for one in names]
     return [_run(source, log, read)]
 
 
@@ -86,7 +86,7 @@ def _member(source: Source, archive: Archive, name: str) -> dict[str, Any]:
 
 
 def _run(source: Source, log: Mapping[str, Any], found: Iterable[Any]) -> Run:
-    samples = [one if isinstance(one, Sample) else _sample(one, log) for one in found]
+    samples = [one if isinstance(one, Sample) else _sample(one, log, source) for one in found]
     scorers = list(dict.fromkeys(name for one in samples for name in one.scores))
     if len(scorers) * len(samples) > MAX_SCORES and len(scorers) > MAX_SCORERS:
         msg = f"{source.path} is refused: {len(scorers):,} scorers; no task has as many"
@@ -135,7 +135,7 @@ def _configuration(log: Mapping[str, Any], about: Mapping[str, Any]) -> dict[str
     )
 
 
-def _sample(found: Mapping[str, Any], log: Mapping[str, Any]) -> Sample:
+def _sample(found: Mapping[str, Any], log: Mapping[str, Any], source: Source) -> Sample:
     error = _error(found)
     scores: dict[str, Score] = {}
     confidence: dict[str, float] = {}
@@ -155,6 +155,7 @@ def _sample(found: Mapping[str, Any], log: Mapping[str, Any]) -> Sample:
         error=error,
         confidence=confidence,
         content=digest(_asked(found.get("input")), found.get("choices"), found.get("target")),
+        about=source.about(found.get("metadata")),
     )
 
 

@@ -47,7 +47,7 @@ def read_lm_eval(source: Source) -> list[Run]:
     results, note = _results(source.path, time)
     model = _model(results) or source.path.parent.name.replace("__", "/")
     seen: Counter[Any] = Counter()
-    samples = tuple(_sample(row, seen) for _, row in source.lines())
+    samples = tuple(_sample(row, seen, source) for _, row in source.lines())
     return [
         Run(
             model=model,
@@ -100,7 +100,7 @@ def _configuration(results: Mapping[str, Any], task: str) -> dict[str, str]:
     return without(_arguments(results) | flatten(more), _NO_CONFIGURATION)
 
 
-def _sample(row: Mapping[str, Any], seen: Counter[Any]) -> Sample:
+def _sample(row: Mapping[str, Any], seen: Counter[Any], source: Source) -> Sample:
     names = row.get("metrics") or [name for name in row if name not in _NO_METRICS]
     scores = {str(name): as_score(row.get(name)) for name in names}
     # A metric that is a pair or a text is the part of a statistic of the whole task, no score.
@@ -115,6 +115,7 @@ def _sample(row: Mapping[str, Any], seen: Counter[Any]) -> Sample:
         error="" if any(score is not None for score in kept.values()) else "not scored",
         confidence={} if confidence is None else {"acc": confidence},
         content=str(row.get("doc_hash") or digest(row.get("doc"), row.get("target"))),
+        about=source.about(row.get("doc")),
     )
 
 

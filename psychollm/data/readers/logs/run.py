@@ -24,6 +24,7 @@ class Sample:
     error: str = ""  # why there is no score
     confidence: Mapping[str, float] = field(default_factory=dict)  # by scorer; "" for all
     content: str = ""  # digest of what was asked; "" where the log does not hold it
+    about: Mapping[str, str] = field(default_factory=dict)  # what else was to be kept
 
     def __post_init__(self) -> None:
         """Refuse a count that no table can hold: the log is damaged."""

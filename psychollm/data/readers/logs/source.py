@@ -1,7 +1,7 @@
 """A file of unknown content: what it looks like, and its JSON, in bounded memory."""
 
 import re
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager
 from functools import cached_property
 from pathlib import Path
@@ -21,8 +21,20 @@ MAX_LINE = 1 << 28  # bytes of one line of a JSONL file
 class Source:
     """A file, looked into once."""
 
-    def __init__(self, path: Path) -> None:
+    def __init__(self, path: Path, keep: Sequence[str] = ()) -> None:
         self.path = path
+        self.keep = keep  # columns, or fields of what was asked, to be kept beside the scores
+
+    def about(self, found: Any) -> dict[str, str]:
+        """Return what is to be kept of the fields of a row, or of a sample."""
+        if not self.keep or not isinstance(found, Mapping):
+            return {}
+        held = {name: found[name] for name in self.keep if name in found}
+        return {
+            name: str(value)
+            for name, value in held.items()
+            if isinstance(value, str | int | float) and str(value).strip() and value == value
+        }
 
     @cached_property
     def shape(self) -> Shape:

@@ -8,6 +8,7 @@ a column per question. Without a column `task` the task has no name here.
 """
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import replace
 from functools import cache
 from pathlib import Path
 from typing import Any
@@ -88,14 +89,17 @@ def read_table_log(source: Source, columns: Mapping[str, str] | None = None) -> 
     found = places(header, columns or {}, source.path)
     runs: dict[tuple[str, str], list[Sample]] = {}
     fingerprint = cache(digest)
-    for where, row in _rows(source, list(found.values())):
+    kept = [name for name in source.keep if name in header]
+    for where, row in _rows(source, [*found.values(), *kept]):
         cells = {name: row.get(column) for name, column in found.items()}
         for name in NEEDED[:2]:
             if _text(cells[name]) == "":
                 msg = f"{where} has no {name}: every score needs one"
                 raise LabelError(msg)
         key = (_text(cells["model"]), _text(cells.get("task")))
-        runs.setdefault(key, []).append(_sample(where, cells, fingerprint))
+        runs.setdefault(key, []).append(
+            replace(_sample(where, cells, fingerprint), about=source.about(row))
+        )
     return [
         Run(
             model=model,

@@ -1,0 +1,105 @@
+"""What ``--by`` means: the groups of questions or models that a column or a file names."""
+
+from collections.abc import Callable, Iterable
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from psychollm._base.errors import LabelError
+from psychollm.cli.options import option
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+    from psychollm._base.types import Axis
+    from psychollm.cli.outputs import Output
+    from psychollm.data.logs_result import ScoreLog
+    from psychollm.estimates.verdict import SmallestEffects
+    from psychollm.studies.groups.study import Grouped
+
+GROUPS = "groups"
+
+
+@dataclass(frozen=True, kw_only=True)
+class ByGroups:
+    """The option, and what is made of it."""
+
+    by: str | None = option(
+        "a result for each group of questions (domain) or models (family), and how the groups "
+        "differ: a column of the table or logs, or a file with a label and its group per line; "
+        "no page",
+        "COLUMN|FILE",
+        default=None,
+        group=GROUPS,
+    )
+
+    @property
+    def kept(self) -> tuple[str, ...]:
+        """The columns of logs that are to be kept."""
+        return () if self.by is None or Path(self.by).is_file() else (self.by,)
+
+
+def groups_of(
+    by: str,
+    models: Iterable[Any],
+    questions: Iterable[Any],
+    column: "Callable[[str], pd.Series[Any]]",
+) -> "tuple[Axis, list[Any]]":
+    """Return what is grouped, and the group of each question or model; `column` reads a column."""
+    import pandas as pd
+
+    from psychollm.data.readers import read_clusters
+
+    groups = read_clusters(by) if Path(by).is_file() else column(by)
+    groups.index = groups.index.astype(str)
+    of: Axis
+    for of, labels in (("questions", questions), ("models", models)):
+        found = groups.reindex([str(one) for one in labels])
+        if found.notna().all():
+            return of, found.tolist()
+    missing = next(one for one in questions if pd.isna(groups.get(str(one))))
+    msg = (
+        f"--by {by}: not every question (nor every model) has a group; question {missing!r} has "
+        "none"
+    )
+    raise LabelError(msg)
+
+
+def column_of(log: "ScoreLog", by: str) -> "pd.Series[Any]":
+    """Return the group of each question, or of each model, by its label."""
+    named = log.frame[log.frame[by] != ""]
+    for unit in ("question", "model"):
+        pairs = named[[unit, by]].drop_duplicates()
+        if not pairs[unit].duplicated().any() and len(pairs) > 1:
+            groups = pairs.set_index(pairs[unit].astype(str))[by]
+            if len(set(groups)) > 1:
+                return groups
+    msg = (
+        f"--by {by}: neither each question nor each model has one value in this column, or all "
+        "have the same"
+    )
+    raise LabelError(msg)
+
+
+def grouped_output(
+    result: "Grouped", smallest: "SmallestEffects", extra: dict[str, Any], *, remark: str
+) -> "Output":
+    """Return what is said, written and printed of groups."""
+    from psychollm.cli.outputs import Output, records
+
+    found = result.findings(smallest=smallest)
+    groups, differences = result.to_frame(), result.differences.to_frame()
+    return Output(
+        summary=found.text(),
+        results={
+            "verdict": found.verdict,
+            "findings": found.to_dict()["items"],
+            "of": result.of,
+            "groups": [str(label) for label in result.labels],
+            "estimates": records(groups),
+            "differences": records(differences),
+            **extra,
+        },
+        tables={"groups": groups, "differences": differences},
+        remark=remark,
+    )
