@@ -38,8 +38,7 @@ class Evidence:
     share: float  # of the second factor by pairwise likelihood
     share_interval: tuple[float, float]
     p_share: float  # of that share under one factor
-    second_share: float  # second eigenvalue of the tetrachoric matrix over the number of models
-    p_second: float  # of that eigenvalue under one factor
+    p_second: float  # of the second eigenvalue of the tetrachoric matrix under one factor
     counted: bool  # whether parallel analysis by permutation would count the second
     empty_cells: EmptyCells
     alpha: float
@@ -144,7 +143,8 @@ def verdict(evidence: Evidence, smallest: SmallestEffects = SMALLEST) -> str:
 
 def _second(evidence: Evidence) -> str:
     """Say what the second component of the plain spectrum is, given one factor."""
-    share = f"the second ({percent(evidence.second_share)})"
+    # Without its share of the total variance: the verdict has the share of a second factor.
+    share = "the second eigenvalue"
     if evidence.p_second <= evidence.alpha:
         return (
             f"{share} is larger than one factor gives under empty_cells={evidence.empty_cells!r} "
@@ -324,7 +324,6 @@ class Dimensionality(Study, Result):
             share=share.observed,
             share_interval=share_interval(share.observed, share.draws, self.alpha),
             p_share=share.p_value,
-            second_share=float(plain.shares[1]),
             p_second=float(plain.one_factor.p_value[1]),
             counted=bool(plain.eigenvalues[1] > plain.permutation.quantile(0.95)[1]),
             empty_cells=plain.correlation.empty_cells,
@@ -416,7 +415,8 @@ def _spectrum(result: Dimensionality) -> Finding:
         question="Plain spectrum of tetrachoric correlations:",
         statement=(
             f"under the rule {plain.correlation.empty_cells!r}, the first component takes "
-            f"{percent(plain.shares[0])} and the second {percent(plain.shares[1])}. "
+            f"{percent(plain.shares[0])} and the second {percent(plain.shares[1])} of the total "
+            "variance, noise included. "
             f"{count(plain.n_empty)} of {count(k * (k - 1) // 2)} pairs of models have an empty "
             "cell, whose correlation the rule supplies. Loadings on the first component follow a "
             "quadratic curve in the threshold with R2 = "

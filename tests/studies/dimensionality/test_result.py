@@ -20,7 +20,6 @@ EVIDENCE = {
     "share": 0.008,
     "share_interval": (0.0, 0.012),
     "p_share": 0.4,
-    "second_share": 0.24,
     "p_second": 0.41,
     "counted": True,
     "empty_cells": "keep_margins",
@@ -37,8 +36,8 @@ SKEWED = {"share": 0.02, "share_interval": (0.005, 0.03), "p_share": 0.01}
 @pytest.mark.parametrize(
     ("change", "count", "words"),
     [
-        ({}, 1, "one factor; the second (24 %) is an artefact"),
-        ({"counted": False}, 1, "one factor; the second (24 %) is what one factor with these"),
+        ({}, 1, "one factor; the second eigenvalue is an artefact"),
+        ({"counted": False}, 1, "one factor; the second eigenvalue is what one factor with these"),
         ({"p_second": 0.01}, 1, "need no rule"),
         (
             {"share_interval": (0.0, 0.08)},

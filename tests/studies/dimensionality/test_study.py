@@ -64,7 +64,7 @@ def test_one_moderate_factor(moderate):
     assert result.findings()["verdict"].outcome is Outcome.OPEN
     larger = SmallestEffects(second_share=0.1)
     assert result.second_factor(smallest=larger) is Outcome.SMALL
-    assert result.summary(smallest=larger).startswith("One factor; the second (")
+    assert result.summary(smallest=larger).startswith("One factor; the second eigenvalue is ")
     assert "artefact" not in result.verdict
     assert "Without any empty-cell rule" in result.summary()
     assert result.to_frame().shape == (8, 11)
