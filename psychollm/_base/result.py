@@ -21,6 +21,8 @@ from psychollm._base.errors import InputError
 if TYPE_CHECKING:
     import pandas as pd
     import polars
+    from matplotlib.axes import Axes as Drawn
+    from matplotlib.figure import Figure
 
     from psychollm._base.axes import Axes
 
@@ -29,6 +31,16 @@ def view(module: str, name: str) -> Callable[..., Any]:
     """Return a function of a module of psychollm by name, importing the module."""
     function: Callable[..., Any] = getattr(import_module(f"psychollm.{module}"), name)
     return function
+
+
+def drawn_by(name: str) -> Callable[..., "Drawn"]:
+    """Return a function of `psychollm.plots` by name: what it returns are axes."""
+    return view("plots", name)
+
+
+def figure_by(name: str) -> Callable[..., "Figure"]:
+    """Return a function of `psychollm.plots` by name: what it returns is a figure."""
+    return view("plots", name)
 
 
 def plain_data(value: Any) -> Any:

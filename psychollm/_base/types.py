@@ -16,3 +16,4 @@ RandomState: TypeAlias = np.random.Generator | int | None
 Axis: TypeAlias = Literal["models", "questions"]
 EmptyCells: TypeAlias = Literal["keep_margins", "add_half", "add_half_all", "none"]
 Missing: TypeAlias = Literal["pairwise", "global"]
+MatrixOrder: TypeAlias = Literal["loading", "clusters", "threshold", "given"]

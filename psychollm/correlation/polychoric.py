@@ -11,8 +11,8 @@ import numpy as np
 from psychollm._base.axes import Axes
 from psychollm._base.checks import check_choice, check_fraction, check_weights
 from psychollm._base.errors import InputError, OptionError, ShapeError
-from psychollm._base.result import Result
-from psychollm._base.types import AnyArray, Axis, EmptyCells, FloatArray, Missing
+from psychollm._base.result import Result, drawn_by
+from psychollm._base.types import AnyArray, Axis, EmptyCells, FloatArray, MatrixOrder, Missing
 from psychollm.correlation.tetrachoric import (
     delta_interval,
     pairs_in_words,
@@ -25,6 +25,7 @@ from psychollm.kernels.polychoric import correlate_ordered_pairs, count_tables, 
 from psychollm.kernels.polychoric_influence import fill_influences, influence_pairs
 
 if TYPE_CHECKING:
+    from matplotlib.axes import Axes as Drawn
     from numpy.typing import ArrayLike
 
 
@@ -273,6 +274,10 @@ class PolychoricCorrelation(Result):
         squares = (answered * self._weights**2) @ answered.T
         with np.errstate(invalid="ignore", divide="ignore"):
             return np.asarray(np.sqrt(squares / self.n), dtype=np.float64)
+
+    def plot(self, *, order: MatrixOrder = "loading", ax: Drawn | None = None) -> Drawn:
+        """Draw the matrix as a heat map: `psychollm.plots.plot_correlation`."""
+        return drawn_by("plot_correlation")(self, order=order, ax=ax)
 
 
 def polychoric(

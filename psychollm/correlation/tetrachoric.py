@@ -13,8 +13,8 @@ from scipy.special import chdtri, ndtri
 from psychollm._base.axes import Axes
 from psychollm._base.checks import check_choice, check_fraction
 from psychollm._base.errors import OptionError
-from psychollm._base.result import Result
-from psychollm._base.types import AnyArray, Axis, EmptyCells, FloatArray, Missing
+from psychollm._base.result import Result, drawn_by
+from psychollm._base.types import AnyArray, Axis, EmptyCells, FloatArray, MatrixOrder, Missing
 from psychollm.data.pair_counts import CELLS, PairCounts
 from psychollm.data.responses import ResponsesLike, as_responses
 from psychollm.kernels.correlate import RULES, correlate_pairs, empty_outputs
@@ -23,6 +23,7 @@ from psychollm.kernels.tetrachoric import thresholds_of
 
 if TYPE_CHECKING:
     import pandas as pd
+    from matplotlib.axes import Axes as Drawn
     from numpy.typing import ArrayLike
 
 
@@ -117,6 +118,10 @@ class Sensitivity(Result):
             for rule, share in zip(self.rules, self.shares, strict=True)
         ]
         return "\n".join(lines)
+
+    def plot(self, *, ax: Drawn | None = None) -> Drawn:
+        """Draw shares of eigenvalues under each rule: `psychollm.plots.plot_sensitivity`."""
+        return drawn_by("plot_sensitivity")(self, ax=ax)
 
 
 IntervalMethod = Literal["profile", "delta"]
@@ -267,6 +272,10 @@ class Correlation(Result):
     def __repr__(self) -> str:
         title = f"Correlation (tetrachoric) of {len(self.labels)} {self.counts.of}"
         return pairs_in_words(self, title)
+
+    def plot(self, *, order: MatrixOrder = "loading", ax: Drawn | None = None) -> Drawn:
+        """Draw the matrix as a heat map: `psychollm.plots.plot_correlation`."""
+        return drawn_by("plot_correlation")(self, order=order, ax=ax)
 
 
 def tetrachoric(

@@ -21,13 +21,13 @@ Psychometrika, 54(3), 427-450. https://doi.org/10.1007/BF02294627
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Literal
+from typing import TYPE_CHECKING, Literal
 
 import numpy as np
 
 from psychollm._base.axes import Axes
 from psychollm._base.checks import check_choice
-from psychollm._base.result import Result
+from psychollm._base.result import Result, drawn_by
 from psychollm._base.types import AnyArray, BoolArray, FloatArray, IntArray
 from psychollm.data.labels import Labels
 from psychollm.data.responses import ResponsesLike, as_responses
@@ -40,6 +40,10 @@ from psychollm.irt.one_ability import averaged_problem
 from psychollm.irt.priors import ItemPopulation
 from psychollm.irt.result import IRTFit
 from psychollm.irt.scoring import AbilitySlope, ability_slope, blocks
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes as Drawn
+
 
 Method = Literal["eap", "map", "ml", "wle"]
 
@@ -75,6 +79,10 @@ class Abilities(Result):
     labels: Labels  # N
 
     _AXES = Axes({"respondent": "labels"}, "ability", "se", "reason=reasons")
+
+    def plot(self, *, level: float = 0.95, ax: Drawn | None = None) -> Drawn:
+        """Draw abilities with their intervals: `psychollm.plots.plot_abilities`."""
+        return drawn_by("plot_abilities")(self, level=level, ax=ax)
 
 
 def ability(

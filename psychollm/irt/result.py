@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Literal
+from typing import TYPE_CHECKING, Any, Literal
 
 import numpy as np
 
 from psychollm._base.axes import Axes, Interleaved
 from psychollm._base.convergence import Convergence
-from psychollm._base.result import Result
+from psychollm._base.result import Result, drawn_by
 from psychollm._base.types import BoolArray, FloatArray
 from psychollm.data.labels import Labels
 from psychollm.estimates.reasons import Reason
@@ -17,6 +17,11 @@ from psychollm.irt.answers import Respondents, code_shares
 from psychollm.irt.families import Family, Link, Model
 from psychollm.irt.models import codes_of, curve_columns, family_of_items
 from psychollm.irt.priors import ItemPopulation, Priors, spread_in_words
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from matplotlib.axes import Axes as Drawn
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False, repr=False)
@@ -196,3 +201,42 @@ class IRTFit(Result):
         return f"Scale: abilities of {whose} have mean 0 and SD 1; " + spread_in_words(
             self.posterior_sd, self.priors, ""
         )
+
+    def plot(
+        self,
+        *,
+        what: Literal["probability", "information", "test", "map"] = "probability",
+        abilities: Any = None,
+        items: Sequence[Any] | None = None,
+        ax: Drawn | None = None,
+    ) -> Drawn:
+        """Draw the items, or the test.
+
+        Parameters
+        ----------
+        what : {"probability", "information", "test", "map"}
+            Characteristic curves or information of items (`psychollm.plots.plot_item_curves`),
+            information and standard error of the test (``plot_test_information``), or respondents
+            and items on one scale (``plot_wright_map``).
+        abilities : Abilities, optional
+            What `ability` returns: needed for the map, ticks along the axis of the test.
+        items : sequence of labels, optional
+            Items whose curves are coloured and named.
+        ax : Axes, optional
+            Where to draw; a new figure by default.
+
+        Raises
+        ------
+        OptionError
+            If there is no such plot, or the map has no abilities.
+        LabelError
+            If an item is not in the fit.
+        ShapeError
+            If no item could be fitted.
+        """
+        if what == "map":
+            return drawn_by("plot_wright_map")(self, abilities, ax=ax)
+        if what == "test":
+            ticks = None if abilities is None else abilities.ability
+            return drawn_by("plot_test_information")(self, abilities=ticks, ax=ax)
+        return drawn_by("plot_item_curves")(self, what=what, items=items, ax=ax)

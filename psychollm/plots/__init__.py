@@ -4,6 +4,7 @@ Every function draws numbers that the result also gives as a table, on axes of i
 passed. matplotlib is loaded at the first plot; nothing global is set.
 """
 
+from psychollm.plots.abilities import plot_abilities
 from psychollm.plots.between_models import plot_between_models
 from psychollm.plots.calibration_panel import plot_calibration_panel
 from psychollm.plots.comparison import plot_comparison
@@ -35,6 +36,7 @@ from psychollm.plots.steering_match import plot_steering_match
 from psychollm.plots.type2_roc import plot_type2_roc
 
 __all__ = [
+    "plot_abilities",
     "plot_between_models",
     "plot_boundary_rates",
     "plot_calibration_panel",

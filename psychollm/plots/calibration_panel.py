@@ -6,10 +6,9 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from psychollm._base.optional import require
 from psychollm._base.types import FloatArray, IntArray
 from psychollm.calibration.panels.catalogue import panel_outputs
-from psychollm.plots.canvas import by_value, names_width, plain_text
+from psychollm.plots.canvas import by_value, names_width, open_figure, plain_text
 from psychollm.plots.forest import plot_forest
 
 if TYPE_CHECKING:
@@ -67,10 +66,7 @@ def plot_calibration_panel(
     rows = (
         rank_order(keys[-1], estimates[-1]) if order is None else np.argsort(order, kind="stable")
     )
-    if figure is None:
-        pyplot: Any = require("matplotlib.pyplot", extra="plot", purpose="a plot")
-        size = panel_size(panel.models, len(keys))
-        figure = pyplot.figure(figsize=size, layout="constrained")
+    figure = open_figure(figure, size=panel_size(panel.models, len(keys)))
     axes = figure.subplots(1, len(keys), squeeze=False)[0]
     for column, (ax, key, estimate) in enumerate(zip(axes, keys, estimates, strict=True)):
         output = panel_outputs()[key]

@@ -2,6 +2,8 @@
 
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
+from functools import partial
+from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -15,6 +17,7 @@ from psychollm.plots.palette import GRID, INK, MUTED, RULE, STRIPE
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
     from matplotlib.colors import Colormap
+    from matplotlib.figure import Figure
     from matplotlib.text import Text
 
 TICK_SIZE = 8.5
@@ -37,13 +40,31 @@ def plain_text() -> Iterator[None]:
 def open_axes(ax: "Axes | None", *, size: tuple[float, float] = (7.2, 4.6)) -> "Axes":
     """Return the axes given, or those of a new figure, in the style of the house."""
     if ax is None:
-        pyplot = require("matplotlib.pyplot", extra="plot", purpose="a plot")
-        _, ax = pyplot.subplots(figsize=size, layout="constrained")
+        ax = open_figure(None, size=size).subplots()
     elif not hasattr(ax, "transAxes"):
         msg = f"ax={ax!r:.60} is not a matplotlib Axes: pass one of figure.subplots(), or None"
         raise OptionError(msg)
     dress(ax)
     return ax
+
+
+def open_figure(figure: "Figure | None", *, size: tuple[float, float]) -> "Figure":
+    """Return the figure given, or a new one of pyplot, which a notebook shows once."""
+    if figure is not None:
+        return figure
+    pyplot = require("matplotlib.pyplot", extra="plot", purpose="a plot")
+    made: Figure = pyplot.figure(figsize=size, layout="constrained")
+    made._ipython_display_ = partial(_show_once, made)  # type: ignore[attr-defined]
+    return made
+
+
+def _show_once(figure: Any) -> None:
+    """Show a figure in a notebook, and keep pyplot from showing it again after the cell."""
+    del figure._ipython_display_
+    pyplot = require("matplotlib.pyplot", extra="plot", purpose="a plot")
+    if "inline" in pyplot.get_backend():
+        pyplot.close(figure)
+    import_module("IPython.display").display(figure)
 
 
 def dress(ax: "Axes") -> None:

@@ -1,13 +1,15 @@
-"""The tetrachoric matrix as a heat map."""
+"""Matrices of correlations, differences and residuals as heat maps."""
 
-from collections.abc import Sequence
+from collections.abc import Callable, Mapping, Sequence
+from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from psychollm._base.checks import check_choice
 from psychollm._base.names import short_names
 from psychollm._base.numbers import percent
-from psychollm._base.types import BoolArray, FloatArray
+from psychollm._base.types import BoolArray, FloatArray, IntArray, MatrixOrder
 from psychollm.plots.canvas import (
     TEXT_SIZE,
     TICK_SIZE,
@@ -33,23 +35,37 @@ from psychollm.plots.palette import (
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
+    from psychollm.correlation.polychoric import PolychoricCorrelation
     from psychollm.correlation.tetrachoric import Correlation, Sensitivity
     from psychollm.factor.one_factor.residuals import PairResiduals
 
 
 @plain_text()
-def plot_correlation(result: "Correlation", *, ax: "Axes | None" = None) -> "Axes":
-    """Draw tetrachoric correlations, rows from bold to cautious.
+def plot_correlation(
+    result: "Correlation | PolychoricCorrelation",
+    *,
+    order: MatrixOrder = "loading",
+    ax: "Axes | None" = None,
+) -> "Axes":
+    """Draw a matrix of correlations: blue below zero, orange above.
 
-    Dots mark pairs whose table has an empty cell: their value is owed to the empty-cell rule.
-    The numbers are those of ``result.to_frame()``.
+    Dots mark pairs whose value is owed to the empty-cell rule, or lies at the bound for an empty
+    cell; undefined pairs are grey. The numbers are those of ``result.to_frame()``.
 
     Parameters
     ----------
-    result : Correlation
-        What `tetrachoric` returns.
+    result : Correlation or PolychoricCorrelation
+        What `tetrachoric` or `polychoric` returns.
+    order : {"loading", "clusters", "threshold", "given"}
+        Rows by their weight in the first component, the largest first; side by side with those
+        that correlate alike (average linkage); from bold to cautious; or as they stand.
     ax : Axes, optional
         Where to draw; a new figure by default.
+
+    Raises
+    ------
+    OptionError
+        If there is no such order.
 
     Examples
     --------
@@ -59,22 +75,56 @@ def plot_correlation(result: "Correlation", *, ax: "Axes | None" = None) -> "Axe
     >>> len(plot_correlation(result, ax=Figure().subplots()).get_yticks())
     3
     """
-    order = np.argsort(result.thresholds, kind="stable")
-    square = np.ix_(order, order)
-    empty = result.counts.empty_cells()[square] > 0
+    check_choice("order", order, MatrixOrder)
+    rows = _ORDERS[order](result)
+    square = np.ix_(rows, rows)
+    counts = getattr(result, "counts", None)
+    empty = np.isin(result.status, (1, 2)) if counts is None else counts.empty_cells() > 0
+    empty = empty[square]
     np.fill_diagonal(empty, val=False)
     matrix = np.array(result.matrix[square])
     np.fill_diagonal(matrix, np.nan)
-    negative = bool((matrix < 0).any())
+    kind = "polychoric" if counts is None else "tetrachoric"
     return plot_matrix(
         matrix,
-        [result.labels[i] for i in order],
-        name="tetrachoric correlation (dot: empty cell)",
-        limits=(-1.0 if negative else 0.0, 1.0),
-        diverging=negative,
+        [result.labels[i] for i in rows],
+        name=f"{kind} correlation{' (dot: empty cell)' if empty.any() else ''}",
+        limits=(-1.0, 1.0),
         marked=empty,
         ax=ax,
     )
+
+
+def _by_loading(result: Any) -> IntArray:
+    """Return rows by their weight in the first component, the largest first."""
+    matrix = np.where(np.isfinite(result.matrix), result.matrix, 0.0)
+    first = np.linalg.eigh(matrix)[1][:, -1]
+    return np.argsort(-first * np.sign(first.sum() or 1.0), kind="stable")
+
+
+def _by_clusters(result: Any) -> IntArray:
+    """Return rows in the order of the leaves of a tree of average linkage."""
+    hierarchy: Any = import_module("scipy.cluster.hierarchy")
+    apart = 1.0 - np.where(np.isfinite(result.matrix), result.matrix, 0.0)
+    if len(apart) < 3:
+        return np.arange(len(apart))
+    pairs = apart[np.triu_indices(len(apart), 1)]
+    tree = hierarchy.linkage(pairs, "average", optimal_ordering=True)
+    return np.asarray(hierarchy.leaves_list(tree), dtype=np.int64)
+
+
+def _by_threshold(result: Any) -> IntArray:
+    """Return rows from bold to cautious: by the mean of their thresholds."""
+    cuts = np.reshape(result.thresholds, (len(result.labels), -1))
+    return np.argsort(np.ma.masked_invalid(cuts).mean(axis=1).filled(np.inf), kind="stable")
+
+
+_ORDERS: Mapping[str, Callable[[Any], IntArray]] = {
+    "loading": _by_loading,
+    "clusters": _by_clusters,
+    "threshold": _by_threshold,
+    "given": lambda result: np.arange(len(result.labels)),
+}
 
 
 _WHICH = ((0, "first", BLUE), (1, "second", DEEP_ORANGE), (2, "third", PURPLE), (-1, "last", GREY))
@@ -219,7 +269,8 @@ def plot_matrix(
     ['a', 'b']
     """
     k = len(labels)
-    ax = open_axes(ax, size=(1.9 + 0.24 * min(k, 24), 1.5 + 0.22 * min(k, 24)))
+    side = 0.23 * min(k, 24) + 0.1 * min(max(k - 24, 0), 40)  # inches
+    ax = open_axes(ax, size=(2.0 + side, 1.5 + side))
     colours = colour_map(DIVERGING if diverging else SEQUENTIAL, name)
     edges = np.arange(k + 1) - 0.5
     mesh = ax.pcolormesh(
@@ -245,7 +296,9 @@ def _name_cells(ax: "Axes", labels: Sequence[Any]) -> None:
     k = len(labels)
     step = -(-k // _MOST_NAMES)
     at, names = np.arange(0, k, step), short_names(labels)[::step]
-    size = TICK_SIZE - 1.0 if k <= 24 else max(4.0, TICK_SIZE - 1.0 - 0.08 * (k - 24))
+    figure: Any = ax.figure
+    pitch = 72.0 * figure.get_figheight() * ax.get_position().height / k  # points from row to row
+    size = float(np.clip(0.72 * pitch * step, 4.0, TICK_SIZE - 1.0))
     ax.set_xticks(at, names, rotation=90, fontsize=size)
     ax.set_yticks(at, names, fontsize=size)
     read_rows(ax, labels)

@@ -7,11 +7,10 @@ from typing import TYPE_CHECKING, Any, Literal, TypeAlias
 import numpy as np
 
 from psychollm._base.checks import check_choice
-from psychollm._base.optional import require
 from psychollm.estimates.null import Null
 from psychollm.estimates.verdict import Outcome
 from psychollm.plots.between_models import plot_between_models
-from psychollm.plots.canvas import names_width, note, open_axes, plain_text
+from psychollm.plots.canvas import names_width, note, open_axes, open_figure, plain_text
 from psychollm.plots.correlation import plot_correlation, plot_residuals, plot_sensitivity
 from psychollm.plots.f_beta import plot_f_beta
 from psychollm.plots.factor_structure import plot_factor_structure
@@ -96,18 +95,15 @@ def plot_shared_confidence(
     1
     """
     check_choice("figure", figure, FigureName)
-    pyplot: Any = require("matplotlib.pyplot", extra="plot", purpose="a plot")
     if figure == "overview":
-        made, axes = pyplot.subplots(2, 2, figsize=(14.0, 11.0), layout="constrained")
-        for name, ax in zip(_OVERVIEW, axes.flat, strict=True):
+        made = open_figure(None, size=(14.0, 11.0))
+        for name, ax in zip(_OVERVIEW, made.subplots(2, 2).flat, strict=True):
             FIGURES[name].draw(result, ax)
     else:
         drawing = FIGURES[figure]
-        size = drawing.size(result.labels)
-        made, ax = pyplot.subplots(figsize=size, layout="constrained")
-        drawing.draw(result, ax)
-    drawn: Figure = made
-    return drawn
+        made = open_figure(None, size=drawing.size(result.labels))
+        drawing.draw(result, made.subplots())
+    return made
 
 
 def _second_factor(result: "SharedConfidence", ax: "Axes") -> None:
@@ -181,7 +177,9 @@ FIGURES: Mapping[str, Drawing] = {
         lambda r, ax: plot_sensitivity(r.dimensionality.spectrum.sensitivity, ax=ax), 6.6, 3.0
     ),
     "correlation": Drawing(
-        lambda r, ax: plot_correlation(r.dimensionality.spectrum.correlation, ax=ax),
+        lambda r, ax: plot_correlation(
+            r.dimensionality.spectrum.correlation, order="threshold", ax=ax
+        ),
         6.6,
         3.4,
         0.115,

@@ -6,8 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 from psychollm._base.checks import check_count
 from psychollm._base.names import shortened
-from psychollm._base.optional import require
-from psychollm.plots.canvas import LABEL_SIZE, TEXT_SIZE, TICK_SIZE, dress
+from psychollm.plots.canvas import LABEL_SIZE, TEXT_SIZE, TICK_SIZE, dress, open_figure
 from psychollm.plots.palette import INK, MUTED
 
 if TYPE_CHECKING:
@@ -33,10 +32,8 @@ def draw_panels(
     """Draw `n` panels row by row; the names of the axes stand once, outside."""
     columns = min(check_count("columns", columns), n)
     rows = -(-n // columns)
-    if figure is None:
-        pyplot: Any = require("matplotlib.pyplot", extra="plot", purpose="a plot")
-        size = grid_size(n, columns, panel, above=0.3 + 0.2 * bool(key))
-        figure = pyplot.figure(figsize=size, layout="constrained")
+    size = grid_size(n, columns, panel, above=0.3 + 0.2 * bool(key))
+    figure = open_figure(figure, size=size)
     grid = figure.subplots(rows, columns, squeeze=False)
     for k, ax in enumerate(grid.flat):
         if k >= n:

@@ -6,7 +6,6 @@ import numpy as np
 
 from psychollm._base.names import shortened
 from psychollm._base.numbers import number, p_equals, typeset, with_interval
-from psychollm._base.optional import require
 from psychollm.plots.canvas import (
     TICK_SIZE,
     by_value,
@@ -14,6 +13,7 @@ from psychollm.plots.canvas import (
     legend,
     name_axes,
     note,
+    open_figure,
     plain_text,
     write,
 )
@@ -60,9 +60,7 @@ def plot_steering_match(study: SteeringMatch, *, figure: "Figure | None" = None)
     >>> len(plot_steering_match(study, figure=Figure()).axes)
     4
     """
-    if figure is None:
-        pyplot: Any = require("matplotlib.pyplot", extra="plot", purpose="a plot")
-        figure = pyplot.figure(figsize=(9.2, 7.4), layout="constrained")
+    figure = open_figure(figure, size=(9.2, 7.4))
     grid = figure.subplots(2, 2, height_ratios=[1.5, 1.0])
     for ax in grid.flat:
         dress(ax)

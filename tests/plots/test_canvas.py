@@ -4,6 +4,7 @@ import html
 import subprocess
 import sys
 from io import StringIO
+from types import SimpleNamespace
 
 import matplotlib as mpl
 import numpy as np
@@ -14,7 +15,8 @@ from matplotlib.figure import Figure
 
 import psychollm as psy
 from psychollm import plots
-from psychollm.plots.canvas import open_axes
+from psychollm._base.result import Result
+from psychollm.plots.canvas import open_axes, open_figure
 
 
 def test_a_figure_is_made_if_none_is_given(pyplot: object) -> None:
@@ -45,6 +47,34 @@ def test_importing_plots_loads_no_matplotlib() -> None:
     program = "import sys, psychollm.plots; print('matplotlib' in sys.modules)"
     run = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True)
     assert run.stdout.strip() == "False", run.stderr
+
+
+@pytest.mark.parametrize(("backend", "left"), [("inline", 0), ("agg", 1)])
+def test_a_notebook_shows_a_figure_once(
+    backend: str, left: int, pyplot: object, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """IPython shows the value of a cell, and what pyplot still holds at its end."""
+    shown: list[Figure] = []
+    display = SimpleNamespace(display=shown.append)
+    monkeypatch.setitem(sys.modules, "IPython.display", display)
+    monkeypatch.setattr(pyplot, "get_backend", lambda: backend)
+    figure = open_figure(None, size=(2.0, 2.0))
+    figure._ipython_display_()  # type: ignore[attr-defined]
+    assert shown == [figure]
+    assert len(pyplot.get_fignums()) == left  # type: ignore[attr-defined]
+    assert not hasattr(figure, "_ipython_display_")  # from now on as any figure
+
+
+def all_results(kind: type[Result] = Result) -> list[type[Result]]:
+    return [kind, *(one for below in kind.__subclasses__() for one in all_results(below))]
+
+
+def test_what_plot_returns_is_declared() -> None:
+    assert all(getattr(psy, room) for room in psy._SUBMODULES)  # loads them
+    found = {one for one in all_results() if "plot" in vars(one)}
+    returned = {one.__name__: str(vars(one)["plot"].__annotations__["return"]) for one in found}
+    assert {"Correlation", "IRTFit", "Abilities", "FactorSolution"} <= set(returned)
+    assert {name.strip("'\"") for name in returned.values()} == {"Drawn", "Figure"}, returned
 
 
 # Many axes at once: these return figures.

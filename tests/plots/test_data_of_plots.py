@@ -4,7 +4,9 @@ from dataclasses import replace
 
 import numpy as np
 import pytest
+from matplotlib import pyplot
 from matplotlib.axes import Axes
+from matplotlib.figure import Figure
 
 import psychollm as psy
 from psychollm import plots
@@ -185,7 +187,7 @@ def test_second_factor_aligns_replicates(ax: Axes, small: SimulatedStudy) -> Non
 
 def test_correlation_marks_empty_cells_and_sorts_by_threshold(ax: Axes, example: Example) -> None:
     result = psy.tetrachoric(example.confidence)
-    plots.plot_correlation(result, ax=ax)
+    result.plot(order="threshold", ax=ax)
     order = np.argsort(result.thresholds)
     drawn = ax.collections[0].get_array()
     expected = result.matrix[np.ix_(order, order)]
@@ -194,6 +196,37 @@ def test_correlation_marks_empty_cells_and_sorts_by_threshold(ax: Axes, example:
     assert drawn.mask[~off].all()
     dots = ax.lines[0].get_xdata()
     assert len(dots) == 2 * result.sensitivity().n_empty
+
+
+def names_on(ax: Axes) -> list[int]:
+    return [int(text.get_text()) for text in ax.get_yticklabels()]
+
+
+def test_correlations_stand_in_the_order_asked_for() -> None:
+    rng = np.random.default_rng(0)
+    loads = np.array([[0.3, 0.0], [0.0, 0.8], [0.9, 0.0], [0.0, 0.9], [0.6, 0.0], [0.0, 0.7]])
+    z = loads @ rng.normal(size=(2, 4000)) + 0.4 * rng.normal(size=(6, 4000))
+    for result in (psy.tetrachoric(z > 0), psy.polychoric((z > 0).astype(int) + (z > 1))):
+        orders = {
+            order: names_on(result.plot(order=order, ax=Figure().subplots()))
+            for order in ("given", "loading", "clusters")
+        }
+        assert orders["given"] == list(range(6))
+        assert set(orders["loading"][:3]) == {1, 3, 5}  # of the first component
+        assert {0, 2, 4} in (set(orders["clusters"][:3]), set(orders["clusters"][3:]))
+    with pytest.raises(psy.errors.OptionError, match="order='size' is not an option"):
+        result.plot(order="size")  # type: ignore[arg-type]
+
+
+def test_sixty_names_are_readable() -> None:
+    matrix, names = np.eye(60), [f"model number {k}" for k in range(60)]
+    ax = plots.plot_matrix(matrix, names, name="r", limits=(-1, 1))
+    ax.figure.canvas.draw()
+    pitch = 72.0 * ax.get_window_extent().height / ax.figure.dpi / 60
+    sizes = {text.get_fontsize() for text in ax.get_yticklabels()}
+    assert len(ax.get_yticklabels()) == 60
+    assert 6.0 < min(sizes) <= max(sizes) < pitch
+    pyplot.close(ax.figure)
 
 
 def test_residuals_draw_standardised_values(ax: Axes, verdict: Dimensionality) -> None:

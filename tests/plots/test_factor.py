@@ -23,7 +23,7 @@ def test_loadings_are_drawn_with_their_intervals(two_factors, ax):
     covariance = correlation.covariance()
     found = factor_analysis(correlation, 2, covariance=covariance)
     errors = loading_errors(found, covariance=covariance)
-    drawn = plots.plot_loadings(found, errors=errors, ax=ax)
+    drawn = found.plot(errors=errors, ax=ax)
     points = [line.get_xdata() for line in drawn.lines if line.get_linestyle() == "None"]
     np.testing.assert_allclose(np.sort(np.concatenate(points)), np.sort(found.loadings.ravel()))
     ends = np.concatenate([group.get_segments() for group in drawn.collections])[:, :, 0]
@@ -43,7 +43,7 @@ def test_errors_of_another_solution_are_refused(two_factors, ax):
 
 def test_rules_and_their_eigenvalues(two_factors, ax):
     found = psy.retention(two_factors, n_null=20, rng=1)
-    drawn = plots.plot_retention(found, ax=ax)
+    drawn = found.plot(ax=ax)
     assert [int(text.get_text()) for text in drawn.texts] == list(found.counts.values())
     drawn = plots.plot_scree(found.parallel, ax=Figure().subplots())
     names = [text.get_text() for text in drawn.get_legend().get_texts()]

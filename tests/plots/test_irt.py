@@ -118,3 +118,38 @@ def test_bad_input(fit):
     )
     with pytest.raises(ShapeError):
         plot_posterior_forest(estimate, ax=Figure().subplots())
+
+
+def test_a_fit_draws_what_is_asked_for(fit, answers, pyplot):
+    people = ability(fit, answers)
+    assert fit.plot().get_ylabel() == "probability of yes"
+    assert fit.plot(what="information", items=fit.labels[:1]).get_ylabel() == "information"
+    ticks = fit.plot(what="test", abilities=people).collections[-1]
+    assert len(ticks.get_segments()) == len(people.labels)
+    assert fit.plot(what="map", abilities=people).get_ylabel() == "ability, difficulty"
+    with pytest.raises(OptionError, match="abilities is missing"):
+        fit.plot(what="map")
+    with pytest.raises(OptionError, match="what='curve' is not an option"):
+        fit.plot(what="curve")
+
+
+@pytest.mark.parametrize(("n", "named"), [(12, True), (61, False)])
+def test_abilities_stand_from_high_to_low(fit, answers, ax, n, named):
+    found = ability(fit, answers[:n])
+    found.plot(level=0.9, ax=ax)
+    rows = np.argsort(-found.ability, kind="stable")
+    np.testing.assert_array_equal(ax.lines[0].get_xdata(), found.ability[rows])
+    ends = np.array(ax.collections[-1].get_segments())[:, :, 0]
+    np.testing.assert_allclose(ends.mean(axis=1), found.ability[rows])
+    np.testing.assert_allclose(np.ptp(ends, axis=1), 2 * 1.6448536 * found.se[rows])
+    assert [text.get_text() for text in ax.get_yticklabels()] == [str(row) for row in rows] * named
+
+
+def test_who_has_no_ability_is_counted(fit, answers, ax):
+    found = ability(fit, answers[:9])
+    value = np.array(found.ability)
+    value[[2, 5]] = np.nan
+    replace(found, ability=value).plot(ax=ax)
+    assert ax.get_xlabel() == "ability, 95 % interval (2 without one)"
+    with pytest.raises(ShapeError, match="no respondent has an ability"):
+        replace(found, ability=np.full(9, np.nan)).plot()

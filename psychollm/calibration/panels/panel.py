@@ -15,7 +15,7 @@ from numpy.typing import ArrayLike
 from psychollm._base.axes import dataset
 from psychollm._base.errors import OptionError
 from psychollm._base.numbers import ABSENT, with_interval
-from psychollm._base.result import Result, view
+from psychollm._base.result import Result, figure_by, view
 from psychollm._base.types import AnyArray, FloatArray, RandomState
 from psychollm.calibration.metric import estimate_all
 from psychollm.calibration.panels.catalogue import metric_keys, panel_metrics, panel_outputs
@@ -31,6 +31,7 @@ from psychollm.estimates.verdict import SMALLEST, SmallestEffects
 
 if TYPE_CHECKING:
     import pandas as pd
+    from matplotlib.figure import Figure
 
 
 # What is told of every model on one screen, where the panel holds it.
@@ -185,7 +186,7 @@ class CalibrationPanel(Study, Result):
         ]
         return "\n".join([verdict(self.estimates, smallest).statement, "", *lines])
 
-    def plot(self, *, metrics: Sequence[str] | None = None) -> Any:
+    def plot(self, *, metrics: Sequence[str] | None = None) -> "Figure":
         """Draw metrics side by side with a row per model; needs the extra ``plot``.
 
         Parameters
@@ -193,7 +194,7 @@ class CalibrationPanel(Study, Result):
         metrics : sequence of str, optional
             Which metrics; the main ones by default.
         """
-        return view("plots.calibration_panel", "plot_calibration_panel")(self, metrics=metrics)
+        return figure_by("plot_calibration_panel")(self, metrics=metrics)
 
     def report(
         self,

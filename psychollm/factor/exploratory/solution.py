@@ -4,17 +4,21 @@ from __future__ import annotations
 
 from collections.abc import Hashable, Sequence
 from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from psychollm._base.axes import Axes
 from psychollm._base.convergence import Convergence
 from psychollm._base.numbers import percent
-from psychollm._base.result import Result
+from psychollm._base.result import Result, drawn_by
 from psychollm._base.types import BoolArray, FloatArray
 from psychollm.data.labels import listed
 from psychollm.factor.exploratory.rotate import check_order, hofmann_complexity, permuted_fields
 from psychollm.factor.fit import FactorFit
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes as Drawn
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False, repr=False)
@@ -210,3 +214,7 @@ class FactorSolution(Result):
         state = "converged" if ended.converged else f"not converged ({ended.reason})"
         lines.append(f"Extraction {state}, gradient {self.gradient:.1e}.")
         return "\n".join(lines)
+
+    def plot(self, *, errors: Any = None, ax: Drawn | None = None) -> Drawn:
+        """Draw the loadings, with intervals from `errors`: `psychollm.plots.plot_loadings`."""
+        return drawn_by("plot_loadings")(self, errors=errors, ax=ax)

@@ -13,7 +13,7 @@ from __future__ import annotations
 
 from collections.abc import Hashable
 from dataclasses import dataclass
-from typing import Any, Literal, TypeAlias
+from typing import TYPE_CHECKING, Any, Literal, TypeAlias
 
 import numpy as np
 
@@ -21,12 +21,16 @@ from psychollm._base.axes import Axes
 from psychollm._base.checks import check_choice, check_count, check_fraction
 from psychollm._base.numbers import percent
 from psychollm._base.replicate import replicate
-from psychollm._base.result import Result
+from psychollm._base.result import Result, drawn_by
 from psychollm._base.types import Axis, EmptyCells, FloatArray, Missing, RandomState
 from psychollm.estimates.null import monte_carlo_p_value
 from psychollm.factor.exploratory.discrepancy import ULS
 from psychollm.factor.exploratory.minimise import minimise, squared_multiple
 from psychollm.factor.number_of_factors.ordered_design import SCHEMES, Scheme, ordered_design
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes as Drawn
+
 
 Eigenvalues: TypeAlias = Literal["components", "factors"]
 
@@ -81,6 +85,10 @@ class ParallelAnalysis(Result):
             f"ParallelAnalysis ({self.eigenvalues}, shuffled {self.scheme}, {len(self.draws)} "
             f"tables): {self.n_factors} above their {percent(self.quantile)} bar"
         )
+
+    def plot(self, *, ax: Drawn | None = None) -> Drawn:
+        """Draw eigenvalues over those of shuffled tables: `psychollm.plots.plot_scree`."""
+        return drawn_by("plot_scree")(self, ax=ax)
 
 
 def parallel_analysis(

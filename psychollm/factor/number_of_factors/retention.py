@@ -15,7 +15,7 @@ from __future__ import annotations
 from collections.abc import Callable, Hashable, Mapping
 from dataclasses import dataclass
 from functools import partial
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -23,7 +23,7 @@ from psychollm._base.axes import Axes
 from psychollm._base.checks import check_count, check_fraction, check_generator
 from psychollm._base.errors import ShapeError
 from psychollm._base.replicate import replicate
-from psychollm._base.result import Result
+from psychollm._base.result import Result, drawn_by
 from psychollm._base.types import Axis, EmptyCells, FloatArray, Missing, RandomState, WordArray
 from psychollm.factor.exploratory.extract import degrees_of_freedom, extract
 from psychollm.factor.number_of_factors.ordered_design import (
@@ -39,6 +39,10 @@ from psychollm.factor.number_of_factors.rules import (
     minimum_average_partial,
     very_simple_structure,
 )
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes as Drawn
+
 
 WORSE = 0.30
 """Significance level of comparison data: lenient, as its authors found best."""
@@ -108,6 +112,13 @@ class Retention(Result):
         lines = [f"Retention of factors of {len(self.labels)} rows: {self.summary()}"]
         lines += [f"  {rule:<{width}}  {count}" for rule, count in self.counts.items()]
         return "\n".join(lines)
+
+    def plot(self, *, ax: Drawn | None = None) -> Drawn:
+        """Draw what each rule counts: `psychollm.plots.plot_retention`.
+
+        ``result.parallel[0].plot()`` draws the eigenvalues.
+        """
+        return drawn_by("plot_retention")(self, ax=ax)
 
 
 def retention(

@@ -19,7 +19,7 @@ from psychollm._base.axes import Axes
 from psychollm._base.checks import check_count
 from psychollm._base.errors import OptionError, ShapeError
 from psychollm._base.replicate import replicate
-from psychollm._base.result import Result
+from psychollm._base.result import Result, drawn_by
 from psychollm._base.types import AnyArray, FloatArray, RandomState, WordArray
 from psychollm.data.labels import loadings_of_models
 from psychollm.data.pair_counts import CountedAnswers, PairCounts, writable_counts
@@ -43,6 +43,7 @@ from psychollm.kernels.symmetric import largest_eigenvalue
 
 if TYPE_CHECKING:
     import pandas as pd
+    from matplotlib.axes import Axes as Drawn
     from numpy.typing import ArrayLike
 
 
@@ -89,6 +90,10 @@ class PairResiduals(Result):
         )
         frame.insert(0, "first", frame.pop("first"))
         return frame
+
+    def plot(self, *, ax: Drawn | None = None) -> Drawn:
+        """Draw standardised residuals of all pairs: `psychollm.plots.plot_residuals`."""
+        return drawn_by("plot_residuals")(self, ax=ax)
 
 
 def pair_residuals(

@@ -40,7 +40,7 @@ from scipy.special import ndtri
 from psychollm._base.axes import Axes
 from psychollm._base.checks import check_fraction
 from psychollm._base.numbers import count, number, percent, significant, with_interval
-from psychollm._base.result import Result, view
+from psychollm._base.result import Result, drawn_by, view
 from psychollm._base.types import BoolArray, FloatArray, IntArray, RandomState
 from psychollm.data.labels import Labels
 from psychollm.data.table import Table
@@ -205,8 +205,7 @@ class Comparison(Study, Result):
 
     def plot(self, *, ax: "Drawn | None" = None) -> "Drawn":
         """Draw scores and ranks, tier by tier: `psychollm.plots.plot_comparison`."""
-        drawn: Drawn = view("plots.comparison", "plot_comparison")(self, ax=ax)
-        return drawn
+        return drawn_by("plot_comparison")(self, ax=ax)
 
     def report(
         self,

@@ -25,7 +25,7 @@ from psychollm._base.axes import Axes
 from psychollm._base.checks import check_count, check_fraction, check_generator
 from psychollm._base.errors import InputError
 from psychollm._base.numbers import number, with_interval
-from psychollm._base.result import Result, view
+from psychollm._base.result import Result, drawn_by
 from psychollm._base.types import FloatArray, IntArray, RandomState
 from psychollm.estimates.clustered import units_of
 from psychollm.estimates.estimate import Estimate
@@ -52,6 +52,7 @@ from psychollm.studies.difficulty.words import surface_table
 
 if TYPE_CHECKING:
     import pandas as pd
+    from matplotlib.axes import Axes as Drawn
     from numpy.typing import ArrayLike
 
 PREDICTORS = ("text", "length only", "mean")
@@ -158,9 +159,9 @@ class Difficulty(Study, Result):
         }[outcome(lead.interval, smallest=least)]
         return f"The text predicts the shared difficulty ({value}), {beyond} ({more})."
 
-    def plot(self) -> Any:
-        """Draw scores over predictions; needs the extra ``plot``."""
-        return view("plots.difficulty", "plot_difficulty")(self)
+    def plot(self, *, ax: Drawn | None = None) -> Drawn:
+        """Draw scores over predictions: `psychollm.plots.plot_difficulty`."""
+        return drawn_by("plot_difficulty")(self, ax=ax)
 
 
 def difficulty(

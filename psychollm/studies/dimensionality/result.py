@@ -12,7 +12,7 @@ from scipy.optimize import brentq
 from scipy.special import ndtr, ndtri
 
 from psychollm._base.numbers import count, number, p_equals, p_value, percent, signed
-from psychollm._base.result import Result
+from psychollm._base.result import Result, drawn_by
 from psychollm._base.types import EmptyCells, FloatArray
 from psychollm.correlation.tetrachoric import Correlation, Sensitivity
 from psychollm.estimates.findings import Finding, Findings, Study, sentence
@@ -25,6 +25,7 @@ from psychollm.kernels.bivariate import orthants
 
 if TYPE_CHECKING:
     import pandas as pd
+    from matplotlib.axes import Axes as Drawn
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -345,6 +346,10 @@ class Dimensionality(Study, Result):
 
     def __repr__(self) -> str:
         return f"Dimensionality of {len(self.labels)} models: {self.verdict}"
+
+    def plot(self, *, ax: Drawn | None = None) -> Drawn:
+        """Draw eigenvalues, loadings and nulls: `psychollm.plots.plot_factor_structure`."""
+        return drawn_by("plot_factor_structure")(self, ax=ax)
 
 
 def _tests(result: Dimensionality) -> Finding:

@@ -19,7 +19,7 @@ from psychollm._base.checks import check_fraction
 from psychollm._base.errors import LabelError
 from psychollm._base.frames import long_table
 from psychollm._base.numbers import number, percent, with_interval
-from psychollm._base.result import Result
+from psychollm._base.result import Result, drawn_by
 from psychollm._base.types import FloatArray, RandomState
 from psychollm.data.labels import Labels, listed
 from psychollm.estimates.estimate import Difference, Estimate
@@ -55,6 +55,7 @@ from psychollm.reliability.raters.retest import Retest, retest
 
 if TYPE_CHECKING:
     import pandas as pd
+    from matplotlib.axes import Axes as Drawn
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
@@ -262,6 +263,10 @@ class InferenceBoundary(Study, Result):
 
         frames = [profile.to_frame() for profile in self.profiles.values()]
         return pd.concat(frames, ignore_index=True)
+
+    def plot(self, *, ax: Drawn | None = None) -> Drawn:
+        """Draw rates of passing by type: `psychollm.plots.plot_boundary_rates`."""
+        return drawn_by("plot_boundary_rates")(self, ax=ax)
 
 
 def _verdict(study: InferenceBoundary, smallest: SmallestEffects) -> Finding:

@@ -22,7 +22,7 @@ import numpy as np
 from scipy.special import stdtrit
 
 from psychollm._base.numbers import percent
-from psychollm._base.result import Result
+from psychollm._base.result import Result, drawn_by
 from psychollm._base.types import RandomState
 from psychollm.data.labels import Labels
 from psychollm.estimates.estimate import Estimate
@@ -68,6 +68,7 @@ from psychollm.studies.self_efficacy.table import (
 
 if TYPE_CHECKING:
     import pandas as pd
+    from matplotlib.axes import Axes as Drawn
 
 ALL = "all"
 
@@ -227,6 +228,10 @@ class SelfEfficacyStudy(Study, Result):
             row["performance_ceiling"] = link is not None and link.ceiling
             rows.append(row)
         return pd.DataFrame(rows)
+
+    def plot(self, *, ax: Drawn | None = None) -> Drawn:
+        """Draw totals by condition: `psychollm.plots.plot_self_efficacy`."""
+        return drawn_by("plot_self_efficacy")(self, ax=ax)
 
 
 def _of(

@@ -36,7 +36,7 @@ from psychollm._base.checks import check_count, check_fraction, check_generator
 from psychollm._base.errors import InputError
 from psychollm._base.multiplicity import adjust_p_values
 from psychollm._base.numbers import p_equals, with_interval
-from psychollm._base.result import Result
+from psychollm._base.result import Result, figure_by
 from psychollm._base.types import FloatArray, IntArray, RandomState
 from psychollm.calibration.errors.binned import BinnedCalibrationError
 from psychollm.calibration.errors.smooth import SmoothCalibrationError
@@ -62,6 +62,7 @@ from psychollm.studies.semantic_calibration.null import SampleCurve
 
 if TYPE_CHECKING:
     import pandas as pd
+    from matplotlib.figure import Figure
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
@@ -241,6 +242,10 @@ class SemanticCalibration(Study, Result):
             if isinstance(found := getattr(one, name), Difference)
         ]
         return pd.DataFrame(rows)
+
+    def plot(self, *, figure: Figure | None = None) -> Figure:
+        """Draw calibration by arm: `psychollm.plots.plot_semantic_calibration`."""
+        return figure_by("plot_semantic_calibration")(self, figure=figure)
 
 
 _UNIFORM = 0.98  # mean confidence from which samples tell next to nothing

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Hashable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import numpy as np
 
@@ -18,7 +18,7 @@ from psychollm._base.numbers import (
     signed,
     with_interval,
 )
-from psychollm._base.result import Result, view
+from psychollm._base.result import Result, figure_by, view
 from psychollm._base.types import FloatArray
 from psychollm.calibration.consensus.between_models import BetweenModels, Line
 from psychollm.calibration.consensus.ensemble import EnsembleGain
@@ -47,6 +47,7 @@ from psychollm.studies.shared_confidence.residual_structure import ResidualStruc
 
 if TYPE_CHECKING:
     import pandas as pd
+    from matplotlib.figure import Figure
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False, repr=False)
@@ -157,15 +158,9 @@ class SharedConfidence(Study, Result):
             columns[name] = spread_over(self.labels, labels, values)
         return pd.DataFrame(columns)
 
-    def plot(self, *, figure: str = "overview") -> Any:
-        """Draw the study, or one of its figures; needs the extra ``plot``.
-
-        Parameters
-        ----------
-        figure : str
-            Which figure; an unknown name lists those there are.
-        """
-        return view("plots.shared_confidence", "plot_shared_confidence")(self, figure=figure)
+    def plot(self, *, figure: str = "overview") -> Figure:
+        """Draw the study, or one of its figures: `psychollm.plots.plot_shared_confidence`."""
+        return figure_by("plot_shared_confidence")(self, figure=figure)
 
     def report(
         self, path: str | Path, *, source: str = "", smallest: SmallestEffects = SMALLEST

@@ -12,7 +12,7 @@ from psychollm._base.axes import Axes, dataset
 from psychollm._base.multiplicity import adjust_p_values
 from psychollm._base.numbers import count as count_text
 from psychollm._base.numbers import number, p_equals, significant, with_interval
-from psychollm._base.result import Result, view
+from psychollm._base.result import Result, figure_by
 from psychollm._base.types import AnyArray
 from psychollm.calibration.decisions.two_by_two import ratio
 from psychollm.data.responses import Responses
@@ -37,6 +37,7 @@ from psychollm.studies.steering_match.steered_answers import SteeredAnswers
 
 if TYPE_CHECKING:
     import pandas as pd
+    from matplotlib.figure import Figure
 
 Choice = Literal["agreement", "kappa"]
 _MANY = 1 / 3  # share of the targets from which a flag is said
@@ -264,9 +265,9 @@ class SteeringMatch(Study, Result):
         row = self.best.strength.place(target)
         return _curve_frame(self._grid, count(self._grid, profiles_of(self.targets)), row)
 
-    def plot(self) -> Any:
-        """Draw the figure with its controls; needs the extra ``plot``."""
-        return view("plots.steering_match", "plot_steering_match")(self)
+    def plot(self, *, figure: Figure | None = None) -> Figure:
+        """Draw the figure with its controls: `psychollm.plots.plot_steering_match`."""
+        return figure_by("plot_steering_match")(self, figure=figure)
 
     def __repr__(self) -> str:
         return (
