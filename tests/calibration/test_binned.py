@@ -175,6 +175,8 @@ def test_p_values_of_calibrated_models_are_uniform() -> None:
     answers = stated_answers(confidence, correct)
     ((_, p_value),) = under_calibration([ECE], answers, Resampling(n=199, rng=1))
     # Counts of 300 in tenths: chi-square with 9 degrees, 27.9 is its 99.9th percentile.
+    p = p_value.value
+    np.testing.assert_allclose(p_value.se, np.sqrt(p * (1 - p) / 199), rtol=1e-12)
     counts, _ = np.histogram(p_value.value, bins=10, range=(0, 1 + 1e-9))
     assert ((counts - 30) ** 2 / 30).sum() < 27.9
 

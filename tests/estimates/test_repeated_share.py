@@ -4,7 +4,7 @@ import numpy as np
 
 from psychollm.estimates.intervals import paired_difference, wilson
 from psychollm.estimates.reasons import Reason
-from psychollm.estimates.repeated_share import repeated_difference, repeated_share
+from psychollm.estimates.repeated_share import _scale, repeated_difference, repeated_share
 
 ONCE = np.array([1.0, 0.0, 1.0, 1.0, 0.0, 1.0, 0.0, 1.0])
 
@@ -12,6 +12,7 @@ ONCE = np.array([1.0, 0.0, 1.0, 1.0, 0.0, 1.0, 0.0, 1.0])
 def test_single_answers_have_wilsons_interval() -> None:
     found = repeated_share("hits", {"m": (ONCE, np.ones(8))})
     np.testing.assert_allclose(found.interval, wilson([5], [8]), rtol=1e-12)
+    assert found.method == "Wilson"
 
 
 def test_copies_add_nothing() -> None:
@@ -40,3 +41,8 @@ def test_differences_of_single_answers_are_bonett_and_prices() -> None:
     found = repeated_difference("gap", {"m": (ONCE, second)}, units=np.arange(8))
     np.testing.assert_allclose(found.interval[0], paired_difference(5, 3, 8), rtol=1e-12)
     assert found.value[0] == 0.25
+
+
+def test_occasions_of_two_units_that_differ() -> None:
+    """Variance of the mean: 2 / 1 * ((2 - 1)^2 + (0 - 1)^2) / 4^2 = 1 / 4."""
+    assert _scale(np.array([2.0, 0.0]), np.array([2.0, 2.0]), 0.5) == 2.0

@@ -30,10 +30,11 @@ def test_loadings_are_recovered(missing):
     np.testing.assert_allclose(fit_loadings(design), LOADINGS, atol=0.05)
 
 
-def test_same_bits_for_any_jobs():
+def test_same_bits_for_any_jobs(capsys):
     data = table(LOADINGS, THRESHOLDS, 300, 1)
     one = one_factor_null(data, n_null=50, rng=2, n_jobs=1)
     assert np.array_equal(one.draws, one_factor_null(data, n_null=50, rng=2, n_jobs=2).draws)
+    assert capsys.readouterr().err == ""  # progress only where it is asked for
 
 
 def test_false_alarms_of_the_second_eigenvalue():

@@ -92,7 +92,8 @@ def test_mixing_compares_half_of_the_trades_with_all(monkeypatch, trades, half):
 
     monkeypatch.setattr(permutation, "_permuted_block", recorded)
     answers = np.random.default_rng(3).integers(0, 2, (4, 30))
-    permutation_null(answers, scheme="both_margins", n_null=3, rng=1, trades=trades)
+    null = permutation_null(answers, scheme="both_margins", n_null=3, rng=1, trades=trades)
+    assert (null.mixing.trades.min(), null.mixing.trades.max()) == (max(trades // 8, 1), trades)
     assert drawn.count((permutation.MIXING_CHAINS, half)) >= 1
     assert drawn.count((permutation.MIXING_CHAINS, trades)) >= 1
 

@@ -112,6 +112,10 @@ def test_marks_of_a_matrix() -> None:
     ax = plot_matrix(values, "ab", name="r", limits=(-1, 1), ax=Figure().subplots())
     marks = cells(ax, "r", row_of("ab"))
     assert [mark.text for mark in marks] == ["a and b: r 0.25", "b and a: r 0.50"]
+    assert [mark.at.tolist() for mark in marks] == [
+        [[0.5, -0.5], [1.5, 0.5]],
+        [[-0.5, 0.5], [0.5, 1.5]],
+    ]
 
 
 def test_marks_of_a_forest() -> None:

@@ -210,6 +210,13 @@ def test_gaps_of_plots() -> None:
     assert plot.gap is follow(plot.world).gap
 
 
+def test_a_doubler_that_gives_is_taken_to_double() -> None:
+    plot = uncovered(np.random.default_rng(0), 0)
+    held = follow(plot.world).loads[plot.world.asked]
+    made_up, unnoticed = plot.numbers[Claim.CONFABULATED], plot.numbers[Claim.UNMONITORED]
+    assert made_up - held == 2 * (unnoticed - held) > 0
+
+
 def test_a_unit_that_faces_another_is_measured() -> None:
     assert Unit(label="P", kind=Kind.PASSER, load=4, faces=("Q",)).measured
 

@@ -5,8 +5,9 @@ import pandas as pd
 import pytest
 
 from psychollm._base.errors import CodeError, InputError, LabelError, OptionError, ShapeError
+from psychollm.data.responses import Responses
 from psychollm.estimates.resampling import Bootstrap
-from psychollm.studies.shared_confidence.study import shared_confidence
+from psychollm.studies.shared_confidence.study import _without_partners, shared_confidence
 from tests.studies.shared_confidence.conftest import FAST, small
 
 
@@ -150,3 +151,11 @@ def test_real_answers_name_the_inverted_model(shared):
     ]
     assert any("r1" in str(model).lower() for model in inverted)
     assert "inverted" in found.summary()
+
+
+def test_the_model_without_partners_is_left_out_and_not_its_many_partners():
+    """Two models share every question, the third answered others."""
+    both, alone = np.array([0.0, 1.0] * 4), np.full(8, np.nan)
+    cells = [[*both, *alone], [*both, *alone], [*alone, *both]]
+    left_out = _without_partners(Responses(cells, models=list("abc")))
+    assert left_out == {"c": "shares no questions with 'a' on which the answers of both vary"}
