@@ -17,7 +17,7 @@ import numpy as np
 from psychollm._base.checks import check_choice
 from psychollm._base.errors import CodeError, InputError, LabelError, OptionError, ValidityWarning
 from psychollm._base.types import FloatArray
-from psychollm.data.labels import as_labels, listed
+from psychollm.data.labels import as_labels
 from psychollm.data.logs_result import LogImport, ScoreLog
 from psychollm.data.logs_runs import (
     Choice,

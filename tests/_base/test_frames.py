@@ -3,6 +3,7 @@
 import datetime
 import subprocess
 import sys
+import warnings
 from decimal import Decimal
 from typing import Any
 
@@ -12,14 +13,24 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+import psychollm as psy
 from psychollm._base.checks import plain_array
-from psychollm._base.errors import InputError, LabelError, PsychollmError, ShapeError
+from psychollm._base.errors import (
+    InputError,
+    LabelError,
+    PsychollmError,
+    ShapeError,
+    ValidityWarning,
+)
 from psychollm._base.frames import in_pandas, labelled, long_table
+from psychollm._base.result import plain_data
 from psychollm.calibration import brier
 from psychollm.correlation import spectrum
 from psychollm.data.responses import as_responses
 from psychollm.data.sampled import SampledAnswers
 from psychollm.reliability import RepeatedScores
+from psychollm.reliability.means.repeated_scores import repeated_scores
+from psychollm.studies import abstention_skill, skin_contrast
 
 pl = pytest.importorskip("polars")
 pa = pytest.importorskip("pyarrow")
@@ -230,3 +241,66 @@ def test_answers_to_a_question_called_task_are_no_labels():
     assert as_responses(frame, argument="answers").questions == ("task", "b")
     frame["task"] = ["x", "y", "z"]
     assert as_responses(frame, argument="answers").models == ("x", "y", "z")
+
+
+LONG: dict[str, tuple[Any, dict[str, Any]]] = {
+    "inference_boundary": (
+        lambda table: psy.inference_boundary(table, bootstrap=20, rng=0),
+        {"model": "m", "type": ["A", "C"] * 10, "item": range(20), "run": 1, "response": "",
+         "score": [1, 1, 0, None] * 5},
+    ),
+    "skin_contrast": (
+        lambda table: skin_contrast(table, "C", "x", "y", bootstrap=20, rng=0),
+        {"model": "m", "type": "C", "item": range(8), "run": 1, "structure": [0, 1, 2, 3] * 2,
+         "skin": ["x"] * 4 + ["y"] * 4, "score": [1, 1, 0, 1, 0, 1, 0, 0]},
+    ),
+    "abstention_skill": (
+        lambda table: abstention_skill(table, bootstrap=20, rng=0),
+        {"model": "m", "item": range(8), "should_abstain": [1, 1, 0, 0] * 2,
+         "scenario": ["a", "b"] * 4, "pair": [None, "", "p", "p"] * 2,
+         "abstained": [1, 0, 0, None] * 2},
+    ),
+    "metacognitive_skill": (
+        lambda table: psy.metacognitive_skill(table, bootstrap=20, rng=0),
+        {"model": "m", "item": [1, 1, 2, 2, 3, 3], "category": ["checks", "plans"] * 3,
+         "code": [0, 1, 2, None, 1, 1], "correct": [1, 1, 0, 0, 1, 1],
+         "tokens": [100, 100, 50, 50, 80, 80], "spans": [0, 1, 2, None, 1, 1]},
+    ),
+    "self_efficacy": (
+        lambda table: psy.self_efficacy(table, bootstrap=20, rng=0),
+        {"model": ["a", "b", "c"] * 2, "condition": ["plain"] * 3 + ["test"] * 3,
+         "persona": [None] * 6, "i1": [3, 2, 4, 1, 2, 3], "i2": [4, None, 4, 2, 2, 3]},
+    ),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("name", LONG)
+def test_long_tables_of_studies_may_come_from_any_library(name):
+    study, columns = LONG[name]
+    plain = pd.DataFrame(columns)
+    words = [one for one in plain if plain[one].dtype.kind not in "biuf"]
+    lists = {one: [None if pd.isna(x) else x for x in plain[one].tolist()] for one in plain}
+    forms = (
+        plain.convert_dtypes(),
+        plain.astype(dict.fromkeys(words, "category")),
+        pl.DataFrame(lists),
+        pa.table(lists),
+    )
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", ValidityWarning)
+        expected = repr(plain_data(study(plain)))
+        assert {repr(plain_data(study(form))) for form in forms} == {expected}
+
+
+def test_dimensions_of_three_go_by_their_names():
+    xarray = pytest.importorskip("xarray")
+    values = np.arange(24.0).reshape(2, 3, 4)
+    labels = {"llms": ["a", "b"], "items": [1, 2, 3], "run": [1, 2, 3, 4]}
+    array = xarray.DataArray(values, labels, ("llms", "items", "run"))
+    expected = repeated_scores(array)
+    assert (expected.models, expected.questions) == (("a", "b"), (1, 2, 3))
+    turned = repeated_scores(array.transpose("run", "items", "llms"))
+    assert (turned.models, turned.questions, turned.runs) == (("a", "b"), (1, 2, 3), (1, 2, 3, 4))
+    np.testing.assert_array_equal(turned.values, values)
+    sampled = SampledAnswers.from_array(array.rename(run="sample").transpose("sample", ...))
+    np.testing.assert_array_equal(sampled.codes, SampledAnswers.from_array(values).codes)

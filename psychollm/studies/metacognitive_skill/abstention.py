@@ -188,7 +188,7 @@ def _checked(answers: pd.DataFrame, made: str) -> pd.DataFrame:
         if name not in frame.columns:
             frame[name] = value
     frame["_question"] = frame["item"].astype(str) + "/" + frame["run"].astype(str)
-    paired = frame["pair"].astype(str)
+    paired = frame["pair"].astype(object).where(frame["pair"].notna(), "").astype(str)
     frame["_cluster"] = paired.where(paired != "", frame["item"].astype(str))
     twice = frame.duplicated(["model", "_question"])
     if twice.any():
