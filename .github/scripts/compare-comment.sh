@@ -1,0 +1,39 @@
+#!/usr/bin/env bash
+# Compare the models in logs, and say so in the summary of the job and on the pull request.
+# Everything comes from the environment that action.yml sets: what a log or an input holds is data,
+# and never a part of this program.
+set -euo pipefail
+
+marker="<!-- psychollm compare: ${KEY:-} -->"
+body="${RUNNER_TEMP:-/tmp}/psychollm-comment.md"
+
+if [[ ! "${KEY:-}" =~ ^[A-Za-z0-9-]*$ ]]; then
+  echo "key: '$KEY' may hold letters, digits and hyphens only" >&2
+  exit 2
+fi
+mapfile -t logs < <(printf '%s\n' "$LOGS" | sed 's/^[[:space:]]*//; s/[[:space:]]*$//; /^$/d')
+mapfile -t arguments < <(printf '%s\n' "${ARGUMENTS:-}" | xargs -n 1 printf '%s\n' | sed '/^$/d')
+psychollm compare "${arguments[@]}" --markdown -- "${logs[@]}" >"$body.found"
+
+# Names of models come out of logs: none of them is to call anybody. GitHub takes 65,536 characters.
+{
+  printf '%s\n### %s\n\n' "$marker" "${TITLE:-Which model is better?}"
+  head -c 60000 "$body.found" | iconv -c -f utf-8 -t utf-8 | sed 's/@/@\xE2\x80\x8B/g'
+} >"$body"
+
+cat "$body" >>"${GITHUB_STEP_SUMMARY:-/dev/null}"
+printf 'markdown=%s\n' "$body" >>"${GITHUB_OUTPUT:-/dev/null}"
+
+if [[ -z "${PULL_REQUEST:-}" || "${COMMENT:-true}" != true ]]; then
+  echo "No pull request to comment on: the comparison is in the summary of the job."
+  exit 0
+fi
+comments="repos/$GITHUB_REPOSITORY/issues/$PULL_REQUEST/comments"
+# The comment of an earlier run is brought up to date; a pull request gets one for each key.
+earlier=$(gh api --paginate "$comments" --jq \
+  ".[] | select(.body | startswith(\"$marker\")) | .id" | sed -n 1p)
+if [[ -n "$earlier" ]]; then
+  gh api --method PATCH "repos/$GITHUB_REPOSITORY/issues/comments/$earlier" -F "body=@$body" --silent
+else
+  gh api --method POST "$comments" -F "body=@$body" --silent
+fi

@@ -1,0 +1,141 @@
+"""The GitHub Action: its script is run on sample logs, with a stand-in for `gh`."""
+
+import json
+import os
+import re
+import shutil
+import subprocess
+import sys
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+
+ROOT = Path(__file__).resolve().parents[2]
+SCRIPT = ROOT / ".github" / "scripts" / "compare-comment.sh"
+SAMPLES = ROOT / "tests" / "data" / "samples"
+HELM = {"LOGS": f"  {SAMPLES / 'helm'}  \n\n", "ARGUMENTS": "--scorer exact_match"}
+PULL = {"GITHUB_REPOSITORY": "us/evals", "PULL_REQUEST": "7"}
+
+pytestmark = pytest.mark.skipif(
+    sys.platform == "win32" or not shutil.which("bash") or not shutil.which("xargs"),
+    reason="the script runs on Linux",
+)
+
+Run = Callable[..., subprocess.CompletedProcess[str]]
+
+# Notes what it was called with, and the body that it was to send; lists one earlier comment.
+GH = """#!{python}
+import json, os, sys
+body = next((one.split("@", 1)[1] for one in sys.argv if one.startswith("body=@")), None)
+with open("calls.jsonl", "a") as file:
+    text = None if body is None else open(body, encoding="utf-8").read()
+    file.write(json.dumps([sys.argv[1:], text]) + "\\n")
+if body is None and os.environ["KEY"] == "again":
+    assert "<!-- psychollm compare: again -->" in sys.argv[-1]
+    print(41)
+"""
+
+
+@pytest.fixture
+def act(tmp_path: Path) -> Run:
+    """Return a function that runs the script as the action does."""
+    tools = tmp_path / "tools"
+    tools.mkdir()
+    for name, text in (
+        ("gh", GH.format(python=sys.executable)),
+        ("psychollm", f'#!/bin/sh\nexec "{sys.executable}" -m psychollm "$@"\n'),
+    ):
+        (tools / name).write_text(text)
+        (tools / name).chmod(0o755)
+
+    def run(**given: str) -> subprocess.CompletedProcess[str]:
+        return subprocess.run(
+            ["bash", str(SCRIPT)],
+            cwd=tmp_path,
+            env={
+                **os.environ,
+                "PATH": f"{tools}{os.pathsep}{os.environ['PATH']}",
+                "PYTHONPATH": str(ROOT),
+                "RUNNER_TEMP": str(tmp_path),
+                "GITHUB_STEP_SUMMARY": str(tmp_path / "summary.md"),
+                "GITHUB_OUTPUT": str(tmp_path / "output"),
+                "KEY": "",
+                **given,
+            },
+            capture_output=True,
+            text=True,
+            timeout=300,
+        )
+
+    return run
+
+
+def calls(folder: Path) -> list[tuple[list[str], str | None]]:
+    return [tuple(json.loads(line)) for line in (folder / "calls.jsonl").read_text().splitlines()]
+
+
+def test_a_new_pull_request_gets_a_comment(act: Run, tmp_path: Path) -> None:
+    found = act(**HELM, **PULL, TITLE="Sums")
+    assert found.returncode == 0, found.stderr
+    listed, sent = calls(tmp_path)
+    assert listed[0][:3] == ["api", "--paginate", "repos/us/evals/issues/7/comments"]
+    assert sent[0][:4] == ["api", "--method", "POST", "repos/us/evals/issues/7/comments"]
+    assert sent[1] is not None
+    assert sent[1].startswith("<!-- psychollm compare:  -->\n### Sums\n\n")
+    assert "| model | score | rank | tier |" in sent[1]
+    assert (tmp_path / "summary.md").read_text() == sent[1]
+    path = (tmp_path / "output").read_text().strip().removeprefix("markdown=")
+    assert Path(path).read_text() == sent[1]
+
+
+def test_an_earlier_comment_is_brought_up_to_date(act: Run, tmp_path: Path) -> None:
+    assert act(**HELM, **PULL, KEY="again").returncode == 0
+    arguments = calls(tmp_path)[-1][0]
+    assert arguments[:4] == ["api", "--method", "PATCH", "repos/us/evals/issues/comments/41"]
+
+
+@pytest.mark.parametrize("given", [{}, {**PULL, "COMMENT": "false"}])
+def test_without_a_pull_request_nothing_is_sent(act: Run, tmp_path: Path, given) -> None:
+    found = act(**HELM, **given)
+    assert found.returncode == 0, found.stderr
+    assert "in the summary of the job" in found.stdout
+    assert not (tmp_path / "calls.jsonl").exists()
+    assert "| model |" in (tmp_path / "summary.md").read_text()
+
+
+def test_a_choice_that_has_to_be_made_fails_the_job(act: Run, tmp_path: Path) -> None:
+    found = act(LOGS=HELM["LOGS"], **PULL)
+    assert found.returncode == 2
+    assert "has 2 scorers: pass --scorer" in found.stderr
+    assert not (tmp_path / "calls.jsonl").exists()
+
+
+def test_what_logs_and_inputs_hold_is_never_run(act: Run, tmp_path: Path) -> None:
+    rows = "".join(f"{m},{q},{q % 2}\n" for m in ("@us/all", "$(touch here)") for q in range(12))
+    (tmp_path / "a b.csv").write_text(f"model,question,score\n{rows}")
+    found = act(LOGS="a b.csv", ARGUMENTS="--seed '2'", TITLE="$(touch here)", **PULL)
+    assert found.returncode == 0, found.stderr
+    assert not (tmp_path / "here").exists()
+    body = calls(tmp_path)[-1][1]
+    assert body is not None
+    assert "@us" not in body
+    assert "@\u200bus/all" in body
+
+
+def test_a_key_is_a_word(act: Run) -> None:
+    found = act(**HELM, KEY='a") | error("')
+    assert found.returncode == 2
+    assert "letters, digits and hyphens" in found.stderr
+
+
+def test_the_action_hands_on_all_that_the_script_reads() -> None:
+    action, script = (ROOT / "action.yml").read_text(), SCRIPT.read_text()
+    read = set(re.findall(r"\$\{?([A-Z_]+)", script))
+    given = set(re.findall(r"^        ([A-Z_]+): ", action, re.MULTILINE))
+    own = {"RUNNER_TEMP", "GITHUB_STEP_SUMMARY", "GITHUB_OUTPUT", "GITHUB_REPOSITORY"}
+    assert read - own == given - {"GH_TOKEN"}
+    inputs = set(re.findall(r"^  ([a-z-]+):\n    description", action, re.MULTILINE))
+    assert set(re.findall(r"inputs\.([a-z-]+)", action)) == inputs - {"markdown"}
+    assert f"/{SCRIPT.relative_to(ROOT).as_posix()}" in action
+    assert os.access(SCRIPT, os.X_OK)
