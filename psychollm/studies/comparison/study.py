@@ -223,15 +223,20 @@ class Comparison(Study, Result):
         ranked = self.score.defined
         if not ranked.any():
             return "No model has a score."
-        best = f"{self.labels[0]} scores highest, {self.score.text(0, 3)}"
+        tops = self.score.value == self.score.value[0]
         rivals = ranked & (self.rank_interval[:, 0] == 1)
-        names = [label for label, rival in zip(self.labels, rivals, strict=True) if rival][1:]
-        if not names:
-            who = ", and is shown to be better than every other model"
-        elif len(names) + 1 == int(ranked.sum()):
+        first, names = (
+            [label for label, own in zip(self.labels, which, strict=True) if own]
+            for which in (tops, rivals & ~tops)
+        )
+        scores, is_ = ("scores", "is") if len(first) == 1 else ("score", "are")
+        best = f"{sentence_list(first)} {scores} highest, {self.score.text(0, 3)}"
+        if (rivals | tops)[ranked].all():
             who = ", but no model is shown to be worse"
-        else:
+        elif names:
             who = f"; {sentence_list(names)} may be as good"
+        else:
+            who = f", and {is_} shown to be better than every other model"
         return f"{best}{who}. {_judged(judged)}".rstrip()
 
     def _model(self, row: int) -> str:

@@ -250,3 +250,12 @@ def test_few_questions_or_clusters_show_nothing(right) -> None:
 def test_scores_that_are_no_shares_are_not_called_points() -> None:
     scores = np.random.default_rng(0).normal([[50.0], [52.0]], 10.0, (2, 100))
     assert "points" not in compare(scores, rng=1).summary()
+
+
+def test_two_models_with_one_score_are_both_the_best() -> None:
+    half = [1, 0] * 40
+    both = compare([half, half[::-1]], rng=1).findings().verdict
+    assert both.startswith("0 and 1 score highest, 0.500")
+    assert "but no model is shown to be worse" in both
+    three = compare([[1] * 80, [1] * 80, [0, 0, 0, 1] * 20], rng=1).findings().verdict
+    assert "and are shown to be better than every other model" in three
