@@ -179,4 +179,7 @@ def _values(column: "pd.Series[Any]") -> Any:
     """Return numbers as an array, and what else a column of pandas holds as a list."""
     if isinstance(column.dtype, np.dtype) and column.dtype.kind in "biuf":
         return column.to_numpy()
-    return column.astype(object).where(column.notna(), None).tolist()
+    cells = column.astype(object).where(column.notna(), None).tolist()
+    if any(isinstance(cell, str) for cell in cells):  # text, beside which all else becomes text
+        return [None if cell is None else str(cell) for cell in cells]
+    return cells
