@@ -1,10 +1,14 @@
 """Helpers of a run, tried by what they return."""
 
 import asyncio
+import sqlite3
 from pathlib import Path
+
+import pytest
 
 from psychollm.collect.asking import Asked, Asker
 from psychollm.collect.connection import Exchange, proxy_for
+from psychollm.collect.errors import StoreError, clear_errors
 from psychollm.collect.faults import Kind
 from psychollm.collect.progress import ModelProgress, RunState, total_line
 from psychollm.collect.records import Attempt, Job, job_of, most_tokens
@@ -62,3 +66,10 @@ def test_a_run_is_stopped_for_a_reason(tmp_path: Path) -> None:
         state = RunState(store, {}, budget=None, draw=lambda: 0.5)
         state.stop("enough")
     assert (state.stopping, state.reason) == (True, "enough")
+
+
+def test_what_sqlite_says_is_one_sentence(tmp_path: Path) -> None:
+    error = sqlite3.OperationalError("disk I/O error")
+    error.sqlite_errorname = "SQLITE_IOERR_WRITE"
+    with pytest.raises(StoreError, match="cannot be written or read"), clear_errors(tmp_path):
+        raise error

@@ -45,3 +45,18 @@ def test_findings_say_the_same_in_every_form() -> None:
 def test_unknown_findings_are_named() -> None:
     with pytest.raises(LabelError, match="no finding 'x': there are 'verdict', 'own'"):
         study()["x"]
+
+
+def test_strength_stands_in_the_table() -> None:
+    one = Finding(key="a", statement="A.", outcome=Outcome.ABOVE)
+    several = Finding(
+        key="b",
+        statement="B.",
+        outcome=Verdicts(outcomes=(Outcome.SMALL, Outcome.OPEN), labels=("x", "y")),
+    )
+    table = Findings(items=(one, several, Finding(key="c", statement="C."))).to_frame()
+    assert table["outcome"].tolist() == [
+        str(Outcome.ABOVE),
+        f"x: {Outcome.SMALL}; y: {Outcome.OPEN}",
+        "",
+    ]

@@ -392,3 +392,9 @@ def test_a_frame_without_new_pairs_is_tried_five_times_at_each_turn(monkeypatch)
     kept = [one.question.text for one in pairs(SCENARIOS[0], 4, 0)][::2]
     assert kept == ["poor", "rich1", "rich2", "rich3"]
     assert calls == ["poor", "rich", *["poor"] * 5, "rich", *["poor"] * 5, "rich"]
+
+
+def test_the_columns_of_a_question_are_kept():
+    row = {"question": "Who?", "answer": "Ada", "pair": "p1", "scenario": "names", "dataset": "d"}
+    (asked,) = as_askable([row])
+    assert (asked.pair, asked.scenario, asked.dataset) == ("p1", "names", "d")

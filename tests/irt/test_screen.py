@@ -41,3 +41,13 @@ def test_rest_correlation_is_the_correlation(simulated):
         rest = np.delete(answers, j, axis=1).mean(axis=1)
         expected = np.corrcoef(answers[:, j], rest)[0, 1]
         np.testing.assert_allclose(screen.rest_correlation[j], expected, atol=1e-12)
+
+
+def test_rest_correlation_where_answers_are_missing(simulated):
+    answers = simulated(80, np.ones(6), np.zeros(6), 4).astype(float)
+    answers[::3, 2] = np.nan
+    screen = item_screen(fit_irt(answers), answers)
+    seen = np.isfinite(answers[:, 2])
+    rest = np.delete(answers, 2, axis=1)[seen].mean(axis=1)
+    expected = np.corrcoef(answers[seen, 2], rest)[0, 1]
+    np.testing.assert_allclose(screen.rest_correlation[2], expected, atol=1e-12)

@@ -10,7 +10,7 @@ from psychollm._base.errors import CodeError, InterruptedWarning, OptionError, S
 from psychollm.data.responses import Responses
 from psychollm.estimates.null import monte_carlo_p_value
 from psychollm.nulls import permutation
-from psychollm.nulls.design import quadratic_fit
+from psychollm.nulls.design import component_loadings, quadratic_fit
 from psychollm.nulls.permutation import permutation_null
 
 
@@ -105,6 +105,7 @@ def test_mixing_is_reported_and_warns_of_too_few_trades():
     assert good.mixing.changed[-1] == pytest.approx(good.mixing.changed[-2], rel=0.1)
     poor = permutation_null(data, scheme="both_margins", n_null=20, rng=1, trades=4)
     assert poor.mixing.changed[-1] < 0.7 * good.mixing.changed[-1]
+    assert poor.mixing.z > 1
     assert "Mixing" in repr(good)
     assert permutation_null(data, n_null=9, rng=1).mixing is None
 
@@ -193,3 +194,13 @@ def test_bad_tables():
     nan = np.nan
     with pytest.raises(CodeError, match="no correlation on the 0 questions"):
         permutation_null([[1, 0, nan, nan], [nan, nan, 1, 0]])
+
+
+def test_loadings_of_a_component_make_up_its_share():
+    """Squared loadings sum to the eigenvalue, below 1 as well as above."""
+    data = np.corrcoef(np.random.default_rng(0).normal(size=(5, 40)))
+    values = np.linalg.eigvalsh(data)[::-1]
+    for which in range(5):
+        loadings = component_loadings(data[None], which)[0]
+        assert (loadings**2).sum() == pytest.approx(values[which])
+        assert loadings.sum() >= 0

@@ -15,6 +15,7 @@ from matplotlib.figure import Figure
 from psychollm._base.numbers import number, percent, typeset, with_interval
 from psychollm.calibration.panels.panel import CalibrationPanel, calibration_panel
 from psychollm.plots.correlation import plot_matrix
+from psychollm.reports import study_marks
 from psychollm.reports.calibration import calibration_page
 from psychollm.reports.figure import draw_figure, on_axes
 from psychollm.reports.marks import MOST_MARKS, cells, line, overlay, point, row_of
@@ -75,6 +76,13 @@ def test_rates(page: str, study: SharedConfidence) -> None:
             study.labels, study.between.accuracy, study.between.confidence, strict=True
         )
     ]
+
+
+def test_models_stand_where_their_area_is(study: SharedConfidence) -> None:
+    marks = study_marks.marks_of(study, "screen", Figure().subplots())
+    at = [tuple(mark.at.ravel().tolist()) for mark in marks]
+    known = np.where(np.isfinite(study.screen.auroc), study.screen.auroc, 0.5)
+    assert at == list(zip(study.screen.yes_rates.tolist(), known.tolist(), strict=True))
 
 
 def test_cells_of_a_matrix(page: str, study: SharedConfidence) -> None:

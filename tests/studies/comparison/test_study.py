@@ -9,9 +9,10 @@ from scipy import stats
 
 import psychollm as psy
 from psychollm._base.errors import OptionError, ShapeError
+from psychollm.estimates.verdict import Outcome, Verdicts
 from psychollm.reliability.means.clustered import mean_score
 from psychollm.reliability.means.repeated_scores import RepeatedScores
-from psychollm.studies.comparison.study import compare
+from psychollm.studies.comparison.study import _judged, compare
 
 
 @pytest.fixture(scope="module")
@@ -259,3 +260,10 @@ def test_two_models_with_one_score_are_both_the_best() -> None:
     assert "but no model is shown to be worse" in both
     three = compare([[1] * 80, [1] * 80, [0, 0, 0, 1] * 20], rng=1).findings().verdict
     assert "and are shown to be better than every other model" in three
+
+
+def test_pairs_are_counted_with_the_right_verb() -> None:
+    labels = tuple("abc")
+    outcomes = (Outcome.SMALL, Outcome.SMALL, Outcome.ABOVE)
+    judged = Verdicts(outcomes=outcomes, labels=labels)
+    assert _judged(judged) == "Of 3 pairs 1 differs; 2 are equal for all that matters."
