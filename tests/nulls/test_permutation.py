@@ -204,3 +204,10 @@ def test_loadings_of_a_component_make_up_its_share():
         loadings = component_loadings(data[None], which)[0]
         assert (loadings**2).sum() == pytest.approx(values[which])
         assert loadings.sum() >= 0
+
+
+def test_mixing_of_a_table_in_which_nothing_can_be_traded():
+    nested = np.tril(np.ones((4, 5)))
+    null = permutation_null(nested, scheme="both_margins", n_null=5, rng=0)
+    assert null.mixing.z == 0.0
+    assert null.mixing.changed.max() == 0.0

@@ -154,8 +154,8 @@ def test_real_answers_name_the_inverted_model(shared):
 
 
 def test_the_model_without_partners_is_left_out_and_not_its_many_partners():
-    """Two models share every question, the third answered others."""
-    both, alone = np.array([0.0, 1.0] * 4), np.full(8, np.nan)
-    cells = [[*both, *alone], [*both, *alone], [*alone, *both]]
+    """Two models share every question, the third answered two others."""
+    both, alone = [0.0, 1.0] * 4, [np.nan] * 8
+    cells = [[*both, *alone[:2]], [*both, *alone[:2]], [*alone, 0.0, 1.0]]
     left_out = _without_partners(Responses(cells, models=list("abc")))
     assert left_out == {"c": "shares no questions with 'a' on which the answers of both vary"}
