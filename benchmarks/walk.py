@@ -26,8 +26,8 @@ COERCIONS = ("as_responses", "is_binary", "paired_answers", "binary_tables")
 
 def studied(folder: Path) -> None:
     """Read both tables and study them, as the command does."""
-    files = {"confidence": folder / "said.csv", "correctness": folder / "right.csv"}
-    command = Study(**files, bootstrap=20, quiet=True, json=True)
+    files = (folder / "said.csv", folder / "right.csv")
+    command = Study(inputs=files, bootstrap=20, quiet=True, json=True)
     tables = command._read()
     shared_confidence(tables.confidence, tables.correctness, n_null=19, **command.replication)
 

@@ -309,13 +309,17 @@ def _is_log(path: Path) -> bool:
 
 def _holds_both(path: Path) -> bool:
     """Tell whether a file holds more than one table of confidence or correctness."""
-    from psychollm.data.readers.logs.detect import format_of
     from psychollm.data.readers.logs.source import Source
     from psychollm.data.readers.logs.table_log import holds_confidence
 
     if not path.is_file():
         return path.is_dir() or has_magic(str(path))
-    return format_of(path) not in {None, "table"} or holds_confidence(Source(path))
+    if not {".csv", ".tsv"} & set(path.suffixes):  # no tool logs into these
+        from psychollm.data.readers.logs.detect import format_of
+
+        if format_of(path) not in {None, "table"}:
+            return True
+    return holds_confidence(Source(path))
 
 
 @dataclass(frozen=True, slots=True)
