@@ -10,6 +10,7 @@ from psychollm.cli.import_logs import is_store
 from psychollm.cli.options import CommandHelp
 from psychollm.cli.outputs import as_json
 from psychollm.cli.score import scores_frame
+from psychollm.cli.study import Study
 from psychollm.cli.two_tables import no_smallest, smallest_of
 from psychollm.instruments.rule_world import RuleWorld
 
@@ -51,3 +52,8 @@ def test_a_store_is_known_by_its_beginning(content: bytes, holds: bool, tmp_path
 def test_smallest_effects() -> None:
     assert smallest_of("auroc=0.1").auroc == 0.1
     assert no_smallest().auroc == 0.05
+
+
+def test_models_without_answers_are_left_out_only_if_asked() -> None:
+    command = Study(inputs=(Path("said.csv"), Path("right.csv")))
+    assert command.absent(["a"], [("a", 0, " in confidence")]) == {}

@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from psychollm.collect.asking import Asked, Asker
-from psychollm.collect.connection import Exchange, proxy_for
+from psychollm.collect.connection import Connections, Exchange, proxy_for
 from psychollm.collect.errors import StoreError, clear_errors
 from psychollm.collect.faults import Kind
 from psychollm.collect.progress import ModelProgress, RunState, total_line
@@ -73,3 +73,17 @@ def test_what_sqlite_says_is_one_sentence(tmp_path: Path) -> None:
     error.sqlite_errorname = "SQLITE_IOERR_WRITE"
     with pytest.raises(StoreError, match="cannot be written or read"), clear_errors(tmp_path):
         raise error
+
+
+def test_certificates_are_read_once_for_all_connections(monkeypatch) -> None:
+    made = Connections("https://127.0.0.1:9/v1", headers={}, timeout=1.0)
+    real, contexts = made._httpx.create_ssl_context, []
+
+    def counted():
+        contexts.append(real())
+        return contexts[-1]
+
+    monkeypatch.setattr(made._httpx, "create_ssl_context", counted)
+    made._take()
+    made._take()
+    assert len(contexts) == 1

@@ -1,6 +1,7 @@
 """`polychoric`: printed values, tetrachoric, twins, covariance, invariances, degenerate input."""
 
 import json
+from importlib import import_module
 from pathlib import Path
 
 import numpy as np
@@ -263,3 +264,13 @@ def test_margins_and_cuts():
     assert row_cuts(np.array([[1.0, 1.0]])).tolist() == [[-np.inf, 0.0, np.inf]]
     padded = padded_cuts(np.array([[0.5, np.nan]]))
     assert padded.tolist() == [[-np.inf, 0.5, np.inf, np.inf]]
+
+
+def test_tables_that_do_not_fit_are_refused_before_they_are_made(monkeypatch):
+    codes = np.random.default_rng(0).integers(0, 3, (4, 60))
+    module = import_module("psychollm.correlation.polychoric")
+    monkeypatch.setattr(module, "MAX_NUMBERS", 6 * 3**2)
+    assert polychoric(codes).matrix.shape == (4, 4)
+    monkeypatch.setattr(module, "MAX_NUMBERS", 6 * 3**2 - 1)
+    with pytest.raises(ShapeError, match="6 tables of 3 x 3 answers do not fit"):
+        polychoric(codes)

@@ -53,6 +53,8 @@ def test_test_information(fit, answers, ax):
     np.testing.assert_allclose(
         drawn.lines[0].get_ydata(), information(fit, abilities=drawn.lines[0].get_xdata()).test
     )
+    (rug,) = [one for one in drawn.collections if one.get_label() == "respondents"]
+    assert all(segment[0, 1] == 0.0 < segment[1, 1] for segment in rug.get_segments())
 
 
 def test_map_names_few_and_counts_many(fit, answers, ax):
@@ -103,6 +105,10 @@ def test_forest_leaves_out_the_middle_and_the_undefined():
     )
     drawn = plot_posterior_forest(estimate, ax=Figure().subplots())
     assert len(drawn.get_yticklabels()) == 60
+    wide, half = (np.array(one.get_segments())[:, :, 0] for one in drawn.collections[:2])
+    inside = (draws[:, 69] >= half[0, 0]) & (draws[:, 69] <= half[0, 1])
+    assert inside.sum() == 25
+    assert (np.diff(half) < np.diff(wide)).all()
     assert drawn.get_title(loc="right") == "9 in between not drawn, 1 without a value"
 
 

@@ -160,3 +160,8 @@ def test_a_loading_splits_into_general_and_group():
     general, group = transformed(np.array([[0.5, 0.0]]), np.array([0.6, 0.8]))
     np.testing.assert_allclose(general, [0.3])
     np.testing.assert_allclose(group, [[0.4, 0.0]])
+
+
+def test_two_factors_leave_nothing_of_their_own_where_they_are_nearly_one():
+    phi = np.array([[[1.0, r], [r, 1.0]] for r in (0.993, 0.996)])
+    assert second_order(phi).heywood.tolist() == [False, True]

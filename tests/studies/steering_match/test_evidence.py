@@ -1,6 +1,9 @@
 """What a direction orders, and what was in order before."""
 
+import numpy as np
+
 from psychollm.studies import SteeringMatch, steering_match
+from psychollm.studies.steering_match.evidence import _null
 from psychollm.studies.steering_match.result import finding
 from tests.studies.steering_match.conftest import FEW, simulated
 
@@ -24,3 +27,8 @@ def test_a_direction_that_reorders_is_told() -> None:
     rival = steering_match(steered, targets, controls={"itself": steered}, **FEW)
     assert finding(rival) == "control"
     assert "'itself'" in rival.verdict()
+
+
+def test_a_permutation_without_a_kappa_is_no_evidence() -> None:
+    null = _null(np.array([0.3]), np.array([[0.1], [np.nan], [0.5]]), "kappa")
+    assert null.draws.ravel().tolist() == [0.1, 0.0, 0.5]
