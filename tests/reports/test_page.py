@@ -83,6 +83,7 @@ def test_numbers_are_those_of_the_study(page: str, study: SharedConfidence) -> N
     ):
         text = typeset(with_interval(value, interval, digits, signed=signed))
         assert text.replace("\xa0", " ") in words
+    assert f"<b>{typeset(number(private.mean))}</b>" in page
     for i, label in enumerate(study.labels):
         assert str(label) in words
         assert number(float(study.confusion.accuracy.value[i])) in words

@@ -4,6 +4,7 @@ from pathlib import Path
 from typing import cast
 
 import numpy as np
+import pytest
 from matplotlib.figure import Figure
 
 import psychollm as psy
@@ -173,6 +174,8 @@ def test_reasons_below_a_table() -> None:
     table = Table.of([column], caption="A table", emphasised=[False, True])
     assert [[cell.text + cell.mark for cell in row] for row in table.rows] == [["1"], ["–a"]]
     assert table.footnotes == (("a", "never says yes"),)
+    with pytest.raises(TypeError, match="positional"):
+        Table.of([column], "A table")  # type: ignore[misc]
 
 
 def test_a_page_is_written_into_a_new_folder(tmp_path: Path) -> None:

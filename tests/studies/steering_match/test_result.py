@@ -6,6 +6,7 @@ import numpy as np
 import pytest
 
 from psychollm.studies import SteeringMatch
+from psychollm.studies.steering_match.result import _MANY
 
 
 def test_frames_hold_every_target(study: SteeringMatch) -> None:
@@ -30,6 +31,8 @@ def test_words(study: SteeringMatch) -> None:
     text = study.summary()
     for part in ("R2", "Kappa", "constant answer", "Controls:", "11 of 11 strengths used"):
         assert part in text
+    assert ("lie at the edge" in text) == (study.best.at_edge.mean() >= _MANY)
+    assert study.best.at_edge.mean() != _MANY
     assert "SteeringMatch of 7 targets" in repr(study)
     assert "log odds at 11 strengths" in repr(study.steered)
 
