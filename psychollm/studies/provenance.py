@@ -35,4 +35,5 @@ def cuts(coding: Mapping[str, str]) -> str:
     """Say which cuts, chosen by the user, made answers of numbers; "" where none did."""
     what = {"confidence": "yes", "correctness": "right"}
     made = [f"{what[name]} for a {rule}" for name, rule in coding.items() if ">" in rule]
-    return f"with {' and '.join(made)}" if made else ""
+    text = " and ".join(made).replace("model ", "each model's ")
+    return f"with {text.replace('balanced', 'balanced cut')}" if made else ""

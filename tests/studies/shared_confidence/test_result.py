@@ -69,3 +69,7 @@ def test_a_verdict_names_the_cut_that_it_depends_on(result):
     assert "Verdict. With yes for a stated confidence > 90, one" in told
     assert "), with yes for a stated confidence > 90; psychollm" in told
     assert "for a" not in result.verdict
+    coding = {"confidence": "stated confidence > model balanced", "correctness": "score > 0.5"}
+    assert replace(result, coding=coding).verdict.startswith(
+        "with yes for a stated confidence > each model's balanced cut and right for a score > 0.5,"
+    )
