@@ -6,7 +6,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from psychollm.cli.groups import ByGroups
-from psychollm.cli.import_logs import Logs
+from psychollm.cli.import_logs import LOG_IS, Logs
 from psychollm.cli.options import option
 from psychollm.cli.two_tables import ANALYSIS, OUTPUT, no_smallest, smallest_of
 
@@ -20,11 +20,6 @@ DESCRIPTION = """\
 Say which of several models is better on the questions that all of them answered: scores with
 intervals, the difference of every two models, ranks with bounds that hold for all models at once,
 tiers of models that cannot be told apart, and how many questions it would take to tell them.
-
-LOG is a log of an evaluation tool (Inspect AI, lm-evaluation-harness, HELM, promptfoo and others;
-see 'psychollm import --help'), a folder of such logs, or a CSV, Parquet or JSONL file with a row
-per score (columns "model", "question" and "score") or per model (a column per question); or a
-store of psychollm collect.
 """
 EPILOG = """\
 examples:
@@ -41,7 +36,7 @@ class Compare(ByGroups, Logs):
 
     NAME = "compare"
     HELP = "from logs or tables of scores to ranks, tiers and differences of models"
-    DESCRIPTION = DESCRIPTION
+    DESCRIPTION = DESCRIPTION + LOG_IS
     EPILOG = EPILOG
 
     clusters: Path | None = option(

@@ -37,6 +37,13 @@ exit codes: 0 done; 2 a log or an option cannot be used, or a choice has to be m
 """
 
 
+# For the commands that take scores from wherever they are.
+LOG_IS = """
+LOG is a log of an evaluation tool (Inspect AI, lm-evaluation-harness, HELM, promptfoo and others;
+see 'psychollm import --help'), a folder of such logs, or a CSV, Parquet or JSONL file with a row
+per score (columns "model", "question" and "score") or per model (a column per question); or a
+store of psychollm collect.
+"""
 _HEADER = b"SQLite format 3\x00"  # that every SQLite file begins with
 
 

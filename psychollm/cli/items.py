@@ -4,7 +4,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from psychollm.cli.import_logs import Logs
+from psychollm.cli.import_logs import LOG_IS, Logs
 from psychollm.cli.options import option
 from psychollm.cli.two_tables import ANALYSIS, OUTPUT
 
@@ -17,11 +17,6 @@ DESCRIPTION = """\
 Say which questions are of use, from right and wrong answers alone: which are dead (every model
 gets them right, or wrong), hard, against the rest (the better a model, the more it fails: look at
 the key), or redundant (models answer two of them alike, more than ability explains).
-
-LOG is a log of an evaluation tool (Inspect AI, lm-evaluation-harness, HELM, promptfoo and others;
-see 'psychollm import --help'), a folder of such logs, or a CSV, Parquet or JSONL file with a row
-per score (columns "model", "question" and "score") or per model (a column per question); or a
-store of psychollm collect.
 """
 EPILOG = """\
 examples:
@@ -37,7 +32,7 @@ class Items(Logs):
 
     NAME = "items"
     HELP = "from logs or tables of scores to the questions that are hard, dead or redundant"
-    DESCRIPTION = DESCRIPTION
+    DESCRIPTION = DESCRIPTION + LOG_IS
     EPILOG = EPILOG
 
     threshold: float | None = option(

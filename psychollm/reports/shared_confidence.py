@@ -112,6 +112,7 @@ def _facts(study: "SharedConfidence", smallest: SmallestEffects) -> tuple[Fact, 
     fair = row_of["own_minus_cut"]
     line = between.confidence_on_accuracy
     known = study.private_signal.verdicts(smallest).which(Outcome.ABOVE)
+    mean = _value(private.mean, private.mean_interval, 2)
     return (
         Fact(
             name="Shared factors",
@@ -130,9 +131,8 @@ def _facts(study: "SharedConfidence", smallest: SmallestEffects) -> tuple[Fact, 
         ),
         Fact(
             name="Confidence and correctness beyond the shared factor",
-            value=with_interval(private.mean, private.mean_interval, 2).partition(" ")[0],
-            detail=f"{with_interval(private.mean, private.mean_interval, 2).partition(' ')[2]}, "
-            f"{p_equals(private.mean_p)}; "
+            value=mean["value"],
+            detail=f"{mean['detail']}, {p_equals(private.mean_p)}; "
             + (f"in {sentence_list(known, most=4)}" if known else "shown in no single model"),
         ),
         Fact(
@@ -155,9 +155,9 @@ def _factors(dimensions: "Dimensionality", smallest: SmallestEffects) -> str:
     return "one" if second is Outcome.SMALL else "one, a second not ruled out"
 
 
-def _value(value: float, bounds: "np.ndarray") -> dict[str, str]:
+def _value(value: float, bounds: "np.ndarray", digits: int = 3) -> dict[str, str]:
     """Split a number from its interval."""
-    text, _, interval = with_interval(float(value), bounds, 3).partition(" ")
+    text, _, interval = with_interval(float(value), bounds, digits).partition(" ")
     return {"value": text, "detail": interval}
 
 

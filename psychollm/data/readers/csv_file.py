@@ -111,15 +111,22 @@ def _rows_of(path: Path) -> Iterator[tuple[int, list[str]]]:
         mark = delimiter_of(first)
         reader = csv.reader(chain([first], lines), delimiter=mark)
         for row in reader:
-            yield reader.line_num, row if mark == "," else list(map(_with_point, row))
+            yield reader.line_num, row if mark == "," else [_with_point(one, mark) for one in row]
 
 
 _DECIMAL_COMMA = re.compile(r"\s*[+-]?\d*,\d+(e[+-]?\d+)?\s*", re.IGNORECASE)
 
 
-def _with_point(cell: str) -> str:
+_THOUSANDS = re.compile(r"\s*[+-]?[1-9]\d{0,2},\d{3}\s*")
+
+
+def _with_point(cell: str, mark: str) -> str:
     """Return a number with a decimal comma as one with a point, and any other cell as it is."""
-    return cell.replace(",", ".") if "," in cell and _DECIMAL_COMMA.fullmatch(cell) else cell
+    if "," not in cell or not _DECIMAL_COMMA.fullmatch(cell):
+        return cell
+    # Semicolons stand between columns because commas stand in numbers; between tabs "1,234" may
+    # be a thousand and more: it stays, and is refused as no number.
+    return cell if mark == "\t" and _THOUSANDS.fullmatch(cell) else cell.replace(",", ".")
 
 
 # Wide

@@ -140,3 +140,14 @@ def test_a_workbook_is_no_log(tmp_path, name) -> None:
     (tmp_path / name).write_bytes(b"PK\x03\x04")
     with pytest.raises(InputError, match="is a workbook.*convert it"):
         psy.read_scores(tmp_path / name)
+
+
+def test_a_comma_before_three_digits_is_ambiguous_between_tabs_only(tmp_path) -> None:
+    tabs, semicolons = tmp_path / "a.tsv", tmp_path / "a.csv"
+    tabs.write_text("model\tq1\tq2\na\t1,234\t0,5\n")
+    semicolons.write_text("model;q1;q2\na;1,234;0,5\n")
+    assert read_table(semicolons).loc["a"].tolist() == [1.234, 0.5]
+    with pytest.raises(CodeError, match="1,234"):
+        read_table(tabs)
+    tabs.write_text("model\tq1\tq2\na\t0,234\t85,25\n")
+    assert read_table(tabs).loc["a"].tolist() == [0.234, 85.25]
