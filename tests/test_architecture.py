@@ -57,7 +57,6 @@ LATE = {
 MAX_FILE_LINES = 500
 LONG_FILES = {
     "psychollm/data/responses.py": 620,  # the one table of the library, with its methods
-    "psychollm/studies/shared_confidence/private_signal.py": 560,  # a likelihood and its test
 }
 MAX_FUNCTION_LINES = 80
 MAX_POSITIONAL = 7

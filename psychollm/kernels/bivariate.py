@@ -35,6 +35,7 @@ TWO_PI = 6.283185307179586
 NODES_20, WEIGHTS_20 = np.polynomial.legendre.leggauss(20)
 MAX_PANELS = 64
 AGREEMENT = 2e-14
+FARTHEST = 40.0  # beyond, a tail and a density are below the smallest number
 
 
 @njit
@@ -93,8 +94,9 @@ def _halved(lo: float, hi: float, gap: float, product: float) -> float:
         low = _panel(a, middle, gap, product)
         high = _panel(middle, b, gap, product)
         both = low + high
-        settled = abs(both - whole) <= AGREEMENT * (total + both)
-        if settled or depth + 2 > MAX_PANELS or middle <= a or middle >= b:
+        # NaN does not differ: it would be halved without end.
+        differ = abs(both - whole) > AGREEMENT * (total + both)
+        if not differ or depth + 2 > MAX_PANELS or middle <= a or middle >= b:
             total += both
             continue
         left[depth], right[depth], value[depth] = a, middle, low
@@ -143,11 +145,12 @@ def bvn_upper(a: float, b: float, r: float) -> float:
     """P(X > a, Y > b) of a standard bivariate normal with correlation r."""
     if math.isnan(a) or math.isnan(b) or not abs(r) <= 1.0:
         return math.nan
-    if a == -math.inf:
+    # Squares of limits far out would overflow.
+    if a < -FARTHEST:
         return normal_upper(b)
-    if b == -math.inf:
+    if b < -FARTHEST:
         return normal_upper(a)
-    if a == math.inf or b == math.inf:
+    if a > FARTHEST or b > FARTHEST:
         return 0.0
     return orthant(a, b, 1.0 if r >= 0.0 else -1.0, half_angle(r))
 
@@ -171,6 +174,8 @@ def bvn_pdf(h: float, k: float, r: float) -> float:
     """Density of a standard bivariate normal with correlation r, |r| < 1."""
     if not abs(r) < 1.0:
         return math.nan
+    if max(abs(h), abs(k)) > FARTHEST:
+        return 0.0
     return bvn_pdf_near_bound(h, k, 1.0 if r >= 0.0 else -1.0, 1.0 - abs(r))
 
 

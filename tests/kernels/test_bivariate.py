@@ -9,7 +9,14 @@ from hypothesis import given
 from hypothesis import strategies as st
 from scipy import stats
 
-from psychollm.kernels.bivariate import bvn_cdf, bvn_pdf, bvn_upper, densities, orthants
+from psychollm.kernels.bivariate import (
+    bvn_cdf,
+    bvn_pdf,
+    bvn_upper,
+    densities,
+    orthants,
+    sheppard_integral,
+)
 from psychollm.kernels.normal import normal_upper
 from psychollm.kernels.tetrachoric import bvn_upper_fast
 from tests.oracles import tetrachoric_slow as slow
@@ -68,6 +75,31 @@ def test_limits():
     assert bvn_upper(1.0, math.inf, 0.3) == 0.0
     assert math.isnan(bvn_upper(math.nan, 0.0, 0.3))
     assert math.isnan(bvn_upper(0.0, 0.0, 1.5))
+
+
+FAR = [39.0, 41.0, 50.0, 1e154, 1e200, 1.7e308]
+
+
+@pytest.mark.parametrize("r", [-1.0, -0.999999, -0.5, 0.0, 0.5, 1.0])
+@pytest.mark.parametrize("far", FAR)
+def test_limits_far_out_are_as_good_as_infinite(far, r):
+    for b in (-1.7e308, -1e200, -2.0, 0.0, 3.0, 1e200):
+        assert bvn_upper(far, b, r) == bvn_upper(b, far, r) == 0.0
+        assert bvn_upper(-far, b, r) == pytest.approx(normal_upper(b), rel=1e-14)
+        if abs(r) < 1.0:
+            assert bvn_pdf(far, b, r) == bvn_pdf(b, -far, r) == 0.0
+
+
+@pytest.mark.parametrize("far", [*FAR[:3], *(-far for far in FAR[:3])])
+def test_limits_far_out_against_the_slow_twin(far):
+    for b, r in ((-2.0, 0.5), (0.3, -0.9), (3.0, 0.99)):
+        assert bvn_upper(b, far, r) == pytest.approx(slow.bvn_upper(b, far, r), abs=1e-12)
+
+
+def test_an_integral_of_what_is_no_number_ends():
+    assert math.isnan(sheppard_integral(0.1, 1.0, math.nan, 0.5))
+    assert math.isnan(sheppard_integral(0.1, 1.0, math.inf, -math.inf))
+    assert math.isnan(sheppard_integral(0.1, 1.0, 1.0, math.nan))
 
 
 @pytest.mark.parametrize("b", [1e-13, 1e-10, 1e-8, 1e-6, 1e-4])

@@ -23,7 +23,8 @@ from psychollm.studies.self_efficacy.links import measure_links, performance_lin
 from psychollm.studies.self_efficacy.table import by_model, efficacy_table
 from psychollm.studies.semantic_calibration.arms import Arms, answered
 from psychollm.studies.semantic_calibration.null import exchanged, sample_curve
-from psychollm.studies.shared_confidence.private_signal import Evidence, Likelihood, climb
+from psychollm.studies.shared_confidence.private_likelihood import Evidence, Likelihood
+from psychollm.studies.shared_confidence.private_signal import climb
 from psychollm.studies.shared_confidence.result import spread_over
 from psychollm.studies.steering_match.best_strengths import plain_thresholds, r_squared
 from psychollm.studies.steering_match.evidence import cut_offs

@@ -32,7 +32,6 @@ from dataclasses import dataclass
 from typing import Any, NamedTuple
 
 import numpy as np
-from numpy.polynomial.hermite_e import hermevander
 from scipy.optimize import minimize
 from scipy.special import chdtrc, ndtr, ndtri
 
@@ -63,172 +62,17 @@ from psychollm.estimates.verdict import (
     names_of,
     verdicts,
 )
-from psychollm.factor.one_factor.full_information import (
-    Grid,
-    Patterns,
-    answer_patterns,
-    factor_grid,
-    log_answer_probabilities,
-    ogive,
-)
-from psychollm.kernels.bivariate import densities, orthants
+from psychollm.studies.shared_confidence.private_likelihood import DEGREE, Evidence, Likelihood
 
-DEGREE = 3  # of the polynomial by which correctness depends on the factor
 BOUND_Z = 4.0  # |rho| = .9993: the likelihood rises to the bound
 MAX_ITERATIONS = 200
-_POLYNOMIAL_RANGE = 3.0
-_LARGEST_LOADING = 0.999
-_LARGEST_Z = 6.0
+# Of z, beyond the ridge: with less, its standard error would be that of the ridge.
+_LEAST_INFORMATION = 1e-4
+_LEAST_SE = 1e-9
 _GRADIENT = 1e-4  # per standard error: what is left to climb moves no estimate by more of one
-_LEAST_CHANCE = 1e-300
 _INTERPOLATIONS = 12
 _ROOT_TOLERANCE = 0.01
 _LONGEST_STEP = 1.0
-# Precision of a normal prior on c, d, the coefficients of a, and z: wide on slopes, moderate on
-# what bends a, so that few questions do not send them to infinity; none on the rest.
-PENALTY = np.array([0.0, 1 / 25, 0.0, 1 / 25, *np.ones(DEGREE - 1), 0.0])
-
-
-@dataclass(frozen=True, slots=True)
-class Evidence:
-    """What the answers to each question say about its place on the factor."""
-
-    patterns: Patterns  # of the models that take part
-    grid: Grid
-    log_yes: FloatArray  # (taking part, nodes) log P(yes | f)
-    log_no: FloatArray  # (taking part, nodes) log P(no | f)
-    row: IntArray  # (models,) row of each model among those taking part, -1 where it does not
-    start: FloatArray  # (models, 2) c and d of (1) by the one-factor solution
-
-    @classmethod
-    def of(cls, paired: PairedAnswers, loadings: FloatArray, thresholds: FloatArray) -> "Evidence":
-        """Collect the evidence of all models whose loading and threshold are known."""
-        keep = np.isfinite(loadings) & np.isfinite(thresholds)
-        size = np.clip(loadings[keep], -_LARGEST_LOADING, _LARGEST_LOADING)
-        cut = thresholds[keep]
-        grid = factor_grid(size, cut)
-        log_yes, log_no = log_answer_probabilities(ogive(size, cut, grid.nodes))
-        rest = np.sqrt(1.0 - size**2)
-        start = np.zeros((keep.size, 2))
-        start[keep] = np.column_stack([-cut / rest, size / rest])
-        row = np.where(keep, np.cumsum(keep) - 1, -1).astype(np.int64)
-        return cls(
-            answer_patterns(paired.said > 0.0, paired.answered, keep),
-            grid,
-            log_yes,
-            log_no,
-            row,
-            start,
-        )
-
-    def without(self, m: int, which: IntArray) -> FloatArray:
-        """Posterior weights w of (2) of some patterns, given all models but m (which, nodes)."""
-        yes, no = self.patterns.yes[which].copy(), self.patterns.no[which].copy()
-        if self.row[m] >= 0:
-            yes[:, self.row[m]] = no[:, self.row[m]] = 0.0
-        log_weight = yes @ self.log_yes + no @ self.log_no + self.grid.log_weights
-        log_weight -= log_weight.max(axis=1, keepdims=True)
-        weight = np.exp(log_weight)
-        return np.asarray(weight / weight.sum(axis=1, keepdims=True), dtype=np.float64)
-
-
-@dataclass(frozen=True, slots=True)
-class Likelihood:
-    """(2) as a function of (c, d, coefficients of a, z), over distinct patterns of answers."""
-
-    basis: FloatArray  # (nodes, degree + 1) polynomials in the factor
-    cells: tuple[tuple[float, float, FloatArray], ...]  # yes and correct as signs, weights w
-    frequency: FloatArray  # (distinct,) in the order of the cells
-    of_question: IntArray  # (used,) which distinct pattern each used question has
-
-    @classmethod
-    def of(cls, paired: PairedAnswers, evidence: Evidence, m: int) -> "Likelihood":
-        """Collect the distinct patterns of one model's questions, cell by cell."""
-        used = paired.present[m]
-        cell = (2 - 2 * paired.yes[m, used] - paired.correct[m, used] + 1).astype(np.int64)
-        pattern = evidence.patterns.of_question[used]
-        size = evidence.patterns.frequency.size
-        distinct, of_question, frequency = np.unique(
-            cell * size + pattern, return_inverse=True, return_counts=True
-        )
-        cells = tuple(
-            (*signs, evidence.without(m, distinct[distinct // size == row] % size))
-            for row, signs in enumerate(_SIGNS)
-        )
-        return cls(
-            _polynomials(evidence.grid.nodes),
-            cells,
-            frequency.astype(np.float64),
-            of_question.astype(np.int64),
-        )
-
-    def value(self, theta: FloatArray) -> float:
-        """Log likelihood (2)."""
-        h, k, rho = self._limits(theta)
-        return float(self.frequency @ np.log(np.concatenate(self._chances(h, k, rho))))
-
-    def scores(self, theta: FloatArray) -> FloatArray:
-        """Gradient of the log likelihood of each distinct pattern (distinct, parameters)."""
-        h, k, rho = self._limits(theta)
-        return self._scores(h, k, rho, self._chances(h, k, rho))
-
-    def objective(self, theta: FloatArray) -> tuple[float, FloatArray]:
-        """Penalised log likelihood and its gradient (parameters,)."""
-        h, k, rho = self._limits(theta)
-        chances = self._chances(h, k, rho)
-        value = float(self.frequency @ np.log(np.concatenate(chances)))
-        gradient = self.frequency @ self._scores(h, k, rho, chances)
-        if abs(theta[-1]) > _LARGEST_Z:
-            gradient[-1] = 0.0
-        return value - 0.5 * float(PENALTY @ theta**2), gradient - PENALTY * theta
-
-    def information(self, theta: FloatArray) -> FloatArray:
-        """Sum of the outer products of the questions' gradients, with the penalty's."""
-        scores = self.scores(theta)
-        products = (scores * self.frequency[:, None]).T @ scores + np.diag(PENALTY)
-        return np.asarray(products + 1e-6 * np.eye(len(theta)), dtype=np.float64)
-
-    def _chances(self, h: FloatArray, k: FloatArray, rho: float) -> list[FloatArray]:
-        """Likelihood of the distinct patterns, cell by cell."""
-        return [
-            np.maximum(weight @ orthants(s * h, t * k, s * t * rho), _LEAST_CHANCE)
-            for s, t, weight in self.cells
-        ]
-
-    def _scores(
-        self, h: FloatArray, k: FloatArray, rho: float, chances: list[FloatArray]
-    ) -> FloatArray:
-        rest = np.sqrt((1.0 - rho) * (1.0 + rho))
-        by_h, by_k = _density(h), _density(k)
-        by_z = densities(h, k, rho) * rest**2
-        blocks = []
-        for (s, t, weight), chance in zip(self.cells, chances, strict=True):
-            at_h = s * by_h * ndtr(t * (k - rho * h) / rest)
-            at_k = t * by_k * ndtr(s * (h - rho * k) / rest)
-            slopes = np.column_stack(
-                [at_h[:, None] * self.basis[:, :2], at_k[:, None] * self.basis, s * t * by_z]
-            )
-            blocks.append((weight @ slopes) / chance[:, None])
-        return np.concatenate(blocks)
-
-    def _limits(self, theta: FloatArray) -> tuple[FloatArray, FloatArray, float]:
-        rho = float(np.tanh(np.clip(theta[-1], -_LARGEST_Z, _LARGEST_Z)))
-        return self.basis[:, :2] @ theta[:2], self.basis @ theta[2:-1], rho
-
-
-def _polynomials(nodes: FloatArray) -> FloatArray:
-    """Hermite polynomials up to `DEGREE`, held constant where next to no question lies."""
-    inner = np.clip(nodes, -_POLYNOMIAL_RANGE, _POLYNOMIAL_RANGE)
-    basis = hermevander(inner, DEGREE)
-    basis[:, 1] = nodes
-    return np.asarray(basis / np.sqrt([1.0, 1.0, 2.0, 6.0][: DEGREE + 1]), dtype=np.float64)
-
-
-_SIGNS = ((1.0, 1.0), (1.0, -1.0), (-1.0, 1.0), (-1.0, -1.0))
-
-
-def _density(x: FloatArray) -> FloatArray:
-    return np.asarray(np.exp(-0.5 * x**2) / np.sqrt(2.0 * np.pi), dtype=np.float64)
 
 
 class Climb(NamedTuple):
@@ -433,7 +277,7 @@ def private_signal(
     -------
     PrivateSignal
         A model that always gives the same answer, or is always or never correct, has NaN and a
-        reason.
+        reason; so has one whose answers are as likely under any correlation.
 
     Raises
     ------
@@ -499,6 +343,13 @@ def _fit_model(paired: PairedAnswers, evidence: Evidence, m: int, level: float) 
     if abs(z) > BOUND_Z:
         z = float(np.copysign(np.inf, z))
         return _Fit(Reason.AT_BOUND, n, z, np.nan, interval, statistic, steps)
+    if covariance[-1, -1] * _LEAST_INFORMATION > 1.0:
+        # The likelihood is flat here: as far as the bound, or everywhere.
+        open_ends = np.isinf(interval)
+        if open_ends.sum() == 1:
+            z = float(np.asarray(interval)[open_ends][0])
+            return _Fit(Reason.AT_BOUND, n, z, np.nan, interval, statistic, steps)
+        return _Fit(Reason.UNIDENTIFIED, n, np.nan, np.nan, interval, statistic, steps)
     influence = np.zeros(used.size)
     influence[used] = (scores @ covariance[:, -1])[likelihood.of_question]
     reason = Reason.NONE if null.converged and full.converged else Reason.NOT_CONVERGED
@@ -531,7 +382,7 @@ def _assemble(
         p_adjusted=adjust_p_values(p_value, method=adjustment),
         mean=float(np.tanh(mean)),
         mean_interval=np.tanh(np.array([mean - half, mean + half])),
-        mean_p=float(2.0 * ndtr(-abs(mean / mean_se))) if n_models else np.nan,
+        mean_p=float(2.0 * ndtr(-abs(mean / mean_se))),
         n_models=n_models,
         iterations=np.array([fit.iterations for fit in fits], dtype=np.int64),
         reason=reason,
@@ -549,4 +400,6 @@ def _mean(fits: list[_Fit]) -> tuple[float, float, int]:
     z, weight = (np.array([row[place] for row in known_fits]) for place in (0, 1))
     share = weight / weight.sum()
     influence = share @ np.array([row[2] for row in known_fits])
-    return float(share @ z), float(np.sqrt((influence**2).sum())), len(known_fits)
+    se = float(np.sqrt((influence**2).sum()))
+    # Models that answer in mirror images cancel: their mean is zero whatever they answer.
+    return float(share @ z), se if se > _LEAST_SE else np.nan, len(known_fits)

@@ -11,7 +11,8 @@ from psychollm.calibration.stated import paired_answers
 from psychollm.data.simulate_study import simulate_study
 from psychollm.estimates.reasons import Reason
 from psychollm.factor.one_factor.pairwise_likelihood import pairwise_likelihood
-from psychollm.studies.shared_confidence.private_signal import Evidence, Likelihood, private_signal
+from psychollm.studies.shared_confidence.private_likelihood import Evidence, Likelihood
+from psychollm.studies.shared_confidence.private_signal import private_signal
 from tests.oracles import calibration_slow as slow
 
 LOADINGS = np.array([0.9, 0.5, 0.7, 0.8])
@@ -131,6 +132,36 @@ def test_an_estimate_at_its_bound_has_a_one_sided_interval():
     assert 0.0 < low < 1.0 == high
     assert found.p_value[3] < 1e-3
     assert found.n_models == sum(not reason for reason in found.reason)
+
+
+def test_answers_as_likely_under_any_correlation_have_a_reason():
+    # The likelihood of the first model is flat: no number but infinity fits its answers better.
+    right = np.zeros((4, 8))
+    right[:, 0] = 1.0
+    said = np.zeros((4, 8))
+    said[0, 7] = said[1, 2] = said[2, [0, 2, 3, 4, 5]] = said[3, [2, 3, 7]] = 1.0
+    found = private_signal(
+        said,
+        right,
+        loadings=[0.9995, 0.33, -0.04, 0.54],
+        thresholds=[0.4, 0.08, 0.24, 0.08],
+    )
+    assert found.reason == (Reason.UNIDENTIFIED, *[Reason.AT_BOUND] * 3)
+    assert np.isnan(found.correlation.value[0])
+    np.testing.assert_array_equal(found.correlation.interval[0], [-1.0, 1.0])
+    assert found.p_value[0] > 0.9
+    assert found.n_models == 0
+    assert np.isnan([found.mean, found.mean_p]).all()
+
+
+def test_the_mean_of_mirror_images_has_no_standard_error():
+    said, right = np.random.default_rng(0).integers(0, 2, (2, 60))
+    found = private_signal(
+        [said, 1 - said], [right, right], loadings=[0.5, -0.5], thresholds=[0.1, -0.1]
+    )
+    assert found.n_models == 2
+    assert found.mean == pytest.approx(0.0, abs=1e-9)
+    assert np.isnan([*found.mean_interval, found.mean_p]).all()
 
 
 def test_a_model_outside_the_factor_solution_is_tested_with_the_factor_of_the_others():

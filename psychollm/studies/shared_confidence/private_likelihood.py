@@ -1,0 +1,173 @@
+"""The likelihood of one model's confidence and correctness given the answers of the others.
+
+(1) and (2) are those of `private_signal`.
+"""
+
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.polynomial.hermite_e import hermevander
+from scipy.special import ndtr
+
+from psychollm._base.types import FloatArray, IntArray
+from psychollm.calibration.stated import PairedAnswers
+from psychollm.factor.one_factor.full_information import (
+    Grid,
+    Patterns,
+    answer_patterns,
+    factor_grid,
+    log_answer_probabilities,
+    ogive,
+)
+from psychollm.kernels.bivariate import densities, orthants
+
+DEGREE = 3  # of the polynomial by which correctness depends on the factor
+_POLYNOMIAL_RANGE = 3.0
+_LARGEST_LOADING = 0.999
+_LARGEST_Z = 6.0
+_LEAST_CHANCE = 1e-300
+# Precision of a normal prior on c, d, the coefficients of a, and z: wide on slopes, moderate on
+# what bends a, so that few questions do not send them to infinity; none on the rest.
+PENALTY = np.array([0.0, 1 / 25, 0.0, 1 / 25, *np.ones(DEGREE - 1), 0.0])
+
+
+@dataclass(frozen=True, slots=True)
+class Evidence:
+    """What the answers to each question say about its place on the factor."""
+
+    patterns: Patterns  # of the models that take part
+    grid: Grid
+    log_yes: FloatArray  # (taking part, nodes) log P(yes | f)
+    log_no: FloatArray  # (taking part, nodes) log P(no | f)
+    row: IntArray  # (models,) row of each model among those taking part, -1 where it does not
+    start: FloatArray  # (models, 2) c and d of (1) by the one-factor solution
+
+    @classmethod
+    def of(cls, paired: PairedAnswers, loadings: FloatArray, thresholds: FloatArray) -> "Evidence":
+        """Collect the evidence of all models whose loading and threshold are known."""
+        keep = np.isfinite(loadings) & np.isfinite(thresholds)
+        size = np.clip(loadings[keep], -_LARGEST_LOADING, _LARGEST_LOADING)
+        cut = thresholds[keep]
+        grid = factor_grid(size, cut)
+        log_yes, log_no = log_answer_probabilities(ogive(size, cut, grid.nodes))
+        rest = np.sqrt(1.0 - size**2)
+        start = np.zeros((keep.size, 2))
+        start[keep] = np.column_stack([-cut / rest, size / rest])
+        row = np.where(keep, np.cumsum(keep) - 1, -1).astype(np.int64)
+        return cls(
+            answer_patterns(paired.said > 0.0, paired.answered, keep),
+            grid,
+            log_yes,
+            log_no,
+            row,
+            start,
+        )
+
+    def without(self, m: int, which: IntArray) -> FloatArray:
+        """Posterior weights w of (2) of some patterns, given all models but m (which, nodes)."""
+        yes, no = self.patterns.yes[which].copy(), self.patterns.no[which].copy()
+        if self.row[m] >= 0:
+            yes[:, self.row[m]] = no[:, self.row[m]] = 0.0
+        log_weight = yes @ self.log_yes + no @ self.log_no + self.grid.log_weights
+        log_weight -= log_weight.max(axis=1, keepdims=True)
+        weight = np.exp(log_weight)
+        return np.asarray(weight / weight.sum(axis=1, keepdims=True), dtype=np.float64)
+
+
+@dataclass(frozen=True, slots=True)
+class Likelihood:
+    """(2) as a function of (c, d, coefficients of a, z), over distinct patterns of answers."""
+
+    basis: FloatArray  # (nodes, degree + 1) polynomials in the factor
+    cells: tuple[tuple[float, float, FloatArray], ...]  # yes and correct as signs, weights w
+    frequency: FloatArray  # (distinct,) in the order of the cells
+    of_question: IntArray  # (used,) which distinct pattern each used question has
+
+    @classmethod
+    def of(cls, paired: PairedAnswers, evidence: Evidence, m: int) -> "Likelihood":
+        """Collect the distinct patterns of one model's questions, cell by cell."""
+        used = paired.present[m]
+        cell = (2 - 2 * paired.yes[m, used] - paired.correct[m, used] + 1).astype(np.int64)
+        pattern = evidence.patterns.of_question[used]
+        size = evidence.patterns.frequency.size
+        distinct, of_question, frequency = np.unique(
+            cell * size + pattern, return_inverse=True, return_counts=True
+        )
+        cells = tuple(
+            (*signs, evidence.without(m, distinct[distinct // size == row] % size))
+            for row, signs in enumerate(_SIGNS)
+        )
+        return cls(
+            _polynomials(evidence.grid.nodes),
+            cells,
+            frequency.astype(np.float64),
+            of_question.astype(np.int64),
+        )
+
+    def value(self, theta: FloatArray) -> float:
+        """Log likelihood (2)."""
+        h, k, rho = self._limits(theta)
+        return float(self.frequency @ np.log(np.concatenate(self._chances(h, k, rho))))
+
+    def scores(self, theta: FloatArray) -> FloatArray:
+        """Gradient of the log likelihood of each distinct pattern (distinct, parameters)."""
+        h, k, rho = self._limits(theta)
+        return self._scores(h, k, rho, self._chances(h, k, rho))
+
+    def objective(self, theta: FloatArray) -> tuple[float, FloatArray]:
+        """Penalised log likelihood and its gradient (parameters,)."""
+        h, k, rho = self._limits(theta)
+        chances = self._chances(h, k, rho)
+        value = float(self.frequency @ np.log(np.concatenate(chances)))
+        gradient = self.frequency @ self._scores(h, k, rho, chances)
+        if abs(theta[-1]) > _LARGEST_Z:
+            gradient[-1] = 0.0
+        return value - 0.5 * float(PENALTY @ theta**2), gradient - PENALTY * theta
+
+    def information(self, theta: FloatArray) -> FloatArray:
+        """Sum of the outer products of the questions' gradients, with the penalty's."""
+        scores = self.scores(theta)
+        products = (scores * self.frequency[:, None]).T @ scores + np.diag(PENALTY)
+        return np.asarray(products + 1e-6 * np.eye(len(theta)), dtype=np.float64)
+
+    def _chances(self, h: FloatArray, k: FloatArray, rho: float) -> list[FloatArray]:
+        """Likelihood of the distinct patterns, cell by cell."""
+        return [
+            np.maximum(weight @ orthants(s * h, t * k, s * t * rho), _LEAST_CHANCE)
+            for s, t, weight in self.cells
+        ]
+
+    def _scores(
+        self, h: FloatArray, k: FloatArray, rho: float, chances: list[FloatArray]
+    ) -> FloatArray:
+        rest = np.sqrt((1.0 - rho) * (1.0 + rho))
+        by_h, by_k = _density(h), _density(k)
+        by_z = densities(h, k, rho) * rest**2
+        blocks = []
+        for (s, t, weight), chance in zip(self.cells, chances, strict=True):
+            at_h = s * by_h * ndtr(t * (k - rho * h) / rest)
+            at_k = t * by_k * ndtr(s * (h - rho * k) / rest)
+            slopes = np.column_stack(
+                [at_h[:, None] * self.basis[:, :2], at_k[:, None] * self.basis, s * t * by_z]
+            )
+            blocks.append((weight @ slopes) / chance[:, None])
+        return np.concatenate(blocks)
+
+    def _limits(self, theta: FloatArray) -> tuple[FloatArray, FloatArray, float]:
+        rho = float(np.tanh(np.clip(theta[-1], -_LARGEST_Z, _LARGEST_Z)))
+        return self.basis[:, :2] @ theta[:2], self.basis @ theta[2:-1], rho
+
+
+def _polynomials(nodes: FloatArray) -> FloatArray:
+    """Hermite polynomials up to `DEGREE`, held constant where next to no question lies."""
+    inner = np.clip(nodes, -_POLYNOMIAL_RANGE, _POLYNOMIAL_RANGE)
+    basis = hermevander(inner, DEGREE)
+    basis[:, 1] = nodes
+    return np.asarray(basis / np.sqrt([1.0, 1.0, 2.0, 6.0][: DEGREE + 1]), dtype=np.float64)
+
+
+_SIGNS = ((1.0, 1.0), (1.0, -1.0), (-1.0, 1.0), (-1.0, -1.0))
+
+
+def _density(x: FloatArray) -> FloatArray:
+    return np.asarray(np.exp(-0.5 * x**2) / np.sqrt(2.0 * np.pi), dtype=np.float64)
