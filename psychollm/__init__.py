@@ -69,6 +69,7 @@ _SUBMODULES = {
     "estimates": "psychollm.estimates",
     "factor": "psychollm.factor",
     "instruments": "psychollm.instruments",
+    "integrations": "psychollm.integrations",
     "irt": "psychollm.irt",
     "nulls": "psychollm.nulls",
     "plots": "psychollm.plots",

@@ -5,6 +5,7 @@ from psychollm import data as data
 from psychollm import estimates as estimates
 from psychollm import factor as factor
 from psychollm import instruments as instruments
+from psychollm import integrations as integrations
 from psychollm import irt as irt
 from psychollm import nulls as nulls
 from psychollm import plots as plots

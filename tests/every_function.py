@@ -19,7 +19,7 @@ from typing import Any
 import psychollm as psy
 
 # What draws nothing to learn from, or asks models: their functions have tests of their own.
-_ROOMS = sorted(set(psy._SUBMODULES) - {"errors", "plots", "reports", "collect"})
+_ROOMS = sorted(set(psy._SUBMODULES) - {"errors", "plots", "reports", "collect", "integrations"})
 
 # Few draws are enough to show what a function reads and that its parts fit together.
 _QUICK = {"bootstrap": 25, "n_null": 19, "n_draws": 200, "rng": 0}

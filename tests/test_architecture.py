@@ -34,12 +34,14 @@ FLOORS = {
     "cli": 8,
 }
 # Rooms beside the tower: what they may import, and who may import them.
-ANNEXES = {"collect", "steering"}
+ANNEXES = {"collect", "steering", "integrations"}
 BELOW_ANNEXES = {"_base", "data", "instruments"}
+IMPORTED_BY_NOBODY = {"integrations"}
 
 # Packages that cost more to import than NumPy: only where they are used, never on the way.
 LATE = {
     "httpx",
+    "inspect_ai",
     "jinja2",
     "joblib",
     "matplotlib",
@@ -146,7 +148,7 @@ def allowed(room: str, target: str) -> bool:
     if room in ANNEXES:
         return target in BELOW_ANNEXES
     if target in ANNEXES:
-        return room == "cli"
+        return room == "cli" and target not in IMPORTED_BY_NOBODY
     return target in FLOORS and FLOORS[target] < FLOORS[room]
 
 

@@ -8,6 +8,7 @@ from pathlib import Path
 ROOT = Path(__file__).resolve().parents[1]
 HEAVY = {
     "httpx",
+    "inspect_ai",
     "joblib",
     "llvmlite",
     "matplotlib",

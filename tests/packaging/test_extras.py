@@ -11,7 +11,7 @@ PROJECT = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))["
 OPTIONAL: dict[str, list[str]] = PROJECT["optional-dependencies"]
 EXTRAS = tomllib.loads((ROOT / "tests/packaging/extras.toml").read_text(encoding="utf-8"))
 FOR_DEVELOPERS = {"all", "test-core", "test", "docs", "lint", "bench", "dev"}
-MODULES = {"scikit-learn": "sklearn"}
+MODULES = {"scikit-learn": "sklearn", "inspect-ai": "inspect_ai"}
 
 
 def requirement(text: str) -> tuple[str, str]:

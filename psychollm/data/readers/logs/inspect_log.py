@@ -140,8 +140,8 @@ def _sample(found: Mapping[str, Any], log: Mapping[str, Any], source: Source) ->
     scores: dict[str, Score] = {}
     confidence: dict[str, float] = {}
     for name, one in _scores(found, log).items():
-        parts = _parts(name, one.get("value"))
-        scores |= {part: None if error else _grade(value) for part, value in parts.items()}
+        parts = parts_of(name, one.get("value"))
+        scores |= {part: None if error else grade_of(value) for part, value in parts.items()}
         stated = as_score((one.get("metadata") or {}).get("confidence"))
         if stated is not None and not error:
             confidence |= dict.fromkeys(parts, stated)
@@ -183,7 +183,7 @@ def _asked(asked: Any) -> Any:
     return [[one.get("role"), one.get("content")] for one in asked if isinstance(one, Mapping)]
 
 
-def _parts(name: str, value: Any) -> dict[str, Any]:
+def parts_of(name: str, value: Any) -> dict[str, Any]:
     """Return one value per scorer: one with several values counts as several scorers."""
     if isinstance(value, Mapping):
         return {f"{name}.{part}": one for part, one in value.items()}
@@ -192,7 +192,8 @@ def _parts(name: str, value: Any) -> dict[str, Any]:
     return {name: value}
 
 
-def _grade(value: Any) -> Score:
+def grade_of(value: Any) -> Score:
+    """Return a value of Inspect as a score."""
     if not isinstance(value, str):
         return as_score(value)
     word = value.strip().lower()

@@ -1,0 +1,9 @@
+"""Annex: live evaluations inside the tools that people run already.
+
+`stop_early` has a task of Inspect AI ask what an item bank draws, until the interval is narrow
+enough: ``pip install "psychollm[inspect]"``.
+"""
+
+from psychollm.integrations.inspect import StopEarly, stop_early
+
+__all__ = ["StopEarly", "stop_early"]
