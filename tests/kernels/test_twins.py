@@ -28,6 +28,7 @@ TWINS = {
     "irt_polytomous": ("polytomous_slow", "irt/test_polytomous_statistics.py"),
     "item_moments": ("consistency_slow", "reliability/test_consistency.py"),
     "kernel_smooth": ("binned_slow", "calibration/test_smooth.py"),
+    "logistic_factors": ("logistic_factors_slow", "irt/test_logistic_factors.py"),
     "meta_d": ("meta_d_slow", "calibration/test_meta_d.py"),
     "meta_d_group": ("meta_d_slow", "calibration/test_hierarchical_meta_d.py"),
     "meta_d_likelihood": ("meta_d_slow", "calibration/test_meta_d.py"),
