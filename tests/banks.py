@@ -57,7 +57,7 @@ class PlainSession:
             known.append(self.answers[one])
         each = np.array(known)[~np.isnan(known)] if known else np.zeros(0)
         flag = f"{len(known) - each.size} without an answer" if each.size < len(known) else ""
-        if each.size < 5:
+        if each.size < 15:
             nothing = np.full(1, np.nan)
             return Found(nothing, np.full((1, 2), np.nan), 0.95, ("too few answers",))
         half = 1.96 * each.std(ddof=1) / np.sqrt(each.size)

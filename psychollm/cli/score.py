@@ -49,6 +49,7 @@ class Score(Command):
         """Read, score, write, and say what was found."""
         from psychollm.cli.notes import as_notes, busy
         from psychollm.cli.outputs import as_json
+        from psychollm.collect.drawing import bank_scores, told
         from psychollm.collect.store import Store
 
         with (
@@ -57,12 +58,17 @@ class Score(Command):
             Store(self.store, create=False) as store,
         ):
             scored = [(one, one.scores()) for one in _read(store, self.instrument)]
+            banked = bank_scores(store)
         if self.out is not None:
             _write(scored, self.out)
         if self.json:
-            print(as_json({read.instrument: _plain(read, scores) for read, scores in scored}))
+            found = {read.instrument: _plain(read, scores) for read, scores in scored}
+            print(as_json(found | ({"bank": banked} if banked else {})))
         elif not self.quiet:
-            print("\n\n".join(_told(read, scores) for read, scores in scored))
+            paragraphs = [_told(read, scores) for read, scores in scored]
+            if banked:
+                paragraphs.append("\n".join(told(model, one) for model, one in banked.items()))
+            print("\n\n".join(paragraphs))
             if self.out is not None:
                 print(f"\nTable: {self.out}")
         return 0

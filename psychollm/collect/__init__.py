@@ -6,7 +6,9 @@ same call goes on where it stopped. `readings` hands the replies to the instrume
 Asking needs httpx: ``pip install "psychollm[collect]"``; reading what is there does not.
 """
 
+from psychollm.collect.adaptive import Adaptive
 from psychollm.collect.client import Collection, collect
+from psychollm.collect.drawing import bank_scores
 from psychollm.collect.errors import StoreError
 from psychollm.collect.eval_records import every_eval_ever
 from psychollm.collect.export import export, replies, to_frame
@@ -19,6 +21,7 @@ from psychollm.collect.score_log import read_store
 from psychollm.collect.store import Store
 
 __all__ = [
+    "Adaptive",
     "Collection",
     "Endpoint",
     "Model",
@@ -29,6 +32,7 @@ __all__ = [
     "Readings",
     "Store",
     "StoreError",
+    "bank_scores",
     "collect",
     "every_eval_ever",
     "export",

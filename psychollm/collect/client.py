@@ -8,13 +8,15 @@ import asyncio
 import signal
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, field
+from typing import Any
 
 import numpy as np
 
 from psychollm._base.result import Result
 from psychollm._base.version import __version__
 from psychollm.collect.asking import variables_of
+from psychollm.collect.drawing import Drawing, bank_scores, told
 from psychollm.collect.lane import Lane
 from psychollm.collect.plan import Plan
 from psychollm.collect.progress import ModelProgress, RunState
@@ -50,6 +52,7 @@ class Collection(Result):
     failures: Mapping[str, int]  # exchanges of this run without an answer, by kind
     halted: Mapping[str, str]  # models that are not asked any more, and why
     stopped: str | None  # why the run ended before all was asked
+    scores: Mapping[str, Mapping[str, Any]] = field(default_factory=dict)  # as of `bank_scores`
 
     @property
     def complete(self) -> bool:
@@ -64,6 +67,7 @@ class Collection(Result):
             + (f" (stopped: {self.halted[name]})" if name in self.halted else "")
             for name, answered, failed, left in rows
         ]
+        lines += [told(name, one) for name, one in self.scores.items()]
         if self.failures:
             kinds = ", ".join(
                 f"{n:,} {kind.replace('_', ' ')}" for kind, n in self.failures.items()
@@ -117,22 +121,33 @@ def collect(plan: Plan, *, watch: Watch | None = None, every: float = 1.0) -> Co
 
 def prepare(plan: Plan, store: Store) -> RunState:
     """Enter the requests of a plan into its store, and return the state of the run."""
-    names = (
+    secrets = (
         variables_of(endpoint, [model for model in plan.models if model.endpoint == name])
         for name, endpoint in plan.endpoints.items()
     )
-    blot = Blotter(set().union(*names))
+    blot = Blotter(set().union(*secrets))
     store.note("plan", blot(plan.text.encode()).decode())
     store.note("psychollm", __version__)
     store.release_dead()
-    store.enlist(plan.requests())
-    store.reopen(model.name for model in plan.models)
+    names = [model.name for model in plan.models]
+    drawings = {}
+    if plan.adaptive is None:
+        store.enlist(plan.requests())
+        store.reopen(names)
+    else:
+        store.reopen(names)
+        store.set_aside(names)  # what another seed or bank has drawn
+        drawings = {name: Drawing(plan, plan.adaptive, name, store) for name in names}
+        for one in drawings.values():
+            one.more()
     counts = _counts(plan, store)
     progress = {
         name: ModelProgress(name=name, total=sum(n.values()), before=n.get("answered", 0))
         for name, n in counts.items()
     }
-    return RunState(store, progress, budget=plan.budget, draw=np.random.default_rng().random)
+    state = RunState(store, progress, budget=plan.budget, draw=np.random.default_rng().random)
+    state.drawings = drawings
+    return state
 
 
 async def _run(plan: Plan, state: RunState, watch: Watch | None, every: float) -> None:
@@ -221,4 +236,5 @@ def _collection(plan: Plan, state: RunState) -> Collection:
         failures=failures,
         halted={one.name: one.halted for one in state.progress.values() if one.halted},
         stopped=state.reason,
+        scores={name: one for name, one in bank_scores(state.store).items() if state.drawings},
     )

@@ -5,7 +5,7 @@ without an answer has no text; it is missing, whatever was asked.
 """
 
 import json
-from collections.abc import Iterator, Mapping
+from collections.abc import Collection, Iterator, Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -27,6 +27,7 @@ SELECT request.model AS model, prompt_key, item, repeat, sample, state, prompt,
 FROM request LEFT JOIN attempt ON attempt.id = request.answer
 WHERE superseded = 0 ORDER BY request.id
 """
+_SOME = "AND request.model = ? AND item IN (SELECT value FROM json_each(?)) ORDER BY request.id"
 _COLUMNS = (
     "model", "prompt_key", "item", "repeat", "sample", "state", "text", "reasoning",
     "finish_reason", "yes_mass", "no_mass", "served_model", "provider", "fingerprint",
@@ -35,7 +36,9 @@ _COLUMNS = (
 )  # fmt: skip
 
 
-def replies(store: Store) -> Iterator[tuple[Prompt, Mapping[str, Any]]]:
+def replies(
+    store: Store, *, model: str | None = None, items: Collection[str] = ()
+) -> Iterator[tuple[Prompt, Mapping[str, Any]]]:
     """Yield each request of a store as its prompt and a row of `to_frame`.
 
     This is what instruments read: ``instrument.read(prompt, row["text"],
@@ -45,6 +48,10 @@ def replies(store: Store) -> Iterator[tuple[Prompt, Mapping[str, Any]]]:
     ----------
     store : Store
         Of a run.
+    model : str, optional
+        Those of one model, about `items`.
+    items : collection of str
+        Which of them.
 
     Examples
     --------
@@ -52,7 +59,13 @@ def replies(store: Store) -> Iterator[tuple[Prompt, Mapping[str, Any]]]:
     ...     list(replies(store))
     []
     """
-    for row in store.rows(REPLIES):
+    query, values = REPLIES, tuple[str, ...]()
+    if model is not None:
+        query, values = (
+            REPLIES.replace("ORDER BY request.id", _SOME),
+            (model, json.dumps(sorted(items))),
+        )
+    for row in store.rows(query, values):
         table = {name: row[name] for name in _COLUMNS if name != "failure"}
         table["failure"] = None if row["state"] == "answered" else row["latest_kind"]
         yield Prompt.from_dict(json.loads(row["prompt"])), table

@@ -7,6 +7,13 @@
     repeats = 1                     # how often each prompt is asked
     budget = 5.0                    # stop before it is passed; in the currency of the prices
 
+    [adaptive]                      # ask only what an item bank draws; not there: ask all
+    bank = "bank.psy"               # as `ItemBank.save` writes it
+    half_width = 0.03               # until the interval reaches no further than this, or
+    size = 300                      # until so many questions are asked
+    seed = 1                        # the same seed draws the same questions
+    batch = 16                      # questions asked before the next ones are drawn
+
     [parameters]                    # of all models; their own come on top
     temperature = 0.0
     max_tokens = 64
@@ -30,20 +37,23 @@
 
 import json
 import tomllib
-from collections.abc import Iterator, Mapping
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass, fields
 from pathlib import Path
 from typing import Any
 
 from psychollm._base.checks import check_count, check_unique
 from psychollm._base.errors import InputError, LabelError, OptionError
+from psychollm._base.saving.files import load
+from psychollm.collect.adaptive import Adaptive
 from psychollm.collect.request import LIMITS, Request, canonical_text
 from psychollm.collect.roster import Endpoint, Model, Prices
 from psychollm.collect.secrets import check_parameters
 from psychollm.instruments.prompt import Prompt
 from psychollm.instruments.questions import text_of
 
-_TOP = {"prompts", "store", "repeats", "budget", "parameters", "endpoints", "models"}
+_TOP = {"prompts", "store", "repeats", "budget", "adaptive", "parameters", "endpoints", "models"}
+_ADAPTIVE = {field.name for field in fields(Adaptive)}
 _ENDPOINT = {field.name for field in fields(Endpoint)} - {"name"}
 _MODEL = {field.name for field in fields(Model)}
 _PRICES = {field.name for field in fields(Prices)}
@@ -52,10 +62,11 @@ _RESERVED = {"model", "messages", "prompt", "system", "stream", "n"}
 # What fields must be; numbers where nothing is said.
 _KINDS: dict[str, tuple[type, ...]] = {
     **dict.fromkeys(("url", "wire", "key", "name", "model", "endpoint", "system"), (str,)),
-    **dict.fromkeys(("headers", "parameters", "prices", "endpoints"), (dict,)),
+    **dict.fromkeys(("headers", "parameters", "prices", "endpoints", "adaptive"), (dict,)),
     **dict.fromkeys(("prompts",), (str, list)),
     "models": (list,),
     "store": (str,),
+    "bank": (str,),
 }
 _WANTED: dict[type, str] = {str: "text", dict: "a table", list: "tables, [[models]]"}
 
@@ -81,6 +92,7 @@ class Plan:
     models: tuple[Model, ...]
     repeats: int = 1
     budget: float | None = None
+    adaptive: Adaptive | None = None
     text: str = ""  # of the file
 
     def __post_init__(self) -> None:
@@ -101,11 +113,28 @@ class Plan:
                 raise OptionError(msg)
             _check_parameters(f"model {model.name!r}", model.parameters)
             _check_budget(self, model)
+        if self.adaptive is not None:
+            self.adaptive.check(self.prompts)
 
-    def requests(self) -> Iterator[Request]:
-        """Yield all requests; each comes after the one that it continues."""
-        ordered = in_order(self.prompts)
-        for model in self.models:
+    def requests(
+        self, *, model: str | None = None, items: Collection[str] | None = None
+    ) -> Iterator[Request]:
+        """Yield all requests, or those of one model or some questions.
+
+        Each comes after the one that it continues.
+
+        Parameters
+        ----------
+        model : str, optional
+            Name of the model.
+        items : collection of str, optional
+            Labels of the questions.
+        """
+        asked = [one for one in self.prompts if items is None or one.item in items]
+        ordered = in_order(asked)
+        for one in self.models:
+            if model is not None and one.name != model:
+                continue
             for sample in range(self.repeats):
                 keys: dict[tuple[str, int], str] = {}
                 for prompt in ordered:
@@ -115,10 +144,10 @@ class Plan:
                         before = same or keys[prompt.follows, 0]
                     request = Request.build(
                         prompt,
-                        model=model.name,
-                        model_id=model.model,
-                        parameters=model.parameters,
-                        system=model.system,
+                        model=one.name,
+                        model_id=one.model,
+                        parameters=one.parameters,
+                        system=one.system,
                         sample=sample,
                         follows=before,
                     )
@@ -139,7 +168,7 @@ def _check_budget(plan: Plan, model: Model) -> None:
         raise OptionError(msg)
 
 
-def in_order(prompts: tuple[Prompt, ...]) -> list[Prompt]:
+def in_order(prompts: Sequence[Prompt]) -> list[Prompt]:
     """Return prompts so that each comes after the one that it continues."""
     placed: set[tuple[str | None, int]] = set()
     ordered: list[Prompt] = []
@@ -203,6 +232,7 @@ def read_plan(path: Path) -> Plan:
         models=tuple(_model(given, shared) for given in table["models"]),
         repeats=table.get("repeats", 1),
         budget=table.get("budget"),
+        adaptive=_adaptive(table.get("adaptive"), path.parent),
         text=text,
     )
 
@@ -277,6 +307,18 @@ def _check_parameters(where: str, parameters: Mapping[str, Any]) -> None:
             msg = f"{where}: {name}={value!r} must be a whole number of at least 1"
             raise OptionError(msg)
     check_parameters(parameters, f"{where}: ")
+
+
+def _adaptive(table: Any, folder: Path) -> Adaptive | None:
+    if table is None:
+        return None
+    needed = frozenset({"bank", "seed"})
+    _check_names("adaptive", table, known=_ADAPTIVE, needed=needed)
+    bank = load(folder / table["bank"])
+    if not hasattr(bank, "session"):
+        msg = f"adaptive: {table['bank']} holds a {type(bank).__name__}, and no item bank"
+        raise InputError(msg)
+    return Adaptive(**{**table, "bank": bank})
 
 
 def _endpoint(name: str, table: Any) -> Endpoint:

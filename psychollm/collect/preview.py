@@ -1,5 +1,6 @@
 """What a plan would ask and cost, without asking."""
 
+from collections.abc import Iterator
 from dataclasses import dataclass
 from textwrap import indent
 
@@ -75,7 +76,7 @@ def preview(plan: Plan, *, show: int = 3) -> Preview:
     costs = dict.fromkeys(models, 0.0)
     shown: dict[str, str] = {}
     before: dict[str, Job] = {}  # jobs of the model at hand, for conversations that go on
-    for request in plan.requests():
+    for request in _requests(plan):
         job = _whole(request, before)
         counts[request.model] += 1
         tokens[request.model] += likely_tokens(job)
@@ -90,6 +91,14 @@ def preview(plan: Plan, *, show: int = 3) -> Preview:
         prompts=tuple(shown.values()),
         budget=plan.budget,
     )
+
+
+def _requests(plan: Plan) -> Iterator[Request]:
+    """Yield what is asked; where a bank draws it, the most that it can be."""
+    if plan.adaptive is None:
+        return plan.requests()
+    most = plan.adaptive.size or len(plan.adaptive.bank.questions)
+    return plan.requests(items={str(one) for one in plan.adaptive.session().next(most)})
 
 
 def _whole(request: Request, before: dict[str, Job]) -> Job:

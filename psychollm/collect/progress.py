@@ -6,6 +6,7 @@ from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 
+from psychollm.collect.drawing import Drawing
 from psychollm.collect.faults import Kind
 from psychollm.collect.records import Attempt, Job
 from psychollm.collect.store import Store
@@ -96,6 +97,7 @@ class RunState:
         self.progress = progress
         self.budget = budget
         self.draw = draw
+        self.drawings: dict[str, Drawing] = {}  # of models whose questions a bank chooses
         self.under_way = 0
         self.stopping = False
         self.reason: str | None = None
@@ -126,6 +128,14 @@ class RunState:
             return True
         limit = float("inf") if self.budget is None else self.budget
         return self.store.reserve(job, amount, budget=limit, model=model_budget)
+
+    def draw_more(self, model: str) -> bool:
+        """Enter what is drawn next for a model, and return whether there is something."""
+        if self.stopping or model not in self.drawings:
+            return False
+        more = self.drawings[model].more()
+        self.progress[model].total = sum(self.store.counts()[model].values())
+        return more
 
     def tally(self, model: str, kind: Kind, attempt: Attempt, *, failed: bool) -> None:
         """Count one exchange."""

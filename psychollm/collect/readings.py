@@ -4,7 +4,7 @@ Raw replies are kept for ever, so that they can be read again whenever reading h
 """
 
 from collections import Counter
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
@@ -201,13 +201,17 @@ def readings(store: Store, *, instrument: str | None = None) -> Readings:
     Traceback (most recent call last):
     psychollm.collect.errors.StoreError: ...run.sqlite holds no requests
     """
-    name = _chosen(store, instrument)
+    return readings_of(replies(store), _chosen(store, instrument))
+
+
+def readings_of(rows: Iterable[tuple[Prompt, Mapping[str, Any]]], name: str) -> Readings:
+    """Read the replies to the prompts of one instrument."""
     read = reader_of(name)
     prompts: dict[str, dict[str, Prompt]] = {}
     by_model: dict[str, dict[int, dict[str, Reading | None]]] = {}
     outcomes: dict[str, Counter[str]] = {}
     keys: dict[tuple[str, int, str], str] = {}
-    for prompt, row in replies(store):
+    for prompt, row in rows:
         if instrument_of(prompt) != name:
             continue
         model, sample, key = row["model"], row["sample"], prompt.key

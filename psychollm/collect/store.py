@@ -151,6 +151,21 @@ class Store:
             ]
         return sum(again)
 
+    def set_aside(self, models: Iterable[str]) -> None:
+        """Ask nothing that models were not answered yet, until it is enlisted again."""
+        with self.writing() as db:
+            for model in models:
+                db.execute(
+                    "UPDATE request SET superseded = 1 "
+                    "WHERE model = ? AND state IN ('open', 'waiting')",
+                    (model,),
+                )
+
+    def is_open(self, model: str) -> bool:
+        """Return whether a model has yet to be asked something."""
+        query = "SELECT 1 FROM request WHERE model = ? AND state = 'open' AND superseded = 0"
+        return next(self.rows(f"{query} LIMIT 1", (model,)), None) is not None
+
     # -- asking --------------------------------------------------------------------------------
 
     def claim(self, model: str, n: int, *, now: float | None = None) -> list[Job]:

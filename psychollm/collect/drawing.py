@@ -1,0 +1,109 @@
+"""Asking only what an item bank draws, until the score over the whole bank is known well enough.
+
+A batch of questions is drawn, asked, graded and recorded before the next one is drawn. What comes
+next depends on the seed, the size of a batch and the answers, all of which a store holds: a run
+that was killed draws the same questions again, finds their answers, and goes on from there. There
+is no state beside the store.
+"""
+
+import json
+from collections.abc import Collection, Mapping
+from math import nan
+from typing import Any
+
+from psychollm._base.drawing import outcome
+from psychollm._base.errors import OptionError
+from psychollm._base.numbers import with_interval
+from psychollm.collect.adaptive import Adaptive
+from psychollm.collect.export import replies
+from psychollm.collect.plan import Plan
+from psychollm.collect.readings import readings_of
+from psychollm.collect.store import Store
+from psychollm.instruments.instrument import instrument_of
+
+_NOTE = "score of the bank: "  # and the model, among the facts about a run
+
+
+class Drawing:
+    """What is drawn for one model of a plan."""
+
+    def __init__(self, plan: Plan, adaptive: Adaptive, model: str, store: Store) -> None:
+        self._plan, self._adaptive, self._model, self._store = plan, adaptive, model, store
+        self._session = adaptive.session()
+        self._batch: tuple[Any, ...] = ()
+        self._answers: dict[Any, float] = {}
+
+    def more(self) -> bool:
+        """Record a batch that has come in and enter the next; return whether there is one."""
+        while not self._store.is_open(self._model):
+            self._record()
+            self._batch = () if self._session.done else self._session.next(self._adaptive.batch)
+            if not self._batch:
+                return False
+            items = {str(one) for one in self._batch}
+            self._store.enlist(self._plan.requests(model=self._model, items=items))
+        return True
+
+    def _record(self) -> None:
+        if not self._batch:
+            return
+        right = answers(self._store, self._model, {str(one) for one in self._batch})
+        for question in self._batch:
+            self._answers[question] = right.get(str(question), nan)
+            self._session.record(question, self._answers[question])
+        why = self._session.why if self._session.done else "it is not done"
+        adaptive = self._adaptive
+        found = outcome(adaptive.bank, self._session, self._answers, why)
+        self._store.note(f"{_NOTE}{self._model}", json.dumps(found | {"seed": adaptive.seed}))
+
+
+def answers(store: Store, model: str, items: Collection[str]) -> dict[str, float]:
+    """Return how right a model is about some questions, NaN where nothing could be read."""
+    rows = list(replies(store, model=model, items=items))
+    name = instrument_of(rows[0][0])
+    frame = readings_of(rows, name).pooled_scores()[model].to_frame(model)
+    if not {"question", "correct"} <= set(frame):
+        msg = f"adaptive: nothing about {name.replace('_', '-')} is right or wrong"
+        raise OptionError(msg)
+    means = frame["correct"].astype(float).groupby(frame["question"]).mean()
+    return {str(question): float(mean) for question, mean in means.items()}
+
+
+def bank_scores(store: Store) -> dict[str, dict[str, Any]]:
+    """Return what is known of the score over the bank, by model, of a store that was collected so.
+
+    Parameters
+    ----------
+    store : Store
+        Of a run.
+
+    Returns
+    -------
+    dict
+        By model: score, lower and upper bound and level of the interval; questions asked, those of
+        them without an answer, and all of the bank; why it stopped; the flag and method of the
+        estimate; the bank's digest and the seed. Empty where no bank chose what was asked.
+
+    Examples
+    --------
+    >>> with Store(getfixture("tmp_path") / "run.sqlite") as store:
+    ...     bank_scores(store)
+    {}
+    """
+    query = "SELECT name, value FROM about WHERE substr(name, 1, ?) = ? ORDER BY rowid"
+    rows = store.rows(query, (len(_NOTE), _NOTE))
+    return {row["name"].removeprefix(_NOTE): json.loads(row["value"]) for row in rows}
+
+
+def told(model: str, found: Mapping[str, Any]) -> str:
+    """Return the score of one model over the bank in a sentence."""
+    nan_or = {name: nan if found[name] is None else found[name] for name in ("score", *_BOUNDS)}
+    text = with_interval(nan_or["score"], [nan_or[name] for name in _BOUNDS], 3)
+    flag = f"; {found['flag']}" if found["flag"] else ""
+    return (
+        f"{model}: {text} over all {found['questions']:,} questions of the bank, from "
+        f"{found['asked']:,} asked ({found['stopped']}{flag})"
+    )
+
+
+_BOUNDS = ("lower", "upper")

@@ -1,0 +1,269 @@
+"""Plans whose questions a bank draws, against a server of our own."""
+
+import json
+from collections import Counter
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from psychollm._base.errors import InputError, LabelError, OptionError
+from psychollm.cli import main
+from psychollm.collect.adaptive import Adaptive
+from psychollm.collect.client import Collection, collect
+from psychollm.collect.drawing import bank_scores
+from psychollm.collect.plan import Plan, read_plan
+from psychollm.collect.preview import preview
+from psychollm.collect.roster import Model
+from psychollm.collect.store import Store
+from psychollm.instruments.prompt import Prompt
+from psychollm.instruments.questions import Question
+from psychollm.instruments.self_prediction import SelfPrediction
+from tests.banks import PlainBank, PlainSession
+from tests.collect.conftest import MakePlan
+from tests.collect.hostile import Act, Body, Hostile, said
+
+pytest.importorskip("httpx")
+
+N = 90
+BANK = PlainBank([f"q{k}" for k in range(N)])
+
+
+def prompts(n: int = N) -> tuple[Prompt, ...]:
+    questions = [
+        Question(key=f"q{k}", text=f"What is {k} + 0?", answers=(str(k),), rule="numeric")
+        for k in range(n)
+    ]
+    asked = SelfPrediction(questions=questions, max_tokens=4).prompts()
+    return tuple(prompt for prompt in asked if prompt.about["part"] == "answer")
+
+
+def number_in(body: Body) -> int:
+    return int(body["messages"][-1]["content"].split("What is ")[1].split(" +")[0])
+
+
+def server(body: Body, n: int) -> Act:
+    """Two thirds right; the other model knows nothing."""
+    k = number_in(body)
+    return said(str(k if k % 3 and body["model"] == "org/m" else 1000))
+
+
+def right(question: str) -> float:
+    return float(int(question[1:]) % 3 != 0)
+
+
+def adaptive(**options: Any) -> Adaptive:
+    return Adaptive(**({"bank": BANK, "seed": 1, "half_width": 0.12, "batch": 8} | options))
+
+
+def by_hand(answer: Any = right, **options: Any) -> PlainSession:
+    """Return the session after it was done."""
+    chosen = adaptive(**options)
+    session = chosen.session()
+    while not session.done and (batch := session.next(chosen.batch)):
+        for question in batch:
+            session.record(question, answer(question))
+    assert isinstance(session, PlainSession)
+    return session
+
+
+def check(found: Any, session: PlainSession) -> None:
+    expected = session.estimate()
+    assert [found["score"], found["lower"], found["upper"]] == pytest.approx(
+        [expected.value[0], *expected.interval[0]]
+    )
+    assert found["asked"] == len(session.answers)
+
+
+def questions_of(bodies: list[Body], model: str = "org/m") -> list[str]:
+    return [f"q{number_in(body)}" for body in bodies if body["model"] == model]
+
+
+def test_it_asks_what_is_drawn_and_stops(
+    make_plan: MakePlan, capsys: pytest.CaptureFixture[str]
+) -> None:
+    with Hostile(server) as here:
+        plan = make_plan(here.url, asked=prompts(), adaptive=adaptive())
+        found = collect(plan)
+    session = by_hand()
+    assert len(session.answers) < N
+    assert set(questions_of(here.seen)) == set(session.answers)
+    assert len(here.seen) == len(session.answers)
+    check(found.scores["m"], session)
+    assert found.complete
+    assert found.left == (0,)
+    line = f"over all 90 questions of the bank, from {len(session.answers)} asked (the interval"
+    assert line in found.summary()
+    with Store(plan.store) as store:
+        assert bank_scores(store) == found.scores
+    assert main(["score", str(plan.store)]) == 0
+    assert line in capsys.readouterr().out
+    assert main(["score", str(plan.store), "--json"]) == 0
+    assert json.loads(capsys.readouterr().out)["bank"]["m"]["seed"] == 1
+
+
+def test_each_model_has_a_session_of_its_own(make_plan: MakePlan) -> None:
+    both = tuple(Model(name=name, endpoint="here", model=f"org/{name}") for name in ("m", "w"))
+    with Hostile(server) as here:
+        found = collect(make_plan(here.url, asked=prompts(), adaptive=adaptive(), models=both))
+    check(found.scores["m"], by_hand())
+    weak = by_hand(lambda question: 0.0)
+    check(found.scores["w"], weak)
+    assert set(questions_of(here.seen, "org/w")) == set(weak.answers) < set(by_hand().answers)
+
+
+class PlugError(Exception):
+    """Stands for the plug."""
+
+
+@pytest.mark.parametrize("after", [0, 5, 8, 21])
+def test_broken_off_it_goes_on_to_the_same_interval(
+    make_plan: MakePlan, monkeypatch: pytest.MonkeyPatch, after: int
+) -> None:
+    kept = Store.record
+    times = 0
+
+    def record(self: Store, *args: Any, **options: Any) -> int:
+        nonlocal times
+        times += 1
+        if times > after:
+            raise PlugError
+        return kept(self, *args, **options)
+
+    with Hostile(server) as here:
+        plan = make_plan(here.url, asked=prompts(), adaptive=adaptive(), start_concurrency=2)
+        monkeypatch.setattr(Store, "record", record)
+        with pytest.raises(PlugError):
+            collect(plan)
+        monkeypatch.undo()
+        found = collect(plan)
+        again = collect(plan)
+    check(found.scores["m"], by_hand())
+    assert again.scores == found.scores
+    asked = Counter(questions_of(here.seen))
+    assert set(asked) == set(by_hand().answers)
+    assert sum(asked.values()) <= len(asked) + 8  # those under way when it broke off
+
+
+def test_what_fails_is_missing_until_it_is_asked_again(make_plan: MakePlan) -> None:
+    down = True
+
+    def failing(body: Body, n: int) -> Act:
+        k = number_in(body)
+        if k % 5 == 0 and down:
+            return Act(status=400, body=b'{"error": {"message": "no"}}')
+        return said("") if k % 7 == 0 else server(body, n)
+
+    def answer(question: str) -> float:
+        k = int(question[1:])
+        return float("nan") if k % 5 == 0 or k % 7 == 0 else right(question)
+
+    with Hostile(failing) as here:
+        plan = make_plan(here.url, asked=prompts(), adaptive=adaptive(), attempts=1)
+        found = collect(plan).scores["m"]
+        session = by_hand(answer)
+        check(found, session)
+        missing = sum(one != one for one in session.answers.values())
+        assert found["unanswered"] == missing > 0
+        assert found["flag"] == f"{missing} without an answer"
+        down = False
+        later = collect(plan).scores["m"]
+    assert later["unanswered"] < missing
+
+
+def test_another_seed_leaves_what_the_first_had_drawn(
+    make_plan: MakePlan, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    with Hostile(server) as here:
+        plan = make_plan(here.url, asked=prompts(), adaptive=adaptive(seed=2))
+        monkeypatch.setattr(Store, "claim", lambda *_, **__: [])
+        assert collect(plan).left == (8,)  # entered, not asked
+        monkeypatch.undo()
+        found = collect(replace(plan, adaptive=adaptive()))
+    assert set(questions_of(here.seen)) == set(by_hand().answers)
+    assert found.left == (0,)
+
+
+def test_repeats_are_averaged(make_plan: MakePlan) -> None:
+    seen: Counter[int] = Counter()
+
+    def wavering(body: Body, n: int) -> Act:
+        k = number_in(body)
+        seen[k] += 1
+        return said(str(k)) if seen[k] == 1 else server(body, n)
+
+    with Hostile(wavering) as here:
+        plan = make_plan(here.url, asked=prompts(), adaptive=adaptive(), repeats=2)
+        found = collect(plan)
+    check(found.scores["m"], by_hand(lambda question: (1 + right(question)) / 2))
+
+
+def test_prompts_that_follow_come_with_their_question(make_plan: MakePlan) -> None:
+    questions = [
+        Question(key=f"q{k}", text=f"What is {k} + 0?", answers=(str(k),), rule="numeric")
+        for k in range(N)
+    ]
+    pairs = SelfPrediction(questions=questions, same_conversation=True).prompts()
+    with Hostile(server) as here:
+        found = collect(make_plan(here.url, asked=pairs, adaptive=adaptive(size=10)))
+    assert found.scores["m"]["asked"] == 10
+    assert Counter(Counter(questions_of(here.seen)).values()) == {2: 10}
+
+
+def test_a_preview_counts_the_most_that_is_asked(make_plan: MakePlan) -> None:
+    plan = make_plan("http://127.0.0.1:9/v1", asked=prompts(), adaptive=adaptive(size=20))
+    assert preview(plan).requests == (20,)
+    plan = replace(plan, adaptive=adaptive())
+    assert preview(plan).requests == (N,)
+
+
+def plain_plan(asked: tuple[Prompt, ...], **options: Any) -> Plan:
+    return Plan(
+        store=Path("run.sqlite"),
+        prompts=asked,
+        endpoints={},
+        models=(),
+        adaptive=adaptive(**options),
+    )
+
+
+def test_what_cannot_be_is_refused(tmp_path: Path) -> None:
+    with pytest.raises(LabelError, match="1 of 90 questions of the bank have no prompt.*'q89'"):
+        plain_plan(prompts(N - 1))
+    with pytest.raises(OptionError, match="half_width, size"):
+        adaptive(half_width=None)
+    with pytest.raises(OptionError, match="adaptive: batch=0"):
+        adaptive(batch=0)
+    other = replace(prompts()[0], key="x", about={"instrument": "wagering"})
+    with pytest.raises(OptionError, match="self_prediction, wagering"):
+        plain_plan((*prompts(), other))
+    follows = replace(prompts()[0], key="x", follows=prompts()[1].key)
+    with pytest.raises(LabelError, match="'x' follows one about another question"):
+        plain_plan((*prompts(), follows))
+
+
+def test_a_plan_names_a_bank(tmp_path: Path) -> None:
+    lines = [json.dumps(prompt.to_dict()) for prompt in prompts(3)]
+    (tmp_path / "items.jsonl").write_text("\n".join(lines))
+    plan = tmp_path / "plan.toml"
+
+    def write(*adaptive: str) -> Path:
+        text = ['prompts = "items.jsonl"', "[adaptive]", *adaptive, "[endpoints.here]"]
+        text += ['url = "http://127.0.0.1:9/v1"', "[[models]]", 'model = "m"', 'endpoint = "here"']
+        plan.write_text("\n".join(text))
+        return plan
+
+    with pytest.raises(OptionError, match="adaptive: seed missing"):
+        read_plan(write('bank = "bank.psy"', "size = 3"))
+    with pytest.raises(OptionError, match="adaptive: n not known"):
+        read_plan(write('bank = "bank.psy"', "seed = 1", "n = 3"))
+    with pytest.raises(InputError, match=r"bank\.psy"):
+        read_plan(write('bank = "bank.psy"', "seed = 1", "size = 3"))
+    none = Collection(
+        store="", models=(), answered=(), failed=(), left=(), cost=0.0, failures={}, halted={},
+        stopped=None,
+    )  # fmt: skip
+    none.save(tmp_path / "bank.psy")
+    with pytest.raises(InputError, match="holds a Collection, and no item bank"):
+        read_plan(write('bank = "bank.psy"', "seed = 1", "size = 3"))
