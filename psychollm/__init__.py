@@ -45,6 +45,7 @@ _NAMES = {
     "compare": "psychollm.studies.comparison.study",
     "compare_by": "psychollm.studies.groups.study",
     "calibration_by": "psychollm.studies.groups.study",
+    "item_bank": "psychollm.bank.item_bank",
     "question_screen": "psychollm.studies.question_screen.study",
     "dimensionality": "psychollm.studies.dimensionality.study",
     "calibration_panel": "psychollm.calibration.panels.panel",
@@ -61,6 +62,7 @@ _NAMES = {
 }
 
 _SUBMODULES = {
+    "bank": "psychollm.bank",
     "calibration": "psychollm.calibration",
     "collect": "psychollm.collect",
     "correlation": "psychollm.correlation",

@@ -1,3 +1,4 @@
+from psychollm import bank as bank
 from psychollm import calibration as calibration
 from psychollm import collect as collect
 from psychollm import correlation as correlation
@@ -16,6 +17,7 @@ from psychollm import studies as studies
 from psychollm._base import errors as errors
 from psychollm._base.saving.files import load as load
 from psychollm._base.version import __version__ as __version__
+from psychollm.bank.item_bank import item_bank as item_bank
 from psychollm.calibration.panels.panel import calibration_panel as calibration_panel
 from psychollm.correlation.polychoric import polychoric as polychoric
 from psychollm.correlation.polyserial import polyserial as polyserial

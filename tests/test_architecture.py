@@ -29,6 +29,7 @@ FLOORS = {
     "instruments": 3,
     "reliability": 4,
     "studies": 5,
+    "bank": 5,
     "plots": 6,
     "reports": 7,
     "cli": 8,

@@ -203,6 +203,14 @@ def check_generator(rng: RandomState) -> np.random.Generator:
         raise OptionError(msg) from error
 
 
+def choose_seed(rng: RandomState) -> int:
+    """Return the seed: the one given, or one drawn from the generator or at random."""
+    check_generator(rng)
+    if isinstance(rng, int | np.integer) and not isinstance(rng, bool):
+        return int(rng)
+    return int(np.random.default_rng(rng).integers(2**63))
+
+
 def check_unique(kind: str, labels: Sequence[Any]) -> None:
     """Raise `LabelError` naming the first duplicated labels."""
     seen: set[Any] = set()

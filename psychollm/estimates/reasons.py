@@ -93,6 +93,9 @@ class Reason(StrEnum):
     UNUSED_ANSWER = "an answer between others was never given: it has no step of its own"
     NO_FREEDOM = "no degree of freedom is left"
     NO_EVEN_ODDS = "at no ability are the odds even"
+    NOT_DRAWN = "the questions were not drawn by the bank: right for models like those of the bank"
+    UNLIKE_BANK = "few models of the bank answered these questions: the interval is rough"
+    MISSING_ANSWERS = "some questions drawn have no answer: taken as missing at random"
 
 
 def first_reason(*cases: tuple[BoolArray, Reason]) -> tuple[Reason, ...]:

@@ -4,19 +4,7 @@ import platform
 from collections.abc import Mapping
 from importlib.metadata import version
 
-import numpy as np
-
-from psychollm._base.checks import check_generator
-from psychollm._base.types import RandomState
 from psychollm._base.version import __version__
-
-
-def choose_seed(rng: RandomState) -> int:
-    """Return the seed of a study: the one given, or one drawn from the generator or at random."""
-    check_generator(rng)
-    if isinstance(rng, int | np.integer) and not isinstance(rng, bool):
-        return int(rng)
-    return int(np.random.default_rng(rng).integers(2**63))
 
 
 def call_text(function: str, inputs: tuple[str, ...], options: Mapping[str, object]) -> str:

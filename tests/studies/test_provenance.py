@@ -3,11 +3,12 @@
 import numpy as np
 import pytest
 
+from psychollm._base.checks import choose_seed
 from psychollm._base.errors import LabelError, ShapeError
 from psychollm.calibration.stated import binary_tables
 from psychollm.data.responses import Responses
 from psychollm.data.screen import validity_screen
-from psychollm.studies.provenance import call_text, choose_seed, versions
+from psychollm.studies.provenance import call_text, versions
 from psychollm.studies.shared_confidence.study import uncorrelatable, unusable
 
 

@@ -33,10 +33,10 @@ from psychollm.estimates.intervals import percentile_interval
 from psychollm.estimates.reasons import Reason
 from psychollm.estimates.resampling import Bootstrap
 from psychollm.estimates.verdict import SMALLEST, SmallestEffects
+from psychollm.reliability.means.answers import answers_of, means_of
 from psychollm.reliability.means.clustered import mean_score
 from psychollm.reliability.means.repeated_scores import RepeatedScores
 from psychollm.studies.comparison.study import compare
-from psychollm.studies.scores import answers_of, means_of
 
 if TYPE_CHECKING:
     import pandas as pd

@@ -13,7 +13,7 @@ from typing import Literal, TypeAlias
 
 import numpy as np
 
-from psychollm._base.checks import check_choice, check_count
+from psychollm._base.checks import check_choice, check_count, choose_seed
 from psychollm._base.errors import ShapeError
 from psychollm._base.multiplicity import Adjustment
 from psychollm._base.types import EmptyCells, Missing, RandomState
@@ -32,7 +32,7 @@ from psychollm.factor.one_factor.residuals import LEAST_MODELS
 from psychollm.factor.one_factor.scores import scores_of
 from psychollm.studies.dimensionality.result import Dimensionality
 from psychollm.studies.dimensionality.study import dimensionality
-from psychollm.studies.provenance import call_text, choose_seed, versions
+from psychollm.studies.provenance import call_text, versions
 from psychollm.studies.shared_confidence.private_signal import private_signal
 from psychollm.studies.shared_confidence.residual_structure import residuals_beside
 from psychollm.studies.shared_confidence.result import SharedConfidence, spread_over

@@ -1,0 +1,257 @@
+r"""What a bank knows of itself, from models held out: families of models stay together.
+
+How many abilities predict best, how large the errors of each question are beside those of the
+model of the items, how models differ in that, and how far corrected scores are from the truth when
+sessions are played through with models held out.
+"""
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+
+import numpy as np
+from scipy.special import digamma
+
+from psychollm._base.types import BoolArray, FloatArray, IntArray
+from psychollm.bank.corrected import Block, answered, corrected, inside
+from psychollm.bank.design import mixed, systematic
+from psychollm.bank.item_model import ItemModel, item_model
+
+DIMENSIONS = (0, 1, 2, 4)
+EQUAL_SHARE = 0.1  # of the chances that all questions have in common
+FIRST_BLOCK = 20  # questions drawn before any is answered
+GROWTH = 2  # a further block has one question for so many answered
+FEWEST_IN_BLOCK = 10
+_GAIN = 0.995  # of the squared error, for which further abilities are taken in
+_ASKED = 100  # of a model held out, when predictions are judged
+_PRIOR_ANSWERS = 4.0  # of which the errors of one question are as the model says
+_LEAST_ERROR, _LARGEST_ERROR = 0.05, 3.0
+_FEWEST_DF, _MOST_DF = 4.0, 200.0
+_SIZES = (50, 100, 200)  # of sessions that are played through
+_SESSIONS = 200  # of each size, at least one for each model
+_LEAST_SCALE, _LARGEST_SCALE = 0.5, 3.0
+_WORST = 9.0  # squared standardised error that counts as such: beyond it is another matter
+
+
+@dataclass(frozen=True, slots=True)
+class Drawing:
+    """What draws questions and judges the answers: the model of the items and its errors."""
+
+    items: ItemModel
+    error: FloatArray  # (J,) squared errors as multiples of p (1 - p)
+    beforehand: FloatArray  # (J,) squared errors expected before any answer
+    order: IntArray  # (J,) in which neighbours are alike
+
+    def taken(self, which: IntArray) -> "Drawing":
+        """Return the drawing of some of the questions."""
+        place = np.full(self.order.size, -1)
+        place[which] = np.arange(which.size)
+        order = place[self.order]
+        return Drawing(
+            self.items.taken(which), self.error[which], self.beforehand[which], order[order >= 0]
+        )
+
+    def expected(self, predicted: FloatArray) -> FloatArray:
+        """Return the squared errors (J,) that are expected of predictions."""
+        return predicted * (1.0 - predicted) * self.error
+
+    def block(
+        self, scores: FloatArray, drawn: list[Block], n: int, rng: np.random.Generator
+    ) -> Block:
+        """Draw n further questions, given the scores so far (J,)."""
+        known = np.isfinite(scores).any()
+        error = self.expected(self.items.given(scores)) if known else self.beforehand
+        left = np.ones(scores.size, dtype=bool)
+        for block in drawn:
+            left[block.items] = False
+        pi = mixed(np.sqrt(error), left, min(n, int(left.sum())), equal_share=EQUAL_SHARE)
+        return Block(systematic(pi, self.order, rng), pi)
+
+
+def block_size(n_answered: int) -> int:
+    """Return how many questions are drawn at once when so many are answered."""
+    return max(FEWEST_IN_BLOCK, n_answered // GROWTH) if n_answered else FIRST_BLOCK
+
+
+@dataclass(frozen=True, slots=True)
+class Calibration:
+    """What models held out have shown."""
+
+    candidates: tuple[int, ...]  # numbers of abilities that were tried
+    squared_error: FloatArray  # (candidates,) of predictions of single scores
+    phi: float  # centre of the squared errors of models, in units of those expected
+    df: float  # of their distribution over models
+    scale: float  # of the variance of corrected scores
+    fold: IntArray  # (models,)
+    held_out: tuple[ItemModel, ...]  # fitted without each fold
+
+
+def folds_of(families: IntArray, n_folds: int, rng: np.random.Generator) -> IntArray:
+    """Deal families into folds of about equal size; return the fold of each model."""
+    sizes = np.bincount(families)
+    n_folds = min(n_folds, sizes.size)
+    filled, fold = np.zeros(n_folds), np.zeros(sizes.size, dtype=np.int64)
+    shuffled = rng.permutation(sizes.size)
+    for family in shuffled[np.argsort(-sizes[shuffled], kind="stable")]:
+        fold[family] = int(filled.argmin())
+        filled[fold[family]] += sizes[family]
+    return np.asarray(fold[families])
+
+
+def calibrated(
+    scores: FloatArray, fold: IntArray, order: IntArray, rng: np.random.Generator
+) -> tuple[Drawing, Calibration]:
+    """Fit the items to scores (models, questions), and judge them by models held out."""
+    tried, asked = [], _asked(scores, rng)
+    for k in DIMENSIONS:
+        if k >= min(scores.shape[0] - 1, scores.shape[1]):
+            break
+        whole, theta = item_model(scores, k)
+        apart = tuple(
+            item_model(scores[fold != f], k, theta[fold != f])[0] for f in range(fold.max() + 1)
+        )
+        predicted = np.array(
+            [
+                apart[f].given(np.where(a, y, np.nan))
+                for f, a, y in zip(fold, asked, scores, strict=True)
+            ]
+        )
+        left = np.isfinite(scores) & ~asked
+        error = float(((predicted - scores)[left] ** 2).mean())
+        tried.append((k, error, whole, theta, apart, predicted))
+        if k and error > _GAIN * tried[-2][1]:
+            break
+    best = tried[-2] if len(tried) > 1 and tried[-1][1] > _GAIN * tried[-2][1] else tried[-1]
+    _, _, whole, theta, apart, predicted = best
+    drawing = Drawing(whole, _errors(scores, predicted), _beforehand(whole, theta), order)
+    drawing = Drawing(whole, drawing.error, drawing.beforehand * drawing.error, order)
+    phi, df = _population(drawing, scores, predicted)
+    scale = _scale(drawing, apart, (phi, df), scores, fold, rng)
+    return drawing, Calibration(
+        candidates=tuple(one[0] for one in tried),
+        squared_error=np.array([one[1] for one in tried]),
+        phi=phi,
+        df=df,
+        scale=scale,
+        fold=fold,
+        held_out=apart,
+    )
+
+
+def _asked(scores: FloatArray, rng: np.random.Generator) -> BoolArray:
+    """Choose at random which scores of each model are known when the others are predicted."""
+    asked = np.zeros(scores.shape, dtype=bool)
+    for row, own in enumerate(scores):
+        have = np.flatnonzero(np.isfinite(own))
+        asked[row, rng.permutation(have)[: min(_ASKED, have.size // 2)]] = True
+    return asked
+
+
+def _errors(scores: FloatArray, predicted: FloatArray) -> FloatArray:
+    """Return squared errors as multiples of p (1 - p), each drawn to that of all questions."""
+    known = np.isfinite(scores)
+    square = np.where(known, (scores - predicted) ** 2, 0.0).sum(axis=0)
+    said = np.where(known, predicted * (1.0 - predicted), 0.0).sum(axis=0)
+    typical = said.sum() / known.sum()  # of one answer
+    overall = square.sum() / said.sum()
+    ratio = (square + _PRIOR_ANSWERS * typical * overall) / (said + _PRIOR_ANSWERS * typical)
+    return np.asarray(np.clip(ratio, _LEAST_ERROR, _LARGEST_ERROR))
+
+
+def _beforehand(items: ItemModel, theta: FloatArray) -> FloatArray:
+    """Return the mean of p (1 - p) over the models of the bank (J,)."""
+    nothing = np.zeros((items.n_dimensions,) * 2)
+    p = np.array([items.predicted(row, nothing) for row in theta])
+    return np.asarray((p * (1.0 - p)).mean(axis=0))
+
+
+def _population(
+    drawing: Drawing, scores: FloatArray, predicted: FloatArray
+) -> tuple[float, float]:
+    """Fit an inverse chi-squared distribution to the errors of models (matched logarithms)."""
+    known = np.isfinite(scores)
+    square = np.where(known, (scores - predicted) ** 2, 0.0)
+    said = np.where(known, drawing.expected(predicted), 0.0)
+    # Weighted as sampling by the square root of the errors weights them.
+    weight = 1.0 / np.sqrt(np.maximum(drawing.beforehand, 1e-4))
+    logs = np.log(np.maximum(square @ weight, 1e-9) / np.maximum(said @ weight, 1e-9))
+    df = float(np.clip(2.0 / max(logs.var(), 1e-9), _FEWEST_DF, _MOST_DF))
+    centre = logs.mean() - np.log(df / 2.0) + digamma(df / 2.0)
+    return float(np.exp(centre)), df
+
+
+def _scale(
+    drawing: Drawing,
+    apart: tuple[ItemModel, ...],
+    population: tuple[float, float],
+    scores: FloatArray,
+    fold: IntArray,
+    rng: np.random.Generator,
+) -> float:
+    """Return the mean squared standardised error of corrected scores of models held out."""
+    squares = [
+        min((found - truth) ** 2 / max(variance, 1e-12), _WORST)
+        for found, variance, truth in _played(drawing, apart, population, scores, fold, rng)
+    ]
+    if not squares:
+        return 1.0
+    return float(np.clip(np.mean(squares), _LEAST_SCALE, _LARGEST_SCALE))
+
+
+def _played(
+    drawing: Drawing,
+    apart: tuple[ItemModel, ...],
+    population: tuple[float, float],
+    scores: FloatArray,
+    fold: IntArray,
+    rng: np.random.Generator,
+) -> Iterator[tuple[float, float, float]]:
+    """Play sessions with models held out; yield corrected score, its variance and the truth."""
+    n = len(scores)
+    for size in _SIZES:
+        for run in range(-(-_SESSIONS // n) * n if n < _SESSIONS else _SESSIONS):
+            row = run % n if n < _SESSIONS else int(rng.integers(n))
+            have = np.flatnonzero(np.isfinite(scores[row]))
+            if have.size < 2 * size:
+                continue
+            own = Drawing(apart[fold[row]], drawing.error, drawing.beforehand, drawing.order)
+            truth = scores[row, have]
+            value, variance, _ = play(own.taken(have), truth, size, population, rng)
+            yield value, variance, float(truth.mean())
+
+
+def play(
+    drawing: Drawing,
+    truth: FloatArray,
+    size: int,
+    population: tuple[float, float],
+    rng: np.random.Generator,
+) -> tuple[float, float, float]:
+    """Ask `size` questions of one model; return its corrected score, the variance and its df."""
+    known, n = np.full(truth.size, np.nan), 0
+    drawn: list[Block] = []
+    while n < size:
+        drawn.append(drawing.block(known, drawn, min(block_size(n), size - n), rng))
+        items = drawn[-1].items
+        known[items] = truth[items]
+        n += items.size
+    return judged(drawing, drawn, known, population)
+
+
+def judged(
+    drawing: Drawing,
+    drawn: Sequence[Block],
+    scores: FloatArray,
+    population: tuple[float, float],
+    within: BoolArray | None = None,
+) -> tuple[float, float, float]:
+    """Return the corrected score of what was answered, its variance and degrees of freedom."""
+    predicted = drawing.items.given(scores)
+    expected, blocks = drawing.expected(predicted), answered(drawn, scores)
+    if within is not None:
+        predicted, expected, scores = predicted[within], expected[within], scores[within]
+        blocks = inside(blocks, within)
+    found = corrected(predicted, expected, blocks, scores)
+    phi0, df0 = population
+    own = found.n_effective * found.phi if found.n_effective else 0.0
+    df = df0 + found.n_effective
+    return found.value, found.variance * (df0 * phi0 + own) / df, df

@@ -1,0 +1,119 @@
+r"""A prediction of all scores, corrected by what was asked.
+
+Questions are drawn in blocks. Before block b the questions :math:`A_b` are answered; from the rest
+it draws question j with the chance :math:`\pi_{bj}`. Whatever the predictions f, as long as they
+were not made for the block's draw,
+
+.. math:: T_b = \sum_j f_j + \sum_{A_b} (y_j - f_j) + \sum_{S_b} \frac{y_j - f_j}{\pi_{bj}}
+                                                                                          \quad (1)
+
+has the total of all scores as its expectation (the difference estimator; Särndal, Swensson &
+Wretman), and so has :math:`\sum v_b T_b` with :math:`\sum v_b = 1`. Its variance is that of the
+errors, :math:`V_b = \sum_j (1 / \pi_{bj} - 1) (y_j - f_j)^2` for draws that do not depend on each
+other. With :math:`s_j^2` the squared errors that the model of the items expects,
+
+.. math:: V = \varphi \sum_b v_b^2 \sum_j (1 / \pi_{bj} - 1) s_j^2, \qquad v_b \propto 1 / V_b,
+                                                                                          \quad (2)
+
+and only the scale :math:`\varphi` has to be estimated from the answers: the weighted mean of
+:math:`(y_j - f_j)^2 / s_j^2`. It is averaged with its distribution over models held out when the
+bank was made (an inverse chi-squared with :math:`\nu_0` degrees of freedom).
+
+References
+----------
+Särndal, C.-E., Swensson, B., & Wretman, J. (1992). Model assisted survey sampling. Springer.
+
+Farquhar, S., Gal, Y., & Rainforth, T. (2021). On statistical bias in active learning: how and when
+to fix it. ICLR. arXiv:2101.11665.
+"""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import NamedTuple
+
+import numpy as np
+
+from psychollm._base.types import BoolArray, FloatArray, IntArray
+
+_LEAST_ERROR = 1e-4  # squared, of a score
+_TINY = 1e-12
+
+
+@dataclass(frozen=True, slots=True)
+class Block:
+    """Questions drawn together: those asked, in their order, and the chances of all."""
+
+    items: IntArray  # (drawn,)
+    pi: FloatArray  # (J,) 0 where a question was drawn before
+
+
+def answered(drawn: Sequence[Block], scores: FloatArray) -> list[Block]:
+    """Return the samples that were answered: of a block answered in part, a smaller one."""
+    # The questions of a block stand in random order, so that those answered first are a sample.
+    kept = [(block, block.items[np.isfinite(scores[block.items])]) for block in drawn]
+    return [
+        Block(items, block.pi * (items.size / block.items.size))
+        for block, items in kept
+        if items.size
+    ]
+
+
+def inside(blocks: Sequence[Block], within: BoolArray) -> list[Block]:
+    """Return the same samples as ones of some of the questions only."""
+    place = np.cumsum(within) - 1
+    return [Block(place[b.items[within[b.items]]], b.pi[within]) for b in blocks]
+
+
+class Corrected(NamedTuple):
+    """The corrected mean of all scores, and what (2) needs for its variance."""
+
+    value: float
+    variance: float  # of the mean with phi = 1
+    phi: float  # NaN where nothing was left to chance
+    n_effective: float  # degrees of freedom behind phi
+
+
+def corrected(
+    predicted: FloatArray, expected: FloatArray, blocks: Sequence[Block], scores: FloatArray
+) -> Corrected:
+    """Return the mean of (1) over blocks.
+
+    Parameters
+    ----------
+    predicted : ndarray (J,)
+        f of (1); of an asked question without its own score.
+    expected : ndarray (J,)
+        Squared errors that are expected, s^2 of (2).
+    blocks : sequence of Block
+        In the order of drawing, all answered.
+    scores : ndarray (J,)
+    """
+    expected = np.maximum(expected, _LEAST_ERROR)
+    errors = scores - predicted
+    over = [np.divide(1.0, b.pi, out=np.ones_like(b.pi), where=b.pi > 0.0) for b in blocks]
+    variances = np.array([((inverse - 1.0) @ expected) for inverse in over])
+    share = 1.0 / np.maximum(variances, _TINY)
+    share /= share.sum()
+    later = share.sum() - np.cumsum(share)
+    total, pieces, fourth = 0.0, [], []
+    for block, inverse, v, rest in zip(blocks, over, share, later, strict=True):
+        items = block.items
+        total += ((v * inverse[items] + rest) * errors[items]).sum()
+        pieces.append(v**2 * inverse[items] * (inverse[items] - 1.0) * expected[items])
+        fourth.append(_excess(predicted[items], expected[items]))
+    size = predicted.size
+    variance = float((share**2 @ variances) / size**2)
+    value = float(predicted.mean() + total / size)
+    which, weight = np.concatenate([b.items for b in blocks]), np.concatenate(pieces)
+    if weight.sum() <= 0.0:
+        return Corrected(value, 0.0, np.nan, 0.0)
+    phi = float(weight @ (errors[which] ** 2 / expected[which]) / weight.sum())
+    spread = float(weight**2 @ np.concatenate(fourth))
+    return Corrected(value, variance, phi, 2.0 * float(weight.sum()) ** 2 / spread)
+
+
+def _excess(predicted: FloatArray, expected: FloatArray) -> FloatArray:
+    """Variance of the squared standardised error of a yes-or-no score, at least a normal's."""
+    p = np.clip(predicted, 0.01, 0.99)
+    fourth = p * (1.0 - p) * (1.0 - 3.0 * p * (1.0 - p))
+    return np.asarray(np.maximum(fourth / expected**2 - 1.0, 2.0))

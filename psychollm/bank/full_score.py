@@ -1,0 +1,267 @@
+r"""The score on a whole bank from the answers to some of its questions.
+
+* *design*: the weighted mean of what was asked. It needs questions drawn with known chances, and
+  nothing else.
+* *assisted*: the prediction of all scores, corrected by the weighted errors of the prediction at
+  what was asked (`psychollm.bank.corrected`). It needs the same, and is right for any model,
+  however strange; the better the prediction, the narrower the interval.
+* *model*: the prediction alone. Its interval comes from the models of the bank: each is predicted
+  from the same questions while its family is held out, and the truth regressed on the
+  predictions,
+
+  .. math:: T = \alpha + \beta \hat T + \varepsilon,                                     \quad (1)
+
+  predicts the new one. That holds for a model like those of the bank, whatever questions were
+  asked; what is unlike them it does not see.
+"""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any, Literal
+
+import numpy as np
+from scipy.special import stdtrit
+
+from psychollm._base.axes import Axes
+from psychollm._base.numbers import number, percent, with_interval
+from psychollm._base.types import BoolArray, FloatArray
+from psychollm.bank.calibration import judged
+from psychollm.bank.corrected import Block, answered, corrected, inside
+from psychollm.bank.questions import CalibratedQuestions
+from psychollm.estimates.estimate import Estimate
+from psychollm.estimates.reasons import Reason
+
+Method = Literal["auto", "design", "assisted", "model"]
+METHODS: tuple[Method, ...] = ("design", "assisted", "model")
+FEWEST = 10  # answers, below which a score is flagged
+_FEWEST_SHARED = 10  # models of the bank that answered the same questions
+_SHARED = 0.8  # of the questions asked that such a model must have answered
+
+
+@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
+class FullScore(Estimate):
+    """Scores on a whole bank, or on one domain of it, and what each way of estimating gives.
+
+    Attributes
+    ----------
+    values, errors : dict of str to ndarray (models,)
+        Estimate and half-width of the interval by method, NaN where a method has none.
+    used, why : str
+        The method that `value` comes from, and the reason.
+    n_questions : int
+        Of the bank, or of the domain.
+    """
+
+    values: Mapping[str, FloatArray]
+    errors: Mapping[str, FloatArray]
+    used: str
+    why: str
+    n_questions: int
+    domain: Any = None
+
+    def _axes(self) -> Axes:
+        return Axes(
+            {"model": "labels"},
+            "value",
+            "se",
+            "{bound}=interval",
+            "n",
+            *((f"{name}_score", _column(name)) for name in METHODS),
+            "flag=flags",
+            arrays={"model": "value se n", "model bound": "interval"},
+        )
+
+    def summary(self) -> str:
+        """Return the scores with their intervals, how they were made, and what others give."""
+        lines = []
+        for row, label in enumerate(self.labels):
+            others = ", ".join(
+                f"{name} {number(float(self.values[name][row]), 3)}"
+                for name in METHODS
+                if name != self.used and np.isfinite(self.values[name][row])
+            )
+            score = with_interval(float(self.value[row]), self.interval[row], 3)
+            flag = f" ({self.flags[row]})" if self.flags[row] else ""
+            asked = f"{int(self.n[row])} of {self.n_questions} questions"
+            lines.append(f"{label}: {score} from {asked}{flag}" + f"; {others}" * bool(others))
+        where = "the whole bank" if self.domain is None else f"the domain {self.domain!r}"
+        return "\n".join(
+            [
+                f"Score on {where}, {percent(self.level)} intervals, {self.used}: {self.why}.",
+                *lines,
+            ]
+        )
+
+
+def _column(name: str) -> Any:
+    return lambda score: score.values[name]
+
+
+@dataclass(frozen=True, slots=True)
+class _One:
+    """What the methods say of one model: value, standard error and degrees of freedom each."""
+
+    found: Mapping[str, tuple[float, float, float]]
+    n: int
+    extrapolated: bool  # the model estimate lacks models of the bank that answered the same
+
+
+_NOTHING = (np.nan, np.nan, np.nan)
+
+
+def one_score(
+    bank: CalibratedQuestions, scores: FloatArray, drawn: Sequence[Block] | None, within: BoolArray
+) -> _One:
+    """Estimate the score of one model on the questions `within` from its scores (J,)."""
+    found: dict[str, tuple[float, float, float]] = dict.fromkeys(METHODS, _NOTHING)
+    found["model"], extrapolated = _by_model(bank, scores, within)
+    if drawn and np.isfinite(scores).any():
+        found["assisted"] = by_correction(bank, scores, drawn, within)
+        found["design"] = _by_design(scores, drawn, within)
+    return _One(found, int((np.isfinite(scores) & within).sum()), extrapolated)
+
+
+def interval_of(
+    bank: CalibratedQuestions,
+    scores: FloatArray,
+    drawn: Sequence[Block] | None,
+    level: float,
+    multiplier: float | None,
+) -> FloatArray:
+    """Return the interval (2,) that the score of a session has, and nothing else of it."""
+    everything = np.ones(scores.size, dtype=bool)
+    if drawn is None:
+        (value, se, df), _ = _by_model(bank, scores, everything)
+    else:
+        value, se, df = by_correction(bank, scores, drawn, everything)
+    wide = stdtrit(df, 0.5 + level / 2.0) if multiplier is None else multiplier
+    return np.asarray(_bounds(np.array([value]), np.array([se * wide]))[0])
+
+
+def _bounds(value: FloatArray, half: FloatArray) -> FloatArray:
+    """Return intervals (models, 2) inside 0 to 1."""
+    return np.clip(np.stack([value - half, value + half], axis=1), 0.0, 1.0)
+
+
+def by_correction(
+    bank: CalibratedQuestions, scores: FloatArray, drawn: Sequence[Block], within: BoolArray
+) -> tuple[float, float, float]:
+    """Return the corrected prediction, its standard error and degrees of freedom."""
+    value, variance, df = judged(bank.drawing, drawn, scores, bank.population, within)
+    return value, float(np.sqrt(bank.calibration.scale * variance)), df
+
+
+def _by_design(
+    scores: FloatArray, drawn: Sequence[Block], within: BoolArray
+) -> tuple[float, float, float]:
+    """Return the weighted mean of what was asked."""
+    blocks, y = inside(answered(drawn, scores), within), scores[within]
+    n = int(np.isfinite(y).sum())
+    if n < 2:
+        return _NOTHING
+    level = float(np.nanmean(y))
+    for _ in range(2):  # the weighted mean, as a prediction of every score corrected by it
+        found = corrected(np.full(y.size, level), np.ones(y.size), blocks, y)
+        level = found.value
+    phi = found.phi if np.isfinite(found.phi) else 0.0
+    return level, float(np.sqrt(found.variance * phi * n / (n - 1))), n - 1.0
+
+
+def _by_model(
+    bank: CalibratedQuestions, scores: FloatArray, within: BoolArray
+) -> tuple[tuple[float, float, float], bool]:
+    """Return the prediction, with the error that it had for models of the bank held out."""
+    asked = np.isfinite(scores)
+    if not asked.any():
+        return _NOTHING, True
+    shared = bank.answered_alike(asked, _SHARED)
+    extrapolated = shared.sum() < _FEWEST_SHARED
+    rows = np.flatnonzero(shared) if not extrapolated else np.arange(len(bank.models))
+    said, truth = np.empty(rows.size), np.empty(rows.size)
+    for k, row in enumerate(rows):
+        own = bank.scores[row]
+        known = np.isfinite(own) & within
+        held_out = bank.calibration.held_out[bank.calibration.fold[row]]
+        # Questions that the model was not asked in the bank cannot be known of it here either.
+        p = held_out.given(np.where(asked, own, np.nan))
+        said[k] = np.where(asked & known, own, p)[known].mean() if known.any() else np.nan
+        truth[k] = own[known].mean() if known.any() else np.nan
+    good = np.isfinite(said)
+    own = bank.drawing.items.given(scores)
+    guess = float(np.where(asked, scores, own)[within].mean())
+    return _line(said[good], truth[good], guess), bool(extrapolated)
+
+
+def _line(said: FloatArray, truth: FloatArray, guess: float) -> tuple[float, float, float]:
+    """Predict the truth behind one guess by (1), with the error of prediction."""
+    n = said.size
+    if n < 3:
+        return guess, np.nan, np.nan
+    centre, square = said.mean(), float(((said - said.mean()) ** 2).sum())
+    slope = float((said - centre) @ truth) / square if square > 0.0 else 1.0
+    residual = truth - truth.mean() - slope * (said - centre)
+    variance = float(residual @ residual) / (n - 2)
+    away = (guess - centre) ** 2 / square if square > 0.0 else 0.0
+    value = float(truth.mean() + slope * (guess - centre))
+    return value, float(np.sqrt(variance * (1.0 + 1.0 / n + away))), n - 2.0
+
+
+def assembled(
+    bank: CalibratedQuestions,
+    rows: Sequence[_One],
+    labels: tuple[Any, ...],
+    *,
+    method: Method,
+    drawn: bool,
+    level: float,
+    domain: Any,
+    within: BoolArray,
+    multiplier: float | None = None,
+    missing: bool = False,
+) -> FullScore:
+    """Return the scores of several models by one method, beside those of the others."""
+    used = method if method != "auto" else "assisted" if drawn else "model"
+    why = {
+        "assisted": "questions were drawn by the bank, so that the correction is right for any "
+        "model",
+        "design": "a weighted mean of questions drawn by the bank",
+        "model": "predicted from models of the bank, for questions that it did not draw",
+    }[used]
+    found = {name: np.array([row.found[name] for row in rows]).T for name in METHODS}
+    half: dict[str, FloatArray] = {
+        name: errors * (stdtrit(df, 0.5 + level / 2.0) if multiplier is None else multiplier)
+        for name, (_, errors, df) in found.items()
+    }
+    value, se, df = found[used]
+    size = int(within.sum())
+    return FullScore(
+        name="score",
+        value=np.clip(value, 0.0, 1.0),
+        se=se,
+        interval=_bounds(value, half[used]),
+        n=np.array([row.n for row in rows], dtype=np.float64),
+        flags=tuple(_flag(row, used, size, missing=missing) for row in rows),
+        method={"assisted": "model-assisted", "design": "design-based", "model": "model-based"}[
+            used
+        ],
+        level=level,
+        labels=labels,
+        df=df,
+        values={name: values[0] for name, values in found.items()},
+        errors=half,
+        used=used,
+        why=why,
+        n_questions=size,
+        domain=domain,
+    )
+
+
+def _flag(row: _One, used: str, size: int, *, missing: bool) -> Reason:
+    """Return what must be said of one score."""
+    if not row.n:
+        return Reason.UNSCORED
+    if row.n < min(FEWEST, size):
+        return Reason.TOO_FEW
+    if used == "model":
+        return Reason.UNLIKE_BANK if row.extrapolated else Reason.NOT_DRAWN
+    return Reason.MISSING_ANSWERS if missing else Reason.NONE

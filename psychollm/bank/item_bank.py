@@ -1,0 +1,394 @@
+"""A bank of questions: calibrated on the answers of some models, asked in part of new ones."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any, Literal
+
+import numpy as np
+
+from psychollm._base.axes import Axes
+from psychollm._base.checks import check_choice, check_fraction, check_generator
+from psychollm._base.errors import LabelError, OptionError, ShapeError
+from psychollm._base.numbers import count, number
+from psychollm._base.types import FloatArray, RandomState
+from psychollm.bank.calibration import calibrated, folds_of
+from psychollm.bank.corrected import Block
+from psychollm.bank.design import alike
+from psychollm.bank.full_score import FullScore, Method, assembled, one_score
+from psychollm.bank.item_model import item_model
+from psychollm.bank.plan import Plan, plan
+from psychollm.bank.questions import CalibratedQuestions, numbers_of
+from psychollm.bank.session import Session, begin, resumed
+from psychollm.data.labels import Labels, listed, numbered, unit_labels
+from psychollm.reliability.means.answers import answers_of, means_of
+
+if TYPE_CHECKING:
+    from os import PathLike
+
+
+_N_FOLDS = 5
+_FEWEST_MODELS = 5
+_FEWEST_QUESTIONS = 20
+_FEATURES = 2  # dimensions by which neighbours are alike
+_PREDICTORS = {0: "item means", 1: "2PL"}
+
+
+@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
+class ItemBank(CalibratedQuestions):
+    """Calibrated questions, of which a new model need answer a part only.
+
+    Attributes
+    ----------
+    questions, models : tuple
+        Labels; `models` are those that the bank was calibrated on.
+    scores : ndarray of shape (models, questions)
+        Their scores from 0 to 1, NaN where missing.
+    families, domains : tuple or None
+        The family of each model, the domain of each question.
+    drawing : Drawing
+        The model of the items, and the errors expected of its predictions.
+    calibration : Calibration
+        What models held out have shown.
+
+    Examples
+    --------
+    >>> import psychollm as psy
+    >>> rng = np.random.default_rng(1)
+    >>> logits = rng.normal(size=(30, 1)) + rng.normal(size=400)
+    >>> right = rng.random((30, 400)) < 1 / (1 + np.exp(-logits))
+    >>> bank = psy.item_bank(right[:-1].astype(int), rng=1)
+    >>> session = bank.session(size=100, rng=1)
+    >>> while not session.done:
+    ...     for question in session.next(10):
+    ...         session.record(question, right[-1, question])
+    >>> score = session.estimate()
+    >>> bool(score.interval[0, 0] < right[-1].mean() < score.interval[0, 1])
+    True
+    """
+
+    _AXES = Axes(
+        {"question": "questions"},
+        ("domain", lambda bank: bank.domains),
+        "intercept=intercepts",
+        ("answered", lambda bank: np.isfinite(bank.scores).sum(axis=0)),
+        "mean=means",
+        ("expected_error", lambda bank: np.sqrt(bank.drawing.beforehand)),
+        arrays={"model question": "scores"},
+    )
+
+    @property
+    def predictor(self) -> str:
+        """The predictor that did best for models held out."""
+        k = self.drawing.items.n_dimensions
+        return _PREDICTORS.get(k, f"{k} abilities")
+
+    def session(
+        self,
+        size: int | None = None,
+        half_width: float | None = None,
+        *,
+        better_than: float | None = None,
+        select: Literal["random", "information"] = "random",
+        level: float = 0.95,
+        rng: RandomState = None,
+    ) -> Session:
+        """Begin to ask a new model.
+
+        Parameters
+        ----------
+        size : int, optional
+            The most questions that may be asked; all of the bank by default.
+        half_width : float, optional
+            Stop when half of the interval is at most this.
+        better_than : float, optional
+            Stop when the score is shown to lie above or below this one. The interval is then one
+            that holds at all times at once, because the answers themselves say when to stop.
+        select : {"random", "information"}
+            Draw at random with known chances, or take the questions that tell most about ability,
+            always the same. The latter leave only the model to estimate the score from, and the
+            estimate is flagged.
+        level : float
+            Coverage of the interval.
+        rng : Generator, int or None
+            Seed: the same seed and the same answers give the same questions.
+
+        Returns
+        -------
+        Session
+
+        Examples
+        --------
+        >>> import psychollm as psy
+        >>> right = np.random.default_rng(1).integers(0, 2, (10, 50))
+        >>> psy.item_bank(right, rng=1).session(size=3, rng=1).next(3)
+        (43, 20, 28)
+        """
+        return begin(
+            self,
+            size=size,
+            half_width=half_width,
+            better_than=better_than,
+            select=select,
+            level=level,
+            rng=rng,
+        )
+
+    def resume(self, path: str | PathLike[str]) -> Session:
+        """Return a session that was saved: the same questions, answers and estimate.
+
+        Parameters
+        ----------
+        path : str or path
+            What `Session.save` wrote.
+
+        Raises
+        ------
+        InputError
+            If the file is no session, or one of another bank.
+        """
+        return resumed(self, path)
+
+    def full_score(
+        self,
+        answers: Any,
+        method: Method = "auto",
+        *,
+        drawn: Literal["random"] | None = None,
+        domain: Any = None,
+        level: float = 0.95,
+    ) -> FullScore:
+        """Estimate the score on the whole bank from answers to some of its questions.
+
+        Parameters
+        ----------
+        answers : mapping, Series, Responses or table
+            From question to score (0 or 1, or between), of one model; or a table of several.
+        method : {"auto", "design", "assisted", "model"}
+            Which estimate to return; all that are possible are in `values`. "auto" corrects the
+            prediction where questions were drawn at random, and else rests on the model.
+        drawn : "random", optional
+            Say so if the questions are a simple random sample of the bank. What a session asked is
+            judged by `Session.estimate`, which knows the chances.
+        domain : hashable, optional
+            The score on the questions of one domain.
+        level : float
+            Coverage of the intervals.
+
+        Returns
+        -------
+        FullScore
+            An `Estimate` with one value per model.
+
+        Raises
+        ------
+        LabelError
+            If a question or the domain is not in the bank.
+        CodeError
+            If an answer lies outside 0 to 1.
+        OptionError
+            If the method needs questions drawn at random.
+
+        Examples
+        --------
+        >>> import psychollm as psy
+        >>> right = np.random.default_rng(1).integers(0, 2, (12, 60))
+        >>> bank = psy.item_bank(right[:-1], rng=1)
+        >>> score = bank.full_score({q: right[-1, q] for q in range(20)})
+        >>> score.used, score.flags[0].name
+        ('model', 'NOT_DRAWN')
+        """
+        check_choice("method", method, Method)
+        if drawn is not None:
+            check_choice("drawn", drawn, Literal["random"])
+        check_fraction("level", level)
+        if method in ("design", "assisted") and drawn is None:
+            msg = (
+                f"method={method!r} needs questions drawn with known chances: ask by "
+                'bank.session(...), or pass drawn="random" for a simple random sample'
+            )
+            raise OptionError(msg)
+        labels, scores = self.read(answers)
+        within = self.within(domain)
+        rows = [one_score(self, row, self._as_drawn(row, drawn), within) for row in scores]
+        return assembled(
+            self,
+            rows,
+            labels,
+            method=method,
+            drawn=drawn is not None,
+            level=level,
+            domain=domain,
+            within=within,
+        )
+
+    def plan(
+        self,
+        half_width: float | None = None,
+        sizes: tuple[int, ...] = (100, 300, 1000),
+        *,
+        level: float = 0.95,
+    ) -> Plan:
+        """Say how many questions a half-width takes, and what some numbers of questions give.
+
+        Parameters
+        ----------
+        half_width : float, optional
+            Of the interval that is wanted.
+        sizes : tuple of int
+            Numbers of questions; those beyond the bank are left out.
+        level : float
+            Coverage of the interval.
+
+        Returns
+        -------
+        Plan
+            For a weak, a middling and a strong model of the bank (quantiles .1, .5 and .9).
+
+        Examples
+        --------
+        >>> import psychollm as psy
+        >>> right = np.random.default_rng(1).integers(0, 2, (12, 400))
+        >>> psy.item_bank(right, rng=1).plan(half_width=0.05).needed.shape
+        (3,)
+        """
+        return plan(self, half_width, sizes, level=level)
+
+    def _as_drawn(self, scores: FloatArray, drawn: str | None) -> list[Block] | None:
+        """Return a simple random sample as a block."""
+        if drawn is None:
+            return None
+        items = np.flatnonzero(np.isfinite(scores))
+        return [Block(items, np.full(scores.size, items.size / scores.size))]
+
+    def summary(self) -> str:
+        """Return what the bank holds, and how well it predicts."""
+        tried = ", ".join(
+            f"{_PREDICTORS.get(k, f'{k} abilities')} {np.sqrt(error):.4f}"
+            for k, error in zip(
+                self.calibration.candidates, self.calibration.squared_error, strict=True
+            )
+        )
+        families = "" if self.families is None else f" of {len(set(self.families))} families"
+        domains = f", {len(self.domain_names)} domains" if self.domains else ""
+        gaps = float(np.isnan(self.scores).mean())
+        missing = f", {100 * gaps:.1f} % of the answers missing" if gaps else ""
+        return (
+            f"Item bank {self.digest}: {count(len(self.questions))} questions{domains}, "
+            f"{len(self.models)} models{families}{missing}.\n"
+            f"Predictor: {self.predictor} (root mean squared error of single scores of models "
+            f"held out: {tried}).\n"
+            f"Models held out scatter around what it expects with a variance ratio of "
+            f"{number(self.calibration.phi, 2)}; corrected scores had "
+            f"{number(self.calibration.scale, 2)} times the variance stated."
+        )
+
+
+def item_bank(
+    responses: Any, *, families: Any = None, domains: Any = None, rng: RandomState = None
+) -> ItemBank:
+    """Calibrate questions on the answers of models, so that new models need answer few of them.
+
+    Parameters
+    ----------
+    responses : Responses, ScoreLog, DataFrame or array_like (models, questions)
+        Right or wrong, or scores from 0 to 1; several answers to a question are averaged, and
+        missing ones are allowed.
+    families : sequence or mapping, optional
+        The family of each model (its maker, or the model that it was made from): models of one
+        family are held out together when the bank judges itself.
+    domains : sequence or mapping, optional
+        The domain of each question, for scores by domain and samples with their share of each.
+    rng : Generator, int or None
+        Seed of the folds and of the sessions that the bank plays through with models held out.
+
+    Returns
+    -------
+    ItemBank
+
+    Raises
+    ------
+    ShapeError
+        If there are fewer than five models or twenty questions.
+    CodeError
+        If a score lies outside 0 to 1.
+
+    Notes
+    -----
+    A logistic model with none, one, two or four abilities is fitted (`psychollm.bank.item_model`);
+    the number of abilities is the one that predicts scores of models held out best.
+
+    Examples
+    --------
+    >>> import psychollm as psy
+    >>> right = np.random.default_rng(1).integers(0, 2, (10, 50))
+    >>> bank = psy.item_bank(right, rng=1)
+    >>> bank.predictor
+    'item means'
+    """
+    generator = check_generator(rng)
+    answers = answers_of(responses)
+    scores = np.ascontiguousarray(means_of(answers))
+    _check(scores, answers.models, answers.questions)
+    family = _labels(families, answers.models, "families", "model")
+    domain = _labels(domains, answers.questions, "domains", "question")
+    number_of = np.arange(len(scores)) if family is None else numbered(list(family))[0]
+    groups = (
+        np.zeros(scores.shape[1], dtype=np.int64) if domain is None else numbered(list(domain))[0]
+    )
+    features, _ = item_model(scores, min(_FEATURES, len(scores) - 2))
+    drawing, calibration = calibrated(
+        scores,
+        folds_of(number_of, _N_FOLDS, generator),
+        alike(features.items, groups),
+        generator,
+    )
+    return ItemBank(
+        questions=answers.questions,
+        models=answers.models,
+        scores=scores,
+        families=family,
+        domains=domain,
+        drawing=drawing,
+        calibration=calibration,
+    )
+
+
+def _labels(values: Any, units: Labels, argument: str, kind: str) -> Labels | None:
+    """Return one label for each unit, from a sequence, a Series or a mapping."""
+    if values is None:
+        return None
+    if isinstance(values, Mapping):
+        absent = [unit for unit in units if unit not in values]
+        if absent:
+            msg = f"{argument} has no entry for {listed(absent)}: name the {argument} of all"
+            raise LabelError(msg)
+        values = [values[unit] for unit in units]
+    return tuple(unit_labels(values, units, argument=argument, kind=kind))
+
+
+def _check(scores: FloatArray, models: Labels, questions: Labels) -> None:
+    """Raise where no bank can be made."""
+    n, j = scores.shape
+    if n < _FEWEST_MODELS or j < _FEWEST_QUESTIONS:
+        msg = (
+            f"responses: {n} models and {j} questions, but a bank needs {_FEWEST_MODELS} models "
+            f"and {_FEWEST_QUESTIONS} questions"
+        )
+        raise ShapeError(msg)
+    numbers_of(scores, models, questions)
+    empty = np.flatnonzero(~np.isfinite(scores).any(axis=0))
+    if empty.size:
+        msg = (
+            f"responses: nobody answered {listed([questions[k] for k in empty])}: leave out what "
+            "has no answer"
+        )
+        raise ShapeError(msg)
+    silent = np.flatnonzero(~np.isfinite(scores).any(axis=1))
+    if silent.size:
+        msg = (
+            f"responses: {listed([models[k] for k in silent])} answered nothing: leave out models "
+            "without an answer"
+        )
+        raise ShapeError(msg)

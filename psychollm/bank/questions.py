@@ -1,0 +1,122 @@
+"""Calibrated questions: what a bank holds, and how it reads answers."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from hashlib import sha256
+from typing import Any
+
+import numpy as np
+
+from psychollm._base.errors import CodeError, LabelError
+from psychollm._base.numbers import count
+from psychollm._base.result import Result
+from psychollm._base.types import BoolArray, FloatArray
+from psychollm.bank.calibration import Calibration, Drawing
+from psychollm.data.labels import Labels, listed
+from psychollm.reliability.means.answers import answers_of, means_of
+
+
+@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
+class CalibratedQuestions(Result):
+    """Questions, the answers they were calibrated on, and what these have shown."""
+
+    questions: Labels
+    models: Labels
+    scores: FloatArray  # (models, questions)
+    families: Labels | None
+    domains: Labels | None
+    drawing: Drawing
+    calibration: Calibration
+    version: int = 1
+
+    @property
+    def intercepts(self) -> FloatArray:
+        """Logit of the score of a middling model (questions,)."""
+        return np.asarray(self.drawing.items.items[:, 0])
+
+    @property
+    def means(self) -> FloatArray:
+        """Mean score of the bank's models on each question (questions,)."""
+        known = np.isfinite(self.scores)
+        total = np.where(known, self.scores, 0.0).sum(axis=0)
+        answers = known.sum(axis=0)
+        return np.asarray(total / answers, dtype=np.float64)
+
+    @property
+    def population(self) -> tuple[float, float]:
+        """Centre and degrees of freedom of the errors of models."""
+        return self.calibration.phi, self.calibration.df
+
+    @property
+    def digest(self) -> str:
+        """Hash of the questions and of the answers that the bank rests on."""
+        held = sha256(repr((self.version, self.questions, self.domains)).encode())
+        held.update(np.ascontiguousarray(self.scores).tobytes())
+        return held.hexdigest()[:16]
+
+    def within(self, domain: Any) -> BoolArray:
+        """Return which questions belong to a domain (questions,); all for None."""
+        if domain is None:
+            return np.ones(len(self.questions), dtype=bool)
+        if self.domains is None:
+            msg = f"domain={domain!r}: this bank has no domains: pass domains= to item_bank"
+            raise LabelError(msg)
+        within = np.array([held == domain for held in self.domains], dtype=bool)
+        if not within.any():
+            msg = f"domain {domain!r} is not in the bank: it holds {listed(self.domain_names)}"
+            raise LabelError(msg)
+        return within
+
+    @property
+    def domain_names(self) -> Labels:
+        """The domains, in the order of their first question."""
+        return () if self.domains is None else tuple(dict.fromkeys(self.domains))
+
+    def read(self, answers: Any) -> tuple[Labels, FloatArray]:
+        """Return the labels of models, and their scores (models, questions), NaN if not asked."""
+        labels: Labels
+        values: Any
+        if isinstance(answers, Mapping):
+            labels, questions, values = ("model",), tuple(answers), [list(answers.values())]
+        elif getattr(answers, "ndim", 0) == 1 and hasattr(answers, "index"):
+            questions, values = tuple(answers.index.tolist()), [answers.to_numpy()]
+            labels = (getattr(answers, "name", None) or "model",)
+        else:
+            held = answers_of(answers)
+            questions, values, labels = held.questions, means_of(held), held.models
+        place = {question: j for j, question in enumerate(self.questions)}
+        unknown = [question for question in questions if question not in place]
+        if unknown:
+            msg = (
+                f"answers: {listed(unknown)} not in the bank, which has "
+                f"{count(len(self.questions))} questions such as {listed(self.questions[:2])}"
+            )
+            raise LabelError(msg)
+        scores = np.full((len(labels), len(self.questions)), np.nan)
+        given = numbers_of(values, labels, questions)
+        scores[:, [place[question] for question in questions]] = given
+        return labels, scores
+
+    def answered_alike(self, asked: BoolArray, share: float) -> BoolArray:
+        """Return which models of the bank answered at least a share of the questions asked."""
+        known = np.isfinite(self.scores[:, asked]).sum(axis=1)
+        return np.asarray(known >= share * max(int(asked.sum()), 1))
+
+
+def numbers_of(values: Any, labels: Labels, questions: Labels) -> FloatArray:
+    """Return scores from 0 to 1 (models, questions), or raise for the first that is none."""
+    try:
+        given = np.array([[np.nan if v is None else float(v) for v in row] for row in values])
+    except (TypeError, ValueError) as error:
+        msg = f"answers must be numbers from 0 to 1, or missing: {error}"
+        raise CodeError(msg) from error
+    with np.errstate(invalid="ignore"):
+        bad = np.argwhere((given < 0.0) | (given > 1.0))
+    if bad.size:
+        row, column = bad[0]
+        msg = (
+            f"answers: model {labels[row]!r} has {given[row, column]:g} on question "
+            f"{questions[column]!r}, but a score lies between 0 and 1"
+        )
+        raise CodeError(msg)
+    return given

@@ -1,0 +1,364 @@
+r"""Asking one model, question by question, until enough is known.
+
+Questions are drawn in blocks, each with chances that rest on the answers so far; the blocks grow
+with them. Estimates use the longest stretch of the drawn order that is answered: whoever answers
+fast is not counted before the others of its block, which would bias the score.
+
+A session that stops when its interval is narrow enough looks at errors only, and keeps its
+coverage as the number of answers grows. One that stops when a score is shown to lie above or below
+another looks at the score itself; its interval holds for all numbers t of answers at once,
+
+.. math:: \hat T_t \pm \hat\sigma_t \sqrt{\Big(1 + \frac{1}{t \rho^2}\Big)
+          \log \frac{t \rho^2 + 1}{\alpha^2}},                                            \quad (1)
+
+with :math:`\rho` such that it is narrowest at the number of questions that is planned.
+
+References
+----------
+Waudby-Smith, I., Arbour, D., Sinha, R., Kennedy, E. H., & Ramdas, A. (2024). Time-uniform central
+limit theory and asymptotic confidence sequences. Annals of Statistics, 52, 2613-2640.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, Literal
+
+import numpy as np
+from scipy.special import expit
+
+from psychollm._base.checks import check_choice, check_count, check_fraction, choose_seed
+from psychollm._base.errors import InputError, LabelError, OptionError
+from psychollm._base.types import FloatArray, IntArray, RandomState
+from psychollm.bank.calibration import FIRST_BLOCK, block_size
+from psychollm.bank.corrected import Block
+from psychollm.bank.full_score import FullScore, Method, assembled, interval_of, one_score
+from psychollm.bank.questions import CalibratedQuestions
+from psychollm.data.labels import Labels
+
+if TYPE_CHECKING:
+    from os import PathLike
+
+
+Select = Literal["random", "information"]
+_PLANNED = 100  # questions at which (1) is narrowest, where no number is given
+
+
+class Session:
+    """What was asked of one model, what it answered, and what comes next.
+
+    Made by `ItemBank.session`. `next` draws questions, `record` takes the answers in any order,
+    `done` says when to stop, `estimate` gives the score so far, and `save` writes the state.
+
+    Examples
+    --------
+    >>> import psychollm as psy
+    >>> right = np.random.default_rng(1).integers(0, 2, (10, 50))
+    >>> session = psy.item_bank(right, rng=1).session(size=20, rng=1)
+    >>> for question in session.next(20):
+    ...     session.record(question, 1)
+    >>> session.done, session.why
+    (True, 'all 20 questions of the budget are answered')
+    """
+
+    def __init__(self, bank: CalibratedQuestions, options: Mapping[str, Any], seed: int) -> None:
+        self.bank = bank
+        self.seed = seed
+        self._options = dict(options)
+        self._blocks: list[Block] = []
+        self._made: list[tuple[int, int]] = []  # questions of each block, answers known to it
+        self._order: list[int] = []
+        self._handed = 0
+        self._answers: dict[int, float] = {}
+        self._place = {question: j for j, question in enumerate(bank.questions)}
+        self._judged: tuple[int, str] = (-1, "")
+
+    @property
+    def size(self) -> int:
+        """The most questions that may be asked."""
+        return int(self._options["size"])
+
+    @property
+    def asked(self) -> Labels:
+        """The questions drawn so far, in their order."""
+        return tuple(self.bank.questions[j] for j in self._order[: self._handed])
+
+    @property
+    def waiting(self) -> Labels:
+        """Questions drawn that have no answer yet."""
+        handed = self._order[: self._handed]
+        return tuple(self.bank.questions[j] for j in handed if j not in self._answers)
+
+    @property
+    def answers(self) -> dict[Any, float]:
+        """The score of each question answered, NaN where there was no answer."""
+        return {self.bank.questions[j]: value for j, value in self._answers.items()}
+
+    @property
+    def n_used(self) -> int:
+        """How many answers the estimate uses: up to the first question that waits for one."""
+        for n, j in enumerate(self._order[: self._handed]):
+            if j not in self._answers:
+                return n
+        return self._handed
+
+    def next(self, k: int = 1) -> Labels:
+        """Draw the next questions.
+
+        Parameters
+        ----------
+        k : int
+            How many; fewer are returned where the budget ends, none when the session is done.
+
+        Returns
+        -------
+        tuple
+            Labels of questions, in the order in which to ask them.
+        """
+        k = check_count("k", k)
+        if self.done:
+            return ()
+        end = min(self._handed + k, self.size)
+        while len(self._order) < end:
+            self._draw(end - len(self._order))
+        drawn = self._order[self._handed : end]
+        self._handed = end
+        return tuple(self.bank.questions[j] for j in drawn)
+
+    def record(self, question: Any, answer: float) -> None:
+        """Take the answer to a question.
+
+        Parameters
+        ----------
+        question : hashable
+            One that `next` returned.
+        answer : float
+            From 0 (wrong) to 1 (right); NaN if there is none, because the call failed or was
+            refused. Such questions count as missing at random, and the estimate says so.
+
+        Raises
+        ------
+        LabelError
+            If the question was not drawn, or has another answer already.
+        CodeError
+            If the answer lies outside 0 to 1.
+        """
+        place = self._place.get(question, -1)
+        if place not in self._order[: self._handed]:
+            msg = f"question {question!r} was not drawn: record answers to what next() returned"
+            raise LabelError(msg)
+        value = float(self.bank.read({question: answer})[1][0, place])
+        before = self._answers.setdefault(place, value)
+        if not (before == value or (np.isnan(before) and np.isnan(value))):
+            msg = f"question {question!r} has the answer {before:g} already, not {value:g}"
+            raise LabelError(msg)
+
+    @property
+    def done(self) -> bool:
+        """Whether the session has come to its end; `why` says for what reason."""
+        return bool(self.why)
+
+    @property
+    def why(self) -> str:
+        """The reason for which the session is done, empty while it is not."""
+        used = self.n_used
+        if self._judged[0] != used:
+            self._judged = (used, self._reason(used))
+        return self._judged[1]
+
+    def _reason(self, used: int) -> str:
+        if used >= self.size:
+            whole = self.size == len(self.bank.questions)
+            which = "of the bank" if whole else "of the budget"
+            return f"all {self.size} questions {which} are answered"
+        width, than = self._options["half_width"], self._options["better_than"]
+        if used < FIRST_BLOCK or (width is None and than is None):
+            return ""
+        low, high = self._interval(used)
+        if width is not None and (high - low) / 2.0 <= width:
+            return f"the half-width of the interval is at most {width:g}"
+        if than is not None and not low <= than <= high:
+            return f"the score is shown to lie {'above' if low > than else 'below'} {than:g}"
+        return ""
+
+    def _interval(self, used: int) -> FloatArray:
+        """Return the interval (2,) by the first `used` answers."""
+        at_random = self._options["select"] == "random"
+        scores, level = self._scores(used), self._options["level"]
+        drawn = self._blocks if at_random else None
+        multiplier = self._multiplier(used)
+        return interval_of(self.bank, scores, drawn, level, multiplier)
+
+    def _multiplier(self, used: int) -> float | None:
+        """Return the half-width in standard errors where answers say when to stop."""
+        if self._options["better_than"] is None:
+            return None
+        return _anytime(max(used, 1), self.size, self._options["level"])
+
+    def estimate(
+        self, method: Method = "auto", *, domain: Any = None, label: Any = "model"
+    ) -> FullScore:
+        """Return the score on the whole bank, as the answers so far have it.
+
+        Parameters
+        ----------
+        method : {"auto", "design", "assisted", "model"}
+            Which estimate to return; the others stand beside it.
+        domain : hashable, optional
+            The score on the questions of one domain.
+        label : hashable
+            What to call the model.
+
+        Raises
+        ------
+        OptionError
+            If the method needs questions drawn at random.
+        """
+        check_choice("method", method, Method)
+        at_random = self._options["select"] == "random"
+        if not at_random and method in ("design", "assisted"):
+            msg = f'method={method!r} needs questions drawn at random, not select="information"'
+            raise OptionError(msg)
+        within = self.bank.within(domain)
+        scores = self._scores(self.n_used)
+        drawn = self._blocks if at_random else None
+        return assembled(
+            self.bank,
+            [one_score(self.bank, scores, drawn, within)],
+            (label,),
+            method=method,
+            drawn=at_random,
+            level=self._options["level"],
+            domain=domain,
+            within=within,
+            multiplier=self._multiplier(self.n_used),
+            missing=bool(np.isnan(list(self._answers.values())).any()),
+        )
+
+    def save(self, path: str | PathLike[str]) -> Path:
+        """Write the state to a file, from which `ItemBank.resume` goes on.
+
+        Parameters
+        ----------
+        path : str or path
+            A file of JSON; it is replaced as a whole.
+        """
+        file = Path(path)
+        state = {
+            "psychollm session": 1,
+            "bank": self.bank.digest,
+            "seed": self.seed,
+            "options": self._options,
+            "blocks": self._made,
+            "handed": self._handed,
+            "answers": [
+                [j, None if np.isnan(value) else value] for j, value in self._answers.items()
+            ],
+        }
+        beside = file.with_name(file.name + ".part")
+        beside.write_text(json.dumps(state), encoding="utf-8")
+        beside.replace(file)
+        return file
+
+    def _scores(self, n: int) -> FloatArray:
+        """Return the answers to the first n questions drawn (J,), NaN elsewhere."""
+        scores = np.full(len(self.bank.questions), np.nan)
+        for j in self._order[:n]:
+            scores[j] = self._answers[j]
+        return scores
+
+    def _draw(self, k: int) -> None:
+        """Draw a block of at least k questions."""
+        used = self.n_used
+        n = min(max(k, block_size(used)), self.size - len(self._order))
+        self._add(n, used)
+
+    def _add(self, n: int, used: int) -> None:
+        """Draw a block of n questions from what the first `used` answers say."""
+        scores, drawing = self._scores(used), self.bank.drawing
+        if self._options["select"] == "random":
+            rng = np.random.default_rng([self.seed, len(self._blocks)])
+            block = drawing.block(scores, self._blocks, n, rng)
+        else:
+            items = _most_informative(drawing.items, scores, self._order, n)
+            block = Block(items, np.zeros(scores.size))
+        self._blocks.append(block)
+        self._made.append((n, used))
+        self._order.extend(block.items.tolist())
+
+
+def _most_informative(items: Any, scores: FloatArray, drawn: list[int], n: int) -> IntArray:
+    """Return the questions whose answers lower the uncertainty of ability most."""
+    theta, spread = items.posterior(scores)
+    slopes = items.items[:, 1:]
+    p = expit(items.items[:, 0] + slopes @ theta)
+    pulled = np.einsum("ja,ab,jb->j", slopes, spread, slopes) if theta.size else 1.0
+    gain = p * (1.0 - p) * pulled
+    gain[drawn] = -np.inf
+    return np.asarray(np.argsort(-gain, kind="stable")[:n])
+
+
+def _anytime(n: int, planned: int, level: float) -> float:
+    """Return the half-width of (1) in standard errors."""
+    alpha = 1.0 - level
+    odds = -2.0 * np.log(alpha) + np.log(1.0 - 2.0 * np.log(alpha))
+    t = n * odds / min(planned, _PLANNED)
+    return float(np.sqrt((1.0 + 1.0 / t) * np.log((t + 1.0) / alpha**2)))
+
+
+def begin(
+    bank: CalibratedQuestions,
+    *,
+    size: int | None,
+    half_width: float | None,
+    better_than: float | None,
+    select: Select,
+    level: float,
+    rng: RandomState,
+) -> Session:
+    """Return a session without an answer."""
+    whole = len(bank.questions)
+    size = whole if size is None else check_count("size", size)
+    if size > whole:
+        msg = f"size={size} is more than the {whole} questions of the bank"
+        raise OptionError(msg)
+    for name, value in (("half_width", half_width), ("better_than", better_than)):
+        if value is not None:
+            check_fraction(name, value)
+    check_choice("select", select, Select)
+    options = {
+        "size": size,
+        "half_width": half_width,
+        "better_than": better_than,
+        "select": select,
+        "level": check_fraction("level", level),
+    }
+    return Session(bank, options, choose_seed(rng))
+
+
+def resumed(bank: CalibratedQuestions, path: str | PathLike[str]) -> Session:
+    """Return the session of a file."""
+    file = Path(path)
+    try:
+        state = json.loads(file.read_text(encoding="utf-8"))
+    except (OSError, ValueError) as error:
+        msg = f"{file}: no session can be read from it: {error}"
+        raise InputError(msg) from error
+    if not isinstance(state, dict) or state.get("psychollm session") != 1:
+        msg = f"{file} is not a saved session: pass what Session.save wrote"
+        raise InputError(msg)
+    if state["bank"] != bank.digest:
+        msg = (
+            f"{file} is a session of the bank {state['bank']}, not of this one, {bank.digest}: "
+            "load the bank that it was begun with"
+        )
+        raise InputError(msg)
+    session = Session(bank, state["options"], state["seed"])
+    answers = {j: np.nan if value is None else float(value) for j, value in state["answers"]}
+    session._answers = answers
+    for n, used in state["blocks"]:
+        session._add(n, used)
+    session._handed = state["handed"]
+    return session
