@@ -123,7 +123,7 @@ class ItemBank(CalibratedQuestions):
         >>> import psychollm as psy
         >>> right = np.random.default_rng(1).integers(0, 2, (10, 50))
         >>> psy.item_bank(right, rng=1).session(size=3, rng=1).next(3)
-        (43, 20, 28)
+        (15, 32, 29)
         """
         return begin(
             self,

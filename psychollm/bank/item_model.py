@@ -47,6 +47,16 @@ class ItemModel:
         """Return some of the items."""
         return ItemModel(self.items[which], self.covariance[which])
 
+    @property
+    def regressors(self) -> tuple[FloatArray, FloatArray, FloatArray]:
+        """Intercepts (J,), slopes (J, K) and their covariances: what abilities regress on."""
+        slopes, covariance = self.items[:, 1:], self.covariance[:, 1:, 1:]
+        return (
+            self.items[:, 0].copy(),
+            np.ascontiguousarray(slopes),
+            np.ascontiguousarray(covariance),
+        )
+
     def posterior(self, scores: FloatArray) -> "tuple[FloatArray, FloatArray]":
         """Return the abilities (K,) of one model given its scores (J,), and their covariance."""
         k = self.n_dimensions
@@ -55,9 +65,7 @@ class ItemModel:
         if k:
             newton_rows(
                 np.ascontiguousarray(scores[asked])[None],
-                self.items[asked, 0],
-                np.ascontiguousarray(self.items[asked, 1:]),
-                np.ascontiguousarray(self.covariance[asked, 1:, 1:]),
+                self.taken(np.flatnonzero(asked)).regressors,
                 _standard(k),
                 _STEPS,
                 theta,
@@ -102,16 +110,8 @@ def item_model(
         x, held = np.column_stack([np.ones(n), theta]), np.zeros((n, 1 + k, 1 + k))
         held[:, 1:, 1:] = spread
         steps = 3 if round_ == 0 else 1
-        newton_rows(
-            by_item,
-            np.zeros(n),
-            x,
-            held,
-            np.stack([mean, 1.0 / variance]),
-            steps,
-            items,
-            covariance,
-        )
+        prior = np.stack([mean, 1.0 / variance])
+        newton_rows(by_item, (np.zeros(n), x, held), prior, steps, items, covariance)
         own = covariance.diagonal(axis1=1, axis2=2).mean(axis=0)
         mean[0] = items[:, 0].mean()
         variance = np.maximum(((items - mean) ** 2).mean(axis=0) + own, _LEAST_VARIANCE)
@@ -120,16 +120,8 @@ def item_model(
                 break
             continue
         before = theta.copy()
-        newton_rows(
-            scores,
-            np.ascontiguousarray(items[:, 0]),
-            np.ascontiguousarray(items[:, 1:]),
-            np.ascontiguousarray(covariance[:, 1:, 1:]),
-            _standard(k),
-            1,
-            theta,
-            spread,
-        )
+        regressors = ItemModel(items, covariance).regressors
+        newton_rows(scores, regressors, _standard(k), 1, theta, spread)
         # Abilities keep the second moment of their population: the slopes take the rest.
         values, axes = np.linalg.eigh((spread + theta[:, :, None] * theta[:, None]).mean(axis=0))
         root, inverse = (axes * values**0.5) @ axes.T, (axes * values**-0.5) @ axes.T

@@ -49,9 +49,10 @@ class CalibratedQuestions(Result):
 
     @property
     def digest(self) -> str:
-        """Hash of the questions and of the answers that the bank rests on."""
+        """Hash of the questions, the answers that the bank rests on, and what was made of them."""
         held = sha256(repr((self.version, self.questions, self.domains)).encode())
-        held.update(np.ascontiguousarray(self.scores).tobytes())
+        for array in (self.scores, self.drawing.items.items, self.drawing.beforehand):
+            held.update(np.ascontiguousarray(array).tobytes())
         return held.hexdigest()[:16]
 
     def within(self, domain: Any) -> BoolArray:

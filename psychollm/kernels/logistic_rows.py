@@ -23,16 +23,15 @@ LONGEST = 1.5  # step of a coefficient: further away the parabola tells nothing
 
 
 @njit
-def newton_rows(scores, offset, x, spread, prior, steps, beta, covariance):
+def newton_rows(scores, units, prior, steps, beta, covariance):
     """Take `steps` steps of (1) for every row of scores; fill beta and the inverse of the last H.
 
     Parameters
     ----------
     scores : ndarray (rows, units)
         In [0, 1], NaN where missing.
-    offset : ndarray (units,)
-    x : ndarray (units, p)
-    spread : ndarray (units, p, p)
+    units : tuple of ndarray (units,), (units, p), (units, p, p)
+        Offsets o, regressors x and their covariances S.
     prior : ndarray (2, p)
         Means and precisions.
     steps : int
@@ -46,7 +45,7 @@ def newton_rows(scores, offset, x, spread, prior, steps, beta, covariance):
     hessian, work = np.empty((p, p)), np.empty((p, p))
     for r in range(scores.shape[0]):
         for _ in range(steps):
-            _derivatives(scores[r], offset, x, spread, prior, beta[r], gradient, hessian)
+            _derivatives(scores[r], units, prior, beta[r], gradient, hessian)
             work[:] = hessian
             cholesky_solve(work, gradient, step)
             for a in range(p):
@@ -60,8 +59,9 @@ def newton_rows(scores, offset, x, spread, prior, steps, beta, covariance):
 
 
 @njit
-def _derivatives(scores, offset, x, spread, prior, beta, gradient, hessian):
+def _derivatives(scores, units, prior, beta, gradient, hessian):
     """Fill g and H of (1) for one row."""
+    offset, x, spread = units
     p = prior.shape[1]
     for a in range(p):
         gradient[a] = -prior[1, a] * (beta[a] - prior[0, a])

@@ -1,0 +1,37 @@
+"""Kernels of the item model against matrices."""
+
+import numpy as np
+import pytest
+
+from psychollm.kernels.logistic_rows import mean_chances, newton_rows
+from tests.oracles.logistic_rows_slow import mean_chance, newton_row
+
+
+@pytest.mark.parametrize("p", [1, 3])
+def test_newton_rows(p: int) -> None:
+    rng = np.random.default_rng(p)
+    y = np.where(rng.random((4, 30)) < 0.2, np.nan, rng.random((4, 30)).round())
+    x = rng.normal(size=(30, p))
+    half = rng.normal(size=(30, p, p)) / 3.0
+    units = rng.normal(size=30), x, half @ half.transpose(0, 2, 1)
+    prior = np.stack([rng.normal(size=p), rng.uniform(0.5, 2.0, p)])
+    beta, covariance = np.zeros((4, p)), np.zeros((4, p, p))
+    newton_rows(y, units, prior, 6, beta, covariance)
+    for r in range(4):
+        right = newton_row(y[r], *units, *prior, 6, np.zeros(p))
+        np.testing.assert_allclose(beta[r], right[0], rtol=1e-10)
+        np.testing.assert_allclose(covariance[r], right[1], rtol=1e-9)
+
+
+def test_mean_chances() -> None:
+    rng = np.random.default_rng(2)
+    items, half = rng.normal(size=(5, 3)), rng.normal(size=(5, 3, 3)) / 2.0
+    covariance = half @ half.transpose(0, 2, 1)
+    theta, spread = rng.normal(size=(5, 2)), np.array([[0.5, 0.1], [0.1, 0.3]])
+    out = np.empty(5)
+    mean_chances(items, covariance, theta, spread, out)
+    each = [mean_chance(*one, spread) for one in zip(items, covariance, theta, strict=True)]
+    np.testing.assert_allclose(out, each, rtol=1e-12)
+    mean_chances(items, covariance, theta[:1], spread, out)
+    same = [mean_chance(*one, theta[0], spread) for one in zip(items, covariance, strict=True)]
+    np.testing.assert_allclose(out, same, rtol=1e-12)
