@@ -46,6 +46,7 @@ _NAMES = {
     "compare_by": "psychollm.studies.groups.study",
     "calibration_by": "psychollm.studies.groups.study",
     "item_bank": "psychollm.bank.item_bank",
+    "replay": "psychollm.bank.replay",
     "question_screen": "psychollm.studies.question_screen.study",
     "dimensionality": "psychollm.studies.dimensionality.study",
     "calibration_panel": "psychollm.calibration.panels.panel",

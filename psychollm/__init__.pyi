@@ -18,6 +18,7 @@ from psychollm._base import errors as errors
 from psychollm._base.saving.files import load as load
 from psychollm._base.version import __version__ as __version__
 from psychollm.bank.item_bank import item_bank as item_bank
+from psychollm.bank.replay import replay as replay
 from psychollm.calibration.panels.panel import calibration_panel as calibration_panel
 from psychollm.correlation.polychoric import polychoric as polychoric
 from psychollm.correlation.polyserial import polyserial as polyserial

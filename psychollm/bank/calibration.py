@@ -6,7 +6,7 @@ sessions are played through with models held out.
 """
 
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 from scipy.special import digamma
@@ -83,6 +83,10 @@ class Calibration:
     scale: float  # of the variance of corrected scores
     fold: IntArray  # (models,)
     held_out: tuple[ItemModel, ...]  # fitted without each fold
+
+    def taken(self, which: IntArray) -> "Calibration":
+        """Return the same for some of the questions."""
+        return replace(self, held_out=tuple(items.taken(which) for items in self.held_out))
 
 
 def folds_of(families: IntArray, n_folds: int, rng: np.random.Generator) -> IntArray:

@@ -128,14 +128,14 @@ def interval_of(
     level: float,
     multiplier: float | None,
 ) -> FloatArray:
-    """Return the interval (2,) that the score of a session has, and nothing else of it."""
+    """Return the score of a session and its interval (3,), and nothing else of it."""
     everything = np.ones(scores.size, dtype=bool)
     if drawn is None:
         (value, se, df), _ = _by_model(bank, scores, everything)
     else:
         value, se, df = by_correction(bank, scores, drawn, everything)
     wide = stdtrit(df, 0.5 + level / 2.0) if multiplier is None else multiplier
-    return np.asarray(_bounds(np.array([value]), np.array([se * wide]))[0])
+    return np.append(np.clip(value, 0.0, 1.0), _bounds(np.array([value]), np.array([se * wide])))
 
 
 def _bounds(value: FloatArray, half: FloatArray) -> FloatArray:

@@ -1,16 +1,16 @@
 """Calibrated questions: what a bank holds, and how it reads answers."""
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from hashlib import sha256
-from typing import Any
+from typing import Any, Self
 
 import numpy as np
 
 from psychollm._base.errors import CodeError, LabelError
 from psychollm._base.numbers import count
 from psychollm._base.result import Result
-from psychollm._base.types import BoolArray, FloatArray
+from psychollm._base.types import BoolArray, FloatArray, IntArray
 from psychollm.bank.calibration import Calibration, Drawing
 from psychollm.data.labels import Labels, listed
 from psychollm.reliability.means.answers import answers_of, means_of
@@ -54,6 +54,18 @@ class CalibratedQuestions(Result):
         for array in (self.scores, self.drawing.items.items, self.drawing.beforehand):
             held.update(np.ascontiguousarray(array).tobytes())
         return held.hexdigest()[:16]
+
+    def taken(self, which: IntArray) -> Self:
+        """Return the same bank with some of its questions only."""
+        domains = self.domains
+        return replace(
+            self,
+            questions=tuple(self.questions[j] for j in which),
+            scores=np.ascontiguousarray(self.scores[:, which]),
+            domains=None if domains is None else tuple(domains[j] for j in which),
+            drawing=self.drawing.taken(which),
+            calibration=self.calibration.taken(which),
+        )
 
     def within(self, domain: Any) -> BoolArray:
         """Return which questions belong to a domain (questions,); all for None."""

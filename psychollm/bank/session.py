@@ -176,15 +176,25 @@ class Session:
         width, than = self._options["half_width"], self._options["better_than"]
         if used < FIRST_BLOCK or (width is None and than is None):
             return ""
-        low, high = self._interval(used)
+        _, low, high = self._found(used)
         if width is not None and (high - low) / 2.0 <= width:
             return f"the half-width of the interval is at most {width:g}"
         if than is not None and not low <= than <= high:
             return f"the score is shown to lie {'above' if low > than else 'below'} {than:g}"
         return ""
 
-    def _interval(self, used: int) -> FloatArray:
-        """Return the interval (2,) by the first `used` answers."""
+    @property
+    def interval(self) -> FloatArray:
+        """The interval of the score (2,) so far, without what else an estimate says."""
+        return self._found(self.n_used)[1:]
+
+    @property
+    def value(self) -> float:
+        """The score so far."""
+        return float(self._found(self.n_used)[0])
+
+    def _found(self, used: int) -> FloatArray:
+        """Return the score and its interval (3,) by the first `used` answers."""
         at_random = self._options["select"] == "random"
         scores, level = self._scores(used), self._options["level"]
         drawn = self._blocks if at_random else None
