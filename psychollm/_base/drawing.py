@@ -70,6 +70,9 @@ class Bank(Protocol):
     def digest(self) -> str:
         """A fingerprint of the bank."""
 
+    def plan(self, half_width: float | None = None) -> Any:
+        """Say how many questions a half-width takes (`needed`)."""
+
     def session(
         self, *, size: int | None = None, half_width: float | None = None, rng: Any = None
     ) -> Session:

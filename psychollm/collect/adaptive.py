@@ -9,7 +9,7 @@ from psychollm._base.errors import LabelError, OptionError
 from psychollm.instruments.instrument import instrument_of
 from psychollm.instruments.prompt import Prompt
 
-BATCH = 16
+BATCH = 20
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

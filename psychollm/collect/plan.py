@@ -12,7 +12,7 @@
     half_width = 0.03               # until the interval reaches no further than this, or
     size = 300                      # until so many questions are asked
     seed = 1                        # the same seed draws the same questions
-    batch = 16                      # questions asked before the next ones are drawn
+    batch = 20                      # questions asked before the next ones are drawn
 
     [parameters]                    # of all models; their own come on top
     temperature = 0.0

@@ -53,7 +53,8 @@ def stop_early(
         The most questions that are asked.
     half_width : float, optional
         Ask no more when the interval reaches no further than this from its middle; without it,
-        `size` questions are asked.
+        `size` questions are asked. Where the dataset is not in the order of the draw (`ordered`),
+        no answer can say when to stop, and as many are asked as ``bank.plan`` says.
     rng : numpy.random.Generator or int, optional
         The same seed draws the same questions, for each model. The seed stands in the log.
     scorer : str, optional
@@ -121,7 +122,7 @@ class StopEarly:
     ) -> None:
         self.bank = bank
         self.seed = seed
-        self.size, self._half_width = size, half_width
+        self.size, self.half_width = size, half_width
         self._scorer, self._worth = scorer, worth
         self._label = label or (lambda sample: str(sample.id))
 
@@ -174,12 +175,19 @@ class StopEarly:
 
     def begin(self) -> Session:
         """Return a session from its beginning."""
-        return self.bank.session(size=self.size, half_width=self._half_width, rng=self.seed)
+        return self.bank.session(size=self.size, half_width=self.half_width, rng=self.seed)
 
     def draw(self, session: Session) -> tuple[Any, ...]:
-        """Draw all that may be asked."""
-        most = len(self.bank.questions)
-        return session.next(most if self.size is None else min(self.size, most))
+        """Draw all that may be asked, in blocks that grow as those of a session do."""
+        # Wherever it stops, it stops near the end of a block, which is spread over the whole bank.
+        drawn: tuple[Any, ...] = ()
+        while new := session.next(max(_FIRST, len(drawn) // 2)):
+            drawn += new
+        return drawn
+
+    def planned(self) -> int:
+        """Return how many questions the half-width takes, for the model that takes the most."""
+        return int(self.bank.plan(half_width=self.half_width).needed.max())
 
     # -- what Inspect calls --------------------------------------------------------------------
 
@@ -269,11 +277,7 @@ class _Run:
             raise LabelError(msg)
         order = [places[str(one)] for one in there]
         if stop.size is None and any(first > second for first, second in pairwise(order)):
-            msg = (
-                f"the samples are not in the order of the draw, so that nothing could stop early: "
-                f"{_ORDERED} and do not shuffle it, or give size= to ask that many"
-            )
-            raise OptionError(msg)
+            there = there[: stop.planned()]  # no answer can say how many
         # Inspect names samples by their ids, as numbers or as texts.
         self._drawn = {str(samples[places[str(one)]].id): one for one in there}
         self._answers: dict[Any, dict[int, float]] = {}  # of what was let through, by epoch
@@ -322,6 +326,7 @@ class _Run:
 
 
 _NONE = object()
+_FIRST = 20  # questions drawn before any is answered
 _ORDERED = "make the dataset with stop.ordered(dataset)"
 # One object stands in the task of several models; each runs in a context of its own.
 _THIS: ContextVar[_Run] = ContextVar("psychollm_run")

@@ -4,15 +4,20 @@ import gc
 import math
 from collections import Counter
 from collections.abc import Iterator
+from dataclasses import replace
+from math import nan
 from pathlib import Path
 from typing import Any
 
 import pytest
 
 from psychollm._base.errors import CodeError, LabelError, OptionError
+from psychollm.bank import Session
 from psychollm.data.logs import read_scores
+from psychollm.estimates.reasons import Reason
 from psychollm.integrations.inspect import StopEarly, stop_early
-from tests.banks import PlainBank
+from tests.banks import hard_ones_wrong, small_bank
+from tests.banks import told as told_by
 
 pytest.importorskip("inspect_ai")
 
@@ -30,7 +35,7 @@ pytestmark = [
 ]
 
 N = 60
-BANK = PlainBank([f"q{k}" for k in range(N)])
+BANK = small_bank(N)
 
 
 @pytest.fixture(autouse=True)
@@ -41,16 +46,12 @@ def _let_go() -> Iterator[None]:
 
 
 def dataset(n: int = N) -> MemoryDataset:
-    """Every third question is beyond the model, which says yes to all; sorted by that."""
-    keys = sorted(range(n), key=lambda k: k % 3 == 0)
+    """Some questions are beyond the model, which says yes to all; sorted by that."""
+    keys = sorted((f"q{k}" for k in range(n)), key=hard_ones_wrong)
     samples = [
-        Sample(id=f"q{k}", input=f"{k}?", target="no" if k % 3 == 0 else "yes") for k in keys
+        Sample(id=k, input=f"{k}?", target="yes" if hard_ones_wrong(k) else "no") for k in keys
     ]
     return MemoryDataset(samples, name="quiz")
-
-
-def right(question: str) -> float:
-    return float(int(question[1:]) % 3 != 0)
 
 
 def model(name: str = "a", says: str = "yes") -> Model:
@@ -85,12 +86,18 @@ def asked(log: EvalLog) -> set[str]:
     return {str(sample.id) for sample in log.samples or ()}
 
 
-def by_hand(n: int, answer: Any = right, **options: Any) -> Any:
+def by_hand(n: int, answer: Any = hard_ones_wrong, **options: Any) -> Session:
     """Return a session of the bank after its first `n` questions."""
     session = BANK.session(rng=1, **options)
-    for question in session.next(N)[:n]:
+    while session.next(max(20, len(session.asked) // 2)):
+        pass
+    for question in session.asked[:n]:
         session.record(question, answer(question))
     return session
+
+
+def told(found: dict[str, Any]) -> Any:
+    return pytest.approx([found["score"], found["lower"], found["upper"]])
 
 
 def test_a_task_stops_when_its_interval_is_narrow_enough(tmp_path: Path) -> None:
@@ -101,11 +108,10 @@ def test_a_task_stops_when_its_interval_is_narrow_enough(tmp_path: Path) -> None
     fewest = next(k for k in range(5, N) if by_hand(k, half_width=0.15).done)
     assert fewest <= n <= fewest + 4 < N  # those under way come to an end
     session = by_hand(n, half_width=0.15)
-    assert asked(log) == set(session.drawn[:n])
-    low, high = session.estimate().interval[0]
-    expected = pytest.approx([session.estimate().value[0], low, high])
-    assert [found["score"], found["lower"], found["upper"]] == expected
-    assert found["stopped"] == "the interval is narrow enough"
+    assert asked(log) == set(session.asked[:n])
+    assert told_by(session.estimate()) == told(found)
+    assert found["stopped"] == "the half-width of the interval is at most 0.15"
+    assert found["bank"] == BANK.digest
     assert (found["questions"], found["unanswered"], found["seed"]) == (N, 0, 1)
     # What stands in the file is what is there, and the answers can be read back as of any log.
     assert metadata(read_eval_log(log.location)) == found
@@ -113,33 +119,35 @@ def test_a_task_stops_when_its_interval_is_narrow_enough(tmp_path: Path) -> None
     assert log.results.early_stopping
     assert len(log.results.early_stopping.early_stops) == N - n
     scores = read_scores(log.location).frame.set_index("question")["score"]
-    assert dict(scores) == {question: right(question) for question in session.drawn[:n]}
+    assert dict(scores) == {question: hard_ones_wrong(question) for question in session.asked[:n]}
 
 
 def test_models_side_by_side_are_counted_apart_and_asked_the_same(tmp_path: Path) -> None:
     stop = stop_early(BANK, size=20, rng=1)
     task = Task(stop.ordered(dataset()), scorer=match(), early_stopping=stop)
     first, second = run(tmp_path, task, model("a"), model("b", "no"), max_tasks=2)
-    assert asked(first) == asked(second) == set(by_hand(20).drawn[:20])
-    assert metadata(first)["score"] == pytest.approx(1 - metadata(second)["score"])
-    assert metadata(first)["asked"] == metadata(second)["asked"] == 20
+    assert asked(first) == asked(second) == set(by_hand(20, size=20).asked)
+    assert told_by(by_hand(20, size=20).estimate()) == told(metadata(first))
+    other = by_hand(20, lambda question: 1 - hard_ones_wrong(question), size=20)
+    assert told_by(other.estimate()) == told(metadata(second))
 
 
 def test_in_another_order_all_that_are_drawn_are_asked(tmp_path: Path) -> None:
     stop = stop_early(BANK, size=20, half_width=0.2, rng=1)
     (log,) = run(tmp_path, Task(dataset(), scorer=match(), early_stopping=stop))
-    assert asked(log) == set(by_hand(20).drawn[:20])
+    assert asked(log) == set(by_hand(20, size=20).asked)
+    assert metadata(log)["asked"] == 20
     stop = stop_early(BANK, half_width=0.2, rng=1)
     (log,) = run(tmp_path, Task(dataset(), scorer=match(), early_stopping=stop))
-    assert log.error
-    assert "stop.ordered(dataset)" in log.error.message
+    n = int(BANK.plan(half_width=0.2).needed.max())
+    assert asked(log) == set(by_hand(n).asked[:n])
 
 
 def test_a_limit_takes_the_first_that_were_drawn(tmp_path: Path) -> None:
     stop = stop_early(BANK, half_width=0.01, rng=1)
     task = Task(stop.ordered(dataset()), scorer=match(), early_stopping=stop)
     (log,) = run(tmp_path, task, limit=12)
-    assert asked(log) == set(by_hand(12).drawn[:12])
+    assert asked(log) == set(by_hand(12).asked[:12])
     assert metadata(log)["asked"] == 12
     stop = stop_early(BANK, size=20, rng=1)
     (log,) = run(tmp_path, Task(dataset(), scorer=match(), early_stopping=stop), limit=12)
@@ -167,11 +175,15 @@ def test_epochs_are_averaged(tmp_path: Path) -> None:
     (log,) = run(tmp_path, task)
     found = metadata(log)
     assert len(log.samples or ()) == 2 * found["asked"] < 2 * N
-    half = by_hand(found["asked"], lambda question: right(question) / 2)
-    assert found["score"] == pytest.approx(half.estimate().value[0])
+    half = by_hand(found["asked"], lambda question: hard_ones_wrong(question) / 2)
+    assert told_by(half.estimate()) == told(found)
 
 
 FAILED: Counter[str] = Counter()
+
+
+def failed(question: str) -> bool:
+    return int(question[1:]) % 5 == 0
 
 
 @solver
@@ -181,7 +193,7 @@ def failing(times: int) -> Solver:
 
     async def solve(state: TaskState, generate: Generate) -> TaskState:
         name = str(state.sample_id)
-        if int(name[1:]) % 5 == 0 and FAILED[name] < times:
+        if failed(name) and FAILED[name] < times:
             FAILED[name] += 1
             msg = "no sandbox"
             raise RuntimeError(msg)
@@ -205,13 +217,11 @@ def test_samples_that_fail_are_missing_and_do_not_hold_it_up(
     )
     (log,) = run(tmp_path, task)
     found = metadata(log)
-    drawn = by_hand(0).drawn[: found["asked"]]
-    failed = [question for question in drawn if int(question[1:]) % 5 == 0]
-    assert found["unanswered"] == len(failed) > 0
-    assert found["flag"] == f"{len(failed)} without an answer"
+    session = by_hand(found["asked"], lambda one: nan if failed(one) else hard_ones_wrong(one))
+    assert told_by(session.estimate()) == told(found)
+    assert found["unanswered"] == sum(map(failed, session.answers)) > 0
+    assert found["flag"] == str(Reason.MISSING_ANSWERS)
     assert found["asked"] < N
-    known = [right(question) for question in drawn if question not in failed]
-    assert found["score"] == pytest.approx(sum(known) / len(known))
 
 
 def test_a_sample_that_is_tried_again_is_not_cut_off(tmp_path: Path) -> None:
@@ -224,7 +234,7 @@ def test_a_sample_that_is_tried_again_is_not_cut_off(tmp_path: Path) -> None:
     )
     (log,) = run(tmp_path, task, retry_on_error=1)
     assert metadata(log)["unanswered"] == 0
-    assert metadata(log)["score"] == pytest.approx(by_hand(20).estimate().value[0])
+    assert told_by(by_hand(20, size=20).estimate()) == told(metadata(log))
 
 
 @solver
@@ -324,10 +334,10 @@ def test_the_dataset_must_hold_the_bank() -> None:
     with pytest.raises(LabelError, match="two samples .* 'q1'"):
         stop.ordered([*dataset(), Sample(id="q1", input="")])
     # Numbered as by Inspect; what is not in the bank is never asked.
-    numbers = stop_early(PlainBank(["1", "2", "3"]), size=3, rng=1)
-    made = numbers.ordered([Sample(input=str(k)) for k in range(5)])
-    assert sorted(int(sample.id or 0) for sample in made) == [1, 2, 3, 4, 5]
-    assert {sample.id for sample in made[:3]} == {1, 2, 3}
+    numbers = stop_early(replace(BANK, questions=tuple(range(1, N + 1))), size=3, rng=1)
+    made = numbers.ordered([Sample(input=str(k)) for k in range(N + 5)])
+    assert sorted(int(sample.id or 0) for sample in made) == [*range(1, N + 6)]
+    assert [sample.id for sample in made[-5:]] == [*range(N + 1, N + 6)]
     named = stop_early(BANK, size=2, rng=1, label=lambda sample: f"q{sample.input}")
     assert len(named.ordered([Sample(input=str(k)) for k in range(N)])) == N
 
