@@ -14,6 +14,7 @@ Vivek, R., Ethayarajh, K., Yang, D., & Kiela, D. (2024). Anchor points: benchmar
 much fewer examples. EACL. arXiv:2309.08638.
 """
 
+import warnings
 from collections.abc import Callable
 from typing import Literal, NamedTuple, TypeAlias
 
@@ -137,7 +138,9 @@ def anchors(items: ItemModel, n: int, rng: np.random.Generator) -> tuple[IntArra
     features = items.items / items.items.std(axis=0).clip(1e-9)
     best = (np.inf, np.zeros(0), np.zeros(0))
     for _ in range(_CLUSTERINGS):
-        centres, cluster = kmeans2(features, n, minit="++", rng=rng, missing="warn")
+        with warnings.catch_warnings():  # an empty cluster has no anchor, and that is all
+            warnings.simplefilter("ignore", UserWarning)
+            centres, cluster = kmeans2(features, n, minit="++", rng=rng)
         loss = float(((features - centres[cluster]) ** 2).sum())
         if loss < best[0]:
             best = loss, centres, cluster

@@ -338,7 +338,7 @@ def _shown_default(one: Declared, form: _Form) -> str:
         return " (default: yes)"
     if isinstance(default, tuple) and default:
         every = len(form.choices) > 1 and default == form.choices
-        return f" (default: {'all' if every else ','.join(default)})"
+        return f" (default: {'all' if every else ','.join(map(str, default))})"
     known = isinstance(default, int | float | str) and default != "" and default is not False
     return f" (default: {default})" if known else ""
 

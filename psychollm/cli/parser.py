@@ -3,6 +3,7 @@
 import argparse
 from collections.abc import Callable, Sequence
 
+from psychollm.cli.bank import Bank
 from psychollm.cli.calibrate import Calibrate
 from psychollm.cli.collect import Collect
 from psychollm.cli.compare import Compare
@@ -19,7 +20,7 @@ from psychollm.cli.warm import Warm
 COMMANDS: dict[str, type[Command]] = {
     command.NAME: command
     for command in (
-        MakePrompts, Collect, Score, Study, Calibrate, Compare, Items, Import, Doctor, Warm,
+        MakePrompts, Collect, Score, Study, Calibrate, Compare, Items, Bank, Import, Doctor, Warm,
         Version, Completion,
     )
 }  # fmt: skip

@@ -1,0 +1,358 @@
+"""``psychollm bank``: calibrate questions, ask a new model some of them, say its score on all."""
+
+import argparse
+from collections.abc import Iterable
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, ClassVar, Self
+
+from psychollm.cli.import_logs import LOG_IS, Choices, Logs
+from psychollm.cli.options import PARSING, Command, add_options, option, typed_values
+from psychollm.cli.two_tables import ANALYSIS, OUTPUT
+
+if TYPE_CHECKING:
+    from psychollm.bank import ItemBank, Session
+    from psychollm.data.logs_result import ScoreLog
+
+DESCRIPTION = """\
+Estimate what a model would score on a whole benchmark from some of its questions. A bank is
+calibrated on the answers of other models; it draws questions with known chances, predicts the
+rest, and corrects the prediction by what was asked, so that the interval holds for any model.
+"""
+EPILOG = """\
+examples:
+  psychollm bank build logs/ --domains subject --out mmlu.bank
+  psychollm bank plan mmlu.bank --half-width 0.03
+  psychollm bank next mmlu.bank new.session --questions 20 --half-width 0.03
+  psychollm bank next mmlu.bank new.session --answers answers.csv
+  psychollm bank score mmlu.bank newlogs/
+"""
+BANK = "what `psychollm bank build` wrote"
+
+
+@dataclass(frozen=True, kw_only=True)
+class Build(Logs):
+    """Calibrate a bank."""
+
+    NAME = "build"
+    HELP = "calibrate a bank on logs or tables of scores"
+    DESCRIPTION = "Calibrate a bank of questions on the scores of models.\n" + LOG_IS
+
+    out: Path = option("where the bank goes", "FILE")
+    families: str | None = option(
+        "the family of each model, held out together: a column of the logs, or a file with a "
+        "model and its family per line",
+        "COLUMN|FILE",
+        default=None,
+        group=ANALYSIS,
+    )
+    domains: str | None = option(
+        "the domain of each question, likewise",
+        "COLUMN|FILE",
+        default=None,
+        group=ANALYSIS,
+    )
+    seed: int = option("seed of the folds", "S", default=1, group=ANALYSIS)
+    json: bool = option("print the bank as JSON and nothing else", default=False, group=OUTPUT)
+
+    def run(self) -> int:
+        """Read, calibrate, write, and say what the bank is."""
+        from psychollm.bank import item_bank
+        from psychollm.cli.notes import as_notes, busy, computing
+        from psychollm.cli.outputs import writing
+
+        named = [name for name in (self.families, self.domains) if name is not None]
+        keep = tuple(name for name in named if not Path(name).is_file())
+        with as_notes(quiet=self.quiet):
+            with busy("reading the logs", quiet=self.quiet):
+                log = self.scores_in(self.logs, keep)
+            with computing(quiet=self.quiet):
+                bank = item_bank(
+                    log,
+                    families=self._labels(log, "families", "model"),
+                    domains=self._labels(log, "domains", "question"),
+                    rng=self.seed,
+                )
+            with writing(f"--out {self.out}"):
+                bank.save(self.out)
+        tell({**described(bank), "out": str(self.out)}, bank.summary(), self)
+        return 0
+
+    def _labels(self, log: "ScoreLog", option_name: str, unit: str) -> dict[Any, Any] | None:
+        """Return the label of each model or question."""
+        from psychollm._base.errors import LabelError
+        from psychollm.data.readers import read_clusters
+
+        given: str | None = getattr(self, option_name)
+        if given is None:
+            return None
+        units = log.frame[unit].drop_duplicates()
+        if Path(given).is_file():
+            of = read_clusters(given)
+            of.index = of.index.astype(str)
+            found = of.reindex(units.astype(str)).tolist()
+        else:
+            pairs = log.frame[[unit, given]].drop_duplicates()
+            twice = pairs[unit][pairs[unit].duplicated()]
+            if len(twice):
+                msg = f"--{option_name} {given}: {unit} {twice.iloc[0]!r} has several values there"
+                raise LabelError(msg)
+            found = pairs.set_index(unit)[given].reindex(units).tolist()
+        return dict(zip(units.tolist(), found, strict=True))
+
+
+@dataclass(frozen=True, kw_only=True)
+class OfBank(Command):
+    """What all commands on a bank that is there have."""
+
+    bank: Path = option(BANK, "BANK", positional=True)
+    json: bool = option("print JSON and nothing else", default=False, group=OUTPUT)
+    quiet: bool = option("say nothing on the screen", default=False, group=OUTPUT)
+
+    def load(self) -> "ItemBank":
+        """Read the bank."""
+        from psychollm._base.errors import InputError
+        from psychollm._base.saving.files import load
+        from psychollm.bank import ItemBank
+
+        bank = load(self.bank)
+        if not isinstance(bank, ItemBank):
+            msg = f"{self.bank} holds a {type(bank).__name__}, not an item bank"
+            raise InputError(msg)
+        return bank
+
+
+@dataclass(frozen=True, kw_only=True)
+class Describe(OfBank):
+    """Say what a bank holds."""
+
+    NAME = "describe"
+    HELP = "say what a bank holds and how well it predicts"
+
+    def run(self) -> int:
+        """Read and tell."""
+        bank = self.load()
+        tell(described(bank), bank.summary(), self)
+        return 0
+
+
+@dataclass(frozen=True, kw_only=True)
+class MakePlan(OfBank):
+    """Say how many questions it takes."""
+
+    NAME = "plan"
+    HELP = "say how many questions a half-width takes"
+
+    half_width: float | None = option(
+        "the half-width of the interval that is wanted", "W", default=None, group=ANALYSIS
+    )
+    sizes: tuple[int, ...] = option(
+        "numbers of questions", "N", default=(100, 300, 1000), group=ANALYSIS
+    )
+    level: float = option("coverage of intervals", "L", default=0.95, group=ANALYSIS)
+
+    def run(self) -> int:
+        """Plan and tell."""
+        plan = self.load().plan(self.half_width, self.sizes, level=self.level)
+        tell(plan.to_dict(), plan.summary(), self)
+        return 0
+
+
+@dataclass(frozen=True, kw_only=True)
+class FullScores(Choices):
+    """Estimate full scores from logs of some questions."""
+
+    NAME = "score"
+    HELP = "estimate scores on the whole bank from logs of some of its questions"
+    DESCRIPTION = (
+        "Estimate what models would score on the whole bank from logs of some of its questions.\n"
+        + LOG_IS
+    )
+    USAGE = "%(prog)s [options] BANK LOG [LOG ...]"
+
+    bank: Path = option(BANK, "BANK", positional=True)
+    logs: tuple[Path, ...] = option("logs, or folders of logs", "LOG", positional=True)
+    drawn: bool = option(
+        "the questions are a simple random sample of the bank: the prediction can be corrected",
+        default=False,
+        group=ANALYSIS,
+    )
+    by_domain: bool = option("a score for each domain, too", default=False, group=ANALYSIS)
+    level: float = option("coverage of intervals", "L", default=0.95, group=ANALYSIS)
+    json: bool = option("print JSON and nothing else", default=False, group=OUTPUT)
+
+    def run(self) -> int:
+        """Read, estimate, and tell."""
+        from psychollm.cli.notes import as_notes, busy
+        from psychollm.cli.outputs import records
+
+        bank = OfBank.load(self)  # type: ignore[arg-type]
+        with as_notes(quiet=self.quiet), busy("reading the logs", quiet=self.quiet):
+            log = self.scores_in(self.logs)
+        domains = (None, *(bank.domain_names if self.by_domain else ()))
+        scores = [
+            bank.full_score(
+                log, drawn="random" if self.drawn else None, domain=domain, level=self.level
+            )
+            for domain in domains
+        ]
+        tell(
+            {
+                "bank": bank.digest,
+                "scores": [
+                    {
+                        "domain": score.domain,
+                        "used": score.used,
+                        "models": records(score.to_frame()),
+                    }
+                    for score in scores
+                ],
+            },
+            "\n".join(score.summary() for score in scores),
+            self,
+        )
+        return 0
+
+
+@dataclass(frozen=True, kw_only=True)
+class Next(OfBank):
+    """Draw the next questions of a session."""
+
+    NAME = "next"
+    HELP = "take answers into a session, and draw the next questions"
+    DESCRIPTION = """\
+Take answers into a session, say the score so far, and draw the next questions, one a line. The
+session is a file: it is begun if it is not there, with the options that are given then.
+"""
+
+    session: Path = option("the file of the session", "SESSION", positional=True)
+    answers: Path | None = option(
+        "answers to questions drawn before: a table with the columns question and score",
+        "FILE.csv",
+        default=None,
+    )
+    questions: int = option("how many questions to draw", "N", default=10)
+    size: int | None = option(
+        "the most questions of the session", "N", default=None, group="a session that begins"
+    )
+    half_width: float | None = option(
+        "stop at this half-width", "W", default=None, group="a session that begins"
+    )
+    better_than: float | None = option(
+        "stop when the score is shown to lie above or below this",
+        "S",
+        default=None,
+        group="a session that begins",
+    )
+    seed: int = option("seed of the session", "S", default=1, group="a session that begins")
+
+    def run(self) -> int:
+        """Take the answers, save the session, and tell."""
+        bank = self.load()
+        if self.session.exists():
+            session = bank.resume(self.session)
+        else:
+            session = bank.session(
+                self.size, self.half_width, better_than=self.better_than, rng=self.seed
+            )
+        for question, answer in self._given(session):
+            session.record(question, answer)
+        drawn = session.next(self.questions)
+        session.save(self.session)
+        score = session.estimate() if session.n_used else None
+        tell(
+            {
+                "next": drawn,
+                "done": session.done,
+                "why": session.why,
+                "asked": len(session.asked),
+                "estimate": None if score is None else score.to_dict(),
+            },
+            "\n".join(self._lines(session, drawn)),
+            self,
+        )
+        return 0
+
+    def _given(self, session: "Session") -> Iterable[tuple[Any, float]]:
+        """Yield the answers of the file, by the labels of the bank."""
+        if self.answers is None:
+            return
+        import pandas as pd
+
+        from psychollm._base.errors import InputError
+
+        table = pd.read_csv(self.answers, dtype={"question": str})
+        if not {"question", "score"} <= set(table.columns):
+            msg = f"--answers {self.answers}: the columns question and score are needed"
+            raise InputError(msg)
+        labels = {str(question): question for question in session.bank.questions}
+        for question, score in zip(table["question"], table["score"], strict=True):
+            yield labels.get(question, question), score
+
+    def _lines(self, session: "Session", drawn: tuple[Any, ...]) -> list[str]:
+        lines = [session.estimate().summary()] if session.n_used else []
+        lines += [f"Done: {session.why}."] if session.done else []
+        return [*lines, *map(str, drawn)]
+
+
+def described(bank: "ItemBank") -> dict[str, Any]:
+    """Return a bank as JSON has it."""
+    held = bank.calibration
+    return {
+        "bank": bank.digest,
+        "n_questions": len(bank.questions),
+        "n_models": len(bank.models),
+        "domains": list(bank.domain_names),
+        "predictor": bank.predictor,
+        "abilities_tried": held.candidates,
+        "squared_error": held.squared_error,
+        "variance_ratio": held.phi,
+        "variance_scale": held.scale,
+    }
+
+
+def tell(results: dict[str, Any], summary: str, command: Any) -> None:
+    """Print what was found, as JSON or in words."""
+    from psychollm.cli.outputs import as_json
+
+    if command.json:
+        print(as_json(results))
+    elif not command.quiet:
+        print(summary)
+
+
+@dataclass(frozen=True, kw_only=True)
+class Bank(Command):
+    """The command, with one of its own for each step."""
+
+    NAME = "bank"
+    HELP = "a score on a whole benchmark from some of its questions"
+    DESCRIPTION = DESCRIPTION
+    EPILOG = EPILOG
+    STEPS: ClassVar[tuple[type[Command], ...]] = (Build, Describe, MakePlan, Next, FullScores)
+
+    step: Any = None  # the command of the step, ready to run
+
+    @classmethod
+    def add_to(cls, parser: argparse.ArgumentParser) -> None:
+        """Add the steps, each with its options."""
+        names = parser.add_subparsers(metavar="STEP", title="steps", dest="step", required=True)
+        for step in cls.STEPS:
+            below = names.add_parser(
+                step.NAME,
+                usage=step.USAGE,
+                help=step.HELP,
+                description=step.DESCRIPTION or f"{step.HELP[0].upper()}{step.HELP[1:]}.",
+                **PARSING,
+            )
+            add_options(below, step)
+
+    @classmethod
+    def of(cls, typed: argparse.Namespace) -> Self:
+        """Return the step that was typed."""
+        step = next(one for one in cls.STEPS if typed.step == one.NAME)
+        return cls(step=step(**typed_values(step, typed)))
+
+    def run(self) -> int:
+        """Run the step."""
+        return int(self.step.run())
