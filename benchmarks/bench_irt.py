@@ -72,11 +72,34 @@ class Uses:
     def time_m2(self, size: tuple[int, int]) -> None:
         model_fit(self.fit, self.answers)
 
-    def time_short_form(self, size: tuple[int, int]) -> None:
-        short_form(self.answers, 20, method="error")
-
     def track_ability_correlation(self, size: tuple[int, int]) -> float:
         found = ability(self.fit, self.answers).ability
         return float(np.corrcoef(found, self.theta)[0, 1])
 
     track_ability_correlation.unit = "correlation"  # type: ignore[attr-defined]
+
+
+class ShortForms:
+    """A hundred questions chosen by what predicts held-out models best, and kept with its rule.
+
+    Aim on one idle core: 10 s for 320 x 735.
+    """
+
+    params = ([(320, 735), (90, 5_000)],)
+    param_names = ("size",)
+    timeout = 120
+
+    def setup(self, size: tuple[int, int]) -> None:
+        self.answers = two_parameter(*size)[0]
+        self.form = short_form(self.answers, 100)
+
+    def time_short_form(self, size: tuple[int, int]) -> None:
+        short_form(self.answers, 100)
+
+    def time_predict(self, size: tuple[int, int]) -> None:
+        self.form.predict(self.answers)
+
+    def track_error(self, size: tuple[int, int]) -> float:
+        return self.form.rmse
+
+    track_error.unit = "share correct"  # type: ignore[attr-defined]

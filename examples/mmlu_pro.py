@@ -21,6 +21,8 @@ from psychollm.irt import fit_multidimensional, item_fit, item_screen, short_for
 SEED = 20261121
 N_ITEMS = 100
 WORST = 8
+# Of models whose family is not the first word of their name.
+FAMILY = {"Meta": "Llama", "Mixtral": "Mistral", "mathstral": "Mistral", "gemma": "gemini"}
 
 
 def markdown(header: list[str], rows: list[list[str]]) -> str:
@@ -90,16 +92,21 @@ def misfit(correct: psy.Responses) -> tuple[str, psy.irt.IRTFit]:
 
 
 def short_forms(correct: psy.Responses) -> str:
-    """Return how well a hundred questions stand for all, on models held out of choosing them."""
+    """Return how well a hundred questions stand for all, on families held out of choosing them."""
     complete = correct.to_frame().dropna(axis="columns")
-    rows = []
-    for method, name in (("information", "by information"), ("error", "by error, greedily")):
-        found = short_form(complete, N_ITEMS, method=method, rng=SEED)
-        rows.append([name, f"{found.rmse:.3f}", f"{found.rank_correlation:.3f}"])
-    rows.append(["at random, with a fitted line", f"{found.random_rmse:.3f}", ""])
-    header = ["100 questions chosen", "error in the share correct", "rank correlation"]
-    size = f"{complete.shape[1]:,} questions that all models answered; five folds of models."
-    return f"## A short form\n\n{size}\n\n{markdown(header, rows)}\n"
+    families = {model: FAMILY.get(name := model.split("-")[0], name) for model in complete.index}
+    found = short_form(complete, N_ITEMS, families=families, rng=SEED)
+    rows = [
+        [way, rule, f"{error:.3f}"]
+        for (way, rule), error in zip(found.tried, found.tried_rmse, strict=True)
+        if rule != "both"
+    ]
+    header = ["chosen by", "predicted by", "error in the share correct"]
+    size = (
+        f"{complete.shape[1]:,} questions that all models answered; five folds of models, the "
+        f"{len(set(families.values()))} families whole."
+    )
+    return f"## A short form\n\n{size}\n\n{markdown(header, rows)}\n\n{found.summary()}\n"
 
 
 def followed(correct: psy.Responses) -> str:

@@ -89,6 +89,7 @@ MORE: dict[str, dict[str, Any]] = {
     "irt.andersen_test": {"split": ["a", "b"] * 300},
     "irt.known_items": {"guessing": [0.2, 0.1, 0.2], "upper": [0.9, 1.0, 0.95]},
     "irt.item_slopes": {"factor_correlation": [[1.0]]},
+    "irt.short_form": {"families": ["a", "b", "c", "d", "e"] * 8},
     "reliability.grim": {"n": [90, 90, 90, 90]},
     "reliability.kruskal_wallis": {"models": list("xyzxyz")},
     "reliability.mcnemar": {"first_only": [10, 3], "second_only": [4, 3]},

@@ -1,63 +1,85 @@
 r"""A short form: the few questions that keep what all of them say about models.
 
-* *information*: greedily, the item that most lowers the mean posterior variance
-  :math:`E[1/(1 + I(\theta))]`, abilities N(0, 1). The score on all items is predicted by its
-  expectation under the posterior of the ability given the chosen ones.
-* *error*: greedily, the item that most lowers the leave-one-out error of predicting a
-  respondent's score on all items from its sum on the chosen ones by a straight line.
+Items are chosen in one of five ways (`psychollm.irt.short_form_choice`), and the score on all
+items is predicted from those chosen by a line, by curves of items, or by the mean of both
+(`psychollm.irt.short_form_rules`). Which does best depends on the table: with few models a choice
+that follows the data follows their noise, and items drawn at random may be as good.
 
-Where answers are more than two, the score is the mean of codes, each from 0 at an item's lowest
-answer to 1 at its highest, and items are fitted by the graded model.
-
-With thousands of items to choose from and dozens of models the error on the models that chose the
-items flatters, and choosing by it fails: of 12,032 questions, many sets of 100 predict 23 models
-without error and others badly. It is for many models and few questions. The error reported is
-that of models held out of everything: they are dealt into folds, items are chosen and fitted
-without each fold, and its models predicted.
+So all are tried on models held out of everything: models are dealt into folds, families whole;
+items are chosen and rules fitted without each fold, and its models predicted. The error reported
+is not that of the winner, which flatters, but of the procedure: each fold is predicted by what did
+best on the others. Best is what has the smallest mean absolute error, which one strange model
+sways less than the mean square.
 """
 
 from __future__ import annotations
 
+from collections.abc import Hashable, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Literal
+from typing import Any, Literal, NamedTuple, get_args
 
 import numpy as np
+from scipy.special import stdtrit
 
 from psychollm._base.axes import Axes
-from psychollm._base.checks import check_choice, check_count, check_generator
-from psychollm._base.errors import OptionError, ShapeError
+from psychollm._base.checks import (
+    check_choice,
+    check_count,
+    check_fraction,
+    check_generator,
+    float_array,
+)
+from psychollm._base.errors import CodeError, LabelError, OptionError, ShapeError
 from psychollm._base.result import Result
 from psychollm._base.types import BoolArray, FloatArray, IntArray, RandomState
-from psychollm.data.labels import Labels
-from psychollm.data.responses import ResponsesLike, as_responses
-from psychollm.irt.answers import code_shares, orient, patterns_of
-from psychollm.irt.families import chunks
-from psychollm.irt.fit import fit_irt
-from psychollm.irt.likelihood import Problem, grid_for, posteriors
-from psychollm.irt.result import IRTFit
+from psychollm.data.labels import Labels, listed, numbered, unit_labels
+from psychollm.data.responses import Responses, ResponsesLike, as_responses
+from psychollm.data.table import Table, as_table, one_model
+from psychollm.estimates.estimate import Estimate
+from psychollm.estimates.folds import dealt
+from psychollm.estimates.reasons import Reason
+from psychollm.irt.answers import code_range, orient
+from psychollm.irt.short_form_choice import Pool, Way, choose
+from psychollm.irt.short_form_rules import SHARES, Predictor, Rule
 
-Method = Literal["information", "error"]
+Method = Literal["auto", "factor", "information", "error", "stratified", "random"]
 
-POINTS = 41
+N_DRAWS = 5  # of what is drawn at random, in each fold
+_WAYS: dict[Way, str] = {
+    "factor": "Chosen by a factor model",
+    "information": "Chosen by information",
+    "error": "Chosen by error",
+    "stratified": "Drawn from strata of difficulty",
+    "random": "Drawn at random",
+}
+_RULES: dict[Rule, str] = {
+    "line": "a line",
+    "curves": "curves of items",
+    "both": "the mean of a line and of curves of items",
+}
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False, repr=False)
 class ShortForm(Result):
-    """Chosen items and what they keep.
+    """Chosen items, what they keep, and the scores on all items that they predict.
 
     Attributes
     ----------
     items : tuple
-        Chosen items, the most useful first.
+        Chosen items; the most useful first where they were chosen one after another.
     predicted, full : ndarray of shape (respondents,)
-        Score on all items (share of yes, or mean of codes from 0 to 1) predicted for
-        respondents while held out, and the true one.
+        Score on all items (share of yes, or mean from 0 at an item's lowest answer to 1 at its
+        highest) predicted for respondents while held out, and the true one.
     rmse, rank_correlation : float
         Error of the held-out predictions, and their Spearman correlation with the truth.
     random_rmse : float
         The same error with as many items drawn at random.
-    method : str
-        How items were chosen.
+    method, rule : str
+        How items were chosen, and how full scores are predicted from them.
+    tried : tuple
+        What was tried: pairs of a method and a rule.
+    tried_rmse : ndarray of shape (tried,)
+        Held-out error of each. That of what was chosen flatters: `rmse` does not.
     labels : tuple
         Names of the respondents.
     """
@@ -68,17 +90,84 @@ class ShortForm(Result):
     rmse: float
     rank_correlation: float
     random_rmse: float
-    method: Method
+    method: Way
+    rule: Rule
+    tried: tuple[tuple[Way, Rule], ...]
+    tried_rmse: FloatArray  # (tried,)
     labels: Labels  # N
+    _predictor: Predictor
+    _range: FloatArray  # (2, chosen) lowest and highest answer to each chosen item
+    _df: int  # families of respondents, less one
 
     _AXES = Axes({"respondent": "labels"}, "full", "predicted")
 
     def summary(self) -> str:
-        """Return what the short form keeps, in one sentence."""
-        return (
+        """Return what the short form keeps and how, in two or three sentences."""
+        kept = (
             f"{len(self.items)} items predict held-out scores on all items with an error of "
             f"{self.rmse:.4f} (random items: {self.random_rmse:.4f}) and a rank correlation of "
             f"{self.rank_correlation:.3f}."
+        )
+        how = f"{_WAYS[self.method]}, predicted by {_RULES[self.rule]}."
+        if self.method == "random" and len(self.tried) > len(SHARES):
+            how = f"No choice did better than chance. {how}"
+        return f"{kept} {how}"
+
+    def predict(self, answers: Any, *, level: float = 0.95) -> Estimate:
+        """Predict the score on all items of models that answered the chosen ones.
+
+        Parameters
+        ----------
+        answers : mapping, Series, Responses, DataFrame or array_like
+            Of one model a mapping or Series from items to answers, or an array in the order of
+            `items`; of several a table (models, items). Further items are left out. A table
+            without names has the chosen items in their order, or all that there were.
+        level : float
+            Coverage of the intervals.
+
+        Returns
+        -------
+        Estimate
+            The standard error is the error of held-out models, the same for all; intervals are
+            those of Student's t with a degree of freedom per family but one. They hold for models
+            like those that made the form.
+
+        Raises
+        ------
+        LabelError
+            If chosen items are not among the answers.
+        ShapeError
+            If answers are missing, or as many answers as items are not there.
+        CodeError
+            If an answer lies outside what the item had.
+
+        Examples
+        --------
+        >>> generator = np.random.default_rng(2)
+        >>> chance = 1 / (1 + np.exp(-generator.normal(size=(40, 1)) - generator.normal(size=60)))
+        >>> form = short_form(generator.random((40, 60)) < chance, 10, n_folds=2)
+        >>> form.predict(dict.fromkeys(form.items, 1)).value > 0.8
+        array([ True])
+        """
+        check_fraction("level", level)
+        table = _answers_of(answers, self.items, self._predictor.n_items)
+        scores = _scaled(float_array(table.values, "answers"), self._range, table)
+        value = self._predictor(scores)
+        reach = float(stdtrit(self._df, 0.5 + 0.5 * level)) * self.rmse
+        known, n_items = scores.sum(axis=1), self._predictor.n_items
+        bounds = known / n_items, (known + n_items - len(self.items)) / n_items
+        return Estimate(
+            name="full score",
+            value=value,
+            se=np.full(value.size, self.rmse),
+            interval=np.stack(
+                [np.clip(value - reach, *bounds), np.clip(value + reach, *bounds)], axis=1
+            ),
+            n=np.full(value.size, float(len(self.items))),
+            flags=(Reason.NONE,) * value.size,
+            method="error of held-out models",
+            level=level,
+            labels=table.models,
         )
 
 
@@ -86,33 +175,42 @@ def short_form(
     responses: ResponsesLike,
     n_items: int,
     *,
-    method: Method = "information",
-    fit: IRTFit | None = None,
+    method: Method = "auto",
+    families: Mapping[Hashable, Hashable] | Sequence[Hashable] | None = None,
     n_folds: int = 5,
     rng: RandomState = 0,
 ) -> ShortForm:
-    """Choose items that keep the ranking of models, and say how well on held-out models.
+    """Choose items that predict models' scores on all, and say how well on held-out models.
 
     Parameters
     ----------
     responses : Responses or table of shape (models, questions)
-        Complete answers, yes or no or several ordered ones.
+        Complete answers: yes or no, several ordered ones, or scores between 0 and 1.
     n_items : int
         How many questions to keep.
-    method : {"information", "error"}
-        By information about ability, or by the error of predicted full scores.
-    fit : IRTFit, optional
-        A 2PL (graded model) of these answers, to choose the final items by information; fitted
-        if not given.
+    method : {"auto", "factor", "information", "error", "stratified", "random"}
+        How questions are chosen: by what they tell of the sum of all under a factor model or of
+        one ability, by the error of predicted scores, spread over difficulties, or at random.
+        "auto" takes what predicts held-out models best.
+    families : mapping or sequence of labels, one per model, optional
+        Which models are kin, such as sizes of one model: they are held out together. Without
+        it the error is that of a new model that may have kin in the table.
     n_folds : int
         Into how many folds models are dealt.
     rng : Generator or int
         For the dealing and the random forms.
 
+    Returns
+    -------
+    ShortForm
+        Its `predict` takes the answers of a new model.
+
     Raises
     ------
     ShapeError
-        If answers are missing, or models are fewer than folds.
+        If answers are missing, or models or families are fewer than folds.
+    CodeError
+        If scores with decimals do not lie between 0 and 1.
     OptionError
         If `n_items` is more than there are.
 
@@ -125,146 +223,172 @@ def short_form(
     """
     check_choice("method", method, Method)
     n_items, n_folds = check_count("n_items", n_items), check_count("n_folds", n_folds, low=2)
-    table = as_responses(responses)
-    answers = orient(table, "models")
-    _check(answers.codes, n_items, n_folds)
-    share = code_shares(answers.given)
-    yes = share[np.arange(len(share)), answers.codes]
+    answered = _read(responses)
+    kin = _kin(families, answered.models)
+    scores = answered.scores
+    _check(scores.shape, kin, n_items, n_folds)
     generator = check_generator(rng)
-    fold = generator.permutation(np.arange(yes.shape[0]) % n_folds)
-    predicted, at_random = np.empty(yes.shape[0]), np.empty(yes.shape[0])
-    for k in range(n_folds):
-        out = fold == k
-        predicted[out] = _held_out(answers.codes, share, out, n_items, method)
-        at_random[out] = _predict(yes, ~out, generator.permutation(yes.shape[1])[:n_items])[out]
-    full = yes.mean(axis=1)
-    final = _by_error(yes, n_items)
-    if method == "information":
-        final = _by_information(_fit(answers.codes) if fit is None else fit, n_items)
+    fold = dealt(kin, n_folds, generator)
+    ways: tuple[Way, ...] = get_args(Way) if method == "auto" else (method, "random")
+    tried = tuple((way, rule) for way in dict.fromkeys(ways) for rule in SHARES)
+    predicted = _held_out(scores, fold, tried, n_items, generator)
+    error = predicted - scores.mean(axis=1)
+    squares, sizes = (error**2).mean(axis=1), np.abs(error).mean(axis=1)  # (tried, N)
+    offered = np.array([method in ("auto", way) for way, _ in tried])
+    drawn = np.array([way == "random" for way, _ in tried])
+    best = _best(sizes, fold, offered)
+    own, one = _best(sizes, fold, drawn)[fold], np.arange(fold.size)
+    way, rule = tried[best[-1]]
+    whole = Pool(scores)
+    final = choose(way, whole, n_items, generator)
+    held_out, full = predicted[best[fold], 0, one], scores.mean(axis=1)
     return ShortForm(
-        items=tuple(answers.items[j] for j in final),
-        predicted=predicted,
+        items=tuple(answered.items[j] for j in final),
+        predicted=held_out,
         full=full,
-        rmse=float(np.sqrt(np.mean((predicted - full) ** 2))),
-        rank_correlation=_spearman(predicted, full),
-        random_rmse=float(np.sqrt(np.mean((at_random - full) ** 2))),
-        method=method,
-        labels=answers.respondents,
+        rmse=float(np.sqrt(squares[best[fold], one].mean())),
+        rank_correlation=_spearman(held_out, full),
+        random_rmse=float(np.sqrt(squares[own, one].mean())),
+        method=way,
+        rule=rule,
+        tried=tried,
+        tried_rmse=np.sqrt(squares.mean(axis=1)),
+        labels=answered.models,
+        _predictor=Predictor.fit(scores, final, whole.curves, whole.total, rule),
+        _range=answered.range[:, final],
+        _df=len(np.unique(kin)) - 1,
     )
 
 
-def _check(codes: IntArray, n_items: int, n_folds: int) -> None:
+class _Answered(NamedTuple):
+    """Scores from 0 to 1 (models, items), and the answers that these ends stand for."""
+
+    scores: FloatArray
+    range: FloatArray  # (2, items)
+    models: Labels
+    items: Labels
+
+
+def _read(responses: ResponsesLike) -> _Answered:
+    """Read ordered answers, or scores between 0 and 1."""
+    if not isinstance(responses, Responses):
+        table = as_table(responses)
+        values = table.values
+        if values.dtype.kind == "f" and (values[np.isfinite(values)] % 1.0 > 0.0).any():
+            ends = np.repeat([[0.0], [1.0]], values.shape[1], axis=1)
+            return _Answered(_scaled(values, ends, table), ends, table.models, table.questions)
+    answers = orient(as_responses(responses), "models")
+    ends = np.array(code_range(answers.given), dtype=np.float64)
+    codes = np.where(answers.codes < 0, np.nan, answers.codes)
+    named = Table(codes, answers.respondents, answers.items)
+    return _Answered(_scaled(codes, ends, named), ends, answers.respondents, answers.items)
+
+
+def _scaled(values: FloatArray, ends: FloatArray, table: Table) -> FloatArray:
+    """Return values from 0 at the low end of an item to 1 at its high end."""
+    if np.isnan(values).any():
+        row, column = np.argwhere(np.isnan(values))[0]
+        msg = (
+            f"{table.place(row, column)} has no answer, but a full score needs complete answers: "
+            "drop models or questions with gaps"
+        )
+        raise ShapeError(msg)
+    scaled = (values - ends[0]) / (ends[1] - ends[0])
+    outside = np.argwhere((scaled < 0.0) | (scaled > 1.0))
+    if outside.size:
+        row, column = outside[0]
+        low, high = ends[:, column]
+        msg = (
+            f"{table.place(row, column)} is {values[row, column]:g}: answers to it lie between "
+            f"{low:g} and {high:g}"
+        )
+        raise CodeError(msg)
+    return np.asarray(scaled, dtype=np.float64)
+
+
+def _kin(families: Any, models: Labels) -> IntArray:
+    """Return the family of each model as a number; each its own by default."""
+    if families is None:
+        return np.arange(len(models))
+    if isinstance(families, Mapping):
+        absent = [model for model in models if model not in families]
+        if absent:
+            msg = f"families has no family for {listed(absent)}: name one for each model"
+            raise LabelError(msg)
+        families = [families[model] for model in models]
+    return numbered(unit_labels(families, models, argument="families", kind="model"))[0]
+
+
+def _check(shape: tuple[int, ...], kin: IntArray, n_items: int, n_folds: int) -> None:
     """Raise where no short form can be chosen or judged."""
-    if (codes < 0).any():
-        msg = "responses: a full score needs complete answers: drop models or questions with gaps"
-        raise ShapeError(msg)
-    if n_items > codes.shape[1]:
-        msg = f"n_items={n_items} is more than the {codes.shape[1]} questions there are"
+    n_kin = np.unique(kin).size
+    if n_items > shape[1]:
+        msg = f"n_items={n_items} is more than the {shape[1]} questions there are"
         raise OptionError(msg)
-    if codes.shape[0] < 2 * n_folds:
-        msg = f"responses: {codes.shape[0]} models are too few for n_folds={n_folds}: two per fold"
+    if shape[0] < 2 * n_folds:
+        msg = f"responses: {shape[0]} models are too few for n_folds={n_folds}: two per fold"
         raise ShapeError(msg)
-
-
-def _fit(codes: IntArray) -> IRTFit:
-    """Fit a 2PL, or the graded model where answers are more than two."""
-    return fit_irt(codes, model="2pl" if codes.max() <= 1 else "graded")
+    if n_kin < n_folds:
+        msg = f"families: {n_kin} are too few for n_folds={n_folds}: one per fold"
+        raise ShapeError(msg)
 
 
 def _held_out(
-    codes: IntArray, share: FloatArray, out: BoolArray, n_items: int, method: Method
+    scores: FloatArray,
+    fold: IntArray,
+    tried: tuple[tuple[Way, Rule], ...],
+    n_items: int,
+    rng: np.random.Generator,
 ) -> FloatArray:
-    """Return the full scores of the models left out, predicted by what the others chose."""
-    yes = share[np.arange(len(share)), codes]
-    if method == "error":
-        return np.asarray(_predict(yes, ~out, _by_error(yes[~out], n_items))[out])
-    fit = _fit(codes[~out])
-    chosen = _by_information(fit, n_items)
-    chosen = chosen[fit.fitted[chosen]]
-    scored = share[:, : fit.n_categories], yes[~out].mean(axis=0)
-    return _expected_scores(fit, scored, chosen, codes[out][:, chosen])
+    """Return the full scores of models predicted by what the others chose (tried, draws, N)."""
+    predicted = np.empty((len(tried), N_DRAWS, fold.size))
+    for k in range(fold.max() + 1):
+        out = fold == k
+        pool, asked = Pool(scores[~out]), scores[out]
+        for way in dict.fromkeys(way for way, _ in tried):
+            n_draws = N_DRAWS if way in ("stratified", "random") else 1
+            for draw in range(n_draws):
+                chosen = choose(way, pool, n_items, rng)
+                for row in (row for row, one in enumerate(tried) if one[0] == way):
+                    rule = tried[row][1]
+                    fitted = Predictor.fit(pool.scores, chosen, pool.curves, pool.total, rule)
+                    predicted[row, draw::n_draws, out] = fitted(asked[:, chosen])[:, None]
+    return predicted
 
 
-def _expected_scores(
-    fit: IRTFit, scored: tuple[FloatArray, FloatArray], chosen: IntArray, codes: IntArray
-) -> FloatArray:
-    """Return the expected score on all items given answers to the chosen ones."""
-    # scored says what each answer counts (J, C), and the mean score so far of each item (J,).
-    share, rates = scored
-    family, parameters = (
-        fit.family.select(np.cumsum(fit.fitted)[chosen] - 1),
-        fit.parameters[chosen],
-    )
-    grid = grid_for(family, parameters)
-    curve = np.full(grid.nodes.size, rates[~fit.estimated].sum())  # constant: constant still
-    fitted, everything = np.flatnonzero(fit.estimated), fit.family_of(fit.estimated)
-    for part in chunks(fitted.size, grid.nodes.size * (fit.n_categories - 1)):
-        items = fit.parameters[fitted[part]]
-        logs = everything.select(part).log_probabilities(items, grid.nodes)
-        curve += np.einsum("jc,jcq->q", share[fitted[part]], np.exp(logs))
-    patterns = patterns_of(_nearest(codes, fit.has_answer[chosen]), fit.n_categories)
-    nothing = np.zeros(parameters.shape[1])
-    problem = Problem(family, patterns, nothing, nothing)
-    scores = [weights @ curve for _, weights, _ in posteriors(problem, parameters, grid)]
-    return np.asarray(np.concatenate(scores)[patterns.of_respondent] / rates.size)
+def _best(errors: FloatArray, fold: IntArray, offered: BoolArray) -> IntArray:
+    """Return what does best on all other folds, for each fold, and at the end on all."""
+    # Errors (tried, N); of those offered.
+    sums = np.stack([errors[:, fold == k].sum(axis=1) for k in range(fold.max() + 1)], axis=1)
+    whole = sums.sum(axis=1, keepdims=True)
+    left = np.column_stack([whole - sums, whole])
+    return np.asarray(np.where(offered[:, None], left, np.inf).argmin(axis=0))
 
 
-def _nearest(codes: IntArray, has_answer: BoolArray) -> IntArray:
-    """Return codes (n, J), those that an item lacks replaced by the nearest that it has."""
-    distance = np.abs(np.arange(has_answer.shape[1]) - np.arange(codes.max() + 1)[:, None])
-    nearest = np.where(has_answer[:, None], distance, np.inf).argmin(axis=2)  # (J, codes)
-    return np.asarray(nearest[np.arange(len(has_answer)), codes])
-
-
-def _by_information(fit: IRTFit, n_items: int) -> IntArray:
-    """Choose greedily by the mean posterior variance."""
-    nodes = np.linspace(-3.0, 3.0, POINTS)
-    weights = np.exp(-0.5 * nodes**2)
-    table = np.zeros((len(fit.labels), POINTS))
-    table[fit.fitted] = fit.family.information(fit.parameters[fit.fitted], nodes)
-    total, chosen = np.ones(POINTS), []
-    left = np.ones(table.shape[0], dtype=bool)
-    for _ in range(n_items):
-        variance = (1.0 / (total + table)) @ weights
-        best = int(np.argmin(np.where(left, variance, np.inf)))
-        chosen.append(best)
-        left[best] = False
-        total = total + table[best]
-    return np.array(chosen)
-
-
-def _by_error(yes: FloatArray, n_items: int) -> IntArray:
-    """Choose greedily by the leave-one-out error of a straight line."""
-    full = yes.mean(axis=1)
-    centred = full - full.mean()
-    total, chosen = np.zeros(yes.shape[0]), []
-    left = np.ones(yes.shape[1], dtype=bool)
-    for _ in range(n_items):
-        errors = _left_out_error(yes + total[:, None], centred)
-        best = int(np.argmin(np.where(left, errors, np.inf)))
-        chosen.append(best)
-        left[best] = False
-        total = total + yes[:, best]
-    return np.array(chosen)
-
-
-def _left_out_error(sums: FloatArray, centred: FloatArray) -> FloatArray:
-    """Return the mean squared leave-one-out error of each candidate's line (J,)."""
-    x = sums - sums.mean(axis=0)
-    square = (x**2).sum(axis=0)
-    slope = np.divide(centred @ x, square, out=np.zeros_like(square), where=square > 0.0)
-    leverage = 1.0 / x.shape[0] + np.divide(x**2, square, out=np.zeros_like(x), where=square > 0)
-    residual = (centred[:, None] - slope * x) / np.maximum(1.0 - leverage, 1e-12)
-    return np.asarray((residual**2).mean(axis=0))
-
-
-def _predict(yes: FloatArray, train: BoolArray, chosen: IntArray) -> FloatArray:
-    """Return full scores predicted from chosen items by a line fitted on some respondents."""
-    x, full = yes[:, chosen].mean(axis=1), yes.mean(axis=1)
-    centre = x[train].mean()
-    square = float(((x[train] - centre) ** 2).sum())
-    slope = float((x[train] - centre) @ full[train]) / square if square > 0.0 else 0.0
-    return np.asarray(full[train].mean() + slope * (x - centre))
+def _answers_of(answers: Any, items: Labels, n_items: int) -> Table:
+    """Return the answers to the chosen items, in their order; of `n_items` that there are."""
+    if isinstance(answers, Mapping) and not hasattr(answers, "columns"):
+        keys, values = list(answers), np.array([list(answers.values())], dtype=object)
+        table = as_table(values, questions=keys, argument="answers")
+        named = True
+    else:
+        table = one_model(answers, argument="answers")
+        named = table.named[1]
+    place = {label: column for column, label in enumerate(table.questions)}
+    absent = [item for item in items if item not in place]
+    width = len(table.questions)
+    if width == len(items) and (not named or (absent and table.questions == tuple(range(width)))):
+        return Table(table.values, table.models, items)
+    if not named and (absent or width != n_items):
+        msg = (
+            f"answers: {width} without names, but the form has {len(items)} items: pass one "
+            "answer to each, in their order, or name them"
+        )
+        raise ShapeError(msg)
+    if absent:
+        msg = f"answers: none to {listed(absent)}: the form is answered whole"
+        raise LabelError(msg)
+    return Table(table.values[:, [place[item] for item in items]], table.models, items)
 
 
 def _spearman(one: FloatArray, two: FloatArray) -> float:

@@ -25,8 +25,8 @@ from psychollm._base.checks import float_array
 from psychollm._base.errors import CodeError, InputError, LabelError, OptionError, ShapeError
 from psychollm._base.types import BoolArray, FloatArray, IntArray
 from psychollm.data.labels import in_order, numbered, unit_labels
+from psychollm.estimates.folds import dealt
 from psychollm.studies.difficulty.words import Words, learn_words
-from psychollm.studies.probes.folds import dealt
 
 if TYPE_CHECKING:
     from numpy.typing import ArrayLike

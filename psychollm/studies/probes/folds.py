@@ -11,6 +11,7 @@ from psychollm._base.errors import InputError, LabelError, OptionError, ShapeErr
 from psychollm._base.optional import require
 from psychollm._base.types import BoolArray, FloatArray, IntArray, RandomState
 from psychollm.data.labels import numbered, unit_labels
+from psychollm.estimates.folds import dealt
 
 _PURPOSE = "a probe"
 
@@ -75,18 +76,6 @@ def folds_of(groups: IntArray, n_folds: int, rng: RandomState) -> IntArray:
         msg = f"n_folds={n_folds} needs as many groups, there are {n_groups}"
         raise OptionError(msg)
     return dealt(groups, n_folds, check_generator(rng))
-
-
-def dealt(groups: IntArray, n_folds: int, rng: np.random.Generator) -> IntArray:
-    """Deal whole groups into folds of like size (questions,)."""
-    # They go, the largest first, in random order among equals, to the fold with fewest questions.
-    _, number, sizes = np.unique(groups, return_inverse=True, return_counts=True)
-    shuffled = rng.permutation(sizes.size)
-    filled, fold = np.zeros(n_folds), np.zeros(sizes.size, dtype=np.int64)
-    for group in shuffled[np.argsort(-sizes[shuffled], kind="stable")]:
-        fold[group] = int(np.argmin(filled))
-        filled[fold[group]] += sizes[group]
-    return np.asarray(fold[number])
 
 
 def outcome_of(outcome: Any, n: int) -> tuple[FloatArray, BoolArray]:

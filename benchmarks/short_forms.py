@@ -1,0 +1,146 @@
+"""How well short forms predict held-out models, by the way of choosing, with families held out.
+
+Simulated answers have one ability for all questions, further ones, tastes of families, and clones;
+real ones are tables of language models that are not part of this package: MMLU-Pro
+(github.com/TIGER-AI-Lab/MMLU-Pro), LiveBench (github.com/sambowyer/bayes_evals) and MMLU-Redux
+(github.com/aryopg/mmlu-redux).
+
+    OPENBLAS_NUM_THREADS=1 python -m benchmarks.short_forms --data DIR \
+        --tables docs/short_forms_tables.md
+"""
+
+import argparse
+import re
+import time
+from collections.abc import Iterator
+from dataclasses import dataclass
+from pathlib import Path
+
+import numpy as np
+import pandas as pd
+
+from psychollm.irt.short_form import ShortForm, short_form
+
+SEED = 20261123
+SIZES = (30, 100)
+WAYS = ("factor", "information", "error", "stratified", "random")
+MAKERS = ("qwen", "llama", "mistral", "mixtral", "mathstral", "claude", "gpt", "phi", "gemini")
+
+
+@dataclass(frozen=True)
+class Bank:
+    """A table of scores from 0 to 1 (models, questions), and the family of each model."""
+
+    name: str
+    scores: np.ndarray
+    families: list[str]
+
+
+@dataclass(frozen=True)
+class Misfit:
+    """What departs from one ability in simulated answers."""
+
+    n_abilities: int  # beyond the first
+    n_families: int
+    cloned: float  # share of models that repeat four fifths of another's answers
+    spread: float  # of abilities, in logits
+
+    def draw(self, name: str, n: int, n_items: int, seed: int) -> Bank:
+        """Return a table of answers."""
+        rng = np.random.default_rng(seed)
+        family = rng.integers(0, self.n_families, n)
+        shape = (self.n_families, self.n_abilities)
+        others = 0.8 * rng.normal(size=shape)[family] + 0.6 * rng.normal(size=(n, shape[1]))
+        ability = 0.8 * rng.normal(size=self.n_families)[family] + 0.6 * rng.normal(size=n)
+        height = self.spread * ability[:, None] * np.exp(0.4 * rng.normal(size=n_items))
+        height += 0.5 + 1.5 * rng.normal(size=n_items)
+        height += others @ (0.35 * rng.normal(size=(self.n_abilities, n_items)))
+        height += 0.8 * rng.normal(size=(self.n_families, n_items))[family]
+        chance = rng.logistic(size=(n, n_items))
+        for i in np.flatnonzero(rng.random(n) < self.cloned):
+            like = rng.choice(np.flatnonzero(family == family[i]))
+            chance[i] = np.where(rng.random(n_items) < 0.8, chance[like], chance[i])
+            height[i] = height[like]
+        return Bank(name, (chance < height).astype(float), family.astype(str).tolist())
+
+
+def family_of(model: str) -> str:
+    """Return the maker's name in that of a model, or its first word."""
+    name = model.lower()
+    known = next((maker for maker in MAKERS if maker in name), None)
+    return known or re.split(r"[^a-z]", name)[0]
+
+
+def real(name: str, table: pd.DataFrame) -> Bank:
+    """Return the questions that all models answered."""
+    table = table.dropna(axis="columns")
+    return Bank(name, table.to_numpy(dtype=float), [family_of(model) for model in table.index])
+
+
+def banks(folder: Path | None) -> Iterator[Bank]:
+    """Yield simulated tables, and those in the folder."""
+    yield Misfit(4, 53, 0.3, 1.0).draw("simulated, four further abilities", 320, 735, SEED)
+    yield Misfit(8, 20, 0.6, 0.6).draw("simulated, eight further abilities", 320, 735, SEED + 1)
+    yield Misfit(4, 15, 0.3, 1.0).draw("simulated, few models", 90, 5021, SEED + 2)
+    if folder is None:
+        return
+    yield real("MMLU-Pro", pd.read_csv(folder / "mmlu_pro_correct.csv.gz", index_col=0))
+    live = pd.read_parquet(folder / "livebench_scores.parquet")
+    live = live.pivot_table(index="model", columns="question", values="score")
+    # Models that skipped whole tasks would take the tasks with them.
+    yield real("LiveBench", live[live.isna().mean(axis=1) < 0.15])
+    redux = pd.read_csv(folder / "mmlu_redux_options.csv.gz")
+    given = redux.drop(columns=["question", "subject", "key", "label"])
+    yield real("MMLU-Redux", given.eq(redux["key"], axis=0).astype(float).T)
+
+
+def row_of(bank: Bank, form: ShortForm, seconds: float) -> str:
+    """Return a row: the smallest error of each way, over rules, and that of the whole."""
+    errors = {
+        way: min(e for (one, _), e in zip(form.tried, form.tried_rmse, strict=True) if one == way)
+        for way in WAYS
+    }
+    n, n_items = bank.scores.shape
+    cells = [
+        bank.name,
+        f"{n} x {n_items:,} ({len(set(bank.families))})",
+        str(len(form.items)),
+        *[f"{errors[way]:.4f}" for way in WAYS],
+        f"{form.rmse:.4f}",
+        f"{form.method}, {form.rule}",
+        f"{seconds:.1f}",
+    ]
+    return "| " + " | ".join(cells) + " |"
+
+
+def tables(folder: Path | None) -> str:
+    """Return the table."""
+    ways = " | ".join(WAYS)
+    lines = [
+        f"| table | models x questions (families) | asked | {ways} | auto | chosen | seconds |",
+        "|" + ":--- |" * 2 + " ---: |" * 7 + " :--- | ---: |",
+    ]
+    short_form(np.eye(20, 30), 3)  # SciPy loads what it needs
+    for bank in banks(folder):
+        for size in SIZES:
+            start = time.perf_counter()
+            form = short_form(bank.scores, size, families=bank.families, rng=SEED)
+            lines.append(row_of(bank, form, time.perf_counter() - start))
+    return "\n".join(lines) + "\n"
+
+
+def main() -> None:
+    """Print the table, and write it where that is asked for."""
+    parser = argparse.ArgumentParser(description=__doc__.partition("\n")[0])
+    parser.add_argument("--data", type=Path, help="folder of the tables of language models")
+    parser.add_argument("--tables", type=Path)
+    options = parser.parse_args()
+    text = tables(options.data)
+    print(text)
+    if options.tables:
+        head = f"<!-- Made by benchmarks/short_forms.py, seed {SEED}. -->\n\n"
+        options.tables.write_text(head + text, encoding="utf-8")
+
+
+if __name__ == "__main__":
+    main()

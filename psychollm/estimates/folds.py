@@ -1,0 +1,17 @@
+"""Whole groups dealt into folds of a cross-validation."""
+
+import numpy as np
+
+from psychollm._base.types import IntArray
+
+
+def dealt(groups: IntArray, n_folds: int, rng: np.random.Generator) -> IntArray:
+    """Deal whole groups into folds of like size (units,)."""
+    # They go, the largest first, in random order among equals, to the fold with fewest units.
+    _, number, sizes = np.unique(groups, return_inverse=True, return_counts=True)
+    shuffled = rng.permutation(sizes.size)
+    filled, fold = np.zeros(n_folds), np.zeros(sizes.size, dtype=np.int64)
+    for group in shuffled[np.argsort(-sizes[shuffled], kind="stable")]:
+        fold[group] = int(np.argmin(filled))
+        filled[fold[group]] += sizes[group]
+    return np.asarray(fold[number])
