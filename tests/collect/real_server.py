@@ -1,9 +1,37 @@
 """A real small model on loopback: ``python real_server.py``; says when it listens."""
 
+import socket
+import subprocess
 import sys
 import threading
+from collections.abc import Iterator
+from contextlib import contextmanager
 from importlib.util import find_spec
 from pathlib import Path
+
+
+@contextmanager
+def serving() -> Iterator[str]:
+    """Serve the model in a process of its own, and give its address."""
+    with socket.socket() as free:
+        free.bind(("127.0.0.1", 0))
+        port = free.getsockname()[1]
+    process = subprocess.Popen(
+        [sys.executable, __file__, str(port)],
+        stdout=subprocess.PIPE,
+        stderr=subprocess.DEVNULL,
+        text=True,
+    )
+    assert process.stdout is not None
+    try:
+        while "listening" not in (line := process.stdout.readline()):
+            assert line, "the server has not started"
+        yield f"http://127.0.0.1:{port}/v1"
+    finally:
+        process.kill()
+        process.wait()
+        process.stdout.close()
+
 
 if __name__ == "__main__":
     import xllamacpp

