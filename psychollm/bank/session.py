@@ -35,7 +35,7 @@ from psychollm._base.types import FloatArray, IntArray, RandomState
 from psychollm.bank.calibration import FIRST_BLOCK, block_size
 from psychollm.bank.corrected import Block
 from psychollm.bank.full_score import FullScore, Method, assembled, interval_of, one_score
-from psychollm.bank.questions import CalibratedQuestions
+from psychollm.bank.questions import CalibratedQuestions, numbers_of
 from psychollm.data.labels import Labels
 
 if TYPE_CHECKING:
@@ -71,6 +71,8 @@ class Session:
         self._made: list[tuple[int, int]] = []  # questions of each block, answers known to it
         self._order: list[int] = []
         self._handed = 0
+        self._used = 0
+        self._drawn: set[int] = set()  # the questions handed out
         self._answers: dict[int, float] = {}
         self._place = {question: j for j, question in enumerate(bank.questions)}
         self._judged: tuple[int, str] = (-1, "")
@@ -99,10 +101,9 @@ class Session:
     @property
     def n_used(self) -> int:
         """How many answers the estimate uses: up to the first question that waits for one."""
-        for n, j in enumerate(self._order[: self._handed]):
-            if j not in self._answers:
-                return n
-        return self._handed
+        while self._used < self._handed and self._order[self._used] in self._answers:
+            self._used += 1
+        return self._used
 
     def next(self, k: int = 1) -> Labels:
         """Draw the next questions.
@@ -125,6 +126,7 @@ class Session:
             self._draw(end - len(self._order))
         drawn = self._order[self._handed : end]
         self._handed = end
+        self._drawn.update(drawn)
         return tuple(self.bank.questions[j] for j in drawn)
 
     def record(self, question: Any, answer: float) -> None:
@@ -146,10 +148,10 @@ class Session:
             If the answer lies outside 0 to 1.
         """
         place = self._place.get(question, -1)
-        if place not in self._order[: self._handed]:
+        if place not in self._drawn:
             msg = f"question {question!r} was not drawn: record answers to what next() returned"
             raise LabelError(msg)
-        value = float(self.bank.read({question: answer})[1][0, place])
+        value = float(numbers_of([[answer]], ("answer",), (question,))[0, 0])
         before = self._answers.setdefault(place, value)
         if not (before == value or (np.isnan(before) and np.isnan(value))):
             msg = f"question {question!r} has the answer {before:g} already, not {value:g}"
@@ -371,4 +373,5 @@ def resumed(bank: CalibratedQuestions, path: str | PathLike[str]) -> Session:
     for n, used in state["blocks"]:
         session._add(n, used)
     session._handed = state["handed"]
+    session._drawn.update(session._order[: session._handed])
     return session

@@ -27,6 +27,13 @@ examples:
   psychollm bank next mmlu.bank new.session --answers answers.csv
   psychollm bank score mmlu.bank newlogs/
 """
+
+
+def whole_numbers(text: str) -> tuple[int, ...]:
+    """Read whole numbers with commas between them."""
+    return tuple(int(part) for part in text.split(","))
+
+
 BANK = "what `psychollm bank build` wrote"
 
 
@@ -147,7 +154,11 @@ class MakePlan(OfBank):
         "the half-width of the interval that is wanted", "W", default=None, group=ANALYSIS
     )
     sizes: tuple[int, ...] = option(
-        "numbers of questions", "N", default=(100, 300, 1000), group=ANALYSIS
+        "numbers of questions",
+        "N,N",
+        default=(100, 300, 1000),
+        parse=whole_numbers,
+        group=ANALYSIS,
     )
     level: float = option("coverage of intervals", "L", default=0.95, group=ANALYSIS)
 

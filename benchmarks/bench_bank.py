@@ -1,0 +1,67 @@
+"""Item banks: building, drawing, estimating; and how narrow intervals are."""
+
+from typing import ClassVar
+
+import numpy as np
+
+import psychollm as psy
+
+
+def answers(n: int, j: int, seed: int) -> np.ndarray:
+    """Answers by a logistic model with two abilities."""
+    rng = np.random.default_rng(seed)
+    slopes = np.stack([np.exp(0.4 * rng.normal(size=j)), 0.5 * rng.normal(size=j)])
+    logits = rng.normal(size=(n, 2)) @ slopes + rng.normal(0.3, 1.5, size=j)
+    return (rng.random((n, j)) < 1.0 / (1.0 + np.exp(-logits))).astype(float)
+
+
+class Build:
+    """From a table to a bank."""
+
+    params: ClassVar = ["62 x 1136", "320 x 735"]
+    param_names: ClassVar = ["shape"]
+    timeout = 120
+
+    def setup(self, shape: str) -> None:
+        n, j = map(int, shape.split(" x "))
+        self.answers = answers(n, j, 1)
+        psy.item_bank(self.answers[:10, :40], rng=1)  # compiles
+
+    def time_item_bank(self, shape: str) -> None:
+        psy.item_bank(self.answers, rng=1)
+
+
+class Ask:
+    """A session on a bank of 12,000 questions."""
+
+    timeout = 300
+
+    def setup_cache(self) -> tuple:
+        held = answers(25, 12_000, 2)
+        return psy.item_bank(held[:-1], rng=1), held[-1]
+
+    def setup(self, made: tuple) -> None:
+        bank, self.row = made
+        self.session = bank.session(rng=1)
+        for question in self.session.next(100):
+            self.session.record(question, self.row[question])
+
+    def time_block(self, made: tuple) -> None:
+        self.session._draw(50)
+
+    def time_estimate(self, made: tuple) -> None:
+        self.session.estimate()
+
+
+class Width:
+    """What 100 questions of 1,000 give."""
+
+    def setup(self) -> None:
+        self.answers = answers(60, 1000, 3)
+
+    def track_relative_width(self) -> float:
+        """Half-width beside simple random samples."""
+        bank = psy.item_bank(self.answers[:40], rng=1)
+        held_out = psy.Responses(self.answers[40:].astype(int), models=range(40, 60))
+        found = psy.replay(bank, held_out, sizes=[100], n_repeats=3, rng=1)
+        return float(found.relative_width[0])
