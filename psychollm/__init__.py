@@ -47,6 +47,7 @@ _NAMES = {
     "calibration_by": "psychollm.studies.groups.study",
     "item_bank": "psychollm.bank.item_bank",
     "replay": "psychollm.bank.replay",
+    "predict_answers": "psychollm.studies.prediction.study",
     "question_screen": "psychollm.studies.question_screen.study",
     "dimensionality": "psychollm.studies.dimensionality.study",
     "calibration_panel": "psychollm.calibration.panels.panel",

@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, Literal
+from typing import TYPE_CHECKING, Any, Literal, cast
 
 import numpy as np
 
 from psychollm._base.axes import Axes, Interleaved
 from psychollm._base.convergence import Convergence
-from psychollm._base.result import Result, drawn_by
+from psychollm._base.result import Result, drawn_by, view
 from psychollm._base.types import BoolArray, FloatArray
 from psychollm.data.labels import Labels
 from psychollm.estimates.reasons import Reason
@@ -165,6 +165,49 @@ class IRTFit(Result):
         at hand, where the distribution of items was estimated.
         """
         return "respondents" if isinstance(self.priors, ItemPopulation) else "population"
+
+    def predict(
+        self,
+        responses: Any,
+        *,
+        models: Any = None,
+        questions: Any = None,
+    ) -> FloatArray:
+        """Return the expected answers of models to questions, whether they gave them or not.
+
+        Averaged over the posterior of each ability; models without answers have that of the
+        population.
+
+        Parameters
+        ----------
+        responses : Responses or table (models, questions)
+            Answers that tell what the abilities are: those that were fitted, or others to the
+            same items.
+        models, questions : sequence of labels, optional
+            Whose answers, and to what; all by default.
+
+        Returns
+        -------
+        ndarray of shape (models, questions)
+            Chances of a yes, or the expected answer from 0 for an item's lowest to 1 for its
+            highest; NaN for items without estimates (see `reasons`).
+
+        Raises
+        ------
+        LabelError
+            If a model or question is unknown.
+        ShapeError
+            If the items are not those of the fit.
+
+        Examples
+        --------
+        >>> from psychollm.irt.fit import fit_irt
+        >>> answers = np.random.default_rng(3).random((600, 5)) < [0.2, 0.4, 0.5, 0.6, 0.8]
+        >>> fit_irt(answers, model="rasch").predict(answers, models=[0]).shape
+        (1, 5)
+        """
+        function = view("irt.predict", "predict_one_ability")
+        return cast("FloatArray", function(self, responses, models, questions))
 
     def summary(self) -> str:
         """Return what was fitted and how it went, in sentences."""

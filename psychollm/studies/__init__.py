@@ -25,6 +25,7 @@ from psychollm.studies.metacognitive_skill.deployment import Deployment
 from psychollm.studies.metacognitive_skill.revision import RevisionSkill, revision_skill
 from psychollm.studies.metacognitive_skill.structure import StructureContrast
 from psychollm.studies.metacognitive_skill.study import MetacognitiveSkill, metacognitive_skill
+from psychollm.studies.prediction.study import HeldOut, PredictedAnswers, predict_answers
 from psychollm.studies.probes.class_shares import ClassShares, class_shares
 from psychollm.studies.probes.early_exit import EarlyExit, early_exit
 from psychollm.studies.probes.probe import StateProbe, state_probe
@@ -78,11 +79,13 @@ __all__ = [
     "GateFit",
     "GroupDifferences",
     "Grouped",
+    "HeldOut",
     "HumanNorm",
     "InferenceBoundary",
     "MetacognitiveSkill",
     "MonitoringLink",
     "NormComparison",
+    "PredictedAnswers",
     "PrivateSignal",
     "ProbeTransfer",
     "QuestionScreen",
@@ -114,6 +117,7 @@ __all__ = [
     "inference_boundary",
     "metacognitive_skill",
     "monitoring_link",
+    "predict_answers",
     "predicted_chances",
     "private_signal",
     "probe_transfer",

@@ -1,0 +1,143 @@
+r"""The predictors that are compared, and what puts them together.
+
+Each is a function of a table with gaps, and gives a logit for every cell. Beside the item means:
+
+* Rasch: a normal distribution of abilities and one of difficulties, both estimated;
+* 2PL: `psychollm.fit_irt`, averaged over the posterior of each ability; item means where it has
+  no estimate. Left out where answers are graded or very many;
+* factors: `psychollm.irt.logistic_factors`, a multidimensional logistic model, with and without
+  side information;
+* resemblance: what the residuals of similar models say. With D the residuals of the richest
+  factors and V the variances of the answers, models i and k resemble each other by
+
+  .. math:: w_{ik} = \frac{\sum_j D_{ij} D_{kj}}{5 + \sum_j \sqrt{V_{ij} V_{kj}}}, \qquad
+            h_{ij} = \sum_{k \ne i} w_{ik}^3 D_{kj}:                                     \quad (1)
+
+  cubed, so that the few near copies of a model count, which no small number of factors holds.
+
+They are stacked by a logistic regression of held-out answers on these logits, shrunk towards the
+best single one.
+"""
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+
+import numpy as np
+
+from psychollm._base.replicate import one_blas_thread
+from psychollm._base.types import FloatArray
+from psychollm.irt.logistic_factors import fit_logistic_factors
+
+SMALLEST = 1e-6
+MEANS, RASCH, TWO_PL, RESEMBLANCE, STACKED = "item means", "Rasch", "2PL", "resemblance", "stacked"
+RANKS = (2, 8)
+MOST_FOR_2PL = 150_000  # answers
+_SHRINKAGE = 10.0  # prior precision of stacking weights
+_SHIFT = 5.0  # of (1)
+
+Features = tuple[FloatArray | None, FloatArray | None]
+Logits = dict[str, FloatArray]
+
+
+@dataclass(frozen=True, slots=True)
+class Predictors:
+    """Which predictors are fitted to a table."""
+
+    features: Callable[[FloatArray], Features]  # of models and questions, given the table
+    ranks: tuple[int, ...]
+    with_2pl: bool
+    rng: int
+
+    def logits(self, table: FloatArray, *, stackable: bool = False) -> Logits:
+        """Return the logits of all cells by each predictor, of those that are stacked if so."""
+        ours, theirs = self.features(table)
+        found: Logits = {}
+        if not stackable:
+            found[MEANS] = logit(_means(table))
+            if self.with_2pl:
+                found[TWO_PL] = logit(_two_pl(table))
+        with one_blas_thread():
+            found[RASCH] = self._factors(table, 0, None, None)
+            found[_name(self.ranks[-1])] = last = self._factors(table, self.ranks[-1], None, None)
+            if ours is not None or theirs is not None:
+                for rank in self.ranks:
+                    last = self._factors(table, rank, ours, theirs)
+                    found[f"{_name(rank)} + side"] = last
+            found[RESEMBLANCE] = _resemblance(table, expit(last))
+        return found
+
+    def _factors(
+        self, table: FloatArray, rank: int, ours: FloatArray | None, theirs: FloatArray | None
+    ) -> FloatArray:
+        fit = fit_logistic_factors(table, rank=rank, rows=ours, columns=theirs, rng=self.rng)
+        return logit(fit.probabilities())
+
+
+def _name(rank: int) -> str:
+    return f"{rank} factor{'s' if rank > 1 else ''}"
+
+
+def logit(p: FloatArray) -> FloatArray:
+    """Return log odds, with chances kept inside (0, 1)."""
+    inside = np.clip(p, SMALLEST, 1.0 - SMALLEST)
+    return np.asarray(np.log(inside) - np.log1p(-inside))
+
+
+def expit(x: FloatArray) -> FloatArray:
+    """Return the inverse of `logit`."""
+    return np.asarray(1.0 / (1.0 + np.exp(-x)))
+
+
+def _means(table: FloatArray) -> FloatArray:
+    """Return the mean of each question, two answers of average difficulty added (n, m)."""
+    there = np.isfinite(table)
+    mean = (np.nansum(table, axis=0) + 2.0 * table[there].mean()) / (there.sum(axis=0) + 2.0)
+    return np.broadcast_to(mean, table.shape).copy()
+
+
+def _two_pl(table: FloatArray) -> FloatArray:
+    """Return what the 2PL predicts, and item means where it has no estimate (n, m)."""
+    from psychollm.irt.fit import fit_irt
+
+    predicted = fit_irt(table, model="2pl").predict(table)
+    return np.where(np.isfinite(predicted), predicted, _means(table))
+
+
+def _resemblance(table: FloatArray, p: FloatArray) -> FloatArray:
+    """Return (1)."""
+    there = np.isfinite(table)
+    residual = np.where(there, table - p, 0.0)
+    deviation = np.where(there, np.sqrt(p * (1.0 - p)), 0.0)
+    alike = residual @ residual.T / (_SHIFT + deviation @ deviation.T)
+    np.fill_diagonal(alike, 0.0)
+    return np.asarray(alike**3 @ residual)
+
+
+def log_losses(y: FloatArray, logits: FloatArray) -> FloatArray:
+    """Return the log loss of each answer, those in between weighted."""
+    return np.asarray(np.logaddexp(0.0, logits) - y * logits)
+
+
+def stacked(held: Mapping[str, FloatArray], y: FloatArray, best: str) -> dict[str, float]:
+    """Return the weights of a logistic regression of answers on logits, by Newton steps."""
+    names = [name for name in held if name not in (MEANS, TWO_PL)]
+    x = np.column_stack([held[name] for name in names])
+    scale = np.sqrt(np.maximum((x**2).mean(axis=0), 1e-12))
+    scale[[name != RESEMBLANCE for name in names]] = 1.0
+    x = x / scale
+    start = np.array([float(name == best) for name in names])
+    weights = start.copy()
+    for _ in range(50):
+        p = expit(x @ weights)
+        slope = x.T @ (y - p) - _SHRINKAGE * (weights - start)
+        curvature = (x.T * (p * (1.0 - p))) @ x + _SHRINKAGE * np.eye(len(names))
+        step = np.linalg.solve(curvature, slope)
+        weights = weights + step
+        if np.abs(step).max() < 1e-8:
+            break
+    return dict(zip(names, (weights / scale).tolist(), strict=True))
+
+
+def combined(logits: Mapping[str, FloatArray], weights: Mapping[str, float]) -> FloatArray:
+    """Return the weighted sum of logits."""
+    return np.asarray(sum(weight * logits[name] for name, weight in weights.items()))

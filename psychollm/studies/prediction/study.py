@@ -1,0 +1,429 @@
+r"""Predict the answers that nobody has, and say how good such predictions are.
+
+Answers are held out in folds, by cell, and by whole models and questions; each predictor of
+`psychollm.studies.prediction.predictors` is fitted to the rest. What is predicted in the end comes
+from the predictor with the smallest log loss of held-out cells, fitted to all answers. Weights of
+the stacked predictor are fitted to the other folds where it is judged, so that nothing is judged
+on answers it has seen.
+"""
+
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
+from functools import partial
+from typing import Any
+
+import numpy as np
+
+from psychollm._base.axes import Axes
+from psychollm._base.checks import check_count, check_generator
+from psychollm._base.errors import CodeError, ShapeError
+from psychollm._base.result import Result
+from psychollm._base.types import BoolArray, FloatArray, IntArray, RandomState
+from psychollm.calibration.errors.binned import calibration_error
+from psychollm.data.labels import Labels, positions
+from psychollm.data.responses import ResponsesLike
+from psychollm.data.table import as_table, numbers
+from psychollm.studies.prediction.predictors import (
+    MEANS,
+    MOST_FOR_2PL,
+    RANKS,
+    RESEMBLANCE,
+    STACKED,
+    TWO_PL,
+    Features,
+    Logits,
+    Predictors,
+    combined,
+    expit,
+    log_losses,
+    stacked,
+)
+from psychollm.studies.prediction.side import (
+    FULL,
+    further,
+    gap_features,
+    joined,
+    label_features,
+    side_table,
+    table_features,
+)
+
+_BINS = 10
+_RESAMPLES = 200
+_LEVEL = 0.95
+_LEAST = 20  # answers
+
+
+@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
+class HeldOut(Result):
+    """How predictions of held-out answers did.
+
+    Attributes
+    ----------
+    labels : tuple of str
+        What was judged.
+    log_loss, se : ndarray of shape (labels,)
+        Mean log loss of the answers in nats, and its standard error, questions as clusters.
+    n : int ndarray of shape (labels,)
+        Held-out answers.
+    calibration_error : ndarray of shape (labels,)
+        Mean gap of probability and share of yes over ten bins with equally many answers, less what
+        a calibrated predictor would show by chance.
+    interval : ndarray of shape (labels, 2)
+        Of the calibration error, by resampling questions, 95 %.
+    """
+
+    labels: tuple[str, ...]
+    log_loss: FloatArray  # (labels,)
+    se: FloatArray  # (labels,)
+    n: IntArray  # (labels,)
+    calibration_error: FloatArray  # (labels,)
+    interval: FloatArray  # (labels, 2)
+
+    _AXES = Axes(
+        {"judged": "labels"},
+        "log_loss",
+        "se_log_loss=se",
+        "calibration_error",
+        "calibration_error_{bound}=interval",
+        "n",
+    )
+
+
+@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
+class PredictedAnswers(Result):
+    """A probability for every model and question, and what it is worth.
+
+    Attributes
+    ----------
+    models, questions : tuple
+        Those of the answers, and further ones of the tables about them.
+    probability : ndarray of shape (models, questions)
+        Of a yes, or the expected score; predicted for answers that are known too.
+    answered : bool ndarray of shape (models, questions)
+        Which answers are known.
+    predictor : str
+        Which predictor was used.
+    weights : mapping
+        What each one counts in the stacked predictor.
+    predictors : HeldOut
+        Every predictor, on held-out cells.
+    held_out : HeldOut
+        The one that was used, on held-out cells, on models without answers ("models") and on
+        questions without answers ("questions").
+    """
+
+    models: Labels  # (models,)
+    questions: Labels  # (questions,)
+    probability: FloatArray  # (models, questions)
+    answered: BoolArray  # (models, questions)
+    predictor: str
+    weights: Mapping[str, float]
+    predictors: HeldOut
+    held_out: HeldOut
+
+    _AXES = Axes(
+        {"model": "models", "question": "questions"},
+        "probability",
+        "answered",
+        arrays={"model question": "probability answered"},
+    )
+
+    def predict(
+        self, *, models: Iterable[Any] | None = None, questions: Iterable[Any] | None = None
+    ) -> FloatArray:
+        """Return the probabilities of some models and questions, in the order given.
+
+        Raises
+        ------
+        LabelError
+            If a label is unknown or repeated.
+        """
+        rows = positions("model", self.models, models)
+        columns = positions("question", self.questions, questions)
+        return np.ascontiguousarray(self.probability[np.ix_(rows, columns)])
+
+    def summary(self) -> str:
+        """Return what predicts, and how well, in sentences."""
+        cells, models, questions = (
+            f"{loss:.3f} ({se:.3f})"
+            for loss, se in zip(self.held_out.log_loss, self.held_out.se, strict=True)
+        )
+        means = self.predictors.log_loss[self.predictors.labels.index(MEANS)]
+        low, high = 100.0 * self.held_out.interval[0]
+        error = 100.0 * self.held_out.calibration_error[0]
+        return "\n".join(
+            [
+                f"{int((~self.answered).sum())} of {self.answered.size} answers are unknown; "
+                f"predictor: {self.predictor}.",
+                f"Log loss (standard error) of held-out answers {cells}, of item means "
+                f"{means:.3f}; of models without answers {models}, of questions {questions}.",
+                f"Calibration error of held-out answers {error:.1f} points "
+                f"[{low:.1f}, {high:.1f}].",
+            ]
+        )
+
+
+def predict_answers(
+    responses: ResponsesLike,
+    models: Any = None,
+    questions: Any = None,
+    *,
+    names: bool = True,
+    n_folds: int = 5,
+    rng: RandomState = None,
+) -> PredictedAnswers:
+    """Predict the answers of all models to all questions, with the calibration of predictions.
+
+    Parameters
+    ----------
+    responses : Responses or table (models, questions)
+        Answers 0 and 1, or scores between, which count as that share of a yes; missing ones are
+        what is predicted, known ones are smoothed. Models and questions without any answer, and
+        questions that all or none have solved, are predicted too.
+    models, questions : DataFrame, optional
+        What else is known, indexed by label: family, date, domain, human minutes, ... Numbers,
+        dates and words; positive numbers over a wide range are taken in logarithms. Labels that
+        are not in `responses` are predicted behind the others.
+    names : bool
+        Whether labels that are text tell something: runs of letters that they have in common.
+    n_folds : int
+        Folds of the cross-validation.
+    rng : int, Generator or None
+        Folds and starts.
+
+    Returns
+    -------
+    PredictedAnswers
+        With `probability`, `to_frame()`, and what held-out answers say: `predictors`, `held_out`.
+
+    Raises
+    ------
+    CodeError
+        If a value is not between 0 and 1.
+    ShapeError
+        If there are fewer than 20 answers, or fewer than two models or questions.
+    LabelError, OptionError
+        If a table has none of the labels, one twice, or is no DataFrame.
+
+    Notes
+    -----
+    Held-out answers leave a fit with (n_folds - 1) / n_folds of the answers: with all of them it
+    does better, where answers are few by more. The calibration is that of cells held out at
+    random; where answers are missing because they would have been wrong, no cross-validation
+    shows it.
+
+    Examples
+    --------
+    >>> import psychollm as psy
+    >>> rng = np.random.default_rng(3)
+    >>> logits = 1.5 * rng.normal(size=(12, 1)) + rng.normal(size=40)
+    >>> answers = (rng.random((12, 40)) < 1 / (1 + np.exp(-logits))).astype(float)
+    >>> answers[rng.random((12, 40)) < 0.3] = np.nan
+    >>> predicted = psy.predict_answers(answers, rng=0, n_folds=3)
+    >>> predicted.probability.shape, bool((predicted.probability < 1).all())
+    ((12, 40), True)
+    """
+    check_count("n_folds", n_folds, low=2)
+    generator = check_generator(rng)
+    table = as_table(responses)
+    models, questions = side_table(models, "models"), side_table(questions, "questions")
+    ours = (*table.models, *further(models, table.models, "models"))
+    theirs = (*table.questions, *further(questions, table.questions, "questions"))
+    values = np.full((len(ours), len(theirs)), np.nan)
+    values[: len(table.models), : len(table.questions)] = numbers(table)
+    _check(values, ours, theirs)
+    sides = _Sides(
+        table_features(models, ours),
+        table_features(questions, theirs),
+        label_features(ours) if names else np.empty((len(ours), 0)),
+        label_features(theirs) if names else np.empty((len(theirs), 0)),
+    )
+    predictors = _predictors(values, sides, generator)
+    folds = _Folds.drawn(values, n_folds, generator)
+    judged, used, name = _compared(folds.cells(predictors), folds)
+    logits = predictors.logits(values, stackable=name not in (MEANS, TWO_PL))
+    apart = folds.apart(predictors, used, stackable=name not in (MEANS, TWO_PL))
+    score = partial(_scored, folds=folds, rng=generator)
+    scores = {one: score(own) for one, own in judged.items()}
+    return PredictedAnswers(
+        models=ours,
+        questions=theirs,
+        probability=expit(combined(logits, used)),
+        answered=np.isfinite(values),
+        predictor=name,
+        weights=used,
+        predictors=_held_out(scores),
+        held_out=_held_out(
+            {"cells": scores[name]}
+            | {
+                which: score(own)
+                for which, own in zip(("models", "questions"), apart, strict=True)
+            }
+        ),
+    )
+
+
+@dataclass(frozen=True, slots=True)
+class _Sides:
+    """Side information that does not depend on what is held out."""
+
+    models: FloatArray
+    questions: FloatArray
+    model_labels: FloatArray
+    question_labels: FloatArray
+
+    def of(self, table: FloatArray, *, gaps: bool) -> Features:
+        """Return features of models and of questions, given the answers that are there."""
+        blocks, others = [self.models, self.model_labels], [self.questions, self.question_labels]
+        if gaps:
+            there = np.isfinite(table)
+            blocks.append(gap_features(there, "models"))
+            others.append(gap_features(there, "questions"))
+        return joined(blocks), joined(others)
+
+
+def _check(values: FloatArray, models: Labels, questions: Labels) -> None:
+    known = np.isfinite(values)
+    outside = known & ((values < 0.0) | (values > 1.0))
+    if outside.any():
+        row, column = (int(k) for k in np.argwhere(outside)[0])
+        msg = (
+            f"responses: model {models[row]!r}, question {questions[column]!r} holds "
+            f"{values[row, column]:g}: predictions need answers between 0 and 1, so divide graded "
+            "ones by the highest score"
+        )
+        raise CodeError(msg)
+    if known.sum() < _LEAST or known.any(axis=1).sum() < 2 or known.any(axis=0).sum() < 2:
+        msg = (
+            f"responses hold {known.sum()} answers of {known.any(axis=1).sum()} models to "
+            f"{known.any(axis=0).sum()} questions: at least {_LEAST}, 2 and 2 are needed"
+        )
+        raise ShapeError(msg)
+
+
+def _predictors(values: FloatArray, sides: _Sides, rng: np.random.Generator) -> Predictors:
+    known = values[np.isfinite(values)]
+    most = max(1, min(values.shape) // 3)
+    # Gaps that folds make in a table without any are no information.
+    gapless = np.isfinite(values).mean() > FULL
+    return Predictors(
+        features=partial(sides.of, gaps=not gapless),
+        ranks=tuple(sorted({min(rank, most) for rank in RANKS})),
+        with_2pl=bool(np.isin(known, (0.0, 1.0)).all()) and known.size <= MOST_FOR_2PL,
+        rng=int(rng.integers(2**31)),
+    )
+
+
+@dataclass(frozen=True, slots=True)
+class _Folds:
+    """Which answers are held out when."""
+
+    values: FloatArray  # (models, questions)
+    rows: IntArray  # (answers,)
+    columns: IntArray  # (answers,)
+    cell: IntArray  # (answers,) fold
+    row: IntArray  # (models,) fold
+    column: IntArray  # (questions,) fold
+    n: int
+
+    @classmethod
+    def drawn(cls, values: FloatArray, n: int, rng: np.random.Generator) -> "_Folds":
+        rows, columns = np.nonzero(np.isfinite(values))
+        cell, row, column = (
+            rng.permutation(np.arange(size) % n) for size in (rows.size, *values.shape)
+        )
+        return cls(values, rows, columns, cell, row, column, n)
+
+    @property
+    def y(self) -> FloatArray:
+        """The answers (answers,)."""
+        return self.values[self.rows, self.columns]
+
+    def cells(self, predictors: Predictors) -> Logits:
+        """Return logits of answers that were held out by cell (answers,), by predictor."""
+        found: Logits = {}
+        for fold in range(self.n):
+            out = self.cell == fold
+            rows, columns = self.rows[out], self.columns[out]
+            rest = self.values.copy()
+            rest[rows, columns] = np.nan
+            for name, logits in predictors.logits(rest).items():
+                found.setdefault(name, np.full(out.size, np.nan))[out] = logits[rows, columns]
+        return found
+
+    def apart(
+        self, predictors: Predictors, weights: Mapping[str, float], *, stackable: bool
+    ) -> tuple[FloatArray, FloatArray]:
+        """Return logits of models, and of questions, without answers (answers,).
+
+        Both are held out of one fit; an answer of a held-out model to a held-out question has
+        neither and is NaN.
+        """
+        by_model, by_question = (np.full(self.rows.size, np.nan) for _ in "ab")
+        for fold in range(self.n):
+            model, question = self.row[self.rows] == fold, self.column[self.columns] == fold
+            rest = self.values.copy()
+            rest[self.row == fold] = np.nan
+            rest[:, self.column == fold] = np.nan
+            logits = combined(predictors.logits(rest, stackable=stackable), weights)
+            for out, kept in ((model & ~question, by_model), (question & ~model, by_question)):
+                kept[out] = logits[self.rows[out], self.columns[out]]
+        return by_model, by_question
+
+
+def _compared(held: Logits, folds: _Folds) -> tuple[Logits, dict[str, float], str]:
+    """Return held-out logits by predictor, the weights of what is used, and its name."""
+    y = folds.y
+    losses = {
+        name: float(log_losses(y, one).mean()) for name, one in held.items() if name != RESEMBLANCE
+    }
+    stackable = [name for name in losses if name not in (MEANS, TWO_PL)]
+    start = min(stackable, key=losses.__getitem__)
+    together = np.empty(y.size)
+    for fold in range(folds.n):
+        out = folds.cell == fold
+        weights = stacked({name: one[~out] for name, one in held.items()}, y[~out], start)
+        together[out] = combined({name: one[out] for name, one in held.items()}, weights)
+    judged = {name: held[name] for name in losses} | {STACKED: together}
+    losses[STACKED] = float(log_losses(y, together).mean())
+    best = min(losses, key=losses.__getitem__)
+    return judged, stacked(held, y, start) if best == STACKED else {best: 1.0}, best
+
+
+def _scored(
+    logits: FloatArray, *, folds: _Folds, rng: np.random.Generator
+) -> tuple[float, float, int, float, FloatArray]:
+    """Return log loss, its standard error, n, calibration error and its interval."""
+    there = np.isfinite(logits)
+    y, logits, question = folds.y[there], logits[there], folds.columns[there]
+    loss = log_losses(y, logits)
+    off = np.bincount(question, loss - loss.mean())
+    clusters = int((np.bincount(question) > 0).sum())
+    se = float(np.sqrt((off**2).sum() * clusters / max(clusters - 1, 1)) / y.size)
+    # To a thousandth: the time of resamples grows with the number of different values.
+    found = calibration_error(
+        np.round(expit(logits), 3),
+        y,
+        bins="mass",
+        n_bins=_BINS,
+        n_null=_RESAMPLES,
+        clusters=question,
+        bootstrap=_RESAMPLES,
+        level=_LEVEL,
+        rng=rng,
+    )
+    error = float(found.debiased.value[0])
+    return float(loss.mean()), se, int(y.size), error, found.corrected.interval[0]
+
+
+def _held_out(rows: Mapping[str, tuple[float, float, int, float, FloatArray]]) -> HeldOut:
+    loss, se, n, error, interval = zip(*rows.values(), strict=True)
+    return HeldOut(
+        labels=tuple(rows),
+        log_loss=np.array(loss),
+        se=np.array(se),
+        n=np.array(n),
+        calibration_error=np.array(error),
+        interval=np.array(interval),
+    )
