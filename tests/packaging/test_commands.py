@@ -49,11 +49,10 @@ print(json.dumps(failed))
 """
 
 
-def subcommands() -> dict[str, argparse.ArgumentParser]:
-    """Return the parser of each command of ``psychollm``."""
-    actions = build_parser()._actions
-    (commands,) = (one for one in actions if isinstance(one, argparse._SubParsersAction))
-    return dict(commands.choices)
+def subcommands(parser: argparse.ArgumentParser) -> dict[str, argparse.ArgumentParser]:
+    """Return the parser of each command of a parser."""
+    found = [one for one in parser._actions if isinstance(one, argparse._SubParsersAction)]
+    return dict(found[0].choices) if found else {}
 
 
 def named_programs() -> dict[str, str]:
@@ -122,12 +121,13 @@ def told_in_blocks() -> dict[str, str]:
 
 @pytest.mark.parametrize("line", told_in_blocks())
 def test_commands_and_options_of_psychollm_exist(line: str) -> None:
-    commands = subcommands()
+    parser = build_parser()
     words = re.split(r"[#|\\]", line)[0].split()
-    assert words[0] in commands
-    if words[0] != "instrument":  # its options depend on which instrument
-        known = commands[words[0]]._option_string_actions
-        assert [word for word in words if word.startswith("--") and word not in known] == []
+    while commands := subcommands(parser):  # a command may have commands of its own
+        assert words[0] in commands
+        parser = commands[words.pop(0)]
+    known = parser._option_string_actions
+    assert [word for word in words if word.startswith("--") and word not in known] == []
 
 
 def test_sessions_of_nox_that_are_named_exist() -> None:
