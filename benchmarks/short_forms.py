@@ -96,6 +96,7 @@ def banks(folder: Path | None) -> Iterator[Bank]:
 
 def row_of(bank: Bank, form: ShortForm, seconds: float) -> str:
     """Return a row: the smallest error of each way, over rules, and that of the whole."""
+    by_line = dict(zip(form.tried, form.tried_rmse, strict=True))["factor", "line"]
     errors = {
         way: min(e for (one, _), e in zip(form.tried, form.tried_rmse, strict=True) if one == way)
         for way in WAYS
@@ -105,7 +106,7 @@ def row_of(bank: Bank, form: ShortForm, seconds: float) -> str:
         bank.name,
         f"{n} x {n_items:,} ({len(set(bank.families))})",
         str(len(form.items)),
-        *[f"{errors[way]:.4f}" for way in WAYS],
+        *[f"{error:.4f}" for error in (by_line, *errors.values())],
         f"{form.rmse:.4f}",
         f"{form.method}, {form.rule}",
         f"{seconds:.1f}",
@@ -115,10 +116,10 @@ def row_of(bank: Bank, form: ShortForm, seconds: float) -> str:
 
 def tables(folder: Path | None) -> str:
     """Return the table."""
-    ways = " | ".join(WAYS)
+    ways = " | ".join(("factor, by a line", *WAYS))
     lines = [
         f"| table | models x questions (families) | asked | {ways} | auto | chosen | seconds |",
-        "|" + ":--- |" * 2 + " ---: |" * 7 + " :--- | ---: |",
+        "|" + ":--- |" * 2 + " ---: |" * 8 + " :--- | ---: |",
     ]
     short_form(np.eye(20, 30), 3)  # SciPy loads what it needs
     for bank in banks(folder):
