@@ -36,6 +36,14 @@ class Adaptive:
     ------
     OptionError
         If an option lies outside its range, or neither `size` nor `half_width` is given.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> import psychollm as psy
+    >>> bank = psy.item_bank(np.random.default_rng(1).integers(0, 2, (10, 50)), rng=1)
+    >>> Adaptive(bank=bank, seed=1, size=30).session().size
+    30
     """
 
     bank: Bank

@@ -86,12 +86,19 @@ def stop_early(
 
     Examples
     --------
-    ::
+    >>> import numpy as np
+    >>> import psychollm as psy
+    >>> from inspect_ai import Task
+    >>> from inspect_ai.dataset import Sample
+    >>> right = np.random.default_rng(1).integers(0, 2, (10, 50))
+    >>> stop = stop_early(psy.item_bank(right, rng=1), half_width=0.1, rng=1)
+    >>> dataset = [Sample(id=str(k), input=f"What is {k} + {k}?") for k in range(50)]
+    >>> task = Task(dataset=stop.ordered(dataset), early_stopping=stop)
+    >>> [sample.id for sample in task.dataset[:3]], stop.draw(stop.begin())[:3]
+    (['43', '23', '4'], (43, 23, 4))
 
-        stop = stop_early(psy.load("bank.psy"), half_width=0.03, rng=1)
-        task = Task(dataset=stop.ordered(dataset), solver=..., scorer=..., early_stopping=stop)
-        (log,) = eval(task, model="openai/gpt-4o")
-        log.results.early_stopping.metadata["score"]
+    After ``(log,) = eval(task, model=...)`` what was found is
+    ``log.results.early_stopping.metadata``.
     """
     require("inspect_ai", extra="inspect", purpose="stopping a task of Inspect AI")
     if size is None and half_width is None:
