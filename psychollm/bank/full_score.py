@@ -132,6 +132,8 @@ def interval_of(
     everything = np.ones(scores.size, dtype=bool)
     if drawn is None:
         (value, se, df), _ = _by_model(bank, scores, everything)
+    elif not np.isfinite(scores).any():
+        value, se, df = _NOTHING
     else:
         value, se, df = by_correction(bank, scores, drawn, everything)
     wide = stdtrit(df, 0.5 + level / 2.0) if multiplier is None else multiplier

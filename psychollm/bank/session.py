@@ -176,7 +176,8 @@ class Session:
             which = "of the bank" if whole else "of the budget"
             return f"all {self.size} questions {which} are answered"
         width, than = self._options["half_width"], self._options["better_than"]
-        if used < FIRST_BLOCK or (width is None and than is None):
+        known = int(np.isfinite(self._scores(used)).sum())
+        if known < FIRST_BLOCK or (width is None and than is None):
             return ""
         _, low, high = self._found(used)
         if width is not None and (high - low) / 2.0 <= width:

@@ -130,3 +130,16 @@ def test_errors(bank: ItemBank, tmp_path: Path) -> None:
         bank.resume(path)
     with pytest.raises(InputError, match="no session can be read"):
         bank.resume(tmp_path / "absent.json")
+
+
+def test_where_every_call_fails_it_knows_nothing_and_goes_on(bank: ItemBank) -> None:
+    for options in ({"half_width": 0.06}, {"better_than": 0.5}):
+        session = bank.session(size=60, rng=1, **options)
+        assert np.isnan([session.value, *session.interval]).all()
+        for question in session.next(40):
+            session.record(question, np.nan)
+        assert not session.done
+        assert np.isnan([session.value, *session.interval]).all()
+        assert session.estimate().flags[0].name == "UNSCORED"
+        run(session, np.full(600, np.nan))
+        assert session.why == "all 60 questions of the budget are answered"
