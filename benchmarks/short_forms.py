@@ -7,6 +7,9 @@ real ones are tables of language models that are not part of this package: MMLU-
 
     OPENBLAS_NUM_THREADS=1 python -m benchmarks.short_forms --data DIR \
         --tables docs/short_forms_tables.md
+
+With ``--coverage`` it prints instead how often 95 % intervals of a hundred questions held the
+scores of families that were left out of everything.
 """
 
 import argparse
@@ -19,6 +22,7 @@ from pathlib import Path
 import numpy as np
 import pandas as pd
 
+from psychollm.estimates.folds import dealt
 from psychollm.irt.short_form import ShortForm, short_form
 
 SEED = 20261123
@@ -130,12 +134,39 @@ def tables(folder: Path | None) -> str:
     return "\n".join(lines) + "\n"
 
 
+def coverage(bank: Bank) -> str:
+    """Return coverage and error on families left out, and the error that the forms stated."""
+    kin = np.unique(bank.families, return_inverse=True)[1]
+    inside, errors, stated = [], [], []
+    for seed in range(4 if len(kin) < 60 else 1):
+        fold = dealt(kin, 5, np.random.default_rng(seed))
+        for out in (fold == k for k in range(5)):
+            own = kin[~out].tolist()
+            n_folds = min(5, len(set(own)))
+            form = short_form(bank.scores[~out], 100, families=own, n_folds=n_folds, rng=seed)
+            found = form.predict(bank.scores[out])
+            full = bank.scores[out].mean(axis=1)
+            inside += ((found.interval[:, 0] <= full) & (full <= found.interval[:, 1])).tolist()
+            errors += (found.value - full).tolist()
+            stated.append(form.rmse)
+    rmse = np.sqrt(np.mean(np.square(errors)))
+    return (
+        f"{bank.name}: coverage {np.mean(inside):.3f} of {len(inside)}, error {rmse:.4f}, stated "
+        f"{np.mean(stated):.4f}, bias {np.mean(errors):.4f}"
+    )
+
+
 def main() -> None:
     """Print the table, and write it where that is asked for."""
     parser = argparse.ArgumentParser(description=__doc__.partition("\n")[0])
     parser.add_argument("--data", type=Path, help="folder of the tables of language models")
     parser.add_argument("--tables", type=Path)
+    parser.add_argument("--coverage", action="store_true")
     options = parser.parse_args()
+    if options.coverage:
+        for bank in banks(options.data):
+            print(coverage(bank), flush=True)
+        return
     text = tables(options.data)
     print(text)
     if options.tables:
