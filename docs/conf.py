@@ -47,6 +47,7 @@ exclude_patterns = [
     "irt_coverage_tables.md",  # included by irt.md
     "irt_calibration_tables.md",  # included by irt.md
     "irt_peers_tables.md",  # included by irt.md
+    "prediction_tables.md",  # included by prediction.md
     "short_forms_tables.md",  # included by irt.md
     "coverage_tables.md",  # included by coverage.md
     "ordered_errors.md",  # included by factor.md

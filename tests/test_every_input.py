@@ -34,7 +34,8 @@ keep layers levels like measures metrics model:confirmatory_factors model:confir
 model:measurement_invariance no own:fit_gate pairs paths performance points question
 replicates:loading_errors residual_pairs solution:factor_scores steered target:smooth task texts
 thinking threshold:read_responses tokenizer traces units weights:rate_contrast yes
-first:set_difference second:set_difference interval:outcome
+first:set_difference second:set_difference interval:outcome models:predict_answers
+questions:predict_answers
 """
 NO_ARRAY = set(_NAMES.split())
 PER_QUESTION = {"clusters", "groups", "respondents", "by", "keys", "weights"}
