@@ -29,7 +29,8 @@ _FEWEST_DF, _MOST_DF = 4.0, 200.0
 _SIZES = (50, 100, 200)  # of sessions that are played through
 _SESSIONS = 200  # of each size, at least one for each model
 _LEAST_SCALE, _LARGEST_SCALE = 0.5, 3.0
-_WORST = 9.0  # squared standardised error that counts as such: beyond it is another matter
+_WORST = 16.0  # squared standardised error that counts as such: beyond it is another matter
+_PRIOR_MODELS = 5.0  # that are as far from the truth as stated: what a few show is averaged with
 
 
 @dataclass(frozen=True, slots=True)
@@ -198,7 +199,9 @@ def _scale(
     ]
     if not squares:
         return 1.0
-    return float(np.clip(np.mean(squares), _LEAST_SCALE, _LARGEST_SCALE))
+    n = len(scores)
+    scale = (n * np.mean(squares) + _PRIOR_MODELS) / (n + _PRIOR_MODELS)
+    return float(np.clip(scale, _LEAST_SCALE, _LARGEST_SCALE))
 
 
 def _played(
