@@ -49,6 +49,7 @@ exclude_patterns = [
     "irt_peers_tables.md",  # included by irt.md
     "prediction_tables.md",  # included by prediction.md
     "short_forms_tables.md",  # included by irt.md
+    "item_bank_tables.md",  # included by item_bank.md
     "coverage_tables.md",  # included by coverage.md
     "ordered_errors.md",  # included by factor.md
     "smollm2_tables.md",  # included by smollm2.md
