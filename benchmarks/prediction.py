@@ -153,7 +153,7 @@ def main() -> None:
         frame, side = load()
         known = int(frame.notna().sum().sum())
         lines = [
-            f"## {name}",
+            f"### {name}",
             "",
             f"{frame.shape[0]} models, {frame.shape[1]:,} questions, {known:,} answers.",
             "",
