@@ -5,6 +5,7 @@ Run by an interpreter of its own, whose environment has torch-measure, py-irt an
 with its error on the screen. Settings are the programs' defaults.
 """
 
+import argparse
 import os
 import sys
 import time
@@ -93,7 +94,11 @@ PEERS = {
 }
 
 if __name__ == "__main__":
-    table = np.load(sys.argv[1])["table"]
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("table")
+    parser.add_argument("out")
+    given = parser.parse_args()
+    table = np.load(given.table)["table"]
     found = {}
     for name, fit in PEERS.items():
         start = time.process_time()
@@ -103,5 +108,5 @@ if __name__ == "__main__":
             print(f"{name}: {type(error).__name__}: {error}", file=sys.stderr)
             continue
         found[f"{name}|seconds"] = np.array(time.process_time() - start)
-    np.savez(sys.argv[2], **found)
+    np.savez(given.out, **found)
     os._exit(0)  # some leave threads behind
