@@ -35,7 +35,7 @@ model:measurement_invariance no own:fit_gate pairs paths performance points ques
 replicates:loading_errors residual_pairs solution:factor_scores steered target:smooth task texts
 thinking threshold:read_responses tokenizer traces units weights:rate_contrast yes
 first:set_difference second:set_difference interval:outcome models:predict_answers
-questions:predict_answers
+questions:predict_answers half_widths designs sizes:replay
 """
 NO_ARRAY = set(_NAMES.split())
 PER_QUESTION = {"clusters", "groups", "respondents", "by", "keys", "weights"}
@@ -56,6 +56,7 @@ _YES = (_RNG.normal(size=400) + _RNG.normal(size=(6, 400)) > 0).astype(np.int64)
 
 # Arrays that examples leave out. One label or weight per question is made to fit (`per_question`).
 MORE: dict[str, dict[str, Any]] = {
+    "item_bank": {"families": list("aabbccddee"), "domains": ["x", "y"] * 25},
     "bayesian_2pl": {"families": ["a", "b"] * 200, "domains": ["x", "x", "y", "y"]},
     "calibration.abstention": {"correctness": [[1, 1, 0, 1, 0]]},
     "calibration.abstention_by": {"correctness": [[1, 0, 1]]},

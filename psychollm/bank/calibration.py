@@ -30,7 +30,6 @@ _SIZES = (50, 100, 200)  # of sessions that are played through
 _SESSIONS = 200  # of each size, at least one for each model
 _LEAST_SCALE, _LARGEST_SCALE = 0.5, 3.0
 _WORST = 16.0  # squared standardised error that counts as such: beyond it is another matter
-_PRIOR_MODELS = 5.0  # that are as far from the truth as stated: what a few show is averaged with
 
 
 @dataclass(frozen=True, slots=True)
@@ -112,11 +111,11 @@ def calibrated(
             break
         whole, theta = item_model(scores, k)
         apart = tuple(
-            item_model(scores[fold != f], k, theta[fold != f])[0] for f in range(fold.max() + 1)
+            item_model(scores[fold != f], k, theta[fold != f]) for f in range(fold.max() + 1)
         )
         predicted = np.array(
             [
-                apart[f].given(np.where(a, y, np.nan))
+                apart[f][0].given(np.where(a, y, np.nan))
                 for f, a, y in zip(fold, asked, scores, strict=True)
             ]
         )
@@ -127,10 +126,15 @@ def calibrated(
             break
     best = tried[-2] if len(tried) > 1 and tried[-1][1] > _GAIN * tried[-2][1] else tried[-1]
     _, _, whole, theta, apart, predicted = best
-    drawing = Drawing(whole, _errors(scores, predicted), _beforehand(whole, theta), order)
-    drawing = Drawing(whole, drawing.error, drawing.beforehand * drawing.error, order)
-    phi, df = _population(drawing, scores, predicted)
-    scale = _scale(drawing, apart, (phi, df), scores, fold, rng)
+    drawing = _drawing(whole, theta, scores, predicted, order)
+    # What draws for a model held out knows nothing of its errors either.
+    held_out = [
+        _drawing(*fitted, scores[fold != f], predicted[fold != f], order)
+        for f, fitted in enumerate(apart)
+    ]
+    of_model = [held_out[f] for f in fold]
+    phi, df = _population(of_model, scores, predicted)
+    scale = _scale(of_model, (phi, df), scores, rng)
     return drawing, Calibration(
         candidates=tuple(one[0] for one in tried),
         squared_error=np.array([one[1] for one in tried]),
@@ -138,7 +142,7 @@ def calibrated(
         df=df,
         scale=scale,
         fold=fold,
-        held_out=apart,
+        held_out=tuple(items for items, _ in apart),
     )
 
 
@@ -149,6 +153,18 @@ def _asked(scores: FloatArray, rng: np.random.Generator) -> BoolArray:
         have = np.flatnonzero(np.isfinite(own))
         asked[row, rng.permutation(have)[: min(_ASKED, have.size // 2)]] = True
     return asked
+
+
+def _drawing(
+    items: ItemModel,
+    theta: FloatArray,
+    scores: FloatArray,
+    predicted: FloatArray,
+    order: IntArray,
+) -> Drawing:
+    """Return what draws questions, by the errors that predictions of them had."""
+    error = _errors(scores, predicted)
+    return Drawing(items, error, _beforehand(items, theta) * error, order)
 
 
 def _errors(scores: FloatArray, predicted: FloatArray) -> FloatArray:
@@ -170,46 +186,41 @@ def _beforehand(items: ItemModel, theta: FloatArray) -> FloatArray:
 
 
 def _population(
-    drawing: Drawing, scores: FloatArray, predicted: FloatArray
+    drawings: Sequence[Drawing], scores: FloatArray, predicted: FloatArray
 ) -> tuple[float, float]:
     """Fit an inverse chi-squared distribution to the errors of models (matched logarithms)."""
-    known = np.isfinite(scores)
-    square = np.where(known, (scores - predicted) ** 2, 0.0)
-    said = np.where(known, drawing.expected(predicted), 0.0)
-    # Weighted as sampling by the square root of the errors weights them.
-    weight = 1.0 / np.sqrt(np.maximum(drawing.beforehand, 1e-4))
-    logs = np.log(np.maximum(square @ weight, 1e-9) / np.maximum(said @ weight, 1e-9))
+    logs = np.empty(len(scores))
+    for row, (drawing, y, p) in enumerate(zip(drawings, scores, predicted, strict=True)):
+        known = np.isfinite(y)
+        # Weighted as sampling by the square root of the errors weights them.
+        weight = 1.0 / np.sqrt(np.maximum(drawing.beforehand[known], 1e-4))
+        square = weight @ (y - p)[known] ** 2
+        logs[row] = np.log(max(square, 1e-9) / max(weight @ drawing.expected(p)[known], 1e-9))
     df = float(np.clip(2.0 / max(logs.var(), 1e-9), _FEWEST_DF, _MOST_DF))
     centre = logs.mean() - np.log(df / 2.0) + digamma(df / 2.0)
     return float(np.exp(centre)), df
 
 
 def _scale(
-    drawing: Drawing,
-    apart: tuple[ItemModel, ...],
+    drawings: Sequence[Drawing],
     population: tuple[float, float],
     scores: FloatArray,
-    fold: IntArray,
     rng: np.random.Generator,
 ) -> float:
     """Return the mean squared standardised error of corrected scores of models held out."""
     squares = [
         min((found - truth) ** 2 / max(variance, 1e-12), _WORST)
-        for found, variance, truth in _played(drawing, apart, population, scores, fold, rng)
+        for found, variance, truth in _played(drawings, population, scores, rng)
     ]
     if not squares:
         return 1.0
-    n = len(scores)
-    scale = (n * np.mean(squares) + _PRIOR_MODELS) / (n + _PRIOR_MODELS)
-    return float(np.clip(scale, _LEAST_SCALE, _LARGEST_SCALE))
+    return float(np.clip(np.mean(squares), _LEAST_SCALE, _LARGEST_SCALE))
 
 
 def _played(
-    drawing: Drawing,
-    apart: tuple[ItemModel, ...],
+    drawings: Sequence[Drawing],
     population: tuple[float, float],
     scores: FloatArray,
-    fold: IntArray,
     rng: np.random.Generator,
 ) -> Iterator[tuple[float, float, float]]:
     """Play sessions with models held out; yield corrected score, its variance and the truth."""
@@ -220,9 +231,8 @@ def _played(
             have = np.flatnonzero(np.isfinite(scores[row]))
             if have.size < 2 * size:
                 continue
-            own = Drawing(apart[fold[row]], drawing.error, drawing.beforehand, drawing.order)
             truth = scores[row, have]
-            value, variance, _ = play(own.taken(have), truth, size, population, rng)
+            value, variance, _ = play(drawings[row].taken(have), truth, size, population, rng)
             yield value, variance, float(truth.mean())
 
 

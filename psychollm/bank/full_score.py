@@ -34,7 +34,6 @@ from psychollm.estimates.reasons import Reason
 Method = Literal["auto", "design", "assisted", "model"]
 METHODS: tuple[Method, ...] = ("design", "assisted", "model")
 FEWEST = 10  # answers, below which a score is flagged
-_DF_OF_MODEL = 2.0  # degrees of freedom that a model of the bank adds to the scale of errors
 _FEWEST_SHARED = 10  # models of the bank that answered the same questions
 _SHARED = 0.8  # of the questions asked that such a model must have answered
 
@@ -151,8 +150,6 @@ def by_correction(
 ) -> tuple[float, float, float]:
     """Return the corrected prediction, its standard error and degrees of freedom."""
     value, variance, df = judged(bank.drawing, drawn, scores, bank.population, within)
-    # What the scale rests on is what the models of the bank have shown.
-    df = min(df, _DF_OF_MODEL * len(bank.models))
     return value, float(np.sqrt(bank.calibration.scale * variance)), df
 
 

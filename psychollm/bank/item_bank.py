@@ -28,7 +28,7 @@ if TYPE_CHECKING:
     from os import PathLike
 
 
-_N_FOLDS = 5
+_N_FOLDS = 8
 _FEWEST_MODELS = 5
 _FEWEST_QUESTIONS = 20
 _FEATURES = 2  # dimensions by which neighbours are alike
@@ -325,7 +325,7 @@ def item_bank(
     >>> right = np.random.default_rng(1).integers(0, 2, (10, 50))
     >>> bank = psy.item_bank(right, rng=1)
     >>> bank.predictor
-    'item means'
+    '2PL'
     """
     generator = check_generator(rng)
     answers = answers_of(responses)

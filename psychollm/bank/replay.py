@@ -171,6 +171,9 @@ def replay(
     models, scores = _held_out(bank, responses, max(sizes, default=0))
     rows: list[tuple[str, str]] = [(name, f"{n} questions") for n in sizes for name in designs]
     rows += [("bank", f"half-width {width:g}") for width in half_widths]
+    if not rows:
+        msg = "nothing to replay: give sizes= with designs=, or half_widths="
+        raise OptionError(msg)
     found = np.full((len(rows), len(models), n_repeats, 4), np.nan)
     streams = check_generator(rng).spawn(len(models))
     truth = np.empty(len(models))

@@ -77,6 +77,8 @@ EXAMPLES = (
     "information.information",
     "instrument.Abstention::score",
     "intraclass",
+    "ItemBank::full_score",
+    "ItemBank::plan",
     "item_fit",
     "item_screen",
     "item_slopes",
@@ -153,6 +155,7 @@ EXAMPLES = (
 
 # No function returns one of these: classes made from them are covered.
 BASES = {
+    "CalibratedQuestions": "base of the item bank",
     "CalibrationError": "base of the binned and the smooth one",
     "PartScores": "base of the scores of questions in parts",
     "Scores": "base of the scores of instruments",
