@@ -126,13 +126,14 @@ def calibrated(
             break
     best = tried[-2] if len(tried) > 1 and tried[-1][1] > _GAIN * tried[-2][1] else tried[-1]
     _, _, whole, theta, apart, predicted = best
-    drawing = _drawing(whole, theta, scores, predicted, order)
+    shown = _Shown(scores, predicted)
+    spread = _beforehand(whole, theta)
+    drawing = Drawing(whole, shown.error(), spread * shown.error(), order)
     # What draws for a model held out knows nothing of its errors either.
-    held_out = [
-        _drawing(*fitted, scores[fold != f], predicted[fold != f], order)
-        for f, fitted in enumerate(apart)
+    of_model = [
+        Drawing(apart[f][0], error, spread * error, order)
+        for f, error in zip(fold, map(shown.error, range(len(scores))), strict=True)
     ]
-    of_model = [held_out[f] for f in fold]
     phi, df = _population(of_model, scores, predicted)
     scale = _scale(of_model, (phi, df), scores, rng)
     return drawing, Calibration(
@@ -155,27 +156,24 @@ def _asked(scores: FloatArray, rng: np.random.Generator) -> BoolArray:
     return asked
 
 
-def _drawing(
-    items: ItemModel,
-    theta: FloatArray,
-    scores: FloatArray,
-    predicted: FloatArray,
-    order: IntArray,
-) -> Drawing:
-    """Return what draws questions, by the errors that predictions of them had."""
-    error = _errors(scores, predicted)
-    return Drawing(items, error, _beforehand(items, theta) * error, order)
+class _Shown:
+    """The squared errors of predictions of models held out, beside p (1 - p)."""
 
+    def __init__(self, scores: FloatArray, predicted: FloatArray) -> None:
+        known = np.isfinite(scores)
+        self._square = np.where(known, (scores - predicted) ** 2, 0.0)
+        self._said = np.where(known, predicted * (1.0 - predicted), 0.0)
+        self._typical = self._said.sum() / known.sum()  # of one answer
+        self._sums = self._square.sum(axis=0), self._said.sum(axis=0)
 
-def _errors(scores: FloatArray, predicted: FloatArray) -> FloatArray:
-    """Return squared errors as multiples of p (1 - p), each drawn to that of all questions."""
-    known = np.isfinite(scores)
-    square = np.where(known, (scores - predicted) ** 2, 0.0).sum(axis=0)
-    said = np.where(known, predicted * (1.0 - predicted), 0.0).sum(axis=0)
-    typical = said.sum() / known.sum()  # of one answer
-    overall = square.sum() / said.sum()
-    ratio = (square + _PRIOR_ANSWERS * typical * overall) / (said + _PRIOR_ANSWERS * typical)
-    return np.asarray(np.clip(ratio, _LEAST_ERROR, _LARGEST_ERROR))
+    def error(self, without: int | None = None) -> FloatArray:
+        """Return squared errors as multiples of p (1 - p) (J,), drawn to that of all questions."""
+        square, said = self._sums
+        if without is not None:
+            square, said = square - self._square[without], said - self._said[without]
+        prior = _PRIOR_ANSWERS * self._typical
+        ratio = (square + prior * square.sum() / said.sum()) / (said + prior)
+        return np.asarray(np.clip(ratio, _LEAST_ERROR, _LARGEST_ERROR))
 
 
 def _beforehand(items: ItemModel, theta: FloatArray) -> FloatArray:
