@@ -158,7 +158,9 @@ def run(data: Path, only: str | None, designs: tuple[str, ...], scale: float) ->
                 rows.insert(0, "table", name)
                 rows.insert(1, "held_out", kind)
                 rows.insert(2, "part", k)
-                rows.to_csv(CSV, mode="a", header=not CSV.exists(), index=False)
+                rows.to_csv(
+                    CSV, mode="a", header=not CSV.exists(), index=False, float_format="%.4g"
+                )
                 print(f"{name}, {kind}, part {k}: {time.time() - began:.0f} s", flush=True)
 
 
