@@ -140,7 +140,8 @@ def anchors(items: ItemModel, n: int, rng: np.random.Generator) -> tuple[IntArra
     for _ in range(_CLUSTERINGS):
         with warnings.catch_warnings():  # an empty cluster has no anchor, and that is all
             warnings.simplefilter("ignore", UserWarning)
-            centres, cluster = kmeans2(features, n, minit="++", rng=rng)
+            start = features[rng.choice(len(features), n, replace=False)]
+            centres, cluster = kmeans2(features, start, minit="matrix")
         loss = float(((features - centres[cluster]) ** 2).sum())
         if loss < best[0]:
             best = loss, centres, cluster
