@@ -89,18 +89,6 @@ class Calibration:
         return replace(self, held_out=tuple(items.taken(which) for items in self.held_out))
 
 
-def folds_of(families: IntArray, n_folds: int, rng: np.random.Generator) -> IntArray:
-    """Deal families into folds of about equal size; return the fold of each model."""
-    sizes = np.bincount(families)
-    n_folds = min(n_folds, sizes.size)
-    filled, fold = np.zeros(n_folds), np.zeros(sizes.size, dtype=np.int64)
-    shuffled = rng.permutation(sizes.size)
-    for family in shuffled[np.argsort(-sizes[shuffled], kind="stable")]:
-        fold[family] = int(filled.argmin())
-        filled[fold[family]] += sizes[family]
-    return np.asarray(fold[families])
-
-
 def calibrated(
     scores: FloatArray, fold: IntArray, order: IntArray, rng: np.random.Generator
 ) -> tuple[Drawing, Calibration]:

@@ -13,7 +13,7 @@ from psychollm._base.checks import check_choice, check_fraction, check_generator
 from psychollm._base.errors import LabelError, OptionError, ShapeError
 from psychollm._base.numbers import count, number
 from psychollm._base.types import FloatArray, RandomState
-from psychollm.bank.calibration import calibrated, folds_of
+from psychollm.bank.calibration import calibrated
 from psychollm.bank.corrected import Block
 from psychollm.bank.design import alike
 from psychollm.bank.full_score import FullScore, Method, assembled, one_score
@@ -22,6 +22,7 @@ from psychollm.bank.plan import Plan, plan
 from psychollm.bank.questions import CalibratedQuestions, numbers_of
 from psychollm.bank.session import Session, begin, resumed
 from psychollm.data.labels import Labels, listed, numbered, unit_labels
+from psychollm.estimates.folds import dealt
 from psychollm.reliability.means.answers import answers_of, means_of
 
 if TYPE_CHECKING:
@@ -310,7 +311,7 @@ def item_bank(
     Raises
     ------
     ShapeError
-        If there are fewer than five models or twenty questions.
+        If there are fewer than five models or twenty questions, or one family only.
     CodeError
         If a score lies outside 0 to 1.
 
@@ -334,13 +335,20 @@ def item_bank(
     family = _labels(families, answers.models, "families", "model")
     domain = _labels(domains, answers.questions, "domains", "question")
     number_of = np.arange(len(scores)) if family is None else numbered(list(family))[0]
+    n_families = int(number_of.max()) + 1
+    if n_families < 2:
+        msg = (
+            "families holds one family only, and a bank judges itself by families held out: name "
+            "families of which there are two or more, or leave families= out"
+        )
+        raise ShapeError(msg)
     groups = (
         np.zeros(scores.shape[1], dtype=np.int64) if domain is None else numbered(list(domain))[0]
     )
     features, _ = item_model(scores, min(_FEATURES, len(scores) - 2))
     drawing, calibration = calibrated(
         scores,
-        folds_of(number_of, _N_FOLDS, generator),
+        dealt(number_of, min(_N_FOLDS, n_families), generator),
         alike(features.items, groups),
         generator,
     )

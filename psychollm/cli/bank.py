@@ -116,17 +116,18 @@ class OfBank(Command):
     json: bool = option("print JSON and nothing else", default=False, group=OUTPUT)
     quiet: bool = option("say nothing on the screen", default=False, group=OUTPUT)
 
-    def load(self) -> "ItemBank":
-        """Read the bank."""
-        from psychollm._base.errors import InputError
-        from psychollm._base.saving.files import load
-        from psychollm.bank import ItemBank
 
-        bank = load(self.bank)
-        if not isinstance(bank, ItemBank):
-            msg = f"{self.bank} holds a {type(bank).__name__}, not an item bank"
-            raise InputError(msg)
-        return bank
+def bank_in(path: Path) -> "ItemBank":
+    """Read a bank."""
+    from psychollm._base.errors import InputError
+    from psychollm._base.saving.files import load
+    from psychollm.bank import ItemBank
+
+    bank = load(path)
+    if not isinstance(bank, ItemBank):
+        msg = f"{path} holds a {type(bank).__name__}, not an item bank"
+        raise InputError(msg)
+    return bank
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -138,7 +139,7 @@ class Describe(OfBank):
 
     def run(self) -> int:
         """Read and tell."""
-        bank = self.load()
+        bank = bank_in(self.bank)
         tell(described(bank), bank.summary(), self)
         return 0
 
@@ -164,7 +165,7 @@ class MakePlan(OfBank):
 
     def run(self) -> int:
         """Plan and tell."""
-        plan = self.load().plan(self.half_width, self.sizes, level=self.level)
+        plan = bank_in(self.bank).plan(self.half_width, self.sizes, level=self.level)
         tell(plan.to_dict(), plan.summary(), self)
         return 0
 
@@ -197,7 +198,7 @@ class FullScores(Choices):
         from psychollm.cli.notes import as_notes, busy
         from psychollm.cli.outputs import records
 
-        bank = OfBank.load(self)  # type: ignore[arg-type]
+        bank = bank_in(self.bank)
         with as_notes(quiet=self.quiet), busy("reading the logs", quiet=self.quiet):
             log = self.scores_in(self.logs)
         domains = (None, *(bank.domain_names if self.by_domain else ()))
@@ -259,7 +260,7 @@ session is a file: it is begun if it is not there, with the options that are giv
 
     def run(self) -> int:
         """Take the answers, save the session, and tell."""
-        bank = self.load()
+        bank = bank_in(self.bank)
         if self.session.exists():
             session = bank.resume(self.session)
         else:

@@ -95,6 +95,8 @@ def test_errors(bank: ItemBank, answers: np.ndarray) -> None:
         psy.item_bank(answers[:10] * 2)
     with pytest.raises(ShapeError, match="nobody answered"):
         psy.item_bank(np.where(np.arange(600) == 7, np.nan, answers[:10]))
+    with pytest.raises(ShapeError, match="one family only"):
+        psy.item_bank(answers[:10], families=["a"] * 10)
     with pytest.raises(LabelError, match="families has no entry"):
         psy.item_bank(answers[:10], families={0: "a"})
     with pytest.raises(LabelError, match="not in the bank"):
