@@ -25,7 +25,7 @@ from psychollm.instruments.coding import (
 from psychollm.instruments.coding.instrument import coding_task
 from psychollm.instruments.coding.replies import transcript_of
 from psychollm.instruments.coding.result import Coded, Span, entropy, locate, n_words
-from psychollm.instruments.coding.schemes import LEXICON, as_scheme
+from psychollm.instruments.coding.schemes import SCHEMES, as_scheme
 from psychollm.instruments.coding.scoring import rule_scores
 from psychollm.instruments.coding.transcripts import as_transcripts
 from psychollm.instruments.prompt import Prompt
@@ -126,14 +126,15 @@ def test_a_whole_trace():
     assert set(found.codes.values()) == {2}
     assert found.diversity == pytest.approx(math.log2(5), abs=0.15)
     assert found.density == pytest.approx(1000 * len(found.spans) / found.words)
+    cues = {one.name: one.cues for one in SCHEMES["five"].categories}
     for span in found.spans:
         assert TEXT[span.start : span.end] == span.words
-        assert any(cue.name == span.cue for cue in LEXICON[span.category])
+        assert any(cue.name == span.cue for cue in cues[span.category])
 
 
 def test_every_category_has_cues():
-    for name in (*FIVE.names, *RATIONALIST.names):
-        assert any(cue.strong for cue in LEXICON[name])
+    for category in (one for scheme in SCHEMES.values() for one in scheme.categories):
+        assert any(cue.strong for cue in category.cues)
     with pytest.raises(InputError, match="no cues"):
         code_by_rules("x", Scheme("own", (Category("wit", "jokes"),)))
 
@@ -326,7 +327,7 @@ def test_entropy_is_bounded(counts):
 
 
 def test_a_cue_finds_its_words():
-    found = LEXICON["evaluation"][0].pattern.search("Let me double-check this.")
+    found = SCHEMES["five"].categories[-1].cues[0].pattern.search("Let me double-check this.")
     assert found.group() == "double-check"
 
 
@@ -347,3 +348,102 @@ def test_schemes_spans_and_codes():
     assert rule_scores([Transcript(key="a", text="Wait, that's wrong.")], FIVE).codes[0, -1] == 2.0
     assert Span("evaluation", 0, 5, "check", "check").words == "check"
     assert Coded(codes={"evaluation": 1}, spans=(), words=10).counts == {"evaluation": 0}
+
+
+@pytest.mark.parametrize(
+    ("text", "assertion", "anthropomorphism"),
+    [
+        ("4. I am fully confident that I can always find a way.", 2, 0),
+        ("I can manage to do that.", 1, 0),
+        ("I can't do that.", 0, 0),
+        ("I am not sure; I cannot always do it.", 0, 0),
+        ("I enjoy hard problems and my life has taught me to stay calm.", 0, 2),
+        ("I do not feel anything, and I have no feelings or wishes.", 0, 0),
+        ("I try to find a solution.", 0, 1),
+        ("As a language model, this item does not apply: 1.", 0, 0),
+        ("When I'm in trouble I stay calm because my experience certainly helps.", 2, 2),
+    ],
+)
+def test_stance_is_told_by_words(text, assertion, anthropomorphism):
+    codes = code_by_rules(text, "stance").codes
+    assert codes == {"assertion": assertion, "anthropomorphism": anthropomorphism}
+
+
+def test_a_judge_of_stance_is_told_what_to_look_for():
+    role, task = (one.content for one in Coding(
+        transcripts={"a": "I cope."}, scheme="stance"
+    ).prompts()[0].messages)  # fmt: skip
+    assert "how the writer speaks" in role
+    assert "- assertion: the writer states firmly" in task
+
+
+def test_mean_codes_by_model_leave_out_what_was_not_coded():
+    traces = [
+        {"key": key, "text": text, "model": model}
+        for key, model, text in [
+            ("a", "bold", "I can always do it."),
+            ("b", "bold", "No."),
+            ("c", "shy", "No."),
+        ]
+    ]
+    coding = Coding(transcripts=traces, scheme="stance")
+    assert coding.by_rules().by_model()["assertion"] == {"bold": 1.0, "shy": 0.0}
+    assert coding.score({}).by_model()["assertion"] == {}
+
+
+OWN = """
+role = "You look for wit."
+[[category]]
+name = "wit"
+meaning = "jokes."
+[[category.cue]]
+name = "pun"
+pattern = 'no pun|{i} joke'
+strong = true
+deniable = true
+"""
+
+
+def test_a_scheme_of_ones_own(tmp_path):
+    path = tmp_path / "humour.toml"
+    path.write_text(OWN, encoding="utf-8")
+    scheme = as_scheme(path)
+    assert (scheme.name, scheme.names, scheme.role) == ("humour", ("wit",), "You look for wit.")
+    assert scheme.categories[0].meaning == "jokes"
+    coding = Coding(transcripts={"a": "We joke."}, scheme=str(path))
+    assert coding.by_rules().codes.tolist() == [[2.0]]
+    prompt = coding.prompts()[0]
+    assert prompt.key == "a/humour/0"
+    assert read_reply(prompt, '{"wit": {"code": 1, "quotes": ["We joke"]}}').answered
+
+
+@pytest.mark.parametrize(
+    ("old", "new", "match"),
+    [
+        ('name = "wit"', "", r"own.toml: category: it has no 'name'"),
+        ('meaning = "jokes."', "meaning = 3", "meaning=3 must be text"),
+        ("strong = true", "strong = 'yes'", "category 'wit': cue: strong='yes' must be true"),
+        ("strong = true", "weight = 3", "unknown field 'weight': known are name, pattern"),
+        ("no pun|{i} joke", "(", "cue 'pun' is no regular expression"),
+        ("no pun|{i} joke", "x*", "cue 'pun' matches no words"),
+        ("[[category]]", "[[category", "no TOML"),
+        ("[[category]]", "category = [3]\n[more]", "unknown field 'more'"),
+    ],
+)
+def test_a_scheme_that_cannot_be_used_says_where_it_fails(tmp_path, old, new, match):
+    path = tmp_path / "own.toml"
+    path.write_text(OWN.replace(old, new), encoding="utf-8")
+    with pytest.raises(InputError, match=match):
+        as_scheme(path)
+
+
+def test_a_scheme_without_categories_or_with_two_of_a_name(tmp_path):
+    path = tmp_path / "own.toml"
+    path.write_text('name = "x"', encoding="utf-8")
+    with pytest.raises(InputError, match="has no 'category'"):
+        as_scheme(path)
+    path.write_text(OWN + OWN.partition("\n")[2].partition("\n")[2], encoding="utf-8")
+    with pytest.raises(InputError, match="two of category 'wit'"):
+        as_scheme(path)
+    with pytest.raises(InputError, match="cannot be read"):
+        as_scheme(tmp_path / "none.toml")

@@ -7,6 +7,7 @@ compares them.
 
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
+from os import PathLike
 from typing import Any
 
 from psychollm._base.checks import check_count
@@ -18,10 +19,6 @@ from psychollm.instruments.instrument import Instrument, from_file
 from psychollm.instruments.prompt import Message, Prompt
 from psychollm.instruments.reading import ReadingsLike
 
-_ROLE = (
-    "You code transcripts of reasoning. You look for what the writer does about its own thinking, "
-    "not for whether the thinking is right."
-)
 _SCALE = (
     "Give each category a code: 0 if nothing of the kind is there; 1 if there is a trace of it, "
     "or it is left half done; 2 if it is plainly there. For a code of 1 or 2, quote the words "
@@ -39,7 +36,7 @@ def coding_task(scheme: Scheme, text: str) -> tuple[str, str, int]:
         "\n>>>\n\nReply with one JSON object and nothing else, all categories in it, of this "
         f"form: {_FORM}"
     )
-    return _ROLE, f"{head}{text}{tail}", len(head)
+    return scheme.role, f"{head}{text}{tail}", len(head)
 
 
 _MAX_TOKENS = 2048
@@ -53,8 +50,9 @@ class Coding(Instrument[CodingScores]):
     ----------
     transcripts : mapping of str to str, or iterable of Transcript or mapping
         Texts by key; or with whose they are, of which question, and whether the answer is right.
-    scheme : {"five", "rationalist"} or Scheme
-        What is looked for.
+    scheme : {"five", "rationalist", "stance"}, path or Scheme
+        What is looked for, five, rationalist, stance or a .toml file with a scheme of your own:
+        see `read_scheme`.
     n_repeats : int
         Times that a judge codes each trace.
 
@@ -81,7 +79,9 @@ class Coding(Instrument[CodingScores]):
         ".jsonl with key and text, or a store, whose replies are coded",
         replies=True,
     )
-    scheme: SchemeName | Scheme = "five"
+    scheme: SchemeName | str | PathLike[str] | Scheme = field(
+        default="five", metadata={"parse": as_scheme, "metavar": "NAME|FILE.toml"}
+    )
     n_repeats: int = 1
     items: tuple[Transcript, ...] = field(init=False, repr=False, compare=False)
     _scheme: Scheme = field(init=False, repr=False, compare=False)
@@ -110,7 +110,7 @@ class Coding(Instrument[CodingScores]):
         Raises
         ------
         InputError
-            If the scheme has categories that the lexicon does not hold.
+            If the scheme has categories without cues.
 
         Examples
         --------

@@ -186,6 +186,26 @@ class CodingScores(Result):
         ]
         return pd.DataFrame(rows, columns=list(columns))
 
+    def by_model(self) -> dict[str, dict[str, float]]:
+        """Return the mean code of each category by model: `measures` of `self_efficacy`.
+
+        Examples
+        --------
+        >>> from psychollm.instruments import Coding
+        >>> said = {"key": "a", "text": "I can always solve it.", "model": "m"}
+        >>> Coding(transcripts=[said], scheme="stance").by_rules().by_model()
+        {'assertion': {'m': 2.0}, 'anthropomorphism': {'m': 0.0}}
+        """
+        rows = {one: np.array([two == one for two in self.models]) for one in self.models}
+        return {
+            name: {
+                model: float(np.mean(known))
+                for model, own in rows.items()
+                if (known := codes[own & np.isfinite(codes)]).size
+            }
+            for name, codes in zip(self.categories, self.codes.T, strict=True)
+        }
+
     def summary(self) -> str:
         """Return one line per category."""
         lines = []

@@ -1,108 +1,44 @@
-"""Categories of metacognitive behaviour in traces, and the words by which they are known.
+"""Schemes of coding: categories of what a trace shows, and the words by which they are known.
 
-`FIVE` has the five kinds of metacognitive control by which Kargupta et al. (2025) code reasoning;
-`RATIONALIST` the habits of careful argument that have been proposed as teachable skills. The
-definitions are the project's own.
+A scheme is a TOML file, those that come with the library as much as one of the user's own. "five"
+has the five kinds of metacognitive control by which Kargupta et al. (2025) code reasoning;
+"rationalist" the habits of careful argument that have been proposed as teachable skills; "stance"
+how a model speaks of itself when it rates its efficacy: assertion and anthropomorphism, as
+Jackson et al. (2025) coded them. The definitions are the project's own.
 
-The rules stand in `cues.csv`, for anybody to read. Each cue has a name, so that every code can be
-traced to the words it rests on. A strong cue names the behaviour; a weak one goes along with it. A
-cue that can be denied ("no need to check") does not count where its clause denies it. The patterns
-are for English; {i} and {me} stand for first persons.
+Its categories may have cues, so that anybody can read the rules. Each cue has a name, so that
+every code can be traced to the words it rests on. A strong cue names the behaviour; a weak one
+goes along with it. A cue that can be denied ("no need to check") does not count where its clause
+denies it. The patterns of the library are for English; {i} and {me} stand for first persons.
 
 References
 ----------
+Jackson, D. N., Jensen, M., Hussain, S., & Sezgin, E. (2025). Self-efficacy in large language
+models. arXiv:2511.19872.
+
 Kargupta, P., et al. (2025). Cognitive foundations for reasoning and their manifestation in LLMs.
 arXiv:2511.16660.
 """
 
-import csv
 import re
+import tomllib
 from collections.abc import Mapping
 from dataclasses import dataclass
 from importlib.resources import files
-from typing import Literal, TypeAlias
+from os import PathLike
+from pathlib import Path
+from typing import Any, Literal, TypeAlias, get_args
 
 from psychollm._base.checks import check_choice
+from psychollm._base.errors import InputError
 from psychollm.instruments.readers.clauses import clause_before, denied
 
-SchemeName: TypeAlias = Literal["five", "rationalist"]
+SchemeName: TypeAlias = Literal["five", "rationalist", "stance"]
 
-
-@dataclass(frozen=True, slots=True)
-class Category:
-    """One kind of behaviour."""
-
-    name: str
-    meaning: str  # completes "the writer ..."
-
-
-@dataclass(frozen=True, slots=True)
-class Scheme:
-    """Categories that a trace is coded by.
-
-    Examples
-    --------
-    >>> RATIONALIST.names[-1]
-    'steelman'
-    """
-
-    name: str
-    categories: tuple[Category, ...]
-
-    @property
-    def names(self) -> tuple[str, ...]:
-        """Names of the categories."""
-        return tuple(one.name for one in self.categories)
-
-
-FIVE = Scheme(
-    "five",
-    (
-        Category(
-            "self_awareness",
-            "says what it knows or does not know, how sure it is, or where it is likely to err",
-        ),
-        Category(
-            "context_awareness",
-            "takes stock of what the task asks for, what is given, and what the situation demands",
-        ),
-        Category(
-            "strategy_selection",
-            "chooses a way to proceed, weighs it against another, or changes it",
-        ),
-        Category(
-            "goal_management",
-            "sets itself a goal or parts of one, puts them in order, or sees how far it has come",
-        ),
-        Category(
-            "evaluation", "checks a step or a result, or judges whether it is right or good enough"
-        ),
-    ),
+_ROLE = (
+    "You code transcripts of reasoning. You look for what the writer does about its own thinking, "
+    "not for whether the thinking is right."
 )
-RATIONALIST = Scheme(
-    "rationalist",
-    (
-        Category("logical_dependencies", "says what a conclusion rests on, or falls with"),
-        Category("cruxes", "names the one thing that would change its conclusion"),
-        Category("assume_or_argue", "keeps what it merely assumes apart from what it argues for"),
-        Category(
-            "motivated_reasoning",
-            "asks whether it holds a conclusion because it would like it to be true",
-        ),
-        Category("steelman", "puts the best case for a view that it does not take"),
-    ),
-)
-SCHEMES: dict[str, Scheme] = {one.name: one for one in (FIVE, RATIONALIST)}
-
-
-def as_scheme(scheme: SchemeName | Scheme) -> Scheme:
-    """Return a scheme by its name, or one of the user's own as it is."""
-    if isinstance(scheme, Scheme):
-        return scheme
-    check_choice("scheme", scheme, SchemeName)
-    return SCHEMES[scheme]
-
-
 _NEEDLESS = re.compile(r"(?i)\b(?:no (?:need|reason|point|use)|without|needless|unnecessary)\b")
 
 
@@ -126,24 +62,170 @@ def _idle(text: str, start: int) -> bool:
     return denied(text, start) or _NEEDLESS.search(before) is not None
 
 
-_I = r"(?:i|we)"
-_ME = r"(?:let me|let's|let us|i'll|i will|we'll|i should|i need to|i must|we should|we need to)"
+@dataclass(frozen=True, slots=True)
+class Category:
+    """One kind of behaviour."""
+
+    name: str
+    meaning: str  # completes "the writer ..."
+    cues: tuple[Cue, ...] = ()  # none: only a judge can code it
 
 
-def _cues() -> dict[str, tuple[Cue, ...]]:
-    """Return the cues of each category, from the file beside this one."""
-    table = files("psychollm.instruments.coding").joinpath("cues.csv").read_text(encoding="utf-8")
-    cues: dict[str, tuple[Cue, ...]] = {}
-    for row in csv.DictReader(table.splitlines()):
-        words = row["pattern"].replace("{i}", _I).replace("{me}", _ME)
-        cue = Cue(
-            row["cue"],
-            re.compile(rf"(?i)\b(?:{words})"),
-            strong=row["strength"] == "strong",
-            deniable=row["denial"] == "deniable",
-        )
-        cues[row["category"]] = (*cues.get(row["category"], ()), cue)
-    return cues
+@dataclass(frozen=True, slots=True)
+class Scheme:
+    """Categories that a trace is coded by.
+
+    Examples
+    --------
+    >>> RATIONALIST.names[-1]
+    'steelman'
+    """
+
+    name: str
+    categories: tuple[Category, ...]
+    role: str = _ROLE  # what a judge is told to be
+
+    @property
+    def names(self) -> tuple[str, ...]:
+        """Names of the categories."""
+        return tuple(one.name for one in self.categories)
 
 
-LEXICON: Mapping[str, tuple[Cue, ...]] = _cues()
+_FIRST = {
+    "{i}": r"(?:i|we)",
+    "{me}": r"(?:let me|let's|let us|i'll|i will|we'll|i should|i need to|i must|we should"
+    r"|we need to)",
+}
+
+
+def read_scheme(path: str | PathLike[str]) -> Scheme:
+    r"""Read a scheme from a TOML file.
+
+    Parameters
+    ----------
+    path : path
+        In UTF-8. It may have a ``name`` (that of the file by default) and the ``role`` of a
+        judge, and has tables ``[[category]]``, each with a ``name``, a ``meaning`` that completes
+        "the writer ...", and, for rules to find it, tables ``[[category.cue]]`` with ``name``,
+        ``pattern`` (a regular expression that begins at a word, in any case of letters),
+        ``strong`` and ``deniable``.
+
+    Returns
+    -------
+    Scheme
+
+    Raises
+    ------
+    InputError
+        If the file cannot be read, or lacks or has what a scheme has or lacks; the message names
+        the file and the place.
+
+    Examples
+    --------
+    >>> import tempfile
+    >>> with tempfile.TemporaryDirectory() as folder:
+    ...     path = Path(folder) / "own.toml"
+    ...     _ = path.write_text('[[category]]\nname = "wit"\nmeaning = "jokes"\n'
+    ...                         '[[category.cue]]\nname = "pun"\npattern = "no pun intended"')
+    ...     scheme = read_scheme(path)
+    >>> scheme.name, scheme.names, scheme.categories[0].cues[0].strong
+    ('own', ('wit',), False)
+    """
+    path = Path(path)
+    try:
+        text = path.read_text(encoding="utf-8-sig")
+    except (OSError, UnicodeDecodeError) as error:
+        msg = f"{path}: cannot be read as UTF-8 text: {error}"
+        raise InputError(msg) from error
+    return _scheme(text, path.stem, path.name)
+
+
+def _scheme(text: str, name: str, where: str) -> Scheme:
+    try:
+        table = tomllib.loads(text)
+    except tomllib.TOMLDecodeError as error:
+        msg = f"{where}: it is no TOML: {error}"
+        raise InputError(msg) from error
+    given = _fields(table, {"name": str, "role": str, "category": list}, ("category",), where)
+    categories = [_category(one, where) for one in _tables(given["category"], "category", where)]
+    _check_names("category", [one.name for one in categories], where)
+    return Scheme(str(given.get("name", name)), tuple(categories), str(given.get("role", _ROLE)))
+
+
+def _category(table: Mapping[str, Any], where: str) -> Category:
+    kinds = {"name": str, "meaning": str, "cue": list}
+    given = _fields(table, kinds, ("name", "meaning"), f"{where}: category")
+    where = f"{where}: category {given['name']!r}"
+    cues = [_cue(one, where) for one in _tables(given.get("cue", []), "cue", where)]
+    _check_names("cue", [one.name for one in cues], where)
+    return Category(given["name"], given["meaning"].rstrip("."), tuple(cues))
+
+
+def _cue(table: Mapping[str, Any], where: str) -> Cue:
+    kinds = {"name": str, "pattern": str, "strong": bool, "deniable": bool}
+    given = _fields(table, kinds, ("name", "pattern"), f"{where}: cue")
+    words = given["pattern"]
+    for mark, persons in _FIRST.items():
+        words = words.replace(mark, persons)
+    try:
+        pattern = re.compile(rf"(?i)\b(?:{words})")
+    except re.error as error:
+        msg = f"{where}: the pattern of cue {given['name']!r} is no regular expression: {error}"
+        raise InputError(msg) from error
+    if (found := pattern.search("a b")) and not found[0]:
+        msg = f"{where}: the pattern of cue {given['name']!r} matches no words at all"
+        raise InputError(msg)
+    return Cue(given["name"], pattern, given.get("strong", False), given.get("deniable", False))
+
+
+def _fields(
+    table: Mapping[str, Any], kinds: Mapping[str, type], needed: tuple[str, ...], where: str
+) -> Mapping[str, Any]:
+    """Return a table that has the fields it needs, of their kinds, and no others."""
+    for name in table:
+        if name not in kinds:
+            msg = f"{where}: unknown field {name!r}: known are {', '.join(kinds)}"
+            raise InputError(msg)
+        if not isinstance(table[name], kinds[name]) or table[name] == "":
+            what = {str: "text", bool: "true or false", list: "tables"}[kinds[name]]
+            msg = f"{where}: {name}={table[name]!r:.60} must be {what}"
+            raise InputError(msg)
+    for name in needed:
+        if not table.get(name):
+            msg = f"{where}: it has no {name!r}"
+            raise InputError(msg)
+    return table
+
+
+def _tables(values: list[Any], name: str, where: str) -> list[dict[str, Any]]:
+    for one in values:
+        if not isinstance(one, dict):
+            msg = f"{where}: {name} must be tables, [[...{name}]], not {one!r:.60}"
+            raise InputError(msg)
+    return values
+
+
+def _check_names(what: str, names: list[str], where: str) -> None:
+    for name in names:
+        if names.count(name) > 1:
+            msg = f"{where}: there are two of {what} {name!r}"
+            raise InputError(msg)
+
+
+def _shipped(name: str) -> Scheme:
+    file = files("psychollm.instruments.coding").joinpath(f"{name}.toml")
+    return _scheme(file.read_text(encoding="utf-8"), name, file.name)
+
+
+SCHEMES: Mapping[str, Scheme] = {name: _shipped(name) for name in get_args(SchemeName)}
+FIVE, RATIONALIST, STANCE = SCHEMES.values()
+
+
+def as_scheme(scheme: SchemeName | str | PathLike[str] | Scheme) -> Scheme:
+    """Return a scheme by its name, from its file, or one of the user's own as it is."""
+    if isinstance(scheme, Scheme):
+        return scheme
+    if isinstance(scheme, PathLike) or str(scheme).endswith(".toml"):
+        return read_scheme(scheme)
+    check_choice("scheme", scheme, SchemeName)
+    return SCHEMES[scheme]

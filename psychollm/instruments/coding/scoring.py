@@ -19,13 +19,21 @@ import numpy as np
 from psychollm._base.errors import InputError
 from psychollm.instruments.coding.replies import coded, transcript_of
 from psychollm.instruments.coding.result import Coded, CodingScores, Span, n_words
-from psychollm.instruments.coding.schemes import LEXICON, Cue, Scheme, SchemeName, as_scheme
+from psychollm.instruments.coding.schemes import (
+    FIVE,
+    Cue,
+    Scheme,
+    SchemeName,
+    as_scheme,
+)
 from psychollm.instruments.coding.transcripts import Transcript
 from psychollm.instruments.prompt import Prompt, told
 from psychollm.instruments.readers.clauses import Sentence, sentences
 from psychollm.instruments.reading import Outcome, ReadingsLike, aligned
 
-_CHECKS = tuple(cue for cue in LEXICON["evaluation"] if cue.name in {"check", "check as a verb"})
+_CHECKS = tuple(
+    cue for cue in FIVE.categories[-1].cues if cue.name in {"check", "check as a verb"}
+)
 _NUMBER = re.compile(r"[0-9]+(?:\.[0-9]+)?")
 _WORD = re.compile(r"[^\W\d_]+(?:'[^\W\d_]+)?|[-+*/^=<>×÷]")
 # Words of checking, and such as say nothing of what is checked.
@@ -105,18 +113,19 @@ _PLENTY = 2  # sentences with a weak cue that count as much as one with a strong
 
 
 def code_by_rules(text: str, scheme: SchemeName | Scheme = "five") -> Coded:
-    """Code a trace by the lexicon, which must hold the categories of the scheme."""
-    names = as_scheme(scheme).names
-    unknown = [name for name in names if name not in LEXICON]
+    """Code a trace by the cues of a scheme, which all its categories must have."""
+    categories = as_scheme(scheme).categories
+    unknown = [one.name for one in categories if not one.cues]
     if unknown:
-        msg = f"category {unknown[0]!r} has no cues in the lexicon: leave its coding to a judge"
+        msg = f"category {unknown[0]!r} has no cues: leave its coding to a judge"
         raise InputError(msg)
     text = text.replace("’", "'")
     spans: list[Span] = []
     codes: dict[str, int | None] = {}
     known = sentences(text)
-    for name in names:
-        cues = [_cue_in(text, one, LEXICON[name]) for one in known]
+    for category in categories:
+        name = category.name
+        cues = [_cue_in(text, one, category.cues) for one in known]
         held = [one for one in cues if one is not None]
         strong = any(cue.strong for cue, _, _ in held)
         codes[name] = 2 if strong or len(held) >= _PLENTY else min(len(held), 1)

@@ -20,6 +20,7 @@ from pathlib import Path
 from typing import Any, Literal, TypeAlias
 
 from psychollm._base.checks import check_choice, check_count
+from psychollm._base.errors import OptionError
 from psychollm.instruments.instrument import Instrument, check_chosen
 from psychollm.instruments.prompt import Message, Prompt
 from psychollm.instruments.rule_world.generate import plots, told
@@ -32,14 +33,25 @@ TYPES: tuple[ItemType, ...] = ("A", "B", "C", "M")
 _MAX_TOKENS = 1024
 
 
+def _typed_count(text: str) -> int | tuple[int, ...]:
+    """Read a number, or several with commas between."""
+    try:
+        counts = tuple(map(int, text.split(",")))
+    except ValueError:
+        msg = "pass a whole number, or one for each type with commas between, as 30,30,30,12"
+        raise ValueError(msg) from None
+    return counts if len(counts) > 1 else counts[0]
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class RuleWorld(Instrument[RuleWorldScores]):
     """Items about invented rules: what follows from them, and what does not.
 
     Parameters
     ----------
-    n : int
-        Items in all, shared equally among the types; the first ones get what is left over.
+    n : int or tuple of int
+        Items in all, shared equally among the types, or of each type, as 30,30,30,12 in the
+        benchmark by Wong (2026). What is left over goes to the first types.
     seed : int
         All is drawn from it. The first items of a larger set are those of a smaller one.
     skin : {"synthetic", "circuits", "plumbing"}
@@ -64,11 +76,15 @@ class RuleWorld(Instrument[RuleWorldScores]):
     >>> world = RuleWorld(n=8, seed=1, skin="plumbing")
     >>> [item.key for item in world.items[:3]]
     ['plumbing-1-A0001', 'plumbing-1-A0002', 'plumbing-1-B0001']
+    >>> len(RuleWorld(n=(30, 30, 30, 12), n_repeats=3).prompts())
+    306
     """
 
     NAME = "rule_world"
 
-    n: int = 300
+    n: int | tuple[int, ...] = field(
+        default=300, metadata={"parse": _typed_count, "metavar": "N|N,N,..."}
+    )
     seed: int = 0
     skin: Skin = "synthetic"
     types: tuple[ItemType, ...] = TYPES
@@ -78,12 +94,17 @@ class RuleWorld(Instrument[RuleWorldScores]):
     items: tuple[Item, ...] = field(init=False, repr=False, compare=False)
 
     def __post_init__(self) -> None:
-        for name in ("n", "n_vocabularies", "n_repeats"):
+        for name in ("n_vocabularies", "n_repeats"):
             check_count(name, getattr(self, name))
         check_count("seed", self.seed, low=0)
         check_choice("skin", self.skin, Skin)
         check_choice("lexical_form", self.lexical_form, LexicalForm)
         check_chosen("types", self.types, ItemType)
+        for one in self.n if isinstance(self.n, tuple) else (self.n,):
+            check_count("n", one)
+        if isinstance(self.n, tuple) and len(self.n) != len(self.types):
+            msg = f"n={self.n!r} holds {len(self.n)} numbers: pass one for each of {self.types}"
+            raise OptionError(msg)
         object.__setattr__(self, "items", tuple(self._items()))
 
     def prompts(self) -> tuple[Prompt, ...]:
@@ -100,10 +121,11 @@ class RuleWorld(Instrument[RuleWorldScores]):
         )
 
     def _items(self) -> list[Item]:
-        each, over = divmod(self.n, len(self.types))
+        n, k = self.n, len(self.types)
+        counts = n if isinstance(n, tuple) else [n // k + (i < n % k) for i in range(k)]
         items = []
-        for i, kind in enumerate(self.types):
-            drawn = islice(plots(kind, self.seed), each + (i < over))
+        for kind, count in zip(self.types, counts, strict=True):
+            drawn = islice(plots(kind, self.seed), count)
             for number, plot in enumerate(drawn):
                 item = told(
                     plot,

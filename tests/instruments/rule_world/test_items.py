@@ -4,6 +4,7 @@ from collections import Counter
 
 import numpy as np
 import pytest
+from psychollm.errors import OptionError
 
 from psychollm.instruments.rule_world import Claim, Gap, Item, RuleWorld, follow
 from psychollm.instruments.rule_world.instrument import item_records
@@ -224,3 +225,14 @@ def test_a_unit_that_faces_another_is_measured() -> None:
 def test_records_of_items() -> None:
     record = next(item_records(RuleWorld(n=4, seed=1)))
     assert (record["correct"], record["prompt"]["reply"]) == (33, "integer")
+
+
+def test_the_mix_of_types_can_be_given():
+    world = RuleWorld(n=(30, 30, 30, 12), seed=3)
+    assert Counter(item.type for item in world.items) == {"A": 30, "B": 30, "C": 30, "M": 12}
+    equal = RuleWorld(n=120, seed=3)
+    assert {item.key for item in world.items} < {item.key for item in equal.items}
+    with pytest.raises(OptionError, match="pass one for each of"):
+        RuleWorld(n=(30, 30))
+    with pytest.raises(OptionError, match="n"):
+        RuleWorld(n=(30, 30, 30, -1))
