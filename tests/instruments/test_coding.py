@@ -427,7 +427,7 @@ def test_a_scheme_of_ones_own(tmp_path):
         ("no pun|{i} joke", "(", "cue 'pun' is no regular expression"),
         ("no pun|{i} joke", "x*", "cue 'pun' matches no words"),
         ("[[category]]", "[[category", "no TOML"),
-        ("[[category]]", "category = [3]\n[more]", "unknown field 'more'"),
+        ("[[category]]", "[more]\n[[category]]", "own.toml: unknown field 'more'"),
     ],
 )
 def test_a_scheme_that_cannot_be_used_says_where_it_fails(tmp_path, old, new, match):

@@ -4,8 +4,8 @@ from collections import Counter
 
 import numpy as np
 import pytest
-from psychollm.errors import OptionError
 
+from psychollm._base.errors import OptionError
 from psychollm.instruments.rule_world import Claim, Gap, Item, RuleWorld, follow
 from psychollm.instruments.rule_world.instrument import item_records
 from psychollm.instruments.rule_world.item import Plot
