@@ -51,7 +51,7 @@ class Coding(Instrument[CodingScores]):
     transcripts : mapping of str to str, or iterable of Transcript or mapping
         Texts by key; or with whose they are, of which question, and whether the answer is right.
     scheme : {"five", "rationalist", "stance"}, path or Scheme
-        What is looked for, five, rationalist, stance or a .toml file with a scheme of your own:
+        What is looked for (five, rationalist, stance, or a file with a scheme of your own):
         see `read_scheme`.
     n_repeats : int
         Times that a judge codes each trace.
@@ -80,7 +80,7 @@ class Coding(Instrument[CodingScores]):
         replies=True,
     )
     scheme: SchemeName | str | PathLike[str] | Scheme = field(
-        default="five", metadata={"parse": as_scheme, "metavar": "NAME|FILE.toml"}
+        default="five", metadata={"parse": as_scheme, "metavar": "SCHEME"}
     )
     n_repeats: int = 1
     items: tuple[Transcript, ...] = field(init=False, repr=False, compare=False)

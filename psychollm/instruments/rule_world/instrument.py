@@ -83,7 +83,7 @@ class RuleWorld(Instrument[RuleWorldScores]):
     NAME = "rule_world"
 
     n: int | tuple[int, ...] = field(
-        default=300, metadata={"parse": _typed_count, "metavar": "N|N,N,..."}
+        default=300, metadata={"parse": _typed_count, "metavar": "N[,N...]"}
     )
     seed: int = 0
     skin: Skin = "synthetic"
