@@ -1,5 +1,6 @@
 """One exchange with a server: the body that goes out, what came back, and what became of it."""
 
+import asyncio
 import json
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
@@ -17,6 +18,7 @@ from psychollm.collect.records import Attempt, Job, cost_of, most_cost
 from psychollm.collect.roster import Endpoint, Model
 from psychollm.collect.secrets import Blotter, filled, filled_address, named_in
 from psychollm.collect.store import Store
+from psychollm.collect.wire.probabilities import sequence_logprob
 from psychollm.collect.wire.protocol import Reply, UnreadableReplyError, fault_of
 
 KEPT = 2**16  # bytes of what came back that is no answer
@@ -42,24 +44,25 @@ class Asker:
         self._models = models
         self._store = store
         self._where = where = f"endpoint {endpoint.name!r}: "
+        self._endpoint = endpoint
+        self._secret = endpoint.secret()
         self._line = self._wire.open(
             filled_address(endpoint.url, where),
-            secret=endpoint.secret(),
+            secret=self._secret,
             headers=filled(endpoint.headers, where),
             timeout=endpoint.timeout,
         )
         self._blot = Blotter(variables_of(endpoint, models.values()))
+        self._blot.learn(filter(None, [self._secret]))
         self._dropped = {name: store.dropped(name) for name in models}
 
     async def ask(self, job: Job) -> Asked:
         """Send one request, and return what became of it."""
         parameters = self._parameters(job)
-        body = self._wire.body(job.model_id, job.messages, parameters)
-        sent = leaves = json.dumps(body)
+        sent = leaves = json.dumps(self._body(job, parameters))
         if named_in(parameters):
-            whole = filled(parameters, self._where)
-            leaves = json.dumps(self._wire.body(job.model_id, job.messages, whole))
-        exchange = await self._line.post(leaves.encode())
+            leaves = json.dumps(self._body(job, filled(parameters, self._where)))
+        exchange = await self._post(job, leaves.encode())
         raw = None if exchange.raw is None else self._blot(exchange.raw)
         kind, detail, reply = self._judge(exchange, raw)
         if kind is Kind.BAD_REQUEST and self._drop_refused(job, raw or b"", parameters):
@@ -77,6 +80,25 @@ class Asker:
             **self._read(job, reply, kind),
         )
         return Asked(kind=kind, attempt=attempt)
+
+    def _body(self, job: Job, parameters: Mapping[str, Any]) -> dict[str, Any]:
+        body = self._wire.body(job.model_id, job.messages, parameters)
+        return self._wire.streamed(body) if self._endpoint.stream else body
+
+    async def _post(self, job: Job, leaves: bytes) -> Exchange:
+        """Post a body; once more where a newer secret might be accepted."""
+        place = self._wire.place(job.model_id, stream=self._endpoint.stream)
+        before = self._secret
+        exchange = await self._line.post(leaves, place)
+        refused = exchange.status in {401, 403} and exchange.kind is Kind.OK
+        if refused and self._endpoint.key_command is not None:
+            if self._secret == before:  # else another request has renewed it meanwhile
+                self._secret = await asyncio.to_thread(self._endpoint.secret)
+                self._blot.learn(filter(None, [self._secret]))
+                self._line.authorise(self._wire.headers(self._secret))
+            if self._secret != before:
+                return await self._line.post(leaves, place)
+        return exchange
 
     async def close(self) -> None:
         """Close the line to the endpoint."""
@@ -137,9 +159,21 @@ class Asker:
             "output_tokens": reply.usage.output,
             "reasoning_tokens": reply.usage.reasoning,
             "cost": cost_of(reply.usage, job, model),
-            "yes_mass": None if reply.mass is None else reply.mass.yes,
-            "no_mass": None if reply.mass is None else reply.mass.no,
+            **_probabilities(reply),
         }
+
+
+def _probabilities(reply: Reply) -> dict[str, Any]:
+    """Return what an attempt keeps of log probabilities; nothing where none came back."""
+    if not reply.tokens:
+        return {}
+    mass, whole = reply.mass, sequence_logprob(reply.tokens)
+    return {
+        "yes_mass": None if mass is None else mass.yes,
+        "no_mass": None if mass is None else mass.no,
+        "sequence_logprob": whole,
+        "sequence_tokens": None if whole is None else len(reply.tokens),
+    }
 
 
 def variables_of(endpoint: Endpoint, models: Iterable[Model]) -> set[str]:

@@ -1,4 +1,4 @@
-"""Sending one body and receiving one reply, through httpx, with failures named.
+"""Sending a request and receiving one reply, through httpx, with failures named.
 
 Each connection is an httpx transport of its own that holds one socket: a pool shared by many
 requests searches its list of connections at each of them, which at 200 at once costs four times
@@ -46,7 +46,7 @@ class Connections:
             self._httpx.ProxyError,
         )
         self.url = url
-        self._url = self._httpx.URL(url)
+        self._places: dict[str, Any] = {}
         self._headers = self._httpx.Headers(
             {
                 "Content-Type": "application/json",
@@ -75,21 +75,46 @@ class Connections:
         self._all.append(client)
         return client
 
-    async def post(self, body: bytes) -> Exchange:
+    def authorise(self, headers: Mapping[str, str]) -> None:
+        """Put newer headers in the place of those of the same names."""
+        self._headers.update(headers)
+
+    def at(self, place: str) -> Any:
+        """Return the address of a place below that of the endpoint; both may have a query."""
+        if place not in self._places:
+            parts, below = urlsplit(self.url), urlsplit(place)
+            query = "&".join(filter(None, (parts.query, below.query)))
+            path = parts.path.rstrip("/") + below.path
+            self._places[place] = self._httpx.URL(parts._replace(path=path, query=query).geturl())
+        return self._places[place]
+
+    async def post(self, body: bytes, place: str) -> Exchange:
         """Post one body; what fails is named in the result, never raised."""
+        return await self.send("POST", place, body)
+
+    async def send(
+        self,
+        method: str,
+        place: str,
+        body: bytes = b"",
+        *,
+        headers: Mapping[str, str] | None = None,
+        largest: int = LARGEST_REPLY,
+    ) -> Exchange:
+        """Send a request with headers beside the usual ones; failures are named, never raised."""
         client = self._take()
-        received = _Received()
+        received = _Received(largest)
         started, clock = time.time(), time.perf_counter()
         kind, detail = Kind.OK, None
         try:
             async with asyncio.timeout(self._timeout):
-                await self._exchange(client, body, received)
+                await self._exchange(client, self._request(method, place, body, headers), received)
         except self._unreachable as error:
             kind, detail = Kind.UNREACHABLE, _said(error)
         except (TimeoutError, self._httpx.TimeoutException):
             kind, detail = Kind.TIMEOUT, f"no whole reply within {self._timeout:g} s"
         except _TooLargeError:
-            kind, detail = Kind.TOO_LARGE, f"more than {LARGEST_REPLY} bytes"
+            kind, detail = Kind.TOO_LARGE, f"more than {received.largest} bytes"
         except _EncodedError:
             kind, detail = Kind.ENCODED, "a Content-Encoding, which was not asked for"
         except (self._httpx.HTTPError, self._httpx.StreamError, OSError) as error:
@@ -106,9 +131,19 @@ class Connections:
             detail=detail,
         )
 
-    async def _exchange(self, client: Any, body: bytes, received: "_Received") -> None:
-        request = self._httpx.Request("POST", self._url, headers=self._headers, content=body)
+    def _request(
+        self, method: str, place: str, body: bytes, more: Mapping[str, str] | None
+    ) -> Any:
+        headers = self._headers
+        if more:
+            headers = self._httpx.Headers(headers)
+            headers.update(more)
+        content = body if method == "POST" else None
+        request = self._httpx.Request(method, self.at(place), headers=headers, content=content)
         request.extensions["timeout"] = self._limits
+        return request
+
+    async def _exchange(self, client: Any, request: Any, received: "_Received") -> None:
         response = await client.handle_async_request(request)
         try:
             received.status, received.headers = response.status_code, response.headers
@@ -119,7 +154,7 @@ class Connections:
             # As it came: a few packed bytes may hold more than memory.
             async for part in response.aiter_raw():
                 size += len(part)
-                if size > LARGEST_REPLY:
+                if size > received.largest:
                     raise _TooLargeError
                 received.parts.append(part)
         finally:
@@ -144,7 +179,8 @@ def proxy_for(url: str) -> str | None:
 class _Received:
     """What has come so far; stays when the exchange breaks."""
 
-    def __init__(self) -> None:
+    def __init__(self, largest: int) -> None:
+        self.largest = largest
         self.status: int | None = None
         self.headers: Mapping[str, str] = {}
         self.parts: list[bytes] = []

@@ -19,7 +19,8 @@ if TYPE_CHECKING:
 REPLIES = """
 SELECT request.model AS model, prompt_key, item, repeat, sample, state, prompt,
        request.canonical AS canonical, request.key AS key, follows,
-       text, reasoning, finish_reason, yes_mass, no_mass, served_model, provider, fingerprint,
+       text, reasoning, finish_reason, yes_mass, no_mass, sequence_logprob, sequence_tokens,
+       served_model, provider, fingerprint,
        input_tokens, output_tokens, reasoning_tokens, cost, started, seconds, sent, wire,
        (SELECT count(*) FROM attempt AS every WHERE every.request = request.id) AS attempts,
        (SELECT kind FROM attempt AS latest WHERE latest.request = request.id
@@ -30,7 +31,8 @@ WHERE superseded = 0 ORDER BY request.id
 _SOME = "AND request.model = ? AND item IN (SELECT value FROM json_each(?)) ORDER BY request.id"
 _COLUMNS = (
     "model", "prompt_key", "item", "repeat", "sample", "state", "text", "reasoning",
-    "finish_reason", "yes_mass", "no_mass", "served_model", "provider", "fingerprint",
+    "finish_reason", "yes_mass", "no_mass", "sequence_logprob", "sequence_tokens",
+    "served_model", "provider", "fingerprint",
     "input_tokens", "output_tokens", "reasoning_tokens", "cost", "started", "seconds",
     "attempts", "failure", "key",
 )  # fmt: skip
@@ -88,8 +90,9 @@ def to_frame(store: Store) -> "pd.DataFrame":
     import pandas as pd
 
     frame = pd.DataFrame([row for _, row in replies(store)], columns=list(_COLUMNS))
-    counts = ("input_tokens", "output_tokens", "reasoning_tokens")
-    return frame.astype(dict.fromkeys(counts, "Int64") | {"yes_mass": float, "no_mass": float})
+    counts = ("input_tokens", "output_tokens", "reasoning_tokens", "sequence_tokens")
+    numbers = ("yes_mass", "no_mass", "sequence_logprob")
+    return frame.astype(dict.fromkeys(counts, "Int64") | dict.fromkeys(numbers, float))
 
 
 def export(store: Store, path: Path) -> int:

@@ -26,6 +26,7 @@ class Kind(StrEnum):
     TOO_LARGE = "too_large"  # more than any answer holds
     ENCODED = "encoded"  # packed, which was not asked for
     FILTERED = "filtered"  # held back by a filter of the server
+    CUT_BY_THINKING = "cut_by_thinking"  # no tokens were left for the answer
     REFUSED_PARAMETER = "refused_parameter"  # asked again without it
     BAD_REQUEST = "bad_request"  # 400, 403, 413, 422, ...
     NOT_FOUND = "not_found"  # 404: no such model or address
@@ -42,7 +43,7 @@ COUNTED = frozenset(
     | {Kind.TOO_LARGE, Kind.ENCODED}
 )
 # The same request would end in the same way: it is not tried again in this run.
-HOPELESS = frozenset({Kind.BAD_REQUEST, Kind.FILTERED})
+HOPELESS = frozenset({Kind.BAD_REQUEST, Kind.FILTERED, Kind.CUT_BY_THINKING})
 # Signs that fewer requests at once would do better.
 CROWDED = frozenset({Kind.RATE_LIMITED, Kind.OVERLOADED, Kind.TIMEOUT, Kind.UNREACHABLE})
 # Nothing that this endpoint is asked can succeed until somebody acts.
@@ -57,6 +58,7 @@ _BY_STATUS = {
     402: Kind.PAYMENT,
     404: Kind.NOT_FOUND,
     408: Kind.SERVER_ERROR,
+    424: Kind.SERVER_ERROR,
     409: Kind.SERVER_ERROR,
     425: Kind.SERVER_ERROR,
     429: Kind.RATE_LIMITED,
@@ -67,12 +69,22 @@ _REFUSAL = re.compile(
     r"unsupported|not supported|unknown|unrecogni[sz]ed|unexpected|not permitted|not allowed", re.I
 )
 _USED_UP = re.compile(rb"insufficient_quota|billing_hard_limit|credit balance is too low")
+# Secrets that are refused, by servers that say so with status 400 or 403.
+_STRANGER = re.compile(
+    rb"API_KEY_INVALID|API key not valid|security token|make sure your API Key is valid"
+    rb"|Invalid API Key|not authorized to|PERMISSION_DENIED|ACCESS_TOKEN"
+)
+_HELD_BACK = re.compile(rb'"code"\s*:\s*"content_filter"|ResponsibleAIPolicyViolation')
 
 
 def kind_of_status(status: int, raw: bytes) -> Kind:
     """Return what a status other than 200 means."""
     if status in {400, 403, 429} and _USED_UP.search(raw):
         return Kind.PAYMENT
+    if status in {400, 403} and _STRANGER.search(raw):
+        return Kind.UNAUTHORISED
+    if status == 400 and _HELD_BACK.search(raw):
+        return Kind.FILTERED
     if status in _BY_STATUS:
         return _BY_STATUS[status]
     if status >= 500:
@@ -85,7 +97,8 @@ def refused_parameter(raw: bytes, sent: Collection[str]) -> tuple[str, str | Non
     # The only limit on the length is not given up, for it bounds the cost: it is renamed.
     text = raw.decode("utf-8", errors="replace")
     named = _named(text)
-    for name in sorted(sent, key=len, reverse=True):
+    # Nor is thinking given up: with less or more of it, it would be another treatment.
+    for name in sorted(set(sent) - {"thinking"}, key=len, reverse=True):
         if name != named and (named is not None or not _blames(text, name)):
             continue
         (other,) = set(LENGTHS) - {name} if name in LENGTHS else (None,)

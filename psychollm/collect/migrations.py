@@ -88,7 +88,12 @@ CREATE TABLE allowance (
 );
 """
 
-MIGRATIONS: tuple[str, ...] = (_FIRST, _SECOND)
+_THIRD = """
+ALTER TABLE attempt ADD COLUMN sequence_logprob REAL;
+ALTER TABLE attempt ADD COLUMN sequence_tokens INTEGER;
+"""
+
+MIGRATIONS: tuple[str, ...] = (_FIRST, _SECOND, _THIRD)
 
 
 def migrate(connection: sqlite3.Connection, path: Path) -> None:

@@ -16,11 +16,12 @@
 
     [parameters]                    # of all models; their own come on top
     temperature = 0.0
-    max_tokens = 64
+    max_tokens = 64                 # of the answer
+    thinking = "low"                # "off", "high", 4000, ...: beside the answer
 
     [endpoints.here]
     url = "http://127.0.0.1:8080/v1"
-    wire = "openai-chat"            # openai-completions, anthropic; transformers: no url
+    wire = "openai-chat"            # or another of `WIRES`; transformers: no url
     key = "MY_API_KEY"              # name of the environment variable that holds the secret
     requests_per_minute = 600
 
@@ -49,6 +50,7 @@ from psychollm.collect.adaptive import Adaptive
 from psychollm.collect.request import LIMITS, Request, canonical_text
 from psychollm.collect.roster import Endpoint, Model, Prices
 from psychollm.collect.secrets import check_parameters
+from psychollm.collect.wire.thinking import thinking_of
 from psychollm.instruments.prompt import Prompt
 from psychollm.instruments.questions import text_of
 
@@ -62,13 +64,20 @@ _RESERVED = {"model", "messages", "prompt", "system", "stream", "n"}
 # What fields must be; numbers where nothing is said.
 _KINDS: dict[str, tuple[type, ...]] = {
     **dict.fromkeys(("url", "wire", "key", "name", "model", "endpoint", "system"), (str,)),
+    "key_command": (str,),
+    "stream": (bool,),
     **dict.fromkeys(("headers", "parameters", "prices", "endpoints", "adaptive"), (dict,)),
     **dict.fromkeys(("prompts",), (str, list)),
     "models": (list,),
     "store": (str,),
     "bank": (str,),
 }
-_WANTED: dict[type, str] = {str: "text", dict: "a table", list: "tables, [[models]]"}
+_WANTED: dict[type, str] = {
+    bool: "true or false",
+    str: "text",
+    dict: "a table",
+    list: "tables, [[models]]",
+}
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -283,7 +292,7 @@ def _check_names(
         raise OptionError(msg)
     for name, value in table.items():
         kinds = _KINDS.get(name, (int, float))
-        if not isinstance(value, kinds) or isinstance(value, bool):
+        if not isinstance(value, kinds) or (isinstance(value, bool) and bool not in kinds):
             msg = f"{where}: {name} must be {_WANTED.get(kinds[0], 'a number')}"
             raise OptionError(msg)
 
@@ -297,6 +306,11 @@ def _check_parameters(where: str, parameters: Mapping[str, Any]) -> None:
     except (TypeError, ValueError) as error:
         msg = f"{where}: parameters must be what JSON can hold ({error})"
         raise OptionError(msg) from error
+    try:
+        thinking_of(parameters)
+    except OptionError as error:
+        msg = f"{where}: {error}"
+        raise OptionError(msg) from None
     limits = [name for name in LIMITS if name in parameters]
     if len(limits) > 1:
         msg = f"{where}: {' and '.join(limits)} are one limit under two names: give one of them"

@@ -8,6 +8,7 @@ from typing import Any
 from psychollm.collect.request import LIMITS
 from psychollm.collect.roster import Model
 from psychollm.collect.wire.protocol import Usage
+from psychollm.collect.wire.thinking import room
 
 TOKENS_PER_TURN = 16  # what chat templates put around a turn, at most
 
@@ -49,6 +50,8 @@ class Attempt:
     cost: float = 0.0
     yes_mass: float | None = None
     no_mass: float | None = None
+    sequence_logprob: float | None = None
+    sequence_tokens: int | None = None
 
 
 def job_of(number: int, key: str, canonical: str, before: Sequence[Mapping[str, str]] = ()) -> Job:
@@ -65,8 +68,9 @@ def job_of(number: int, key: str, canonical: str, before: Sequence[Mapping[str, 
 
 
 def limit_of(job: Job) -> int | None:
-    """Return the most tokens that a reply may have, or None if nothing bounds it."""
-    return next((job.parameters[name] for name in LIMITS if name in job.parameters), None)
+    """Return the most tokens of a reply and its thinking, or None if nothing bounds them."""
+    given = next((job.parameters[name] for name in LIMITS if name in job.parameters), None)
+    return None if given is None else int(given) + room(job.parameters)
 
 
 def likely_tokens(job: Job) -> int:

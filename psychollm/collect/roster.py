@@ -8,7 +8,7 @@ from urllib.parse import urlsplit
 
 from psychollm._base.checks import check_count
 from psychollm._base.errors import OptionError
-from psychollm.collect.secrets import check_address, check_headers, variable
+from psychollm.collect.secrets import check_address, check_headers, printed, variable
 from psychollm.collect.wire import WIRES
 from psychollm.collect.wire.protocol import Wire
 
@@ -32,6 +32,8 @@ class Endpoint:
     url: str = ""  # nothing where models run in this process
     wire: str = "openai-chat"
     key: str | None = None  # name of the environment variable that holds the secret
+    key_command: str | None = None  # prints the secret; run again when it is no longer accepted
+    stream: bool = False  # whether replies are asked for as streams
     headers: Mapping[str, str] = field(default_factory=dict)
     concurrency: int = 32  # most requests under way at once
     start_concurrency: int = 8
@@ -57,6 +59,12 @@ class Endpoint:
             # The value is not shown: it may be the secret itself.
             msg = f"{where}key must be the name of an environment variable, not the secret"
             raise OptionError(msg)
+        if self.key is not None and self.key_command is not None:
+            msg = f"{where}key and key_command are two secrets: give one of them"
+            raise OptionError(msg)
+        if self.stream and not self.wire_format.streams:
+            msg = f"{where}wire={self.wire!r} has no streams: leave out stream"
+            raise OptionError(msg)
         for name in ("concurrency", "start_concurrency", "attempts"):
             check_count(f"{where}{name}", getattr(self, name))
         for name in ("requests_per_minute", "tokens_per_minute", "timeout", "patience"):
@@ -71,14 +79,17 @@ class Endpoint:
         return WIRES[self.wire]
 
     def secret(self) -> str | None:
-        """Return the secret from the environment.
+        """Return the secret, from the environment or as the command prints it.
 
         Raises
         ------
         OptionError
-            If the variable is not set, or holds more than one line of plain ASCII.
+            If there is none, or it is more than one line of plain ASCII.
         """
-        return None if self.key is None else variable(self.key, f"endpoint {self.name!r}: ")
+        where = f"endpoint {self.name!r}: "
+        if self.key_command is not None:
+            return printed(self.key_command, where)
+        return None if self.key is None else variable(self.key, where)
 
 
 def _check_url(url: str, where: str) -> None:

@@ -6,6 +6,8 @@ variable; its value is put in when a request leaves, and taken out of what comes
 
 import os
 import re
+import shlex
+import subprocess
 from collections.abc import Iterable, Iterator, Mapping
 from typing import Any
 from urllib.parse import parse_qsl, quote, urlsplit
@@ -31,6 +33,24 @@ def variable(name: str, where: str) -> str:
         raise OptionError(msg)
     if not (value.isascii() and value.isprintable()):
         msg = f"{where}the environment variable {name} holds more than one line of plain ASCII"
+        raise OptionError(msg)
+    return value
+
+
+def printed(command: str, where: str) -> str:
+    """Return the secret that a command prints, such as a token that lasts an hour."""
+    try:
+        run = subprocess.run(  # noqa: S603 -- the user's own plan says what is run
+            shlex.split(command), capture_output=True, text=True, timeout=60, check=False
+        )
+    except (OSError, ValueError, subprocess.SubprocessError) as error:
+        msg = f"{where}key_command cannot be run ({type(error).__name__})"
+        raise OptionError(msg) from None
+    value = run.stdout.strip()
+    if run.returncode or not value or not (value.isascii() and value.isprintable()):
+        msg = (
+            f"{where}key_command must print the secret, one line (it ended with {run.returncode})"
+        )
         raise OptionError(msg)
     return value
 
@@ -104,7 +124,13 @@ class Blotter:
     # Values shorter than `SHORTEST` are left alone: a reply holds such words by chance.
 
     def __init__(self, variables: Iterable[str]) -> None:
-        held = {os.environ.get(name, "").strip() for name in variables}
+        self._held: set[str] = set()
+        self.learn(os.environ.get(name, "").strip() for name in variables)
+
+    def learn(self, secrets: Iterable[str]) -> None:
+        """Blot out these, too."""
+        self._held |= set(secrets)
+        held = self._held
         known = sorted((one for one in held if len(one) >= SHORTEST), key=len, reverse=True)
         spelled = b"|".join(b"".join(map(_spellings, one)) for one in known)
         self._plain = [one.encode() for one in known]

@@ -73,6 +73,13 @@ class Hostile:
         self._loop.call_soon_threadsafe(self._loop.stop)
         self._thread.join(10)
 
+    def act(self, head: str, raw: bytes) -> Act:
+        """Return what to do with one request."""
+        body = json.loads(raw)
+        self.seen.append(body)
+        self.heads.append(head)
+        return self.script(body, len(self.seen))
+
     def _serve(self) -> None:
         asyncio.set_event_loop(self._loop)
         start = self._loop.create_server(lambda: _Line(self), "127.0.0.1", self.port, backlog=500)
@@ -105,16 +112,15 @@ class _Line(asyncio.Protocol):
         head, end, rest = self.got.partition(b"\r\n\r\n")
         if not end:
             return
-        length = int(head.lower().split(b"content-length:")[1].split(b"\r\n")[0])
+        _, named, after = head.lower().partition(b"content-length:")
+        length = int(after.split(b"\r\n")[0]) if named else 0
         if len(rest) < length:
             return
-        body, self.got = json.loads(rest[:length]), rest[length:]
+        self.got = rest[length:]
         server = self.server
-        server.seen.append(body)
-        server.heads.append(head.decode())
         server.now += 1
         server.most = max(server.most, server.now)
-        act = server.script(body, len(server.seen))
+        act = server.act(head.decode(), rest[:length])
         if act.delay:
             server._loop.call_later(act.delay, self.reply, act)
         else:
@@ -124,7 +130,8 @@ class _Line(asyncio.Protocol):
         self.server.now -= 1
         if self.transport.is_closing():
             return
-        fields = {"Content-Type": "application/json", "Content-Length": str(len(act.body))}
+        length = {} if act.status == 204 else {"Content-Length": str(len(act.body))}
+        fields = {"Content-Type": "application/json", **length}
         lines = [f"{name}: {value}" for name, value in (fields | act.headers).items()]
         head = "\r\n".join([f"HTTP/1.1 {act.status} X", *lines, "", ""]).encode()
         self.transport.write(head + (act.body if act.cut is None else act.body[: act.cut]))

@@ -213,7 +213,7 @@ def test_a_bomb_does_not_fill_the_memory(tmp_path: Any) -> None:
         act = Act(200, bomb, {"Content-Encoding": "gzip, gzip, gzip"})
         async def ask(url):
             line = Connections(url, headers={}, timeout=60.0)
-            found = await line.post(b"{}")
+            found = await line.post(b"{}", "/x")
             await line.close()
             return found
         with Hostile(lambda body, n: act) as server:

@@ -11,15 +11,20 @@ import pytest
 
 from psychollm.collect.faults import Kind
 from psychollm.collect.wire import WIRES
+from psychollm.collect.wire.probabilities import (
+    YesNoMass,
+    token_of,
+    verdict_at,
+    word_of,
+    yes_no_mass,
+)
 from psychollm.collect.wire.protocol import (
     Reply,
     UnreadableReplyError,
+    Usage,
     Wire,
-    YesNoMass,
     fault_of,
     object_of,
-    word_of,
-    yes_no_mass,
 )
 from tests.effort import examples
 
@@ -108,12 +113,15 @@ def test_message_reply() -> None:
 
 def test_mass_of_all_forms_of_the_word() -> None:
     listed = [("Yes", -1.0), (" YES", -2.0), ("\u2581yes", -3.0), ("\u0120Yes.", -4.0)]
-    found = yes_no_mass([*listed, ("yesterday", -0.1), ("No", None), (None, -1.0), ("not", 0.0)])
+    more = [("yesterday", -0.1), ("No", None), (None, -1.0), ("not", 0.0)]
+    found = yes_no_mass([token_of("Yes", None, [*listed, *more])])
     assert found is not None
     assert found.yes == pytest.approx(sum(math.exp(-k) for k in (1, 2, 3, 4)))
     assert found.no == 0.0
     assert yes_no_mass([]) is None
-    assert math.isnan(yes_no_mass([("The", -0.1)]).p_yes)  # type: ignore[union-attr]
+    other = yes_no_mass([token_of("The", None, [("The", -0.1)])])
+    assert other is not None
+    assert math.isnan(other.p_yes)
 
 
 def test_replies_of_a_real_model(shared: Path) -> None:
@@ -192,13 +200,50 @@ def test_each_wire_reads_its_own() -> None:
 
 def test_addresses_of_requests() -> None:
     line = CHAT.open("http://127.0.0.1:9/v1/", secret=None, headers={}, timeout=1.0)
-    assert line.url == "http://127.0.0.1:9/v1/chat/completions"
+    assert str(line.at(CHAT.place("m", stream=False))) == "http://127.0.0.1:9/v1/chat/completions"
 
 
 def test_mass_of_yes_and_no() -> None:
     mass = YesNoMass(yes=0.3, no=0.1)
     assert (round(mass.captured, 3), round(mass.p_yes, 3)) == (0.4, 0.75)
     assert (word_of("\u0120Yes."), word_of(" NO")) == ("yes", "no")
+
+
+@pytest.mark.parametrize(
+    ("said", "text", "thought"),
+    [
+        ("<think>Hm.</think>\n\nYes", "Yes", "Hm."),
+        ("Hm.</think>Yes", "Yes", "Hm."),  # the prompt had opened it
+        ("<think>Hm", "", "Hm"),  # cut off
+        ("Use <think> and </think>.", "Use <think> and </think>.", None),
+        ("Yes", "Yes", None),
+        ("<think></think>Yes", "Yes", None),
+    ],
+)
+def test_thinking_in_tags_is_kept_apart(said: str, text: str, thought: str | None) -> None:
+    found = CHAT.read(json.dumps({"choices": [{"message": {"content": said}}]}).encode())
+    assert (found.text, found.reasoning) == (text, thought)
+
+
+def test_no_tokens_left_for_the_answer() -> None:
+    for more in ({"reasoning": "Hm"}, {"usage": Usage(output=9, reasoning=9)}):
+        found = fault_of(Reply(text=" ", finish_reason="length", **more))
+        assert found is not None
+        assert found[0] is Kind.CUT_BY_THINKING
+    assert fault_of(Reply(text="Y", finish_reason="length", reasoning="Hm")) is None
+
+
+def test_where_the_verdict_stands() -> None:
+    def at(*texts: str) -> tuple[int, str] | None:
+        return verdict_at([token_of(text, -0.1) for text in texts])
+
+    assert at("Yes", ".") == (0, "first")
+    assert at("\n", " Yes") == (1, "first")
+    assert at("The", " answer", " is", ":", " **", "No", "**") == (5, "answer")
+    assert at("Answer", ":", " No", "\n", "Answer", ":", "\n", "Yes") == (7, "answer")
+    assert at("Answer", ": Yes") == (1, "answer")
+    assert at("Answer", ":") is None
+    assert at() is None
 
 
 def test_faults_of_replies() -> None:

@@ -1,31 +1,35 @@
 """Messages, as Anthropic defined them."""
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from typing import Any
 
 from psychollm.collect.faults import Kind
+from psychollm.collect.wire.over_http import OverHttp
 from psychollm.collect.wire.protocol import (
     Messages,
-    OverHttp,
     Reply,
     UnreadableReplyError,
     Usage,
     count_or_none,
-    object_of,
     text_or_none,
 )
+from psychollm.collect.wire.streams import Event, added, cut_off
+from psychollm.collect.wire.thinking import Thinking, thinking_of, without_thinking
 
 VERSION = "2023-06-01"
 # The format has no default of its own and refuses a request without one.
 DEFAULT_MAX_TOKENS = 1024
 _RENAMED = {"max_completion_tokens": "max_tokens"}
 # So that one word means the same for every server.
-_FINISH = {
+FINISH = {
     "end_turn": "stop",
     "stop_sequence": "stop",
     "max_tokens": "length",
     "model_context_window_exceeded": "length",
 }
+LACKS = frozenset(
+    {"seed", "logprobs", "top_logprobs", "reasoning_effort", "response_format", "logit_bias"}
+)
 
 
 class AnthropicMessages(OverHttp):
@@ -33,9 +37,7 @@ class AnthropicMessages(OverHttp):
 
     name = "anthropic"
     path = "/messages"
-    lacks = frozenset(
-        {"seed", "logprobs", "top_logprobs", "reasoning_effort", "response_format", "logit_bias"}
-    )
+    lacks = LACKS
 
     def headers(self, secret: str | None) -> dict[str, str]:
         """Return the headers: version of the format, and the secret under a name of its own."""
@@ -46,8 +48,12 @@ class AnthropicMessages(OverHttp):
         self, model: str, messages: Messages, parameters: Mapping[str, Any]
     ) -> dict[str, Any]:
         """Return the body; system turns are taken out of the conversation."""
-        named = {_RENAMED.get(name, name): value for name, value in parameters.items()}
+        thinking = thinking_of(parameters)
+        named = {_RENAMED.get(k, k): value for k, value in without_thinking(parameters).items()}
         known = {"max_tokens": DEFAULT_MAX_TOKENS, **named}
+        if thinking is not None:
+            known["max_tokens"] += thinking.tokens
+            known |= claude_thinking(thinking)
         if "stop" in known:
             stop = known.pop("stop")
             known["stop_sequences"] = [stop] if isinstance(stop, str) else stop
@@ -56,9 +62,37 @@ class AnthropicMessages(OverHttp):
         body = {"model": model, "messages": turns, **known}
         return body | ({"system": system} if system else {})
 
+    def gathered(self, stream: Iterable[Event | None]) -> dict[str, Any]:
+        """Return the message that the events of a stream make up."""
+        whole: dict[str, Any] = {}
+        blocks: dict[Any, dict[str, Any]] = {}
+        usage: dict[str, Any] = {}
+        done = False
+        for event in stream:
+            kind = None if event is None else event.get("type")
+            done |= kind == "message_stop"
+            if event is None or kind == "ping":
+                continue
+            held = event.get("message") if kind == "message_start" else event.get("delta")
+            part = held if isinstance(held, dict) else {}
+            if kind in {"message_start", "message_delta"}:
+                for source in (part.get("usage"), event.get("usage")):
+                    usage |= source if isinstance(source, dict) else {}
+                whole |= {k: v for k, v in part.items() if k not in {"content", "usage"}}
+            elif kind == "content_block_start":
+                first = event.get("content_block")
+                blocks[str(event.get("index"))] = dict(first) if isinstance(first, dict) else {}
+            elif kind == "content_block_delta":
+                block = blocks.setdefault(str(event.get("index")), {})
+                for name in ("text", "thinking"):
+                    added(block, name, part.get(name))
+        if not done:
+            raise cut_off()
+        return {**whole, "content": list(blocks.values()), "usage": usage}
+
     def read(self, raw: bytes) -> Reply:
         """Read a reply; blocks of text are joined, blocks of thinking kept apart."""
-        body = object_of(raw)
+        body = self.whole(raw)
         blocks = body.get("content")
         if not isinstance(blocks, list):
             raise UnreadableReplyError(Kind.NO_CHOICES, "the reply holds no content")
@@ -66,10 +100,20 @@ class AnthropicMessages(OverHttp):
         return Reply(
             text=_joined(blocks, "text", "text"),
             reasoning=_joined(blocks, "thinking", "thinking") or None,
-            finish_reason=_FINISH.get(reason or "", reason),
+            finish_reason=FINISH.get(reason or "", reason),
             served_model=text_or_none(body.get("model")),
-            usage=_usage(body.get("usage")),
+            usage=_usage(body.get("usage"), blocks),
         )
+
+
+def claude_thinking(thinking: Thinking) -> dict[str, Any]:
+    """Return the words for thinking: a level is an effort, a number a budget of older models."""
+    if thinking.off:
+        return {"thinking": {"type": "disabled"}}
+    if thinking.level is None:
+        return {"thinking": {"type": "enabled", "budget_tokens": thinking.tokens}}
+    effort = {"minimal": "low"}.get(thinking.level, thinking.level)
+    return {"thinking": {"type": "adaptive"}, "output_config": {"effort": effort}}
 
 
 def _joined(blocks: list[Any], kind: str, field: str) -> str:
@@ -77,12 +121,19 @@ def _joined(blocks: list[Any], kind: str, field: str) -> str:
     return "".join(text_or_none(part.get(field)) or "" for part in parts)
 
 
-def _usage(usage: Any) -> Usage:
+def _usage(usage: Any, blocks: list[Any]) -> Usage:
     if not isinstance(usage, Mapping):
         return Usage()
     names = ("input_tokens", "cache_creation_input_tokens", "cache_read_input_tokens")
     counts = [count_or_none(usage.get(name)) for name in names]
+    details = usage.get("output_tokens_details")
+    thought = details.get("thinking_tokens") if isinstance(details, Mapping) else None
+    output = count_or_none(usage.get("output_tokens"))
+    # Thinking whose words are withheld leaves an empty or a redacted block.
+    only = [one.get("type") for one in blocks if isinstance(one, dict)]
+    hidden = output if only and set(only) <= {"thinking", "redacted_thinking"} else None
     return Usage(
         input=None if counts[0] is None else sum(filter(None, counts)),
-        output=count_or_none(usage.get("output_tokens")),
+        output=output,
+        reasoning=hidden if (counted := count_or_none(thought)) is None else counted,
     )

@@ -1,21 +1,27 @@
-"""Chat completions, as OpenAI defined them and many servers speak them."""
+"""Chat completions, as OpenAI defined them and many servers speak them; and plain ones."""
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from typing import Any
+from urllib.parse import quote
 
 from psychollm.collect.faults import Kind
+from psychollm.collect.request import LENGTHS
+from psychollm.collect.wire.over_http import OverHttp
+from psychollm.collect.wire.probabilities import Token, openai_tokens, token_of
 from psychollm.collect.wire.protocol import (
     Messages,
-    OverHttp,
     Reply,
     UnreadableReplyError,
-    YesNoMass,
+    apart,
     first_choice,
-    object_of,
     openai_usage,
     text_or_none,
-    yes_no_mass,
 )
+from psychollm.collect.wire.streams import Event, added, cut_off
+from psychollm.collect.wire.thinking import thinking_of, without_thinking
+
+# The name of the reasoning differs between servers.
+_REASONING = ("reasoning_content", "reasoning")
 
 
 class OpenAIChat(OverHttp):
@@ -29,11 +35,44 @@ class OpenAIChat(OverHttp):
         self, model: str, messages: Messages, parameters: Mapping[str, Any]
     ) -> dict[str, Any]:
         """Return the body; parameters stand beside model and messages."""
-        return {"model": model, "messages": [dict(turn) for turn in messages], **parameters}
+        turns = [dict(turn) for turn in messages]
+        return {"model": model, "messages": turns, **_thinking(parameters)}
+
+    def streamed(self, body: dict[str, Any]) -> dict[str, Any]:
+        """Return a body that asks for a stream, with the tokens counted at its end."""
+        return {**body, "stream": True, "stream_options": {"include_usage": True}}
+
+    def gathered(self, stream: Iterable[Event | None]) -> dict[str, Any]:
+        """Return the completion that the pieces of a stream make up."""
+        whole: dict[str, Any] = {}
+        message: dict[str, Any] = {"content": None}
+        choice: dict[str, Any] = {"message": message, "finish_reason": None}
+        tokens: list[Any] = []
+        done = False
+        for event in stream:
+            if event is None:
+                done = True
+                continue
+            named = {key: event[key] for key in _AROUND if event.get(key) is not None}
+            whole = {**named, **whole} | {key: named[key] for key in named if key == "usage"}
+            for part in _choices(event):
+                delta = part.get("delta")
+                for name in ("content", "refusal", *_REASONING):
+                    added(message, name, delta.get(name) if isinstance(delta, dict) else None)
+                if text_or_none(part.get("text")):
+                    added(choice, "text", part["text"])
+                listed = part.get("logprobs")
+                if isinstance(listed, dict) and isinstance(listed.get("content"), list):
+                    tokens += listed["content"]
+                choice["finish_reason"] = part.get("finish_reason") or choice["finish_reason"]
+        if not done and choice["finish_reason"] is None:
+            raise cut_off()
+        choice["logprobs"] = {"content": tokens} if tokens else None
+        return {**whole, "choices": [choice]}
 
     def read(self, raw: bytes) -> Reply:
         """Read a reply; its content is text, or parts of text and of thinking."""
-        answer = object_of(raw)
+        answer = self.whole(raw)
         choice = first_choice(answer)
         message = choice.get("message")
         if not isinstance(message, dict):
@@ -46,15 +85,35 @@ class OpenAIChat(OverHttp):
             content, thought = _joined(content)
         if content is not None and text_or_none(content) is None:
             raise UnreadableReplyError(Kind.NO_CHOICES, "the content of the message is no text")
-        # The name of the reasoning differs between servers.
-        reasoning = (text_or_none(message.get(key)) for key in ("reasoning_content", "reasoning"))
-        return _reply(
-            answer,
-            choice,
-            text=text_or_none(content) or "",
-            reasoning=next(filter(None, reasoning), None) or thought,
-            mass=_mass(choice),
-        )
+        reasoning = (text_or_none(message.get(key)) for key in _REASONING)
+        beside = next(filter(None, reasoning), None) or thought
+        text, beside = apart(text_or_none(content) or "", beside)
+        logprobs = choice.get("logprobs")
+        tokens = openai_tokens(logprobs.get("content")) if isinstance(logprobs, dict) else ()
+        return _reply(answer, choice, text=text, reasoning=beside, tokens=tokens)
+
+
+_AROUND = ("model", "provider", "system_fingerprint", "usage", "id", "object", "created")
+
+
+def _choices(event: Event) -> list[dict[str, Any]]:
+    """Return what a piece of a stream adds to the first choice."""
+    listed = event.get("choices")
+    listed = listed if isinstance(listed, list) else []
+    return [one for one in listed if isinstance(one, dict) and not one.get("index")]
+
+
+def _thinking(parameters: Mapping[str, Any]) -> dict[str, Any]:
+    """Return parameters with the effort of thinking, and a limit that has room for it."""
+    thinking = thinking_of(parameters)
+    known = without_thinking(parameters)
+    if thinking is None:
+        return known
+    if not thinking.off:
+        limit = next((known.pop(name) for name in LENGTHS if name in known), None)
+        if limit is not None:
+            known["max_completion_tokens"] = limit + thinking.tokens
+    return {**known, "reasoning_effort": "none" if thinking.off else thinking.effort}
 
 
 def _reply(
@@ -62,7 +121,7 @@ def _reply(
     choice: Mapping[str, Any],
     *,
     text: str,
-    mass: YesNoMass | None,
+    tokens: tuple[Token, ...],
     reasoning: str | None = None,
 ) -> Reply:
     """Return a reply with what stands around it in the answer of a server."""
@@ -74,7 +133,7 @@ def _reply(
         usage=openai_usage(answer),
         text=text,
         reasoning=reasoning,
-        mass=mass,
+        tokens=tokens,
     )
 
 
@@ -94,21 +153,26 @@ def _joined(parts: list[Any]) -> tuple[str | None, str | None]:
     return "".join(spoken) if spoken else None, "".join(thought) or None
 
 
-def _first_token(choice: Mapping[str, Any], name: str) -> Mapping[str, Any] | None:
-    """Return what the log probabilities hold of the first token, if they do."""
-    logprobs = choice.get("logprobs")
-    tokens = logprobs.get(name) if isinstance(logprobs, dict) else None
-    first = tokens[0] if isinstance(tokens, list) and tokens else None
-    return first if isinstance(first, dict) else None
+class AzureOpenAI(OpenAIChat):
+    """Chat completions of a deployment; the address has ``?api-version=`` in its query."""
 
+    name = "azure"
 
-def _mass(choice: Mapping[str, Any]) -> YesNoMass | None:
-    first = _first_token(choice, "content")
-    if first is None:
-        return None
-    top = first.get("top_logprobs")
-    entries = [entry for entry in top if isinstance(entry, dict)] if isinstance(top, list) else []
-    return yes_no_mass((entry.get("token"), entry.get("logprob")) for entry in entries)
+    def headers(self, secret: str | None) -> dict[str, str]:
+        """Return the headers: the secret under a name of its own."""
+        return {"api-key": secret} if secret else {}
+
+    def place(self, model: str, *, stream: bool) -> str:
+        """Return where requests to a deployment are sent."""
+        return f"/openai/deployments/{quote(model, safe='')}/chat/completions"
+
+    def body(
+        self, model: str, messages: Messages, parameters: Mapping[str, Any]
+    ) -> dict[str, Any]:
+        """Return the body; the address names the deployment."""
+        body = super().body(model, messages, parameters)
+        del body["model"]
+        return body
 
 
 _RENAMED = {"max_completion_tokens": "max_tokens"}
@@ -119,7 +183,7 @@ class OpenAICompletions(OpenAIChat):
 
     name = "openai-completions"
     path = "/completions"
-    lacks = frozenset({"top_logprobs", "reasoning_effort", "response_format"})
+    lacks = frozenset({"top_logprobs", "reasoning_effort", "response_format", "thinking"})
 
     def body(
         self, model: str, messages: Messages, parameters: Mapping[str, Any]
@@ -133,11 +197,31 @@ class OpenAICompletions(OpenAIChat):
 
     def read(self, raw: bytes) -> Reply:
         """Read a reply."""
-        answer = object_of(raw)
+        answer = self.whole(raw)
         choice = first_choice(answer)
         text = text_or_none(choice.get("text"))
         if text is None:
             raise UnreadableReplyError(Kind.NO_CHOICES, "the first choice holds no text")
-        top = _first_token(choice, "top_logprobs")
-        mass = None if top is None else yes_no_mass(top.items())
-        return _reply(answer, choice, text=text, mass=mass)
+        return _reply(answer, choice, text=text, tokens=_plain_tokens(choice.get("logprobs")))
+
+
+def _plain_tokens(logprobs: Any) -> tuple[Token, ...]:
+    """Return the tokens of lists side by side, as plain completions have them."""
+    known = logprobs if isinstance(logprobs, dict) else {}
+    texts, chosen, tops = (
+        value if isinstance(value := known.get(name), list) else []
+        for name in ("tokens", "token_logprobs", "top_logprobs")
+    )
+    n = max(map(len, (texts, chosen, tops)))
+
+    def at(listed: list[Any], i: int) -> Any:
+        return listed[i] if i < len(listed) else None
+
+    return tuple(
+        token_of(
+            at(texts, i),
+            at(chosen, i),
+            at(tops, i).items() if isinstance(at(tops, i), dict) else (),
+        )
+        for i in range(n)
+    )

@@ -1,15 +1,14 @@
 """What a wire format must offer, and what is read from every reply."""
 
-import math
 import re
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Protocol
-from urllib.parse import urlsplit
 
 from psychollm._base.untrusted_json import as_number, parse_json
-from psychollm.collect.connection import Connections, Exchange
+from psychollm.collect.connection import Exchange
 from psychollm.collect.faults import Kind
+from psychollm.collect.wire.probabilities import Token, YesNoMass, yes_no_mass
 
 Messages = Sequence[Mapping[str, str]]
 MOST_COST = 1e6  # of one exchange, in any currency; a server that names more has erred
@@ -45,26 +44,6 @@ class Usage:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class YesNoMass:
-    """Probability that the first token of a reply is a form of "yes", and of "no"."""
-
-    # What both leave of one went to other tokens: `captured` should be reported beside `p_yes`.
-
-    yes: float
-    no: float
-
-    @property
-    def captured(self) -> float:
-        """Probability of either."""
-        return self.yes + self.no
-
-    @property
-    def p_yes(self) -> float:
-        """Probability of "yes" among the two; NaN if neither was among the listed tokens."""
-        return self.yes / self.captured if self.captured > 0 else math.nan
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
 class Reply:
     """What a server said."""
 
@@ -75,14 +54,22 @@ class Reply:
     provider: str | None = None
     fingerprint: str | None = None
     usage: Usage = Usage()
-    mass: YesNoMass | None = None  # None where no log probabilities came back
+    tokens: tuple[Token, ...] = ()  # of the answer, where log probabilities came back
+
+    @property
+    def mass(self) -> YesNoMass | None:
+        """Probability of yes and no where the verdict stands."""
+        return yes_no_mass(self.tokens)
 
 
 class Line(Protocol):
     """What carries bodies to a model and brings back what it says."""
 
-    async def post(self, body: bytes) -> Exchange:
-        """Send one body; what fails is named in the result, never raised."""
+    async def post(self, body: bytes, place: str) -> Exchange:
+        """Send one body to a place; what fails is named in the result, never raised."""
+
+    def authorise(self, headers: Mapping[str, str]) -> None:
+        """Send newer headers from now on."""
 
     async def close(self) -> None:
         """Give back what it holds."""
@@ -93,6 +80,7 @@ class Wire(Protocol):
 
     name: str
     local: bool  # whether models run in this process, without an address
+    streams: bool  # whether replies can come as a stream
     lacks: frozenset[str]  # parameters that it has no place for
 
     def open(
@@ -100,13 +88,22 @@ class Wire(Protocol):
     ) -> Line:
         """Return a line to an endpoint."""
 
+    def headers(self, secret: str | None) -> dict[str, str]:
+        """Return the headers that every request has."""
+
+    def place(self, model: str, *, stream: bool) -> str:
+        """Return where requests to a model are sent, below the address of its endpoint."""
+
     def body(
         self, model: str, messages: Messages, parameters: Mapping[str, Any]
     ) -> dict[str, Any]:
         """Return the body to send."""
 
+    def streamed(self, body: dict[str, Any]) -> dict[str, Any]:
+        """Return a body that asks for the reply as a stream."""
+
     def read(self, raw: bytes) -> Reply:
-        """Read what came back with status 200."""
+        """Read what came back with status 200, whole or as a stream."""
 
 
 def object_of(raw: bytes) -> dict[str, Any]:
@@ -117,11 +114,11 @@ def object_of(raw: bytes) -> dict[str, Any]:
         raise UnreadableReplyError(Kind.BAD_JSON, f"the reply is no JSON: {error}") from error
     if not isinstance(body, dict):
         raise UnreadableReplyError(Kind.BAD_JSON, "the reply is JSON, but no object")
-    _check_error(body)
+    check_error(body)
     return body
 
 
-def _check_error(body: Mapping[str, Any]) -> None:
+def check_error(body: Mapping[str, Any]) -> None:
     """Raise where an error stands in place of a reply, or beside a part of one."""
     fault = body.get("error")
     if not fault:
@@ -139,7 +136,7 @@ def first_choice(body: Mapping[str, Any]) -> Mapping[str, Any]:
     choices = body.get("choices")
     if not isinstance(choices, list) or not choices or not isinstance(choices[0], dict):
         raise UnreadableReplyError(Kind.NO_CHOICES, "the reply holds no choice")
-    _check_error(choices[0])
+    check_error(choices[0])
     return choices[0]
 
 
@@ -152,10 +149,30 @@ def fault_of(reply: Reply) -> tuple[Kind, str] | None:
         return Kind.FILTERED, f"held back (finish reason {reason})"
     if reason in _FAILED:
         return Kind.SERVER_ERROR, f"not finished (finish reason {reason})"
+    thought = reply.reasoning or reply.usage.reasoning
+    if reason == "length" and thought and not reply.text.strip():
+        return Kind.CUT_BY_THINKING, "the limit was reached while it was thinking"
     spent = bool(reason) and bool(reply.usage.output)
     if reply.text.strip() or reply.reasoning or reason == "length" or spent:
         return None
     return Kind.EMPTY, f"nothing was said (finish reason {reason or 'missing'})"
+
+
+_OPEN, _CLOSE = "<think>", "</think>"
+
+
+def apart(text: str, reasoning: str | None = None) -> tuple[str, str | None]:
+    """Return an answer without the thinking that stands in tags before it, and all thinking."""
+    # A closing tag alone means that the prompt had opened it; one never closed was cut off.
+    words = text.lstrip()
+    opened = words.startswith(_OPEN)
+    if not opened and _CLOSE not in words:
+        return text, reasoning
+    thought, _, answer = words.removeprefix(_OPEN).partition(_CLOSE)
+    if not opened and _OPEN in thought:
+        return text, reasoning  # the reply speaks of tags
+    both = "\n".join(one.strip() for one in (reasoning or "", thought) if one.strip())
+    return answer.lstrip("\n"), both or None
 
 
 def text_or_none(value: Any) -> str | None:
@@ -186,45 +203,3 @@ def openai_usage(body: Mapping[str, Any]) -> Usage:
         else None,
         cost=cost if cost is not None and 0 <= cost <= MOST_COST else None,
     )
-
-
-def word_of(token: str) -> str:
-    """Return the word that a token holds: without marks of spaces, punctuation and case."""
-    return token.strip(" \t\r\n\u2581\u0120\u010a.,:;!*_\"'`()").casefold()
-
-
-def yes_no_mass(listed: Iterable[tuple[Any, Any]]) -> YesNoMass | None:
-    """Add up the probability of all forms of "yes" and "no" among listed first tokens."""
-    masses = {"yes": 0.0, "no": 0.0}
-    read = False
-    for token, logprob in listed:
-        value = -math.inf if logprob == -math.inf else as_number(logprob)
-        if not isinstance(token, str) or value is None:
-            continue
-        read = True
-        word = word_of(token)
-        if word in masses:
-            masses[word] += math.exp(min(value, 0.0))
-    return YesNoMass(yes=masses["yes"], no=masses["no"]) if read else None
-
-
-class OverHttp:
-    """A wire format whose bodies are posted to a server."""
-
-    path: str
-    local = False
-
-    def headers(self, secret: str | None) -> dict[str, str]:
-        """Return the headers: the secret is a bearer token."""
-        return {"Authorization": f"Bearer {secret}"} if secret else {}
-
-    def open(
-        self, url: str, *, secret: str | None, headers: Mapping[str, str], timeout: float
-    ) -> Connections:
-        """Return connections to the place below an address where bodies are posted."""
-        parts = urlsplit(url)
-        below = parts._replace(path=parts.path.rstrip("/") + self.path, fragment="")
-        own = self.headers(secret)
-        names = {name.lower() for name in own}
-        others = {name: value for name, value in headers.items() if name.lower() not in names}
-        return Connections(below.geturl(), headers={**others, **own}, timeout=timeout)

@@ -25,8 +25,11 @@ from psychollm._base.optional import require
 from psychollm._base.types import FloatArray
 from psychollm.collect.connection import Exchange
 from psychollm.collect.faults import Kind
+from psychollm.collect.request import LIMITS
 from psychollm.collect.wire.openai_chat import OpenAIChat
-from psychollm.collect.wire.protocol import Messages, word_of
+from psychollm.collect.wire.probabilities import word_of
+from psychollm.collect.wire.protocol import Messages
+from psychollm.collect.wire.thinking import thinking_of, without_thinking
 
 
 class TransformersLocal(OpenAIChat):
@@ -34,6 +37,7 @@ class TransformersLocal(OpenAIChat):
 
     name = "transformers"
     local = True
+    streams = False
     lacks = frozenset(
         {
             "frequency_penalty",
@@ -43,6 +47,19 @@ class TransformersLocal(OpenAIChat):
             "response_format",
         }
     )
+
+    def body(
+        self, model: str, messages: Messages, parameters: Mapping[str, Any]
+    ) -> dict[str, Any]:
+        """Return the body; whether a model thinks is for its template to say."""
+        known = without_thinking(parameters)
+        if (thinking := thinking_of(parameters)) is not None:
+            words: dict[str, Any] = {"enable_thinking": not thinking.off}
+            if not thinking.off:
+                words["reasoning_effort"] = thinking.effort
+            known["chat_template_kwargs"] = {**words, **known.get("chat_template_kwargs", {})}
+            known |= {name: known[name] + thinking.tokens for name in LIMITS if name in known}
+        return {"model": model, "messages": [dict(turn) for turn in messages], **known}
 
     def open(  # type: ignore[override]
         self, url: str, *, secret: str | None, headers: Mapping[str, str], timeout: float
@@ -62,10 +79,13 @@ class LocalLine:
         self._models: dict[str, LocalModel] = {}
         self._thread = ThreadPoolExecutor(max_workers=1, thread_name_prefix="psychollm-model")
 
-    async def post(self, body: bytes) -> Exchange:
+    async def post(self, body: bytes, place: str) -> Exchange:
         """Answer one body; what fails is named in the result, never raised."""
         loop = asyncio.get_running_loop()
         return await loop.run_in_executor(self._thread, self._answer, body)
+
+    def authorise(self, headers: Mapping[str, str]) -> None:
+        """Models in this process ask for no secret."""
 
     async def close(self) -> None:
         """Let what is under way end, and forget the models."""
@@ -170,7 +190,7 @@ class LocalModel:
         options = dict(parameters)
         n_listed = _listed(options)
         seed = options.pop("seed", None)
-        inputs = self._inputs(messages)
+        inputs = self._inputs(messages, options.pop("chat_template_kwargs", {}))
         n_input = int(inputs["input_ids"].shape[-1])
         if seed is not None:
             self._torch.manual_seed(int(seed))
@@ -197,12 +217,12 @@ class LocalModel:
             "usage": {"prompt_tokens": n_input, "completion_tokens": len(made)},
         }
 
-    def _inputs(self, messages: Messages) -> Any:
+    def _inputs(self, messages: Messages, words: Mapping[str, Any]) -> Any:
         """Return the conversation in tokens; without a template, a blank line between turns."""
         turns = [dict(turn) for turn in messages]
         if getattr(self._tokenizer, "chat_template", None):
             inputs = self._tokenizer.apply_chat_template(
-                turns, add_generation_prompt=True, return_tensors="pt", return_dict=True
+                turns, add_generation_prompt=True, return_tensors="pt", return_dict=True, **words
             )
         else:
             text = "\n\n".join(turn["content"] for turn in turns)

@@ -1,0 +1,123 @@
+"""Log probabilities of a reply: its tokens, and what else might have stood for the verdict.
+
+The verdict stands after the last "Answer:" of a reply, or at its beginning where it names none: a
+reply that reasons first says nothing about yes and no with its first token.
+"""
+
+import math
+import re
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from psychollm._base.untrusted_json import as_number
+
+_MARK = re.compile(r"(?i)\banswer\b[\s*_`]*(?::|\bis\b\s*:?)[\s*_`\"'(]*")
+_WORDS = ("yes", "no")
+
+
+@dataclass(frozen=True, slots=True)
+class Token:
+    """One token of a reply, and the most likely ones at its place."""
+
+    text: str
+    logprob: float | None
+    top: tuple[tuple[str, float], ...] = ()
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class YesNoMass:
+    """Probability that the token of the verdict is a form of "yes", and of "no"."""
+
+    # What both leave of one went to other tokens: `captured` should be reported beside `p_yes`.
+
+    yes: float
+    no: float
+
+    @property
+    def captured(self) -> float:
+        """Probability of either."""
+        return self.yes + self.no
+
+    @property
+    def p_yes(self) -> float:
+        """Probability of "yes" among the two; NaN if neither was among the listed tokens."""
+        return self.yes / self.captured if self.captured > 0 else math.nan
+
+
+def word_of(token: str) -> str:
+    """Return the word that a token holds: without marks of spaces, punctuation and case."""
+    return token.strip(" \t\r\n\u2581\u0120\u010a.,:;!*_\"'`()").casefold()
+
+
+def logprob_of(value: Any) -> float | None:
+    """Return a log probability as servers give it, or None; never above zero."""
+    number = -math.inf if value == -math.inf else as_number(value)
+    return None if number is None else min(number, 0.0)
+
+
+def token_of(text: Any, logprob: Any, top: Iterable[tuple[Any, Any]] = ()) -> Token:
+    """Return a token; what cannot be read of it is left out."""
+    known = ((one, logprob_of(value)) for one, value in top)
+    listed = tuple(
+        (one, value) for one, value in known if isinstance(one, str) and value is not None
+    )
+    return Token(text if isinstance(text, str) else "", logprob_of(logprob), listed)
+
+
+def openai_tokens(entries: Any, *, top: str = "top_logprobs") -> tuple[Token, ...]:
+    """Return the tokens of a list as OpenAI's formats have it."""
+    if not isinstance(entries, list):
+        return ()
+    return tuple(
+        token_of(one.get("token"), one.get("logprob"), _pairs(one.get(top)))
+        for one in entries
+        if isinstance(one, Mapping)
+    )
+
+
+def _pairs(listed: Any) -> list[tuple[Any, Any]]:
+    entries = listed if isinstance(listed, list) else []
+    return [(one.get("token"), one.get("logprob")) for one in entries if isinstance(one, Mapping)]
+
+
+def verdict_at(tokens: Sequence[Token]) -> tuple[int, str] | None:
+    """Return which token the verdict begins with, and whether an "Answer:" says so."""
+    text = "".join(one.text for one in tokens)
+    marks = list(_MARK.finditer(text))
+    start = marks[-1].end() if marks else 0
+    end = 0
+    for at, one in enumerate(tokens):
+        end += len(one.text)
+        if end > start and word_of(text[max(start, end - len(one.text)) : end]):
+            return at, "answer" if marks else "first"
+    # Nothing is said after the mark, or nothing at all.
+    return (0, "first") if tokens and not marks else None
+
+
+def listed_at(token: Token) -> dict[str, float]:
+    """Return the probability of every token that is listed at a place, the chosen one included."""
+    listed = {text: math.exp(logprob) for text, logprob in token.top}
+    if listed and token.logprob is not None:
+        listed.setdefault(token.text, math.exp(token.logprob))
+    return listed
+
+
+def yes_no_mass(tokens: Sequence[Token]) -> YesNoMass | None:
+    """Add up the probability of all forms of "yes" and "no" where the verdict stands."""
+    found = verdict_at(tokens)
+    listed = listed_at(tokens[found[0]]) if found else {}
+    if not listed:
+        return None
+    masses = dict.fromkeys(_WORDS, 0.0)
+    for text, probability in listed.items():
+        word = word_of(text)
+        if word in masses:
+            masses[word] += probability
+    return YesNoMass(yes=masses["yes"], no=masses["no"])
+
+
+def sequence_logprob(tokens: Sequence[Token]) -> float | None:
+    """Return the log probability of a whole reply; None unless it is known of each token."""
+    known = [one.logprob for one in tokens if one.logprob is not None]
+    return math.fsum(known) if known and len(known) == len(tokens) else None
