@@ -47,6 +47,7 @@ exclude_patterns = [
     "irt_coverage_tables.md",  # included by irt.md
     "irt_calibration_tables.md",  # included by irt.md
     "irt_peers_tables.md",  # included by irt.md
+    "ledger_tables.md",  # included by ledger.md
     "prediction_tables.md",  # included by prediction.md
     "short_forms_tables.md",  # included by irt.md
     "item_bank_tables.md",  # included by item_bank.md
