@@ -15,6 +15,8 @@ from psychollm.cli.import_logs import is_store
 from psychollm.cli.options import PARSING, Command, add_options, declared_by, option, typed_values
 
 if TYPE_CHECKING:
+    from collections.abc import Callable
+
     from psychollm.instruments.prompt import Prompt
 
 DESCRIPTION = """\
@@ -109,11 +111,13 @@ def made(name: str, typed: argparse.Namespace) -> "tuple[Prompt, ...]":
 def _read(about: Mapping[str, Any], path: Path, typed: argparse.Namespace) -> Any:
     """Read the file of a field; of a store, where the field takes replies, the replies."""
     if about.get("replies") and is_store(path):
-        return _replies(path)
+        return replies_in(path)
     return about["read"](path, **typed_values(about["read"], typed))
 
 
-def _replies(path: Path) -> list[dict[str, Any]]:
+def replies_in(
+    path: Path, keep: "Callable[[Prompt], bool]" = lambda prompt: True
+) -> list[dict[str, Any]]:
     """Return the replies of a store: their reasoning, where the server sent it apart, and text."""
     from psychollm.collect.export import replies
     from psychollm.collect.store import Store
@@ -121,6 +125,8 @@ def _replies(path: Path) -> list[dict[str, Any]]:
     traces = []
     with Store(path, create=False) as store:
         for prompt, row in replies(store):
+            if not keep(prompt):
+                continue
             text = "\n\n".join(filter(None, (row["reasoning"], row["text"]))).strip()
             if text:
                 run = row["sample"] + 1

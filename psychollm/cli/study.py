@@ -33,7 +33,7 @@ table with the columns "model", "question", "score" and "confidence"; or a folde
 
 A store of psychollm collect takes the place of both: its replies are read, and the study that fits
 what was asked is run: this one for self-prediction, others for rule-world, self-efficacy,
-semantic-sampling, abstention and revision.
+semantic-sampling, abstention, revision and coding.
 """
 EPILOG = """\
 examples:

@@ -14,11 +14,13 @@ if TYPE_CHECKING:
     from psychollm.collect.readings import Readings
     from psychollm.collect.store import Store
     from psychollm.data.responses import Responses
+    from psychollm.estimates.findings import Study as Findable
+    from psychollm.instruments.prompt import Prompt
 
     Scores = Mapping[Any, Any]  # by model
-    # The summary, and the tables by the names of their files.
-    Found = tuple[str, dict[str, pd.DataFrame]]
-    Compute = Callable[[Study, Scores], Found]
+    # The study, and its tables by the names of their files.
+    Found = tuple[Findable, dict[str, pd.DataFrame]]
+    Compute = Callable[[Study, Scores, Readings], Found]
 
 PREDICTION = "self_prediction"  # whose study is that of two tables
 _BOUNDARY = (
@@ -35,6 +37,13 @@ from psychollm.instruments.self_prediction import confidence_and_correctness
 with psy.collect.Store(Path({path!r})) as store:
     said = psy.collect.readings(store, instrument="self_prediction")
 confidence, correctness = confidence_and_correctness(said.pooled_scores(){repeats})"""
+
+
+_SCORES = """\
+from pathlib import Path
+
+with psy.collect.Store(Path({path!r})) as store:
+    scores = psy.collect.readings(store, instrument={instrument!r}).pooled_scores()"""
 
 
 def study_of_store(command: Study) -> int:
@@ -54,7 +63,9 @@ def study_of_store(command: Study) -> int:
             lambda: _prediction_tables(command, own), command.judge, report=command.report
         )
     return command.carry_out(
-        lambda: _scores(command, own), lambda scores: _judged(command, own, scores), report=False
+        lambda: _scores(command, own),
+        lambda scores: _judged(command, own, scores),
+        report=command.report,
     )
 
 
@@ -99,7 +110,9 @@ def _scores(command: Study, readings: "Readings") -> "Scores":
 
 
 def _judged(command: Study, readings: "Readings", scores: "Scores") -> Output:
-    summary, tables = STUDIES[readings.instrument](command, scores)
+    study, tables = STUDIES[readings.instrument](command, scores, readings)
+    summary = study.summary(smallest=command.smallest)
+    source = _SCORES.format(path=str(command.inputs[0]), instrument=readings.instrument)
     return Output(
         summary=summary,
         results={
@@ -112,54 +125,98 @@ def _judged(command: Study, readings: "Readings", scores: "Scores") -> Output:
         },
         tables=tables,
         remark=f"{readings.summary()}\n",
+        write_report=lambda path: study.report(path, source=source, smallest=command.smallest),
     )
 
 
-def _boundary(command: Study, scores: "Scores") -> "Found":
+def _answers(scores: "Scores") -> "pd.DataFrame":
     import pandas as pd
 
+    frames: list[pd.DataFrame] = [one.to_frame(model) for model, one in scores.items()]
+    return pd.concat(frames, ignore_index=True)
+
+
+def _boundary(command: Study, scores: "Scores", readings: "Readings") -> "Found":
     from psychollm.studies.inference_boundary.study import inference_boundary
 
-    answers = pd.concat([one.to_frame(model) for model, one in scores.items()], ignore_index=True)
+    answers = _answers(scores)
     study = inference_boundary(answers, **command.replication)
     estimates = {name: getattr(study, name) for name in _BOUNDARY}
     tables = {name: one.to_frame() for name, one in estimates.items() if one is not None}
-    return study.summary(smallest=command.smallest), {
-        "profiles": study.to_frame(),
-        "answers": answers,
-        **tables,
-    }
+    return study, {"profiles": study.to_frame(), "answers": answers, **tables}
 
 
-def _efficacy(command: Study, scores: "Scores") -> "Found":
+def _efficacy(command: Study, scores: "Scores", readings: "Readings") -> "Found":
     from psychollm.studies.self_efficacy.study import self_efficacy
 
-    study = self_efficacy(scores, **command.replication)
-    return study.summary(), {"conditions": study.to_frame(), "totals": study.totals}
+    measures = _stance(command, set(scores))
+    study = self_efficacy(scores, measures=measures, **command.replication)
+    return study, {"conditions": study.to_frame(), "totals": study.totals}
 
 
-def _semantic(command: Study, scores: "Scores") -> "Found":
+def _stance(command: Study, models: set[Any]) -> dict[str, dict[str, float]]:
+    """Return how firmly models rate themselves, and how much as persons, as rules code it."""
+    from psychollm.cli.instrument import replies_in
+    from psychollm.instruments.coding import Coding
+
+    def rates(prompt: "Prompt") -> bool:
+        about = prompt.about
+        return about.get("instrument") == "self_efficacy" and about.get("stage") != "task"
+
+    rated = [one for one in replies_in(command.inputs[0], rates) if one["model"] in models]
+    if not rated:
+        return {}
+    codes = Coding(transcripts=rated, scheme="stance").by_rules().by_model()
+    return {name: values for name, values in codes.items() if len(set(values.values())) > 1}
+
+
+def _semantic(command: Study, scores: "Scores", readings: "Readings") -> "Found":
     from psychollm.studies.semantic_calibration.study import semantic_calibration
 
     study = semantic_calibration(scores, n_null=command.null, **command.replication)
-    return study.summary(smallest=command.smallest), {"arms": study.to_frame()}
+    tables = {"arms": study.to_frame(), "curves": study.curves()}
+    return study, tables | ({"contrasts": study.contrast_frame()} if study.contrasts else {})
 
 
-def _abstention(command: Study, scores: "Scores") -> "Found":
-    import pandas as pd
-
+def _abstention(command: Study, scores: "Scores", readings: "Readings") -> "Found":
     from psychollm.studies.metacognitive_skill.abstention import abstention_skill
 
-    answers = pd.concat([one.to_frame(model) for model, one in scores.items()], ignore_index=True)
+    answers = _answers(scores)
     study = abstention_skill(answers, **command.replication)
-    return study.summary(), {"abstention": study.to_frame(), "answers": answers}
+    return study, {"abstention": study.to_frame(), "answers": answers}
 
 
-def _revision(command: Study, scores: "Scores") -> "Found":
+def _revision(command: Study, scores: "Scores", readings: "Readings") -> "Found":
     from psychollm.studies.metacognitive_skill.revision import revision_skill
 
     study = revision_skill(scores, level=command.level)
-    return study.summary(smallest=command.smallest), {"revision": study.to_frame()}
+    return study, {"revision": study.to_frame()}
+
+
+def _coding(command: Study, scores: "Scores", readings: "Readings") -> "Found":
+    """Study what judges coded, and beside them the rules, where the scheme has cues."""
+    import pandas as pd
+
+    from psychollm.instruments.coding.scoring import code_again
+    from psychollm.studies.metacognitive_skill.study import metacognitive_skill
+
+    frames = []
+    for judge, one in scores.items():
+        frame = one.to_frame()
+        again = frame["coder"].str.removeprefix("judge")  # "-2" of a second coding
+        frames.append(frame.assign(coder=judge + again))
+    rules = code_again(next(iter(readings.prompts.values())))
+    frames += [] if rules is None else [rules.to_frame()]
+    table = pd.concat(frames, ignore_index=True)
+    coder, *_ = scores
+    arms = list(dict.fromkeys(table["arm"].tolist()))
+    study = metacognitive_skill(
+        table, coder=coder, baseline=arms[0] if len(arms) > 1 else None, **command.replication
+    )
+    tables = {"behaviours": study.to_frame(), "codes": table}
+    if study.agreement is not None:
+        tables["agreement"] = study.agreement.to_frame()
+    return study, tables
 
 
 STUDIES: "dict[str, Compute]" = {
@@ -168,4 +225,5 @@ STUDIES: "dict[str, Compute]" = {
     "semantic_sampling": _semantic,
     "abstention": _abstention,
     "revision": _revision,
+    "coding": _coding,
 }

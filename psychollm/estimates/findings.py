@@ -15,10 +15,13 @@ from typing import TYPE_CHECKING, Any
 
 from psychollm._base.errors import LabelError
 from psychollm._base.numbers import typeset
-from psychollm._base.result import plain_data
+from psychollm._base.result import plain_data, view
 from psychollm.estimates.verdict import SMALLEST, Outcome, SmallestEffects, Verdicts
 
 if TYPE_CHECKING:
+    from os import PathLike
+    from pathlib import Path
+
     import pandas as pd
 
     from psychollm.estimates.estimate import Estimate
@@ -219,6 +222,33 @@ class Study(ABC):
             The smallest effects that matter.
         """
         return self.findings(smallest=smallest).text()
+
+    def report(
+        self,
+        path: "str | PathLike[str]",
+        *,
+        source: str = "",
+        smallest: SmallestEffects = SMALLEST,
+    ) -> "Path":
+        """Write one HTML page, `psychollm.reports.write_report`; needs the extra ``plot``.
+
+        Parameters
+        ----------
+        path : str or Path
+            File to write.
+        source : str
+            Lines of Python that make the data, shown with the call that repeats the study.
+        smallest : SmallestEffects
+            The smallest effects that matter, for what the page concludes.
+
+        Returns
+        -------
+        Path
+            Where it is.
+        """
+        write = view("reports.study", "write_report")
+        written: Path = write(self, path, source=source, smallest=smallest)
+        return written
 
 
 def estimate_rows(

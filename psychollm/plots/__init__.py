@@ -20,6 +20,7 @@ from psychollm.plots.factor_structure import plot_factor_structure
 from psychollm.plots.forest import plot_comparisons, plot_forest
 from psychollm.plots.inference_boundary import plot_boundary_rates, plot_failures
 from psychollm.plots.irt_curves import plot_item_curves, plot_test_information
+from psychollm.plots.links import plot_links
 from psychollm.plots.loadings import plot_loadings
 from psychollm.plots.pairwise_calibration import plot_individuation, plot_pairwise_calibration
 from psychollm.plots.person_item_map import plot_wright_map
@@ -50,6 +51,7 @@ __all__ = [
     "plot_forest",
     "plot_individuation",
     "plot_item_curves",
+    "plot_links",
     "plot_loadings",
     "plot_matrix",
     "plot_null",

@@ -45,7 +45,7 @@ def plot_difficulty(study: Difficulty, *, ax: "Axes | None" = None) -> "Axes":
     points.set_gid("questions")
     explained, bounds = study.r_squared.value, study.r_squared.interval
     lines = [
-        f"{name}: $R^2$ {typeset(with_interval(value, interval))}"
+        f"{name}: R² {typeset(with_interval(value, interval))}"
         for name, value, interval in zip(
             ("text", "length only"), explained[:2], bounds[:2], strict=True
         )

@@ -2,6 +2,6 @@
 
 from psychollm.reports.calibration import write_calibration_report
 from psychollm.reports.comparison import write_comparison
-from psychollm.reports.shared_confidence import report_text, write_report
+from psychollm.reports.study import report_text, write_report
 
 __all__ = ["report_text", "write_calibration_report", "write_comparison", "write_report"]

@@ -11,8 +11,16 @@ from psychollm._base.numbers import count, extent, interval, number, percent, wi
 from psychollm.calibration.panels.catalogue import panel_outputs
 from psychollm.estimates.verdict import SMALLEST, SmallestEffects
 from psychollm.reports import calibration_sections as sections
-from psychollm.reports.page import Fact, Page, cite, models, names, render, write_text
-from psychollm.reports.shared_confidence import named_versions
+from psychollm.reports.page import (
+    Fact,
+    Page,
+    cite,
+    models,
+    named_versions,
+    names,
+    render,
+    write_text,
+)
 from psychollm.reports.table import Table, text_column
 from psychollm.studies.provenance import versions
 

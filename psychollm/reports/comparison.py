@@ -9,8 +9,15 @@ from psychollm._base.numbers import count, extent, percent
 from psychollm.estimates.verdict import SMALLEST, SmallestEffects
 from psychollm.plots.comparison import comparison_size, plot_comparison
 from psychollm.reports.figure import draw_figure
-from psychollm.reports.page import Fact, Page, cite, finding_section, render, write_text
-from psychollm.reports.shared_confidence import named_versions
+from psychollm.reports.page import (
+    Fact,
+    Page,
+    cite,
+    finding_section,
+    named_versions,
+    render,
+    write_text,
+)
 from psychollm.reports.table import (
     Table,
     interval_column,

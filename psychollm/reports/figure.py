@@ -1,6 +1,7 @@
 """Figures as SVG that stands inside a page: no outside references, no clashing names."""
 
 import re
+from collections import Counter
 from collections.abc import Callable
 from dataclasses import dataclass
 from html import escape
@@ -73,13 +74,26 @@ def inline_svg(text: str, *, title: str, key: str) -> str:
     text = text[text.index("<svg") :]
     for pattern, new in _REPLACEMENTS:
         text = pattern.sub(new, text)
-    text = re.sub(r'\bid="', f'id="{key}-', text)
+    text = _with_unique_names(text, key)
     text = re.sub(r'\bhref="#', f'href="#{key}-', text)
     text = text.replace("url(#", f"url(#{key}-")
     text = text.replace("<svg", f'<svg role="img" aria-labelledby="{key}-title"', 1)
     opening = text.index(">") + 1
     name = f'<title id="{key}-title">{escape(title)}</title>'
     return (text[:opening] + name + text[opening:]).strip()
+
+
+def _with_unique_names(text: str, key: str) -> str:
+    """Put the key before every name; a name that panels share is counted from the second on."""
+    seen: Counter[str] = Counter()
+
+    def named(match: "re.Match[str]") -> str:
+        name = match[1]
+        seen[name] += 1
+        again = f"-{seen[name]}" if seen[name] > 1 else ""
+        return f'id="{key}-{name}{again}"'
+
+    return re.sub(r'\bid="([^"]*)"', named, text)
 
 
 # The page sets fonts and line joins for all its figures; what repeats in each text goes.

@@ -1,7 +1,7 @@
 """A report: its parts, its references, and the one file that they become."""
 
 import re
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cache
 from html import escape
@@ -190,3 +190,9 @@ def models(n: int) -> str:
     if n < len(_WORDS):
         return f"{_WORDS[n]} model{'' if n < 2 else 's'}"
     return f"{n} models"
+
+
+def named_versions(versions: Mapping[str, str]) -> tuple[tuple[str, str], ...]:
+    """Return packages as they write themselves, with their versions."""
+    proper = {"python": "Python", "numpy": "NumPy", "scipy": "SciPy", "numba": "Numba"}
+    return tuple((proper.get(name, escape(name)), escape(v)) for name, v in versions.items())

@@ -1,108 +1,20 @@
-"""The report of the shared-confidence study."""
+"""The report of the shared-confidence study: what stands on top, and how it was made."""
 
-from collections.abc import Mapping
 from html import escape
-from os import PathLike
-from pathlib import Path
 from typing import TYPE_CHECKING
 
 import numpy as np
 
-from psychollm._base.errors import OptionError
 from psychollm._base.numbers import count, extent, p_equals, percent, with_interval
 from psychollm.estimates.findings import sentence, sentence_list
-from psychollm.estimates.verdict import SMALLEST, Outcome, SmallestEffects
-from psychollm.reports.page import Fact, Page, cite, names, render, write_text
-from psychollm.reports.study_sections import sections
+from psychollm.estimates.verdict import Outcome, SmallestEffects
+from psychollm.reports.layout import Layout
+from psychollm.reports.page import Fact, cite, names
+from psychollm.reports.study_sections import SHOWN
 
 if TYPE_CHECKING:
     from psychollm.studies.dimensionality.result import Dimensionality
     from psychollm.studies.shared_confidence.result import SharedConfidence
-
-
-SIMULATED = "These are not real models: the data were simulated, and their truth is known."
-
-
-def write_report(
-    result: "SharedConfidence",
-    path: str | PathLike[str],
-    *,
-    source: str = "",
-    smallest: SmallestEffects = SMALLEST,
-) -> Path:
-    """Write a study as one HTML page that needs no network and no other file.
-
-    Parameters
-    ----------
-    result : SharedConfidence
-        What `shared_confidence` returns.
-    path : path
-        File to write; its folder is made.
-    source : str
-        Lines of Python that make the two tables, shown with the call.
-    smallest : SmallestEffects
-        The smallest effects that matter, for what the page concludes.
-
-    Returns
-    -------
-    Path
-        Where it is.
-
-    Raises
-    ------
-    OptionError
-        If `result` is no study that has a report.
-    InputError
-        If the file cannot be written.
-    MissingPackageError
-        If matplotlib or jinja2 is not installed.
-
-    Examples
-    --------
-    >>> import psychollm as psy
-    >>> from psychollm.data.simulate_study import simulate_study
-    >>> made = simulate_study(n_models=6, n_questions=200, rng=0)
-    >>> study = psy.shared_confidence(
-    ...     made.confidence, made.correctness, n_null=19, bootstrap=19, rng=0)
-    >>> page = write_report(study, getfixture("tmp_path") / "report.html")
-    >>> "SIMULATED" in page.read_text(encoding="utf-8").upper()
-    True
-    """
-    if not hasattr(result, "dimensionality"):
-        msg = f"there is no report of a {type(result).__name__}: pass what shared_confidence gives"
-        raise OptionError(msg)
-    return write_text(path, lambda: report_text(result, source=source, smallest=smallest))
-
-
-def report_text(
-    result: "SharedConfidence", *, source: str = "", smallest: SmallestEffects = SMALLEST
-) -> str:
-    """Return the page as text."""
-    return render(study_page(result, source=source, smallest=smallest))
-
-
-def study_page(
-    study: "SharedConfidence", *, source: str = "", smallest: SmallestEffects = SMALLEST
-) -> Page:
-    """Put the parts of the report together."""
-    findings = study.findings(smallest=smallest)
-    return Page(
-        title="Shared confidence: what do the models know about what they know?",
-        subtitle=(
-            f"{len(study.labels)} models, {count(study.n_questions)} questions, "
-            f"{percent(study.level)} intervals"
-        ),
-        verdict=findings.verdict,
-        lead=sentence(study.dimensionality.verdict),
-        facts=_facts(study, smallest),
-        notices=_notices(study),
-        sections=sections(study, findings, smallest),
-        methods=methods(study),
-        call=code(study, source),
-        versions=named_versions(study.versions),
-        simulated=SIMULATED if study.simulated else "",
-        models=tuple(map(str, study.labels)),
-    )
 
 
 def _facts(study: "SharedConfidence", smallest: SmallestEffects) -> tuple[Fact, ...]:
@@ -175,12 +87,6 @@ def _notices(study: "SharedConfidence") -> tuple[str, ...]:
     )
 
 
-def named_versions(versions: Mapping[str, str]) -> tuple[tuple[str, str], ...]:
-    """Return packages as they write themselves, with their versions."""
-    proper = {"python": "Python", "numpy": "NumPy", "scipy": "SciPy", "numba": "Numba"}
-    return tuple((proper.get(name, escape(name)), escape(v)) for name, v in versions.items())
-
-
 def methods(study: "SharedConfidence") -> tuple[str, ...]:
     """Return the methods of the study as paragraphs."""
     return (_data(study), _structure(study), _knowledge(study), _uncertainty(study))
@@ -248,3 +154,20 @@ def code(study: "SharedConfidence", source: str) -> str:
     call = study.call.replace("(", "(\n    ", 1).replace(", ", ",\n    ")
     call = call.removesuffix(")") + ",\n)"
     return f"import psychollm as psy\n\n{tables}\nstudy = psy.{call}"
+
+
+LAYOUT = Layout(
+    title="Shared confidence: what do the models know about what they know?",
+    subtitle=lambda study: (
+        f"{len(study.labels)} models, {count(study.n_questions)} questions, "
+        f"{percent(study.level)} intervals"
+    ),
+    lead=lambda study: sentence(study.dimensionality.verdict),
+    facts=_facts,
+    notices=_notices,
+    beside=SHOWN,
+    alone=True,
+    methods=methods,
+    call=code,
+    simulated=lambda study: study.simulated,
+)

@@ -1,16 +1,13 @@
 """Sections of the report of the study: each finding with the figures and tables that show it."""
 
-from collections.abc import Callable, Iterable
 from typing import TYPE_CHECKING
 
 import numpy as np
 
 from psychollm._base.numbers import significant
-from psychollm.estimates.findings import Findings
 from psychollm.estimates.verdict import SmallestEffects
 from psychollm.plots.shared_confidence import FIGURES
-from psychollm.reports.figure import Figure, draw_figure, on_axes
-from psychollm.reports.page import Section, finding_section
+from psychollm.reports.layout import Beside, Picture
 from psychollm.reports.study_marks import marks_of
 from psychollm.reports.table import (
     Column,
@@ -26,47 +23,9 @@ from psychollm.reports.table import (
 if TYPE_CHECKING:
     from psychollm.studies.shared_confidence.result import SharedConfidence
 
-    TableOf = Callable[[SharedConfidence, SmallestEffects], Table | None]
-
 _COMPONENTS = 8
 _WIDEST_PAIRS = 12
 _WALD = 1.96
-
-
-def sections(
-    study: "SharedConfidence", findings: Findings, smallest: SmallestEffects
-) -> tuple[Section, ...]:
-    """Return a section for each finding that is shown."""
-
-    def made(tables: "Iterable[TableOf]") -> tuple[Table, ...]:
-        shown = (table(study, smallest) for table in tables)
-        return tuple(one for one in shown if one is not None)
-
-    return tuple(
-        finding_section(
-            findings[key],
-            figures=tuple(_drawn(study, name) for name in figures if _worth_drawing(study, name)),
-            tables=made(tables),
-            folded=made(folded),
-        )
-        for key, figures, tables, folded in SHOWN
-    )
-
-
-def _worth_drawing(study: "SharedConfidence", name: str) -> bool:
-    return name != "pairwise_calibration" or bool(study.pairwise.n_disagreements)
-
-
-def _drawn(study: "SharedConfidence", name: str) -> Figure:
-    title, caption = DRAWINGS[name]
-    return draw_figure(
-        on_axes(lambda ax: FIGURES[name].draw(study, ax)),
-        size=FIGURES[name].size(study.labels),
-        caption=caption,
-        title=title,
-        key=name.replace("_", "-"),
-        marks=lambda figure: marks_of(study, name, figure.axes[0]),
-    )
 
 
 def _spectrum_table(study: "SharedConfidence", smallest: SmallestEffects) -> Table:
@@ -339,21 +298,37 @@ DRAWINGS = {
     ),
 }
 
-# What is shown beside each finding: figures, tables, and tables that are folded.
-SHOWN: "tuple[tuple[str, tuple[str, ...], tuple[TableOf, ...], tuple[TableOf, ...]], ...]" = (
-    (
-        "structure",
-        ("factor_structure", "scree", "second_factor", "sensitivity"),
-        (_spectrum_table, _rules_table),
-        (_moved_pairs,),
+
+def _pictures(*names: str) -> tuple[Picture, ...]:
+    return tuple(_picture(name, *DRAWINGS[name]) for name in names)
+
+
+def _picture(name: str, title: str, caption: str) -> Picture:
+    drawing = FIGURES[name]
+    return Picture(
+        key=name.replace("_", "-"),
+        title=title,
+        caption=caption,
+        draw=lambda study, canvas: drawing.draw(study, canvas.subplots()),
+        size=lambda study: drawing.size(study.labels),
+        marks=lambda study: lambda canvas: marks_of(study, name, canvas.axes[0]),
+        worth=lambda study: name != "pairwise_calibration" or bool(study.pairwise.n_disagreements),
+    )
+
+
+SHOWN = {
+    "structure": Beside(
+        pictures=_pictures("factor_structure", "scree", "second_factor", "sensitivity"),
+        tables=(_spectrum_table, _rules_table),
+        folded=(_moved_pairs,),
     ),
-    ("thresholds", (), (_threshold_table,), ()),
-    ("own", ("private_signal", "individuation"), (_own_table,), ()),
-    ("agreement", (), (_agreement_table,), ()),
-    ("risk", ("f_beta",), (_leader_table,), (_f_one_table,)),
-    ("between", ("between_models",), (_between_table,), ()),
-    ("disagreement", ("pairwise_calibration",), (), ()),
-    ("ensemble", ("ensemble",), (), (_ensemble_table,)),
-    ("remainder", ("residuals",), (), (_residual_table,)),
-    ("validity", ("screen",), (_validity_table,), ()),
-)
+    "thresholds": Beside(tables=(_threshold_table,)),
+    "own": Beside(pictures=_pictures("private_signal", "individuation"), tables=(_own_table,)),
+    "agreement": Beside(tables=(_agreement_table,)),
+    "risk": Beside(pictures=_pictures("f_beta"), tables=(_leader_table,), folded=(_f_one_table,)),
+    "between": Beside(pictures=_pictures("between_models"), tables=(_between_table,)),
+    "disagreement": Beside(pictures=_pictures("pairwise_calibration")),
+    "ensemble": Beside(pictures=_pictures("ensemble"), folded=(_ensemble_table,)),
+    "remainder": Beside(pictures=_pictures("residuals"), folded=(_residual_table,)),
+    "validity": Beside(pictures=_pictures("screen"), tables=(_validity_table,)),
+}

@@ -22,12 +22,12 @@ from psychollm.reports.page import (
     cited,
     known,
     models,
+    named_versions,
     names,
     render,
     sentence_list,
     write_text,
 )
-from psychollm.reports.shared_confidence import named_versions
 from psychollm.reports.study_marks import forest, marks_of
 from psychollm.reports.table import (
     Column,

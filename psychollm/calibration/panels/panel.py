@@ -6,6 +6,7 @@ compared on any metric, paired. What is undefined is NaN with a reason.
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
+from os import PathLike
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -198,7 +199,7 @@ class CalibrationPanel(Study, Result):
 
     def report(
         self,
-        path: str | Path,
+        path: str | PathLike[str],
         *,
         source: str = "",
         curves: PanelCurves | None = None,

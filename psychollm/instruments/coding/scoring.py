@@ -21,6 +21,7 @@ from psychollm.instruments.coding.replies import coded, transcript_of
 from psychollm.instruments.coding.result import Coded, CodingScores, Span, n_words
 from psychollm.instruments.coding.schemes import (
     FIVE,
+    SCHEMES,
     Cue,
     Scheme,
     SchemeName,
@@ -179,6 +180,24 @@ def rule_scores(transcripts: Sequence[Transcript], scheme: Scheme) -> CodingScor
         [code_by_rules(one.text, scheme) for one in transcripts],
         outcomes=(Outcome.ANSWERED,) * len(transcripts),
         coders=("rules",) * len(transcripts),
+        categories=scheme.names,
+    )
+
+
+def code_again(prompts: Sequence[Prompt]) -> CodingScores | None:
+    """Code by rules what prompts show a judge; None where their scheme has no cues here."""
+    name = prompts[0].about["scheme"] if prompts else ""
+    scheme = SCHEMES.get(name)
+    if scheme is None or list(scheme.names) != list(prompts[0].about["categories"]):
+        return None
+    first = [one for one in prompts if not one.repeat]
+    rows = [code_by_rules(transcript_of(one), scheme) for one in first]
+    return _scores(
+        [one.about for one in first],
+        [transcript_of(one) for one in first],
+        rows,
+        outcomes=(Outcome.ANSWERED,) * len(first),
+        coders=("rules",) * len(first),
         categories=scheme.names,
     )
 

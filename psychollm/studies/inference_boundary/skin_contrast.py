@@ -15,7 +15,7 @@ from psychollm._base.frames import long_table
 from psychollm._base.types import RandomState
 from psychollm.data.labels import listed
 from psychollm.estimates.estimate import Estimate
-from psychollm.estimates.resampling import Bootstrap
+from psychollm.estimates.resampling import Bootstrap, Resampling
 from psychollm.reliability.raters.rate_contrast import rate_contrast
 from psychollm.reliability.raters.ratings import Ratings
 
@@ -85,3 +85,19 @@ def skin_contrast(
         level=level,
         rng=rng,
     )
+
+
+def skin_contrasts(answers: pd.DataFrame, resampling: Resampling) -> dict[str, Estimate]:
+    """Contrast every further skin with the first, type by type, where worlds are told in both."""
+    if not {"skin", "structure"} <= set(answers.columns):
+        return {}
+    base, *others = dict.fromkeys(answers["skin"].tolist())
+    found = {}
+    for kind, own in answers.groupby("type", sort=False):
+        held = set(own["skin"])
+        for skin in others:
+            if {base, skin} <= held:
+                found[f"{kind}: {skin} minus {base}"] = skin_contrast(
+                    answers, kind, skin, base, **resampling.arguments
+                )
+    return found

@@ -52,6 +52,7 @@ from psychollm.reliability.raters.rate_contrast import rate_contrast
 from psychollm.reliability.raters.ratings import Ratings
 from psychollm.reliability.raters.response_shares import ResponseShares, response_shares
 from psychollm.reliability.raters.retest import Retest, retest
+from psychollm.studies.inference_boundary.skin_contrast import skin_contrasts
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -193,6 +194,7 @@ class InferenceBoundary(Study, Result):
     refusal_rate: Estimate  # share of answerable questions that are refused
     refusal_minus_commitment: Estimate | None  # that, minus committed answers on open events
     thinking: tuple[ThinkingContrast, ...]
+    skins: Mapping[str, Estimate]  # by type and skin: rate in it minus that in the first skin
     answerable: Hashable
     lexical: Hashable
     interaction: Hashable
@@ -246,6 +248,19 @@ class InferenceBoundary(Study, Result):
                     question="Reasoning first:",
                     rows=tuple(map(_thinking_row, self.thinking)),
                     numbers=contrasts,
+                )
+            )
+        if self.skins:
+            items.append(
+                Finding(
+                    key="skins",
+                    question="The same worlds in other words:",
+                    rows=tuple(
+                        f"{name}, {row}"
+                        for name, contrast in self.skins.items()
+                        for row in estimate_rows(contrast)
+                    ),
+                    numbers=dict(self.skins),
                 )
             )
         return Findings(items=tuple(items))
@@ -383,6 +398,7 @@ def inference_boundary(
             contrasts, answerable, interaction, refusal=[refusal], commits=list(commits)
         ),
         thinking=tuple(_thinking(answers, profiles[interaction], pair) for pair in thinking),
+        skins=skin_contrasts(answers, resampling),
         answerable=answerable,
         lexical=lexical,
         interaction=interaction,

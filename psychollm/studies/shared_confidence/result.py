@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Hashable, Mapping, Sequence
 from dataclasses import dataclass
-from pathlib import Path
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -18,7 +17,7 @@ from psychollm._base.numbers import (
     signed,
     with_interval,
 )
-from psychollm._base.result import Result, figure_by, view
+from psychollm._base.result import Result, figure_by
 from psychollm._base.types import FloatArray
 from psychollm.calibration.consensus.between_models import BetweenModels, Line
 from psychollm.calibration.consensus.ensemble import EnsembleGain
@@ -161,28 +160,6 @@ class SharedConfidence(Study, Result):
     def plot(self, *, figure: str = "overview") -> Figure:
         """Draw the study, or one of its figures: `psychollm.plots.plot_shared_confidence`."""
         return figure_by("plot_shared_confidence")(self, figure=figure)
-
-    def report(
-        self, path: str | Path, *, source: str = "", smallest: SmallestEffects = SMALLEST
-    ) -> Path:
-        """Write the study as one self-contained HTML page; needs the extra ``plot``.
-
-        Parameters
-        ----------
-        path : str or Path
-            File to write.
-        source : str
-            Lines of Python that make the two tables, shown with the call that repeats the study.
-        smallest : SmallestEffects
-            The smallest effects that matter, for what the page concludes.
-
-        Returns
-        -------
-        Path
-            Where it is.
-        """
-        write = view("reports.shared_confidence", "write_report")
-        return Path(write(self, path, source=source, smallest=smallest))
 
     def __repr__(self) -> str:
         return (

@@ -1,0 +1,95 @@
+"""Two numbers of every model over each other, one panel per condition: ratings and performance."""
+
+from collections.abc import Hashable, Mapping
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from psychollm._base.numbers import p_equals, typeset, with_interval
+from psychollm.plots.canvas import plain_text, points, write
+from psychollm.plots.palette import BLUE, MUTED
+from psychollm.plots.small_multiples import draw_panels, panel_title, say
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+    from matplotlib.figure import Figure
+
+    from psychollm.studies.self_efficacy.links import EfficacyLink
+
+LINK_PANEL = (2.7, 2.7)  # inches
+_NAMED = 12  # models whose names are written
+
+
+@plain_text()
+def plot_links(
+    links: "Mapping[Hashable, EfficacyLink]",
+    *,
+    columns: int = 4,
+    figure: "Figure | None" = None,
+) -> "Figure":
+    """Draw totals on a scale over another number, a point per model and a panel per condition.
+
+    Parameters
+    ----------
+    links : mapping of condition to EfficacyLink
+        ``study.performance``, or one of ``study.links``, of what `self_efficacy` returns.
+    columns : int
+        Panels in a row.
+    figure : Figure, optional
+        An empty figure to draw on; by default one made with pyplot.
+
+    Raises
+    ------
+    OptionError
+        If `columns` is not a positive whole number.
+
+    Examples
+    --------
+    >>> import pandas as pd
+    >>> from matplotlib.figure import Figure
+    >>> from psychollm.studies.self_efficacy.study import self_efficacy
+    >>> rows = pd.DataFrame({"model": list("abcd"), "condition": "none", "i1": [1, 2, 3, 4]})
+    >>> nll = {"perplexity": {"a": 2.0, "b": 2.5, "c": 1.5, "d": 1.0}}
+    >>> study = self_efficacy(rows, measures=nll, bootstrap=20, rng=0)
+    >>> len(plot_links(study.links["perplexity"], figure=Figure()).axes)
+    1
+    """
+    shown = list(links.items())
+
+    def draw(ax: "Axes", panel: int) -> None:
+        condition, one = shown[panel]
+        panel_title(ax, condition, (_line(one),))
+        if not len(one.labels):
+            say(ax, "no model has both", (0.5, 0.5))
+            return
+        points(ax, one.other, one.totals, BLUE, gid=f"models {condition}")
+        if len(one.labels) <= _NAMED:
+            for label, x, y in zip(one.labels, one.other, one.totals, strict=True):
+                write(
+                    ax,
+                    float(x),
+                    float(y),
+                    f" {label}",
+                    "left bottom",
+                    transform=ax.transData,
+                    size=6.5,
+                    colour=MUTED,
+                )
+        ax.margins(0.18)
+
+    measure = shown[0][1].measure if shown else "other"
+    return draw_panels(
+        draw,
+        len(shown),
+        columns=columns,
+        panel=LINK_PANEL,
+        names=(measure, "total on the scale"),
+        figure=figure,
+    )
+
+
+def _line(one: "EfficacyLink") -> str:
+    if not np.isfinite(one.value):
+        return str(one.flag)
+    text = with_interval(one.value, one.interval, signed=True)
+    return typeset(f"rank correlation {text}, {p_equals(one.p_value)}")

@@ -1,0 +1,145 @@
+"""The report of a study, by the layout that belongs to it."""
+
+from importlib import import_module
+from os import PathLike
+from pathlib import Path
+from typing import Any
+
+from psychollm._base.errors import OptionError
+from psychollm._base.numbers import count
+from psychollm.estimates.findings import Study, sentence
+from psychollm.estimates.verdict import SMALLEST, SmallestEffects
+from psychollm.reports.layout import Layout
+from psychollm.reports.page import Page, named_versions, render, write_text
+from psychollm.studies.provenance import versions
+
+SIMULATED = "These are not real models: the data were simulated, and their truth is known."
+
+# Where the layout of each study stands, by the name of its class.
+LAYOUTS = {
+    "SharedConfidence": ("shared_confidence", "LAYOUT"),
+    "InferenceBoundary": ("inference_boundary", "LAYOUT"),
+    "SelfEfficacyStudy": ("self_efficacy", "LAYOUT"),
+    "SemanticCalibration": ("semantic_calibration", "LAYOUT"),
+    "MetacognitiveSkill": ("metacognitive_skill", "LAYOUT"),
+    "AbstentionSkill": ("metacognitive_skill", "ABSTENTION"),
+    "RevisionSkill": ("metacognitive_skill", "REVISION"),
+    "SteeringMatch": ("steering_match", "LAYOUT"),
+    "Difficulty": ("difficulty", "LAYOUT"),
+}
+
+
+def write_report(
+    result: Study,
+    path: str | PathLike[str],
+    *,
+    source: str = "",
+    smallest: SmallestEffects = SMALLEST,
+    simulated: bool = False,
+) -> Path:
+    """Write a study as one HTML page that needs no network and no other file.
+
+    Parameters
+    ----------
+    result : Study
+        What `shared_confidence`, `inference_boundary` or another study returns.
+    path : path
+        File to write; its folder is made.
+    source : str
+        Lines of Python that make the data, shown with the call.
+    smallest : SmallestEffects
+        The smallest effects that matter, for what the page concludes.
+    simulated : bool
+        Whether the page is to say that the data were simulated; data of this library's own
+        simulations are known by themselves.
+
+    Returns
+    -------
+    Path
+        Where it is.
+
+    Raises
+    ------
+    OptionError
+        If `result` is no study that has a report.
+    InputError
+        If the file cannot be written.
+    MissingPackageError
+        If matplotlib or jinja2 is not installed.
+
+    Examples
+    --------
+    >>> import psychollm as psy
+    >>> from psychollm.data.simulate_study import simulate_study
+    >>> made = simulate_study(n_models=6, n_questions=200, rng=0)
+    >>> study = psy.shared_confidence(
+    ...     made.confidence, made.correctness, n_null=19, bootstrap=19, rng=0)
+    >>> page = write_report(study, getfixture("tmp_path") / "report.html")
+    >>> "SIMULATED" in page.read_text(encoding="utf-8").upper()
+    True
+    """
+    if not isinstance(result, Study):
+        msg = f"there is no report of a {type(result).__name__}: pass what a study returns"
+        raise OptionError(msg)
+    return write_text(
+        path,
+        lambda: report_text(result, source=source, smallest=smallest, simulated=simulated),
+    )
+
+
+def report_text(
+    result: Study,
+    *,
+    source: str = "",
+    smallest: SmallestEffects = SMALLEST,
+    simulated: bool = False,
+) -> str:
+    """Return the page as text."""
+    return render(study_page(result, source=source, smallest=smallest, simulated=simulated))
+
+
+def study_page(
+    study: Study,
+    *,
+    source: str = "",
+    smallest: SmallestEffects = SMALLEST,
+    simulated: bool = False,
+) -> Page:
+    """Put the parts of the report together."""
+    layout, findings = layout_of(study), study.findings(smallest=smallest)
+    verdict = findings.verdict
+    if layout.verdict is not None:
+        verdict = layout.verdict(study, findings, smallest)
+    return Page(
+        title=layout.title,
+        subtitle=layout.subtitle(study),
+        verdict=sentence(verdict) if verdict else "",
+        lead=layout.lead(study),
+        facts=layout.facts(study, smallest),
+        notices=layout.notices(study),
+        sections=layout.sections(study, findings, smallest),
+        methods=layout.methods(study),
+        call=layout.call(study, source),
+        versions=named_versions(getattr(study, "versions", None) or versions()),
+        simulated=SIMULATED if simulated or layout.simulated(study) else "",
+        models=tuple(map(str, layout.models(study))),
+    )
+
+
+def layout_of(study: Any) -> Layout:
+    """Return the layout of a study; where it has none, one that shows what it found."""
+    module, name = LAYOUTS.get(type(study).__name__, ("", ""))
+    if module:
+        found: Layout = getattr(import_module(f"psychollm.reports.{module}"), name)
+        return found
+    models = getattr(study, "labels", ())
+    return Layout(
+        title=" ".join(_words(type(study).__name__)).capitalize(),
+        subtitle=lambda study: f"{count(len(models))} rows" if models else "",
+    )
+
+
+def _words(name: str) -> list[str]:
+    """Return the words of a name in capitals: "StateProbe" has two."""
+    spaced = "".join(f" {one}" if one.isupper() else one for one in name)
+    return spaced.split()
