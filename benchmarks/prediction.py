@@ -1,7 +1,8 @@
 """Hidden answers predicted by this library and by others: log loss, calibration, CPU time.
 
 A fifth of the answers of each table is hidden, drawn at random; every program fits the rest and is
-judged on what was hidden. Scores between 0 and 1 count as that share of a yes; other programs,
+judged on what was hidden, with standard errors for other questions. Scores between 0 and 1 count
+as that share of a yes; other programs,
 which want 0 and 1, get them rounded. Where a program has no prediction, for questions that all or
 none have solved, it gets the item mean. Of MMLU-Pro there are 2,000 questions drawn at random
 unless ``--full``.
@@ -68,12 +69,13 @@ def mmlu_redux(data: Path) -> tuple[pd.DataFrame, pd.DataFrame]:
     return right.T, frame[["subject"]]
 
 
-def judged(p: np.ndarray, y: np.ndarray) -> tuple[float, float]:
-    """Return log loss and calibration error, less its expectation under calibration."""
+def judged(p: np.ndarray, y: np.ndarray, question: np.ndarray) -> tuple[float, float, float]:
+    """Return log loss, its standard error over questions, and the debiased calibration error."""
     inside = np.clip(p, 1e-6, 1.0 - 1e-6)
-    loss = -np.mean(y * np.log(inside) + (1.0 - y) * np.log1p(-inside))
+    losses = -(y * np.log(inside) + (1.0 - y) * np.log1p(-inside))
+    score = psy.reliability.mean_score([losses], clusters=question, bootstrap=0)
     error = calibration_error(np.round(p, 3), y, bins="mass", n_bins=10, bootstrap=100, rng=0)
-    return float(loss), float(error.debiased.value[0])
+    return float(score.value[0]), float(score.se[0]), float(error.debiased.value[0])
 
 
 def peers(python: str, table: np.ndarray) -> Iterator[tuple[str, np.ndarray, float]]:
@@ -102,9 +104,9 @@ def rows(frame: pd.DataFrame, side: pd.DataFrame | None, python: str) -> Iterato
 
     def row(name: str, p: np.ndarray, seconds: float) -> list[str]:
         none = ~np.isfinite(p[out])
-        loss, error = judged(np.where(none, means[out], p[out]), y)
+        loss, se, error = judged(np.where(none, means[out], p[out]), y, np.nonzero(out)[1])
         share = f"{100.0 * none.mean():.1f} %" if none.any() else ""
-        done = [name, f"{loss:.4f}", f"{100.0 * error:.1f}", share, f"{seconds:.0f}"]
+        done = [name, f"{loss:.4f} ({se:.4f})", f"{100 * error:.1f}", share, f"{seconds:.0f}"]
         print(done, flush=True)
         return done
 
@@ -122,7 +124,8 @@ def rows(frame: pd.DataFrame, side: pd.DataFrame | None, python: str) -> Iterato
     for name, given in tables:
         start = time.process_time()
         predicted = psy.predict_answers(rest, questions=given, n_folds=3, rng=0)
-        stated = f"{predicted.held_out.log_loss[0]:.3f}"
+        own = predicted.held_out
+        stated = f"{own.log_loss[0]:.3f} ({own.se[0]:.3f})"
         yield row(
             f"{name} (its own cross-validation: {stated})",
             predicted.probability,
@@ -157,7 +160,7 @@ def main() -> None:
             "",
             f"{frame.shape[0]} models, {frame.shape[1]:,} questions, {known:,} answers.",
             "",
-            "| program | log loss | calibration error, points | no prediction | CPU seconds |",
+            "| program | log loss (SE) | calibration error, points | no prediction | CPU s |",
             "|---|---:|---:|---:|---:|",
             *("| " + " | ".join(row) + " |" for row in rows(frame, side, options.peers)),
         ]

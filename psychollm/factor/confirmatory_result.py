@@ -13,6 +13,7 @@ from psychollm._base.convergence import Convergence
 from psychollm._base.numbers import signed
 from psychollm._base.result import Result
 from psychollm._base.types import FloatArray
+from psychollm.data.expected import Expects
 from psychollm.data.labels import listed
 from psychollm.factor.fit import FactorFit
 from psychollm.factor.robust_test import inverse_of, weighted_by
@@ -61,7 +62,7 @@ class ModificationIndices(Result):
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False, repr=False)
-class ConfirmatoryFactors(Result):
+class ConfirmatoryFactors(Expects, Result):
     """A factor model of which the zeros were given.
 
     Attributes
@@ -119,6 +120,8 @@ class ConfirmatoryFactors(Result):
     _derivatives: FloatArray  # (p, q)
     _weights: FloatArray  # (p,) or (p, p)
     _gamma: FloatArray  # (p, p)
+
+    _EXPECTED = ("factor.expected", "expected_answers")
 
     @property
     def residuals(self) -> FloatArray:

@@ -54,7 +54,7 @@ from psychollm._base.errors import CodeError, InputError, LabelError, OptionErro
 from psychollm._base.result import Result
 from psychollm._base.types import Axis, FloatArray
 from psychollm.data.labels import listed
-from psychollm.data.table import as_table, numbers
+from psychollm.data.table import Table, as_table, numbers
 from psychollm.kernels.adaptive_rules import product_rule, quasi_random_rule
 from psychollm.kernels.irt_multidimensional import PROBIT, integrate
 
@@ -182,7 +182,7 @@ def factor_scores(
     """
     check_choice("method", method, ScoreMethod)
     check_choice("of", of, Axis)
-    values, units = _ordered(data, solution.labels, of)
+    values, units = in_order(as_table(data, argument="data"), solution.labels, of)
     if method == "eap":
         return _posterior_means(solution, values, units, thresholds)
     if thresholds is not None:
@@ -284,11 +284,10 @@ def _power(matrix: FloatArray, exponent: float) -> FloatArray:
     return np.asarray((vectors[:, kept] * values[kept] ** exponent) @ vectors[:, kept].T)
 
 
-def _ordered(
-    data: Any, labels: tuple[Hashable, ...], of: Axis
+def in_order(
+    table: Table, labels: tuple[Hashable, ...], of: Axis
 ) -> tuple[FloatArray, tuple[Hashable, ...]]:
     """Return variables (k, units) in the order of the solution, and the names of the units."""
-    table = as_table(data, argument="data")
     values = numbers(table, argument="data")
     axes = (table.models, table.questions)
     own, units = axes if of == "models" else axes[::-1]

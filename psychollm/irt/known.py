@@ -13,9 +13,9 @@ from psychollm._base.errors import OptionError, ShapeError
 from psychollm._base.types import BoolArray, FloatArray
 from psychollm.data.labels import Labels
 from psychollm.estimates.reasons import Reason
-from psychollm.irt.answers import Respondents
+from psychollm.irt.answers import Respondents, spread
 from psychollm.irt.families import Link, Model
-from psychollm.irt.models import family_of
+from psychollm.irt.models import codes_of, family_of, family_of_items
 from psychollm.irt.priors import NO_PRIORS
 from psychollm.irt.result import IRTFit
 
@@ -111,21 +111,48 @@ def known_items(
     if bad.size:
         msg = f"slope, intercept: {names[bad[0]]!r} has a parameter that is not finite"
         raise OptionError(msg)
-    covariance = np.full((*parameters.shape, parameters.shape[1]), np.nan)
-    held: BoolArray = np.zeros(parameters.shape, dtype=np.bool_)
-    nothing = float("nan")
-    return IRTFit(
-        **family.columns(parameters, covariance, held),
-        model=model,
-        item_models=(model,) * slopes.size,
+    return items_of(
+        parameters,
+        (model,) * slopes.size,
+        np.ones((slopes.size, family.n_categories), dtype=np.bool_),
         link=link,
         respondents=respondents,
-        has_answer=np.ones((slopes.size, family.n_categories), dtype=np.bool_),
-        ability_sd=1.0,
+        labels=names,
+        reasons=(Reason.NONE,) * slopes.size,
+    )
+
+
+def items_of(
+    parameters: FloatArray,
+    item_models: tuple[Model, ...],
+    has_answer: BoolArray,
+    *,
+    link: Link,
+    respondents: Respondents,
+    labels: Labels,
+    reasons: tuple[Reason, ...],
+) -> IRTFit:
+    """Return items of known parameters (J, p) as they are maximised, NaN for those unknown."""
+    known = np.isfinite(parameters[:, 0])
+    own = parameters[known]
+    models = [item_models[j] for j in np.flatnonzero(known)]
+    family = family_of_items(models, link, codes_of(has_answer[known]), has_answer.shape[1])
+    columns = family.columns(
+        own, np.full((*own.shape, own.shape[1]), np.nan), np.zeros(own.shape, dtype=np.bool_)
+    )
+    nothing = float("nan")
+    return IRTFit(
+        **{name: spread(values, known) for name, values in columns.items()},
+        model=item_models[0] if len(set(item_models)) == 1 else "mixed",
+        item_models=item_models,
+        link=link,
+        respondents=respondents,
+        has_answer=has_answer,
+        ability_sd=float(own[0, 0]) if family.unit_slope else 1.0,
         se_ability_sd=nothing,
         posterior_sd=nothing,
         parameters=parameters,
-        covariance=covariance,
+        covariance=np.full((*parameters.shape, parameters.shape[1]), np.nan),
         standard_errors="none",
         log_likelihood=nothing,
         aic=nothing,
@@ -136,8 +163,8 @@ def known_items(
         n_patterns=0,
         n_nodes=0,
         priors=NO_PRIORS,
-        reasons=(Reason.NONE,) * slopes.size,
-        labels=names,
+        reasons=reasons,
+        labels=labels,
         respondent_labels=(),
         convergence=Convergence(
             converged=True, iterations=0, reason="parameters are known", objective=nothing

@@ -4,22 +4,24 @@ A respondent's ability has a posterior with the mean and the covariance that `ab
 `multidimensional_ability` give; one without answers has that of the population. The expected
 answer is the mean of the item's curve over a normal distribution with these moments, by
 Gauss-Hermite nodes along the direction in which the item reads the abilities. Items count as
-known. The chance of a yes; with several answers, the expected one, from 0 for an item's lowest to
-1 for its highest.
+known, except in a Bayesian fit: there each draw of items expects answers from the posterior of
+abilities on nodes, and the draws are averaged. The chance of a yes; with several answers, the
+expected one, from 0 for an item's lowest to 1 for its highest.
 """
-
-from collections.abc import Iterable
-from typing import Any, cast
 
 import numpy as np
 
+from psychollm._base.errors import LabelError
 from psychollm._base.types import FloatArray
-from psychollm.data.labels import Labels, positions
+from psychollm.data.expected import Expected
+from psychollm.data.labels import Labels, listed
 from psychollm.data.responses import ResponsesLike
 from psychollm.irt.ability import Abilities, ability
-from psychollm.irt.answers import Respondents
+from psychollm.irt.answers import Oriented, Respondents, answers_to
+from psychollm.irt.bayes.result import BayesianIRT
 from psychollm.irt.conditional.rasch import ConditionalRasch, rasch_ability
 from psychollm.irt.families import Dichotomous
+from psychollm.irt.groups.result import GroupIRTFit
 from psychollm.irt.multidimensional.abilities import multidimensional_ability
 from psychollm.irt.multidimensional.result import MultidimensionalIRT
 from psychollm.irt.result import IRTFit
@@ -27,14 +29,12 @@ from psychollm.irt.result import IRTFit
 _NODES, _WEIGHTS = np.polynomial.hermite_e.hermegauss(15)
 _WEIGHTS = _WEIGHTS / _WEIGHTS.sum()
 _CURVES = 2_000_000  # values of curves held at once
+_GRID = np.linspace(-6.0, 6.0, 121)  # of abilities, in standard deviations of their population
+_DRAWS = 200  # of items
 
-Wanted = Iterable[Any] | None
 
-
-def predict_one_ability(
-    fit: IRTFit | ConditionalRasch, responses: ResponsesLike, models: Wanted, questions: Wanted
-) -> FloatArray:
-    """Return expected answers (models, questions) of a fit with one ability."""
+def of_one_ability(fit: IRTFit | ConditionalRasch, responses: ResponsesLike) -> Expected:
+    """Return what a fit with one ability expects."""
     if isinstance(fit, IRTFit):
         known = ability(fit, responses)
         items, unit = fit.estimated, fit.ability_sd
@@ -58,7 +58,7 @@ def predict_one_ability(
         means = np.einsum("jc,jcq->qj", shares[:, : curves.shape[1]], curves)
         per_row = means.reshape(-1, _NODES.size, len(parameters))
         expected[rows, items] = np.einsum("nqj,q->nj", per_row, _WEIGHTS)
-    return _selected(expected, fit.respondents, (known.labels, fit.labels), models, questions)
+    return _turned(expected, fit.respondents, (known.labels, fit.labels))
 
 
 def _standard(known: Abilities, unit: float) -> tuple[FloatArray, FloatArray]:
@@ -68,10 +68,8 @@ def _standard(known: Abilities, unit: float) -> tuple[FloatArray, FloatArray]:
     return mean, np.where(missing, 1.0, known.se / unit)
 
 
-def predict_several_abilities(
-    fit: MultidimensionalIRT, responses: ResponsesLike, models: Wanted, questions: Wanted
-) -> FloatArray:
-    """Return expected answers (models, questions) of a fit with several abilities."""
+def of_several_abilities(fit: MultidimensionalIRT, responses: ResponsesLike) -> Expected:
+    """Return what a fit with several abilities expects."""
     known = multidimensional_ability(fit, responses)
     missing = ~np.isfinite(known.ability[:, 0])
     mean = np.where(missing[:, None], 0.0, known.ability)
@@ -86,19 +84,77 @@ def predict_several_abilities(
         at = (centre + node * spread).ravel()
         curve = np.exp(family.log_probabilities(unit, at)[0, 1])
         expected += weight * curve.reshape(centre.shape)
-    return _selected(expected, fit.respondents, (known.labels, fit.labels), models, questions)
+    return _turned(expected, fit.respondents, (known.labels, fit.labels))
 
 
-def _selected(
-    expected: FloatArray,
-    reading: Respondents,
-    labels: tuple[Labels, Labels],
-    models: Wanted,
-    questions: Wanted,
-) -> FloatArray:
-    """Turn respondents and items into models and questions, and keep those asked for."""
-    if reading == "questions":
-        expected, labels = expected.T, (labels[1], labels[0])
-    rows = positions("model", labels[0], models)
-    columns = positions("question", labels[1], questions)
-    return cast("FloatArray", np.ascontiguousarray(expected[np.ix_(rows, columns)]))
+def of_groups(fit: GroupIRTFit, responses: ResponsesLike) -> Expected:
+    """Return what a fit of several groups expects, each respondent by the curves of its group."""
+    answers = answers_to(responses, fit.labels, fit.respondents)
+    row = {label: place for place, label in enumerate(fit.respondent_labels)}
+    strange = [label for label in answers.respondents if label not in row]
+    if strange:
+        msg = (
+            f"responses: {listed(strange)} were not among the respondents of the fit, so that "
+            "their group is not known: use fit.of_group(group).predict(...)"
+        )
+        raise LabelError(msg)
+    member = fit.group_of[[row[label] for label in answers.respondents]]
+    expected = np.full((len(member), len(fit.labels)), np.nan)
+    for g, group in enumerate(fit.groups):
+        if (member == g).any():
+            whole = of_one_ability(fit.of_group(group), responses)[0]
+            expected[member == g] = _as_read(whole, fit.respondents)[member == g]
+    return _turned(expected, fit.respondents, (answers.respondents, fit.labels))
+
+
+def of_draws(fit: BayesianIRT, responses: ResponsesLike) -> Expected:
+    """Return what the draws of a Bayesian fit expect on average."""
+    answers = answers_to(responses, fit.labels, fit.respondents)
+    items = fit.fitted
+    codes = answers.codes[:, items]
+    yes, asked = (codes == 1).astype(np.float64), (codes >= 0).astype(np.float64)
+    slopes, intercepts = fit.slope.draws[:, items], fit.intercept.draws[:, items]
+    means, sds = _populations(fit, answers)
+    family = Dichotomous("2pl", fit.link)
+    chosen = np.linspace(0, len(slopes) - 1, min(_DRAWS, len(slopes))).astype(int)
+    total = np.zeros(codes.shape)
+    for draw in chosen:
+        parameters = np.column_stack([slopes[draw], intercepts[draw]])
+        for mean, sd in {*zip(means[draw].tolist(), sds[draw].tolist(), strict=True)}:
+            rows = (means[draw] == mean) & (sds[draw] == sd)
+            logs = family.log_probabilities(parameters, mean + sd * _GRID)  # (J, 2, Q)
+            density = asked[rows] @ logs[:, 0] + yes[rows] @ (logs[:, 1] - logs[:, 0])
+            density -= 0.5 * _GRID**2
+            weight = np.exp(density - density.max(axis=1, keepdims=True))
+            weight /= weight.sum(axis=1, keepdims=True)
+            total[rows] += weight @ np.exp(logs[:, 1]).T
+    expected = np.full((len(codes), len(items)), np.nan)
+    expected[:, items] = total / len(chosen)
+    return _turned(expected, fit.respondents, (answers.respondents, fit.labels))
+
+
+def _populations(fit: BayesianIRT, answers: Oriented) -> tuple[FloatArray, FloatArray]:
+    """Return mean and deviation of each respondent's population, (draws, respondents)."""
+    shape = (len(fit.slope.draws), len(answers.respondents))
+    if not fit.family_labels:
+        return np.zeros(shape), np.ones(shape)
+    # Respondents of unknown family come from the population of families.
+    row = {label: place for place, label in enumerate(fit.respondent_labels)}
+    between = fit.scale.draws[:, list(fit.scale.labels).index("sd_families")]
+    means, sds = np.zeros(shape), np.tile(np.sqrt(1.0 + between**2)[:, None], shape[1])
+    for place, label in enumerate(answers.respondents):
+        if label in row:
+            means[:, place] = fit.family.draws[:, fit._target.families.of[row[label]]]
+            sds[:, place] = 1.0
+    return means, sds
+
+
+def _as_read(expected: FloatArray, reading: Respondents) -> FloatArray:
+    """Turn models and questions into respondents and items, or these into those."""
+    return expected.T if reading == "questions" else expected
+
+
+def _turned(expected: FloatArray, reading: Respondents, labels: tuple[Labels, Labels]) -> Expected:
+    """Turn respondents and items into models and questions."""
+    ours, theirs = labels if reading == "models" else labels[::-1]
+    return _as_read(expected, reading), ours, theirs

@@ -3,14 +3,15 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, Literal, cast
+from typing import TYPE_CHECKING, Any, Literal
 
 import numpy as np
 
 from psychollm._base.axes import Axes, Interleaved
 from psychollm._base.convergence import Convergence
-from psychollm._base.result import Result, drawn_by, view
+from psychollm._base.result import Result, drawn_by
 from psychollm._base.types import BoolArray, FloatArray
+from psychollm.data.expected import Expects
 from psychollm.data.labels import Labels
 from psychollm.estimates.reasons import Reason
 from psychollm.irt.answers import Respondents, code_shares
@@ -25,7 +26,7 @@ if TYPE_CHECKING:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False, repr=False)
-class IRTFit(Result):
+class IRTFit(Expects, Result):
     r"""Items fitted by marginal maximum likelihood, or with their own distribution.
 
     P(yes) = g + (u - g) F(slope * ability + intercept); difficulty is -intercept / slope.
@@ -112,6 +113,8 @@ class IRTFit(Result):
     respondent_labels: Labels  # N
     convergence: Convergence
 
+    _EXPECTED = ("irt.predict", "of_one_ability")
+
     def _axes(self) -> Axes:
         names = curve_columns(self.item_models)
         steps = [Interleaved("step_{}=steps", "se_step_{}=se_steps")]
@@ -165,49 +168,6 @@ class IRTFit(Result):
         at hand, where the distribution of items was estimated.
         """
         return "respondents" if isinstance(self.priors, ItemPopulation) else "population"
-
-    def predict(
-        self,
-        responses: Any,
-        *,
-        models: Any = None,
-        questions: Any = None,
-    ) -> FloatArray:
-        """Return the expected answers of models to questions, whether they gave them or not.
-
-        Averaged over the posterior of each ability; models without answers have that of the
-        population.
-
-        Parameters
-        ----------
-        responses : Responses or table (models, questions)
-            Answers that tell what the abilities are: those that were fitted, or others to the
-            same items.
-        models, questions : sequence of labels, optional
-            Whose answers, and to what; all by default.
-
-        Returns
-        -------
-        ndarray of shape (models, questions)
-            Chances of a yes, or the expected answer from 0 for an item's lowest to 1 for its
-            highest; NaN for items without estimates (see `reasons`).
-
-        Raises
-        ------
-        LabelError
-            If a model or question is unknown.
-        ShapeError
-            If the items are not those of the fit.
-
-        Examples
-        --------
-        >>> from psychollm.irt.fit import fit_irt
-        >>> answers = np.random.default_rng(3).random((600, 5)) < [0.2, 0.4, 0.5, 0.6, 0.8]
-        >>> fit_irt(answers, model="rasch").predict(answers, models=[0]).shape
-        (1, 5)
-        """
-        function = view("irt.predict", "predict_one_ability")
-        return cast("FloatArray", function(self, responses, models, questions))
 
     def summary(self) -> str:
         """Return what was fitted and how it went, in sentences."""

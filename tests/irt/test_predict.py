@@ -103,3 +103,63 @@ def test_conditional_rasch_says_nothing_of_who_answered_nothing():
     expected = fit.predict(np.vstack([answers[:3], np.full(8, np.nan)]))
     assert np.isfinite(expected[:3]).all()
     assert np.isnan(expected[3]).all()
+
+
+def test_groups_expect_by_their_own_population():
+    answers = _answers(n=400)
+    group = np.repeat(["a", "b"], 200)
+    rng = np.random.default_rng(4)
+    easier = rng.random((200, 8)) < 0.4
+    answers[200:] = np.where(np.isfinite(answers[200:]) & easier, 1.0, answers[200:])
+    fit = psy.irt.fit_irt_groups(answers, group)
+    expected = fit.predict(answers)
+    single = psy.fit_irt(answers).predict(answers)
+    gaps = [abs(np.nanmean((answers - one)[200:])) for one in (expected, single)]
+    assert gaps[0] < 0.005 < gaps[1]  # one population draws the second group towards the first
+    own = fit.of_group("b").predict(answers[200:])
+    np.testing.assert_array_equal(own, expected[200:])
+    turned = psy.irt.fit_irt_groups(answers.T, group, respondents="questions")
+    np.testing.assert_allclose(turned.predict(answers.T), expected.T, atol=1e-6)
+
+
+@pytest.mark.parametrize("model", ["rasch", "graded", "3pl"])
+def test_one_group_of_several_is_the_fit_of_one(model):
+    answers = np.nan_to_num(_answers(n=400), nan=0.0)
+    fit = psy.irt.fit_irt_groups(answers, np.tile(["a", "b"], 200), model=model)
+    alone = psy.fit_irt(answers, model=model, priors=fit.priors)
+    np.testing.assert_allclose(fit.predict(answers), alone.predict(answers), atol=0.05)
+
+
+def test_who_is_in_no_group_is_named():
+    frame = pd.DataFrame(_answers(), index=[f"m{k}" for k in range(300)])
+    fit = psy.irt.fit_irt_groups(frame, np.tile(["a", "b"], 150))
+    with pytest.raises(LabelError, match=r"stranger.*of_group"):
+        fit.predict(frame.rename(index={"m0": "stranger"}))
+    with pytest.raises(LabelError, match="'c'"):
+        fit.of_group("c")
+
+
+def test_draws_of_a_bayesian_fit_expect_what_they_draw():
+    answers = _answers()
+    fit = psy.irt.bayesian_2pl(answers, n_draws=400, rng=0)
+    expected = fit.predict(answers)
+    # The abilities were drawn by themselves, given answers and items.
+    slope, intercept, ability = (
+        getattr(fit, name).draws for name in ("slope", "intercept", "ability")
+    )
+    drawn = _logistic(slope[:, None] * ability[:, :, None] + intercept[:, None]).mean(axis=0)
+    np.testing.assert_allclose(expected, drawn, atol=0.06)  # 400 draws
+    assert np.abs((expected - drawn).mean()) < 0.002
+
+
+def test_families_of_a_bayesian_fit_have_their_means():
+    answers = _answers()
+    family = np.repeat(["low", "high"], 150)
+    answers[150:] = np.where(np.isfinite(answers[150:]), 1.0, np.nan)
+    answers[150:, ::2] = _answers(seed=8)[150:, ::2]
+    names = [f"m{k}" for k in range(300)]
+    frame = pd.DataFrame(answers, index=names)
+    fit = psy.irt.bayesian_2pl(frame, families=family, n_draws=200, rng=0)
+    silent = pd.DataFrame(np.full((3, 8), np.nan), index=["m0", "m299", "new"])
+    low, high, new = fit.predict(pd.concat([silent, frame[2:4]])).mean(axis=1)[:3]
+    assert low < new < high

@@ -13,6 +13,7 @@ from psychollm._base.convergence import Convergence
 from psychollm._base.numbers import percent
 from psychollm._base.result import Result, drawn_by
 from psychollm._base.types import BoolArray, FloatArray
+from psychollm.data.expected import Expects
 from psychollm.data.labels import listed
 from psychollm.factor.exploratory.rotate import check_order, hofmann_complexity, permuted_fields
 from psychollm.factor.fit import FactorFit
@@ -22,7 +23,7 @@ if TYPE_CHECKING:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False, repr=False)
-class FactorSolution(Result):
+class FactorSolution(Expects, Result):
     """Factors of a correlation matrix.
 
     Attributes
@@ -105,6 +106,8 @@ class FactorSolution(Result):
     _matrix: FloatArray  # (k, k) what was analysed
     _weights: FloatArray | None  # (k, k), (p, p) or none
     _normal: bool  # whether normal theory may hold without a covariance
+
+    _EXPECTED = ("factor.expected", "expected_answers")
 
     _AXES = Axes(
         {"model": "labels"},

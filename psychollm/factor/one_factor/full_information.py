@@ -45,6 +45,7 @@ from psychollm._base.convergence import Convergence
 from psychollm._base.replicate import progress_bar
 from psychollm._base.result import Result
 from psychollm._base.types import AnyArray, BoolArray, FloatArray, IntArray
+from psychollm.data.expected import Expects
 from psychollm.data.pair_counts import CountedAnswers
 from psychollm.data.responses import Responses, ResponsesLike
 from psychollm.factor.one_factor.pairwise_likelihood import (
@@ -164,7 +165,7 @@ UNFINISHED = {1: "the limit of steps was reached", 2: "no step climbs any furthe
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False, repr=False)
-class FullInformation(Result):
+class FullInformation(Expects, Result):
     """The one-factor normal-ogive model fitted to all answers at once.
 
     Attributes
@@ -202,6 +203,8 @@ class FullInformation(Result):
     reasons: tuple[str, ...]  # k
     labels: tuple[Hashable, ...]  # k
     convergence: Convergence
+
+    _EXPECTED = ("factor.expected", "expected_answers")
 
     _AXES = Axes(
         {"model": "labels"},

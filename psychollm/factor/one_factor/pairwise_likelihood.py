@@ -30,6 +30,7 @@ from psychollm._base.convergence import Convergence
 from psychollm._base.errors import ShapeError
 from psychollm._base.result import Result
 from psychollm._base.types import BoolArray, FloatArray
+from psychollm.data.expected import Expects
 from psychollm.data.pair_counts import CountedAnswers, PairCounts, writable_counts
 from psychollm.data.responses import Responses, ResponsesLike
 from psychollm.kernels.pairwise_factors import add_factor, fit_pairwise_factors
@@ -53,7 +54,7 @@ BLOCK = 65_536
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False, repr=False)
-class PairwiseLikelihood(Result):
+class PairwiseLikelihood(Expects, Result):
     """Loadings on one shared factor, from pair counts alone.
 
     Attributes
@@ -94,6 +95,8 @@ class PairwiseLikelihood(Result):
     labels: tuple[Hashable, ...]  # k
     convergence: Convergence
 
+    _EXPECTED = ("factor.expected", "expected_answers")
+
     _AXES = Axes(
         {"model": "labels"},
         "loading=loadings",
@@ -105,7 +108,7 @@ class PairwiseLikelihood(Result):
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False, repr=False)
-class ExploratoryPairwiseLikelihood(Result):
+class ExploratoryPairwiseLikelihood(Expects, Result):
     """Loadings on several orthogonal factors, from pair counts alone, in principal axes.
 
     Attributes
@@ -130,6 +133,8 @@ class ExploratoryPairwiseLikelihood(Result):
     log_likelihood: float
     labels: tuple[Hashable, ...]  # k
     convergence: Convergence
+
+    _EXPECTED = ("factor.expected", "expected_answers")
 
     _AXES = Axes({"model": "labels", "factor": None}, "loading=loadings")
 

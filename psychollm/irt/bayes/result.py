@@ -12,6 +12,7 @@ from psychollm._base.axes import Axes
 from psychollm._base.convergence import Convergence
 from psychollm._base.result import Result
 from psychollm._base.types import BoolArray, FloatArray
+from psychollm.data.expected import Expects
 from psychollm.data.labels import Labels
 from psychollm.estimates.estimate import Estimate
 from psychollm.estimates.posterior import effective_size, r_hat, shortest_interval
@@ -25,7 +26,7 @@ Method: TypeAlias = Literal["laplace", "nuts"]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False, repr=False)
-class BayesianIRT(Result):
+class BayesianIRT(Expects, Result):
     """Posterior of a 2PL, abilities standard normal within families.
 
     Values are posterior means (of `difficulty` medians), standard errors posterior standard
@@ -101,6 +102,7 @@ class BayesianIRT(Result):
     _target: Target
     _sampled: Sampled
 
+    _EXPECTED = ("irt.predict", "of_draws")
     _AXES = Axes(
         {"item": "labels"},
         *(

@@ -21,7 +21,7 @@ https://doi.org/10.1111/j.2517-6161.1970.tb00842.x
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any, Literal, cast
+from typing import Literal
 
 import numpy as np
 
@@ -29,8 +29,9 @@ from psychollm._base.axes import Axes
 from psychollm._base.checks import check_choice
 from psychollm._base.convergence import Convergence
 from psychollm._base.errors import ShapeError
-from psychollm._base.result import Result, view
+from psychollm._base.result import Result
 from psychollm._base.types import BoolArray, FloatArray, IntArray
+from psychollm.data.expected import Expects
 from psychollm.data.labels import Labels
 from psychollm.data.responses import ResponsesLike, as_responses
 from psychollm.estimates.reasons import Reason, first_reason
@@ -43,7 +44,7 @@ MOST_ITEMS = 1500  # time grows with the cube, memory with the square
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False, repr=False)
-class ConditionalRasch(Result):
+class ConditionalRasch(Expects, Result):
     """Rasch items without an assumption about abilities.
 
     Attributes
@@ -83,54 +84,13 @@ class ConditionalRasch(Result):
     respondent_labels: Labels  # N
     convergence: Convergence
 
+    _EXPECTED = ("irt.predict", "of_one_ability")
     _AXES = Axes({"item": "labels"}, "difficulty", "se", "reason=reasons")
 
     @property
     def fitted(self) -> BoolArray:
         """Which items have estimates (items,)."""
         return np.asarray(np.isfinite(self.difficulty), dtype=np.bool_)
-
-    def predict(
-        self,
-        responses: Any,
-        *,
-        models: Any = None,
-        questions: Any = None,
-    ) -> FloatArray:
-        """Return the expected answers of models to questions, whether they gave them or not.
-
-        Averaged over a normal distribution around Warm's estimate of each ability.
-
-        Parameters
-        ----------
-        responses : Responses or table (models, questions)
-            Answers that tell what the abilities are: those that were fitted, or others to the
-            same items.
-        models, questions : sequence of labels, optional
-            Whose answers, and to what; all by default.
-
-        Returns
-        -------
-        ndarray of shape (models, questions)
-            Chances of a yes, or the expected answer from 0 for an item's lowest to 1 for its
-            highest; NaN for items without estimates (see `reasons`),
-            and for models without answers, as there is no population.
-
-        Raises
-        ------
-        LabelError
-            If a model or question is unknown.
-        ShapeError
-            If the items are not those of the fit.
-
-        Examples
-        --------
-        >>> answers = np.random.default_rng(3).random((600, 5)) < [0.2, 0.4, 0.5, 0.6, 0.8]
-        >>> conditional_rasch(answers).predict(answers, models=[0]).shape
-        (1, 5)
-        """
-        function = view("irt.predict", "predict_one_ability")
-        return cast("FloatArray", function(self, responses, models, questions))
 
     def summary(self) -> str:
         """Return what was fitted, in sentences."""

@@ -266,6 +266,15 @@ def _result(
             for reason, kept in zip(pooled.reasons, answers.kept.tolist(), strict=True)
         ),
         labels=pooled.labels,
+        parameters=np.stack(
+            [
+                spread(np.where(problem.absent, np.nan, beta), answers.kept)
+                for beta in problem.scaled(x)
+            ]
+        ),
+        has_answer=pooled.has_answer,
+        respondent_labels=answers.respondents,
+        group_of=answers.member,
         convergence=top.convergence,
     )
 

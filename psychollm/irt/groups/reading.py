@@ -10,7 +10,7 @@ import numpy as np
 
 from psychollm._base.errors import LabelError, ShapeError
 from psychollm._base.types import BoolArray, FloatArray, IntArray
-from psychollm.data.labels import group_members, listed
+from psychollm.data.labels import Labels, group_members, listed
 from psychollm.data.responses import ResponsesLike, as_responses
 from psychollm.irt.answers import MISSING, Patterns, Respondents, orient, patterns_of
 from psychollm.irt.families import Link
@@ -37,6 +37,8 @@ class GroupAnswers:
     prior_precisions: FloatArray  # the same
     names: tuple[Hashable, ...]  # G
     sizes: IntArray  # (G,)
+    respondents: Labels  # (N,)
+    member: IntArray  # (N,) group of each respondent
 
     @property
     def answered(self) -> BoolArray:
@@ -165,6 +167,8 @@ def read_groups(
         prior_precisions=precisions,
         names=names,
         sizes=np.bincount(member),
+        respondents=answers.respondents,
+        member=member,
     )
     check_linked(found, np.zeros(codes.shape[1], dtype=np.bool_), "share no item")
     return found

@@ -13,16 +13,19 @@ from psychollm._base.convergence import Convergence
 from psychollm._base.numbers import signed
 from psychollm._base.result import Result
 from psychollm._base.types import BoolArray, FloatArray, IntArray
-from psychollm.data.labels import Labels, listed
+from psychollm.data.expected import Expects
+from psychollm.data.labels import Labels, listed, positions
 from psychollm.estimates.reasons import Reason
 from psychollm.irt.answers import Respondents
 from psychollm.irt.families import Link, Model
+from psychollm.irt.known import items_of
 from psychollm.irt.models import curve_columns
 from psychollm.irt.priors import FEW_RESPONDENTS, ItemPopulation, Priors
+from psychollm.irt.result import IRTFit
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False, repr=False)
-class GroupIRTFit(Result):
+class GroupIRTFit(Expects, Result):
     """One item response model in G groups, abilities standard normal in the first.
 
     Attributes
@@ -59,8 +62,14 @@ class GroupIRTFit(Result):
         What was added to the likelihood; prints as text.
     reasons : tuple of Reason
         Why an item has no estimate.
-    labels : tuple
-        Names of the items.
+    labels, respondent_labels : tuple
+        Names of items and respondents.
+    parameters : ndarray of shape (G, items, p)
+        As in `IRTFit`, on the scale on which the abilities of the group are N(0, 1).
+    has_answer : bool ndarray of shape (items, codes)
+        Which codes are answers of an item.
+    group_of : int ndarray of shape (respondents,)
+        Where the group of each respondent stands in `groups`.
     convergence : Convergence
         How the climb ended.
     """
@@ -98,7 +107,13 @@ class GroupIRTFit(Result):
     priors: Priors | ItemPopulation
     reasons: tuple[Reason, ...]  # J
     labels: Labels  # J
+    parameters: FloatArray  # (G, J, p)
+    has_answer: BoolArray  # (J, C)
+    respondent_labels: Labels  # N
+    group_of: IntArray  # (N,)
     convergence: Convergence
+
+    _EXPECTED = ("irt.predict", "of_groups")
 
     def _axes(self) -> Axes:
         names = curve_columns(self.item_models)
@@ -131,6 +146,33 @@ class GroupIRTFit(Result):
     def fitted(self) -> BoolArray:
         """Which items have estimates (items,)."""
         return np.asarray(np.isfinite(self.slope).all(axis=0), dtype=np.bool_)
+
+    def of_group(self, group: Hashable) -> IRTFit:
+        """Return the items as one group has them, its abilities N(0, 1): to score, to predict.
+
+        Raises
+        ------
+        LabelError
+            If there is no such group.
+
+        Examples
+        --------
+        >>> from psychollm.irt import fit_irt_groups
+        >>> answers = np.random.default_rng(3).random((600, 5)) < [0.2, 0.4, 0.5, 0.6, 0.8]
+        >>> fit = fit_irt_groups(answers, ["a", "b"] * 300, model="rasch")
+        >>> fit.of_group("b").predict(answers[:2]).shape
+        (2, 5)
+        """
+        (row,) = positions("group", self.groups, [group])
+        return items_of(
+            self.parameters[row],
+            self.item_models,
+            self.has_answer,
+            link=self.link,
+            respondents=self.respondents,
+            labels=self.labels,
+            reasons=self.reasons,
+        )
 
     def summary(self) -> str:
         """Return what was fitted and how abilities of the groups compare."""

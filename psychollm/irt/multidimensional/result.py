@@ -4,14 +4,15 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Any, Literal, TypeAlias, cast
+from typing import Any, Literal, TypeAlias
 
 import numpy as np
 
 from psychollm._base.axes import Axes, Interleaved
 from psychollm._base.convergence import Convergence
-from psychollm._base.result import Result, view
+from psychollm._base.result import Result
 from psychollm._base.types import BoolArray, FloatArray
+from psychollm.data.expected import Expects
 from psychollm.data.labels import Labels, listed
 from psychollm.estimates.reasons import Reason
 from psychollm.irt.answers import Respondents
@@ -23,7 +24,7 @@ Integration: TypeAlias = Literal["quadrature", "quasi_random"]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False, repr=False)
-class MultidimensionalIRT(Result):
+class MultidimensionalIRT(Expects, Result):
     r"""Items fitted on several abilities by marginal maximum likelihood.
 
     P(yes) = F(slopes . abilities + intercept), abilities normal with mean 0, standard deviation 1
@@ -113,6 +114,7 @@ class MultidimensionalIRT(Result):
     _echelon: FloatArray  # (J', m + 1) fitted items before rotation
     _blocks: FloatArray  # (J', m + 1, m + 1) covariances of each of them
 
+    _EXPECTED = ("irt.predict", "of_several_abilities")
     _AXES = Axes(
         {"item": "labels"},
         Interleaved("slope_{dimension}=slopes", "se_slope_{dimension}=se_slopes"),
@@ -182,50 +184,6 @@ class MultidimensionalIRT(Result):
         from psychollm.irt.multidimensional.rotation import rotated
 
         return rotated(self, by)
-
-    def predict(
-        self,
-        responses: Any,
-        *,
-        models: Any = None,
-        questions: Any = None,
-    ) -> FloatArray:
-        """Return the expected answers of models to questions, whether they gave them or not.
-
-        Averaged over the posterior of the abilities; models without answers have that of the
-        population.
-
-        Parameters
-        ----------
-        responses : Responses or table (models, questions)
-            Answers that tell what the abilities are: those that were fitted, or others to the
-            same items.
-        models, questions : sequence of labels, optional
-            Whose answers, and to what; all by default.
-
-        Returns
-        -------
-        ndarray of shape (models, questions)
-            Chances of a yes, or the expected answer from 0 for an item's lowest to 1 for its
-            highest; NaN for items without estimates (see `reasons`).
-
-        Raises
-        ------
-        LabelError
-            If a model or question is unknown.
-        ShapeError
-            If the items are not those of the fit.
-
-        Examples
-        --------
-        >>> from psychollm.irt.multidimensional.fit import fit_multidimensional
-        >>> answers = np.random.default_rng(3).random((300, 6)) < [0.2, 0.4, 0.5, 0.6, 0.7, 0.8]
-        >>> fit = fit_multidimensional(answers, np.repeat(np.eye(2), 3, axis=0))
-        >>> fit.predict(answers, models=[0, 1], questions=[5]).shape
-        (2, 1)
-        """
-        function = view("irt.predict", "predict_several_abilities")
-        return cast("FloatArray", function(self, responses, models, questions))
 
     def summary(self) -> str:
         """Return what was fitted and how it went, in sentences."""

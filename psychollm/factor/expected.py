@@ -1,0 +1,69 @@
+r"""What a factor model of yes-or-no answers expects: its ogives, averaged over the factors.
+
+A variable says yes where its latent response exceeds its threshold. Given the answers of a unit,
+its factors have the posterior mean :math:`\mu` and covariance C of
+`psychollm.factor.factor_scores`; taken as normal, the chance of a yes is
+
+.. math:: \Phi\Big(\frac{\lambda^\top\mu - \tau}
+          {\sqrt{1 - \lambda^\top \Phi \lambda + \lambda^\top C \lambda}}\Big).          \quad (1)
+
+Solutions without thresholds take those that the shares of yes in the answers imply.
+"""
+
+from typing import Any
+
+import numpy as np
+from scipy.special import ndtr
+
+from psychollm._base.errors import CodeError
+from psychollm._base.types import FloatArray
+from psychollm.data.expected import Expected
+from psychollm.data.table import as_table
+from psychollm.factor.factor_scores import (
+    LEAST_UNIQUENESS,
+    in_order,
+    posterior_scores,
+    thresholds_of,
+)
+
+
+def expected_answers(solution: Any, responses: Any) -> Expected:
+    """Return what a factor solution expects; the variables are the side that has their labels."""
+    table = as_table(responses)
+    of: Any = "questions" if _fits(solution.labels, table.questions, table.models) else "models"
+    values, units = in_order(table, solution.labels, of)
+    if not np.isin(values[~np.isnan(values)], (0.0, 1.0)).all():
+        msg = "responses: factors expect yes-or-no answers: pass answers coded 0 and 1"
+        raise CodeError(msg)
+    loadings = np.array(solution.loadings, dtype=np.float64).reshape(len(values), -1)
+    tau = getattr(solution, "thresholds", None)
+    known = np.isfinite(loadings).all(axis=1)
+    tau = thresholds_of(values) if tau is None else np.array(tau)
+    known &= np.isfinite(tau)
+    expected = np.full(values.shape, np.nan)
+    expected[known] = _chances(
+        loadings[known], getattr(solution, "factor_correlation", None), tau[known], values[known]
+    )
+    own = solution.labels
+    return (expected, own, units) if of == "models" else (expected.T, units, own)
+
+
+def _fits(labels: tuple[Any, ...], questions: Any, models: Any) -> bool:
+    """Return whether the variables are the questions rather than the models."""
+    wanted = set(labels)
+    return wanted <= set(questions) and not (wanted <= set(models) and len(models) == len(wanted))
+
+
+def _chances(
+    loadings: FloatArray, correlation: Any, thresholds: FloatArray, answers: FloatArray
+) -> FloatArray:
+    """Return (1), (variables, units)."""
+    phi = np.eye(loadings.shape[1]) if correlation is None else np.array(correlation)
+    mean, covariance = posterior_scores(loadings, phi, thresholds, answers)
+    silent = np.isnan(mean[:, 0])
+    mean = np.where(silent[:, None], 0.0, mean)
+    covariance = np.where(silent[:, None, None], phi, covariance)
+    own = np.einsum("km,mn,kn->k", loadings, phi, loadings)
+    unknown = np.einsum("km,umn,kn->ku", loadings, covariance, loadings)
+    spread = np.sqrt(np.maximum(1.0 - own, LEAST_UNIQUENESS)[:, None] + unknown)
+    return np.asarray(ndtr((loadings @ mean.T - thresholds[:, None]) / spread))
