@@ -8,6 +8,7 @@ Asking needs httpx: ``pip install "psychollm[collect]"``; reading what is there 
 
 from psychollm.collect.adaptive import Adaptive
 from psychollm.collect.client import Collection, collect
+from psychollm.collect.costs import costs
 from psychollm.collect.drawing import bank_scores
 from psychollm.collect.errors import StoreError
 from psychollm.collect.eval_records import every_eval_ever
@@ -34,6 +35,7 @@ __all__ = [
     "StoreError",
     "bank_scores",
     "collect",
+    "costs",
     "every_eval_ever",
     "export",
     "instruments_in",

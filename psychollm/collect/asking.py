@@ -19,7 +19,7 @@ from psychollm.collect.roster import Endpoint, Model
 from psychollm.collect.secrets import Blotter, filled, filled_address, named_in
 from psychollm.collect.store import Store
 from psychollm.collect.wire.probabilities import sequence_logprob
-from psychollm.collect.wire.protocol import Reply, UnreadableReplyError, fault_of
+from psychollm.collect.wire.protocol import Line, Reply, UnreadableReplyError, fault_of
 
 KEPT = 2**16  # bytes of what came back that is no answer
 # What reading may raise where a reply is of another form than any that is known.
@@ -34,6 +34,15 @@ class Asked:
 
     kind: Kind
     attempt: Attempt
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Written:
+    """A body as it is kept, and as it leaves, with the values of secrets."""
+
+    parameters: Mapping[str, Any]
+    sent: str
+    leaves: bytes
 
 
 class Asker:
@@ -56,22 +65,35 @@ class Asker:
         self._blot.learn(filter(None, [self._secret]))
         self._dropped = {name: store.dropped(name) for name in models}
 
+    @property
+    def line(self) -> Line:
+        """What carries bodies to the endpoint."""
+        return self._line
+
     async def ask(self, job: Job) -> Asked:
         """Send one request, and return what became of it."""
+        written = self.written(job)
+        return self.judged(job, written, await self._post(job, written.leaves))
+
+    def written(self, job: Job) -> Written:
+        """Return the body of a request."""
         parameters = self._parameters(job)
         sent = leaves = json.dumps(self._body(job, parameters))
         if named_in(parameters):
             leaves = json.dumps(self._body(job, filled(parameters, self._where)))
-        exchange = await self._post(job, leaves.encode())
+        return Written(parameters=parameters, sent=sent, leaves=leaves.encode())
+
+    def judged(self, job: Job, written: Written, exchange: Exchange) -> Asked:
+        """Return what became of a request, from what came back."""
         raw = None if exchange.raw is None else self._blot(exchange.raw)
         kind, detail, reply = self._judge(exchange, raw)
-        if kind is Kind.BAD_REQUEST and self._drop_refused(job, raw or b"", parameters):
+        if kind is Kind.BAD_REQUEST and self._drop_refused(job, raw or b"", written.parameters):
             kind = Kind.REFUSED_PARAMETER
         attempt = Attempt(
             wire=self._wire.name,
             started=exchange.started,
             seconds=exchange.seconds,
-            sent=sent,
+            sent=written.sent,
             kind=kind.value,
             status=exchange.status,
             raw=raw if raw is None or kind is Kind.OK else raw[:KEPT],

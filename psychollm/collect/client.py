@@ -16,10 +16,13 @@ import numpy as np
 from psychollm._base.result import Result
 from psychollm._base.version import __version__
 from psychollm.collect.asking import variables_of
+from psychollm.collect.batches import BatchLane
+from psychollm.collect.costs import cost_table, costs
 from psychollm.collect.drawing import Drawing, bank_scores, told
 from psychollm.collect.lane import Lane
 from psychollm.collect.plan import Plan
 from psychollm.collect.progress import ModelProgress, RunState
+from psychollm.collect.roster import Model
 from psychollm.collect.secrets import Blotter
 from psychollm.collect.store import LEASE_SECONDS, Store
 
@@ -53,6 +56,7 @@ class Collection(Result):
     halted: Mapping[str, str]  # models that are not asked any more, and why
     stopped: str | None  # why the run ended before all was asked
     scores: Mapping[str, Mapping[str, Any]] = field(default_factory=dict)  # as of `bank_scores`
+    costs: Mapping[str, Mapping[str, Any]] = field(default_factory=dict)  # as of `costs`
 
     @property
     def complete(self) -> bool:
@@ -74,7 +78,7 @@ class Collection(Result):
             )
             lines.append(f"Exchanges without an answer in this run: {kinds}.")
         if self.cost:
-            lines.append(f"Cost so far: {self.cost:.3g}.")
+            lines += [*cost_table(self.costs), f"Cost so far: {self.cost:.3g}."]
         if self.stopped:
             lines.append(f"Stopped: {self.stopped}.")
         if not self.complete:
@@ -151,11 +155,7 @@ def prepare(plan: Plan, store: Store) -> RunState:
 
 
 async def _run(plan: Plan, state: RunState, watch: Watch | None, every: float) -> None:
-    lanes = [
-        Lane(endpoint, [one for one in plan.models if one.endpoint == name], state)
-        for name, endpoint in plan.endpoints.items()
-        if any(one.endpoint == name for one in plan.models)
-    ]
+    turns = _turns(plan)
     beats = [asyncio.create_task(_repeat(state, state.store.renew, LEASE_SECONDS / 3))]
     if watch is not None:
         beats.append(
@@ -163,7 +163,7 @@ async def _run(plan: Plan, state: RunState, watch: Watch | None, every: float) -
         )
     try:
         with _interrupts(state):
-            await asyncio.gather(*(lane.run() for lane in lanes))
+            await asyncio.gather(*(_in_turn(plan, models, state) for models in turns))
     except asyncio.CancelledError:
         if state.reason != INTERRUPTED:
             raise
@@ -185,6 +185,24 @@ async def _repeat(state: RunState, action: Callable[[], None], seconds: float) -
         except Exception as error:  # noqa: BLE001 -- handed to the run, which raises it
             state.fail(error)
             return
+
+
+def _turns(plan: Plan) -> list[list[list[Model]]]:
+    """Return the models of each endpoint: all at once, or one after another."""
+    turns = []
+    for name in plan.endpoints:
+        here = [one for one in plan.models if one.endpoint == name]
+        turns.append([[one] for one in here] if plan.order == "models" else [here] if here else [])
+    return turns
+
+
+async def _in_turn(plan: Plan, turns: list[list[Model]], state: RunState) -> None:
+    """Ask the models of one endpoint."""
+    for models in turns:
+        if state.stopping:
+            return
+        endpoint = plan.endpoints[models[0].endpoint]
+        await (BatchLane if endpoint.batch else Lane)(endpoint, models, state).run()
 
 
 @contextmanager
@@ -233,6 +251,7 @@ def _collection(plan: Plan, state: RunState) -> Collection:
         failed=tuple(counts[name].get("failed", 0) for name in names),
         left=tuple(counts[name].get("open", 0) + counts[name].get("waiting", 0) for name in names),
         cost=state.store.spent(),
+        costs=costs(state.store),
         failures=failures,
         halted={one.name: one.halted for one in state.progress.values() if one.halted},
         stopped=state.reason,

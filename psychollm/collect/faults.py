@@ -19,6 +19,7 @@ class Kind(StrEnum):
     UNREACHABLE = "unreachable"  # no connection
     SERVER_ERROR = "server_error"  # other 5xx, 408, 409
     TIMEOUT = "timeout"  # no whole reply in time
+    LOST = "lost"  # a batch ended without it
     BROKEN = "broken"  # the connection ended within the exchange
     BAD_JSON = "bad_json"  # what came is no JSON object
     NO_CHOICES = "no_choices"  # JSON without an answer
@@ -40,7 +41,7 @@ BUSY = frozenset({Kind.RATE_LIMITED, Kind.OVERLOADED, Kind.UNREACHABLE})
 # Something went wrong with this request: it is tried again a limited number of times.
 COUNTED = frozenset(
     {Kind.SERVER_ERROR, Kind.TIMEOUT, Kind.BROKEN, Kind.BAD_JSON, Kind.NO_CHOICES, Kind.EMPTY}
-    | {Kind.TOO_LARGE, Kind.ENCODED}
+    | {Kind.TOO_LARGE, Kind.ENCODED, Kind.LOST}
 )
 # The same request would end in the same way: it is not tried again in this run.
 HOPELESS = frozenset({Kind.BAD_REQUEST, Kind.FILTERED, Kind.CUT_BY_THINKING})

@@ -157,8 +157,16 @@ class _Later:
 class Lane:
     """All that is asked of one endpoint."""
 
-    def __init__(self, endpoint: Endpoint, models: Sequence[Model], state: RunState) -> None:
+    def __init__(
+        self,
+        endpoint: Endpoint,
+        models: Sequence[Model],
+        state: RunState,
+        *,
+        tried: bool = False,  # only what was asked before, and not answered
+    ) -> None:
         self._endpoint = endpoint
+        self._tried = tried
         self._state = state
         self._models = {model.name: model for model in models}
         self._asker = Asker(endpoint, dict(self._models), state.store)
@@ -211,7 +219,7 @@ class Lane:
             share = max(1, int(self._window.size) // len(self._open))
             claimed = []
             for name in sorted(self._open):
-                jobs = self._state.store.claim(name, share)
+                jobs = self._state.store.claim(name, share, tried=self._tried)
                 if len(jobs) < share:
                     self._open.discard(name)
                 claimed.append(jobs)

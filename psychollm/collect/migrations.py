@@ -93,7 +93,23 @@ ALTER TABLE attempt ADD COLUMN sequence_logprob REAL;
 ALTER TABLE attempt ADD COLUMN sequence_tokens INTEGER;
 """
 
-MIGRATIONS: tuple[str, ...] = (_FIRST, _SECOND, _THIRD)
+_FOURTH = """
+CREATE TABLE batch (
+    id INTEGER PRIMARY KEY,
+    model TEXT NOT NULL,
+    name TEXT NOT NULL UNIQUE,            -- ours; the names of its requests begin with it
+    made REAL NOT NULL,
+    state TEXT NOT NULL,                  -- drafted, sending, sent, closed
+    file TEXT,                            -- what was uploaded for it
+    server_id TEXT,                       -- what the server calls it
+    lease_owner TEXT,
+    lease_until REAL NOT NULL DEFAULT 0
+);
+ALTER TABLE request ADD COLUMN batch INTEGER REFERENCES batch(id);
+CREATE INDEX request_by_batch ON request (batch) WHERE batch IS NOT NULL;
+"""
+
+MIGRATIONS: tuple[str, ...] = (_FIRST, _SECOND, _THIRD, _FOURTH)
 
 
 def migrate(connection: sqlite3.Connection, path: Path) -> None:

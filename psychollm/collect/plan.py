@@ -7,6 +7,8 @@
     repeats = 1                     # how often each prompt is asked
     budget = 5.0                    # stop before it is passed; in the currency of the prices
 
+    order = "turns"                 # of models; "models": one after another, as caches like it
+
     [adaptive]                      # ask only what an item bank draws; not there: ask all
     bank = "bank.psy"               # as `ItemBank.save` writes it
     half_width = 0.03               # until the interval reaches no further than this, or
@@ -41,9 +43,9 @@ import tomllib
 from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass, fields
 from pathlib import Path
-from typing import Any
+from typing import Any, Literal, TypeAlias
 
-from psychollm._base.checks import check_count, check_unique
+from psychollm._base.checks import check_choice, check_count, check_unique
 from psychollm._base.errors import InputError, LabelError, OptionError
 from psychollm._base.saving.files import load
 from psychollm.collect.adaptive import Adaptive
@@ -54,7 +56,18 @@ from psychollm.collect.wire.thinking import thinking_of
 from psychollm.instruments.prompt import Prompt
 from psychollm.instruments.questions import text_of
 
-_TOP = {"prompts", "store", "repeats", "budget", "adaptive", "parameters", "endpoints", "models"}
+_TOP = {
+    "prompts",
+    "store",
+    "repeats",
+    "budget",
+    "order",
+    "adaptive",
+    "parameters",
+    "endpoints",
+    "models",
+}
+Order: TypeAlias = Literal["turns", "models"]
 _ADAPTIVE = {field.name for field in fields(Adaptive)}
 _ENDPOINT = {field.name for field in fields(Endpoint)} - {"name"}
 _MODEL = {field.name for field in fields(Model)}
@@ -66,10 +79,11 @@ _KINDS: dict[str, tuple[type, ...]] = {
     **dict.fromkeys(("url", "wire", "key", "name", "model", "endpoint", "system"), (str,)),
     "key_command": (str,),
     "stream": (bool,),
+    "batch": (bool, int),  # of an endpoint, or of an item bank
     **dict.fromkeys(("headers", "parameters", "prices", "endpoints", "adaptive"), (dict,)),
     **dict.fromkeys(("prompts",), (str, list)),
     "models": (list,),
-    "store": (str,),
+    **dict.fromkeys(("store", "order"), (str,)),
     "bank": (str,),
 }
 _WANTED: dict[type, str] = {
@@ -101,11 +115,13 @@ class Plan:
     models: tuple[Model, ...]
     repeats: int = 1
     budget: float | None = None
+    order: Order = "turns"  # or "models": of an endpoint one after another
     adaptive: Adaptive | None = None
     text: str = ""  # of the file
 
     def __post_init__(self) -> None:
         check_count("repeats", self.repeats)
+        check_choice("order", self.order, Order)
         for what, budget in [
             ("", self.budget),
             *((f"model {m.name!r}: ", m.budget) for m in self.models),
@@ -241,6 +257,7 @@ def read_plan(path: Path) -> Plan:
         models=tuple(_model(given, shared) for given in table["models"]),
         repeats=table.get("repeats", 1),
         budget=table.get("budget"),
+        order=table.get("order", "turns"),
         adaptive=_adaptive(table.get("adaptive"), path.parent),
         text=text,
     )

@@ -3,11 +3,15 @@
 from collections.abc import Iterator
 from dataclasses import dataclass
 from textwrap import indent
+from typing import Any
 
 from psychollm._base.result import Result
+from psychollm.collect.costs import costs, likely
 from psychollm.collect.plan import Plan
+from psychollm.collect.progress import duration
 from psychollm.collect.records import Job, job_of, likely_tokens, limit_of, most_cost
 from psychollm.collect.request import Request
+from psychollm.collect.store import Store
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
@@ -15,39 +19,50 @@ class Preview(Result):
     """What a plan would ask: counts, tokens and cost by model.
 
     Replies that prompts continue are not known: they count with the most that they can have.
+    Likely cost and time come from how the store's earlier requests to a model went, and from
+    limits per minute; NaN where nothing tells them.
 
     Examples
     --------
     >>> found = Preview(models=("m",), requests=(4,), tokens=(1200,), most_cost=(0.5,),
-    ...                 prompts=(), budget=2.0)
+    ...                 likely_cost=(0.2,), seconds=(30.0,), prompts=(), budget=2.0)
     >>> print(found.summary())
-    m: 4 requests, about 1,200 tokens, at most 0.5
-    In all: 4 requests, about 1,200 tokens, at most 0.5 (budget 2). Nothing was asked.
+    m: 4 requests, about 1,200 tokens, likely 0.2, at most 0.5, about 30 s
+    In all: 4 requests, about 1,200 tokens, likely 0.2, at most 0.5, about 30 s (budget 2). \
+Nothing was asked.
     """
 
     models: tuple[str, ...]
     requests: tuple[int, ...]
     tokens: tuple[int, ...]  # roughly
     most_cost: tuple[float, ...]  # a bound; 0 without prices
+    likely_cost: tuple[float, ...]
+    seconds: tuple[float, ...]  # likely
     prompts: tuple[str, ...]  # the first of each kind, as it will be sent
     budget: float | None
 
     def summary(self) -> str:
         """Return what would be asked, in words."""
         lines = [f"{text}\n" for text in self.prompts]
-        for name, n, tokens, cost in zip(
-            self.models, self.requests, self.tokens, self.most_cost, strict=True
-        ):
-            lines.append(f"{name}: {_amounts(n, tokens, cost)}")
-        total = _amounts(sum(self.requests), sum(self.tokens), sum(self.most_cost))
+        columns = (self.requests, self.tokens, self.most_cost, self.likely_cost, self.seconds)
+        for name, *row in zip(self.models, *columns, strict=True):
+            lines.append(f"{name}: {_amounts(*row)}")
+        # Models of several endpoints are asked at once: the time is at most the sum.
+        total = _amounts(*(sum(column) for column in columns))
         if self.budget is not None:
             total += f" (budget {self.budget:.4g})"
         return "\n".join([*lines, f"In all: {total}. Nothing was asked."])
 
 
-def _amounts(n: int, tokens: int, cost: float) -> str:
-    price = f", at most {cost:.3g}" if cost else ""
-    return f"{n:,} requests, about {tokens:,} tokens{price}"
+def _amounts(n: float, tokens: float, most: float, likely_cost: float, seconds: float) -> str:
+    parts = [f"{n:,} requests, about {tokens:,} tokens"]
+    if most and likely_cost > 0:
+        parts.append(f"likely {likely_cost:.3g}")
+    if most:
+        parts.append(f"at most {most:.3g}")
+    if seconds > 0:
+        parts.append(f"about {duration(seconds)}")
+    return ", ".join(parts)
 
 
 def preview(plan: Plan, *, show: int = 3) -> Preview:
@@ -73,24 +88,39 @@ def preview(plan: Plan, *, show: int = 3) -> Preview:
     models = {model.name: model for model in plan.models}
     counts = dict.fromkeys(models, 0)
     tokens = dict.fromkeys(models, 0)
-    costs = dict.fromkeys(models, 0.0)
+    most = dict.fromkeys(models, 0.0)
     shown: dict[str, str] = {}
     before: dict[str, Job] = {}  # jobs of the model at hand, for conversations that go on
     for request in _requests(plan):
         job = _whole(request, before)
         counts[request.model] += 1
         tokens[request.model] += likely_tokens(job)
-        costs[request.model] += most_cost(job, models[request.model])
+        most[request.model] += most_cost(job, models[request.model])
         if len(shown) < show and request.prompt.reply not in shown:
             shown[request.prompt.reply] = _shown(request, job)
+    before_now = _before(plan)
+    estimates = [
+        likely(before_now.get(name), n, plan.endpoints[models[name].endpoint], tokens[name])
+        for name, n in counts.items()
+    ]
     return Preview(
         models=tuple(models),
         requests=tuple(counts.values()),
         tokens=tuple(tokens.values()),
-        most_cost=tuple(costs.values()),
+        most_cost=tuple(most.values()),
+        likely_cost=tuple(cost for cost, _ in estimates),
+        seconds=tuple(seconds for _, seconds in estimates),
         prompts=tuple(shown.values()),
         budget=plan.budget,
     )
+
+
+def _before(plan: Plan) -> dict[str, dict[str, Any]]:
+    """Return what the store of a plan tells of earlier requests, if there is one."""
+    if not plan.store.is_file():
+        return {}
+    with Store(plan.store, create=False) as store:
+        return costs(store)
 
 
 def _requests(plan: Plan) -> Iterator[Request]:

@@ -28,6 +28,7 @@ class ModelProgress:
     before: int = 0  # answered when the run began
     answered: int = 0
     failed: int = 0
+    batched: int = 0  # out in batches
     cost: float = 0.0
     input_tokens: int = 0
     output_tokens: int = 0
@@ -49,15 +50,19 @@ class ModelProgress:
         parts = [f"{self.name}: {self.before + self.answered:,}/{self.total:,} answered"]
         if self.failed:
             parts.append(f"{self.failed:,} failed")
+        if self.batched:
+            parts.append(f"{self.batched:,} in batches")
         # What holds a run up is seen while it lasts.
         for kind, n in self.kinds.most_common(2):
             if kind is not Kind.OK:
                 parts.append(f"{n:,} {kind.replace('_', ' ')}")
         rate = self.rate(now)
         if self.left and self.halted is None and rate > 0:
-            parts += [f"{rate:.3g}/s", f"{_duration(self.left / rate)} left"]
+            parts += [f"{rate:.3g}/s", f"{duration(self.left / rate)} left"]
         if self.cost:
-            parts.append(f"cost {self.cost:.3g}")
+            whole = self.cost / max(self.answered, 1) * (self.answered + self.left)
+            about = f" of about {whole:.3g}" if self.left and self.answered else ""
+            parts.append(f"cost {self.cost:.3g}{about}")
         if self.halted is not None:
             parts.append(f"stopped: {self.halted}")
         return ", ".join(parts)
@@ -71,11 +76,12 @@ def total_line(models: Sequence[ModelProgress], now: float) -> str:
         whole.before += one.before
         whole.answered += one.answered
         whole.failed += one.failed
+        whole.batched += one.batched
         whole.cost += one.cost
     return whole.line(now)
 
 
-def _duration(seconds: float) -> str:
+def duration(seconds: float) -> str:
     """Return a duration for people: ``42 s``, ``3 min``, ``2.5 h``."""
     if seconds < 100:
         return f"{seconds:.0f} s"

@@ -34,6 +34,8 @@ class Endpoint:
     key: str | None = None  # name of the environment variable that holds the secret
     key_command: str | None = None  # prints the secret; run again when it is no longer accepted
     stream: bool = False  # whether replies are asked for as streams
+    batch: bool = False  # whether requests are handed in as batches
+    poll: float = 30.0  # seconds between two looks at a batch
     headers: Mapping[str, str] = field(default_factory=dict)
     concurrency: int = 32  # most requests under way at once
     start_concurrency: int = 8
@@ -65,9 +67,15 @@ class Endpoint:
         if self.stream and not self.wire_format.streams:
             msg = f"{where}wire={self.wire!r} has no streams: leave out stream"
             raise OptionError(msg)
+        if not isinstance(self.batch, bool):
+            msg = f"{where}batch={self.batch!r} must be true or false"
+            raise OptionError(msg)
+        if self.batch and (self.wire_format.batches is None or self.stream):
+            msg = f"{where}wire={self.wire!r} takes no batches, or not of streams: leave out batch"
+            raise OptionError(msg)
         for name in ("concurrency", "start_concurrency", "attempts"):
             check_count(f"{where}{name}", getattr(self, name))
-        for name in ("requests_per_minute", "tokens_per_minute", "timeout", "patience"):
+        for name in ("requests_per_minute", "tokens_per_minute", "timeout", "patience", "poll"):
             value = getattr(self, name)
             if value is not None and not value > 0:
                 msg = f"{where}{name}={value!r} must be above zero"

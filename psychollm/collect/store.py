@@ -30,7 +30,11 @@ from psychollm.collect.request import Request
 
 LEASE_SECONDS = 60.0
 BLOCK = 1000  # requests entered per transaction
-
+# Of a request: whether it was never asked. To be asked without a refused parameter is no try.
+UNTRIED = (
+    "NOT EXISTS (SELECT 1 FROM attempt WHERE attempt.request = request.id "
+    "AND kind <> 'refused_parameter')"
+)
 
 _FIELDS = tuple(Attempt.__dataclass_fields__)
 _INSERT_ATTEMPT = (
@@ -161,30 +165,36 @@ class Store:
                     (model,),
                 )
 
-    def is_open(self, model: str) -> bool:
-        """Return whether a model has yet to be asked something."""
+    def is_open(self, model: str, *, untried: bool = False) -> bool:
+        """Return whether a model has yet to be asked something, or something it never was."""
         query = "SELECT 1 FROM request WHERE model = ? AND state = 'open' AND superseded = 0"
+        if untried:
+            query = f"{query} AND batch IS NULL AND {UNTRIED}"
         return next(self.rows(f"{query} LIMIT 1", (model,)), None) is not None
 
     # -- asking --------------------------------------------------------------------------------
 
-    def claim(self, model: str, n: int, *, now: float | None = None) -> list[Job]:
-        """Lease up to `n` requests of a model that nobody is asking."""
+    def claim(
+        self, model: str, n: int, *, now: float | None = None, tried: bool = False
+    ) -> list[Job]:
+        """Lease up to `n` requests of a model that nobody is asking, or such as were tried."""
         moment = time.time() if now is None else now
+        only = f"AND NOT {UNTRIED} " if tried else ""
         with self.writing() as db:
             waiting = db.execute(
-                "UPDATE request SET lease_owner = ?, lease_until = ? WHERE id IN ("
+                "UPDATE request SET lease_owner = ?, lease_until = ? WHERE id IN ("  # noqa: S608
                 "SELECT id FROM request WHERE model = ? AND state = 'open' AND superseded = 0 "
-                "AND lease_until <= ? ORDER BY id LIMIT ?) RETURNING id, key, canonical, follows",
+                f"AND batch IS NULL AND lease_until <= ? {only}ORDER BY id LIMIT ?) "
+                "RETURNING id, key, canonical, follows",
                 (self.owner, moment + LEASE_SECONDS, model, moment, n),
             ).fetchall()
         waiting.sort(key=lambda row: int(row["id"]))
         return [
-            job_of(row["id"], row["key"], row["canonical"], self._before(row["follows"]))
+            job_of(row["id"], row["key"], row["canonical"], self.before(row["follows"]))
             for row in waiting
         ]
 
-    def _before(self, key: str | None) -> list[Mapping[str, str]]:
+    def before(self, key: str | None) -> list[Mapping[str, str]]:
         """Return the conversation that a request continues, replies included."""
         if key is None:
             return []
@@ -197,7 +207,7 @@ class Store:
             msg = f"{self.path}: request {key} is continued but has no reply"
             raise StoreError(msg)
         reply = {"role": "assistant", "content": row["text"]}
-        return [*self._before(row["follows"]), *json.loads(row["canonical"])["messages"], reply]
+        return [*self.before(row["follows"]), *json.loads(row["canonical"])["messages"], reply]
 
     def record(self, job: Job, attempt: Attempt, *, last: bool = False) -> int:
         """Keep one exchange, and what follows from it, in one transaction.
@@ -231,7 +241,7 @@ class Store:
             elif last:
                 _settle(db, job, "failed", None)
             else:
-                db.execute("UPDATE request SET reserved = 0 WHERE id = ?", (job.id,))
+                db.execute("UPDATE request SET reserved = 0, batch = NULL WHERE id = ?", (job.id,))
         return opened
 
     # -- leases and money ----------------------------------------------------------------------
@@ -239,10 +249,11 @@ class Store:
     def renew(self) -> None:
         """Extend the leases of this process."""
         with self.writing() as db:
-            db.execute(
-                "UPDATE request SET lease_until = ? WHERE lease_owner = ?",
-                (time.time() + LEASE_SECONDS, self.owner),
-            )
+            for table in ("request", "batch"):
+                db.execute(
+                    f"UPDATE {table} SET lease_until = ? WHERE lease_owner = ?",  # noqa: S608
+                    (time.time() + LEASE_SECONDS, self.owner),
+                )
 
     def release(self) -> None:
         """Give back all leases of this process."""
@@ -254,7 +265,10 @@ class Store:
         What they had reserved of a budget counts as spent, for their requests may have been
         served.
         """
-        query = "SELECT DISTINCT lease_owner FROM request WHERE lease_owner IS NOT NULL"
+        query = (
+            "SELECT lease_owner FROM request WHERE lease_owner IS NOT NULL UNION "
+            "SELECT lease_owner FROM batch WHERE lease_owner IS NOT NULL"
+        )
         owners = [row[0] for row in self.rows(query)]
         return sum(self._free(owner, charge=True) for owner in owners if _is_dead(owner))
 
@@ -267,6 +281,10 @@ class Store:
                     "ON CONFLICT (model) DO UPDATE SET spent = spent + excluded.spent",
                     (owner,),
                 )
+            db.execute(
+                "UPDATE batch SET lease_owner = NULL, lease_until = 0 WHERE lease_owner = ?",
+                (owner,),
+            )
             return db.execute(
                 "UPDATE request SET lease_owner = NULL, lease_until = 0, reserved = 0 "
                 "WHERE lease_owner = ?",
@@ -288,9 +306,9 @@ class Store:
             Budget of its model, if it has one.
         """
         with self.writing() as db:
-            if _spent(db, None) + amount > budget:
+            if spent_in(db, None) + amount > budget:
                 return False
-            if model is not None and _spent(db, job.model) + amount > model:
+            if model is not None and spent_in(db, job.model) + amount > model:
                 return False
             db.execute("UPDATE request SET reserved = ? WHERE id = ?", (amount, job.id))
         return True
@@ -321,7 +339,7 @@ class Store:
     def spent(self, model: str | None = None) -> float:
         """Return what was spent, by one model or all."""
         with clear_errors(self.path):
-            return _spent(self._db, model, reserved=False)
+            return spent_in(self._db, model, reserved=False)
 
 
 def _keep_log(db: sqlite3.Connection, busy_seconds: float) -> None:
@@ -380,14 +398,18 @@ def _settle(db: sqlite3.Connection, job: Job, state: str, answer: int | None) ->
     """End a request; the first answer is the one that counts."""
     db.execute(
         "UPDATE request SET state = ?, answer = ?, lease_owner = NULL, lease_until = 0, "
-        "reserved = 0 WHERE id = ? AND answer IS NULL",
+        "reserved = 0, batch = NULL WHERE id = ? AND answer IS NULL",
         (state, answer, job.id),
     )
 
 
-def _spent(db: sqlite3.Connection, model: str | None, *, reserved: bool = True) -> float:
+def spent_in(db: sqlite3.Connection, model: str | None, *, reserved: bool = True) -> float:
+    """Return what was spent and, unless it is left out, what is reserved."""
     query = "SELECT coalesce(sum(spent), 0) FROM ledger"
-    held = "SELECT coalesce(sum(reserved), 0) FROM request WHERE lease_owner IS NOT NULL"
+    held = (
+        "SELECT coalesce(sum(reserved), 0) FROM request "
+        "WHERE (lease_owner IS NOT NULL OR batch IS NOT NULL)"
+    )
     values: tuple[str, ...] = ()
     if model is not None:
         query, held, values = f"{query} WHERE model = ?", f"{held} AND model = ?", (model,)

@@ -297,3 +297,41 @@ def test_prompts_of_several_repeats_keep_theirs(make_plan: MakePlan) -> None:
         plan = make_plan(server.url, asked=twice)
         assert collect(plan).complete
     assert frame(plan)["repeat"].tolist() == [0, 1]
+
+
+@pytest.mark.parametrize("order", ["turns", "models"])
+def test_models_in_turn_or_one_after_another(order: str, make_plan: MakePlan) -> None:
+    models = tuple(Model(name=f"m{i}", endpoint="here", model=f"org/m{i}") for i in range(3))
+    with Hostile() as server:
+        plan = make_plan(server.url, 8, models=models, order=order, concurrency=2)
+        assert collect(plan).answered == (8, 8, 8)
+    asked = [body["model"] for body in server.seen]
+    assert (asked == sorted(asked)) is (order == "models")
+    with pytest.raises(OptionError, match="order"):
+        make_plan(server.url, order="random")
+
+
+def test_what_each_model_cost_and_what_more_will(make_plan: MakePlan) -> None:
+    models = tuple(
+        Model(name=name, endpoint="here", model=name, prices=Prices(input=1e5, output=price))
+        for name, price in (("cheap", 0.0), ("dear", 1e6))
+    )
+    with Hostile() as server:
+        plan = make_plan(server.url, 4, models=models)
+        first = preview(plan)
+        assert all(map(math.isnan, first.likely_cost))
+        found = collect(plan)
+        paced = preview(make_plan(server.url, 8, models=models, requests_per_minute=4))
+    assert [one["cost"] for one in found.costs.values()] == [2.0, 6.0]
+    assert found.costs["dear"]["output_tokens"] == 4
+    lines = [line.split() for line in found.summary().splitlines()]
+    assert ["cheap", "20", "4", "0", "2", "0.5"] in lines
+    assert ["dear", "20", "4", "0", "6", "1.5"] in lines
+    assert paced.likely_cost == (4.0, 12.0)
+    assert paced.seconds == (120.0, 120.0)
+    assert "likely 16" in paced.summary()
+
+
+def test_the_cost_of_all_is_told_while_it_runs() -> None:
+    one = ModelProgress(name="m", total=10, answered=2, cost=0.5, began=0.0)
+    assert one.line(now=1.0).endswith("cost 0.5 of about 2.5")

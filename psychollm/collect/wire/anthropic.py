@@ -4,6 +4,7 @@ from collections.abc import Iterable, Mapping
 from typing import Any
 
 from psychollm.collect.faults import Kind
+from psychollm.collect.wire.batch_formats import AnthropicBatches
 from psychollm.collect.wire.over_http import OverHttp
 from psychollm.collect.wire.protocol import (
     Messages,
@@ -38,6 +39,7 @@ class AnthropicMessages(OverHttp):
     name = "anthropic"
     path = "/messages"
     lacks = LACKS
+    batches = AnthropicBatches()
 
     def headers(self, secret: str | None) -> dict[str, str]:
         """Return the headers: version of the format, and the secret under a name of its own."""

@@ -6,6 +6,7 @@ from urllib.parse import quote
 
 from psychollm.collect.faults import Kind
 from psychollm.collect.request import LENGTHS
+from psychollm.collect.wire.batch_formats import BatchFormat, OpenAIBatches
 from psychollm.collect.wire.over_http import OverHttp
 from psychollm.collect.wire.probabilities import Token, openai_tokens, token_of
 from psychollm.collect.wire.protocol import (
@@ -30,6 +31,7 @@ class OpenAIChat(OverHttp):
     name = "openai-chat"
     path = "/chat/completions"
     lacks: frozenset[str] = frozenset()
+    batches: BatchFormat | None = OpenAIBatches()
 
     def body(
         self, model: str, messages: Messages, parameters: Mapping[str, Any]
@@ -157,6 +159,7 @@ class AzureOpenAI(OpenAIChat):
     """Chat completions of a deployment; the address has ``?api-version=`` in its query."""
 
     name = "azure"
+    batches = None  # they are of a deployment of their own
 
     def headers(self, secret: str | None) -> dict[str, str]:
         """Return the headers: the secret under a name of its own."""

@@ -5,6 +5,7 @@ from typing import Any
 
 from psychollm.collect.faults import Kind
 from psychollm.collect.request import LIMITS
+from psychollm.collect.wire.batch_formats import OpenAIBatches
 from psychollm.collect.wire.over_http import OverHttp
 from psychollm.collect.wire.probabilities import openai_tokens
 from psychollm.collect.wire.protocol import (
@@ -30,6 +31,7 @@ class OpenAIResponses(OverHttp):
 
     name = "openai-responses"
     path = "/responses"
+    batches = OpenAIBatches()
     lacks = frozenset(
         {"seed", "stop", "logit_bias", "presence_penalty", "frequency_penalty", "n_predict"}
     )

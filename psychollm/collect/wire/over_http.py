@@ -5,6 +5,7 @@ from typing import Any
 from urllib.parse import urlsplit
 
 from psychollm.collect.connection import Connections
+from psychollm.collect.wire.batch_formats import BatchFormat
 from psychollm.collect.wire.protocol import object_of
 from psychollm.collect.wire.streams import Event, cut_off, events, is_stream
 
@@ -15,6 +16,7 @@ class OverHttp:
     path: str
     local = False
     streams = True
+    batches: BatchFormat | None = None
 
     def headers(self, secret: str | None) -> dict[str, str]:
         """Return the headers: the secret is a bearer token."""

@@ -81,6 +81,7 @@ class Wire(Protocol):
     name: str
     local: bool  # whether models run in this process, without an address
     streams: bool  # whether replies can come as a stream
+    batches: Any  # a `BatchFormat`, or None where requests go by themselves alone
     lacks: frozenset[str]  # parameters that it has no place for
 
     def open(

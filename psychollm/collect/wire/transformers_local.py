@@ -38,6 +38,7 @@ class TransformersLocal(OpenAIChat):
     name = "transformers"
     local = True
     streams = False
+    batches = None
     lacks = frozenset(
         {
             "frequency_penalty",

@@ -1,0 +1,265 @@
+"""Asking in batches: handed in, waited for, fetched; what failed there is asked by itself.
+
+What is paid is handed in once. A batch is written down before it leaves; where it is not known
+whether it arrived (a process that was killed, a connection that broke), the server's own list is
+searched before it is handed in again, for as long as a list may lag behind.
+"""
+
+import asyncio
+import time
+from collections.abc import Awaitable, Callable, Sequence
+from dataclasses import replace
+from functools import partial
+from typing import TypeVar
+
+from psychollm.collect.asking import Asker
+from psychollm.collect.batch_store import Batch, adopt, close, draft, jobs_in, note, server_ids
+from psychollm.collect.connection import Connections, Exchange
+from psychollm.collect.faults import COUNTED, FINAL, HOPELESS, Kind
+from psychollm.collect.lane import Lane, backoff
+from psychollm.collect.progress import RunState
+from psychollm.collect.records import Job, most_cost
+from psychollm.collect.roster import Endpoint, Model
+from psychollm.collect.wire.batch_formats import (
+    BatchError,
+    BatchFormat,
+    Draft,
+    Look,
+    NotYetError,
+    Outcome,
+    results,
+)
+
+T = TypeVar("T")
+
+LAGS = 4  # looks at the list of a server until what is not in it counts as not taken
+# A call that the server may have acted on, although it said nothing of it.
+_UNHEARD = COUNTED | {Kind.OVERLOADED}
+
+
+class _LeftError(Exception):
+    """A batch that is left as it is, for another run."""
+
+
+class BatchLane:
+    """All that is asked of one endpoint that takes batches."""
+
+    def __init__(self, endpoint: Endpoint, models: Sequence[Model], state: RunState) -> None:
+        self._endpoint = endpoint
+        self._models = {model.name: model for model in models}
+        self._state = state
+        self._store = state.store
+        self._asker = Asker(endpoint, self._models, state.store)
+        self._format: BatchFormat = endpoint.wire_format.batches
+        self._wake = state.new_wake()
+        self._settled = 0
+
+    async def run(self) -> None:
+        """Hand in and fetch until nothing is left, or the run stops."""
+        try:
+            more = True
+            while more and not self._state.stopping:
+                before = self._settled
+                await asyncio.gather(*(self._of(name) for name in self._models))
+                if self._state.stopping:
+                    return
+                await Lane(self._endpoint, [*self._models.values()], self._state, tried=True).run()
+                # What follows on replies that have come by now is asked in batches again.
+                more = any(self._open(name) for name in self._models)
+                if more and self._settled == before:
+                    self._nothing_moves()
+                    return
+        finally:
+            await self._asker.close()
+
+    def _open(self, model: str) -> bool:
+        halted = self._state.progress[model].halted
+        return halted is None and self._store.is_open(model, untried=True)
+
+    async def _of(self, model: str) -> None:
+        """Look after the batches of one model."""
+        while self._state.progress[model].halted is None and not self._state.stopping:
+            mine = adopt(self._store, model)
+            while (new := self._draft(model)) is not None:
+                mine.append(new)
+            if not mine:
+                return
+            self._state.progress[model].batched = sum(
+                len(jobs_in(self._store, one)) for one in mine
+            )
+            await asyncio.gather(*(self._settle(one) for one in mine))
+            self._state.progress[model].batched = 0
+
+    def _draft(self, model: str) -> Batch | None:
+        known = self._models[model]
+        return draft(
+            self._store,
+            model,
+            lambda job: most_cost(job, known),
+            budget=self._state.budget,
+            model_budget=known.budget,
+        )
+
+    def _nothing_moves(self) -> None:
+        """Stop for want of money, or leave the rest to the process that is asking it."""
+        budgets = [self._state.budget, *(model.budget for model in self._models.values())]
+        if any(one is not None for one in budgets):
+            self._state.stop("the budget does not allow another request")
+
+    # -- one batch -----------------------------------------------------------------------------
+
+    async def _settle(self, batch: Batch) -> None:
+        """Bring one batch to its end, from wherever it is."""
+        jobs = jobs_in(self._store, batch)
+        try:
+            while True:
+                server = batch.server_id or await self._hand_in(batch, jobs)
+                look = await self._ended(server)
+                if not look.crowded:
+                    break
+                note(self._store, batch, state="drafted")
+                batch = replace(batch, state="drafted", server_id=None, file=None)
+                await self._pause(self._endpoint.poll)
+            found = await self._patiently(
+                lambda: results(self._line, self._format, look), missing=True
+            )
+            self._keep(jobs, found, look.refused)
+        except BatchError as error:
+            if error.kind not in HOPELESS | {Kind.NOT_FOUND}:
+                # What may have been taken stays as it is: a later run will find out.
+                self._state.progress[batch.model].halted = f"{error.kind.value} ({error.detail})"
+                self._forget(batch)
+                return
+            self._keep(jobs, {}, f"the batch came to nothing: {error.detail}")
+        except _LeftError:
+            return
+        close(self._store, batch)
+        self._settled += 1
+
+    def _forget(self, batch: Batch) -> None:
+        """Close a batch unless the server may have it."""
+        (row,) = self._store.rows("SELECT state FROM batch WHERE id = ?", (batch.id,))
+        if row["state"] == "drafted":
+            close(self._store, batch)
+
+    @property
+    def _line(self) -> Connections:
+        line = self._asker.line
+        assert isinstance(line, Connections)  # noqa: S101 -- wires with batches are over HTTP
+        return line
+
+    async def _hand_in(self, batch: Batch, jobs: dict[str, Job]) -> str:
+        """Return what the server calls a batch, handed in now or before."""
+        plan = Draft(
+            name=batch.name,
+            made=batch.made,
+            bodies={name: self._asker.written(job).leaves for name, job in jobs.items()},
+            path="/v1" + self._endpoint.wire_format.place("", stream=False),
+            file=batch.file,
+        )
+        doubt = batch.state == "sending"
+        begun = time.monotonic()
+        while True:
+            if doubt and (known := await self._found(batch, plan)) is not None:
+                return known
+            if plan.file is None:
+                file = await self._patiently(partial(self._format.upload, self._line, plan))
+                note(self._store, batch, state="drafted", file=file)
+                plan = replace(plan, file=file)
+            note(self._store, batch, state="sending")
+            try:
+                server = await self._format.create(self._line, plan)
+            except BatchError as error:
+                doubt = error.kind in _UNHEARD
+                if not doubt:
+                    note(self._store, batch, state="drafted")
+                certain = not doubt and error.kind not in {Kind.RATE_LIMITED, Kind.UNREACHABLE}
+                if certain or time.monotonic() - begun > self._endpoint.patience:
+                    raise
+                await self._pause(self._endpoint.poll)
+            else:
+                note(self._store, batch, state="sent", server=server)
+                return server
+
+    async def _found(self, batch: Batch, plan: Draft) -> str | None:
+        """Search the server for a batch that it may have taken."""
+        for _ in range(LAGS):
+            await self._pause(self._endpoint.poll)
+            known = [one for one in server_ids(self._store) if one != batch.server_id]
+            try:
+                server = await self._patiently(partial(self._format.find, self._line, plan, known))
+            except BatchError as error:
+                if error.kind not in HOPELESS | {Kind.NOT_FOUND}:
+                    raise
+                # It may have been taken, so that nothing of it may be asked in another way.
+                msg = f"the list of batches cannot be read: {error.detail}"
+                raise BatchError(Kind.SERVER_ERROR, msg) from error
+            if server is not None:
+                note(self._store, batch, state="sent", server=server)
+                return server
+        return None
+
+    async def _ended(self, server: str) -> Look:
+        """Wait until a batch has ended."""
+        while True:
+            look = await self._patiently(
+                lambda: self._format.look(self._line, server), missing=True
+            )
+            if look.ended:
+                return look
+            await self._pause(self._endpoint.poll)
+
+    async def _patiently(self, call: Callable[[], Awaitable[T]], *, missing: bool = False) -> T:
+        """Call again while a server is busy, away, or (`missing`) late to know its own."""
+        begun, tries = time.monotonic(), 0
+        while True:
+            try:
+                return await call()
+            except BatchError as error:
+                tries += 1
+                late = missing and error.kind is Kind.NOT_FOUND and tries <= LAGS
+                if isinstance(error, NotYetError):
+                    begun = time.monotonic()
+                passing = late or error.kind not in FINAL | HOPELESS
+                if not passing or time.monotonic() - begun > self._endpoint.patience:
+                    raise
+            await self._pause(max(self._endpoint.poll, backoff(tries, self._state.draw)))
+
+    async def _pause(self, seconds: float) -> None:
+        """Wait; leave the batch to another run if this one is to stop."""
+        self._wake.clear()
+        if not self._state.stopping:
+            try:
+                async with asyncio.timeout(seconds):
+                    await self._wake.wait()
+            except TimeoutError:
+                return
+        if self._state.stopping:
+            raise _LeftError
+
+    # -- what came back ------------------------------------------------------------------------
+
+    def _keep(self, jobs: dict[str, Job], found: dict[str, Outcome], why: str | None) -> None:
+        """Keep the results of a batch; what is not among them was lost."""
+        # Written before any is read: a refused parameter changes what is sent from then on.
+        written = {name: self._asker.written(job) for name, job in jobs.items()}
+        moment = time.time()
+        for name, job in jobs.items():
+            outcome = found.get(name)
+            lost = outcome is None or outcome.status is None
+            said = why or (outcome.why if outcome else None) or "the batch came back without it"
+            exchange = Exchange(
+                started=moment,
+                seconds=0.0,
+                status=None if outcome is None else outcome.status,
+                headers={},
+                raw=None if outcome is None else outcome.raw,
+                kind=Kind.LOST if lost else Kind.OK,
+                detail=said if lost else None,
+            )
+            asked = self._asker.judged(job, written[name], exchange)
+            failed = asked.kind in HOPELESS
+            self._store.record(job, asked.attempt, last=failed)
+            self._state.tally(job.model, asked.kind, asked.attempt, failed=failed)
+            if failed or asked.kind is Kind.OK:
+                self._state.draw_more(job.model)

@@ -1,0 +1,80 @@
+"""What asking has cost, model by model, and what more of it is likely to cost and take."""
+
+import math
+from collections.abc import Mapping
+from typing import Any
+
+from psychollm.collect.roster import Endpoint
+from psychollm.collect.store import Store
+
+_QUERY = """
+SELECT model, count(*) AS exchanges, sum(attempt.id = answer) AS answered,
+       total(input_tokens) AS input_tokens, total(output_tokens) AS output_tokens,
+       total(reasoning_tokens) AS reasoning_tokens, total(seconds) AS seconds
+FROM attempt JOIN request ON request.id = attempt.request GROUP BY model
+"""
+_COUNTS = ("exchanges", "answered", "input_tokens", "output_tokens", "reasoning_tokens")
+
+
+def costs(store: Store) -> dict[str, dict[str, Any]]:
+    """Return what each model of a store has used: exchanges, tokens, seconds and cost.
+
+    Parameters
+    ----------
+    store : Store
+        Of a run.
+
+    Returns
+    -------
+    dict
+        By model: ``exchanges`` and those of them that ``answered``, ``input_tokens``,
+        ``output_tokens``, ``reasoning_tokens`` (among the output), ``seconds`` of all exchanges
+        together, and ``cost``, which holds what a killed run had reserved.
+
+    Examples
+    --------
+    >>> with Store(getfixture("tmp_path") / "run.sqlite") as store:
+    ...     costs(store)
+    {}
+    """
+    table = {}
+    for row in list(store.rows(_QUERY)):
+        counts = {name: int(row[name] or 0) for name in _COUNTS}
+        cost = store.spent(row["model"])
+        table[row["model"]] = {**counts, "seconds": float(row["seconds"]), "cost": cost}
+    return table
+
+
+def cost_table(found: Mapping[str, Mapping[str, Any]]) -> list[str]:
+    """Return lines of text: tokens and cost of each model; nothing where all is free."""
+    if not any(one["cost"] for one in found.values()):
+        return []
+    head = ("", "input", "output", "thinking", "cost", "a reply")
+    rows: list[tuple[str, ...]] = [head]
+    for name, one in found.items():
+        tokens = (one["input_tokens"], one["output_tokens"], one["reasoning_tokens"])
+        each = one["cost"] / one["answered"] if one["answered"] else math.nan
+        rows.append((name, *(f"{n:,}" for n in tokens), f"{one['cost']:.3g}", f"{each:.2g}"))
+    widths = [max(len(row[i]) for row in rows) for i in range(len(head))]
+    return [
+        "  ".join(
+            [
+                row[0].ljust(widths[0]),
+                *(c.rjust(w) for c, w in zip(row[1:], widths[1:], strict=True)),
+            ]
+        ).rstrip()
+        for row in rows
+    ]
+
+
+def likely(
+    before: Mapping[str, Any] | None, n: int, endpoint: Endpoint, tokens: int
+) -> tuple[float, float]:
+    """Return the likely cost and seconds of `n` requests, from how earlier ones went."""
+    # Without any, the cost is not known, and the time from limits per minute alone, if at all.
+    limits = ((endpoint.requests_per_minute, n), (endpoint.tokens_per_minute, tokens))
+    paced = [60.0 * units / limit for limit, units in limits if limit is not None]
+    if not before or not before["answered"]:
+        return math.nan, max(paced, default=math.nan)
+    cost, seconds = (before[name] / before["answered"] * n for name in ("cost", "seconds"))
+    return cost, max([seconds / endpoint.concurrency, *paced])
