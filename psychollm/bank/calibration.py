@@ -18,10 +18,10 @@ from psychollm.bank.item_model import ItemModel, item_model
 
 DIMENSIONS = (0, 1, 2, 4)
 EQUAL_SHARE = 0.1  # of the chances that all questions have in common
-FIRST_BLOCK = 20  # questions drawn before any is answered
+FIRST_BLOCK = 10  # questions drawn before any is answered
 GROWTH = 2  # a further block has one question for so many answered
 FEWEST_IN_BLOCK = 10
-_GAIN = 0.995  # of the squared error, for which further abilities are taken in
+_GAIN = 0.998  # of the squared error, for which further abilities are taken in
 _ASKED = 100  # of a model held out, when predictions are judged
 _PRIOR_ANSWERS = 4.0  # of which the errors of one question are as the model says
 _LEAST_ERROR, _LARGEST_ERROR = 0.05, 3.0
@@ -90,16 +90,21 @@ class Calibration:
 
 
 def calibrated(
-    scores: FloatArray, fold: IntArray, order: IntArray, rng: np.random.Generator
+    scores: FloatArray,
+    fold: IntArray,
+    domain: IntArray,
+    order: IntArray,
+    rng: np.random.Generator,
 ) -> tuple[Drawing, Calibration]:
     """Fit the items to scores (models, questions), and judge them by models held out."""
     tried, asked = [], _asked(scores, rng)
     for k in DIMENSIONS:
         if k >= min(scores.shape[0] - 1, scores.shape[1]):
             break
-        whole, theta = item_model(scores, k)
+        whole, theta = item_model(scores, k, domain)
         apart = tuple(
-            item_model(scores[fold != f], k, theta[fold != f]) for f in range(fold.max() + 1)
+            item_model(scores[fold != f], k, domain, theta[fold != f])
+            for f in range(fold.max() + 1)
         )
         predicted = np.array(
             [

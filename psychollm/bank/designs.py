@@ -165,7 +165,7 @@ def _two_parameters(bank: ItemBank) -> ItemModel:
     """Return the 2PL of the bank, its items taken as exact."""
     model = bank.drawing.items
     if model.n_dimensions != 1:
-        model, _ = item_model(bank.scores, 1)
+        model, _ = item_model(bank.scores, 1, np.zeros(len(bank.questions), dtype=np.int64))
     return ItemModel(model.items, np.zeros_like(model.covariance))
 
 

@@ -342,14 +342,15 @@ def item_bank(
             "families of which there are two or more, or leave families= out"
         )
         raise ShapeError(msg)
-    groups = (
+    domain_of = (
         np.zeros(scores.shape[1], dtype=np.int64) if domain is None else numbered(list(domain))[0]
     )
-    features, _ = item_model(scores, min(_FEATURES, len(scores) - 2))
+    features, _ = item_model(scores, min(_FEATURES, len(scores) - 2), domain_of)
     drawing, calibration = calibrated(
         scores,
         dealt(number_of, min(_N_FOLDS, n_families), generator),
-        alike(features.items, groups),
+        domain_of,
+        alike(features.items, domain_of),
         generator,
     )
     return ItemBank(

@@ -3,12 +3,13 @@ r"""What answers to some questions say about the others: a logistic model with f
 A score y in [0, 1] of a model on question j has the mean
 
 .. math:: p_j(\theta) = \frac{1}{1 + \exp(-b_j - a_j^T \theta)}, \qquad
-          \theta \sim N(0, 1), \quad b_j \sim N(\mu, \tau_0^2), \quad
-          a_{jk} \sim N(0, \tau_k^2),                                                     \quad (1)
+          \theta \sim N(0, 1), \quad (b_j, a_j) \sim N(\mu_d, T), \quad
+          \mu_d \sim N(\mu, \operatorname{diag} \omega^2),                              \quad (1)
 
-whose populations are estimated with it. Scores between 0 and 1 enter the Bernoulli likelihood as
-they are. Items and abilities are at the mode of their posteriors, each given the mean and the
-covariance of the other; a prediction integrates over both by the probit approximation
+whose populations are estimated with it; d is the domain of the question. Scores between 0 and 1
+enter the Bernoulli likelihood as they are. Items and abilities are at the mode of their
+posteriors, each given the mean and the covariance of the other; a prediction integrates over both
+by the probit approximation
 
 .. math:: E[p] \approx \operatorname{expit}\big(\eta / \sqrt{1 + \pi v / 8}\big),         \quad (2)
 
@@ -27,7 +28,7 @@ _ROUNDS = 30
 _ROUNDS_OF_MEANS = 3
 _SETTLED = 0.01  # root mean square change of abilities, whose standard deviation is 1
 _STEPS = 8  # of one model's abilities from the mean of the population
-_LEAST_VARIANCE = 0.01  # of a population of items
+_LEAST_VARIANCE = 0.01  # of a population of items, in any direction
 _LARGEST_LEVERAGE = 0.9
 
 
@@ -66,7 +67,7 @@ class ItemModel:
             newton_rows(
                 np.ascontiguousarray(scores[asked])[None],
                 self.taken(np.flatnonzero(asked)).regressors,
-                _standard(k),
+                _standard(1, k),
                 _STEPS,
                 theta,
                 spread,
@@ -94,49 +95,70 @@ class ItemModel:
 
 
 def item_model(
-    scores: FloatArray, n_dimensions: int, start: FloatArray | None = None
+    scores: FloatArray, n_dimensions: int, domain: IntArray, start: FloatArray | None = None
 ) -> tuple[ItemModel, FloatArray]:
-    """Fit (1) to scores (models, questions), NaN where missing; return it and abilities (n, K)."""
+    """Fit (1) to scores (models, questions), NaN where missing; return it and abilities (n, K).
+
+    The domain (questions,) is numbered from 0; abilities to start from spare some rounds.
+    """
     n, j, k = *scores.shape, n_dimensions
     theta = _starting_abilities(scores, k) if start is None else start.copy()
     spread = np.zeros((n, k, k))
     rate = (np.nansum(scores, axis=0) + 0.5) / (np.isfinite(scores).sum(axis=0) + 1.0)
     items, covariance = np.zeros((j, 1 + k)), np.zeros((j, 1 + k, 1 + k))
     items[:, 0] = logit(rate)
-    mean = np.append(items[:, 0].mean(), np.zeros(k))
-    variance = np.append(max(items[:, 0].var(), _LEAST_VARIANCE), np.ones(k))
+    mean = np.tile(np.append(items[:, 0].mean(), np.zeros(k)), (j, 1))
+    population = np.diag(np.append(items[:, 0].var(), np.ones(k)))
     by_item = np.ascontiguousarray(scores.T)
     for round_ in range(_ROUNDS):
         x, held = np.column_stack([np.ones(n), theta]), np.zeros((n, 1 + k, 1 + k))
         held[:, 1:, 1:] = spread
-        steps = 3 if round_ == 0 else 1
-        prior = np.stack([mean, 1.0 / variance])
-        newton_rows(by_item, (np.zeros(n), x, held), prior, steps, items, covariance)
-        own = covariance.diagonal(axis1=1, axis2=2).mean(axis=0)
-        mean[0] = items[:, 0].mean()
-        variance = np.maximum(((items - mean) ** 2).mean(axis=0) + own, _LEAST_VARIANCE)
+        # In units in which the population of items is a standard normal one.
+        root, inverse = _roots(population, _LEAST_VARIANCE)
+        units = np.zeros(n), x @ root, root @ held @ root
+        scaled, prior = items @ inverse, (mean @ inverse, np.ones(1 + k))
+        newton_rows(by_item, units, prior, 3 if round_ == 0 else 1, scaled, covariance)
+        items, covariance = scaled @ root, root @ covariance @ root
+        mean = _expected_items(items, population.diagonal(), domain)
+        population = (items - mean).T @ (items - mean) / j + covariance.mean(axis=0)
         if not k:
             if round_ >= _ROUNDS_OF_MEANS:
                 break
             continue
         before = theta.copy()
         regressors = ItemModel(items, covariance).regressors
-        newton_rows(scores, regressors, _standard(k), 1, theta, spread)
+        newton_rows(scores, regressors, _standard(n, k), 1, theta, spread)
         # Abilities keep the second moment of their population: the slopes take the rest.
-        values, axes = np.linalg.eigh((spread + theta[:, :, None] * theta[:, None]).mean(axis=0))
-        root, inverse = (axes * values**0.5) @ axes.T, (axes * values**-0.5) @ axes.T
-        theta, spread = theta @ inverse, inverse @ spread @ inverse
-        items[:, 1:] = items[:, 1:] @ root
-        covariance[:, 1:] = root @ covariance[:, 1:]
-        covariance[:, :, 1:] = covariance[:, :, 1:] @ root
+        turn = np.eye(1 + k)
+        turn[1:, 1:], back = _roots((spread + theta[:, :, None] * theta[:, None]).mean(axis=0))
+        theta, spread = theta @ back, back @ spread @ back
+        items, mean = items @ turn, mean @ turn
+        covariance, population = turn @ covariance @ turn, turn @ population @ turn
         if np.sqrt(((theta - before) ** 2).mean()) < _SETTLED:
             break
     return ItemModel(items, covariance), theta
 
 
-def _standard(k: int) -> FloatArray:
-    """Return the means and precisions (2, K) of the population of abilities."""
-    return np.stack([np.zeros(k), np.ones(k)])
+def _roots(matrix: FloatArray, least: float = 0.0) -> tuple[FloatArray, FloatArray]:
+    """Return the symmetric square root of a covariance matrix, and its inverse."""
+    values, axes = np.linalg.eigh(matrix)
+    values = np.maximum(values, least)
+    return (axes * values**0.5) @ axes.T, (axes * values**-0.5) @ axes.T
+
+
+def _standard(n: int, k: int) -> tuple[FloatArray, FloatArray]:
+    """Return the means (n, K) and precisions (K,) of the population of abilities."""
+    return np.zeros((n, k)), np.ones(k)
+
+
+def _expected_items(items: FloatArray, variance: FloatArray, domain: IntArray) -> FloatArray:
+    """Return the mean of each item's domain (J, 1 + K), drawn to that of all domains."""
+    size = np.bincount(domain)[:, None]
+    means = np.stack([np.bincount(domain, column) for column in items.T], axis=1) / size
+    error = variance / size
+    between = np.maximum(means.var(axis=0) - error.mean(axis=0), 0.0)
+    share = between / (between + error)
+    return np.asarray((share * means + (1.0 - share) * items.mean(axis=0))[domain])
 
 
 def _starting_abilities(scores: FloatArray, k: int) -> FloatArray:

@@ -32,7 +32,7 @@ from scipy.special import expit
 from psychollm._base.checks import check_choice, check_count, check_fraction, choose_seed
 from psychollm._base.errors import InputError, LabelError, OptionError
 from psychollm._base.types import FloatArray, IntArray, RandomState
-from psychollm.bank.calibration import FIRST_BLOCK, block_size
+from psychollm.bank.calibration import block_size
 from psychollm.bank.corrected import Block
 from psychollm.bank.full_score import FullScore, Method, assembled, interval_of, one_score
 from psychollm.bank.questions import CalibratedQuestions, numbers_of
@@ -43,6 +43,7 @@ if TYPE_CHECKING:
 
 
 Select = Literal["random", "information"]
+_FEWEST = 20  # answers, before which none is enough
 _PLANNED = 100  # questions at which (1) is narrowest, where no number is given
 
 
@@ -177,7 +178,7 @@ class Session:
             return f"all {self.size} questions {which} are answered"
         width, than = self._options["half_width"], self._options["better_than"]
         known = int(np.isfinite(self._scores(used)).sum())
-        if known < FIRST_BLOCK or (width is None and than is None):
+        if known < _FEWEST or (width is None and than is None):
             return ""
         _, low, high = self._found(used)
         if width is not None and (high - low) / 2.0 <= width:

@@ -1,10 +1,10 @@
 r"""Newton steps of many small penalised logistic regressions.
 
-Row r has coefficients :math:`\beta` with prior mean m and precision :math:`\lambda`, and its
-scores :math:`y_u \in [0, 1]` have chances :math:`p_u = 1 / (1 + \exp(-o_u - x_u^T \beta))`. The
-regressors are known with covariance :math:`S_u` only, so that
+Row r has coefficients :math:`\beta` with prior mean :math:`m_r` and precision :math:`\lambda`, and
+its scores :math:`y_u \in [0, 1]` have chances :math:`p_u = 1 / (1 + \exp(-o_u - x_u^T \beta))`.
+The regressors are known with covariance :math:`S_u` only, so that
 
-.. math:: g = \sum_u (y_u - p_u) x_u - \sum_u w_u S_u \beta - \lambda (\beta - m), \qquad
+.. math:: g = \sum_u (y_u - p_u) x_u - \sum_u w_u S_u \beta - \lambda (\beta - m_r), \qquad
           H = \sum_u w_u (x_u x_u^T + S_u) + \operatorname{diag} \lambda, \qquad
           w_u = p_u (1 - p_u).                                                            \quad (1)
 
@@ -32,7 +32,7 @@ def newton_rows(scores, units, prior, steps, beta, covariance):
         In [0, 1], NaN where missing.
     units : tuple of ndarray (units,), (units, p), (units, p, p)
         Offsets o, regressors x and their covariances S.
-    prior : ndarray (2, p)
+    prior : tuple of ndarray (rows, p), (p,)
         Means and precisions.
     steps : int
     beta : ndarray (rows, p)
@@ -40,12 +40,12 @@ def newton_rows(scores, units, prior, steps, beta, covariance):
     covariance : ndarray (rows, p, p)
         Overwritten.
     """
-    p = prior.shape[1]
+    p = prior[1].size
     gradient, step, unit = np.empty(p), np.empty(p), np.empty(p)
     hessian, work = np.empty((p, p)), np.empty((p, p))
     for r in range(scores.shape[0]):
         for _ in range(steps):
-            _derivatives(scores[r], units, prior, beta[r], gradient, hessian)
+            _derivatives(scores[r], units, prior[0][r], prior[1], beta[r], gradient, hessian)
             work[:] = hessian
             cholesky_solve(work, gradient, step)
             for a in range(p):
@@ -59,14 +59,14 @@ def newton_rows(scores, units, prior, steps, beta, covariance):
 
 
 @njit
-def _derivatives(scores, units, prior, beta, gradient, hessian):
+def _derivatives(scores, units, mean, precision, beta, gradient, hessian):
     """Fill g and H of (1) for one row."""
     offset, x, spread = units
-    p = prior.shape[1]
+    p = mean.size
     for a in range(p):
-        gradient[a] = -prior[1, a] * (beta[a] - prior[0, a])
+        gradient[a] = -precision[a] * (beta[a] - mean[a])
         hessian[a] = 0.0
-        hessian[a, a] = prior[1, a]
+        hessian[a, a] = precision[a]
     for u in range(scores.size):
         if math.isnan(scores[u]):
             continue

@@ -14,11 +14,11 @@ def test_newton_rows(p: int) -> None:
     x = rng.normal(size=(30, p))
     half = rng.normal(size=(30, p, p)) / 3.0
     units = rng.normal(size=30), x, half @ half.transpose(0, 2, 1)
-    prior = np.stack([rng.normal(size=p), rng.uniform(0.5, 2.0, p)])
+    prior = rng.normal(size=(4, p)), rng.uniform(0.5, 2.0, p)
     beta, covariance = np.zeros((4, p)), np.zeros((4, p, p))
     newton_rows(y, units, prior, 6, beta, covariance)
     for r in range(4):
-        right = newton_row(y[r], *units, *prior, 6, np.zeros(p))
+        right = newton_row(y[r], *units, prior[0][r], prior[1], 6, np.zeros(p))
         np.testing.assert_allclose(beta[r], right[0], rtol=1e-10)
         np.testing.assert_allclose(covariance[r], right[1], rtol=1e-9)
 
