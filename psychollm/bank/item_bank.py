@@ -124,7 +124,7 @@ class ItemBank(CalibratedQuestions):
         >>> import psychollm as psy
         >>> right = np.random.default_rng(1).integers(0, 2, (10, 50))
         >>> psy.item_bank(right, rng=1).session(size=3, rng=1).next(3)
-        (15, 32, 29)
+        (3, 32, 48)
         """
         return begin(
             self,
