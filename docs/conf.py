@@ -48,6 +48,8 @@ exclude_patterns = [
     "irt_calibration_tables.md",  # included by irt.md
     "irt_peers_tables.md",  # included by irt.md
     "ledger_tables.md",  # included by ledger.md
+    "evaluation_card_tables.md",  # included by evaluation_card.md
+    "card_peers_tables.md",  # included by evaluation_card.md
     "prediction_tables.md",  # included by prediction.md
     "short_forms_tables.md",  # included by irt.md
     "item_bank_tables.md",  # included by item_bank.md

@@ -49,6 +49,8 @@ _NAMES = {
     "replay": "psychollm.bank.replay",
     "predict_answers": "psychollm.studies.prediction.study",
     "question_screen": "psychollm.studies.question_screen.study",
+    "evaluation_card": "psychollm.studies.evaluation_card.study",
+    "crossed_logistic": "psychollm.reliability.components.crossed_logistic",
     "dimensionality": "psychollm.studies.dimensionality.study",
     "calibration_panel": "psychollm.calibration.panels.panel",
     "fit_irt": "psychollm.irt.fit",

@@ -46,9 +46,11 @@ from psychollm.irt.bayes.bayesian import bayesian_2pl as bayesian_2pl
 from psychollm.irt.fit import fit_irt as fit_irt
 from psychollm.nulls.one_factor import one_factor_null as one_factor_null
 from psychollm.nulls.permutation import permutation_null as permutation_null
+from psychollm.reliability.components.crossed_logistic import crossed_logistic as crossed_logistic
 from psychollm.studies.comparison.study import compare as compare
 from psychollm.studies.difficulty.study import difficulty as difficulty
 from psychollm.studies.dimensionality.study import dimensionality as dimensionality
+from psychollm.studies.evaluation_card.study import evaluation_card as evaluation_card
 from psychollm.studies.groups.study import calibration_by as calibration_by
 from psychollm.studies.groups.study import compare_by as compare_by
 from psychollm.studies.inference_boundary.study import inference_boundary as inference_boundary

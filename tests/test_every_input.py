@@ -56,6 +56,12 @@ _YES = (_RNG.normal(size=400) + _RNG.normal(size=(6, 400)) > 0).astype(np.int64)
 
 # Arrays that examples leave out. One label or weight per question is made to fit (`per_question`).
 MORE: dict[str, dict[str, Any]] = {
+    "crossed_logistic": {"families": list("aabbccdd"), "domains": ["x", "y"] * 50},
+    "evaluation_card": {
+        "families": list("aabbcc"),
+        "domains": ["x", "y"] * 100,
+        "confidence": _RNG.random((6, 200)),
+    },
     "item_bank": {"families": list("aabbccddee"), "domains": ["x", "y"] * 25},
     "bayesian_2pl": {"families": ["a", "b"] * 200, "domains": ["x", "x", "y", "y"]},
     "calibration.abstention": {"correctness": [[1, 1, 0, 1, 0]]},

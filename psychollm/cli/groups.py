@@ -103,3 +103,26 @@ def grouped_output(
         tables={"groups": groups, "differences": differences},
         remark=remark,
     )
+
+
+def group_of_each(named: str, by: str, unit: str, log: "ScoreLog") -> "pd.Series[Any]":
+    """Return the group of each question or model (`unit`), from a file or a column of the log."""
+    from psychollm.data.readers import read_clusters
+
+    labels = list(dict.fromkeys(log.frame[unit]))
+    if Path(by).is_file():
+        groups = read_clusters(by)
+    else:
+        pairs = log.frame[[unit, by]].drop_duplicates()
+        if pairs[unit].duplicated().any():
+            label = pairs.loc[pairs[unit].duplicated(), unit].iloc[0]
+            msg = f"{named} {by}: {unit} {label!r} has several values in this column"
+            raise LabelError(msg)
+        groups = pairs.set_index(unit)[by]
+    groups.index = groups.index.astype(str)
+    found = groups.reindex([str(one) for one in labels])
+    if found.isna().any():
+        msg = f"{named} {by}: {unit} {labels[int(found.isna().argmax())]!r} has no group"
+        raise LabelError(msg)
+    found.index = labels
+    return found

@@ -5,6 +5,7 @@ from collections.abc import Callable, Sequence
 
 from psychollm.cli.bank import Bank
 from psychollm.cli.calibrate import Calibrate
+from psychollm.cli.card import Card
 from psychollm.cli.collect import Collect
 from psychollm.cli.compare import Compare
 from psychollm.cli.completion import Completion
@@ -20,8 +21,8 @@ from psychollm.cli.warm import Warm
 COMMANDS: dict[str, type[Command]] = {
     command.NAME: command
     for command in (
-        MakePrompts, Collect, Score, Study, Calibrate, Compare, Items, Bank, Import, Doctor, Warm,
-        Version, Completion,
+        MakePrompts, Collect, Score, Study, Calibrate, Compare, Card, Items, Bank, Import, Doctor,
+        Warm, Version, Completion,
     )
 }  # fmt: skip
 DESCRIPTION = "The psychometrics of language models: do they know what they know?"

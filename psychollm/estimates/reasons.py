@@ -57,6 +57,7 @@ class Reason(StrEnum):
     UNJUDGED = "answers not judged to abstain or not are left out"
     UNREACHABLE = "no coverage has a risk this low"
     ONE_SAMPLE = "one sample per question"
+    ONE_ANSWER = "one answer to each question: chance is taken from the model, rather too large"
     NO_VARIANCE = "the total score does not vary"
     CONSTANT_ITEMS = "some items do not vary"
     NEGATIVE_ITEMS = "some items correlate negatively with the rest"

@@ -15,6 +15,7 @@ from psychollm.plots.correlation import (
     plot_sensitivity,
 )
 from psychollm.plots.difficulty import plot_difficulty
+from psychollm.plots.evaluation_card import plot_evaluation_card
 from psychollm.plots.f_beta import plot_f_beta
 from psychollm.plots.factor_structure import plot_factor_structure
 from psychollm.plots.forest import plot_comparisons, plot_forest
@@ -45,6 +46,7 @@ __all__ = [
     "plot_comparisons",
     "plot_correlation",
     "plot_difficulty",
+    "plot_evaluation_card",
     "plot_f_beta",
     "plot_factor_structure",
     "plot_failures",

@@ -1,5 +1,6 @@
 """Floor 4: how far scores, raters and repeated runs can be relied on."""
 
+from psychollm.reliability.components.crossed_logistic import CrossedLogistic, crossed_logistic
 from psychollm.reliability.components.decision_study import DecisionStudy, decision_study
 from psychollm.reliability.components.generalizability import Generalizability, generalizability
 from psychollm.reliability.components.intraclass import Intraclass, intraclass
@@ -58,6 +59,7 @@ __all__ = [
     "AnswerVariance",
     "ComparisonPower",
     "Consistency",
+    "CrossedLogistic",
     "DecisionStudy",
     "DifferenceVariance",
     "Generalizability",
@@ -83,6 +85,7 @@ __all__ = [
     "cohen_kappa",
     "comparison_power",
     "consistency",
+    "crossed_logistic",
     "decision_study",
     "fleiss_kappa",
     "friedman",

@@ -5,6 +5,7 @@ from psychollm.studies.difficulty.gating import Gate, GateFit, fit_gate
 from psychollm.studies.difficulty.study import Difficulty, difficulty
 from psychollm.studies.dimensionality.result import Dimensionality
 from psychollm.studies.dimensionality.study import dimensionality
+from psychollm.studies.evaluation_card.study import EvaluationCard, evaluation_card
 from psychollm.studies.groups.study import (
     GroupDifferences,
     Grouped,
@@ -74,6 +75,7 @@ __all__ = [
     "Dimensionality",
     "EarlyExit",
     "EfficacyLink",
+    "EvaluationCard",
     "FactorEffect",
     "Gate",
     "GateFit",
@@ -113,6 +115,7 @@ __all__ = [
     "difficulty",
     "dimensionality",
     "early_exit",
+    "evaluation_card",
     "fit_gate",
     "inference_boundary",
     "metacognitive_skill",

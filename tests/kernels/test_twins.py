@@ -29,6 +29,10 @@ TWINS = {
     "item_moments": ("consistency_slow", "reliability/test_consistency.py"),
     "kernel_smooth": ("binned_slow", "calibration/test_smooth.py"),
     "logistic_factors": ("logistic_factors_slow", "irt/test_logistic_factors.py"),
+    "logistic_questions": (
+        "logistic_questions_slow",
+        "reliability/test_crossed_logistic.py",
+    ),
     "logistic_rows": ("logistic_rows_slow", "kernels/test_logistic_rows.py"),
     "meta_d": ("meta_d_slow", "calibration/test_meta_d.py"),
     "meta_d_group": ("meta_d_slow", "calibration/test_hierarchical_meta_d.py"),

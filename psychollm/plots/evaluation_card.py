@@ -1,0 +1,98 @@
+"""Benchmark and generalised accuracy of each model, and where its rank lies."""
+
+from typing import TYPE_CHECKING
+
+from psychollm._base.numbers import percent
+from psychollm.plots.canvas import (
+    TICK_SIZE,
+    name_axes,
+    name_rows,
+    names_width,
+    open_axes,
+    plain_text,
+    points,
+    write,
+)
+from psychollm.plots.palette import MUTED, PAPER, STRIPE, colour_of
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+
+    from psychollm.estimates.estimate import Estimate
+    from psychollm.studies.evaluation_card.study import EvaluationCard
+
+_ROOM = 0.06  # of a bar, in which its share can be read
+
+
+@plain_text()
+def plot_evaluation_card(result: "EvaluationCard", *, ax: "Axes | None" = None) -> "Axes":
+    """Draw the accuracies of each model, the best on top, and where its rank lies.
+
+    The thick line is the interval of benchmark accuracy, about these questions; the thin one that
+    of generalised accuracy, about questions like these. Models of one tier have one colour.
+
+    Parameters
+    ----------
+    result : EvaluationCard
+        What `psychollm.evaluation_card` returns.
+    ax : Axes, optional
+        Where to draw; a new figure by default.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from matplotlib.figure import Figure
+    >>> from psychollm.studies.evaluation_card.study import evaluation_card
+    >>> right = np.random.default_rng(1).random((3, 400)) < [[0.8], [0.6], [0.58]]
+    >>> card = evaluation_card(right.astype(int), rng=1)
+    >>> ax = plot_evaluation_card(card, ax=Figure().subplots())
+    >>> [text.get_text() for text in ax.texts]
+    ['rank', '1', '2–3', '2–3']
+    """
+    ax = open_axes(ax, size=card_size(result))
+    name_rows(ax, result.labels, size=TICK_SIZE - 0.5)
+    tiers = result.comparison.tier.tolist()
+    for row, tier in enumerate(tiers):
+        if tier % 2:
+            ax.axhspan(row - 0.5, row + 0.5, color=STRIPE, lw=0, zorder=0)
+    for estimate, width, shade in ((result.generalised, 1.3, 0.8), (result.benchmark, 4.5, 0.45)):
+        lower, upper = estimate.interval.T
+        for row, tier in enumerate(tiers):
+            colour = colour_of((tier - 1) % 8) if tier else MUTED
+            ax.hlines(row, lower[row], upper[row], color=colour, lw=width, alpha=shade, zorder=2)
+    for row, tier in enumerate(tiers):
+        colour = colour_of((tier - 1) % 8) if tier else MUTED
+        points(ax, [result.generalised.value[row]], [row], colour)
+    at = ax.get_yaxis_transform()
+    write(ax, 1.02, -0.85, "rank", transform=at, colour=MUTED)
+    for row in range(len(tiers)):
+        write(ax, 1.02, row, result.rank_text(row).replace(" to ", "–"), transform=at)
+    name_axes(ax, x=f"accuracy, {percent(result.level)} intervals: thick these questions, thin "
+              "questions like these")  # fmt: skip
+    return ax
+
+
+def card_size(result: "EvaluationCard") -> tuple[float, float]:
+    """Return width and height in inches that the models need."""
+    return (6.4 + names_width(result.labels), 1.2 + 0.24 * len(result.labels))
+
+
+@plain_text()
+def draw_shares(share: "Estimate", words: dict[str, str], ax: "Axes") -> "Axes":
+    """Draw the shares of variance as one bar whose parts are named below."""
+    left = 0.0
+    for row, label in enumerate(share.labels):
+        width, colour = float(share.value[row]), colour_of(row % 8)
+        ax.barh(0, width, left=left, height=0.9, color=colour, alpha=0.85, label=words[label])
+        if width >= _ROOM:
+            text = percent(width)
+            write(ax, left + 0.5 * width, 0, text, "center center", size=TICK_SIZE, colour=PAPER)
+        left += width
+    ax.set_xlim(0.0, 1.0)
+    ax.set_ylim(0.5, -0.5)
+    ax.set_axis_off()
+    ax.legend(
+        loc="upper left", bbox_to_anchor=(-0.01, -0.05), ncols=3, frameon=False,
+        fontsize=TICK_SIZE, handlelength=0.8, handleheight=0.8, borderaxespad=0.2,
+    )  # fmt: skip
+    return ax

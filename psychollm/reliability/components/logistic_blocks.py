@@ -1,0 +1,268 @@
+r"""Effects of a crossed logistic model at given standard deviations, by exact block algebra.
+
+Levels of models in domains are :math:`a_d = \mu 1 + A s + R z_d` with standard normal s (models
+and families) and :math:`z_d` (the domain, and models within it),
+
+.. math:: A = [\sigma_M I,\; \sigma_F Z], \qquad R = [\sigma_{MD} I,\; \sigma_D 1],       \quad (1)
+
+so that standard deviations of zero are no special case. With the scores :math:`g_d` and
+informations :math:`H_d` of `logistic_cells`, :math:`G = [1, A]` and :math:`J = \operatorname{diag}
+(0, I)`, the Hessian of all effects has the blocks
+
+.. math:: K_d = I + R^\top H_d R, \quad U_d = R^\top H_d G, \quad
+          S = J + \sum_d \bigl(G^\top H_d G - U_d^\top K_d^{-1} U_d\bigr),               \quad (2)
+
+and the Laplace approximation of the log likelihood, the mean integrated out as well (flat prior:
+"reml"), is the value at the mode less
+
+.. math:: \tfrac12 \Bigl(\log|S| + \sum_d \log|K_d|\Bigr).                                \quad (3)
+
+For "ml" the mean is an argument, and the first row and column of S go. Levels rest on all
+questions of a domain, so that their posterior is close to normal where the single questions'
+is far from it; these are integrated by quadrature before.
+"""
+
+from dataclasses import dataclass
+from typing import NamedTuple
+
+import numpy as np
+
+from psychollm._base.types import FloatArray, IntArray
+from psychollm.reliability.components.logistic_cells import (
+    CellTable,
+    Counted,
+    Integration,
+    Level,
+)
+
+EFFECTS = ("family", "model", "domain", "model:domain", "question", "model:question")
+_NEWTON = 60
+_GAIN = 1e-10
+
+
+class Deviations(NamedTuple):
+    """Standard deviations of effects on the scale of logits."""
+
+    family: float
+    model: float
+    domain: float
+    model_domain: float
+    question: float
+    interaction: float
+
+
+@dataclass(frozen=True)
+class Design:
+    """Who answered what how often, and what belongs together."""
+
+    domains: tuple[Counted, ...]
+    kinds: FloatArray  # (2, kinds) pairs of right answers and answers
+    families: IntArray | None  # (models,)
+    active: tuple[int, ...]  # places of the effects that there are
+    n_models: int
+
+    @classmethod
+    def of(
+        cls,
+        hits: FloatArray,
+        n: FloatArray,
+        domains: IntArray | None,
+        families: IntArray | None,
+        *,
+        integration: Integration,
+        nodes: int,
+        interaction: bool,
+    ) -> "Design":
+        """Split counts (models, questions) by domain."""
+        codes = np.zeros(hits.shape[1], dtype=np.int64) if domains is None else domains
+        kinds, rows = np.unique(np.stack([hits.ravel(), n.ravel()]), axis=1, return_inverse=True)
+        rows = rows.reshape(hits.shape)
+
+        def of_domain(one: int) -> Counted:
+            own = codes == one
+            return Counted(
+                np.ascontiguousarray(hits[:, own].T),
+                np.ascontiguousarray(n[:, own].T),
+                np.ascontiguousarray(rows[:, own].T),
+                nodes,
+                integration,
+            )
+
+        parts = tuple(map(of_domain, range(int(codes.max()) + 1)))
+        there = (
+            families is not None,
+            True,
+            domains is not None,
+            domains is not None,
+            True,
+            interaction,
+        )
+        active = tuple(np.flatnonzero(there).tolist())
+        return cls(parts, kinds, families, active, len(hits))
+
+    def deviations(self, free: FloatArray) -> Deviations:
+        """Return all standard deviations from those that are estimated."""
+        every = np.zeros(len(EFFECTS))
+        every[list(self.active)] = free
+        return Deviations(*every.tolist())
+
+    def shared(self, sd: Deviations) -> FloatArray:
+        """Return A of (1), models first."""
+        models = sd.model * np.eye(self.n_models)
+        if self.families is None:
+            return models
+        member = np.eye(int(self.families.max()) + 1)[self.families]
+        return np.concatenate([models, sd.family * member], axis=1)
+
+    def local(self, sd: Deviations) -> FloatArray:
+        """Return R of (1), without columns where there are no domains."""
+        if 2 not in self.active:
+            return np.zeros((self.n_models, 0))
+        own = sd.model_domain * np.eye(self.n_models)
+        return np.concatenate([own, np.full((self.n_models, 1), sd.domain)], axis=1)
+
+
+@dataclass
+class State:
+    """Where the last mode was: the next search begins there."""
+
+    mean: float
+    s: FloatArray
+    z: FloatArray  # (domains, columns of R)
+    questions: list[FloatArray]  # of each domain
+    table: CellTable  # of the cells, at the standard deviation of their interaction
+    interaction: float = 0.0
+
+    def table_for(self, design: Design, interaction: float) -> CellTable:
+        """Return the table of cells; the last one serves where it can."""
+        if interaction == self.interaction or design.domains[0].integration == "laplace":
+            return self.table
+        return CellTable.of(interaction, design.kinds)
+
+    @classmethod
+    def at_start(cls, design: Design) -> "State":
+        """Begin at the logit of all answers."""
+        hits = sum(float(one.hits.sum()) for one in design.domains)
+        n = sum(float(one.n.sum()) for one in design.domains)
+        share = (hits + 1.0) / (n + 2.0)
+        zero = design.deviations(np.zeros(len(design.active)))
+        return cls(
+            float(np.log(share / (1.0 - share))),
+            np.zeros(design.shared(zero).shape[1]),
+            np.zeros((len(design.domains), design.local(zero).shape[1])),
+            [np.zeros(len(one.hits)) for one in design.domains],
+            CellTable.of(0.0, design.kinds),
+        )
+
+
+@dataclass(frozen=True)
+class Mode:
+    """The mode of all effects at given standard deviations, and the blocks (2) there."""
+
+    sd: Deviations
+    log_likelihood: float
+    state: State
+    levels: FloatArray  # (domains, models)
+    G: FloatArray
+    R: FloatArray
+    K_inverse: FloatArray  # (domains, columns of R, columns of R)
+    U: FloatArray  # (domains, columns of R, columns of G)
+    S_inverse: FloatArray
+    converged: bool
+
+
+class _Blocks(NamedTuple):
+    K: FloatArray
+    U: FloatArray
+    S: FloatArray
+    right: FloatArray  # of the shared effects, local ones eliminated
+    local: FloatArray  # (domains, columns of R) gradient of local effects
+
+
+def find_mode(design: Design, sd: Deviations, state: State, mean: float | None = None) -> Mode:
+    """Climb to the mode of all effects by Newton's method; `mean` holds the mean fixed."""
+    table, shared, R = state.table_for(design, sd.interaction), design.shared(sd), design.local(sd)
+    G = np.concatenate([np.full((design.n_models, 1), float(mean is None)), shared], axis=1)
+    prior = np.ones(G.shape[1])
+    prior[0] = 0.0 if mean is None else 1.0
+    x = np.concatenate([[state.mean if mean is None else 0.0], state.s])
+    z, base = state.z.copy(), 0.0 if mean is None else mean
+    questions = [one.copy() for one in state.questions]
+
+    def look(x: FloatArray, z: FloatArray) -> tuple[float, FloatArray, list[Level]]:
+        levels = base + G @ x + z @ R.T
+        found = [
+            one.at(level, sd.question, sd.interaction, table, own)
+            for one, level, own in zip(design.domains, levels, questions, strict=True)
+        ]
+        value = sum(one.value for one in found) - 0.5 * float(prior @ x**2 + (z**2).sum())
+        return value, levels, found
+
+    value, levels, found = look(x, z)
+    converged = False
+    for _ in range(_NEWTON):
+        blocks = _blocks(found, G, R, prior, x, z)
+        dx = np.linalg.solve(blocks.S, blocks.right)
+        dz = _solved(blocks.K, blocks.local - blocks.U @ dx)
+        gain = float(blocks.right @ dx) + float(
+            (blocks.local * _solved(blocks.K, blocks.local)).sum()
+        )
+        if gain < _GAIN:
+            converged = True
+            break
+        pace = 1.0
+        while True:
+            ahead = look(x + pace * dx, z + pace * dz)
+            if ahead[0] >= value - 1e-9 * abs(value) or pace < 1e-4:
+                break
+            pace *= 0.5
+        x, z = x + pace * dx, z + pace * dz
+        value, levels, found = ahead
+        if gain < 1e-7:  # the step just taken leaves a gain of the order of its square
+            converged = True
+            break
+    blocks = _blocks(found, G, R, prior, x, z)
+    log_det = float(np.linalg.slogdet(blocks.S)[1])
+    if R.shape[1]:
+        log_det += float(np.linalg.slogdet(blocks.K)[1].sum())
+    log_det += sum(one.log_curvature for one in found)
+    return Mode(
+        sd=sd,
+        log_likelihood=value - 0.5 * log_det,
+        state=State(
+            float(x[0]) if mean is None else mean, x[1:], z, questions, table, sd.interaction
+        ),
+        levels=levels,
+        G=G,
+        R=R,
+        K_inverse=np.asarray(np.linalg.inv(blocks.K), dtype=np.float64),
+        U=blocks.U,
+        S_inverse=np.asarray(np.linalg.inv(blocks.S), dtype=np.float64),
+        converged=converged,
+    )
+
+
+def _blocks(
+    found: list[Level],
+    G: FloatArray,
+    R: FloatArray,
+    prior: FloatArray,
+    x: FloatArray,
+    z: FloatArray,
+) -> _Blocks:
+    H = np.array([one.information for one in found])
+    g = np.array([one.score for one in found])
+    reach = H @ G
+    K = np.eye(R.shape[1]) + R.T @ H @ R
+    U = R.T @ reach
+    local = g @ R - z
+    S = np.diag(prior) + np.einsum("mi,dmj->ij", G, reach)
+    right = G.T @ g.sum(axis=0) - prior * x
+    if R.shape[1]:
+        S -= np.einsum("dri,drj->ij", U, np.linalg.solve(K, U))
+        right = right - np.einsum("dri,dr->i", U, _solved(K, local))
+    return _Blocks(K, U, S, right, local)
+
+
+def _solved(K: FloatArray, right: FloatArray) -> FloatArray:
+    return np.asarray(np.linalg.solve(K, right[..., None])[..., 0])

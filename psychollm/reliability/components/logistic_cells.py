@@ -1,0 +1,209 @@
+r"""The likelihood of right and wrong answers, questions and interactions integrated out.
+
+Model m answers question q of domain d :math:`n_{mq}` times, :math:`k_{mq}` times rightly. Given
+its level :math:`a_{dm}` in the domain, with :math:`z_q` and :math:`w_{mq}` standard normal,
+
+.. math:: k_{mq} \sim \operatorname{Bin}\bigl(n_{mq},\,
+          \operatorname{logit}^{-1}(a_{dm} + \sigma_Q z_q + \sigma_I w_{mq})\bigr).       \quad (1)
+
+Cells depend on one another through :math:`z_q` alone and questions through the levels alone, so
+that every integral is over one variable:
+
+.. math:: f_{kn}(\eta) = \log \int p_{kn}(\eta + \sigma_I w)\, \varphi(w)\, dw, \qquad
+          \ell_d(a) = \sum_{q \in d} \log \int
+          \exp\Bigl(\sum_m f(a_m + \sigma_Q z)\Bigr) \varphi(z)\, dz.                     \quad (2)
+
+The inner one is tabulated on a fine grid of :math:`\eta`, once for each pair (k, n); the outer one
+is adaptive Gauss-Hermite quadrature about the mode of each question. With r and W minus the second
+derivative of f at the nodes, and E, Cov over the nodes of a question,
+
+.. math:: \frac{\partial \ell}{\partial a_m} = \sum_q E[r_{mq}], \qquad
+          -\frac{\partial^2 \ell}{\partial a\, \partial a^\top}
+          = \sum_q \operatorname{diag}(E[W_q]) - \operatorname{Cov}(r_q).                \quad (3)
+
+Laplace's approximation puts the modes of z and w in the place of both integrals and counts their
+curvature in the determinant: w is eliminated first, which leaves W of (3) for each cell,
+then z, which leaves :math:`\operatorname{diag}(W_q) - \sigma_Q^2 W_q W_q^\top / (1 + \sigma_Q^2
+1^\top W_q)` for each question. Both are exact Schur complements of the joint Hessian.
+
+References
+----------
+Pinheiro, J. C., & Bates, D. M. (1995). Approximations to the log-likelihood function in the
+nonlinear mixed-effects model. Journal of Computational and Graphical Statistics, 4, 12-35.
+"""
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Literal, NamedTuple, TypeAlias
+
+import numpy as np
+from scipy.special import expit, logsumexp
+
+from psychollm._base.types import FloatArray, IntArray
+from psychollm.kernels.logistic_questions import question_integrals
+
+Integration: TypeAlias = Literal["quadrature", "laplace"]
+
+_AT_ONCE = 1_500_000  # cells times nodes
+_REACH, _STEP = 20.0, 0.1  # of the table of (2) in eta
+_TAIL, _POINTS = 6.5, 41  # of the trapezoid rule, all but exact for a function that vanishes
+_SETTLED = 1e-10
+_STEPS = 60
+
+
+class Cells(NamedTuple):
+    """Log likelihoods of cells, their derivatives, and what Laplace's determinant takes."""
+
+    value: FloatArray
+    slope: FloatArray
+    weight: FloatArray  # minus the second derivative
+    log_curvature: FloatArray | float
+
+
+CellFunction: TypeAlias = Callable[[FloatArray, FloatArray, FloatArray], Cells]
+
+
+def plain_cells(eta: FloatArray, hits: FloatArray, n: FloatArray) -> Cells:
+    """Return binomial log likelihoods without interaction."""
+    tail = np.exp(-np.abs(eta))
+    right = np.where(eta > 0.0, 1.0, tail) / (1.0 + tail)
+    value = hits * eta - n * (np.maximum(eta, 0.0) + np.log1p(tail))
+    return Cells(value, hits - n * right, n * right * (1.0 - right), 0.0)
+
+
+def profiled_cells(sd: float) -> CellFunction:
+    """Return what gives cells with their interaction at its mode."""
+    if sd == 0.0:
+        return plain_cells
+
+    def cells(eta: FloatArray, hits: FloatArray, n: FloatArray) -> Cells:
+        w = np.zeros(np.broadcast_shapes(eta.shape, hits.shape))
+        for _ in range(_STEPS):
+            right = expit(eta + sd * w)
+            curvature = n * right * (1.0 - right)
+            step = (sd * (hits - n * right) - w) / (1.0 + sd**2 * curvature)
+            # The score falls and its slope is at most 1 + n sd^2 / 4: short steps are safe.
+            w += np.clip(step, -1.0, 1.0)
+            if np.abs(step).max(initial=0.0) < _SETTLED:
+                break
+        at = plain_cells(eta + sd * w, hits, n)
+        spread = 1.0 + sd**2 * at.weight
+        return Cells(at.value - 0.5 * w**2, at.slope, at.weight / spread, np.log(spread))
+
+    return cells
+
+
+class CellTable(NamedTuple):
+    """f of (2), its slope and minus its curvature on a grid, for each pair (k, n)."""
+
+    kinds: FloatArray  # (2, kinds) k and n
+    values: FloatArray  # (kinds, points, 3)
+
+    @classmethod
+    def of(cls, sd: float, kinds: FloatArray) -> "CellTable":
+        """Integrate over the interaction; without any the table is empty."""
+        if sd == 0.0:
+            return cls(kinds, np.empty((0, 0, 3)))
+        grid = np.arange(-_REACH, _REACH + _STEP, _STEP)
+        return cls(kinds, np.array([_tabulated(sd, grid, k, n) for k, n in kinds.T]))
+
+
+def _tabulated(sd: float, grid: FloatArray, hits: float, n: float) -> FloatArray:
+    w = np.linspace(-_TAIL, _TAIL, max(_POINTS, int(16.0 * sd)))
+    at = plain_cells(grid[:, None] + sd * w, np.array(hits), np.array(n))
+    log = at.value - 0.5 * w**2 + np.log((w[1] - w[0]) / np.sqrt(2.0 * np.pi))
+    value = logsumexp(log, axis=1)
+    share = np.exp(log - value[:, None])
+    slope = (share * at.slope).sum(axis=1)
+    weight = (share * (at.weight - at.slope**2)).sum(axis=1) + slope**2
+    return np.stack([value, slope, np.maximum(weight, 0.0)], axis=1)
+
+
+@dataclass(frozen=True)
+class Counted:
+    """Right answers and answers of one domain (questions, models), and how to integrate."""
+
+    hits: FloatArray
+    n: FloatArray
+    kind: IntArray  # row of the table
+    nodes: int
+    integration: Integration
+
+    @cached_property
+    def rule(self) -> tuple[FloatArray, FloatArray]:
+        """Nodes and log weights of Gauss-Hermite quadrature about a mode."""
+        node, weight = np.polynomial.hermite.hermgauss(self.nodes)
+        return np.sqrt(2.0) * node, np.log(weight) + node**2 - 0.5 * np.log(np.pi)
+
+    def at(
+        self, level: FloatArray, sd: float, interaction: float, table: CellTable, z: FloatArray
+    ) -> "Level":
+        """Return the log likelihood at levels (models,); `z` (questions,) moves to the modes."""
+        n_questions, m = self.hits.shape
+        total = Level(0.0, 0.0, np.zeros(m), np.zeros((m, m)))
+        size = max(1, _AT_ONCE // (m * self.nodes))
+        for start in range(0, n_questions, size):
+            here = slice(start, start + size)
+            if self.integration == "laplace":
+                part = self._laplace(level, sd, profiled_cells(interaction), here, z)
+            else:
+                part = self._quadrature(level, sd, table, here, z)
+            total = total.plus(part)
+        return total
+
+    def weights(
+        self, level: FloatArray, sd: float, interaction: float, z: FloatArray
+    ) -> FloatArray:
+        """Return minus the curvature of each cell at the modes (questions, models)."""
+        return profiled_cells(interaction)(level + sd * z[:, None], self.hits, self.n).weight
+
+    def _laplace(
+        self, level: FloatArray, sd: float, cells: CellFunction, here: slice, z: FloatArray
+    ) -> "Level":
+        hits, n = self.hits[here], self.n[here]
+        for _ in range(_STEPS):
+            at = cells(level + sd * z[here, None], hits, n)
+            curvature = 1.0 + sd**2 * at.weight.sum(axis=1)
+            step = (sd * at.slope.sum(axis=1) - z[here]) / curvature
+            if np.abs(step).max(initial=0.0) < _SETTLED:
+                break
+            z[here] += np.clip(step, -1.0, 1.0)
+        joint = at.weight.T * (sd / np.sqrt(curvature))
+        return Level(
+            value=float(at.value.sum() - 0.5 * (z[here] ** 2).sum()),
+            log_curvature=float(np.log(curvature).sum() + np.sum(at.log_curvature)),
+            score=at.slope.sum(axis=0),
+            information=np.diag(at.weight.sum(axis=0)) - joint @ joint.T,
+        )
+
+    def _quadrature(
+        self, level: FloatArray, sd: float, table: CellTable, here: slice, z: FloatArray
+    ) -> "Level":
+        size, m = self.hits[here].shape
+        value, score, weight = np.empty(size), np.empty(m), np.empty(m)
+        columns = np.empty((size, self.nodes, m))
+        question_integrals(
+            level, (self.hits[here], self.n[here], self.kind[here]),
+            (table.values, -_REACH, _STEP), sd, z[here], self.rule, value, score, weight, columns,
+        )  # fmt: skip
+        flat = columns.reshape(-1, m)
+        return Level(float(value.sum()), 0.0, score, np.diag(weight) - flat.T @ flat)
+
+
+class Level(NamedTuple):
+    """The log likelihood (2) at some levels, and its derivatives (3)."""
+
+    value: float
+    log_curvature: float
+    score: FloatArray  # (models,)
+    information: FloatArray  # (models, models)
+
+    def plus(self, other: "Level") -> "Level":
+        """Return the sum over questions of both."""
+        return Level(
+            self.value + other.value,
+            self.log_curvature + other.log_curvature,
+            self.score + other.score,
+            self.information + other.information,
+        )

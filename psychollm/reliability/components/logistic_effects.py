@@ -1,0 +1,169 @@
+r"""What follows from a crossed logistic model: accuracies, shares of variance, reliability.
+
+An effect, or a sum of effects S, with variance :math:`\sigma_S^2` out of :math:`\sigma^2` in all
+moves the chance of a right answer by
+
+.. math:: V(S) = \operatorname{Var}_{x \sim N(0, \sigma_S^2)} \operatorname{E}
+          \operatorname{logit}^{-1}\bigl(\mu + x + N(0, \sigma^2 - \sigma_S^2)\bigr),     \quad (1)
+
+two integrals over one variable each. Shares of the variance of a single answer,
+:math:`\bar p (1 - \bar p)`, are differences of (1): models V(M), questions V(Q), their interaction
+V(all) - V(M) - V(Q), and chance the rest. They do not depend on the logistic scale and add up
+to one.
+
+With the same domains, Q questions and E answers to each, mean scores of models have the
+reliability
+
+.. math:: E\rho^2 = \frac{V_M + V_{MD} / D}{V_M + V_{MD} / D
+          + (V_{MQ} + V_\text{chance} / E) / Q}.                                         \quad (2)
+"""
+
+from dataclasses import dataclass
+
+import numpy as np
+from scipy.special import expit
+
+from psychollm._base.types import FloatArray
+from psychollm.reliability.components.logistic_blocks import EFFECTS, Design, Mode
+from psychollm.reliability.components.logistic_posterior import Explored
+
+PARTS = (*EFFECTS, "answer")
+RESIDUAL = "residual"
+_NODE, _WEIGHT = np.polynomial.hermite_e.hermegauss(15)
+_SHARE = _WEIGHT / _WEIGHT.sum()
+
+
+def averaged(level: FloatArray, spread: FloatArray) -> FloatArray:
+    """Return the mean of the inverse logit about levels (...), normal with a spread (...)."""
+    out: FloatArray = np.zeros(np.broadcast_shapes(level.shape, spread.shape))
+    for node, share in zip(_NODE, _SHARE, strict=True):
+        out += share * expit(level + spread * node)
+    return out
+
+
+@dataclass(frozen=True, slots=True)
+class EffectDraws:
+    """Draws of effects from their posterior, mixed over the standard deviations."""
+
+    sd: FloatArray  # (draws, free)
+    mean: FloatArray  # (draws,)
+    levels: FloatArray  # (draws, domains, models)
+    models: FloatArray  # (draws, models) over all domains
+    families: FloatArray  # (draws, families)
+    domains: FloatArray  # (draws, domains)
+
+    @classmethod
+    def of(
+        cls, design: Design, explored: Explored, n: int, rng: np.random.Generator
+    ) -> "EffectDraws":
+        """Draw places along the lines, and effects whose mean and spread belong to them."""
+        places = explored.draws(n, rng)
+        centre = explored.modes[0][2]
+        known = _functionals(design, centre, *normal_draws(centre, n, rng))
+        middle, spread = known.mean(axis=0), known.std(axis=0)
+        standard = (known - middle) / np.where(spread > 0.0, spread, 1.0)
+        mean = explored.along(lambda mode: _means(design, mode), places)
+        log_sd = explored.along(lambda mode: np.log(_spreads(design, mode)), places)
+        values = mean + np.exp(log_sd) * standard
+        n_domains, m = len(design.domains), design.n_models
+        n_families = 0 if design.families is None else int(design.families.max()) + 1
+        ends = np.cumsum([1, n_domains * m, m, n_families])
+        first, levels, models, families, domains = np.split(values, ends, axis=1)
+        return cls(
+            explored.deviations(places), first[:, 0], levels.reshape(n, n_domains, m), models,
+            families, domains,
+        )  # fmt: skip
+
+
+def normal_draws(mode: Mode, n: int, rng: np.random.Generator) -> tuple[FloatArray, FloatArray]:
+    """Return draws of shared effects (n, columns) and of local ones (n, domains, columns)."""
+    x = rng.standard_normal((n, len(mode.S_inverse))) @ np.linalg.cholesky(mode.S_inverse).T
+    if not mode.R.shape[1]:
+        return x, np.zeros((n, len(mode.levels), 0))
+    own = np.linalg.cholesky(mode.K_inverse)
+    z = np.einsum("dij,ndj->ndi", own, rng.standard_normal((n, *mode.K_inverse.shape[:2])))
+    return x, z - np.einsum("dij,djk,nk->ndi", mode.K_inverse, mode.U, x, optimize=True)
+
+
+def _functionals(design: Design, mode: Mode, x: FloatArray, z: FloatArray) -> FloatArray:
+    """Return mean, levels, models, families and domains (n, all) of draws of the effects."""
+    n, m = len(x), design.n_models
+    models = x @ mode.G.T
+    levels = models[:, None, :] + z @ mode.R.T
+    families = x[:, 1 + m :] * mode.sd.family
+    domains = z[:, :, -1] * mode.sd.domain if z.shape[2] else np.zeros((n, 0))
+    return np.concatenate([x[:, :1], levels.reshape(n, -1), models, families, domains], axis=1)
+
+
+def _means(design: Design, mode: Mode) -> FloatArray:
+    x = np.concatenate([[mode.state.mean], mode.state.s])[None]
+    return np.asarray(_functionals(design, mode, x, mode.state.z[None])[0])
+
+
+def _spreads(design: Design, mode: Mode) -> FloatArray:
+    """Return the standard deviations of the same functionals."""
+    m, cov = design.n_models, mode.S_inverse
+    shift = mode.K_inverse @ mode.U
+    reach = mode.G - mode.R @ shift  # (domains, models, columns)
+    levels = np.einsum("dmi,ij,dmj->dm", reach, cov, reach, optimize=True)
+    levels = levels + np.einsum("mi,dij,mj->dm", mode.R, mode.K_inverse, mode.R, optimize=True)
+    models = np.einsum("mi,ij,mj->m", mode.G, cov, mode.G)
+    families = np.diagonal(cov)[1 + m :] * mode.sd.family**2
+    domains = np.zeros(0)
+    if mode.R.shape[1]:
+        last = shift[:, -1]
+        own = mode.K_inverse[:, -1, -1] + np.einsum("di,ij,dj->d", last, cov, last)
+        domains = own * mode.sd.domain**2
+    parts = (cov[:1, 0], levels.ravel(), models, families, domains)
+    return np.sqrt(np.maximum(np.concatenate(parts), 1e-16))
+
+
+def generalised_draws(design: Design, draws: EffectDraws) -> FloatArray:
+    """Return the accuracy of each model on new questions of the same domains (draws, models)."""
+    every = _squares(design, draws.sd)
+    spread = np.sqrt(every[:, 4] + every[:, 5])[:, None, None]
+    sizes = np.array([len(one.hits) for one in design.domains], dtype=np.float64)
+    by_domain = averaged(draws.levels, spread)
+    return np.asarray(np.einsum("d,ndm->nm", sizes / sizes.sum(), by_domain))
+
+
+def _squares(design: Design, free: FloatArray) -> FloatArray:
+    every = np.zeros((len(free), len(EFFECTS)))
+    every[:, list(design.active)] = free**2
+    return every
+
+
+def parts_of_variance(design: Design, mean: FloatArray, free: FloatArray) -> FloatArray:
+    """Return the parts (n, 7) of the variance of one answer, by (1)."""
+    family, model, domain, between, question, cell = _squares(design, free).T
+    total = family + model + domain + between + question + cell
+
+    def moved(some: FloatArray) -> FloatArray:
+        inner = averaged(
+            mean[:, None] + np.sqrt(some)[:, None] * _NODE,
+            np.sqrt(np.maximum(total - some, 0))[:, None],
+        )
+        centre = inner @ _SHARE
+        return np.asarray((inner - centre[:, None]) ** 2 @ _SHARE)
+
+    share = averaged(mean, np.sqrt(total))
+    models, questions = moved(family + model), moved(domain + question)
+    families, domains = moved(family), moved(domain)
+    wholly = moved(total)
+    crossed = np.zeros_like(share)
+    if 2 in design.active:
+        crossed = moved(family + model + domain + between) - models - domains
+    parts = (
+        families, models - families, domains, crossed, questions - domains,
+        wholly - models - questions - crossed, share * (1.0 - share) - wholly,
+    )  # fmt: skip
+    return np.maximum(np.stack(parts, axis=1), 0.0)
+
+
+def reliability_of(
+    parts: FloatArray, n_domains: int, n_questions: float, n_answers: float
+) -> FloatArray:
+    """Return (2) for parts of variance (n, 7)."""
+    true = parts[:, 0] + parts[:, 1] + parts[:, 3] / n_domains
+    error = (parts[:, 5] + parts[:, 6] / n_answers) / n_questions
+    return np.asarray(true / (true + error))

@@ -1,0 +1,218 @@
+r"""Benchmark and generalised accuracy, each with what is random about it.
+
+With :math:`\pi_{mq}` the chance that model m answers question q rightly,
+
+.. math:: B_m = \frac1Q \sum_q \pi_{mq}, \qquad G_m = \operatorname{E}_q[\pi_{mq}],       \quad (1)
+
+the first over these questions, the second over the questions that they stand for. Answers of
+cells that have any estimate their chances; the others are predicted by the crossed mixed model,
+which takes them as missing at random given its effects. With :math:`v_{mq}` the variance of one
+answer, :math:`n_{mq}` answers, and :math:`P_m` the prediction of what is missing,
+
+.. math:: \operatorname{Var}(\hat B_m) = \frac{1}{Q^2} \Bigl((1 + 2 \rho_m)
+          \sum_{q \text{ answered}} \frac{v_{mq}}{n_{mq}} + \operatorname{Var}(P_m)\Bigr),
+          \qquad
+          \operatorname{Var}(\hat G_m) = \operatorname{Var}(\hat B_m) + \frac{V_m}{Q},    \quad (2)
+
+V being the variance of chances between questions of one domain, and :math:`\rho` the sum of v over
+missing cells for each unit of it over answered ones: luck in these moves predictions with it.
+Where a question was asked several times its answers tell v. Where it was asked once the mixed
+model does, which without repeats takes the interaction of model and question for chance as well:
+then the interval of :math:`B_m` is too wide rather than too short, and of no use where a model
+always gives the same answer, since :math:`B_m` is known exactly then. That of :math:`G_m` needs
+no repeats: one answer to a question drawn at random is right with chance :math:`G_m`, whatever
+its chances are made of.
+
+Domains are strata: questions like these have the same domains in the same shares. With clusters
+:math:`V_m / Q` is what makes the sum in (2) the robust variance of `mean_score`.
+
+References
+----------
+National Institute of Standards and Technology (2026). Expanding the AI evaluation toolbox with
+statistical models. NIST AI 800-3.
+
+Miller, E. (2024). Adding error bars to evals. arXiv:2411.00640.
+"""
+
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from scipy.special import expit, stdtrit
+
+from psychollm._base.types import BoolArray, FloatArray, IntArray
+from psychollm.estimates.clustered import few
+from psychollm.estimates.estimate import Estimate
+from psychollm.estimates.intervals import wilson
+from psychollm.estimates.reasons import Reason, first_reason
+from psychollm.reliability.components.crossed_logistic import CrossedFit
+from psychollm.reliability.components.logistic_effects import normal_draws
+from psychollm.reliability.means.answer_variance import QuestionAnswers
+from psychollm.reliability.means.clustered import clustered_mean
+from psychollm.reliability.means.repeated_scores import RepeatedScores
+
+_DRAWS = 200  # of chances in the cells
+_AT_ONCE = 2_000_000
+
+
+@dataclass(frozen=True, slots=True)
+class Chances:
+    """What the mixed model says of the cells at its mode."""
+
+    missing_sum: FloatArray  # (models,) of the chances without an answer
+    missing_variance: FloatArray  # (models,) of that sum
+    spread: FloatArray  # (models, questions) variance of one answer
+
+    @classmethod
+    def of(cls, fit: CrossedFit, rng: np.random.Generator) -> "Chances":
+        """Draw levels and questions together, and add up what is missing."""
+        mode = fit.centre
+        m, n_questions = len(fit.answers.models), len(fit.answers.questions)
+        absent = np.asarray(~fit.answers.present.any(axis=2))
+        ease, own = fit.question_moments()
+        levels = _level_draws(fit, rng)
+        off = levels - mode.levels
+        total = np.zeros((_DRAWS, m))
+        spread = np.zeros((m, n_questions))
+        size = max(1, _AT_ONCE // (m * _DRAWS))
+        for start in range(0, n_questions, size):
+            here = np.arange(start, min(start + size, n_questions))
+            domain = fit.domain_of[here]
+            # Where the levels are drawn higher, the questions are harder.
+            slope = fit.question_slopes(here)
+            drawn = ease[here] + own[here] * rng.standard_normal((_DRAWS, here.size))
+            drawn -= np.einsum("nqm,qm->nq", off[:, domain], slope)
+            eta = levels[:, domain].transpose(0, 2, 1) + drawn[:, None]
+            if mode.sd.interaction:
+                eta = eta + mode.sd.interaction * rng.standard_normal(eta.shape)
+            chance = expit(eta)
+            spread[:, here] = (chance * (1.0 - chance)).mean(axis=0)
+            total += (chance * absent[:, here]).sum(axis=2)
+        return cls(total.mean(axis=0), total.var(axis=0, ddof=1), spread)
+
+
+def _level_draws(fit: CrossedFit, rng: np.random.Generator) -> FloatArray:
+    """Return levels (draws, domains, models) from their normal posterior at the mode."""
+    x, z = normal_draws(fit.centre, _DRAWS, rng)
+    shift = x @ fit.centre.G.T
+    return np.asarray(fit.centre.levels + shift[:, None, :] + z @ fit.centre.R.T)
+
+
+def accuracies(
+    answers: RepeatedScores,
+    chances: Chances | None,
+    *,
+    clusters: IntArray | None,
+    domains: IntArray | None,
+    level: float,
+) -> tuple[Estimate, Estimate]:
+    """Return benchmark and generalised accuracy (models,)."""
+    cells = QuestionAnswers.of(answers)
+    known = np.asarray(cells.answered > 0)
+    n_questions = known.shape[1]
+    n = known.sum(axis=1).astype(np.float64)
+    answered = np.where(known, cells.mean, 0.0).sum(axis=1)
+    within = _within(cells, answers.present.sum(axis=2), chances)
+    own = np.where(known, within, 0.0).sum(axis=1)
+    if chances is None:
+        value = np.where(n > 0, answered / np.maximum(n, 1.0), np.nan)
+        own = own / np.maximum(n, 1.0) ** 2
+        gap = np.zeros(len(n))
+    else:
+        value = (answered + chances.missing_sum) / n_questions
+        gap = chances.missing_variance / n_questions**2
+        # An answered cell that comes out too well raises the level, and with it the predictions.
+        here, there = (np.where(side, chances.spread, 0.0).sum(axis=1) for side in (known, ~known))
+        gap = gap + 2.0 * there / np.maximum(here, 1e-9) * own / n_questions**2
+        own = own / n_questions**2 + gap
+    between, df = _between(cells, within, clusters, domains)
+    size = n if chances is None else np.full(len(n), float(n_questions))
+    if clusters is None:
+        total = np.nan_to_num(own) + between / np.maximum(size, 1.0)
+    else:
+        total = gap + between
+    empty = np.asarray(n == 0)
+    single = np.asarray(~(cells.repeated > 0).any(axis=1))
+    return (
+        _estimate(
+            "benchmark accuracy", value, own, np.full(len(n), np.inf), n, answers.models, level,
+            (empty, Reason.NO_ANSWERS), (~np.isfinite(own), Reason.ONE_SAMPLE),
+            (single, Reason.ONE_ANSWER),
+        ),
+        _estimate(
+            "generalised accuracy", value, total, df, n, answers.models, level,
+            (empty, Reason.NO_ANSWERS), (n == 1, Reason.ONE_QUESTION),
+            (few(df) & (clusters is not None), Reason.FEW_CLUSTERS),
+        ),
+    )  # fmt: skip
+
+
+def _within(cells: QuestionAnswers, n: IntArray, chances: Chances | None) -> FloatArray:
+    """Return v / n of (2) (models, questions): a model's own mean where answers repeat."""
+    repeated = cells.repeated > 0
+    # Where no question has two different answers, nothing tells how often that would be.
+    own = repeated & (cells.variance.sum(axis=1, keepdims=True) > 0.0)
+    model = np.full(n.shape, np.nan) if chances is None else chances.spread
+    return np.where(own, cells.variance, model) / np.maximum(n, 1)
+
+
+def _between(
+    cells: QuestionAnswers,
+    within: FloatArray,
+    clusters: IntArray | None,
+    domains: IntArray | None,
+) -> tuple[FloatArray, FloatArray]:
+    """Return V of (2) within domains and its degrees of freedom; the robust V / Q of clusters."""
+    known = cells.answered
+    if clusters is not None:
+        mean = clustered_mean(np.where(known > 0, cells.mean, np.nan), known, clusters)
+        return mean.se**2, np.fmin(mean.df, mean.tails)
+    codes = np.zeros(known.shape[1], np.int64) if domains is None else domains
+    square, df, noise = (np.zeros(len(known)) for _ in range(3))
+    for one in range(int(codes.max()) + 1):
+        here = known[:, codes == one]
+        n = here.sum(axis=1)
+        scores = cells.mean[:, codes == one] * here
+        centre = scores.sum(axis=1) / np.maximum(n, 1.0)
+        off = here * (scores - centre[:, None])
+        square += (off**2).sum(axis=1)
+        df += np.maximum(n - 1.0, 0.0)
+    noise = (known * np.nan_to_num(within)).sum(axis=1) / np.maximum(known.sum(axis=1), 1.0)
+    with np.errstate(invalid="ignore", divide="ignore"):
+        return np.maximum(square / df - noise, 0.0), df
+
+
+def _estimate(
+    name: str,
+    value: FloatArray,
+    variance: FloatArray,
+    df: FloatArray,
+    n: FloatArray,
+    labels: tuple[Any, ...],
+    level: float,
+    *reasons: tuple[BoolArray, Reason],
+) -> Estimate:
+    """Return shares with Wilson's interval, of as many answers as would vary like them."""
+    spread = value * (1.0 - value)
+    known = (variance > 0.0) & (spread > 0.0)
+    # A share of 0 or 1 has no variance of its own: of as many questions as it rests on.
+    size = np.where(known, spread / np.where(known, variance, 1.0), n)
+    df = np.where(df > 0.0, df, np.nan)
+    if np.nanmin(value) < 0.0 or np.nanmax(value) > 1.0:  # graded: no shares
+        margin = stdtrit(df, 0.5 + 0.5 * level) * np.sqrt(variance)
+        bounds = np.stack([value - margin, value + margin], axis=1)
+    else:
+        bounds = wilson(value * size, size, level=level, df=df)
+    open_ = ~np.isfinite(variance)
+    return Estimate(
+        name=name,
+        value=value,
+        se=np.where(open_, np.nan, np.sqrt(np.maximum(variance, 0.0))),
+        interval=np.where(open_[:, None], np.nan, bounds),
+        n=n,
+        flags=first_reason(*reasons),
+        method="Wilson, of as many answers as would vary like it",
+        level=level,
+        labels=labels,
+        df=df,
+    )

@@ -1,0 +1,498 @@
+"""What an evaluation shows, on one page.
+
+Each part rests on a function of its own: accuracies on `crossed_logistic` and `accuracies`,
+ranks, tiers and the smallest difference that can be shown on `compare`, shares of variance and
+reliability on `crossed_logistic`, suspect questions on `question_screen`, calibration on
+`calibration_panel`. The card says which interval belongs to which claim, and what the table cannot
+show.
+"""
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from psychollm._base.axes import Axes
+from psychollm._base.checks import check_fraction, check_generator
+from psychollm._base.numbers import count, extent, number, percent
+from psychollm._base.result import Result, drawn_by, view
+from psychollm._base.types import FloatArray, RandomState
+from psychollm.calibration.panels.panel import calibration_panel
+from psychollm.calibration.stated import cluster_codes
+from psychollm.data.labels import Labels, unit_labels
+from psychollm.data.logs_result import ScoreLog
+from psychollm.data.table import numbers, one_model
+from psychollm.estimates.estimate import Estimate
+from psychollm.estimates.findings import Finding, Findings, Study, sentence_list
+from psychollm.estimates.verdict import SMALLEST, SmallestEffects
+from psychollm.reliability.components.crossed_logistic import (
+    CrossedLogistic,
+    fit_crossed,
+    grouped,
+)
+from psychollm.reliability.means.answers import answers_of, means_of
+from psychollm.reliability.means.repeated_scores import RepeatedScores
+from psychollm.studies.comparison.study import Comparison, compare
+from psychollm.studies.evaluation_card.accuracies import Chances, accuracies
+from psychollm.studies.question_screen.study import QuestionScreen, question_screen
+
+if TYPE_CHECKING:
+    from os import PathLike
+    from pathlib import Path
+
+    import pandas as pd
+    from matplotlib.axes import Axes as Drawn
+
+_SHOWN = 12
+_FEW_MODELS = 5  # with fewer, variances between models are hardly known
+_STATED = ("overconfidence", "brier", "auroc")
+WORDS = {
+    "family": "families of models",
+    "model": "models",
+    "domain": "domains",
+    "model:domain": "models within domains",
+    "question": "questions",
+    "model:question": "models on single questions",
+    "answer": "chance, from one answer to the next",
+    "residual": "models on single questions, and chance",
+}
+
+
+@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
+class EvaluationCard(Study, Result):
+    """Models in the order of their scores, and what their answers can and cannot show.
+
+    Examples
+    --------
+    >>> right = np.random.default_rng(1).random((3, 400)) < [[0.8], [0.6], [0.58]]
+    >>> card = evaluation_card(right.astype(int), rng=1)
+    >>> card.to_frame()[["model", "generalised", "rank_lower", "rank_upper", "tier"]].round(3)
+       model  generalised  rank_lower  rank_upper  tier
+    0      0        0.810           1           1     1
+    1      1        0.578           2           3     2
+    2      2        0.562           2           3     2
+    """
+
+    benchmark: Estimate  # (models,) accuracy on these questions, were they asked again
+    generalised: Estimate  # (models,) accuracy on questions like these
+    comparison: Comparison  # differences, ranks and tiers
+    mixed: CrossedLogistic | None  # where the answers vary; None for graded scores or one model
+    screen: QuestionScreen | None  # suspect questions; None where scores are not within [0, 1]
+    calibration: tuple[Estimate, ...]  # of stated confidence; empty without any
+    gaps: tuple[str, ...]  # what the table cannot show
+    n_questions: int
+    n_answers: float  # to a question by a model, on average
+    missing: float  # share of cells without an answer
+    groups: tuple[str, ...]  # what was given: domains, families, clusters
+    labels: Labels  # (models,)
+    level: float
+
+    _AXES = Axes(
+        {"model": "labels"},
+        "benchmark=benchmark.value",
+        "benchmark_{bound}=benchmark.interval",
+        "generalised=generalised.value",
+        "generalised_{bound}=generalised.interval",
+        "n=generalised.n",
+        ("rank", lambda card: card.comparison.rank),
+        ("rank_lower", lambda card: card.comparison.rank_interval[:, 0]),
+        ("rank_upper", lambda card: card.comparison.rank_interval[:, 1]),
+        ("tier", lambda card: card.comparison.tier),
+        "flag=generalised.flags",
+    )
+
+    def findings(self, *, smallest: SmallestEffects = SMALLEST) -> Findings:
+        """Return accuracies and ranks, where scores vary, suspect questions, and the gaps."""
+        compared = self.comparison.findings(smallest=smallest)
+        items = [
+            Finding(statement=compared.verdict, outcome=compared.items[0].outcome),
+            Finding(
+                key="accuracy",
+                question="How accurate are the models?",
+                rows=tuple(map(self._model, range(len(self.labels)))),
+                explanation=self._accuracies(),
+                numbers={"benchmark": self.benchmark, "generalised": self.generalised},
+            ),
+            self._variance(),
+            Finding(
+                key="power",
+                question="What could these questions show?",
+                statement=compared["power"].statement,
+                numbers={"detectable": self.comparison.detectable},
+            ),
+            *self._suspects(),
+            *self._stated(),
+            Finding(
+                key="gaps",
+                question="What is not known?",
+                statement="" if self.gaps else "No gap that a table could show.",
+                rows=self.gaps,
+            ),
+        ]
+        return Findings(items=tuple(items), head=self._head())
+
+    def plot(self, *, ax: "Drawn | None" = None) -> "Drawn":
+        """Draw both accuracies and the ranks: `psychollm.plots.plot_evaluation_card`."""
+        return drawn_by("plot_evaluation_card")(self, ax=ax)
+
+    def report(
+        self,
+        path: "str | PathLike[str]",
+        *,
+        source: str = "",
+        smallest: SmallestEffects = SMALLEST,
+    ) -> "Path":
+        """Write the card as one HTML page: `psychollm.reports.write_evaluation_card`."""
+        write = view("reports.evaluation_card", "write_evaluation_card")
+        written: Path = write(self, path, source=source, smallest=smallest)
+        return written
+
+    def rank_text(self, row: int) -> str:
+        """Return where the rank of a model lies."""
+        if not self.comparison.score.defined[row]:
+            return "–"
+        low, high = self.comparison.rank_interval[row]
+        return str(low) if low == high else f"{low} to {high}"
+
+    def _head(self) -> str:
+        parts = [f"{len(self.labels)} models", f"{count(self.n_questions)} questions"]
+        if self.n_answers > 1.0:
+            parts.append(f"{self.n_answers:.3g} answers to each")
+        if self.missing:
+            parts.append(f"{percent(self.missing, 1)} of the cells empty")
+        return f"{', '.join(parts)}."
+
+    def _model(self, row: int) -> str:
+        text = (
+            f"{self.labels[row]}: {self.benchmark.text(row, 3)} on these questions, "
+            f"{self.generalised.text(row, 3)} on questions like these"
+        )
+        tier = self.comparison.tier[row]
+        return f"{text}, rank {self.rank_text(row)}, tier {tier}" if tier else text
+
+    def _accuracies(self) -> str:
+        strata = " of the same domains" if "domains" in self.groups else ""
+        repeats = (
+            "Its interval allows for answers that would come out otherwise if the same questions "
+            "were asked again"
+        )
+        if self.n_answers <= 1.0:
+            repeats += (
+                "; with one answer to a question the mixed model says how far, which is at most "
+                "too much. For a model that always answers alike it is known exactly"
+            )
+        return (
+            f"Benchmark accuracy is that on these questions. {repeats}. Generalised accuracy is "
+            f"that on all questions like these{strata}: its interval allows for other questions, "
+            "too. Ranks are about questions like these, and their bounds hold for all models "
+            f"at once with a chance of {percent(self.level)}."
+        )
+
+    def _variance(self) -> Finding:
+        mixed = self.mixed
+        question = "Where do the answers vary?"
+        if mixed is None:
+            why = "It takes right and wrong answers of two models, and two questions."
+            return Finding(key="variance", question=question, statement=why, reason=why)
+        share = mixed.share
+        rows = tuple(
+            f"{WORDS[label]}: {_percents(share, row)}" for row, label in enumerate(share.labels)
+        )
+        return Finding(
+            key="variance",
+            question=question,
+            statement=f"{self._reliability()}",
+            rows=rows,
+            explanation="Shares of the variance of a single answer, by a crossed mixed model.",
+            numbers={"share": share, "components": mixed.components},
+        )
+
+    def _reliability(self) -> str:
+        assert self.mixed is not None  # noqa: S101 -- for the type checker
+        return (
+            f"The reliability of the ranking is {self.mixed.reliability.text(0, 2)}: the share of "
+            "the differences between scores that other questions like these, and other answers, "
+            "would show again."
+        )
+
+    def _suspects(self) -> Iterator[Finding]:
+        if self.screen is None:
+            return
+        found = self.screen.findings()
+        dead, against = sum(map(bool, self.screen.dead)), found["against"]
+        rows = against.rows[:_SHOWN]
+        pairs = len(self.screen.pairs)
+        of_pairs = f"; {count(pairs)} {'pairs are' if pairs > 1 else 'pair is'} redundant"
+        yield Finding(
+            key="suspects",
+            question="Which questions are suspect?",
+            statement=(
+                f"{count(dead)} of {count(self.n_questions)} tell no models apart"
+                f"{of_pairs if pairs else ''}. Going against the rest: "
+                f"{'' if rows else against.statement[:1].lower() + against.statement[1:]}"
+            ).rstrip(),
+            rows=rows,
+            explanation="Better models fail more often on these: look at their keys.",
+            numbers={"against_p": self.screen.against_p},
+        )
+
+    def _stated(self) -> Iterator[Finding]:
+        if not self.calibration:
+            return
+        over = next(one for one in self.calibration if one.name == "overconfidence")
+        yield Finding(
+            key="calibration",
+            question="Do stated confidences hold?",
+            rows=tuple(
+                f"{label}: mean confidence beyond accuracy {over.text(row, 3, signed=True)}"
+                for row, label in enumerate(over.labels)
+            ),
+            numbers={one.name: one for one in self.calibration},
+        )
+
+
+def evaluation_card(
+    scores: Any,
+    *,
+    domains: Any = None,
+    families: Any = None,
+    clusters: Any = None,
+    confidence: Any = None,
+    power: float = 0.8,
+    level: float = 0.95,
+    n_draws: int = 2000,
+    rng: RandomState = None,
+) -> EvaluationCard:
+    """Sum an evaluation up: accuracies, ranks, where answers vary, suspect questions, gaps.
+
+    Parameters
+    ----------
+    scores : ScoreLog, RepeatedScores, Responses, DataFrame, DataArray or array_like
+        1 = right: models x questions, or models x questions x repeats; or what `read_scores` and
+        `read_logs` return, whose confidences count as well. NaN is missing. Graded scores do
+        without the mixed model.
+    domains : array_like (questions,), optional
+        What each question is about. Questions like these have the same domains in the same
+        shares.
+    families : array_like (models,), optional
+        What each model is made from.
+    clusters : array_like (questions,), optional
+        What each question belongs to, such as a passage or a template: others are drawn for
+        questions like these.
+    confidence : DataFrame or array_like (models, questions), optional
+        Stated chances of being right, in [0, 1].
+    power : float
+        The chance with which a difference is to be shown, for the smallest that can be.
+    level : float
+        Coverage of the intervals.
+    n_draws : int
+        Draws from posterior distributions, and for intervals that hold at once.
+    rng : Generator, int or None
+        Source of randomness.
+
+    Returns
+    -------
+    EvaluationCard
+        Sorted by score. Values that no interval belongs to have none, and a reason.
+
+    Raises
+    ------
+    ShapeError, LabelError
+        If there are fewer than two models, or domains, families, clusters or confidences do not
+        match.
+    CodeError
+        If a score is no finite number, or a confidence outside [0, 1].
+    OptionError
+        If an option is out of range.
+
+    Examples
+    --------
+    >>> rng = np.random.default_rng(3)
+    >>> chance = 1 / (1 + np.exp(-rng.normal(size=(6, 1, 1)) - rng.normal(size=(1, 200, 1))))
+    >>> card = evaluation_card((rng.random((6, 200, 2)) < chance).astype(int), rng=1)
+    >>> print(card.mixed.share.labels)
+    ('model', 'question', 'model:question', 'answer')
+    >>> print(card.gaps[0][:44])
+    No domains were given: questions like these
+    """
+    check_fraction("level", level)
+    generator = check_generator(rng)
+    answers = answers_of(scores)
+    stated = _stated_in(scores, confidence, answers)
+    compared = compare(
+        answers, clusters=clusters, power=power, level=level, n_draws=max(n_draws, 1000),
+        rng=generator,
+    )  # fmt: skip
+    order = [answers.models.index(label) for label in compared.labels]
+    families = _reordered(families, answers, order)
+    answers = RepeatedScores(
+        values=answers.values[order], models=compared.labels, questions=answers.questions,
+        runs=answers.runs,
+    )  # fmt: skip
+    fit = _fitted(answers, domains, families)
+    mixed = None if fit is None else fit.result(n_draws, level, generator)
+    benchmark, generalised = accuracies(
+        answers,
+        None if fit is None else Chances.of(fit, generator),
+        clusters=None if clusters is None else cluster_codes(clusters, answers.questions),
+        domains=grouped(domains, answers.questions, "domains", "question")[0],
+        level=level,
+    )
+    shares = _within_one(answers.values)
+    present = answers.present
+    missing = 1.0 - float(present.any(axis=2).mean())
+    n_answers = float(present.sum() / max(present.any(axis=2).sum(), 1))
+    given = {"domains": domains, "families": families, "clusters": clusters}
+    named = tuple(name for name, one in given.items() if one is not None)
+    return EvaluationCard(
+        benchmark=benchmark,
+        generalised=generalised,
+        comparison=compared,
+        mixed=mixed,
+        screen=question_screen(answers) if shares else None,
+        calibration=_calibration(stated, answers, clusters, level, generator),
+        gaps=tuple(
+            _gaps(
+                answers,
+                named,
+                n_answers,
+                missing,
+                modelled=mixed is not None,
+                stated=stated is not None,
+            )
+        ),
+        n_questions=len(answers.questions),
+        n_answers=n_answers,
+        missing=missing,
+        groups=named,
+        labels=compared.labels,
+        level=level,
+    )
+
+
+def _reordered(families: Any, answers: RepeatedScores, order: list[int]) -> Any:
+    """Return the families in the order of the scores."""
+    if families is None:
+        return None
+    names = unit_labels(families, answers.models, argument="families", kind="model")
+    return [names[row] for row in order]
+
+
+def _fitted(answers: RepeatedScores, domains: Any, families: Any) -> Any:
+    """Return the mixed model, None where there can be none."""
+    present = answers.present
+    binary = bool(np.isin(answers.values[present], (0.0, 1.0)).all())
+    several = [int(present.any(axis=tuple({0, 1, 2} - {axis})).sum()) > 1 for axis in (0, 1)]
+    varied = len(np.unique(answers.values[present])) > 1
+    if not (binary and varied and all(several)):
+        return None
+    fit = fit_crossed(answers, domains, families)
+    fit.convergence.warn("the crossed logistic model")
+    return fit
+
+
+def _within_one(values: FloatArray) -> bool:
+    known = values[np.isfinite(values)]
+    return bool(((known >= 0.0) & (known <= 1.0)).all())
+
+
+def _stated_in(scores: Any, confidence: Any, answers: RepeatedScores) -> "pd.DataFrame | None":
+    """Return confidences (models, questions), those of a log among them; None without any."""
+    import pandas as pd
+
+    if confidence is not None:
+        table = one_model(confidence, argument="confidence")
+        values = numbers(table, argument="confidence")
+        if values.shape == answers.values.shape[:2] and not hasattr(confidence, "columns"):
+            return pd.DataFrame(values, answers.models, answers.questions)
+        return pd.DataFrame(values, table.models, table.questions)
+    if not isinstance(scores, ScoreLog):
+        return None
+    frame = scores.frame.dropna(subset=["confidence"])
+    if frame.empty:
+        return None
+    return frame.pivot_table("confidence", index="model", columns="question")
+
+
+def _calibration(
+    stated: "pd.DataFrame | None",
+    answers: RepeatedScores,
+    clusters: Any,
+    level: float,
+    rng: np.random.Generator,
+) -> tuple[Estimate, ...]:
+    """Return measures of the confidences, of first answers where there are several."""
+    if stated is None or not _within_one(answers.values):
+        return ()
+    import pandas as pd
+
+    means = pd.DataFrame(means_of(answers), answers.models, answers.questions)
+    right = means.where(means.isna(), (means > 0.5).astype(float))
+    stated = stated.reindex(index=answers.models, columns=answers.questions)
+    panel = calibration_panel(
+        stated, right, metrics=_STATED, clusters=clusters, bootstrap=500, level=level, rng=rng
+    )
+    return tuple(panel[key] for key in _STATED)
+
+
+def _gaps(
+    answers: RepeatedScores,
+    given: tuple[str, ...],
+    n_answers: float,
+    missing: float,
+    *,
+    modelled: bool,
+    stated: bool,
+) -> Iterator[str]:
+    """Say what the table cannot show, the gravest first."""
+    n_models = len(answers.models)
+    if n_answers <= 1.0:
+        yield (
+            "Each question was asked once: how far answers to it vary by chance, and so how far "
+            "benchmark accuracy would come out otherwise, cannot be seen. Ask a part of the "
+            "questions twice."
+        )
+    if missing:
+        how = "predicted by the mixed model" if modelled else "left out"
+        yield (
+            f"{percent(missing, 1)} of the cells have no answer and are {how}, as if they were "
+            "missing for no reason that has to do with them."
+        )
+    if not modelled:
+        yield "The scores are not right and wrong answers that vary: there is no mixed model."
+    if n_models < _FEW_MODELS:
+        yield (
+            f"{n_models} models say little about how much models differ: reliability and the "
+            "share of models rest on the prior."
+        )
+    if "domains" not in given:
+        yield (
+            "No domains were given: questions like these are taken as one heap, and no interval "
+            "allows for models that are good at one subject."
+        )
+    if "families" not in given and n_models > 2:
+        yield "No families were given: models made from one another count as independent."
+    if "clusters" not in given:
+        yield (
+            "No clusters were given: questions made from one passage or template would count as "
+            "many."
+        )
+    if not stated:
+        yield "No confidences were given: nothing is known of calibration."
+
+
+def _percents(share: Estimate, row: int) -> str:
+    low, high = (number(100.0 * one, 1) for one in share.interval[row])
+    return f"{number(100.0 * share.value[row], 1)} % [{low}, {high}]"
+
+
+def detectable_text(card: EvaluationCard) -> str:
+    """Return the extent of the smallest differences that can be shown."""
+    known = card.comparison.detectable[np.isfinite(card.comparison.detectable)]
+    return extent(known, 3) if known.size else "–"
+
+
+def tier_names(card: EvaluationCard) -> str:
+    """Return the best tier in words."""
+    return sentence_list(card.comparison.tiers()[0]) if card.comparison.tier.any() else ""

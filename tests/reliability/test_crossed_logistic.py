@@ -1,0 +1,196 @@
+"""Crossed logistic models against lme4, dense matrices and fine grids."""
+
+import json
+from pathlib import Path
+
+import numpy as np
+import pandas as pd
+import pytest
+
+from psychollm._base.errors import CodeError, LabelError, OptionError, ShapeError
+from psychollm.estimates.reasons import Reason
+from psychollm.kernels.logistic_questions import question_integrals
+from psychollm.reliability.components.crossed_logistic import crossed_logistic
+from psychollm.reliability.components.logistic_blocks import Design, State, find_mode
+from psychollm.reliability.components.logistic_cells import CellTable, Counted
+from psychollm.reliability.components.logistic_effects import parts_of_variance
+from psychollm.reliability.means.repeated_scores import RepeatedScores
+from tests.oracles.logistic_questions_slow import laplace, question
+
+GOLDEN = Path(__file__).parents[1] / "golden" / "crossed_logistic"
+LME4 = json.loads((GOLDEN / "lme4.json").read_text(encoding="utf-8"))
+
+
+def drawn(seed, models, questions, answers=1, interaction=0.0, sds=(0.8, 1.2)):
+    """Return scores from a crossed model."""
+    rng = np.random.default_rng(seed)
+    level = 0.4 + sds[0] * rng.normal(size=models)
+    ease = sds[1] * rng.normal(size=questions)
+    own = interaction * rng.normal(size=(models, questions))
+    chance = 1.0 / (1.0 + np.exp(-(level[:, None] + ease + own)))
+    return (rng.random((models, questions, answers)) < chance[..., None]).astype(float)
+
+
+def counted(scores, nodes=15):
+    """Return the counts of a table as one domain, with the table of an interaction."""
+    hits, n = scores.sum(axis=2), np.full(scores.shape[:2], float(scores.shape[2]))
+    n[0, :3] = hits[0, :3] = 0.0  # not answered
+    kinds, rows = np.unique(np.stack([hits.ravel(), n.ravel()]), axis=1, return_inverse=True)
+    every = hits, n, rows.reshape(hits.shape)
+    hits, n, rows = (np.ascontiguousarray(one.T) for one in every)
+    return Counted(hits, n, rows, nodes, "quadrature"), kinds
+
+
+@pytest.mark.parametrize(("answers", "interaction"), [(1, 0.0), (4, 0.0), (4, 0.9)])
+def test_integrals_of_questions(answers: int, interaction: float) -> None:
+    one, kinds = counted(drawn(1, 6, 9, answers, interaction))
+    level, sd = np.linspace(-1.0, 1.5, 6), 1.3
+    table = CellTable.of(interaction, kinds)
+    z, value, score, weight = np.zeros(9), np.empty(9), np.empty(6), np.empty(6)
+    columns = np.empty((9, one.nodes, 6))
+    question_integrals(
+        level, (one.hits, one.n, one.kind), (table.values, -20.0, 0.1), sd, z, one.rule, value,
+        score, weight, columns,
+    )  # fmt: skip
+
+    def slow(at):
+        return [question(at, k, n, sd, interaction) for k, n in zip(one.hits, one.n, strict=True)]
+
+    np.testing.assert_allclose(value, slow(level), atol=2e-6)
+    step = 1e-3 * np.eye(6)
+    ahead, behind = (np.array([slow(level + sign * row) for row in step]) for sign in (1, -1))
+    np.testing.assert_allclose(score, (ahead - behind).sum(axis=1) / 2e-3, atol=2e-5)
+    found = one.at(level, sd, interaction, table, z)
+    second = (ahead - 2.0 * np.array(slow(level)) + behind).sum(axis=1) / 1e-6
+    np.testing.assert_allclose(np.diagonal(found.information), -second, atol=2e-3)
+    both = np.array(slow(level + step[1] + step[4])) - ahead[1] - ahead[4] + slow(level)
+    assert found.information[1, 4] == pytest.approx(-both.sum() / 1e-6, abs=2e-3)
+
+
+@pytest.mark.parametrize("groups", [False, True])
+def test_blocks_are_the_dense_algebra(groups: bool) -> None:
+    rng = np.random.default_rng(4)
+    scores = drawn(2, 5, 12, 3, 0.7)
+    hits, n = scores.sum(axis=2), np.full((5, 12), 3.0)
+    domains, families = np.arange(12) % 3, np.array([0, 0, 1, 1, 0])
+    there = groups or None
+    design = Design.of(
+        hits, n, there and domains, there and families, integration="laplace", nodes=7,
+        interaction=True,
+    )  # fmt: skip
+    free = rng.uniform(0.4, 1.3, len(design.active))
+    sd = design.deviations(free)
+    mode = find_mode(design, sd, State.at_start(design))
+    model, item = (one.ravel() for one in np.indices((5, 12)))
+    labels = [families[model], model, domains[item], 3 * model + domains[item], item]
+    labels.append(np.arange(60))
+    effects = [np.eye(int(one.max()) + 1)[one] for one in labels]
+    right, x = laplace(hits, n, effects, sd)
+    assert mode.converged
+    assert mode.log_likelihood == pytest.approx(right, abs=1e-7)
+    assert mode.state.mean == pytest.approx(x[0], abs=1e-6)
+
+
+@pytest.mark.parametrize("name", ["single", "repeated", "domains"])
+def test_lme4(name: str) -> None:
+    frame = pd.read_csv(GOLDEN / f"{name}.csv")
+    domains = frame.drop_duplicates("question")["domain"] if name == "domains" else None
+    found = crossed_logistic(
+        RepeatedScores.from_long(frame),
+        domains=None if domains is None else domains.to_numpy(),
+        integration="laplace",
+        estimation="ml",
+        rng=1,
+    )
+    right = LME4[name]
+    # lme4 stops a little before its maximum: ours is as high or higher.
+    assert found.log_likelihood == pytest.approx(right["log_likelihood"], abs=3e-5)
+    assert found.log_likelihood > right["log_likelihood"] - 2e-6
+    assert found.intercept == pytest.approx(right["mean"], abs=5e-4)
+    own = dict(zip(found.components.labels, np.sqrt(found.components.value), strict=True))
+    assert own == pytest.approx(right["sd"], abs=2e-3)
+
+
+def test_quadrature_finds_what_laplace_loses() -> None:
+    """Mean sds of questions and interaction over tables: near the truth, and too small."""
+    sds = {"quadrature": [], "laplace": []}
+    for seed in range(5):
+        scores = drawn(seed, 6, 80, 3, 0.8)
+        for how, found in sds.items():
+            fit = crossed_logistic(scores, integration=how, n_draws=100, rng=1)
+            found.append(np.sqrt(fit.components.value[1:]))
+    right, less = (np.mean(sds[how], axis=0) for how in ("quadrature", "laplace"))
+    assert right == pytest.approx([1.2, 0.8], abs=0.15)
+    assert less[0] < 0.98 * right[0]
+    assert less[1] < 0.85 * right[1]
+
+
+def test_shares_add_up_and_reliability_is_that_of_new_questions() -> None:
+    found = crossed_logistic(drawn(3, 12, 200, 3, 0.8), rng=1)
+    assert found.share.labels == ("model", "question", "model:question", "answer")
+    assert found.share.value.sum() == pytest.approx(1.0)
+    np.testing.assert_allclose(found.share.draws.sum(axis=1), 1.0)
+    # Two halves of the questions agree as the reliability of a half says.
+    halves = drawn(3, 12, 200, 3, 0.8).mean(axis=2).reshape(12, 2, 100).mean(axis=2)
+    split = np.corrcoef(halves.T)[0, 1]
+    assert 2.0 * split / (1.0 + split) == pytest.approx(found.reliability.value[0], abs=0.03)
+
+
+def test_parts_of_variance_are_those_of_drawn_chances() -> None:
+    design = Design.of(
+        np.ones((2, 2)), np.full((2, 2), 2.0), None, None, integration="laplace", nodes=7,
+        interaction=True,
+    )  # fmt: skip
+    parts = parts_of_variance(design, np.array([0.6]), np.array([[0.9, 1.3, 0.7]]))[0]
+    rng = np.random.default_rng(1)
+    a, b, c = 0.9 * rng.normal(size=(700, 1)), 1.3 * rng.normal(size=1300), 0.7
+    chance = 1.0 / (1.0 + np.exp(-(0.6 + a + b + c * rng.normal(size=(700, 1300)))))
+    mean = chance.mean()
+    drawn_parts = (chance.mean(axis=1).var(), chance.mean(axis=0).var())
+    assert parts[[1, 4]] == pytest.approx(drawn_parts, rel=0.1)
+    assert parts[6] == pytest.approx((chance * (1.0 - chance)).mean(), rel=0.02)
+    assert parts.sum() == pytest.approx(mean * (1.0 - mean), rel=0.02)
+
+
+def test_generalised_accuracy_of_families_and_domains() -> None:
+    scores = drawn(5, 8, 120)
+    families, domains = list("aabbccdd"), np.repeat(["x", "y", "z"], 40)
+    found = crossed_logistic(scores, families=families, domains=domains, rng=1)
+    assert found.families is not None
+    assert found.families.labels == ("a", "b", "c", "d")
+    assert found.domains is not None
+    assert found.domains.labels == ("x", "y", "z")
+    np.testing.assert_allclose(found.generalised.value, scores.mean(axis=(1, 2)), atol=0.03)
+    order = np.random.default_rng(1).permutation(120)
+    again = crossed_logistic(scores[:, order], families=families, domains=domains[order], rng=1)
+    np.testing.assert_allclose(again.components.value, found.components.value, atol=2e-3)
+    np.testing.assert_allclose(again.questions.value, found.questions.value[order], atol=2e-3)
+
+
+def test_a_component_of_nothing_is_at_its_bound() -> None:
+    rng = np.random.default_rng(0)
+    found = crossed_logistic((rng.random((6, 80)) < 0.6).astype(int), rng=1)
+    at_zero = found.components.value == 0.0
+    assert at_zero.any()
+    assert {found.components.flags[row] for row in np.flatnonzero(at_zero)} == {Reason.AT_BOUND}
+    assert (found.components.interval[:, 1] > 0.0).all()
+
+
+def test_no_group_counts_as_none() -> None:
+    scores = drawn(6, 5, 40)
+    plain = crossed_logistic(scores, rng=1)
+    alone = crossed_logistic(scores, families=range(5), domains=["d"] * 40, rng=1)
+    assert alone.components.labels == plain.components.labels
+    assert alone.families is None
+    assert "reliability of mean scores" in plain.summary()
+
+
+def test_refusals() -> None:
+    with pytest.raises(CodeError, match=r"scores holds 0\.5"):
+        crossed_logistic([[0.5, 1, 0], [1, 0, 1]])
+    with pytest.raises(ShapeError, match="a crossed model needs two"):
+        crossed_logistic([[1, 0, 1]])
+    with pytest.raises(OptionError, match="prior_scale=0"):
+        crossed_logistic([[1, 0, 1], [0, 0, 1]], prior_scale=0)
+    with pytest.raises(LabelError, match="domains: question 2 has no label"):
+        crossed_logistic([[1, 0, 1], [0, 0, 1]], domains=["a", "b", None])
