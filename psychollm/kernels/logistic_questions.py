@@ -27,7 +27,7 @@ FULL = 1e250  # of a product before its logarithm is taken
 
 
 @njit
-def question_integrals(level, cells, table, sd, z, rule, value, score, weight, columns):
+def question_integrals(level, cells, table, sd, z, rule, out):
     """Integrate every question, and add up the derivatives of the logarithms.
 
     Parameters
@@ -43,13 +43,11 @@ def question_integrals(level, cells, table, sd, z, rule, value, score, weight, c
         Where to look for modes; moved there.
     rule : tuple of ndarray (nodes,)
         x and the logarithms of omega.
-    value : ndarray (questions,)
-        Filled with logarithms of (1).
-    score, weight : ndarray (models,)
-        Overwritten with the sums of the mean slopes, and of the mean of minus the curvature.
-    columns : ndarray (questions, nodes, models)
-        Overwritten.
+    out : tuple of ndarray (questions,), (models,), (models,), (questions, nodes, models)
+        Filled with the logarithms of (1), the sums of the mean slopes and of the means of minus
+        the curvature, and the columns.
     """
+    value, score, weight, columns = out
     x, log_omega = rule
     n_nodes, n_models = x.size, level.size
     log, share, mean = np.empty(n_nodes), np.empty(n_nodes), np.empty(n_models)
@@ -57,7 +55,7 @@ def question_integrals(level, cells, table, sd, z, rule, value, score, weight, c
     score[:] = 0.0
     weight[:] = 0.0
     for q in range(z.size):
-        spread = _to_mode(level, cells, table, sd, z, q, slopes, bends[0])
+        spread = _to_mode(level, cells, table, sd, z, (q, slopes, bends[0]))
         top = -math.inf
         for j in range(n_nodes):
             at = z[q] + spread * x[j]
@@ -84,8 +82,9 @@ def question_integrals(level, cells, table, sd, z, rule, value, score, weight, c
 
 
 @njit
-def _to_mode(level, cells, table, sd, z, q, slopes, bends):
+def _to_mode(level, cells, table, sd, z, work):
     """Move z to the mode of one question; return s of (1)."""
+    q, slopes, bends = work
     curvature = 1.0
     for _ in range(STEPS):
         _question(level, cells, table, sd * z[q], q, slopes, bends)

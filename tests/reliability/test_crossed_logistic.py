@@ -48,10 +48,9 @@ def test_integrals_of_questions(answers: int, interaction: float) -> None:
     table = CellTable.of(interaction, kinds)
     z, value, score, weight = np.zeros(9), np.empty(9), np.empty(6), np.empty(6)
     columns = np.empty((9, one.nodes, 6))
-    question_integrals(
-        level, (one.hits, one.n, one.kind), (table.values, -20.0, 0.1), sd, z, one.rule, value,
-        score, weight, columns,
-    )  # fmt: skip
+    counts = one.hits, one.n, one.kind
+    out = value, score, weight, columns
+    question_integrals(level, counts, (table.values, -20.0, 0.1), sd, z, one.rule, out)
 
     def slow(at):
         return [question(at, k, n, sd, interaction) for k, n in zip(one.hits, one.n, strict=True)]

@@ -183,10 +183,10 @@ class Counted:
         size, m = self.hits[here].shape
         value, score, weight = np.empty(size), np.empty(m), np.empty(m)
         columns = np.empty((size, self.nodes, m))
-        question_integrals(
-            level, (self.hits[here], self.n[here], self.kind[here]),
-            (table.values, -_REACH, _STEP), sd, z[here], self.rule, value, score, weight, columns,
-        )  # fmt: skip
+        counts = self.hits[here], self.n[here], self.kind[here]
+        grid = table.values, -_REACH, _STEP
+        out = value, score, weight, columns
+        question_integrals(level, counts, grid, sd, z[here], self.rule, out)
         flat = columns.reshape(-1, m)
         return Level(float(value.sum()), 0.0, score, np.diag(weight) - flat.T @ flat)
 

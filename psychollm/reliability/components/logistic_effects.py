@@ -115,7 +115,7 @@ def _spreads(design: Design, mode: Mode) -> FloatArray:
         own = mode.K_inverse[:, -1, -1] + np.einsum("di,ij,dj->d", last, cov, last)
         domains = own * mode.sd.domain**2
     parts = (cov[:1, 0], levels.ravel(), models, families, domains)
-    return np.sqrt(np.maximum(np.concatenate(parts), 1e-16))
+    return np.asarray(np.sqrt(np.maximum(np.concatenate(parts), 1e-16)), dtype=np.float64)
 
 
 def generalised_draws(design: Design, draws: EffectDraws) -> FloatArray:

@@ -61,14 +61,11 @@ def test_domains_are_strata_and_clusters_are_drawn() -> None:
     domains = np.argsort(np.argsort(scores.mean(axis=(0, 2)), kind="stable")) // 40
     plain = evaluation_card(scores, rng=1)
     strata = evaluation_card(scores, domains=domains, rng=1)
-    clusters = evaluation_card(
-        scores, clusters=domains.repeat(1) * 10 + np.arange(120) % 10, rng=1
-    )
+    passages = domains * 10 + np.arange(120) % 10
+    clusters = evaluation_card(scores, clusters=passages, rng=1)
     assert (strata.generalised.se < 0.95 * plain.generalised.se).all()
     order = [plain.labels.index(label) for label in range(4)]
-    robust = mean_score(
-        scores[:, :, 0], clusters=domains * 10 + np.arange(120) % 10, bootstrap=0
-    ).se
+    robust = mean_score(scores[:, :, 0], clusters=passages, bootstrap=0).se
     np.testing.assert_allclose(clusters.generalised.se[order], robust)
 
 
