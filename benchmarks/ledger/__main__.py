@@ -30,14 +30,18 @@ def entry(name: str, data: Path) -> tuple[str, list[Claim]]:
         (str(place), one.headline, one.published, one.found, one.held_out, f"**{one.outcome}**")
         for place, one in enumerate(claims, 1)
     ]
+    shown = [column for column in zip(COLUMNS, *rows, strict=True) if any(column[1:])]
+    head, *rest = zip(*shown, strict=True)
     lines = [
         f"## {module.TITLE}",
         "",
-        f"{module.SOURCE}. `python -m benchmarks.ledger --data DIR --only {name}`",
+        f"{module.SOURCE}.",
         "",
-        _row(COLUMNS),
-        _row(["---"] * len(COLUMNS)),
-        *map(_row, rows),
+        f"`python -m benchmarks.ledger --data DIR --only {name}`",
+        "",
+        _row(head),
+        _row(["---"] * len(head)),
+        *map(_row, rest),
         "",
         *_verdicts(claims),
     ]

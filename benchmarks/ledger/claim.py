@@ -34,9 +34,11 @@ class Claim:
 
 
 def shown(value: float, interval: Any, digits: int = 2) -> str:
-    """Return a number with its interval."""
+    """Return a number with its interval, which no line breaks."""
     low, high = np.asarray(interval, dtype=float)
-    return f"{value:.{digits}f} [{low:.{digits}f}, {high:.{digits}f}]"
+    return f"{value:.{digits}f} [{low:.{digits}f}, {high:.{digits}f}]".replace(
+        " ", "\N{NO-BREAK SPACE}"
+    )
 
 
 def inside(published: float, interval: Any) -> Outcome:
