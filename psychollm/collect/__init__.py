@@ -20,6 +20,7 @@ from psychollm.collect.readings import Readings, instruments_in, readings
 from psychollm.collect.roster import Endpoint, Model, Prices
 from psychollm.collect.score_log import read_store
 from psychollm.collect.store import Store
+from psychollm.collect.verdicts import verdict_probabilities
 
 __all__ = [
     "Adaptive",
@@ -46,4 +47,5 @@ __all__ = [
     "readings",
     "replies",
     "to_frame",
+    "verdict_probabilities",
 ]

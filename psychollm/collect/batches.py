@@ -219,7 +219,7 @@ class BatchLane:
                 tries += 1
                 late = missing and error.kind is Kind.NOT_FOUND and tries <= LAGS
                 if isinstance(error, NotYetError):
-                    begun = time.monotonic()
+                    late, begun = True, time.monotonic()
                 passing = late or error.kind not in FINAL | HOPELESS
                 if not passing or time.monotonic() - begun > self._endpoint.patience:
                     raise

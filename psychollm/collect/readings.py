@@ -5,7 +5,7 @@ Raw replies are kept for ever, so that they can be read again whenever reading h
 
 from collections import Counter
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any
 
 from psychollm._base.errors import LabelError
@@ -46,6 +46,8 @@ class Readings(Result):
     by_model: Mapping[str, Mapping[int, Mapping[str, Reading | None]]]  # model, sample, prompt
     outcomes: Mapping[str, Mapping[str, int]]  # by model and kind; `NOT_ASKED` is one
     keys: Mapping[tuple[str, int, str], str]  # of requests, by model, sample and prompt
+    # Log probabilities of whole replies, likewise, where they came back.
+    logliks: Mapping[tuple[str, int, str], float] = field(default_factory=dict)
 
     @property
     def models(self) -> tuple[str, ...]:
@@ -68,7 +70,11 @@ class Readings(Result):
         return {
             model: {
                 # Calls that failed are missing.
-                sample: score(self.prompts[model], {key: one for key, one in own.items() if one})
+                sample: score(
+                    self.prompts[model],
+                    {key: one for key, one in own.items() if one},
+                    **self._likely({key: (model, sample, key) for key in own}),
+                )
                 for sample, own in samples.items()
             }
             for model, samples in self.by_model.items()
@@ -92,14 +98,23 @@ class Readings(Result):
             asked = self.prompts[model]
             step = 1 + max((prompt.repeat for prompt in asked), default=0)
             prompts, pooled = [], {}
+            places: dict[str, tuple[str, int, str]] = {}
             for repeat, sample in enumerate(samples):
                 for prompt in asked:
                     again = _again(prompt, sample, repeat * step)
                     prompts.append(again)
+                    places[again.key] = (model, sample, prompt.key)
                     if (reading := samples[sample].get(prompt.key)) is not None:
                         pooled[again.key] = reading
-            scores[model] = score(prompts, pooled)
+            scores[model] = score(prompts, pooled, **self._likely(places))
         return scores
+
+    def _likely(self, places: Mapping[str, tuple[str, int, str]]) -> dict[str, Any]:
+        """Return how likely replies were, for the instrument that makes use of it."""
+        if self.instrument != "semantic_sampling":
+            return {}
+        known = {key: self.logliks[at] for key, at in places.items() if at in self.logliks}
+        return {"loglik": known} if known else {}
 
     def summary(self) -> str:
         """Return how the replies of each model could be read, in words."""
@@ -211,6 +226,7 @@ def readings_of(rows: Iterable[tuple[Prompt, Mapping[str, Any]]], name: str) -> 
     by_model: dict[str, dict[int, dict[str, Reading | None]]] = {}
     outcomes: dict[str, Counter[str]] = {}
     keys: dict[tuple[str, int, str], str] = {}
+    logliks: dict[tuple[str, int, str], float] = {}
     for prompt, row in rows:
         if instrument_of(prompt) != name:
             continue
@@ -222,6 +238,8 @@ def readings_of(rows: Iterable[tuple[Prompt, Mapping[str, Any]]], name: str) -> 
         prompts.setdefault(model, {}).setdefault(key, prompt)
         keys[model, sample, key] = row["key"]
         own[key] = None
+        if row["sequence_logprob"] is not None:
+            logliks[model, sample, key] = row["sequence_logprob"]
         if row["text"] is not None:
             # Thinking that arrived beside the reply is part of what was said.
             reply = with_reasoning(row["text"], row["reasoning"])
@@ -233,6 +251,7 @@ def readings_of(rows: Iterable[tuple[Prompt, Mapping[str, Any]]], name: str) -> 
         by_model=by_model,
         outcomes={model: _ordered(kinds) for model, kinds in outcomes.items()},
         keys=keys,
+        logliks=logliks,
     )
 
 

@@ -11,8 +11,11 @@ from psychollm._base.errors import OptionError
 from psychollm.collect.client import collect
 from psychollm.collect.export import to_frame
 from psychollm.collect.plan import Plan
+from psychollm.collect.readings import readings
 from psychollm.collect.store import Store
+from psychollm.collect.verdicts import verdict_probabilities
 from psychollm.instruments.prompt import Message, Prompt
+from psychollm.instruments.semantic_sampling import SemanticSampling
 from tests.collect.hostile import Act
 from tests.collect.providers import KEY, PROVIDERS, Json, Provider, RefusedError, Said
 
@@ -320,3 +323,67 @@ def test_what_cannot_be(make_plan: MakePlan) -> None:
     for setting in ("lots", 0, -1, True, 2.5):
         with pytest.raises(OptionError, match="thinking="):
             make_plan("http://127.0.0.1:9", parameters={"thinking": setting})
+
+
+def test_a_table_of_raw_chosen_and_normalised_values(make_plan: MakePlan) -> None:
+    """Yes and no, letters, digits; and the likelihood of a sample reaches semantic sampling."""
+
+    def letter(*listed: tuple[str, float]) -> list[tuple[str, float, dict[str, float]]]:
+        top = {text: math.log(p) for text, p in listed}
+        head = [("Answer", -0.5, {"Answer": -0.5}), (":", 0.0, {":": 0.0})]
+        return [*head, (listed[0][0], math.log(listed[0][1]), top)]
+
+    said = {
+        "yes_no": REASONED,
+        "option": letter((" B", 0.5), (" A", 0.25), ("(B", 0.125), (" The", 0.1)),
+        "percent": letter((" 85", 0.5), (" 9", 0.3), ("100", 0.1)),
+        "text": letter((" Rome", 0.5)),
+    }
+    asked_for = tuple(
+        Prompt(key=form, item=form, messages=(Message("user", form),), reply=form)  # type: ignore[arg-type]
+        for form in said
+    )
+
+    def says(body: Json) -> Said:
+        form = body["messages"][-1]["content"]
+        return Said("".join(text for text, _, _ in said[form]), tokens=said[form])
+
+    with PROVIDERS["openai-chat"](says) as server:
+        parameters = {"logprobs": True, "top_logprobs": 5}
+        plan = asked(make_plan, server, "openai-chat", asked=asked_for, parameters=parameters)
+        assert collect(plan).complete
+    with Store(plan.store) as store:
+        table = verdict_probabilities(store).set_index(["reply", "value"])
+    assert set(table.index) == {
+        *(("yes_no", one) for one in ("yes", "no")),
+        *(("option", one) for one in "ab"),
+        *(("percent", one) for one in ("85", "9", "100")),
+    }
+    assert table.loc[("option", "b"), "raw"] == pytest.approx(0.625)
+    assert table.loc[("option", "b"), "normalised"] == pytest.approx(0.625 / 0.875)
+    assert table.loc[("option", "b"), "chosen"] == pytest.approx(0.5)
+    assert table.loc[("percent", "85"), "normalised"] == pytest.approx(5 / 9)
+    assert table.loc[("yes_no", "yes"), ["raw", "captured"]].tolist() == pytest.approx(
+        [0.75, 0.95]
+    )
+    assert set(table["where"]) == {"answer"}
+    assert table["position"].tolist()[:2] == [4, 4]
+
+
+def test_semantic_entropy_of_hosted_models_weighs_by_likelihood(make_plan: MakePlan) -> None:
+    sampling = SemanticSampling([{"question": "Where?", "answer": "Rome"}], n_samples=2)
+    texts = [("Rome", -0.25), ("Paris", -1.5)]
+
+    def says(body: Json) -> Said:
+        text, logprob = texts[len(server.seen) - 1]
+        return Said(text, tokens=[(text, logprob, {text: logprob})])
+
+    with PROVIDERS["openai-chat"](says) as server:
+        parameters = {"logprobs": True, "top_logprobs": 5}
+        prompts = sampling.prompts()
+        plan = asked(make_plan, server, "openai-chat", asked=prompts, parameters=parameters)
+        assert collect(plan).complete
+    with Store(plan.store) as store:
+        said = readings(store)
+    for scores in (said.pooled_scores()["m"], said.scores()["m"][0]):
+        assert scores.samples.loglik.ravel().tolist() == [-0.25, -1.5]

@@ -1,0 +1,94 @@
+"""What stood to choice where the verdict of each reply stands: a table of probabilities.
+
+Read from the raw replies, so that servers need not be asked again. Of a yes/no prompt the values
+are "yes" and "no", of an option its letter, of a number or a percentage the digits with which the
+number begins (all of them where a token holds up to three).
+"""
+
+import math
+import re
+from typing import TYPE_CHECKING, Any
+
+from psychollm.collect.store import Store
+from psychollm.collect.wire import WIRES
+from psychollm.collect.wire.probabilities import Token, listed_at, verdict_at, word_of
+from psychollm.collect.wire.protocol import UnreadableReplyError
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+_VALUES = {
+    "yes_no": re.compile("yes|no"),
+    "option": re.compile("[a-z]"),
+    **dict.fromkeys(("integer", "number", "percent", "rating"), re.compile("[0-9]{1,3}")),
+}
+_QUERY = """
+SELECT request.model AS model, prompt_key, item, repeat, sample, raw, wire,
+       json_extract(prompt, '$.reply') AS reply
+FROM request JOIN attempt ON attempt.id = request.answer
+WHERE superseded = 0 AND (sequence_tokens IS NOT NULL OR yes_mass IS NOT NULL)
+ORDER BY request.id
+"""
+_COLUMNS = (
+    "model", "prompt_key", "item", "repeat", "sample", "reply", "value", "raw", "normalised",
+    "captured", "said", "chosen", "where", "position",
+)  # fmt: skip
+
+
+def verdict_probabilities(store: Store) -> "pd.DataFrame":
+    """Return the probability of each value that a reply might have had where its verdict stands.
+
+    Parameters
+    ----------
+    store : Store
+        Of a run that asked for log probabilities.
+
+    Returns
+    -------
+    DataFrame
+        A row for each reply and value: ``raw``, the probability of all forms of the value among
+        the tokens that were listed; ``normalised``, that over ``captured``, the sum of all values;
+        ``said`` and ``chosen``, the token that was chosen and its own probability; ``where``,
+        "answer" if an "Answer:" stands before it and "first" if it begins the reply; ``position``,
+        of the token. Replies without log probabilities, and to prompts for free text, have no row.
+
+    Examples
+    --------
+    >>> with Store(getfixture("tmp_path") / "run.sqlite") as store:
+    ...     len(verdict_probabilities(store))
+    0
+    """
+    import pandas as pd
+
+    rows: list[tuple[Any, ...]] = []
+    for row in store.rows(_QUERY):
+        if row["reply"] not in _VALUES or row["raw"] is None:
+            continue
+        try:
+            tokens = WIRES[row["wire"]].read(row["raw"]).tokens
+        except UnreadableReplyError:  # of a wire that another version wrote
+            continue
+        found = verdict_at(tokens)
+        if found is None:
+            continue
+        at, where = found
+        masses = values_at(tokens[at], row["reply"])
+        captured = math.fsum(masses.values())
+        about = tuple(row[name] for name in _COLUMNS[:6])
+        logprob = tokens[at].logprob
+        chosen = math.nan if logprob is None else math.exp(logprob)
+        end = (captured, tokens[at].text, chosen, where, at)
+        rows += [(*about, value, mass, mass / captured, *end) for value, mass in masses.items()]
+    return pd.DataFrame(rows, columns=list(_COLUMNS))
+
+
+def values_at(token: Token, reply: str) -> dict[str, float]:
+    """Return the probability of each value at the place of a token, the likeliest first."""
+    masses = dict.fromkeys(("yes", "no"), 0.0) if reply == "yes_no" else {}
+    for text, probability in listed_at(token).items():
+        word = word_of(text)
+        if _VALUES[reply].fullmatch(word):
+            masses[word] = masses.get(word, 0.0) + probability
+    if not any(masses.values()):
+        return {}
+    return dict(sorted(masses.items(), key=lambda one: -one[1]))
