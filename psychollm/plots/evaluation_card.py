@@ -86,7 +86,7 @@ def draw_shares(share: "Estimate", words: dict[str, str], ax: "Axes") -> "Axes":
         ax.barh(0, width, left=left, height=0.9, color=colour, alpha=0.85, label=words[label])
         if width >= _ROOM:
             text = percent(width)
-            write(ax, left + 0.5 * width, 0, text, "center center", size=TICK_SIZE, colour=PAPER)
+            write(ax, left + 0.5 * width, 0.5, text, "center center", size=TICK_SIZE, colour=PAPER)
         left += width
     ax.set_xlim(0.0, 1.0)
     ax.set_ylim(0.5, -0.5)

@@ -187,6 +187,7 @@ class EvaluationCard(Study, Result):
             f"that on all questions like these{strata}: its interval allows for other questions, "
             "too. Ranks are about questions like these, and their bounds hold for all models "
             f"at once with a chance of {percent(self.level)}."
+            + (" They compare what both models answered, nothing predicted." * bool(self.missing))
         )
 
     def _variance(self) -> Finding:
@@ -233,7 +234,9 @@ class EvaluationCard(Study, Result):
                 f"{'' if rows else against.statement[:1].lower() + against.statement[1:]}"
             ).rstrip(),
             rows=rows,
-            explanation="Better models fail more often on these: look at their keys.",
+            explanation="Better models fail more often on these: look at their keys."
+            if rows
+            else "",
             numbers={"against_p": self.screen.against_p},
         )
 
