@@ -52,6 +52,7 @@ exclude_patterns = [
     "card_peers_tables.md",  # included by evaluation_card.md
     "prediction_tables.md",  # included by prediction.md
     "short_forms_tables.md",  # included by irt.md
+    "question_audit_tables.md",  # included by question_audit.md
     "item_bank_tables.md",  # included by item_bank.md
     "coverage_tables.md",  # included by coverage.md
     "ordered_errors.md",  # included by factor.md

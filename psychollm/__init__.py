@@ -48,6 +48,7 @@ _NAMES = {
     "item_bank": "psychollm.bank.item_bank",
     "replay": "psychollm.bank.replay",
     "predict_answers": "psychollm.studies.prediction.study",
+    "question_audit": "psychollm.studies.question_audit.study",
     "question_screen": "psychollm.studies.question_screen.study",
     "evaluation_card": "psychollm.studies.evaluation_card.study",
     "crossed_logistic": "psychollm.reliability.components.crossed_logistic",

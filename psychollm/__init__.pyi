@@ -56,6 +56,7 @@ from psychollm.studies.groups.study import compare_by as compare_by
 from psychollm.studies.inference_boundary.study import inference_boundary as inference_boundary
 from psychollm.studies.metacognitive_skill.study import metacognitive_skill as metacognitive_skill
 from psychollm.studies.prediction.study import predict_answers as predict_answers
+from psychollm.studies.question_audit.study import question_audit as question_audit
 from psychollm.studies.question_screen.study import question_screen as question_screen
 from psychollm.studies.self_efficacy.study import self_efficacy as self_efficacy
 from psychollm.studies.semantic_calibration.study import (

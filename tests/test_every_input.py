@@ -48,6 +48,7 @@ _QUESTIONS = {
     **dict.fromkeys(("fleiss_kappa", "gwet_ac1", "krippendorff_alpha", "percent_agreement"), 0),
     **dict.fromkeys(("response_shares", "class_shares", "early_exit", "probe_transfer"), 0),
     **dict.fromkeys(("state_probe", "difficulty", "fit_gate", "predicted_correctness"), 0),
+    "question_audit": 0,
     **dict.fromkeys(("answer_variance", "semantic_calibration", "semantic_entropy"), 1),
 }
 
@@ -62,6 +63,7 @@ MORE: dict[str, dict[str, Any]] = {
         "domains": ["x", "y"] * 100,
         "confidence": _RNG.random((6, 200)),
     },
+    "question_audit": {"families": list("aabbccddeeff")},
     "item_bank": {"families": list("aabbccddee"), "domains": ["x", "y"] * 25},
     "bayesian_2pl": {"families": ["a", "b"] * 200, "domains": ["x", "x", "y", "y"]},
     "calibration.abstention": {"correctness": [[1, 1, 0, 1, 0]]},

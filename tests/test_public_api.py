@@ -123,7 +123,7 @@ def test_options_are_keyword_only(name: str) -> None:
     ]
     positional = [p.name for p in optional if p.kind is not p.KEYWORD_ONLY]
     # A further table may be left out, and is passed by position where it is not.
-    assert set(positional) <= {"correctness", "other", "models", "questions"}, positional
+    assert set(positional) <= {"correctness", "key", "other", "models", "questions"}, positional
 
 
 def test_surface_is_the_one_on_record(golden: Path) -> None:

@@ -3,6 +3,7 @@
 import argparse
 from collections.abc import Callable, Sequence
 
+from psychollm.cli.audit import Audit
 from psychollm.cli.bank import Bank
 from psychollm.cli.calibrate import Calibrate
 from psychollm.cli.card import Card
@@ -21,7 +22,8 @@ from psychollm.cli.warm import Warm
 COMMANDS: dict[str, type[Command]] = {
     command.NAME: command
     for command in (
-        MakePrompts, Collect, Score, Study, Calibrate, Compare, Card, Items, Bank, Import, Doctor,
+        MakePrompts, Collect, Score, Study, Calibrate, Compare, Card, Items, Audit, Bank, Import,
+        Doctor,
         Warm, Version, Completion,
     )
 }  # fmt: skip

@@ -26,6 +26,7 @@ from psychollm.plots.loadings import plot_loadings
 from psychollm.plots.pairwise_calibration import plot_individuation, plot_pairwise_calibration
 from psychollm.plots.person_item_map import plot_wright_map
 from psychollm.plots.posterior_forest import plot_posterior_forest
+from psychollm.plots.question_audit import plot_question_audit
 from psychollm.plots.reliability import plot_reliability, plot_reliability_grid
 from psychollm.plots.risk_coverage import plot_risk_coverage, plot_risk_coverage_grid
 from psychollm.plots.scree import plot_retention, plot_scree
@@ -59,6 +60,7 @@ __all__ = [
     "plot_null",
     "plot_pairwise_calibration",
     "plot_posterior_forest",
+    "plot_question_audit",
     "plot_reliability",
     "plot_reliability_grid",
     "plot_residuals",

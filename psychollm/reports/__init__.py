@@ -3,6 +3,7 @@
 from psychollm.reports.calibration import write_calibration_report
 from psychollm.reports.comparison import write_comparison
 from psychollm.reports.evaluation_card import write_evaluation_card
+from psychollm.reports.question_audit import write_question_audit
 from psychollm.reports.study import report_text, write_report
 
 __all__ = [
@@ -10,5 +11,6 @@ __all__ = [
     "write_calibration_report",
     "write_comparison",
     "write_evaluation_card",
+    "write_question_audit",
     "write_report",
 ]

@@ -31,6 +31,7 @@ from psychollm.studies.probes.class_shares import ClassShares, class_shares
 from psychollm.studies.probes.early_exit import EarlyExit, early_exit
 from psychollm.studies.probes.probe import StateProbe, state_probe
 from psychollm.studies.probes.transfer import ProbeTransfer, probe_transfer
+from psychollm.studies.question_audit.study import QuestionAudit, question_audit
 from psychollm.studies.question_screen.study import QuestionScreen, question_screen
 from psychollm.studies.self_efficacy.effects import DifficultyEffect, FactorEffect, Revision
 from psychollm.studies.self_efficacy.links import EfficacyLink, HumanNorm, NormComparison
@@ -90,6 +91,7 @@ __all__ = [
     "PredictedAnswers",
     "PrivateSignal",
     "ProbeTransfer",
+    "QuestionAudit",
     "QuestionScreen",
     "Reconstruction",
     "ResidualStructure",
@@ -124,6 +126,7 @@ __all__ = [
     "predicted_chances",
     "private_signal",
     "probe_transfer",
+    "question_audit",
     "question_screen",
     "residual_structure",
     "revision_skill",

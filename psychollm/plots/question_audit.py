@@ -1,0 +1,73 @@
+"""Suspicious questions, where they stand in the table."""
+
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from psychollm.plots.canvas import name_axes, open_axes, plain_text, points, write
+from psychollm.plots.palette import BLUE, DEEP_ORANGE, MUTED, STRIPE
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+
+    from psychollm.studies.question_audit.study import QuestionAudit
+
+_LEAST = 0.05  # chance of any fault from which a question is drawn
+_PARTED = 100  # groups at most that are parted
+
+
+@plain_text()
+def plot_question_audit(result: "QuestionAudit", *, ax: "Axes | None" = None) -> "Axes":
+    """Draw the chance of any fault of each question that has some, in the order of the table.
+
+    Filled marks are questions whose most likely fault is a wrong key. Grey backgrounds part the
+    groups of questions, coloured ones are stretches of wrong keys, named after their first.
+
+    Parameters
+    ----------
+    result : QuestionAudit
+        What `psychollm.question_audit` returns.
+    ax : Axes, optional
+        Where to draw; a new figure by default.
+
+    Examples
+    --------
+    >>> from matplotlib.figure import Figure
+    >>> from psychollm.studies.question_audit.study import question_audit
+    >>> chosen = np.array([list("AAAA"), list("BBBB"), list("CCCC"), list("AABA")])
+    >>> audit = question_audit(chosen, list("ABDA"), rng=1)
+    >>> ax = plot_question_audit(audit, ax=Figure().subplots())
+    >>> ax.get_ylabel()
+    'chance of any fault'
+    """
+    ax = open_axes(ax, size=(7.6, 3.6))
+    _groups(ax, result)
+    chance = np.nan_to_num(result.p_flawed)
+    drawn = chance >= _LEAST
+    keys = drawn & (np.nan_to_num(result.p_wrong_key) > 0.5 * chance)
+    for which, colour, hollow, label in (
+        (keys, DEEP_ORANGE, False, "a wrong key, more likely than not"),
+        (drawn & ~keys, BLUE, True, "another fault"),
+    ):
+        places = np.flatnonzero(which)
+        points(ax, places, chance[places], colour, hollow=hollow, label=label, size=4.0)
+    for first, last in result.stretches():
+        ax.axvspan(first - 0.5, last + 0.5, color=DEEP_ORANGE, alpha=0.2, lw=0, zorder=1)
+        place = last + 0.01 * len(chance)
+        write(ax, place, 1.0, str(result.labels[first]), colour=MUTED, transform=ax.transData)
+    ax.set_ylim(0.0, 1.08)
+    ax.set_xlim(-0.5, len(result.labels) - 0.5)
+    if drawn.any():
+        ax.legend(loc="lower right", bbox_to_anchor=(1.0, 1.0), ncols=2, frameon=False, fontsize=8)
+    name_axes(ax, x="place of the question in the table", y="chance of any fault")
+    return ax
+
+
+def _groups(ax: "Axes", result: "QuestionAudit") -> None:
+    """Part groups of questions that stand together."""
+    codes = np.unique(np.array(list(map(str, result.group))), return_inverse=True)[1]
+    edges = np.flatnonzero(np.diff(codes)) + 1
+    starts, ends = np.r_[0, edges], np.r_[edges, len(codes)]
+    if len(starts) <= _PARTED:
+        for a, b in zip(starts[1::2], ends[1::2], strict=True):
+            ax.axvspan(a - 0.5, b - 0.5, color=STRIPE, lw=0, zorder=0)

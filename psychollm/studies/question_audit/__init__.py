@@ -1,0 +1,1 @@
+"""Which keys are wrong, and which questions are at fault otherwise."""

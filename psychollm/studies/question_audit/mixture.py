@@ -1,0 +1,171 @@
+r"""How many questions are at fault, where they lie, and so the chance that each one is.
+
+A question of group g is of kind k with chance :math:`\pi_{gk}`. How many keys are wrong differs
+between groups of questions, since groups come from different hands: the share is fitted to each
+group and drawn to that of the table, which is fitted too and drawn to what experts found in
+MMLU-Redux. All other shares are as experts found them.
+
+A sound question may be a *trap*: for one in a hundred the models hold another option to be right
+as if it were (a misconception that their texts share). A trap and a wrong key look alike, whatever
+the models: the share of traps, fixed by what experts found, bounds the chance that a key is wrong.
+And most questions with another fault than a wrong key look sound, since models know what is meant.
+
+Faults also come in stretches: a column of keys slips by a row, a page is read wrongly. Whether
+question q stands in such a stretch is a hidden Markov chain along the table: one begins before one
+question in a thousand and lasts ten on average, and in it most keys are wrong. These are
+assumptions and not fitted; in a table whose order means nothing, no stretch is found. With right
+and wrong alone none is looked for, since a stretch of hard questions looks the same.
+"""
+
+from dataclasses import dataclass, replace
+
+import numpy as np
+from scipy.special import logsumexp
+
+from psychollm._base.types import FloatArray, IntArray
+from psychollm.studies.question_audit.evidence import MEANS, Picked, concentration, likelihoods
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Constants:
+    """What is known of faults beforehand, from benchmarks whose questions experts judged."""
+
+    # Shares of sound questions and of FAULTS outside stretches; how many questions that of wrong
+    # keys is worth where a table says otherwise, and that of the table where a group does; traps
+    # among sound questions; other faults that do not look sound; how stretches begin and end,
+    # and the shares in them.
+    shares: tuple[float, ...] = (0.955, 0.012, 0.008, 0.004, 0.021)
+    trap: float = 0.01
+    visible: float = 0.2
+    table: float = 300.0
+    group: float = 100.0
+    begins: float = 0.001
+    ends: float = 0.1
+    stretch: tuple[float, ...] = (0.10, 0.80, 0.03, 0.02, 0.05)
+
+
+CONSTANTS = Constants()
+_ITERATIONS = 12
+_SPREADS = (1.0, 1.5, 2.0, 2.5, 3.0, 3.5, 4.0, 5.0)  # of ease within a group
+_GROUP_SPREAD = 1.5  # of mean ease between groups, before it is fitted
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Posterior:
+    """The chance of each kind, and what the fit says of groups and stretches."""
+
+    kinds: FloatArray  # (questions, kinds)
+    stretch: FloatArray  # (questions,) chance to stand in a stretch of wrong keys
+    share: FloatArray  # (groups,) of wrong keys, outside stretches
+    ease: FloatArray  # (groups,) mean, in logits
+    evidence: float  # log-likelihood of the table
+
+
+def fitted(
+    picked: Picked, groups: IntArray, known: Constants = CONSTANTS, spread: float | None = None
+) -> tuple[Posterior, float]:
+    """Return the posterior, and the spread of ease within groups, the likeliest without one."""
+    if picked.binary:
+        known = replace(known, begins=0.0)
+    alpha = concentration(picked)
+
+    def at(value: float) -> Posterior:
+        return posterior(likelihoods(picked, value, alpha), groups, known)
+
+    if spread is not None:
+        return at(spread), spread
+    # Uphill from the middle: the evidence has one peak.
+    place, best = 4, at(_SPREADS[4])
+    for step in (1, -1):
+        moved = False
+        while 0 <= place + step < len(_SPREADS):
+            one = at(_SPREADS[place + step])
+            if one.evidence <= best.evidence:
+                break
+            place, best, moved = place + step, one, True
+        if moved:
+            break
+    return best, _SPREADS[place]
+
+
+def posterior(logs: FloatArray, groups: IntArray, known: Constants = CONSTANTS) -> Posterior:
+    """Fit shares, ease of groups and stretches to likelihoods (means, questions, kinds)."""
+    logs = logs.copy()
+    logs[..., 2:] = np.logaddexp(
+        np.log(known.visible) + logs[..., 2:], np.log1p(-known.visible) + logs[..., :1]
+    )
+    logs[..., 0] = np.logaddexp(
+        np.log1p(-known.trap) + logs[..., 0], np.log(known.trap) + logs[..., 1]
+    )
+    n_groups = int(groups.max()) + 1
+    chains = [np.flatnonzero(groups == one) for one in range(n_groups)]
+    usual, slipped = np.array(known.shares), np.array(known.stretch)
+    wrong, stretch = np.full(n_groups, usual[1]), np.zeros(len(groups))
+    center, spread = 5.0, _GROUP_SPREAD
+    scale = logs.max(axis=(0, 2))
+    chances = np.exp(logs - scale[:, None])
+    for _ in range(_ITERATIONS):
+        shares = _shares(usual, wrong)[groups]
+        mixed = (1.0 - stretch)[:, None] * shares + stretch[:, None] * slipped
+        total = np.log(np.maximum(np.einsum("mqk,qk->mq", chances, mixed), 1e-300))
+        prior = -0.5 * ((MEANS - center) / spread) ** 2
+        sums = np.stack([np.bincount(groups, row, n_groups) for row in total])
+        within = sums + (prior - logsumexp(prior))[:, None]
+        means = np.exp(within - logsumexp(within, axis=0))
+        ease = MEANS @ means
+        center = float(ease.mean())
+        if n_groups > 1:
+            between = (means * (MEANS[:, None] - center) ** 2).sum(axis=0).mean()
+            spread = max(float(np.sqrt(between)), 0.25)
+        own = np.einsum("mqk,mq->qk", chances, means[:, groups])
+        if known.begins > 0.0:
+            stretch = _stretches(own @ slipped, (own * shares).sum(axis=1), chains, known)
+        outside = 1.0 - stretch
+        found = np.bincount(groups, outside * _rows(own * shares)[:, 1], n_groups)
+        n = np.bincount(groups, outside, n_groups)
+        table = (found.sum() + known.table * usual[1]) / (n.sum() + known.table)
+        wrong = (found + known.group * table) / (n + known.group)
+    shares = _shares(usual, wrong)[groups]
+    kinds = outside[:, None] * _rows(own * shares) + stretch[:, None] * _rows(own * slipped)
+    evidence = float(logsumexp(within, axis=0).sum() + scale.sum())
+    return Posterior(kinds=kinds, stretch=stretch, share=wrong, ease=ease, evidence=evidence)
+
+
+def _rows(weights: FloatArray) -> FloatArray:
+    return np.asarray(weights / weights.sum(axis=1, keepdims=True))
+
+
+def _shares(usual: FloatArray, wrong: FloatArray) -> FloatArray:
+    """Return the shares of kinds where those of wrong keys are given (groups, kinds)."""
+    shares = np.outer((1.0 - wrong) / (1.0 - usual[1]), usual)
+    shares[:, 1] = wrong
+    return shares
+
+
+def _stretches(
+    slipped: FloatArray, usual: FloatArray, chains: list[IntArray], known: Constants
+) -> FloatArray:
+    """Return the chance of each question to stand in a stretch, forwards and backwards."""
+    out = np.zeros(len(slipped))
+    begins, ends = known.begins, known.ends
+    first = begins / (begins + ends)
+    ratio = np.clip(slipped / np.maximum(usual, 1e-300), 1e-6, 1e6)
+    for chain in chains:
+        own = ratio[chain].tolist()
+        ahead, inside = [], first
+        for place, one in enumerate(own):
+            if place:
+                inside = inside * (1.0 - ends) + (1.0 - inside) * begins
+            inside = inside * one / (inside * one + 1.0 - inside)
+            ahead.append(inside)
+        yes = no = 1.0
+        for place in range(len(own) - 1, -1, -1):
+            inside = ahead[place]
+            out[chain[place]] = inside * yes / (inside * yes + (1.0 - inside) * no)
+            weighed = own[place] * yes
+            yes, no = (
+                (1.0 - ends) * weighed + ends * no,
+                begins * weighed + (1.0 - begins) * no,
+            )
+            yes, no = yes / (yes + no), no / (yes + no)
+    return out

@@ -1,0 +1,82 @@
+"""``psychollm audit``: tables of choices and keys in, what to look at out."""
+
+import json
+from pathlib import Path
+
+import pandas as pd
+import pytest
+
+from tests.studies.question_audit.test_study import drawn
+
+
+@pytest.fixture
+def tables(tmp_path: Path) -> tuple[Path, Path]:
+    """Choices and keys, of which one in ten is wrong, with a question that nobody answered."""
+    choices, key, _ = drawn(200, share=0.1)
+    choices.iloc[0] = None
+    choices.to_csv(tmp_path / "choices.csv", index_label="question")
+    key.rename("key").to_csv(tmp_path / "key.csv", index_label="question")
+    texts = pd.Series({label: f"What is <b>{label}</b>?" for label in key.index}, name="text")
+    texts.to_csv(tmp_path / "texts.csv", index_label="question")
+    return tmp_path / "choices.csv", tmp_path / "key.csv"
+
+
+def test_a_page_to_go_through_worst_first(call, tables, tmp_path: Path) -> None:
+    found = call("audit", *tables, "--texts", "texts.csv", "--out", "here")
+    assert found.returncode == 0, found.stderr
+    assert found.stderr == ""
+    assert "14 models, 200 questions." in found.stdout
+    folder = tmp_path / "here"
+    names = {path.name for path in folder.iterdir()}
+    assert names == {"questions.csv", "report.html", "results.json"}
+    frame = pd.read_csv(folder / "questions.csv")
+    assert frame["p_flawed"].dropna().is_monotonic_decreasing
+    assert frame["text"][0] == f"What is <b>{frame['question'][0]}</b>?"
+    page = (folder / "report.html").read_text("utf-8")
+    assert f"What is &lt;b&gt;{frame['question'][0]}&lt;/b&gt;?" in page
+    assert page.index(frame["question"][0]) < page.index(frame["question"][5])
+
+
+def test_json_holds_what_is_flagged(call, tables, tmp_path: Path) -> None:
+    found = json.loads(call("audit", *tables, "--json", "--fdr", 0.5).stdout)
+    assert len(found["questions"]) == 200
+    assert found["questions"][-1]["p_flawed"] is None
+    assert found["questions"][-1]["reason"] == "no answer was read"
+    assert len(found["any_fault"]) >= len(found["wrong_keys"]) > 5
+    assert found["any_fault"][0] == found["questions"][0]["question"]
+    spaces: dict[str, object] = {}
+    code = found["call"].replace("'choices.csv'", repr(str(tables[0])))
+    exec("import psychollm as psy\n" + code, spaces)  # noqa: S102 -- what the command wrote
+    again = spaces["result"].to_frame().set_index("question")["p_flawed"]
+    for row in found["questions"][:-1]:
+        assert again[row["question"]] == pytest.approx(row["p_flawed"])
+
+
+def test_right_and_wrong_alone(call, tables, tmp_path: Path) -> None:
+    choices, key, _ = drawn(100)
+    right = (key == choices.T).astype(int)
+    right.to_csv(tmp_path / "right.csv", index_label="model")
+    found = call("audit", "right.csv", "--options", 4)
+    assert found.returncode == 0, found.stderr
+    assert "14 models, 100 questions." in found.stdout
+
+
+@pytest.mark.parametrize(
+    ("arguments", "words"),
+    [
+        (("absent.csv", "key.csv"), "absent.csv cannot be read as a CSV file"),
+        (("choices.csv", "twice.csv"), "'q1' stands in the first column twice"),
+        (("choices.csv", "short.csv"), "key has no entry for 'q2'"),
+        (("choices.csv", "bare.csv"), "holds no second column"),
+        (("choices.csv", "key.csv", "--fdr", 2), "--fdr"),
+    ],
+)
+def test_what_cannot_be_used_is_said_in_one_line(call, tables, arguments, words) -> None:
+    folder = tables[0].parent
+    (folder / "twice.csv").write_text("question,key\nq1,A\nq1,B\n")
+    (folder / "short.csv").write_text("question,key\nq0,A\nq1,B\n")
+    (folder / "bare.csv").write_text("question\nq0\n")
+    found = call("audit", *arguments)
+    assert (found.returncode, found.stdout) == (2, "")
+    assert words in found.stderr
+    assert len(found.stderr.splitlines()) == 1
