@@ -23,8 +23,7 @@ COMMANDS: dict[str, type[Command]] = {
     command.NAME: command
     for command in (
         MakePrompts, Collect, Score, Study, Calibrate, Compare, Card, Items, Audit, Bank, Import,
-        Doctor,
-        Warm, Version, Completion,
+        Doctor, Warm, Version, Completion,
     )
 }  # fmt: skip
 DESCRIPTION = "The psychometrics of language models: do they know what they know?"
