@@ -48,10 +48,12 @@ from psychollm.reliability.raters.retest import retest
 from psychollm.studies.comparison.study import compare
 from psychollm.studies.difficulty.study import difficulty
 from psychollm.studies.dimensionality.study import dimensionality
+from psychollm.studies.evaluation_card.study import evaluation_card
 from psychollm.studies.groups.study import calibration_by, compare_by
 from psychollm.studies.inference_boundary.monitoring_link import rank_link
 from psychollm.studies.inference_boundary.study import inference_boundary
 from psychollm.studies.metacognitive_skill.study import metacognitive_skill
+from psychollm.studies.question_audit.study import question_audit
 from psychollm.studies.question_screen.study import question_screen
 from psychollm.studies.self_efficacy.study import self_efficacy
 from psychollm.studies.semantic_calibration.mechanism import semantic_mechanism
@@ -304,6 +306,11 @@ def screened(extreme: Extreme, rng: np.random.Generator) -> Rates:
         found = question_screen(np.broadcast_to(once, (k, QUESTIONS, RUNS)).astype(float))
         yield f"question_screen, {k} models: any against", "question", float(found.against.any())
         yield f"question_screen, {k} models: any pair", "question", float(len(found.pairs) > 0)
+        audit = question_audit(once[:, :, 0].astype(int), rng=rng)
+        yield f"question_audit, {k} models: any key", "question", float(len(audit.flagged()) > 0)
+    card = evaluation_card(once.astype(float), n_draws=DRAWS, rng=rng)
+    any_against = float(card.screen is not None and card.screen.against.any())
+    yield "evaluation_card, 30 models: any against", "question", any_against
 
 
 def grouped(extreme: Extreme, rng: np.random.Generator) -> Rates:

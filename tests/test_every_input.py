@@ -50,6 +50,7 @@ _QUESTIONS = {
     **dict.fromkeys(("state_probe", "difficulty", "fit_gate", "predicted_correctness"), 0),
     "question_audit": 0,
     **dict.fromkeys(("answer_variance", "semantic_calibration", "semantic_entropy"), 1),
+    **dict.fromkeys(("crossed_logistic", "evaluation_card"), 1),
 }
 
 _RNG = np.random.default_rng(0)

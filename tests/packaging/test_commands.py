@@ -29,7 +29,7 @@ import contextlib, io, json, os, runpy, sys, traceback
 failed = {}
 for name in json.loads(sys.argv[1]):
     sys.argv = [name, "--help"]
-    path, printed = list(sys.path), io.StringIO()
+    path, printed, loaded = list(sys.path), io.StringIO(), set(sys.modules)
     try:
         with contextlib.redirect_stdout(printed), contextlib.redirect_stderr(printed):
             if name.endswith(".py"):
@@ -45,6 +45,9 @@ for name in json.loads(sys.argv[1]):
     except BaseException:
         failed[name] = traceback.format_exc()
     sys.path[:] = path
+    for module in set(sys.modules) - loaded:
+        if module.partition(".")[0] == "benchmarks":
+            del sys.modules[module]
 print(json.dumps(failed))
 """
 

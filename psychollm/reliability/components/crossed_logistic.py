@@ -156,7 +156,8 @@ def crossed_logistic(
     -------
     CrossedLogistic
         Components are at the maximum of the likelihood, and flagged `AT_BOUND` at zero; intervals
-        are percentiles of the posterior distribution, values of effects its means.
+        are percentiles of the posterior distribution, stretched to the value where it lies
+        beyond; values of effects are its means.
 
     Raises
     ------
@@ -419,9 +420,11 @@ def _estimate(
     n: FloatArray,
     flags: tuple[Reason, ...] | None = None,
 ) -> Estimate:
+    # The maximum of a likelihood may lie beyond the percentiles, at zero above all.
+    low, high = percentile_interval(draws, level).T
     return Estimate(
         name=name, value=value, se=draws.std(axis=0, ddof=1),
-        interval=percentile_interval(draws, level), n=n,
+        interval=np.stack([np.fmin(low, value), np.fmax(high, value)], axis=1), n=n,
         flags=flags or (Reason.NONE,) * len(labels), method="posterior percentiles", level=level,
         labels=labels, axis=axis, _draws=draws,
     )  # fmt: skip

@@ -26,11 +26,7 @@ from psychollm.data.table import numbers, one_model
 from psychollm.estimates.estimate import Estimate
 from psychollm.estimates.findings import Finding, Findings, Study, sentence_list
 from psychollm.estimates.verdict import SMALLEST, SmallestEffects
-from psychollm.reliability.components.crossed_logistic import (
-    CrossedLogistic,
-    fit_crossed,
-    grouped,
-)
+from psychollm.reliability.components.crossed_logistic import CrossedLogistic, fit_crossed, grouped
 from psychollm.reliability.means.answers import answers_of, means_of
 from psychollm.reliability.means.repeated_scores import RepeatedScores
 from psychollm.studies.comparison.study import Comparison, compare
