@@ -121,7 +121,11 @@ def _page(result: "EvaluationCard", found: "Findings", source: str) -> Page:
 def _facts(result: "EvaluationCard") -> tuple[Fact, ...]:
     tiers = result.comparison.tiers()
     facts = [
-        Fact(name="Models", value=count(len(result.labels)), detail=f"in {len(tiers)} tiers"),
+        Fact(
+            name="Models",
+            value=count(len(result.labels)),
+            detail=f"in {len(tiers)} tier{'s' * (len(tiers) != 1)}",
+        ),
         Fact(
             name="Questions",
             value=count(result.n_questions),

@@ -9,13 +9,13 @@ import pytest
 
 from psychollm.cli import UNUSABLE
 from psychollm.instruments.abstention import Abstention
-from psychollm.instruments.coding import Coding
 from psychollm.instruments.prompt import Message, Prompt
 from psychollm.instruments.revision import Revision
 from psychollm.instruments.rule_world import RuleWorld
 from psychollm.instruments.self_efficacy import SelfEfficacy
 from psychollm.instruments.self_prediction import SelfPrediction
 from psychollm.instruments.semantic_sampling import SemanticSampling
+from psychollm.instruments.wagering import Wagering
 from tests.cli.stores import filled
 
 WORLD = RuleWorld(n=24, seed=2)
@@ -175,14 +175,12 @@ def test_studies_of_skills(call, name: str, tmp_path: Path) -> None:
 
 
 def test_what_has_no_study_is_said(call, tmp_path: Path) -> None:
-    asked = Coding(transcripts={"t1": "Let me see. No, that is wrong."})
-    path = filled(
-        tmp_path / "x.sqlite", asked.prompts(), {"m": lambda prompt, sample: "0 0 0 0 0"}
-    )
+    asked = Wagering([{"question": "What is 2 + 2?", "answer": "4"}], form="open")
+    path = filled(tmp_path / "x.sqlite", asked.prompts(), {"m": lambda prompt, sample: "4"})
     assert call("score", path).returncode == 0
     found = call("study", path)
     assert found.returncode == UNUSABLE
-    assert "holds coding" in found.stderr
+    assert "holds wagering" in found.stderr
     assert f"psychollm score {path}" in found.stderr
 
 

@@ -80,6 +80,7 @@ def test_what_plot_returns_is_declared() -> None:
 # Many axes at once: these return figures.
 FIGURES = {
     "plot_calibration_panel",
+    "plot_links",
     "plot_reliability_grid",
     "plot_risk_coverage_grid",
     "plot_semantic_calibration",

@@ -11,9 +11,8 @@ cannot be told apart: the model leaves the first out, and calls what both make "
 Questions and interactions are integrated out exactly, by quadrature; the few levels of models in
 domains by Laplace's approximation, which is near exact for them since each rests on many answers
 (`logistic_cells`, `logistic_blocks`). Laplace's approximation of everything, which is what most
-programs for crossed effects use, finds too little variance where single answers tell little: with
-six models and three answers to a question the standard deviation of the interaction comes out a
-fifth too small, that of questions by a twentieth.
+programs for crossed effects use, finds too little variance where single answers tell little,
+above all of the interaction.
 
 The mean has a flat prior and is integrated out as well ("reml"), or is maximised over ("ml").
 Intervals come from the posterior distribution of the standard deviations, half-normal a priori
