@@ -16,21 +16,40 @@ from pathlib import Path
 import numpy as np
 
 OUT = Path(__file__).parents[1] / "docs" / "card_peers_tables.md"
-SIZES = ((10, 200, 1, 0.0), (20, 500, 1, 0.0), (10, 200, 4, 0.8), (60, 1000, 1, 0.0))
-NAMES = ("sd of models", "sd of questions", "sd of interaction")
+# Models, questions, answers to each, sd of the interaction, domains, families.
+SIZES = (
+    (10, 200, 1, 0.0, 0, 0),
+    (20, 500, 1, 0.0, 0, 0),
+    (10, 200, 4, 0.8, 0, 0),
+    (24, 400, 1, 0.0, 8, 6),
+    (60, 1000, 1, 0.0, 0, 0),
+)
 
 
-def table(n_models, n_questions, n_answers, interaction):
+def table(n_models, n_questions, n_answers, interaction, n_domains, n_families):
     """Return right answers of each model to each question."""
     rng = np.random.default_rng(0)
     level = 0.3 + 0.8 * rng.standard_normal(n_models)
     ease = 1.2 * rng.standard_normal(n_questions)
-    own = interaction * rng.standard_normal((n_models, n_questions))
-    chance = 1.0 / (1.0 + np.exp(-(level[:, None] + ease + own)))
+    logit = level[:, None] + ease + interaction * rng.standard_normal((n_models, n_questions))
+    if n_domains:
+        domain, family = np.arange(n_questions) % n_domains, np.arange(n_models) % n_families
+        logit += 0.5 * rng.standard_normal(n_families)[family][:, None]
+        logit += 0.5 * rng.standard_normal(n_domains)[domain]
+        logit += 0.4 * rng.standard_normal((n_models, n_domains))[:, domain]
+    chance = 1.0 / (1.0 + np.exp(-logit))
     return (rng.random((n_models, n_questions, n_answers)) < chance[..., None]).astype(float)
 
 
-def psychollm(scores, repeats=3):
+def groups(n_models, n_questions, n_domains, n_families):
+    """Return the domain of each question and the family of each model, or nothing."""
+    if not n_domains:
+        return {}
+    every = np.arange(n_questions) % n_domains, np.arange(n_models) % n_families
+    return dict(zip(("domains", "families"), every, strict=True))
+
+
+def psychollm(scores, named, repeats=3):
     """Return means and standard deviations of levels and of standard deviations, and seconds."""
     from psychollm.reliability.components.crossed_logistic import crossed_logistic
 
@@ -38,14 +57,14 @@ def psychollm(scores, repeats=3):
     seconds = []
     for _ in range(repeats):
         start = time.process_time()
-        fit = crossed_logistic(scores, n_draws=4000, rng=1)
+        fit = crossed_logistic(scores, **named, n_draws=4000, rng=1)
         seconds.append(time.process_time() - start)
     sd = np.sqrt(fit.components.draws)
     values = np.concatenate([fit.models.value, sd.mean(axis=0)])
     return values, np.concatenate([fit.models.se, sd.std(axis=0)]), min(seconds)
 
 
-def numpyro(scores, warmup, draws, chains):
+def numpyro(scores, n_domains, n_families, warmup, draws, chains):
     """Return the same from NUTS, with effective sizes."""
     import jax
     import jax.numpy as jnp
@@ -56,19 +75,32 @@ def numpyro(scores, warmup, draws, chains):
 
     n_models, n_questions, n_answers = scores.shape
     hits = jnp.asarray(scores.sum(axis=2))
+    domain, family = (
+        np.arange(n_questions) % max(n_domains, 1),
+        np.arange(n_models) % max(n_families, 1),
+    )
+    sds = ["models", "questions"]
+    if n_domains:
+        sds = ["families", "models", "domains", "between", "questions"]
+    if n_answers > 1:
+        sds.append("cells")
+
+    def effects(name, *shape):
+        """Draw effects with a standard deviation of their own."""
+        sd = pyro.sample(name, dist.HalfNormal(2.0))
+        return sd * pyro.sample(f"{name} z", dist.Normal().expand(shape).to_event(len(shape)))
 
     def model():
-        mean = pyro.sample("mean", dist.Normal(0.0, 100.0))
-        models = pyro.sample("models", dist.HalfNormal(2.0))
-        questions = pyro.sample("questions", dist.HalfNormal(2.0))
-        s = pyro.sample("s", dist.Normal().expand([n_models]).to_event(1))
-        z = pyro.sample("z", dist.Normal().expand([n_questions]).to_event(1))
-        level = pyro.deterministic("level", mean + models * s)
-        eta = level[:, None] + questions * z
+        level = pyro.sample("mean", dist.Normal(0.0, 100.0)) + effects("models", n_models)
+        if n_domains:
+            level = level + effects("families", n_families)[family]
+        eta = level[:, None] + effects("questions", n_questions)
+        if n_domains:
+            between = effects("between", n_models, n_domains)
+            eta = eta + effects("domains", n_domains)[domain] + between[:, domain]
+        pyro.deterministic("level", level)
         if n_answers > 1:
-            cells = pyro.sample("cells", dist.HalfNormal(2.0))
-            w = pyro.sample("w", dist.Normal().expand([n_models, n_questions]).to_event(2))
-            eta = eta + cells * w
+            eta = eta + effects("cells", n_models, n_questions)
         pyro.sample("hits", dist.Binomial(n_answers, logits=eta).to_event(2), obs=hits)
 
     start = time.process_time()
@@ -79,8 +111,7 @@ def numpyro(scores, warmup, draws, chains):
     sampler.run(jax.random.PRNGKey(1))
     found = sampler.get_samples(group_by_chain=True)
     seconds = time.process_time() - start
-    names = ["models", "questions", *(["cells"] if n_answers > 1 else [])]
-    parts = [np.asarray(found["level"]), *(np.asarray(found[one])[..., None] for one in names)]
+    parts = [np.asarray(found["level"]), *(np.asarray(found[one])[..., None] for one in sds)]
     every = np.concatenate(parts, axis=2)
     flat = every.reshape(-1, every.shape[2])
     size = np.array([effective_sample_size(every[:, :, i]) for i in range(every.shape[2])])
@@ -109,12 +140,14 @@ def main():
     parser.add_argument("--draws", type=int, default=1000)
     parser.add_argument("--chains", type=int, default=4)
     parser.add_argument("--sizes", type=int, nargs="+", default=list(range(len(SIZES))))
-    parser.add_argument("--as-peer", nargs=2, metavar=("TABLE", "OUT"), help=argparse.SUPPRESS)
+    parser.add_argument("--as-peer", nargs=4, help=argparse.SUPPRESS)
     parser.add_argument("--write", action="store_true", help="write the table of the docs")
     given = parser.parse_args()
     if given.as_peer:
-        found = numpyro(np.load(given.as_peer[0]), given.warmup, given.draws, given.chains)
-        np.savez(given.as_peer[1], *found)
+        source, out, *sizes = given.as_peer
+        sizes = map(int, sizes)
+        found = numpyro(np.load(source), *sizes, given.warmup, given.draws, given.chains)
+        np.savez(out, *found)
         return
     lines = [
         "| models x questions x answers | psychollm, CPU s | NumPyro, CPU s | its least effective "
@@ -125,8 +158,10 @@ def main():
     for place in given.sizes:
         size = SIZES[place]
         scores = table(*size)
-        ours = psychollm(scores)
+        ours = psychollm(scores, groups(*size[:2], *size[4:]))
         name = " x ".join(f"{one:,}" for one in size[:3])
+        if size[4]:
+            name += f", {size[4]} domains, {size[5]} families"
         if given.peer is None:
             print(f"{name}: {ours[2]:.2f} s")
             continue
@@ -134,8 +169,8 @@ def main():
             source, out = Path(folder) / "table.npy", Path(folder) / "out.npz"
             np.save(source, scores)
             options = [f"--{one}={getattr(given, one)}" for one in ("warmup", "draws", "chains")]
-            asked = [given.peer, __file__, *options, "--as-peer", str(source), str(out)]
-            subprocess.run(asked, check=True)
+            asked = [given.peer, __file__, *options, "--as-peer", source, out, *size[4:]]
+            subprocess.run([str(one) for one in asked], check=True)
             with np.load(out) as file:
                 theirs = [file[key] for key in file.files]
         lines.append(compared(name, ours, theirs))

@@ -2,7 +2,9 @@
 
 ``python -m benchmarks.evaluation_card_rates --write`` makes ``docs/evaluation_card_tables.md``
 anew. Tables are drawn from a crossed logistic model (models .8, questions 1.2, interaction .8 or
-none, in logits about a mean of .5); both accuracies of every model are known for each.
+none, in logits about a mean of .5); both accuracies of every model are known for each. Models of
+one table share its questions and are covered or missed together: standard errors are those of the
+mean over tables.
 """
 
 import argparse
@@ -78,38 +80,41 @@ def main():
     parser.add_argument("--models", type=int, nargs="+", default=[5, 10, 20, 60])
     parser.add_argument("--questions", type=int, default=200)
     parser.add_argument("--intervals", type=int, default=1000, help="for each line, at least")
-    parser.add_argument("--tables", type=int, default=40, help="for each line, at least")
+    parser.add_argument("--tables", type=int, default=60, help="for each line, at least")
     parser.add_argument("--seed", type=int, default=1)
     parser.add_argument("--write", action="store_true", help="write the table of the docs")
     given = parser.parse_args()
     lines = [
-        f"{given.questions} questions; nominal 95 %. Coverage in percent, mean width in points.",
+        f"{given.questions} questions; nominal 95 %. Coverage in percent with its standard error "
+        "over tables, and mean width in points.",
         "",
         "| design | models | tables | benchmark: card | plain | generalised: card | posterior | "
         "plain | seconds |",
         "|---|---:|---:|---:|---:|---:|---:|---:|---:|",
     ]
-    spread = ["| design | models | mean sd of models, questions, interaction | covered |"]
-    spread.append("|---|---:|---|---|")
+    spread = ["| design | models | tables | mean sd of models, questions, interaction | covered |"]
+    spread.append("|---|---:|---:|---|---|")
     for name, design in DESIGNS.items():
         for n_models in given.models:
             n = max(given.tables, -(-given.intervals // n_models))
             rng, start = np.random.default_rng([given.seed, n_models]), time.process_time()
             found = [one_table(rng, n_models, given.questions, design) for _ in range(n)]
             seconds = (time.process_time() - start) / n
-            covered, width = 100.0 * np.array([rows for rows, _ in found]).mean(axis=0).T
-            cells = [f"{c:.1f} ({w:.1f})" for c, w in zip(covered, width, strict=True)]
+            rates = 100.0 * np.array([rows for rows, _ in found])  # (tables, claims, 2)
+            (covered, width), error = rates.mean(axis=0).T, rates[..., 0].std(axis=0, ddof=1)
+            every = zip(covered, error / np.sqrt(n), width, strict=True)
+            cells = [f"{c:.1f} ± {e:.1f} ({w:.1f})" for c, e, w in every]
             lines.append(f"| {name} | {n_models} | {n} | {' | '.join(cells)} | {seconds:.2f} |")
             print(lines[-1], flush=True)
             sds = np.array([one for _, (one, _) in found]).mean(axis=0)
             inside = 100.0 * np.mean([one for _, (_, one) in found], axis=0)
             spread.append(
-                f"| {name} | {n_models} | {', '.join(f'{one:.2f}' for one in sds)} | "
+                f"| {name} | {n_models} | {n} | {', '.join(f'{one:.2f}' for one in sds)} | "
                 f"{', '.join(f'{one:.0f}' for one in inside)} |"
             )
             print(spread[-1], flush=True)
-    if given.write:
-        OUT.write_text("\n".join([*lines, "", *spread]) + "\n", encoding="utf-8")
+            if given.write:
+                OUT.write_text("\n".join([*lines, "", *spread]) + "\n", encoding="utf-8")
 
 
 if __name__ == "__main__":

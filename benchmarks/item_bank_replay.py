@@ -20,7 +20,7 @@ import pandas as pd
 import psychollm as psy
 
 HERE = Path(__file__).resolve().parent
-CSV = HERE / "item_bank_replay.csv"
+CSV = HERE / "item_bank_replay.csv.gz"
 PAGE = HERE.parent / "docs" / "item_bank_tables.md"
 FRONTIER = HERE.parent / "docs" / "_static" / "item_bank" / "frontier.png"
 SIZES = (50, 100, 300, 1000)

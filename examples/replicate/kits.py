@@ -6,6 +6,9 @@ from dataclasses import replace
 from pathlib import Path
 
 HERE = Path(__file__).parent
+# Settings that are none of the instrument: the length of replies, what goes to the endpoint beside
+# the plan's parameters, and the resamples of the analysis.
+OTHERS = {"limit", "parameters", "bootstrap"}
 
 
 def names():
@@ -31,8 +34,7 @@ def model_names(name):
 
 def prompts_of(kit, settings):
     """Return the prompts of a kit at one size; `limit` shortens what may be replied."""
-    options = dict(settings)
-    limit = options.pop("limit", None)
-    options.pop("bootstrap", None)  # of the analysis
+    options = {name: one for name, one in settings.items() if name not in OTHERS}
+    limit = settings.get("limit")
     made = kit.prompts(options)
     return made if limit is None else tuple(replace(one, max_tokens=limit) for one in made)

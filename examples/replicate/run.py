@@ -18,6 +18,7 @@ from contextlib import contextmanager
 from dataclasses import replace
 from pathlib import Path
 
+import psychollm as psy
 from psychollm.collect.client import collect
 from psychollm.collect.plan import read_plan
 from psychollm.collect.preview import preview
@@ -53,8 +54,8 @@ def simulated(kit, size):
         process.communicate()
 
 
-def ask(prompts, typed, store, url, *, only=None):
-    """Ask the prompts; `only` is the place of the one model that is asked."""
+def ask(prompts, typed, store, url, *, only=None, parameters=None):
+    """Ask the prompts, of all models or of one; `parameters` go before those of the plan."""
     typed.out.mkdir(parents=True, exist_ok=True)
     lines = "".join(json.dumps(one.to_dict(), ensure_ascii=False) + "\n" for one in prompts)
     (typed.out / "prompts.jsonl").write_text(lines, encoding="utf-8")
@@ -72,6 +73,9 @@ def ask(prompts, typed, store, url, *, only=None):
                 for name, system in SYSTEMS.items()
             )  # fmt: skip
         plan = replace(plan, endpoints={"here": here}, models=models, budget=None)
+    if parameters:
+        models = [replace(one, parameters={**one.parameters, **parameters}) for one in plan.models]
+        plan = replace(plan, models=tuple(models))
     if only is not None:
         plan = replace(plan, models=plan.models[only : only + 1])
     if typed.dry_run:
@@ -88,14 +92,18 @@ def ask(prompts, typed, store, url, *, only=None):
 def study(kit, settings, typed, url):
     """Ask, study what came back, write the reports, and return the studies."""
     store = typed.out / "run.sqlite"
-    if not ask(prompts_of(kit, settings), typed, store, url):
+    asked = {"parameters": settings.get("parameters")}
+    if not ask(prompts_of(kit, settings), typed, store, url, **asked):
         return {}
     if hasattr(kit, "second_stage"):
         with Store(store, create=False) as first:
             prompts = kit.second_stage(first, settings)
-        ask(prompts, typed, typed.out / "second.sqlite", url, only=kit.JUDGE)
+        ask(prompts, typed, typed.out / "second.sqlite", url, only=kit.JUDGE, **asked)
     began = time.perf_counter()
-    studies = kit.analyse(typed.out, settings)
+    try:
+        studies = kit.analyse(typed.out, settings)
+    except psy.errors.PsychollmError as error:  # such as replies that are all alike
+        sys.exit(f"These replies cannot be studied. {error}")
     for name, one in studies.items():
         page = write_report(
             one, typed.out / f"{name}.html", source=kit.SOURCE, simulated=typed.simulated

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Literal
 
@@ -10,7 +9,7 @@ import numpy as np
 
 from psychollm._base.axes import Axes
 from psychollm._base.checks import check_choice, check_fraction, check_generator
-from psychollm._base.errors import LabelError, OptionError, ShapeError
+from psychollm._base.errors import OptionError, ShapeError
 from psychollm._base.numbers import count, number
 from psychollm._base.types import FloatArray, RandomState
 from psychollm.bank.calibration import calibrated
@@ -368,12 +367,6 @@ def _labels(values: Any, units: Labels, argument: str, kind: str) -> Labels | No
     """Return one label for each unit, from a sequence, a Series or a mapping."""
     if values is None:
         return None
-    if isinstance(values, Mapping):
-        absent = [unit for unit in units if unit not in values]
-        if absent:
-            msg = f"{argument} has no entry for {listed(absent)}: name the {argument} of all"
-            raise LabelError(msg)
-        values = [values[unit] for unit in units]
     return tuple(unit_labels(values, units, argument=argument, kind=kind))
 
 

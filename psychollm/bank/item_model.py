@@ -19,7 +19,7 @@ where :math:`\eta` has the variance v.
 from dataclasses import dataclass
 
 import numpy as np
-from scipy.special import expit, logit
+from scipy.special import logit
 
 from psychollm._base.types import FloatArray, IntArray
 from psychollm.kernels.logistic_rows import mean_chances, newton_rows
@@ -29,7 +29,6 @@ _ROUNDS_OF_MEANS = 3
 _SETTLED = 0.01  # root mean square change of abilities, whose standard deviation is 1
 _STEPS = 8  # of one model's abilities from the mean of the population
 _LEAST_VARIANCE = 0.01  # of a population of items, in any direction
-_LARGEST_LEVERAGE = 0.9
 
 
 @dataclass(frozen=True, slots=True)
@@ -74,24 +73,19 @@ class ItemModel:
             )
         return theta[0], spread[0]
 
-    def predicted(self, theta: FloatArray, spread: FloatArray) -> FloatArray:
-        """Return (2) for every question (J,) at one place, or at one place each."""
+    def predicted(
+        self, theta: FloatArray, spread: FloatArray, scores: FloatArray | None = None
+    ) -> FloatArray:
+        """Return (2) for every question (J,), each without its own of the scores (J,)."""
         chance = np.empty(len(self.items))
-        mean_chances(self.items, self.covariance, np.atleast_2d(theta), spread, chance)
+        if scores is None:
+            scores = np.full(len(self.items), np.nan)
+        mean_chances(self.items, self.covariance, (theta, spread), scores, chance)
         return chance
 
     def given(self, scores: FloatArray) -> FloatArray:
         """Return predictions (J,) from the scores of one model (J,), each without its own."""
-        # A question's own score is taken out of the abilities by one Newton step.
-        theta, spread = self.posterior(scores)
-        if not self.n_dimensions:
-            return self.predicted(theta, spread)
-        slopes = self.items[:, 1:]
-        p = expit(self.items[:, 0] + slopes @ theta)
-        pulled = slopes @ spread
-        leverage = np.minimum((pulled * slopes).sum(axis=1) * p * (1.0 - p), _LARGEST_LEVERAGE)
-        residual = np.where(np.isfinite(scores), scores - p, 0.0) / (1.0 - leverage)
-        return self.predicted(theta - pulled * residual[:, None], spread)
+        return self.predicted(*self.posterior(scores), scores)
 
 
 def item_model(

@@ -4,16 +4,16 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from psychollm.cli.import_logs import LOG_IS, Logs
+from psychollm.cli.import_logs import LOG_IS
+from psychollm.cli.of_scores import OfScores
 from psychollm.cli.options import option
-from psychollm.cli.two_tables import ANALYSIS, OUTPUT, no_smallest, smallest_of
+from psychollm.cli.two_tables import ANALYSIS
 
 if TYPE_CHECKING:
     import pandas as pd
 
     from psychollm.cli.outputs import Output
     from psychollm.data.logs_result import ScoreLog
-    from psychollm.estimates.verdict import SmallestEffects
     from psychollm.studies.evaluation_card.study import EvaluationCard
 
 DESCRIPTION = """\
@@ -32,7 +32,7 @@ examples:
 
 
 @dataclass(frozen=True, kw_only=True)
-class Card(Logs):
+class Card(OfScores):
     """The command."""
 
     NAME = "card"
@@ -53,34 +53,6 @@ class Card(Logs):
         default=None,
         group=ANALYSIS,
     )
-    clusters: Path | None = option(
-        "what questions belong to: a file with a question and its cluster per line",
-        default=None,
-        group=ANALYSIS,
-    )
-    power: float = option(
-        "the chance with which the smallest difference is to be shown",
-        "P",
-        default=0.8,
-        group=ANALYSIS,
-    )
-    level: float = option("coverage of intervals", "L", default=0.95, group=ANALYSIS)
-    smallest: "SmallestEffects" = option(
-        "the smallest difference that matters, such as share=0.02",
-        "share=X",
-        default=no_smallest,
-        parse=smallest_of,
-        group=ANALYSIS,
-    )
-    seed: int = option("seed of all randomness", "S", default=1, group=ANALYSIS)
-    out: Path | None = option(
-        "where the page, the tables and the rest go", "DIR", default=None, group=OUTPUT
-    )
-    report: bool = option("the card as a page", default=True, group=OUTPUT)
-    markdown: bool = option(
-        "print Markdown and nothing else, as for a pull request", default=False, group=OUTPUT
-    )
-    json: bool = option("print the results as JSON and nothing else", default=False, group=OUTPUT)
 
     def run(self) -> int:
         """Read, sum up, write, and say what was found."""

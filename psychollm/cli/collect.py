@@ -12,6 +12,7 @@ from psychollm.cli.options import Command, option
 
 if TYPE_CHECKING:
     from psychollm.collect.client import Collection
+    from psychollm.collect.plan import Plan
     from psychollm.collect.progress import ModelProgress
 
 DESCRIPTION = """\
@@ -52,7 +53,6 @@ class Collect(Command):
 
     def run(self) -> int:
         """Ask, keep, and say what became of it."""
-        from psychollm.cli.notes import as_notes, at_terminal
         from psychollm.collect.plan import read_plan
 
         plan = read_plan(self.plan)
@@ -65,16 +65,7 @@ class Collect(Command):
             shown = preview(plan)
             print(as_json(shown.to_dict()) if self.json else shown.summary())
             return 0
-        from psychollm.collect.client import INTERRUPTED as BY_HAND
-        from psychollm.collect.client import collect
-
-        terminal = at_terminal()
-        watched = sys.stderr is not None and not self.quiet and (terminal or self.progress)
-        screen = _Screen() if watched else None
-        with as_notes(quiet=self.quiet):
-            collection = collect(plan, watch=screen, every=1.0 if terminal else 30.0)
-        if screen is not None:
-            screen.clear()
+        collection = asked(plan, quiet=self.quiet, progress=self.progress)
         if self.export is not None:
             from psychollm.collect.export import export
             from psychollm.collect.store import Store
@@ -82,9 +73,7 @@ class Collect(Command):
             with Store(plan.store, create=False) as store:
                 export(store, self.export)
         self._tell(collection)
-        if collection.stopped == BY_HAND:
-            return INTERRUPTED
-        return 0 if collection.complete else MISSING
+        return exit_code(collection)
 
     def _tell(self, collection: "Collection") -> None:
         from psychollm.cli.outputs import as_json
@@ -95,6 +84,30 @@ class Collect(Command):
             store = collection.store
             print(collection.summary())
             print(f"Store: {store} (to read it: psychollm score {store})")
+
+
+def asked(plan: "Plan", *, quiet: bool, progress: bool) -> "Collection":
+    """Ask what a plan asks, and show how it goes."""
+    from psychollm.cli.notes import as_notes, at_terminal
+    from psychollm.collect.client import collect
+
+    terminal = at_terminal()
+    watched = sys.stderr is not None and not quiet and (terminal or progress)
+    screen = _Screen() if watched else None
+    with as_notes(quiet=quiet):
+        collection = collect(plan, watch=screen, every=1.0 if terminal else 30.0)
+    if screen is not None:
+        screen.clear()
+    return collection
+
+
+def exit_code(collection: "Collection") -> int:
+    """Return what a command ends with that has asked."""
+    from psychollm.collect.client import INTERRUPTED as BY_HAND
+
+    if collection.stopped == BY_HAND:
+        return INTERRUPTED
+    return 0 if collection.complete else MISSING
 
 
 class _Screen:

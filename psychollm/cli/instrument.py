@@ -17,6 +17,7 @@ from psychollm.cli.options import PARSING, Command, add_options, declared_by, op
 if TYPE_CHECKING:
     from collections.abc import Callable
 
+    from psychollm.instruments.coding import Transcript
     from psychollm.instruments.prompt import Prompt
 
 DESCRIPTION = """\
@@ -81,7 +82,7 @@ class MakePrompts(Command):
         name = self.typed.instrument
         with as_notes(quiet=self.quiet), busy("making the prompts", quiet=self.quiet):
             prompts = made(name, self.typed)
-            _write(prompts, self.out)
+            write_prompts(prompts, self.out)
         n_items = len({prompt.item for prompt in prompts})
         if self.json:
             from psychollm.cli.outputs import as_json
@@ -89,8 +90,8 @@ class MakePrompts(Command):
             counts = {"n_prompts": len(prompts), "n_items": n_items}
             print(as_json({"instrument": name, **counts, "out": str(self.out)}))
         elif not self.quiet:
-            items = _counted(n_items, "item")
-            print(f"{_counted(len(prompts), 'prompt')} about {items}: {self.out}")
+            items = counted(n_items, "item")
+            print(f"{counted(len(prompts), 'prompt')} about {items}: {self.out}")
             print(f'To ask them, write prompts = "{self.out.name}" in a plan beside it.')
         return 0
 
@@ -111,32 +112,24 @@ def made(name: str, typed: argparse.Namespace) -> "tuple[Prompt, ...]":
 def _read(about: Mapping[str, Any], path: Path, typed: argparse.Namespace) -> Any:
     """Read the file of a field; of a store, where the field takes replies, the replies."""
     if about.get("replies") and is_store(path):
-        return replies_in(path)
+        return traces_in(path)
     return about["read"](path, **typed_values(about["read"], typed))
 
 
-def replies_in(
-    path: Path, keep: "Callable[[Prompt], bool]" = lambda prompt: True
-) -> list[dict[str, Any]]:
-    """Return the replies of a store: their reasoning, where the server sent it apart, and text."""
-    from psychollm.collect.export import replies
+def traces_in(
+    path: Path, *, of: tuple[str, ...] = (), keep: "Callable[[Prompt], bool] | None" = None
+) -> "tuple[Transcript, ...]":
+    """Return the replies of a store as traces; options are those of `transcripts`."""
+    from psychollm.collect.export import replied
     from psychollm.collect.store import Store
+    from psychollm.instruments.stages.judged import transcripts
 
-    traces = []
     with Store(path, create=False) as store:
-        for prompt, row in replies(store):
-            if not keep(prompt):
-                continue
-            text = "\n\n".join(filter(None, (row["reasoning"], row["text"]))).strip()
-            if text:
-                run = row["sample"] + 1
-                key = f"{row['model']}/{prompt.key}/{run}"
-                whose = {"model": row["model"], "item": prompt.item, "run": run}
-                traces.append({"key": key, "text": text, **whose, "tokens": row["output_tokens"]})
-    return traces
+        return transcripts(replied(store), of=of, keep=keep)
 
 
-def _write(prompts: "Sequence[Prompt]", path: Path) -> None:
+def write_prompts(prompts: "Sequence[Prompt]", path: Path) -> None:
+    """Write prompts, one JSON object a line."""
     from psychollm.cli.outputs import writing
 
     lines = [json.dumps(prompt.to_dict(), ensure_ascii=False) + "\n" for prompt in prompts]
@@ -144,5 +137,6 @@ def _write(prompts: "Sequence[Prompt]", path: Path) -> None:
         path.write_text("".join(lines), encoding="utf-8", newline="\n")
 
 
-def _counted(n: int, what: str) -> str:
+def counted(n: int, what: str) -> str:
+    """Return a number with what it counts."""
     return f"{n:,} {what}" + ("" if n == 1 else "s")

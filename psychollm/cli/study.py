@@ -33,7 +33,7 @@ table with the columns "model", "question", "score" and "confidence"; or a folde
 
 A store of psychollm collect takes the place of both: its replies are read, and the study that fits
 what was asked is run: this one for self-prediction, others for rule-world, self-efficacy,
-semantic-sampling, abstention, revision and coding.
+semantic-sampling, abstention, revision, scaffold and coding.
 """
 EPILOG = """\
 examples:
@@ -129,7 +129,9 @@ class Study(TwoTables):
         if is_store(*self.inputs):
             from psychollm.cli.study_store import study_of_store
 
-            return study_of_store(self)
+            found = study_of_store(self)
+            found.tell(self.folder, report=self.report, json=self.json, quiet=self.quiet)
+            return 0
         return self.carry_out(self._read, self.judge, report=self.report)
 
     def _read(self) -> "Tables[Responses]":

@@ -7,6 +7,7 @@ from psychollm._base.errors import InputError
 from psychollm.cli.outputs import Output, records
 from psychollm.cli.study import Study
 from psychollm.cli.two_tables import Tables
+from psychollm.instruments.scaffold.result import DIRECTED, SPONTANEOUS
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -16,6 +17,7 @@ if TYPE_CHECKING:
     from psychollm.data.responses import Responses
     from psychollm.estimates.findings import Study as Findable
     from psychollm.instruments.prompt import Prompt
+    from psychollm.studies.metacognitive_skill.study import MetacognitiveSkill
 
     Scores = Mapping[Any, Any]  # by model
     # The study, and its tables by the names of their files.
@@ -46,8 +48,31 @@ with psy.collect.Store(Path({path!r})) as store:
     scores = psy.collect.readings(store, instrument={instrument!r}).pooled_scores()"""
 
 
-def study_of_store(command: Study) -> int:
-    """Read the store, and carry out the study of what it holds."""
+# Of instruments whose study takes codes and no scores.
+_CODES = {
+    "scaffold": """\
+from pathlib import Path
+
+with psy.collect.Store(Path({path!r})) as store:
+    replies = psy.collect.replied(store)
+traces = psy.instruments.stages.transcripts(replies, of=({instrument!r},))
+codes = psy.instruments.Coding(transcripts=traces).by_rules().to_frame()""",
+    "coding": """\
+from pathlib import Path
+import pandas as pd
+from psychollm.instruments.coding.scoring import code_again
+
+with psy.collect.Store(Path({path!r})) as store:
+    said = psy.collect.readings(store, instrument={instrument!r})
+coded = [(judge, one.to_frame()) for judge, one in said.pooled_scores().items()]
+coded = [one.assign(coder=judge + one["coder"].str.removeprefix("judge")) for judge, one in coded]
+rules = code_again(next(iter(said.prompts.values())))
+codes = pd.concat(coded if rules is None else [*coded, rules.to_frame()])""",
+}
+
+
+def study_of_store(command: Study) -> Output:
+    """Read the store, and carry out the study of what it holds; return what was found."""
     from psychollm.cli.notes import busy
     from psychollm.collect.readings import readings
     from psychollm.collect.store import Store
@@ -59,10 +84,10 @@ def study_of_store(command: Study) -> int:
         name = _chosen(store, command.instrument)
         own = readings(store, instrument=name)
     if name == PREDICTION:
-        return command.carry_out(
+        return command.carried_out(
             lambda: _prediction_tables(command, own), command.judge, report=command.report
         )
-    return command.carry_out(
+    return command.carried_out(
         lambda: _scores(command, own),
         lambda scores: _judged(command, own, scores),
         report=command.report,
@@ -112,7 +137,8 @@ def _scores(command: Study, readings: "Readings") -> "Scores":
 def _judged(command: Study, readings: "Readings", scores: "Scores") -> Output:
     study, tables = STUDIES[readings.instrument](command, scores, readings)
     summary = study.summary(smallest=command.smallest)
-    source = _SCORES.format(path=str(command.inputs[0]), instrument=readings.instrument)
+    name = readings.instrument
+    source = _CODES.get(name, _SCORES).format(path=str(command.inputs[0]), instrument=name)
     return Output(
         summary=summary,
         results={
@@ -156,14 +182,14 @@ def _efficacy(command: Study, scores: "Scores", readings: "Readings") -> "Found"
 
 def _stance(command: Study, models: set[Any]) -> dict[str, dict[str, float]]:
     """Return how firmly models rate themselves, and how much as persons, as rules code it."""
-    from psychollm.cli.instrument import replies_in
+    from psychollm.cli.instrument import traces_in
     from psychollm.instruments.coding import Coding
 
     def rates(prompt: "Prompt") -> bool:
         about = prompt.about
         return about.get("instrument") == "self_efficacy" and about.get("stage") != "task"
 
-    rated = [one for one in replies_in(command.inputs[0], rates) if one["model"] in models]
+    rated = [one for one in traces_in(command.inputs[0], keep=rates) if one.model in models]
     if not rated:
         return {}
     codes = Coding(transcripts=rated, scheme="stance").by_rules().by_model()
@@ -209,14 +235,43 @@ def _coding(command: Study, scores: "Scores", readings: "Readings") -> "Found":
     frames += [] if rules is None else [rules.to_frame()]
     table = pd.concat(frames, ignore_index=True)
     coder, *_ = scores
+    study = metacognitive_skill(table, coder=coder, **_arms(table), **command.replication)
+    return study, _coded(study, table)
+
+
+def _arms(table: "pd.DataFrame") -> dict[str, Any]:
+    """Return which arm is the baseline, and which is held against it."""
     arms = list(dict.fromkeys(table["arm"].tolist()))
-    study = metacognitive_skill(
-        table, coder=coder, baseline=arms[0] if len(arms) > 1 else None, **command.replication
-    )
+    if {SPONTANEOUS, DIRECTED} <= set(arms):
+        return {"baseline": SPONTANEOUS, "prompted": DIRECTED}
+    return {"baseline": arms[0]} if len(arms) > 1 else {}
+
+
+def _coded(study: "MetacognitiveSkill", table: "pd.DataFrame") -> "dict[str, pd.DataFrame]":
+    """Return the tables of a study of coded traces."""
     tables = {"behaviours": study.to_frame(), "codes": table}
     if study.agreement is not None:
         tables["agreement"] = study.agreement.to_frame()
-    return study, tables
+    if study.scaffolding is not None:
+        for name in ("effect", "helped", "harmed"):
+            tables[f"directions_{name}"] = getattr(study.scaffolding, name).to_frame()
+    return tables
+
+
+def _scaffold(command: Study, scores: "Scores", readings: "Readings") -> "Found":
+    """Study what directions do to answers, and to what traces show, as rules code them."""
+    from psychollm.cli.instrument import traces_in
+    from psychollm.instruments.coding import Coding
+    from psychollm.studies.metacognitive_skill.study import metacognitive_skill
+
+    found = traces_in(command.inputs[0], of=("scaffold",))
+    traces = [one for one in found if one.model in scores]
+    if not traces:
+        msg = f"{command.inputs[0]} holds no replies to the prompts of scaffold"
+        raise InputError(msg)
+    table = Coding(transcripts=traces).by_rules().to_frame()
+    study = metacognitive_skill(table, **_arms(table), **command.replication)
+    return study, {**_coded(study, table), "answers": _answers(scores)}
 
 
 STUDIES: "dict[str, Compute]" = {
@@ -226,4 +281,5 @@ STUDIES: "dict[str, Compute]" = {
     "abstention": _abstention,
     "revision": _revision,
     "coding": _coding,
+    "scaffold": _scaffold,
 }

@@ -285,6 +285,14 @@ class TwoTables(Choices):
         self, read: Callable[[], T], judge: Callable[[T], "Output"], *, report: bool
     ) -> int:
         """Read, compute, write, and say where it is."""
+        output = self.carried_out(read, judge, report=report)
+        output.tell(self.folder, report=report, json=self.json, quiet=self.quiet)
+        return 0
+
+    def carried_out(
+        self, read: Callable[[], T], judge: Callable[[T], "Output"], *, report: bool
+    ) -> "Output":
+        """Read, compute, write, and return what was found."""
         from psychollm.cli.notes import as_notes, busy, computing
         from psychollm.cli.outputs import prepared
 
@@ -296,8 +304,7 @@ class TwoTables(Choices):
                 output = judge(tables)
             with busy("writing the report", quiet=self.quiet):
                 output.write(folder, report=report)
-        output.tell(folder, report=report, json=self.json, quiet=self.quiet)
-        return 0
+        return output
 
 
 def _is_log(path: Path) -> bool:

@@ -12,13 +12,14 @@ from psychollm.collect.costs import costs
 from psychollm.collect.drawing import bank_scores
 from psychollm.collect.errors import StoreError
 from psychollm.collect.eval_records import every_eval_ever
-from psychollm.collect.export import export, replies, to_frame
+from psychollm.collect.export import export, replied, replies, to_frame
 from psychollm.collect.plan import Plan, read_plan, read_prompts
 from psychollm.collect.preview import Preview, preview
 from psychollm.collect.progress import ModelProgress
 from psychollm.collect.readings import Readings, instruments_in, readings
 from psychollm.collect.roster import Endpoint, Model, Prices
 from psychollm.collect.score_log import read_store
+from psychollm.collect.staged import StagedPlan, Step
 from psychollm.collect.store import Store
 from psychollm.collect.verdicts import verdict_probabilities
 
@@ -32,6 +33,8 @@ __all__ = [
     "Preview",
     "Prices",
     "Readings",
+    "StagedPlan",
+    "Step",
     "Store",
     "StoreError",
     "bank_scores",
@@ -45,6 +48,7 @@ __all__ = [
     "read_prompts",
     "read_store",
     "readings",
+    "replied",
     "replies",
     "to_frame",
     "verdict_probabilities",

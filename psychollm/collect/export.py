@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any
 from psychollm._base.csv_text import write_table
 from psychollm.collect.store import Store
 from psychollm.instruments.prompt import Prompt
+from psychollm.instruments.stages.replied import Replied
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -71,6 +72,42 @@ def replies(
         table = {name: row[name] for name in _COLUMNS if name != "failure"}
         table["failure"] = None if row["state"] == "answered" else row["latest_kind"]
         yield Prompt.from_dict(json.loads(row["prompt"])), table
+
+
+def replied(store: Store) -> list[Replied]:
+    """Return every request of a store as the stages of `psychollm.instruments.stages` take it.
+
+    Parameters
+    ----------
+    store : Store
+        Of a run.
+
+    Examples
+    --------
+    >>> with Store(getfixture("tmp_path") / "run.sqlite") as store:
+    ...     replied(store)
+    []
+    """
+    known: dict[str, Prompt] = {}  # models are put the same prompts: each is kept once
+
+    def shared(prompt: Prompt) -> Prompt:
+        if "after" in prompt.about:
+            return prompt
+        before = known.setdefault(prompt.key, prompt)
+        return before if before == prompt else prompt
+
+    return [
+        Replied(
+            model=row["model"],
+            prompt=shared(prompt),
+            text=row["text"],
+            reasoning=row["reasoning"] or "",
+            finish_reason=row["finish_reason"],
+            run=row["sample"] + 1,
+            tokens=row["output_tokens"],
+        )
+        for prompt, row in replies(store)
+    ]
 
 
 def to_frame(store: Store) -> "pd.DataFrame":

@@ -9,6 +9,8 @@
 
     order = "turns"                 # of models; "models": one after another, as caches like it
 
+    [study]                         # in place of prompts: for 'psychollm run' alone
+
     [adaptive]                      # ask only what an item bank draws; not there: ask all
     bank = "bank.psy"               # as `ItemBank.save` writes it
     half_width = 0.03               # until the interval reaches no further than this, or
@@ -66,6 +68,7 @@ _TOP = {
     "parameters",
     "endpoints",
     "models",
+    "study",
 }
 Order: TypeAlias = Literal["turns", "models"]
 _ADAPTIVE = {field.name for field in fields(Adaptive)}
@@ -80,7 +83,9 @@ _KINDS: dict[str, tuple[type, ...]] = {
     "key_command": (str,),
     "stream": (bool,),
     "batch": (bool, int),  # of an endpoint, or of an item bank
-    **dict.fromkeys(("headers", "parameters", "prices", "endpoints", "adaptive"), (dict,)),
+    **dict.fromkeys(
+        ("headers", "parameters", "prices", "endpoints", "adaptive", "study"), (dict,)
+    ),
     **dict.fromkeys(("prompts",), (str, list)),
     "models": (list,),
     **dict.fromkeys(("store", "order"), (str,)),
@@ -130,7 +135,10 @@ class Plan:
                 msg = f"{what}budget={budget!r} must be a number above zero"
                 raise OptionError(msg)
         check_unique("model", [model.name for model in self.models])
-        check_unique("prompt", [(prompt.key, prompt.repeat) for prompt in self.prompts])
+        check_unique(
+            "prompt", [(one.key, one.repeat, *filter(None, [one.to])) for one in self.prompts]
+        )
+        _check_respondents(self)
         for model in self.models:
             if model.endpoint not in self.endpoints:
                 known = ", ".join(self.endpoints)
@@ -163,6 +171,8 @@ class Plan:
             for sample in range(self.repeats):
                 keys: dict[tuple[str, int], str] = {}
                 for prompt in ordered:
+                    if prompt.to not in (None, one.name):
+                        continue
                     before = None
                     if prompt.follows is not None:
                         same = keys.get((prompt.follows, prompt.repeat))
@@ -178,6 +188,16 @@ class Plan:
                     )
                     keys[prompt.key, prompt.repeat] = request.key
                     yield request
+
+
+def _check_respondents(plan: Plan) -> None:
+    """Raise if a prompt is put to somebody who is not asked."""
+    names = {model.name for model in plan.models}
+    lost = next((one for one in plan.prompts if one.to is not None and one.to not in names), None)
+    if lost is not None:
+        known = ", ".join(names)
+        msg = f"prompt {lost.key!r} is put to {lost.to!r}, which is no model of the plan ({known})"
+        raise LabelError(msg)
 
 
 def _check_budget(plan: Plan, model: Model) -> None:
@@ -215,13 +235,16 @@ def in_order(prompts: Sequence[Prompt]) -> list[Prompt]:
     return ordered
 
 
-def read_plan(path: Path) -> Plan:
+def read_plan(path: Path, *, prompts: Sequence[Prompt] | None = None) -> Plan:
     """Read a plan and its prompts.
 
     Parameters
     ----------
     path : Path
         A TOML file; the files it names stand beside it.
+    prompts : sequence of Prompt, optional
+        What is asked, where the plan has the settings of a study, ``[study]``, in place of
+        prompts.
 
     Raises
     ------
@@ -239,20 +262,23 @@ def read_plan(path: Path) -> Plan:
     psychollm._base.errors.OptionError: ...plan.toml: endpoints, models missing
     """
     text = text_of(path)
-    try:
-        table = tomllib.loads(text)
-    except tomllib.TOMLDecodeError as error:
-        msg = f"{path} is no TOML: {error}"
-        raise InputError(msg) from error
-    _check_names(
-        str(path), table, known=_TOP, needed=frozenset({"prompts", "endpoints", "models"})
-    )
+    table = table_of(path, text)
+    needed = {"endpoints", "models"} | ({"prompts"} if prompts is None else set())
+    if "study" in table and prompts is None:
+        msg = f"{path}: [study] takes the place of prompts: run it with 'psychollm run'"
+        raise OptionError(msg)
+    _check_names(str(path), table, known=_TOP, needed=frozenset(needed))
     shared = table.get("parameters", {})
-    names = table["prompts"]
+    names = table.get("prompts", [])
     files = [names] if isinstance(names, str) else [str(name) for name in names]
+    if prompts is None:
+        prompts = [prompt for file in files for prompt in read_prompts(path.parent / file)]
+    elif files:
+        msg = f"{path}: prompts and a study are two things: leave out prompts"
+        raise OptionError(msg)
     return Plan(
         store=path.parent / table.get("store", path.with_suffix(".sqlite").name),
-        prompts=tuple(prompt for file in files for prompt in read_prompts(path.parent / file)),
+        prompts=tuple(prompts),
         endpoints={name: _endpoint(name, given) for name, given in table["endpoints"].items()},
         models=tuple(_model(given, shared) for given in table["models"]),
         repeats=table.get("repeats", 1),
@@ -261,6 +287,15 @@ def read_plan(path: Path) -> Plan:
         adaptive=_adaptive(table.get("adaptive"), path.parent),
         text=text,
     )
+
+
+def table_of(path: Path, text: str | None = None) -> dict[str, Any]:
+    """Return what a TOML file holds; `text` is the file's, where it was read already."""
+    try:
+        return tomllib.loads(text_of(path) if text is None else text)
+    except tomllib.TOMLDecodeError as error:
+        msg = f"{path} is no TOML: {error}"
+        raise InputError(msg) from error
 
 
 def read_prompts(path: Path) -> tuple[Prompt, ...]:

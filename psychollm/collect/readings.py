@@ -199,7 +199,8 @@ def readings(store: Store, *, instrument: str | None = None) -> Readings:
     Returns
     -------
     Readings
-        Of all models and samples. A call that failed, or was not made yet, is None.
+        Of all models and samples. A call that failed, or was not made yet, is None. A judge's
+        verdicts stand with the model that they are about.
 
     Raises
     ------
@@ -230,10 +231,13 @@ def readings_of(rows: Iterable[tuple[Prompt, Mapping[str, Any]]], name: str) -> 
     for prompt, row in rows:
         if instrument_of(prompt) != name:
             continue
-        model, sample, key = row["model"], row["sample"], prompt.key
+        model, sample, key = _whose(prompt, row)
         own = by_model.setdefault(model, {}).setdefault(sample, {})
         if key in own:
-            msg = f"prompt {key!r} stands for several prompts: give each repeat a key of its own"
+            fault = "stands for several prompts: give each repeat a key of its own"
+            if model != row["model"]:
+                fault = "was put to several judges: keep each judge in a store of its own"
+            msg = f"prompt {key!r} {fault}"
             raise LabelError(msg)
         prompts.setdefault(model, {}).setdefault(key, prompt)
         keys[model, sample, key] = row["key"]
@@ -244,7 +248,7 @@ def readings_of(rows: Iterable[tuple[Prompt, Mapping[str, Any]]], name: str) -> 
             # Thinking that arrived beside the reply is part of what was said.
             reply = with_reasoning(row["text"], row["reasoning"])
             own[key] = read(prompt, reply, finish_reason=row["finish_reason"])
-        outcomes.setdefault(model, Counter())[_kind(own[key], row["state"])] += 1
+        outcomes.setdefault(row["model"], Counter())[_kind(own[key], row["state"])] += 1
     return Readings(
         instrument=name,
         prompts={model: tuple(known.values()) for model, known in prompts.items()},
@@ -253,6 +257,14 @@ def readings_of(rows: Iterable[tuple[Prompt, Mapping[str, Any]]], name: str) -> 
         keys=keys,
         logliks=logliks,
     )
+
+
+def _whose(prompt: Prompt, row: Mapping[str, Any]) -> tuple[str, int, str]:
+    """Return the place of a reading: a verdict belongs to the reply that it is about."""
+    judged = prompt.about.get("judges")
+    if judged is None:
+        return row["model"], row["sample"], prompt.key
+    return judged, int(prompt.about.get("run", 1)) - 1, prompt.key
 
 
 def _chosen(store: Store, instrument: str | None) -> str:

@@ -5,7 +5,7 @@ model or row is put in their order: what has labels of its own goes by labels; w
 array, a list or a Series that counts its rows, goes by position.
 """
 
-from collections.abc import Hashable, Iterable, Sequence
+from collections.abc import Hashable, Iterable, Mapping, Sequence
 from difflib import get_close_matches
 from typing import Any, TypeAlias
 
@@ -169,6 +169,12 @@ def unit_labels(
     if isinstance(labels, str):
         msg = f"{argument}={labels!r} is one string: pass one label for each {kind}"
         raise ShapeError(msg)
+    if isinstance(labels, Mapping):
+        absent = [unit for unit in units if unit not in labels]
+        if absent and not optional:
+            msg = f"{argument} has no entry for {kind} {listed(absent)}: name all"
+            raise LabelError(msg)
+        labels = [labels.get(unit) for unit in units]
     ordered = in_order(labels, units, argument=argument, kind=kind)
     if isinstance(ordered, list | tuple):  # of labels that may be tuples themselves
         cells = np.empty(len(ordered), dtype=object)

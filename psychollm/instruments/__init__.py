@@ -3,7 +3,7 @@
 Each instrument is a room of its own; its class and its scores stand here, the rest there.
 """
 
-from psychollm.instruments import readers
+from psychollm.instruments import readers, stages
 from psychollm.instruments.abstention import Abstention, AbstentionScores, Askable, read_askable
 from psychollm.instruments.coding import Coding, CodingScores, Scheme, Transcript
 from psychollm.instruments.grading import (
@@ -19,6 +19,7 @@ from psychollm.instruments.questions import Question, read_questions
 from psychollm.instruments.reading import Outcome, Reading
 from psychollm.instruments.revision import Revision, RevisionScores
 from psychollm.instruments.rule_world import RuleWorld, RuleWorldScores, write_items
+from psychollm.instruments.scaffold import Scaffold, ScaffoldScores
 from psychollm.instruments.self_efficacy import (
     Scale,
     SelfEfficacy,
@@ -50,6 +51,8 @@ __all__ = [
     "RevisionScores",
     "RuleWorld",
     "RuleWorldScores",
+    "Scaffold",
+    "ScaffoldScores",
     "Scale",
     "Scheme",
     "SelfEfficacy",
@@ -70,6 +73,7 @@ __all__ = [
     "read_questions",
     "read_scale",
     "readers",
+    "stages",
     "stated_table",
     "token_f1",
     "write_items",

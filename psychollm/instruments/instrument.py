@@ -25,7 +25,7 @@ from psychollm.instruments.reading import Reading, ReadingsLike
 INSTRUMENTS: tuple[str, ...] = tuple(
     one.name
     for one in iter_modules([str(Path(__file__).parent)])
-    if one.ispkg and one.name != "readers"
+    if one.ispkg and one.name not in {"readers", "stages"}
 )
 Scores = TypeVar("Scores", covariant=True)
 

@@ -39,7 +39,8 @@ class Prompt:
     `key` names it within its instrument and never changes for the same content; `about` holds
     what the instrument needs to read and score the reply, and nothing that the model sees.
     A prompt that `follows` another continues its conversation: the messages of that prompt and
-    the reply it got go before its own.
+    the reply it got go before its own. A prompt that is `to` one respondent, such as a question
+    about its own earlier reply, is put to no other.
 
     Examples
     --------
@@ -54,6 +55,9 @@ class Prompt:
     messages: tuple[Message, ...]
     reply: ReplyForm
     follows: str | None = None  # key of the prompt whose conversation it continues
+    to: str | None = (
+        None  # name of the one respondent it is put to; all of them if nothing is said
+    )
     repeat: int = 0  # which of several administrations
     max_tokens: int | None = None  # enough for the reply the form asks for
     about: Mapping[str, Any] = field(default_factory=dict)  # JSON-safe

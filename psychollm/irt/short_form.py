@@ -310,12 +310,6 @@ def _kin(families: Any, models: Labels) -> IntArray:
     """Return the family of each model as a number; each its own by default."""
     if families is None:
         return np.arange(len(models))
-    if isinstance(families, Mapping):
-        absent = [model for model in models if model not in families]
-        if absent:
-            msg = f"families has no family for {listed(absent)}: name one for each model"
-            raise LabelError(msg)
-        families = [families[model] for model in models]
     return numbered(unit_labels(families, models, argument="families", kind="model"))[0]
 
 

@@ -13,6 +13,9 @@ second by straight lines. Quadrature is done about the mode of each question,
 where :math:`\omega_j` holds what makes it Gauss-Hermite quadrature. With :math:`\pi_j` the shares
 of the nodes in (1) and :math:`r_{jm}` the slopes of f there, what is left for a product of
 matrices are the columns :math:`\sqrt{\pi_j} (r_{jm} - \sum_i \pi_i r_{im})`.
+
+Without a table a cell takes no exponential: its odds are :math:`e^{a_m}` times
+:math:`e^{\sigma z}`.
 """
 
 import math
@@ -22,8 +25,9 @@ import numpy as np
 from psychollm.kernels._jit import njit
 
 STEPS = 60
-NEAR = 1e-3  # of the mode, in standard deviations a priori: nodes need be no nearer
-FULL = 1e250  # of a product before its logarithm is taken
+NEAR = 1e-4  # of the mode, in standard deviations a priori: nodes need be no nearer
+FULL = 1e120  # of a product before its logarithm is taken
+FARTHEST = 200.0  # logits: odds of e^400 times `FULL` are still a number
 
 
 @njit
@@ -52,14 +56,15 @@ def question_integrals(level, cells, table, sd, z, rule, out):
     n_nodes, n_models = x.size, level.size
     log, share, mean = np.empty(n_nodes), np.empty(n_nodes), np.empty(n_models)
     slopes, bends = np.empty(n_models), np.empty((n_nodes, n_models))
+    both = level, np.exp(np.minimum(np.maximum(level, -FARTHEST), FARTHEST))
     score[:] = 0.0
     weight[:] = 0.0
     for q in range(z.size):
-        spread = _to_mode(level, cells, table, sd, z, (q, slopes, bends[0]))
+        spread = _to_mode(both, cells, table, sd, z, (q, slopes, bends[0]))
         top = -math.inf
         for j in range(n_nodes):
             at = z[q] + spread * x[j]
-            total = _question(level, cells, table, sd * at, q, columns[q, j], bends[j])
+            total = _question(both, cells, table, sd * at, q, columns[q, j], bends[j])
             log[j] = total - 0.5 * at * at + log_omega[j]
             top = max(top, log[j])
         total = 0.0
@@ -82,14 +87,14 @@ def question_integrals(level, cells, table, sd, z, rule, out):
 
 
 @njit
-def _to_mode(level, cells, table, sd, z, work):
+def _to_mode(both, cells, table, sd, z, work):
     """Move z to the mode of one question; return s of (1)."""
     q, slopes, bends = work
     curvature = 1.0
     for _ in range(STEPS):
-        _question(level, cells, table, sd * z[q], q, slopes, bends)
+        _question(both, cells, table, sd * z[q], q, slopes, bends)
         slope, curvature = -z[q], 1.0
-        for m in range(level.size):
+        for m in range(slopes.size):
             slope += sd * slopes[m]
             curvature += sd * sd * bends[m]
         step = slope / curvature
@@ -100,34 +105,35 @@ def _to_mode(level, cells, table, sd, z, work):
 
 
 @njit
-def _question(level, cells, table, shift, q, slopes, bends):
+def _question(both, cells, table, shift, q, slopes, bends):
     """Fill slopes and curvatures of one question's cells; return the sum of f."""
     if table[0].shape[0] == 0:
-        return _plain(level, cells[0][q], cells[1][q], shift, slopes, bends)
-    return _tabulated(level, cells[2][q], table, shift, slopes, bends)
+        return _plain(both, cells[0][q], cells[1][q], shift, slopes, bends)
+    return _tabulated(both[0], cells[2][q], table, shift, slopes, bends)
 
 
 @njit
-def _plain(level, hits, n, shift, slopes, bends):
+def _plain(both, hits, n, shift, slopes, bends):
+    level, odds = both
+    shift = min(max(shift, -FARTHEST), FARTHEST)
+    factor = math.exp(shift)
+    for m in range(level.size):
+        ahead = odds[m] * factor
+        wrong = 1.0 / (1.0 + ahead)
+        right = ahead * wrong
+        slopes[m] = hits[m] - n[m] * right
+        bends[m] = n[m] * right * wrong
     total, product = 0.0, 1.0
     for m in range(level.size):
-        eta = level[m] + shift
-        tail = math.exp(-abs(eta))
-        right = 1.0 / (1.0 + tail)
-        if eta > 0.0:
-            total += (hits[m] - n[m]) * eta
-        else:
-            total += hits[m] * eta
-            right *= tail
-        if n[m] == 1.0:  # one logarithm for many cells
-            product *= 1.0 + tail
+        ahead = odds[m] * factor
+        total += hits[m] * (level[m] + shift)
+        if n[m] <= 1.0:  # one logarithm for many cells
+            product *= 1.0 + n[m] * ahead
             if product > FULL:
                 total -= math.log(product)
                 product = 1.0
-        elif n[m] > 0.0:
-            total -= n[m] * math.log1p(tail)
-        slopes[m] = hits[m] - n[m] * right
-        bends[m] = n[m] * right * (1.0 - right)
+        else:
+            total -= n[m] * math.log1p(ahead)
     return total - math.log(product)
 
 

@@ -16,10 +16,11 @@ import math
 import numpy as np
 
 from psychollm.kernels._jit import njit
-from psychollm.kernels.symmetric import cholesky_solve
+from psychollm.kernels.symmetric import cholesky, solve_factored
 
 PROBIT = math.pi / 8.0  # of the normal in units of the logistic
 LONGEST = 1.5  # step of a coefficient: further away the parabola tells nothing
+LARGEST_LEVERAGE = 0.9  # of an item's own score on its chance
 
 
 @njit
@@ -40,72 +41,111 @@ def newton_rows(scores, units, prior, steps, beta, covariance):
     covariance : ndarray (rows, p, p)
         Overwritten.
     """
+    offset, x, spread = units
     p = prior[1].size
-    gradient, step, unit = np.empty(p), np.empty(p), np.empty(p)
-    hessian, work = np.empty((p, p)), np.empty((p, p))
+    moments = _second_moments(x, spread)
+    gradient, step, packed = np.empty(p), np.empty(p), np.empty(p * (p + 1) // 2)
+    factor = np.empty((p, p))
     for r in range(scores.shape[0]):
         for _ in range(steps):
-            _derivatives(scores[r], units, prior[0][r], prior[1], beta[r], gradient, hessian)
-            work[:] = hessian
-            cholesky_solve(work, gradient, step)
+            _derivatives(scores[r], (offset, x, moments), beta[r], gradient, packed)
+            at = 0
+            for a in range(p):
+                for b in range(a + 1):
+                    # The uncertainty of regressors, in g, is what H has beside x x'.
+                    gradient[a] -= packed[at] * beta[r, b]
+                    if b < a:
+                        gradient[b] -= packed[at] * beta[r, a]
+                    factor[a, b] = packed[at]
+                    at += 1
+            for a in range(p):
+                gradient[a] -= prior[1][a] * (beta[r, a] - prior[0][r, a])
+                factor[a, a] += prior[1][a]
+            cholesky(factor)
+            solve_factored(factor, gradient, step)
             for a in range(p):
                 beta[r, a] += min(max(step[a], -LONGEST), LONGEST)
         for a in range(p):
-            unit[:] = 0.0
-            unit[a] = 1.0
-            work[:] = hessian
-            cholesky_solve(work, unit, step)
+            gradient[:] = 0.0
+            gradient[a] = 1.0
+            solve_factored(factor, gradient, step)
             covariance[r, a] = step
 
 
 @njit
-def _derivatives(scores, units, mean, precision, beta, gradient, hessian):
-    """Fill g and H of (1) for one row."""
-    offset, x, spread = units
-    p = mean.size
-    for a in range(p):
-        gradient[a] = -precision[a] * (beta[a] - mean[a])
-        hessian[a] = 0.0
-        hessian[a, a] = precision[a]
-    for u in range(scores.size):
-        if math.isnan(scores[u]):
-            continue
-        eta = offset[u]
+def _second_moments(x, spread):
+    """Return x x' + S of every unit, the lower triangle row by row."""
+    n, p = x.shape
+    moments = np.empty((n, p * (p + 1) // 2))
+    for u in range(n):
+        at = 0
         for a in range(p):
-            eta += x[u, a] * beta[a]
-        chance = 1.0 / (1.0 + math.exp(-eta))
-        weight, residual = chance * (1.0 - chance), scores[u] - chance
-        for a in range(p):
-            gradient[a] += residual * x[u, a]
-            for b in range(p):
-                held = weight * spread[u, a, b]
-                gradient[a] -= held * beta[b]
-                hessian[a, b] += weight * x[u, a] * x[u, b] + held
+            for b in range(a + 1):
+                moments[u, at] = x[u, a] * x[u, b] + spread[u, a, b]
+                at += 1
+    return moments
 
 
 @njit
-def mean_chances(items, covariance, theta, spread, out):
+def _derivatives(scores, units, beta, gradient, packed):
+    """Fill sum (y - p + w x' beta) x and sum w (x x' + S) of one row, without the prior."""
+    offset, x, moments = units
+    gradient[:] = 0.0
+    packed[:] = 0.0
+    for u in range(scores.size):
+        if math.isnan(scores[u]):
+            continue
+        inner = 0.0
+        for a in range(beta.size):
+            inner += x[u, a] * beta[a]
+        chance = 1.0 / (1.0 + math.exp(-offset[u] - inner))
+        weight = chance * (1.0 - chance)
+        pull = scores[u] - chance + weight * inner
+        for a in range(beta.size):
+            gradient[a] += pull * x[u, a]
+        for at in range(packed.size):
+            packed[at] += weight * moments[u, at]
+
+
+@njit
+def mean_chances(items, covariance, place, scores, out):
     r"""Fill the chances (J,) of items, their uncertainty and that of the abilities integrated out.
+
+    An item's own score is taken out of the abilities by one Newton step.
 
     Parameters
     ----------
     items : ndarray (J, 1 + K)
         Intercepts and slopes.
     covariance : ndarray (J, 1 + K, 1 + K)
-    theta : ndarray (J, K) or (1, K)
-        Abilities, item by item or the same for all.
-    spread : ndarray (K, K)
-        Covariance of the abilities.
+    place : tuple of ndarray (K,), (K, K)
+        Abilities and their covariance, given all scores.
+    scores : ndarray (J,)
+        NaN where the abilities rest on no score.
     out : ndarray (J,)
     """
-    k = spread.shape[0]
+    theta, spread = place
+    k = theta.size
+    pulled, at = np.empty(k), np.empty(k)
     for j in range(items.shape[0]):
-        at = theta[j if theta.shape[0] > 1 else 0]
-        eta, variance = items[j, 0], covariance[j, 0, 0]
+        eta, through = items[j, 0], 0.0
         for a in range(k):
-            eta += items[j, 1 + a] * at[a]
+            at[a] = theta[a]
+            eta += items[j, 1 + a] * theta[a]
+            pulled[a] = 0.0
+            for b in range(k):
+                pulled[a] += spread[a, b] * items[j, 1 + b]
+            through += items[j, 1 + a] * pulled[a]
+        if not math.isnan(scores[j]):
+            chance = 1.0 / (1.0 + math.exp(-eta))
+            leverage = min(through * chance * (1.0 - chance), LARGEST_LEVERAGE)
+            residual = (scores[j] - chance) / (1.0 - leverage)
+            eta -= through * residual
+            for a in range(k):
+                at[a] -= pulled[a] * residual
+        variance = covariance[j, 0, 0] + through
+        for a in range(k):
             variance += 2.0 * covariance[j, 0, 1 + a] * at[a]
             for b in range(k):
                 variance += at[a] * covariance[j, 1 + a, 1 + b] * at[b]
-                variance += items[j, 1 + a] * spread[a, b] * items[j, 1 + b]
         out[j] = 1.0 / (1.0 + math.exp(-eta / math.sqrt(1.0 + PROBIT * variance)))

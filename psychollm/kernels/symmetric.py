@@ -19,10 +19,9 @@ TINY = 1e-300
 
 
 @njit
-def cholesky_solve(A, b, x):
-    """Solve A x = b, overwriting the lower triangle of A; False if A is not positive definite."""
-    k = b.size
-    for i in range(k):
+def cholesky(A):
+    """Overwrite the lower triangle of A with its factor; False if A is not positive definite."""
+    for i in range(A.shape[0]):
         for j in range(i + 1):
             value = A[i, j]
             for m in range(j):
@@ -33,16 +32,31 @@ def cholesky_solve(A, b, x):
                 A[i, i] = math.sqrt(value)
             else:
                 return False
+    return True
+
+
+@njit
+def solve_factored(L, b, x):
+    """Solve L L' x = b with the lower triangle of L."""
+    k = b.size
     for i in range(k):
         value = b[i]
         for m in range(i):
-            value -= A[i, m] * x[m]
-        x[i] = value / A[i, i]
+            value -= L[i, m] * x[m]
+        x[i] = value / L[i, i]
     for i in range(k - 1, -1, -1):
         value = x[i]
         for m in range(i + 1, k):
-            value -= A[m, i] * x[m]
-        x[i] = value / A[i, i]
+            value -= L[m, i] * x[m]
+        x[i] = value / L[i, i]
+
+
+@njit
+def cholesky_solve(A, b, x):
+    """Solve A x = b, overwriting the lower triangle of A; False if A is not positive definite."""
+    if not cholesky(A):
+        return False
+    solve_factored(A, b, x)
     return True
 
 

@@ -13,7 +13,7 @@ from psychollm.plots.canvas import (
     points,
     write,
 )
-from psychollm.plots.palette import MUTED, PAPER, STRIPE, colour_of
+from psychollm.plots.palette import MUTED, STRIPE, colour_of, ink_on
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -85,8 +85,8 @@ def draw_shares(share: "Estimate", words: dict[str, str], ax: "Axes") -> "Axes":
         width, colour = float(share.value[row]), colour_of(row % 8)
         ax.barh(0, width, left=left, height=0.9, color=colour, alpha=0.85, label=words[label])
         if width >= _ROOM:
-            text = percent(width)
-            write(ax, left + 0.5 * width, 0.5, text, "center center", size=TICK_SIZE, colour=PAPER)
+            text, ink = percent(width), ink_on(colour)
+            write(ax, left + 0.5 * width, 0.5, text, "center center", size=TICK_SIZE, colour=ink)
         left += width
     ax.set_xlim(0.0, 1.0)
     ax.set_ylim(0.5, -0.5)

@@ -36,3 +36,10 @@ SEQUENTIAL = ("#fdf3e3", "#fbc878", "#e8862e", "#b34a12", "#6b1f07")
 def colour_of(rank: int) -> str:
     """Return the colour of the nth series, from 0; colours recur after ten."""
     return SEQUENCE[rank % len(SEQUENCE)]
+
+
+def ink_on(colour: str) -> str:
+    """Return the colour of text on a ground: paper, or ink where that is pale."""
+    red, green, blue = (int(colour[at : at + 2], 16) / 255.0 for at in (1, 3, 5))
+    # Relative luminance, with a plain square for the curve of sRGB.
+    return INK if 0.21 * red**2 + 0.72 * green**2 + 0.07 * blue**2 > 0.36 else PAPER

@@ -28,7 +28,7 @@ from psychollm.reports.table import (
     number_column,
     text_column,
 )
-from psychollm.studies.evaluation_card.study import WORDS, detectable_text
+from psychollm.studies.evaluation_card.study import WORDS, detectable_texts
 from psychollm.studies.provenance import versions
 
 if TYPE_CHECKING:
@@ -112,14 +112,25 @@ def _page(result: "EvaluationCard", found: "Findings", source: str) -> Page:
         facts=_facts(result),
         sections=tuple(sections),
         methods=_methods(),
-        call=source or "card = psy.evaluation_card(scores, rng=1)",
+        call=source or _call(result),
         versions=named_versions(versions()),
         models=tuple(map(str, result.labels)),
     )
 
 
+def _call(result: "EvaluationCard") -> str:
+    """Return how to repeat the card."""
+    mixed, groups = result.mixed, ""
+    if mixed is not None:
+        known = ("domains", mixed.domains), ("families", mixed.families)
+        groups = "".join(f"{name}={name}, " for name, one in known if one is not None)
+    return f"card = psy.evaluation_card(scores, {groups}rng=1)"
+
+
 def _facts(result: "EvaluationCard") -> tuple[Fact, ...]:
     tiers = result.comparison.tiers()
+    middle, every = detectable_texts(result)
+    spread = f"; {every} over the pairs" if every != middle else ""
     facts = [
         Fact(
             name="Models",
@@ -133,8 +144,8 @@ def _facts(result: "EvaluationCard") -> tuple[Fact, ...]:
         ),
         Fact(
             name="Smallest difference that can be shown",
-            value=detectable_text(result),
-            detail=f"with a chance of {percent(result.comparison.power)}",
+            value=middle,
+            detail=f"with a chance of {percent(result.comparison.power)}{spread}",
         ),
     ]
     if result.mixed is not None:

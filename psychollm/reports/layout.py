@@ -286,3 +286,9 @@ def span(estimate: Estimate, digits: int = 2) -> str:
         return "unknown"
     low, high = number(float(known.min()), digits), number(float(known.max()), digits)
     return low if low == high else f"{low} to {high}"
+
+
+def arguments(study: Any, names: Sequence[str]) -> str:
+    """Return the arguments of a call that a study keeps under these names, where there are any."""
+    kept = {name: getattr(study, name) for name in names}
+    return "".join(f", {name}={one!r}" for name, one in kept.items() if one not in (None, ""))

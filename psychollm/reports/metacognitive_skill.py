@@ -13,6 +13,7 @@ from psychollm.reports.layout import (
     Layout,
     Series,
     Wanted,
+    arguments,
     estimates_table,
     forest_picture,
     span,
@@ -35,6 +36,7 @@ if TYPE_CHECKING:
     from psychollm.studies.metacognitive_skill.study import MetacognitiveSkill
 
 _SOURCE = "# scores: those of each model, by its name"
+_ARMS = ("coder", "baseline", "prompted")
 
 
 def _call(function: str, inputs: str) -> str:
@@ -250,7 +252,7 @@ LAYOUT = Layout(
     methods=_skill_methods,
     call=lambda study, source: (
         f"import psychollm as psy\n\n{source or '# codes: a row per trace and category'}\n"
-        + _call("metacognitive_skill", "codes")
+        + _call("metacognitive_skill", f"codes{arguments(study, _ARMS)}")
     ),
     wanted=_skill_wanted,
 )

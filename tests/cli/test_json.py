@@ -58,6 +58,7 @@ def plan(tmp_path: Path) -> Path:
         (["study", "STORE", *QUICK], {"verdict", "profiles", "outcomes"}),
         (["collect", "PLAN", "--dry-run"], {"models"}),
         (["instrument", "rule-world", "--n", "4", "--out", "i.jsonl"], {"n_prompts", "n_items"}),
+        (["stage", "coding", "STORE", "--out", "i.jsonl"], {"stage", "n_prompts", "asked"}),
     ],
 )
 def test_one_object(call, tables, store, plan, arguments, keys) -> None:

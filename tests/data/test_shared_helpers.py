@@ -6,6 +6,7 @@ import numpy as np
 import pandas as pd
 import pytest
 
+from psychollm._base.errors import LabelError
 from psychollm.data.confidence import cut_points, describe_rule
 from psychollm.data.examples import read_recorded
 from psychollm.data.labels import (
@@ -46,6 +47,11 @@ def test_labels() -> None:
 
 def test_values_of_units() -> None:
     assert unit_labels(["a", "b"], ("q1", "q2"), argument="clusters") == ["a", "b"]
+    by_name = {"q2": "b", "q1": "a"}
+    assert unit_labels(by_name, ("q1", "q2"), argument="clusters") == ["a", "b"]
+    with pytest.raises(LabelError, match="clusters has no entry for question 'q3': name all"):
+        unit_labels(by_name, ("q1", "q3"), argument="clusters")
+    assert unit_labels(by_name, ("q3", "q1"), argument="by", optional=True) == [None, "a"]
     numbers = unit_numbers(pd.Series({"b": 1, "a": 2}), ("a", "b"), argument="weights")
     assert numbers.tolist() == [2.0, 1.0]
     put = in_order(pd.Series([1, 2], index=["b", "a"]), ("a", "b"), argument="weights")

@@ -81,7 +81,7 @@ def test_short_form_bad_input(simulated):
         short_form(answers[:6], 3)
     with pytest.raises(ShapeError, match="families: 2 are too few"):
         short_form(answers, 3, families=["a", "b"] * 10)
-    with pytest.raises(LabelError, match="no family for 19"):
+    with pytest.raises(LabelError, match="no entry for model 19"):
         short_form(answers, 3, families=dict.fromkeys(range(19), "a"))
     with pytest.raises(CodeError, match="question 1 is 1.5: answers to it lie between 0 and 1"):
         short_form(np.where(np.arange(10) == 1, 1.5, answers), 3)

@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 from psychollm.kernels.logistic_rows import mean_chances, newton_rows
-from tests.oracles.logistic_rows_slow import mean_chance, newton_row
+from tests.oracles.logistic_rows_slow import mean_chance, newton_row, without
 
 
 @pytest.mark.parametrize("p", [1, 3])
@@ -27,11 +27,10 @@ def test_mean_chances() -> None:
     rng = np.random.default_rng(2)
     items, half = rng.normal(size=(5, 3)), rng.normal(size=(5, 3, 3)) / 2.0
     covariance = half @ half.transpose(0, 2, 1)
-    theta, spread = rng.normal(size=(5, 2)), np.array([[0.5, 0.1], [0.1, 0.3]])
+    theta, spread = rng.normal(size=2), np.array([[0.5, 0.1], [0.1, 0.3]])
+    scores = np.array([np.nan, 0.0, 1.0, 0.4, np.nan])
     out = np.empty(5)
-    mean_chances(items, covariance, theta, spread, out)
-    each = [mean_chance(*one, spread) for one in zip(items, covariance, theta, strict=True)]
-    np.testing.assert_allclose(out, each, rtol=1e-12)
-    mean_chances(items, covariance, theta[:1], spread, out)
-    same = [mean_chance(*one, theta[0], spread) for one in zip(items, covariance, strict=True)]
-    np.testing.assert_allclose(out, same, rtol=1e-12)
+    mean_chances(items, covariance, (theta, spread), scores, out)
+    for j, y in enumerate(scores):
+        at = theta if np.isnan(y) else without(y, items[j], theta, spread)
+        np.testing.assert_allclose(out[j], mean_chance(items[j], covariance[j], at, spread))

@@ -22,3 +22,10 @@ def mean_chance(item, covariance, theta, spread):
     x = np.concatenate([[1.0], theta])
     variance = x @ covariance @ x + item[1:] @ spread @ item[1:]
     return 1.0 / (1.0 + np.exp(-(x @ item) / np.sqrt(1.0 + np.pi * variance / 8.0)))
+
+
+def without(y, item, theta, spread):
+    """Return the abilities without one score: one Newton step."""
+    p = 1.0 / (1.0 + np.exp(-item[0] - item[1:] @ theta))
+    leverage = min(item[1:] @ spread @ item[1:] * p * (1.0 - p), 0.9)
+    return theta - spread @ item[1:] * (y - p) / (1.0 - leverage)

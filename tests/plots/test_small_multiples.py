@@ -3,7 +3,7 @@
 from matplotlib.figure import Figure
 
 from psychollm.plots.calibration_panel import panel_size
-from psychollm.plots.palette import colour_of
+from psychollm.plots.palette import BLUE, CYAN, INK, ORANGE, PAPER, RED, colour_of, ink_on
 from psychollm.plots.risk_coverage import risk_coverage_grid_size
 from psychollm.plots.small_multiples import draw_panels, grid_size, panel_title
 
@@ -38,3 +38,9 @@ def test_long_names_are_shortened_above_a_panel() -> None:
     ax = Figure().subplots()
     panel_title(ax, "a-name-that-is-much-too-long-for-a-panel", ["n = 3"])
     assert [text.get_text() for text in ax.texts] == ["n = 3", "a-name-that-is…g-for-a-panel"]
+
+
+def test_text_on_a_ground_can_be_read() -> None:
+    assert [ink_on(colour) for colour in (BLUE, RED, CYAN, ORANGE, PAPER)] == [
+        PAPER, PAPER, INK, INK, INK,
+    ]  # fmt: skip

@@ -13,9 +13,11 @@ from psychollm.kernels.logistic_questions import question_integrals
 from psychollm.reliability.components.crossed_logistic import crossed_logistic
 from psychollm.reliability.components.logistic_blocks import Design, State, find_mode
 from psychollm.reliability.components.logistic_cells import CellTable, Counted
-from psychollm.reliability.components.logistic_effects import parts_of_variance
+from psychollm.reliability.components.logistic_effects import averaged, parts_of_variance
+from psychollm.reliability.components.logistic_posterior import first_guess
 from psychollm.reliability.means.repeated_scores import RepeatedScores
-from tests.oracles.logistic_questions_slow import laplace, question
+from psychollm.studies.evaluation_card.study import evaluation_card
+from tests.oracles.logistic_questions_slow import laplace, log_binomial, question
 
 GOLDEN = Path(__file__).parents[1] / "golden" / "crossed_logistic"
 LME4 = json.loads((GOLDEN / "lme4.json").read_text(encoding="utf-8"))
@@ -64,6 +66,46 @@ def test_integrals_of_questions(answers: int, interaction: float) -> None:
     np.testing.assert_allclose(np.diagonal(found.information), -second, atol=2e-3)
     both = np.array(slow(level + step[1] + step[4])) - ahead[1] - ahead[4] + slow(level)
     assert found.information[1, 4] == pytest.approx(-both.sum() / 1e-6, abs=2e-3)
+
+
+@pytest.mark.parametrize(("n", "sd"), [(1, 0.8), (20, 0.8), (100, 2.0)])
+def test_tables_hold_where_answers_are_unlikely(n: int, sd: float) -> None:
+    kinds = np.array([[0, n // 2, n], [n, n, n]], dtype=float)
+    found = CellTable.of(sd, kinds).values
+    eta, w = np.linspace(-20.0, 20.0, 401)[::50], np.linspace(-60.0, 60.0, 12_001)
+    for k, own in zip(kinds[0], found, strict=True):
+        log = log_binomial(eta[:, None] + sd * w, k, float(n)) - 0.5 * w**2
+        top = log.max(axis=1)
+        right = top + np.log(np.exp(log - top[:, None]).sum(axis=1) * 0.01 / np.sqrt(2 * np.pi))
+        np.testing.assert_allclose(own[::50, 0], right, atol=1e-7)
+    step = (found[:, 2:, 0] - found[:, :-2, 0]) / 0.2
+    np.testing.assert_allclose(found[:, 1:-1, 1], step, atol=2e-3 * n * sd**2)
+
+
+def test_average_of_inverse_logits() -> None:
+    level, spread = np.linspace(-4.0, 4.0, 9)[None].repeat(3, axis=0), np.array([0.1, 1.0, 2.0])
+    z = np.linspace(-9.0, 9.0, 4001)
+    weight = np.exp(-0.5 * z**2) / np.exp(-0.5 * z**2).sum()
+    right = 1.0 / (1.0 + np.exp(-(level[..., None] + spread[:, None, None] * z))) @ weight
+    np.testing.assert_allclose(averaged(level, spread[:, None]), right, atol=3e-4)
+    np.testing.assert_allclose(averaged(np.array([900.0]), spread[:1]), 1.0)
+
+
+def test_first_guess_is_near() -> None:
+    """Moments of a large table: the climb begins within a third of the truth."""
+    rng = np.random.default_rng(7)
+    sds = {"family": 0.6, "model": 0.7, "domain": 0.5, "model:domain": 0.4, "question": 1.1}
+    families, domains = np.arange(120) % 30, np.arange(800) % 40
+    level = 0.6 * rng.normal(size=30)[families] + 0.7 * rng.normal(size=120)
+    ease = 0.5 * rng.normal(size=40)[domains] + 1.1 * rng.normal(size=800)
+    logit = 0.3 + level[:, None] + ease + 0.4 * rng.normal(size=(120, 40))[:, domains]
+    logit = logit + 0.8 * rng.normal(size=logit.shape)
+    hits = rng.binomial(3, 1.0 / (1.0 + np.exp(-logit))).astype(float)
+    design = Design.of(
+        hits, np.full(hits.shape, 3.0), domains, families, integration="quadrature", nodes=7,
+        interaction=True,
+    )  # fmt: skip
+    assert first_guess(design) == pytest.approx([*sds.values(), 0.8], rel=0.33)
 
 
 @pytest.mark.parametrize("groups", [False, True])
@@ -193,3 +235,12 @@ def test_refusals() -> None:
         crossed_logistic([[1, 0, 1], [0, 0, 1]], prior_scale=0)
     with pytest.raises(LabelError, match="domains: question 2 has no label"):
         crossed_logistic([[1, 0, 1], [0, 0, 1]], domains=["a", "b", None])
+
+
+def test_too_few_answers_are_refused() -> None:
+    few = [[1, 1, 0, 1, 1], [0, 1, 0, 0, 1]]
+    with pytest.raises(ShapeError, match="2 models to 5 questions are too few"):
+        crossed_logistic(few, rng=1)
+    card = evaluation_card(few, rng=1)
+    assert card.mixed is None
+    assert any("no mixed model" in gap for gap in card.gaps)

@@ -80,7 +80,9 @@ def cut_at_rate(signal: FloatArray, used: BoolArray, rate: float) -> FloatArray:
     # at random gives on average.
     # Shapes: signal (questions,); used (questions,); returns (questions,).
     cut = np.zeros(signal.size)
+    # Signals that differ by rounding alone are tied, or each machine would cut elsewhere.
     values = signal[used]
+    values = np.round(values / max(np.abs(values).max(initial=0.0), 1e-300), 10)
     wanted = rate * values.size
     _, place, count = np.unique(values, return_inverse=True, return_counts=True)
     above = values.size - np.cumsum(count)  # questions above each level

@@ -241,7 +241,8 @@ def _rows(prompts: Sequence[Prompt]) -> dict[Row, Prompt]:
 def _judged_row(prompt: Prompt) -> Row:
     """Return the model and the prompt whose reply is judged; of further samples, theirs."""
     _, mark, sample = prompt.key.rpartition("#")
-    return str(prompt.about.get("model", "")), f"{prompt.about['of']}{mark}{sample * bool(mark)}"
+    again = f"#{sample}" if mark and sample.isdigit() else ""
+    return str(prompt.about.get("model", "")), f"{prompt.about['of']}{again}"
 
 
 def _judged(

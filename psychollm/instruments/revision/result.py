@@ -35,10 +35,10 @@ from psychollm._base.checks import check_fraction
 from psychollm._base.types import FloatArray
 from psychollm.estimates.estimate import Estimate
 from psychollm.estimates.repeated_share import repeated_difference
-from psychollm.instruments.grading import final_text, grade_by, normalise
+from psychollm.instruments.answers import read_answer, with_first
+from psychollm.instruments.grading import final_text, normalise
 from psychollm.instruments.prompt import Prompt, told
 from psychollm.instruments.readers import read_number, read_yes_no
-from psychollm.instruments.readers.plain_text import split_trace
 from psychollm.instruments.reading import Outcome, Reading, ReadingsLike, Scores, aligned
 from psychollm.instruments.revision.rates import (
     Chains,
@@ -225,23 +225,7 @@ def read_reply(prompt: Prompt, reply: str, *, finish_reason: str | None = None) 
             value=_VERDICTS[str(reading.value)],
             said=reading.said,
         )
-    return _read_answer(prompt, reply, finish_reason)
-
-
-def _read_answer(prompt: Prompt, reply: str, finish_reason: str | None) -> Reading:
-    thinking, answer, named = split_trace(reply)
-    graded = grade_by(prompt.about, answer)
-    blank = graded.correct is None
-    if finish_reason == "length" and (blank or not named):
-        return Reading(outcome=Outcome.TRUNCATED, said=answer)
-    if blank:
-        return Reading(outcome=Outcome.UNREADABLE if thinking else Outcome.EMPTY)
-    value = "correct" if graded.correct else "abstained" if graded.abstained else "wrong"
-    suggested = prompt.about.get("suggested")
-    if value == "wrong" and suggested:
-        adopted = grade_by(prompt.about, answer, answers=[suggested]).correct
-        value = "adopted" if adopted else "wrong"
-    return Reading(outcome=Outcome.ANSWERED, value=value, said=answer)
+    return read_answer(prompt, reply, finish_reason=finish_reason)
 
 
 _CORRECT: dict[Any, float] = {"correct": 1.0, "wrong": 0.0, "adopted": 0.0, "abstained": 0.0}
@@ -255,7 +239,7 @@ def score_readings(
     tokens: Mapping[str, float] | None = None,
 ) -> RevisionScores:
     """Score the readings of one model; `tokens` of each reply are what voting costs."""
-    each = aligned(prompts, readings)
+    prompts, each = with_first(prompts, aligned(prompts, readings), {"stage": "first"})
     spent = tokens or {}
     return RevisionScores(
         items=tuple(one.item for one in prompts),

@@ -23,6 +23,7 @@ is far from it; these are integrated by quadrature before.
 """
 
 from dataclasses import dataclass
+from functools import cached_property
 from typing import NamedTuple
 
 import numpy as np
@@ -38,6 +39,8 @@ from psychollm.reliability.components.logistic_cells import (
 EFFECTS = ("family", "model", "domain", "model:domain", "question", "model:question")
 _NEWTON = 60
 _GAIN = 1e-10
+_NEAR = 1e-3
+_LAST = 1e-6  # a step that gains less leaves a gain of the order of its square
 
 
 class Deviations(NamedTuple):
@@ -111,8 +114,7 @@ class Design:
         models = sd.model * np.eye(self.n_models)
         if self.families is None:
             return models
-        member = np.eye(int(self.families.max()) + 1)[self.families]
-        return np.concatenate([models, sd.family * member], axis=1)
+        return np.concatenate([models, sd.family * one_hot(self.families)], axis=1)
 
     def local(self, sd: Deviations) -> FloatArray:
         """Return R of (1), without columns where there are no domains."""
@@ -120,6 +122,11 @@ class Design:
             return np.zeros((self.n_models, 0))
         own = sd.model_domain * np.eye(self.n_models)
         return np.concatenate([own, np.full((self.n_models, 1), sd.domain)], axis=1)
+
+
+def one_hot(codes: IntArray) -> FloatArray:
+    """Return indicators (codes, groups)."""
+    return np.eye(int(codes.max()) + 1)[codes]
 
 
 @dataclass
@@ -138,6 +145,18 @@ class State:
         if interaction == self.interaction or design.domains[0].integration == "laplace":
             return self.table
         return CellTable.of(interaction, design.kinds)
+
+    def flat(self) -> FloatArray:
+        """Return all effects in a row."""
+        return np.concatenate([[self.mean], self.s, self.z.ravel(), *self.questions])
+
+    def at(self, flat: FloatArray) -> "State":
+        """Return a state with other effects."""
+        sizes = [1, self.s.size, self.z.size, *map(len, self.questions)]
+        mean, s, z, *questions = np.split(flat, np.cumsum(sizes)[:-1])
+        return State(
+            float(mean[0]), s, z.reshape(self.z.shape), questions, self.table, self.interaction
+        )
 
     @classmethod
     def at_start(cls, design: Design) -> "State":
@@ -165,10 +184,20 @@ class Mode:
     levels: FloatArray  # (domains, models)
     G: FloatArray
     R: FloatArray
-    K_inverse: FloatArray  # (domains, columns of R, columns of R)
+    K: FloatArray  # (domains, columns of R, columns of R)
     U: FloatArray  # (domains, columns of R, columns of G)
-    S_inverse: FloatArray
+    S: FloatArray
     converged: bool
+
+    @cached_property
+    def local_covariance(self) -> FloatArray:
+        """Covariances of local effects given the shared ones."""
+        return np.asarray(np.linalg.inv(self.K), dtype=np.float64)
+
+    @cached_property
+    def shared_covariance(self) -> FloatArray:
+        """Covariances of the shared effects."""
+        return np.asarray(np.linalg.inv(self.S), dtype=np.float64)
 
 
 class _Blocks(NamedTuple):
@@ -177,6 +206,8 @@ class _Blocks(NamedTuple):
     S: FloatArray
     right: FloatArray  # of the shared effects, local ones eliminated
     local: FloatArray  # (domains, columns of R) gradient of local effects
+    per_shared: FloatArray  # K^-1 U
+    step: FloatArray  # K^-1 local
 
 
 def find_mode(design: Design, sd: Deviations, state: State, mean: float | None = None) -> Mode:
@@ -199,29 +230,28 @@ def find_mode(design: Design, sd: Deviations, state: State, mean: float | None =
         return value, levels, found
 
     value, levels, found = look(x, z)
+    blocks = _blocks(found, G, R, prior, x, z)
     converged = False
     for _ in range(_NEWTON):
-        blocks = _blocks(found, G, R, prior, x, z)
         dx = np.linalg.solve(blocks.S, blocks.right)
-        dz = _solved(blocks.K, blocks.local - blocks.U @ dx)
-        gain = float(blocks.right @ dx) + float(
-            (blocks.local * _solved(blocks.K, blocks.local)).sum()
-        )
+        dz = blocks.step - blocks.per_shared @ dx
+        gain = float(blocks.right @ dx) + float((blocks.local * blocks.step).sum())
         if gain < _GAIN:
             converged = True
             break
         pace = 1.0
         while True:
             ahead = look(x + pace * dx, z + pace * dz)
-            if ahead[0] >= value - 1e-9 * abs(value) or pace < 1e-4:
+            # Quadrature moves with the modes of questions: tiny losses say nothing.
+            if ahead[0] >= value - 1e-9 * abs(value) or gain < _NEAR or pace < 1e-4:
                 break
             pace *= 0.5
         x, z = x + pace * dx, z + pace * dz
         value, levels, found = ahead
-        if gain < 1e-7:  # the step just taken leaves a gain of the order of its square
+        blocks = _blocks(found, G, R, prior, x, z)
+        if gain < _LAST:
             converged = True
             break
-    blocks = _blocks(found, G, R, prior, x, z)
     log_det = float(np.linalg.slogdet(blocks.S)[1])
     if R.shape[1]:
         log_det += float(np.linalg.slogdet(blocks.K)[1].sum())
@@ -235,9 +265,9 @@ def find_mode(design: Design, sd: Deviations, state: State, mean: float | None =
         levels=levels,
         G=G,
         R=R,
-        K_inverse=np.asarray(np.linalg.inv(blocks.K), dtype=np.float64),
+        K=blocks.K,
         U=blocks.U,
-        S_inverse=np.asarray(np.linalg.inv(blocks.S), dtype=np.float64),
+        S=blocks.S,
         converged=converged,
     )
 
@@ -253,16 +283,22 @@ def _blocks(
     H = np.array([one.information for one in found])
     g = np.array([one.score for one in found])
     reach = H @ G
-    K = np.eye(R.shape[1]) + R.T @ H @ R
-    U = R.T @ reach
+    U = _of_local(R, reach)
+    K = np.eye(R.shape[1]) + _of_local(R, _of_local(R, H).transpose(0, 2, 1))
     local = g @ R - z
-    S = np.diag(prior) + np.einsum("mi,dmj->ij", G, reach)
+    S = np.diag(prior) + G.T @ reach.sum(axis=0)
     right = G.T @ g.sum(axis=0) - prior * x
+    solved = np.linalg.solve(K, np.concatenate([U, local[:, :, None]], axis=2))
+    per_shared, step = solved[:, :, :-1], solved[:, :, -1]
     if R.shape[1]:
-        S -= np.einsum("dri,drj->ij", U, np.linalg.solve(K, U))
-        right = right - np.einsum("dri,dr->i", U, _solved(K, local))
-    return _Blocks(K, U, S, right, local)
+        columns = U.reshape(-1, x.size)
+        S -= columns.T @ per_shared.reshape(columns.shape)
+        right = right - columns.T @ step.ravel()
+    return _Blocks(K, U, S, right, local, per_shared, step)
 
 
-def _solved(K: FloatArray, right: FloatArray) -> FloatArray:
-    return np.asarray(np.linalg.solve(K, right[..., None])[..., 0])
+def _of_local(R: FloatArray, rows: FloatArray) -> FloatArray:
+    """Return R^T times matrices (domains, models, columns): R is a multiple of I, and a column."""
+    if not R.shape[1]:
+        return np.zeros((len(rows), 0, rows.shape[2]))
+    return np.concatenate([R[0, 0] * rows, R[0, -1] * rows.sum(axis=1, keepdims=True)], axis=1)

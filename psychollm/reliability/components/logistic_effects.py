@@ -31,13 +31,28 @@ PARTS = (*EFFECTS, "answer")
 RESIDUAL = "residual"
 _NODE, _WEIGHT = np.polynomial.hermite_e.hermegauss(15)
 _SHARE = _WEIGHT / _WEIGHT.sum()
+_FARTHEST = 80.0  # logits
+_BLOCK = 16_384
 
 
 def averaged(level: FloatArray, spread: FloatArray) -> FloatArray:
     """Return the mean of the inverse logit about levels (...), normal with a spread (...)."""
-    out: FloatArray = np.zeros(np.broadcast_shapes(level.shape, spread.shape))
-    for node, share in zip(_NODE, _SHARE, strict=True):
-        out += share * expit(level + spread * node)
+    shape = np.broadcast_shapes(level.shape, spread.shape)
+    if not shape:
+        return np.asarray(_SHARE @ expit(level + spread * _NODE))
+    # One exponential for all nodes, and blocks that stay in the cache.
+    odds = np.exp(np.clip(level, -_FARTHEST, _FARTHEST))
+    spread = np.broadcast_to(np.minimum(spread, _FARTHEST), (shape[0], *spread.shape[1:]))
+    out: FloatArray = np.zeros(shape)
+    size = max(1, _BLOCK * shape[0] // max(out.size, 1))
+    for start in range(0, shape[0], size):
+        here = slice(start, start + size)
+        wrong = np.zeros(out[here].shape)
+        for node, share in zip(_NODE, _SHARE, strict=True):
+            ahead = odds[here] * np.exp(spread[here] * node)
+            ahead += 1.0
+            wrong += np.divide(share, ahead, out=ahead)
+        out[here] = 1.0 - wrong
     return out
 
 
@@ -77,12 +92,17 @@ class EffectDraws:
 
 def normal_draws(mode: Mode, n: int, rng: np.random.Generator) -> tuple[FloatArray, FloatArray]:
     """Return draws of shared effects (n, columns) and of local ones (n, domains, columns)."""
-    x = rng.standard_normal((n, len(mode.S_inverse))) @ np.linalg.cholesky(mode.S_inverse).T
+    x = (
+        rng.standard_normal((n, len(mode.shared_covariance)))
+        @ np.linalg.cholesky(mode.shared_covariance).T
+    )
     if not mode.R.shape[1]:
         return x, np.zeros((n, len(mode.levels), 0))
-    own = np.linalg.cholesky(mode.K_inverse)
-    z = np.einsum("dij,ndj->ndi", own, rng.standard_normal((n, *mode.K_inverse.shape[:2])))
-    return x, z - np.einsum("dij,djk,nk->ndi", mode.K_inverse, mode.U, x, optimize=True)
+    own = np.linalg.cholesky(mode.local_covariance)
+    z = rng.standard_normal((n, *mode.local_covariance.shape[:2])).transpose(1, 0, 2)
+    z = (z @ own.transpose(0, 2, 1)).transpose(1, 0, 2)
+    shift = mode.local_covariance @ mode.U
+    return x, z - (x @ shift.reshape(-1, x.shape[1]).T).reshape(z.shape)
 
 
 def _functionals(design: Design, mode: Mode, x: FloatArray, z: FloatArray) -> FloatArray:
@@ -102,17 +122,17 @@ def _means(design: Design, mode: Mode) -> FloatArray:
 
 def _spreads(design: Design, mode: Mode) -> FloatArray:
     """Return the standard deviations of the same functionals."""
-    m, cov = design.n_models, mode.S_inverse
-    shift = mode.K_inverse @ mode.U
+    m, cov = design.n_models, mode.shared_covariance
+    shift = mode.local_covariance @ mode.U
     reach = mode.G - mode.R @ shift  # (domains, models, columns)
-    levels = np.einsum("dmi,ij,dmj->dm", reach, cov, reach, optimize=True)
-    levels = levels + np.einsum("mi,dij,mj->dm", mode.R, mode.K_inverse, mode.R, optimize=True)
-    models = np.einsum("mi,ij,mj->m", mode.G, cov, mode.G)
+    levels = ((reach @ cov) * reach).sum(axis=2)
+    levels = levels + ((mode.R @ mode.local_covariance) * mode.R).sum(axis=2)
+    models = ((mode.G @ cov) * mode.G).sum(axis=1)
     families = np.diagonal(cov)[1 + m :] * mode.sd.family**2
     domains = np.zeros(0)
     if mode.R.shape[1]:
         last = shift[:, -1]
-        own = mode.K_inverse[:, -1, -1] + np.einsum("di,ij,dj->d", last, cov, last)
+        own = mode.local_covariance[:, -1, -1] + np.einsum("di,ij,dj->d", last, cov, last)
         domains = own * mode.sd.domain**2
     parts = (cov[:1, 0], levels.ravel(), models, families, domains)
     return np.asarray(np.sqrt(np.maximum(np.concatenate(parts), 1e-16)), dtype=np.float64)

@@ -25,20 +25,33 @@ Analysis, 1, 515-534. https://doi.org/10.1214/06-BA117A
 
 from collections.abc import Callable
 from dataclasses import dataclass, field
+from typing import NamedTuple
 
 import numpy as np
 from scipy.interpolate import CubicSpline
+from scipy.optimize import nnls
 
 from psychollm._base.convergence import Convergence
 from psychollm._base.types import FloatArray
-from psychollm.reliability.components.logistic_blocks import Design, Mode, State, find_mode
+from psychollm.reliability.components.logistic_blocks import (
+    Design,
+    Mode,
+    State,
+    find_mode,
+    one_hot,
+)
 
-_START, _LARGEST = 0.7, 10.0  # standard deviations of logits
-_STEP = 0.02  # of differences
-_CLIMB, _FARTHEST = 60, 1.0
+_LARGEST = 10.0  # of standard deviations of logits
+_STEP = 0.01  # of differences
+# Of `EFFECTS`: by question, domain or in all; by model, family or in all.
+_GROUPS = ((2, 1), (2, 0), (1, 2), (1, 0), (0, 2), (0, 0))
+_PAST = 16  # modes that are remembered
+_PREDICTED = 0.3  # how far a plane through them is trusted
+_CLIMB, _FARTHEST, _FLAT = 60, 1.0, 0.05
 _GAIN, _ROUGHLY = 1e-6, 1e-2  # what is left to gain, at the maximum and where lines cross
+_NOISE = 1e-3  # a gain that differences may promise where there is none
 _NOTHING = 1e-3  # a standard deviation that is none
-_NEAR = 0.15  # where (1) is begun for a component at zero
+_SMALL, _KEPT = 0.1, 0.3  # a component above the one keeps the other of itself in a step
 _POINTS = np.array([-3.0, -1.5, 0.0, 1.5, 3.0])
 _GRID = np.linspace(-8.0, 8.0, 801)
 
@@ -48,22 +61,83 @@ class Integrated:
     """The integrated likelihood as a function of the standard deviations that are free."""
 
     design: Design
-    state: State = field(init=False)
-    calls: int = field(init=False, default=0)
+    past: list[tuple[FloatArray, State, FloatArray]] = field(init=False)  # the modes found last
 
     def __post_init__(self) -> None:
-        self.state = State.at_start(self.design)
+        state = State.at_start(self.design)
+        self.past = [(first_guess(self.design), state, state.flat())]
 
     def mode(self, free: FloatArray, mean: float | None = None) -> Mode:
-        """Return the mode of the effects, begun where the last one was."""
-        found = find_mode(self.design, self.design.deviations(free), self.state, mean)
-        self.state = found.state
-        self.calls += 1
+        """Return the mode of the effects."""
+        sd = self.design.deviations(free)
+        found = find_mode(self.design, sd, self._start(free, sd.interaction), mean)
+        self.past = [*self.past[1 - _PAST :], (free.copy(), found.state, found.state.flat())]
         return found
 
+    def _start(self, free: FloatArray, interaction: float) -> State:
+        """Predict the mode from those found before, by a plane through the nearest."""
+        known = np.array([there for there, _, _ in self.past])
+        distance = ((known - free) ** 2).sum(axis=1)
+        nearest = int(np.argmin(distance))
+        weight = 1.0 / (distance + _STEP**2)
+        off = np.clip(free - known[nearest], -_PREDICTED, _PREDICTED)
+        share = (off @ np.linalg.pinv(weight[:, None] * (known - known[nearest]), 1e-3)) * weight
+        effects = np.array([flat for _, _, flat in self.past])
+        start = self.past[nearest][1].at(effects[nearest] + share @ (effects - effects[nearest]))
+        for _, state, _ in self.past:
+            if state.interaction == interaction:  # its table serves
+                start.table, start.interaction = state.table, interaction
+        return start
 
-def maximum(integrated: Integrated, *, ml: bool) -> tuple[FloatArray, float | None, Convergence]:
-    """Return the standard deviations at the maximum, the mean if it is an argument, and how."""
+
+def first_guess(design: Design) -> FloatArray:
+    """Return standard deviations by moments: of latent normal variables, cut at the middle."""
+    hits, n = (
+        np.concatenate([getattr(one, name) for one in design.domains]) for name in ("hits", "n")
+    )
+    share = float(hits.sum() / n.sum())
+    models: list[FloatArray | None] = [None, np.ones((design.n_models, 1))]
+    models.insert(1, models[1] if design.families is None else one_hot(design.families))
+    domain = one_hot(np.repeat(np.arange(len(design.domains)), [len(x.n) for x in design.domains]))
+    groups = [
+        (rows, columns) for rows in (None, domain, np.ones((len(n), 1))) for columns in models
+    ]
+
+    def squares(x: FloatArray) -> FloatArray:
+        """Sum the squares of totals: by question, domain or in all; by model, family or in all."""
+        found = []
+        for rows, columns in groups:
+            total = x if rows is None else rows.T @ x
+            found.append(float(((total if columns is None else total @ columns) ** 2).sum()))
+        return np.array(found).reshape(3, 3)
+
+    # An effect is shared by the pairs of answers that are in the finer of two groups.
+    pairs, products = squares(n), squares(hits - n * share)
+    at = np.array([_GROUPS[row] for row in design.active])
+    finer = np.minimum(at[:, None], at[None])
+    alike = pairs[finer[..., 0], finer[..., 1]]
+    noise = float((hits - 2.0 * hits * share + n * share**2).sum())
+    left = np.block([[alike, np.full((len(at), 1), n.sum())], [np.full(len(at) + 1, n.sum())]])
+    right = np.append(products[at[:, 0], at[:, 1]], noise)
+    found = nnls(left / left[:, -2:-1], right / left[:, -2])[0][:-1]
+    spread = max(share * (1.0 - share), 1e-3)
+    latent = np.sin(0.5 * np.pi * np.clip(found / spread, 0.01, 0.6))
+    latent *= min(1.0, 0.8 / latent.sum())
+    return np.asarray(np.sqrt(3.0 * latent / (1.0 - latent.sum())))
+
+
+class Maximum(NamedTuple):
+    """The standard deviations at the maximum, the mean if it is an argument, and how."""
+
+    free: FloatArray
+    mean: float | None
+    curvature: FloatArray  # (free, free)
+    mode: Mode
+    convergence: Convergence
+
+
+def maximum(integrated: Integrated, *, ml: bool) -> Maximum:
+    """Maximise the integrated likelihood."""
     n_free = len(integrated.design.active)
 
     def value(x: FloatArray) -> float:
@@ -71,42 +145,86 @@ def maximum(integrated: Integrated, *, ml: bool) -> tuple[FloatArray, float | No
         mean = float(x[n_free]) if ml else None
         return integrated.mode(np.abs(x[:n_free]), mean).log_likelihood
 
-    start = np.full(n_free, _START)
-    top, convergence = climbed(value, np.append(start, integrated.state.mean) if ml else start)
-    free = np.abs(top[:n_free])
-    return np.where(free < _NOTHING, 0.0, free), float(top[n_free]) if ml else None, convergence
+    start = integrated.past[0][0]
+    if ml:
+        start = np.append(start, integrated.past[0][1].mean)
+    found = climbed(value, start, positive=n_free)
+    # The mirror of a component turns its correlations, too.
+    turn = np.where(found.at[:n_free] < 0.0, -1.0, 1.0)
+    free = turn * found.at[:n_free]
+    free = np.where(free < _NOTHING, 0.0, free)
+    mean = float(found.at[n_free]) if ml else None
+    return Maximum(
+        free, mean, found.curvature[:n_free, :n_free] * np.outer(turn, turn),
+        integrated.mode(free, mean), found.convergence,
+    )  # fmt: skip
+
+
+class Climbed(NamedTuple):
+    """Where a climb ended, and minus the second derivatives there."""
+
+    at: FloatArray
+    curvature: FloatArray
+    convergence: Convergence
 
 
 def climbed(
-    function: Callable[[FloatArray], float], start: FloatArray, least: float = _GAIN
-) -> tuple[FloatArray, Convergence]:
-    """Maximise a function of a few arguments by Newton's method with differences."""
-    at, value, curvature = start, function(start), np.eye(start.size)
+    function: Callable[[FloatArray], float],
+    start: FloatArray,
+    *,
+    least: float = _GAIN,
+    known: FloatArray | None = None,
+    positive: int = 0,
+) -> Climbed:
+    """Maximise a function of a few arguments by Newton's method with differences.
+
+    Differences that give the slope give the diagonal of the curvature, too. The rest changes
+    little once it is scaled, and is found anew at every fourth step only, or is that of `known`.
+    So many `positive` arguments do not pass zero from afar.
+    """
+    at, value = start, function(start)
+    related = np.eye(start.size) if known is None else _scaled(known)
     converged, step = False, 0
     for step in range(1, _CLIMB + 1):
-        # The curvature settles sooner than the place does.
-        fresh = step <= 3 or step % 3 == 0
-        slope, second = _derivatives(function, at, value, full=fresh)
-        curvature = second if fresh else curvature
+        full = step % 4 == (2 if known is None else 0)
+        slope, curvature = _derivatives(function, at, value, full=full)
+        if full:
+            related = _scaled(curvature)
+        else:
+            scale = np.sqrt(np.maximum(np.abs(np.diagonal(curvature)), _FLAT))
+            curvature = curvature + (related - np.eye(start.size)) * np.outer(scale, scale)
         values, vectors = np.linalg.eigh(curvature)
-        values = np.maximum(np.abs(values), 0.05)
+        values = np.maximum(np.abs(values), _FLAT)
         move = vectors @ ((vectors.T @ slope) / values)
-        if float(slope @ move) < least:
+        promised = float(slope @ move)
+        if promised < least:
             converged = True
             break
         move *= min(1.0, _FARTHEST / float(np.abs(move).max()))
+        here = at[:positive]
+        below = (here > _SMALL) & (here + move[:positive] < _KEPT * here)
+        move[:positive][below] = (_KEPT - 1.0) * here[below]
         ahead = function(at + move)
         for _ in range(20):
             if ahead >= value:
                 break
             move *= 0.4
             ahead = function(at + move)
-        converged = ahead - value < least and fresh
-        if ahead > value:
+        gained = ahead - value
+        if gained > 0.0:
             at, value = at + move, ahead
-        if converged:
+        if gained < least and promised < _NOISE:
+            converged = True
             break
-    return at, Convergence.of_steps(converged=converged, steps=step, objective=value)
+    convergence = Convergence.of_steps(converged=converged, steps=step, objective=value)
+    return Climbed(at, curvature, convergence)
+
+
+def _scaled(curvature: FloatArray) -> FloatArray:
+    scale = np.sqrt(np.maximum(np.abs(np.diagonal(curvature)), _FLAT))
+    related = curvature / np.outer(scale, scale)
+    np.fill_diagonal(related, 1.0)
+    return np.asarray(related)
 
 
 @dataclass(frozen=True)
@@ -141,17 +259,16 @@ class Explored:
         return np.asarray(np.exp(np.minimum(self.at + places @ self.axes.T, np.log(_LARGEST))))
 
     def along(self, values: Callable[[Mode], FloatArray], places: FloatArray) -> FloatArray:
-        """Return a function of the mode (n, ...), interpolated along the lines and added up."""
+        """Return a function of the mode (n, values), interpolated along the lines and added up."""
         centre = values(self.modes[0][2])
-        out = np.tile(centre, (len(places), *(1,) * centre.ndim))
-        for line, place in zip(self.modes, places.T, strict=True):
-            known = np.array([values(mode) for mode in line])
-            spline = CubicSpline(_POINTS, known, bc_type="natural")
-            out += spline(np.clip(place, -3.0, 3.0)) - centre
-        return out
+        # A spline is a sum of what was read, weighted by splines of zeros and a one.
+        basis = CubicSpline(_POINTS, np.eye(_POINTS.size), bc_type="natural")
+        share = basis(np.clip(places, -3.0, 3.0)).reshape(len(places), -1)
+        known = np.array([values(mode) for line in self.modes for mode in line]) - centre
+        return np.asarray(centre + share @ known)
 
 
-def explored(integrated: Integrated, free: FloatArray, prior_scale: float) -> Explored:
+def explored(integrated: Integrated, top: Maximum, prior_scale: float) -> Explored:
     """Find the mode of (1), and read it along the eigenvectors of its curvature."""
 
     def density(log_sd: FloatArray) -> tuple[float, Mode]:
@@ -159,11 +276,12 @@ def explored(integrated: Integrated, free: FloatArray, prior_scale: float) -> Ex
         prior = log_sd - 0.5 * np.exp(2.0 * log_sd) / prior_scale**2
         return found.log_likelihood + float(prior.sum()), found
 
-    at = np.log(np.maximum(free, _NEAR))
-    at, convergence = climbed(lambda x: density(x)[0], at, least=_ROUGHLY)
-    curvature = _derivatives(lambda x: density(x)[0], at, convergence.objective, full=True)[1]
+    # Where (1) is highest for each component alone, if the likelihood is a parabola.
+    height = np.maximum(np.diagonal(top.curvature), 1.0)
+    start = np.log(0.5 * (top.free + np.sqrt(top.free**2 + 4.0 / height)))
+    at, curvature, _ = climbed(lambda x: density(x)[0], start, least=_ROUGHLY, known=top.curvature)
     values, vectors = np.linalg.eigh(curvature)
-    axes = vectors / np.sqrt(np.maximum(values, 0.05))  # nearly flat: lines of bounded length
+    axes = vectors / np.sqrt(np.maximum(values, _FLAT))  # nearly flat: lines of bounded length
     centre = density(at)
     log_density, modes = [], []
     for axis in axes.T:
@@ -176,15 +294,13 @@ def explored(integrated: Integrated, free: FloatArray, prior_scale: float) -> Ex
 def _derivatives(
     function: Callable[[FloatArray], float], at: FloatArray, centre: float, *, full: bool
 ) -> tuple[FloatArray, FloatArray]:
-    """Return the first derivatives, and if `full` minus the second, by differences."""
+    """Return the first derivatives and minus the second by differences, all of them if `full`."""
     n = at.size
     shift = _STEP * np.eye(n)
     ahead, behind = (np.array([function(at + sign * one) for one in shift]) for sign in (1, -1))
     slope = (ahead - behind) / (2.0 * _STEP)
-    if not full:
-        return slope, np.empty((0, 0))
     second = np.diag(ahead - 2.0 * centre + behind)
-    for i in range(n):
+    for i in range(n if full else 0):
         for j in range(i):
             both = function(at + shift[i] + shift[j])
             second[i, j] = second[j, i] = both - ahead[i] - ahead[j] + centre

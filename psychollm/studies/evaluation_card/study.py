@@ -271,10 +271,10 @@ def evaluation_card(
         1 = right: models x questions, or models x questions x repeats; or what `read_scores` and
         `read_logs` return, whose confidences count as well. NaN is missing. Graded scores do
         without the mixed model.
-    domains : array_like (questions,), optional
+    domains : mapping or array_like (questions,), optional
         What each question is about. Questions like these have the same domains in the same
         shares.
-    families : array_like (models,), optional
+    families : mapping or array_like (models,), optional
         What each model is made from.
     clusters : array_like (questions,), optional
         What each question belongs to, such as a passage or a template: others are drawn for
@@ -387,7 +387,9 @@ def _fitted(answers: RepeatedScores, domains: Any, families: Any) -> Any:
     if not (binary and varied and all(several)):
         return None
     fit = fit_crossed(answers, domains, families)
-    fit.convergence.warn("the crossed logistic model")
+    if not fit.determined:
+        return None
+    fit.top.convergence.warn("the crossed logistic model")
     return fit
 
 
@@ -459,7 +461,7 @@ def _gaps(
             "missing for no reason that has to do with them."
         )
     if not modelled:
-        yield "The scores are not right and wrong answers that vary: there is no mixed model."
+        yield "There is no mixed model: scores are too few, or not right and wrong, or all alike."
     if n_models < _FEW_MODELS:
         yield (
             f"{n_models} models say little about how much models differ: reliability and the "
@@ -486,10 +488,10 @@ def _percents(share: Estimate, row: int) -> str:
     return f"{number(100.0 * share.value[row], 1)} % [{low}, {high}]"
 
 
-def detectable_text(card: EvaluationCard) -> str:
-    """Return the extent of the smallest differences that can be shown."""
+def detectable_texts(card: EvaluationCard) -> tuple[str, str]:
+    """Return the smallest differences that can be shown, for half of the pairs and for all."""
     known = card.comparison.detectable[np.isfinite(card.comparison.detectable)]
-    return extent(known, 3) if known.size else "–"
+    return (number(np.median(known), 3), extent(known, 3)) if known.size else ("–", "")
 
 
 def tier_names(card: EvaluationCard) -> str:

@@ -188,18 +188,8 @@ def groups_of(groups: Any, questions: Labels) -> tuple[IntArray, Labels]:
         groups = [before if slash else "" for before, slash, _ in parts]
         if not all(slash for _, slash, _ in parts):
             groups = [""] * len(questions)
-    elif isinstance(groups, Mapping):
-        groups = _of_mapping(groups, questions, "groups", "question")
     member, names = numbered(unit_labels(groups, questions, argument="groups"))
     return member, names
-
-
-def _of_mapping(values: Mapping[Any, Any], units: Labels, argument: str, kind: str) -> list[Any]:
-    absent = [one for one in units if one not in values]
-    if absent:
-        msg = f"{argument} has no entry for {kind} {listed(absent)}: name all"
-        raise LabelError(msg)
-    return [values[one] for one in units]
 
 
 def family_weights(families: Any, answers: Answers) -> FloatArray:
@@ -211,8 +201,6 @@ def family_weights(families: Any, answers: Answers) -> FloatArray:
     weights = np.ones(len(answers.models))
     if families is None:
         return weights
-    if isinstance(families, Mapping):
-        families = _of_mapping(families, answers.models, "families", "model")
     member, _ = numbered(unit_labels(families, answers.models, argument="families", kind="model"))
     read = answers.codes >= 0
     low = np.where(read, answers.codes, np.iinfo(np.int64).max).min(axis=1)

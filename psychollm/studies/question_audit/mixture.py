@@ -14,7 +14,8 @@ Faults also come in stretches: a column of keys slips by a row, a page is read w
 question q stands in such a stretch is a hidden Markov chain along the table: one begins before one
 question in a thousand and lasts ten on average, and in it most keys are wrong. These are
 assumptions and not fitted; in a table whose order means nothing, no stretch is found. With right
-and wrong alone none is looked for, since a stretch of hard questions looks the same.
+and wrong alone none is looked for, since a stretch of hard questions looks the same; groups are
+drawn to the table more strongly then, since a group of hard ones does, too.
 """
 
 from dataclasses import dataclass, replace
@@ -66,7 +67,7 @@ def fitted(
 ) -> tuple[Posterior, float]:
     """Return the posterior, and the spread of ease within groups, the likeliest without one."""
     if picked.binary:
-        known = replace(known, begins=0.0)
+        known = replace(known, begins=0.0, group=known.table)
     alpha = concentration(picked)
 
     def at(value: float) -> Posterior:

@@ -126,6 +126,17 @@ def test_gaps_are_said() -> None:
         assert words in gaps
 
 
+def test_the_page_says_how_to_repeat_it_and_the_middle_difference(tmp_path: Path) -> None:
+    rng = np.random.default_rng(3)
+    right = rng.random((6, 60)) < np.linspace(0.3, 0.9, 6)[:, None]
+    domains = np.repeat(["x", "y", "z"], 20)
+    card = evaluation_card(right.astype(int), domains=domains, families=list("aabbcc"), rng=1)
+    card.report(tmp_path / "card.html")
+    page = (tmp_path / "card.html").read_text(encoding="utf-8")
+    assert "evaluation_card(scores, domains=domains, families=families, rng=1)" in page
+    assert f">{np.median(card.comparison.detectable):.3f}<" in page
+
+
 def test_graded_scores_do_without_the_model() -> None:
     rng = np.random.default_rng(1)
     found = evaluation_card(rng.random((3, 80)), rng=1)

@@ -176,6 +176,20 @@ def test_right_and_wrong_alone_show_less() -> None:
     assert sum(not wrong[q] for q in flagged) <= 0.6 * len(flagged)
 
 
+def test_a_group_of_hard_questions_is_not_one_of_wrong_keys() -> None:
+    rng = np.random.default_rng(5)
+    ability, hard = rng.normal(0.0, 1.0, size=(60, 1)), np.arange(800) < 200
+    ease = rng.normal(np.where(hard, -2.5, 1.0), 1.5)
+    wrong = rng.random(800) < 0.05
+    right = (rng.random((60, 800)) < expit(ability + ease)) & ~wrong
+    groups = np.where(hard, "hard", "easy")
+    audit = question_audit(right.astype(int), groups=groups, n_options=100, rng=1)
+    flagged = set(audit.flagged(0.5))
+    false = sum(label in flagged for label in np.asarray(audit.labels)[~wrong])
+    assert false <= 0.6 * len(flagged)
+    assert auroc(audit.p_wrong_key, wrong) > 0.9
+
+
 def test_more_is_flagged_the_more_may_be_false() -> None:
     audit = question_audit(*drawn()[:2], rng=1)
     sets = [audit.flagged(fdr, fault="any") for fdr in (0.05, 0.2, 0.5, 0.8)]

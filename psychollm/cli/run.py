@@ -1,0 +1,339 @@
+"""``psychollm run``: a study from its first prompt to its report, in as many stages as it has."""
+
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, field, replace
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, Literal, TypeAlias
+
+from psychollm._base.errors import OptionError
+from psychollm.cli.options import Command, option
+from psychollm.cli.two_tables import ANALYSIS, OUTPUT
+
+if TYPE_CHECKING:
+    from psychollm.cli.outputs import Output
+    from psychollm.collect.client import Collection
+    from psychollm.collect.staged import StagedPlan, Step
+    from psychollm.instruments.prompt import Prompt
+
+StudyName: TypeAlias = Literal[
+    "shared_confidence",
+    "inference_boundary",
+    "self_efficacy",
+    "semantic_calibration",
+    "metacognitive_skill",
+]
+DESCRIPTION = """\
+Do a study from the first prompt to the report: write the prompts, ask, write the prompts of the
+next stage from the replies, ask, and so on; then analyse and report. Interrupted or killed at any
+moment, the same command goes on where it stopped: nothing answered is asked again, and the report
+is the same.
+
+The plan is that of 'psychollm collect', with a table for each part of the study in place of
+prompts:
+
+  [study.self_prediction]         # options of 'psychollm instrument self-prediction'
+  questions = "questions.csv"
+
+  [study.grading]                 # options of 'psychollm stage grading', and who judges
+  judge = "GPT-5"                 # a model of the plan; it is asked nothing else
+
+  study                  first stage                        later stages
+  shared_confidence      self_prediction                    grading
+  inference_boundary     rule_world
+  self_efficacy          self_efficacy                      feedback, coding
+  semantic_calibration   semantic_sampling                  grading
+  metacognitive_skill    abstention, revision, scaffold     revision, scaffold, grading, coding
+
+A stage takes place if its table is there, be it empty. Revision and scaffold belong to the first
+stage if they name questions; otherwise they go on from the answers of another instrument.
+"""
+EPILOG = """\
+examples:
+  psychollm run shared_confidence plan.toml --dry-run
+  psychollm run metacognitive_skill plan.toml --out results
+
+exit codes: 0 all is answered and reported; 1 something is missing, and the summary says what;
+2 the plan or the store cannot be used; 130 interrupted.
+"""
+MISSING = 1
+
+
+@dataclass(frozen=True, slots=True)
+class Parts:
+    """What a study is made of."""
+
+    first: tuple[str, ...]  # instruments
+    later: tuple[str, ...] = ()  # stages, models before judges
+
+
+STUDY_PARTS: dict[StudyName, Parts] = {
+    "shared_confidence": Parts(("self_prediction",), ("grading",)),
+    "inference_boundary": Parts(("rule_world",)),
+    "self_efficacy": Parts(("self_efficacy",), ("feedback", "coding")),
+    "semantic_calibration": Parts(("semantic_sampling",), ("grading",)),
+    "metacognitive_skill": Parts(
+        ("abstention", "revision", "scaffold"), ("revision", "scaffold", "grading", "coding")
+    ),
+}
+
+
+@dataclass(frozen=True, kw_only=True)
+class Run(Command):
+    """The command."""
+
+    NAME = "run"
+    HELP = "do a study whole: all its stages, then the report"
+    DESCRIPTION = DESCRIPTION
+    EPILOG = EPILOG
+
+    study: StudyName = option("which", "STUDY", positional=True)
+    plan: Path = option("who is asked, where, and what", "PLAN.toml", positional=True)
+    dry_run: bool = option("tell the stages, their requests and cost; ask nothing", default=False)
+    budget: float | None = option("in place of the budget of the plan", "SUM", default=None)
+    null: int = option("replicates of each null", default=499, group=ANALYSIS)
+    bootstrap: int = option("resamples", "B", default=2000, group=ANALYSIS)
+    level: float = option("coverage of intervals", "L", default=0.95, group=ANALYSIS)
+    seed: int = option("seed of all randomness", "S", default=1, group=ANALYSIS)
+    jobs: int = option("threads; -1 for all", "J", default=1, group=ANALYSIS)
+    out: Path = option(
+        "where prompts and results go (default: psychollm-report)",
+        "DIR",
+        default=Path("psychollm-report"),
+        group=OUTPUT,
+    )
+    report: bool = option("a page with figures beside the tables", default=True, group=OUTPUT)
+    progress: bool = option(
+        "report progress every half minute where there is no terminal, too",
+        default=False,
+        group=OUTPUT,
+    )
+    json: bool = option(
+        "print what was found as JSON and nothing else", default=False, group=OUTPUT
+    )
+    quiet: bool = option("no progress and no summary on the screen", default=False, group=OUTPUT)
+
+    def run(self) -> int:
+        """Go through the stages, then study what is there."""
+        from psychollm.cli.collect import exit_code
+        from psychollm.cli.notes import as_notes
+        from psychollm.cli.outputs import prepared
+
+        with as_notes(quiet=self.quiet):
+            staged = staged_plan(self.study, self.plan)
+        if self.budget is not None:
+            staged = replace(staged, plan=replace(staged.plan, budget=self.budget))
+        if self.dry_run:
+            self._foretell(staged)
+            return 0
+        prepared(self.out, report=self.report)  # before anything is paid for
+        found = _Found(self.study)
+        for collection in self._collected(staged, found):
+            if collection.stopped or collection.halted:
+                self._tell(found)
+                return exit_code(collection) or MISSING
+        for name, output in self._studied(staged):
+            found.studies[name] = output.results
+            if not (self.json or self.quiet):
+                print(f"\n{name}:", output.summary, sep="\n")
+                if self.report:
+                    print(f"Report: {self._folder(staged, name) / 'report.html'}")
+        self._tell(found)
+        return 0 if found.complete else MISSING
+
+    def _collected(self, staged: "StagedPlan", found: "_Found") -> "Iterable[Collection]":
+        """Ask stage after stage, and yield what each has collected."""
+        from psychollm.cli.collect import asked
+        from psychollm.cli.instrument import counted, write_prompts
+
+        for number, (name, plan) in enumerate(staged.plans(), start=1):
+            head = f"Stage {number} of {1 + len(staged.steps)}, {name}: "
+            loud = not (self.json or self.quiet)
+            if loud:
+                print(f"{head}{counted(len(plan.prompts), 'prompt')}", flush=True)
+            if not plan.prompts:
+                found.stages.append({"stage": name, "n_prompts": 0})
+                continue
+            write_prompts(plan.prompts, self.out / f"{number}-{name}.jsonl")
+            collection = asked(plan, quiet=self.quiet, progress=self.progress)
+            if loud:
+                print(collection.summary())
+            table = collection.to_dict() | {"stage": name, "n_prompts": len(plan.prompts)}
+            found.stages.append(table)
+            found.complete &= collection.complete
+            yield collection
+
+    def _studied(self, staged: "StagedPlan") -> "Iterable[tuple[str, Output]]":
+        """Yield what is found of each instrument."""
+        from psychollm.cli.study import Study
+        from psychollm.cli.study_store import study_of_store
+        from psychollm.collect.readings import instruments_in
+        from psychollm.collect.store import Store
+
+        with Store(staged.plan.store, create=False) as store:
+            held = instruments_in(store)
+        for name in _studies_in(staged):
+            if name not in held:  # a stage that found nothing to ask about
+                continue
+            command = Study(
+                inputs=(staged.plan.store,),
+                instrument=name,
+                null=self.null,
+                bootstrap=self.bootstrap,
+                level=self.level,
+                seed=self.seed,
+                jobs=self.jobs,
+                out=self._folder(staged, name),
+                report=self.report,
+                quiet=self.quiet,
+                repeats="error" if staged.plan.repeats == 1 else "majority",
+            )
+            yield name, study_of_store(command)
+
+    def _folder(self, staged: "StagedPlan", name: str) -> Path:
+        return self.out / name if len(_studies_in(staged)) > 1 else self.out
+
+    def _tell(self, found: "_Found") -> None:
+        if self.json:
+            from psychollm.cli.outputs import as_json
+
+            print(
+                as_json({"study": found.study, "stages": found.stages, "studies": found.studies})
+            )
+
+    def _foretell(self, staged: "StagedPlan") -> None:
+        """Say what each stage would ask and cost."""
+        from psychollm.cli.instrument import counted
+
+        stages = dict(staged.previews())
+        if self.json:
+            from psychollm.cli.outputs import as_json
+
+            told = [{"stage": name, **one.to_dict()} for name, one in stages.items()]
+            print(as_json({"study": self.study, "stages": told}))
+            return
+        requests, cost = 0, 0.0
+        for number, (name, one) in enumerate(stages.items(), start=1):
+            print(*(f"{text}\n" for text in one.prompts), sep="\n", end="")
+            most = "at most " if number > 1 else ""
+            print(f"Stage {number}, {name}:")
+            for model, n, price in zip(one.models, one.requests, one.most_cost, strict=True):
+                print(f"  {model}: {most}{counted(n, 'request')}" + _price(price))
+            requests, cost = requests + sum(one.requests), cost + sum(one.most_cost)
+        most = "at most " if len(stages) > 1 else ""
+        budget = "" if staged.plan.budget is None else f" (budget {staged.plan.budget:.4g})"
+        whole = f"{most}{counted(requests, 'request')}{_price(cost)}{budget}"
+        print(f"In all: {whole}. Nothing was asked.")
+
+
+def _price(cost: float) -> str:
+    return f", at most {cost:.3g}" if cost else ""
+
+
+@dataclass(slots=True)
+class _Found:
+    """What a run has come to."""
+
+    study: str
+    stages: list[dict[str, Any]] = field(default_factory=list)
+    studies: dict[str, Any] = field(default_factory=dict)
+    complete: bool = True
+
+
+def _studies_in(staged: "StagedPlan") -> list[str]:
+    """Return the instruments of a plan in stages that have a study, in the order of its parts."""
+    from psychollm.cli.study_store import PREDICTION, STUDIES
+    from psychollm.instruments.instrument import instrument_of
+
+    known = (PREDICTION, *STUDIES)
+    asked = [instrument_of(prompt) for prompt in staged.plan.prompts]
+    later = [step.name for step in staged.steps if step.name in STUDIES]
+    return [name for name in dict.fromkeys([*asked, *later]) if name in known]
+
+
+def staged_plan(study: StudyName, path: Path) -> "StagedPlan":
+    """Read a plan with the settings of a study.
+
+    Parameters
+    ----------
+    study : str
+        Its name.
+    path : Path
+        The plan.
+
+    Raises
+    ------
+    OptionError
+        If the plan has no settings, or they do not fit the study.
+    InputError
+        If a file cannot be read.
+    """
+    from psychollm.cli.settings import at
+    from psychollm.collect.plan import read_plan, table_of
+    from psychollm.collect.staged import StagedPlan
+
+    tables = _tables(study, table_of(path).get("study"), path)
+    parts = STUDY_PARTS[study]
+    first: dict[str, dict[str, Any]] = {}
+    later: dict[str, dict[str, Any]] = {}
+    for name, table in tables.items():
+        here = name in parts.first and (name not in parts.later or "questions" in table)
+        (first if here else later)[name] = table
+    if not first and len(parts.first) == 1:
+        first = {parts.first[0]: {}}
+    if not first:
+        msg = (
+            f"{path}: nothing is asked first: put in one of "
+            f"{', '.join(f'[study.{name}]' for name in parts.first)}"
+            " (revision and scaffold with questions)"
+        )
+        raise OptionError(msg)
+    prompts = [one for name, table in first.items() for one in _asked(name, table, path)]
+    plan = read_plan(path, prompts=prompts)
+    if "scaffold" in tables and "coding" in later:
+        later["coding"] = {"of": ["scaffold"], **later["coding"]}
+    steps = [_step(name, later[name], path) for name in parts.later if name in later]
+    with at(f"{path}"):
+        return StagedPlan(plan=plan, steps=tuple(steps))
+
+
+def _tables(study: StudyName, table: Any, path: Path) -> dict[str, dict[str, Any]]:
+    """Return the tables of the parts of a study."""
+    parts = STUDY_PARTS[study]
+    known = list(dict.fromkeys([*parts.first, *parts.later]))
+    shown = ", ".join(f"[study.{name}]" for name in known)
+    if table is None:
+        msg = f"{path} has no settings of {study}: its tables are {shown}"
+        raise OptionError(msg)
+    for name, one in table.items() if isinstance(table, dict) else [("study", table)]:
+        if name not in known or not isinstance(one, dict):
+            fault = "is no table" if name in known else f"is no part of {study}"
+            msg = f"{path}: study.{name} {fault}: its tables are {shown}"
+            raise OptionError(msg)
+    return dict(table)
+
+
+def _asked(name: str, table: Mapping[str, Any], path: Path) -> "tuple[Prompt, ...]":
+    """Return the prompts of an instrument with its settings."""
+    from psychollm.cli.settings import at, settings
+    from psychollm.instruments.instrument import instrument_class
+
+    kind, where = instrument_class(name), f"{path}, [study.{name}]"
+    given = settings(kind, table, where, path.parent)
+    with at(where):
+        prompts: tuple[Prompt, ...] = kind(**given).prompts()
+    return prompts
+
+
+def _step(name: str, table: Mapping[str, Any], path: Path) -> "Step":
+    """Return a later stage with its settings."""
+    from psychollm.cli.settings import settings
+    from psychollm.collect.staged import Step
+    from psychollm.instruments.stages import STAGES
+
+    where, stage = f"{path}, [study.{name}]", STAGES[name]
+    options = dict(table)
+    judge = options.pop("judge", None) if stage.judged else None
+    if stage.judged and not isinstance(judge, str):
+        msg = f'{where}: judge = "NAME" must name a model of the plan'
+        raise OptionError(msg)
+    return Step(name=name, options=settings(stage.make, options, where, path.parent), judge=judge)

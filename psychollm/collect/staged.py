@@ -1,0 +1,195 @@
+"""A plan in stages: what models reply at one stage makes the prompts of the next.
+
+All stages are kept in one store, and what is asked at a stage follows from what the store holds of
+those before it (`psychollm.instruments.stages`). Nothing else is remembered: whoever was
+interrupted, at whatever moment, goes through the stages again from the first, and asks at each
+only what is not answered yet.
+"""
+
+import json
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, replace
+from typing import Any
+
+from psychollm._base.errors import OptionError
+from psychollm.collect.errors import StoreError
+from psychollm.collect.export import replied
+from psychollm.collect.plan import Plan
+from psychollm.collect.preview import Preview, preview
+from psychollm.collect.request import LIMITS
+from psychollm.collect.roster import Model
+from psychollm.collect.store import Store
+from psychollm.collect.wire.thinking import room
+from psychollm.instruments.prompt import Prompt
+from psychollm.instruments.stages.stage import STAGES, Stage
+
+QUESTIONS = "questions"  # the first stage
+_MODELS = "SELECT DISTINCT model FROM request WHERE superseded = 0 ORDER BY id"
+_PROMPTS = "SELECT prompt_key, prompt FROM request WHERE superseded = 0 GROUP BY prompt_key"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Step:
+    """A stage after the first.
+
+    Examples
+    --------
+    >>> Step(name="coding", options={}, judge="m").stage.judged
+    True
+    """
+
+    name: str  # one of `STAGES`
+    options: Mapping[str, Any]
+    judge: str | None = None  # the model that is asked, where the stage is one of a judge
+
+    @property
+    def stage(self) -> Stage:
+        """What makes its prompts."""
+        return STAGES[self.name]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class StagedPlan:
+    """A plan whose prompts are those of the first stage, and the stages that come after it.
+
+    Parameters
+    ----------
+    plan : Plan
+        Who is asked and where; judges are among its models, and asked nothing else.
+    steps : tuple of Step
+        What comes after, in this order.
+
+    Raises
+    ------
+    OptionError
+        If a judge is missing, no model of the plan, or not needed; if nobody is left who is not a
+        judge; or if an item bank is to choose the questions.
+
+    Examples
+    --------
+    >>> from pathlib import Path
+    >>> from psychollm.collect.roster import Endpoint
+    >>> from psychollm.instruments import SelfPrediction
+    >>> asked = SelfPrediction(questions=[{"question": "2 + 2?", "answer": "4"}])
+    >>> here = Endpoint(name="here", url="http://127.0.0.1:8080/v1")
+    >>> models = tuple(Model(name=name, endpoint="here", model=name) for name in ("a", "j"))
+    >>> plan = Plan(store=Path("run.sqlite"), prompts=asked.prompts(), endpoints={"here": here},
+    ...             models=models)
+    >>> staged = StagedPlan(plan=plan, steps=(Step(name="grading", options={}, judge="j"),))
+    >>> [(name, found.requests) for name, found in staged.previews()]
+    [('questions', (2,)), ('grading', (1,))]
+    """
+
+    plan: Plan
+    steps: tuple[Step, ...] = ()
+
+    def __post_init__(self) -> None:
+        names = [model.name for model in self.plan.models]
+        for step in self.steps:
+            if step.stage.judged != (step.judge is not None):
+                fault = "needs a judge" if step.stage.judged else "has no use for a judge"
+                msg = f"{step.name} {fault}: a model of the plan"
+                raise OptionError(msg)
+            if step.judge is not None and step.judge not in names:
+                msg = f"{step.name}: judge={step.judge!r} is none of the models {', '.join(names)}"
+                raise OptionError(msg)
+        if not self.respondents:
+            msg = (
+                "every model is a judge, and nobody is asked: a model that is to do both stands "
+                "in the plan twice, under two names"
+            )
+            raise OptionError(msg)
+        if self.plan.adaptive is not None:
+            msg = "adaptive: the questions of a plan in stages are all asked; leave it out"
+            raise OptionError(msg)
+
+    @property
+    def respondents(self) -> tuple[Model, ...]:
+        """The models that are asked and do not judge."""
+        judges = {step.judge for step in self.steps}
+        return tuple(model for model in self.plan.models if model.name not in judges)
+
+    def plans(self) -> Iterator[tuple[str, Plan]]:
+        """Yield the name and the plan of each stage.
+
+        The plan of a stage is made from what the store holds by then: ask the one before it
+        (`collect`) before the next is taken.
+
+        Raises
+        ------
+        StoreError
+            If the store holds what this plan does not ask.
+        InputError
+            If a stage finds nothing of the kind that it needs.
+        """
+        self._check_store()
+        for _ in self._foreseen():  # what is wrong with a later stage shows before the first
+            pass
+        yield QUESTIONS, replace(self.plan, models=self.respondents)
+        for step in self.steps:
+            with Store(self.plan.store, create=False) as store:
+                prompts = step.stage.make(replied(store), **step.options)
+            yield step.name, self._of(step, prompts)
+
+    def previews(self) -> Iterator[tuple[str, Preview]]:
+        """Yield the name of each stage, and what it would ask; of later ones the most."""
+        yield QUESTIONS, preview(replace(self.plan, models=self.respondents))
+        for step, made in self._foreseen():
+            plan = replace(self._of(step, made), repeats=self.plan.repeats)
+            found = preview(plan, show=0)
+            yield step.name, _times(found, 1 if step.judge is None else len(self.respondents))
+
+    def _foreseen(self) -> Iterator[tuple[Step, tuple[Prompt, ...]]]:
+        """Yield each later stage with the most that may be asked of one model, or about it."""
+        asked = [self._longer(prompt) for prompt in self.plan.prompts]
+        for step in self.steps:
+            made = tuple(replace(one, to=None) for one in step.stage.most(asked, step.options))
+            if step.judge is None:
+                asked += made
+            yield step, made
+
+    def _of(self, step: Step, prompts: tuple[Prompt, ...]) -> Plan:
+        asked = self.respondents
+        if step.judge is not None:
+            asked = tuple(model for model in self.plan.models if model.name == step.judge)
+        # Replies of each repeat have prompts of their own.
+        return replace(self.plan, prompts=prompts, models=asked, repeats=1)
+
+    def _longer(self, prompt: Prompt) -> Prompt:
+        """Return a prompt with the longest reply that any model may give to it."""
+        lengths = []
+        for model in self.respondents:
+            own = next((model.parameters[one] for one in LIMITS if one in model.parameters), None)
+            lengths.append((own or prompt.max_tokens or 256) + room(model.parameters))
+        return replace(prompt, max_tokens=max(lengths))
+
+    def _check_store(self) -> None:
+        """Raise if the store holds replies that would be taken for those of this plan."""
+        if not self.plan.store.is_file():
+            return
+        keys = {prompt.key for prompt in self.plan.prompts}
+        names = {model.name for model in self.plan.models}
+        with Store(self.plan.store, create=False) as store:
+            held = [row[0] for row in store.rows(_MODELS)]
+            what = next((f"model {name!r}" for name in held if name not in names), None)
+            for row in store.rows(_PROMPTS):
+                first = row[0] not in keys and "after" not in json.loads(row[1]).get("about", {})
+                what = what or (f"prompt {row[0]!r}" if first else None)
+        if what is not None:
+            msg = (
+                f"{self.plan.store} holds replies of another plan ({what}): name another store, "
+                "or undo what was changed in the plan"
+            )
+            raise StoreError(msg)
+
+
+def _times(found: Preview, n: int) -> Preview:
+    """Return what is asked about several models."""
+    return replace(
+        found,
+        requests=tuple(one * n for one in found.requests),
+        tokens=tuple(one * n for one in found.tokens),
+        most_cost=tuple(one * n for one in found.most_cost),
+        likely_cost=tuple(one * n for one in found.likely_cost),
+        seconds=tuple(one * n for one in found.seconds),
+    )

@@ -1,0 +1,166 @@
+"""The instrument: every question twice, once as it is, once with directions how to think.
+
+Kargupta et al. (2025) told models to do what had gone along with right answers and found that it
+helped some and harmed others nearly as often. Both arms share the question, the request to think
+in writing and the form of the answer; what the directed arm has beyond them is the directions, a
+sentence or two for each of the five behaviours that `Coding` looks for. All sentences are the
+project's own.
+
+References
+----------
+Kargupta, P., et al. (2025). Cognitive foundations for reasoning and their manifestation in LLMs.
+arXiv:2511.16660.
+"""
+
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass, field
+from typing import Any, Literal, TypeAlias
+
+from psychollm._base.checks import check_count
+from psychollm._base.errors import InputError
+from psychollm.instruments.instrument import Instrument, check_chosen, from_file
+from psychollm.instruments.prompt import Message, Prompt
+from psychollm.instruments.questions import (
+    QUESTION_FILES,
+    Question,
+    as_questions,
+    read_questions,
+)
+from psychollm.instruments.scaffold.result import DIRECTED, SPONTANEOUS, ScaffoldScores
+
+Behaviour: TypeAlias = Literal[
+    "self_awareness", "context_awareness", "strategy_selection", "goal_management", "evaluation"
+]
+
+DIRECTIONS: dict[Behaviour, str] = {
+    "self_awareness": "Say what you know for certain here, what you merely believe, and at which "
+    "point you are most likely to err.",
+    "context_awareness": "Put into your own words what is asked, what is given, and what any "
+    "answer has to satisfy.",
+    "strategy_selection": "Think of two different ways to reach the answer, and say why you take "
+    "the one and not the other.",
+    "goal_management": "Divide the task into parts, take them one after another, and say after "
+    "each what is left to do.",
+    "evaluation": "Test each step before you build on it, and the result by another way than the "
+    "one that led to it. Where a test fails, go back and do it differently.",
+}
+BEHAVIOURS: tuple[Behaviour, ...] = tuple(DIRECTIONS)
+_OPENING = "Answer the question. Think in writing first."
+_LAST_LINE = (
+    'End with a last line that begins with "Answer:" and holds nothing but the answer, in as few '
+    "words as possible."
+)
+_MAX_TOKENS = 2048
+
+
+def directed(direct: Sequence[Behaviour]) -> str:
+    """Return the directions for some behaviours, in the order in which they come in thinking.
+
+    Parameters
+    ----------
+    direct : sequence of str
+        Which behaviours; see `Scaffold`.
+
+    Examples
+    --------
+    >>> directed(["goal_management"])[:34]
+    'While you think: Divide the task i'
+    """
+    return " ".join(
+        ["While you think:", *(DIRECTIONS[one] for one in BEHAVIOURS if one in direct)]
+    )
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Scaffold(Instrument[ScaffoldScores]):
+    """Questions that are put as they are, and with directions how to think.
+
+    Parameters
+    ----------
+    questions : iterable of Question or mapping
+        With right answers.
+    direct : tuple of str
+        What the directions ask for: self_awareness, context_awareness, strategy_selection,
+        goal_management, evaluation.
+    n_repeats : int
+        Times that every prompt is put.
+
+    Raises
+    ------
+    InputError
+        If there are no questions, or one has no right answer.
+    OptionError
+        If a behaviour does not exist or occurs twice, there is none, or `n_repeats` is not a
+        positive whole number.
+
+    Examples
+    --------
+    >>> asked = Scaffold(questions=[{"question": "2 + 2?", "answer": "4"}], direct=("evaluation",))
+    >>> own, led = asked.prompts()
+    >>> own.about["arm"], led.messages[0].content[45:83]
+    ('spontaneous', 'While you think: Test each step before')
+    >>> print(asked.score([asked.read(own, "Answer: 5"), asked.read(led, "Answer: 4")]).summary())
+    spontaneous: 0 of 1 right; directed: 1 of 1 right
+    directions put right 1 of 1 wrong answers and spoil 0 of 0 right ones
+    """
+
+    NAME = "scaffold"
+
+    questions: Iterable[Any] = from_file(read_questions, QUESTION_FILES)
+    direct: tuple[Behaviour, ...] = BEHAVIOURS
+    n_repeats: int = 1
+    items: tuple[Question, ...] = field(init=False, repr=False, compare=False)
+
+    def __post_init__(self) -> None:
+        check_count("n_repeats", self.n_repeats)
+        check_chosen("direct", self.direct, Behaviour)
+        items = as_questions(self.questions)
+        open_ended = next((one for one in items if not one.answerable), None)
+        if open_ended is not None:
+            msg = f"question {open_ended.key!r} has no right answer: leave it out"
+            raise InputError(msg)
+        object.__setattr__(self, "items", items)
+
+    def prompts(self) -> tuple[Prompt, ...]:
+        """Return both prompts of every question, each in a conversation of its own.
+
+        Examples
+        --------
+        >>> asked = Scaffold(questions=[{"id": "q", "question": "2 + 2?", "answer": "4"}])
+        >>> [prompt.key for prompt in asked.prompts()]
+        ['q/spontaneous/0', 'q/directed-all/0']
+        """
+        return tuple(
+            prompt
+            for repeat in range(self.n_repeats)
+            for item in self.items
+            for prompt in self._of(item, repeat)
+        )
+
+    def _of(self, item: Question, repeat: int) -> Iterator[Prompt]:
+        arms = {SPONTANEOUS: SPONTANEOUS, DIRECTED: name_of(self.direct)}
+        for arm, name in arms.items():
+            led = arm == DIRECTED
+            parts = [_OPENING, directed(self.direct) if led else "", _LAST_LINE]
+            about = {"instrument": "scaffold", "arm": arm, "question": item.text}
+            known = {"domain": item.domain, "direct": list(self.direct) if led else []}
+            yield Prompt(
+                key=f"{item.key}/{name}/{repeat}",
+                item=item.key,
+                messages=(
+                    Message("system", " ".join(filter(None, parts))),
+                    Message("user", item.text),
+                ),
+                reply="text",
+                repeat=repeat,
+                max_tokens=_MAX_TOKENS,
+                about=about
+                | item.grading()
+                | {label: value for label, value in known.items() if value},
+            )
+
+
+def name_of(direct: Sequence[Behaviour]) -> str:
+    """Return what directions are called in keys."""
+    chosen = [one for one in BEHAVIOURS if one in direct]
+    return "-".join([DIRECTED, *(chosen if len(chosen) < len(BEHAVIOURS) else ["all"])])

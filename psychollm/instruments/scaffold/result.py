@@ -1,0 +1,105 @@
+"""What one model answered with and without directions: every reply, and how answers changed."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+
+from psychollm._base.axes import Axes
+from psychollm._base.types import FloatArray
+from psychollm.instruments.answers import read_answer, with_first
+from psychollm.instruments.prompt import Prompt, told
+from psychollm.instruments.reading import Outcome, Reading, ReadingsLike, Scores, aligned
+
+SPONTANEOUS, DIRECTED = "spontaneous", "directed"
+_CORRECT = {"correct": 1.0, "wrong": 0.0, "abstained": 0.0}
+
+
+@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
+class ScaffoldScores(Scores):
+    """One model's answers to the same questions without and with directions.
+
+    Examples
+    --------
+    >>> from psychollm.instruments.scaffold import Scaffold
+    >>> asked = Scaffold(questions=[{"question": "2 + 2?", "answer": "4"}])
+    >>> asked.score([asked.read(one, "Answer: 4") for one in asked.prompts()]).correct
+    array([1., 1.])
+    """
+
+    _AXES = Axes(
+        None,
+        "item=items",
+        "domain=domains",
+        "arm=arms",
+        "run=runs",
+        "outcome=outcomes",
+        "response=responses",
+        "correct",
+    )
+
+    items: tuple[str, ...]
+    domains: tuple[str, ...]
+    arms: tuple[str, ...]
+    runs: tuple[int, ...]  # from 1
+    outcomes: tuple[Outcome, ...]
+    responses: tuple[str | None, ...]  # correct, wrong or abstained, which is not right
+    correct: FloatArray  # (replies,) NaN where missing
+
+    def summary(self) -> str:
+        """Return how many answers are right in each arm, and how many change."""
+        arms = np.array(self.arms, dtype=object)
+        parts = [
+            f"{arm}: {np.nansum(known):.0f} of {np.isfinite(known).sum()} right"
+            for arm in (SPONTANEOUS, DIRECTED)
+            for known in [self.correct[arms == arm]]
+        ]
+        pairs = self.pairs()
+        wrong, right = (pairs[pairs[:, 0] == was, 1] for was in (0.0, 1.0))
+        return (
+            f"{'; '.join(parts)}\ndirections put right {wrong.sum():.0f} of {wrong.size} wrong "
+            f"answers and spoil {(1.0 - right).sum():.0f} of {right.size} right ones"
+        )
+
+    def pairs(self) -> FloatArray:
+        """Return whether the answers without and with directions are right, where both are known.
+
+        Returns
+        -------
+        ndarray, shape (n_pairs, 2)
+            1 if right, 0 if not; without directions first.
+
+        Examples
+        --------
+        >>> from psychollm.instruments.scaffold import Scaffold
+        >>> asked = Scaffold(questions=[{"question": "2 + 2?", "answer": "4"}])
+        >>> asked.score([asked.read(one, "Answer: 4") for one in asked.prompts()]).pairs()
+        array([[1., 1.]])
+        """
+        both: dict[tuple[str, int], dict[str, float]] = {}
+        rows = zip(self.items, self.runs, self.arms, self.correct.tolist(), strict=True)
+        for item, run, arm, right in rows:
+            both.setdefault((item, run), {})[arm] = right
+        table = [[one.get(SPONTANEOUS), one.get(DIRECTED)] for one in both.values()]
+        found = np.array(table, dtype=np.float64).reshape(-1, 2)
+        known: FloatArray = found[np.isfinite(found).all(axis=1)]
+        return known
+
+
+def read_reply(prompt: Prompt, reply: str, *, finish_reason: str | None = None) -> Reading:
+    """Read an answer to a prompt of the instrument: correct, wrong or abstained."""
+    return read_answer(prompt, reply, finish_reason=finish_reason)
+
+
+def score_readings(prompts: Sequence[Prompt], readings: ReadingsLike) -> ScaffoldScores:
+    """Score the readings of one model; what prompts were made after is the other arm."""
+    rows, each = with_first(prompts, aligned(prompts, readings), {"arm": SPONTANEOUS})
+    return ScaffoldScores(
+        items=tuple(one.item for one in rows),
+        domains=told([one.about for one in rows], "domain"),
+        arms=told([one.about for one in rows], "arm"),
+        runs=tuple(one.repeat + 1 for one in rows),
+        outcomes=tuple(one.outcome for one in each),
+        responses=tuple(str(one.value) if one.answered else None for one in each),
+        correct=np.array([_CORRECT.get(str(one.value), np.nan) for one in each], dtype=np.float64),
+    )

@@ -1,0 +1,131 @@
+"""Replies as stages take them, and what is told apart among them."""
+
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import TypeAlias
+
+from psychollm._base.errors import InputError, OptionError
+from psychollm.instruments.instrument import instrument_of, reader_of
+from psychollm.instruments.prompt import Message, Prompt
+from psychollm.instruments.readers.plain_text import with_reasoning
+from psychollm.instruments.reading import Reading
+from psychollm.instruments.revision.instrument import ARMS
+from psychollm.instruments.scaffold.result import SPONTANEOUS
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Replied:
+    """One prompt that was put to one model, and what it replied.
+
+    Examples
+    --------
+    >>> prompt = Prompt(key="q", item="q", messages=(Message("user", "?"),), reply="text")
+    >>> Replied(model="m", prompt=prompt, text="Yes.", reasoning="Hm.").whole
+    '<think>Hm.</think>Yes.'
+    """
+
+    model: str
+    prompt: Prompt
+    text: str | None  # None where there is no reply
+    reasoning: str = ""  # where it came beside the reply
+    finish_reason: str | None = None
+    run: int = 1  # which of several times that the prompt was put
+    tokens: int | None = None  # of the reply
+
+    @property
+    def said(self) -> str:
+        """The reply without thinking that came beside it; blank where there is none."""
+        return (self.text or "").strip()
+
+    @property
+    def whole(self) -> str:
+        """The reply with the thinking that came beside it, in tags."""
+        return with_reasoning(self.text or "", self.reasoning)
+
+    @property
+    def reading(self) -> Reading | None:
+        """What the reply says, None where there is none."""
+        if self.text is None:
+            return None
+        read = reader_of(instrument_of(self.prompt))
+        return read(self.prompt, self.whole, finish_reason=self.finish_reason)
+
+
+Replies: TypeAlias = Sequence[Replied]
+Place: TypeAlias = tuple[str, int, str]
+
+
+# Parts and stages of instruments that ask for something else than an answer.
+_ASIDE = frozenset({"predict", "judge", "wager", *ARMS, "revised"})
+
+
+def first_stage(replies: Iterable[Replied], instruments: Iterable[str]) -> list[Replied]:
+    """Return what was asked by instruments, later stages left out."""
+    known = set(instruments)
+    return [
+        one
+        for one in replies
+        if "after" not in one.prompt.about and instrument_of(one.prompt) in known
+    ]
+
+
+def is_aside(prompt: Prompt) -> bool:
+    """Whether a prompt asks for something else than an answer or a trace of its own."""
+    about = prompt.about
+    names = {about.get("part"), about.get("stage"), about.get("form")}
+    return bool(names & _ASIDE) or about["instrument"] == "coding"
+
+
+def answers_of(replies: Replies, of: str | None, stage: str) -> list[Replied]:
+    """Return the prompts that asked for an answer that is right or wrong, of one instrument."""
+    found = [
+        one
+        for one in replies
+        if one.prompt.about.get("reference")
+        and "question" in one.prompt.about
+        and "after" not in one.prompt.about
+        and not is_aside(one.prompt)
+        and one.prompt.about.get("arm", SPONTANEOUS) == SPONTANEOUS
+        and not str(one.prompt.about.get("form", "")).startswith("base")
+    ]
+    held = list(dict.fromkeys(instrument_of(one.prompt) for one in found))
+    if of is not None:
+        found = [one for one in found if instrument_of(one.prompt) == of.replace("-", "_")]
+    elif len(held) > 1:
+        msg = f"{stage}: there are answers of {', '.join(held)}: name one with the option 'of'"
+        raise OptionError(msg)
+    if not found:
+        whose = "" if of is None else f" of {of}"
+        held_text = ", ".join(held) or "none"
+        msg = (
+            f"{stage}: there are no answers{whose} in words that are right or wrong "
+            f"(there are: {held_text})"
+        )
+        raise InputError(msg)
+    return found
+
+
+def conversation(last: Replied, known: Mapping[Place, Replied]) -> list[Message]:
+    """Return all turns up to a reply, that one included."""
+    before: list[Message] = []
+    if last.prompt.follows is not None:
+        before = conversation(known[last.model, last.run, last.prompt.follows], known)
+    return [*before, *last.prompt.messages, Message("assistant", last.said)]
+
+
+def by_place(replies: Iterable[Replied]) -> dict[Place, Replied]:
+    """Return replies by model, run and key of the prompt."""
+    return {(one.model, one.run, one.prompt.key): one for one in replies}
+
+
+def again(run: int) -> str:
+    """Return what tells the keys of further runs apart."""
+    return "" if run == 1 else f"/run-{run}"
+
+
+def by_respondent(replies: Iterable[Replied]) -> dict[tuple[str, int], list[Replied]]:
+    """Return replies by model and run."""
+    groups: dict[tuple[str, int], list[Replied]] = {}
+    for one in replies:
+        groups.setdefault((one.model, one.run), []).append(one)
+    return groups

@@ -1,0 +1,71 @@
+"""What a stage is, and which there are."""
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from psychollm.instruments.prompt import Prompt
+from psychollm.instruments.stages.continued import (
+    KINDS,
+    feedback,
+    feedback_after,
+    revision,
+    scaffold,
+)
+from psychollm.instruments.stages.judged import coding, grading
+from psychollm.instruments.stages.replied import Replied
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Stage:
+    """What makes the prompts of a stage, and who is asked.
+
+    Examples
+    --------
+    >>> STAGES["grading"].judged, STAGES["revision"].judged
+    (True, False)
+    """
+
+    make: Callable[..., tuple[Prompt, ...]]
+    judged: bool  # by a judge; else each model goes on by itself
+
+    def most(
+        self, prompts: Sequence[Prompt], options: Mapping[str, Any] | None = None
+    ) -> tuple[Prompt, ...]:
+        """Return the most that may be asked about one model, or of it.
+
+        Parameters
+        ----------
+        prompts : sequence of Prompt
+            What the model is asked before.
+        options : mapping, optional
+            Of the stage.
+
+        Examples
+        --------
+        >>> from psychollm.instruments import Abstention
+        >>> len(STAGES["grading"].most(Abstention(n_pairs=1, scenarios=("subjective",)).prompts()))
+        10
+        """
+        given = options or {}
+        longest = [_longest(prompt, place) for place, prompt in enumerate(prompts)]
+        if self.make is feedback:  # most can be told where some tasks passed and some did not
+            kinds = given.get("kinds", KINDS)
+            return tuple(feedback_after(longest, kinds, lambda tasks: min(1, len(tasks) - 1)))
+        return self.make(longest, **given)
+
+
+def _longest(prompt: Prompt, place: int) -> Replied:
+    """Return a reply that is as long as it may be, and like no other."""
+    text = ("abc " * (prompt.max_tokens or 256)).strip()
+    said = f"Answer: {place} {text}"
+    return Replied(model="model", prompt=prompt, text=said, reasoning=text)
+
+
+STAGES: Mapping[str, Stage] = {
+    "feedback": Stage(make=feedback, judged=False),
+    "revision": Stage(make=revision, judged=False),
+    "scaffold": Stage(make=scaffold, judged=False),
+    "grading": Stage(make=grading, judged=True),
+    "coding": Stage(make=coding, judged=True),
+}
