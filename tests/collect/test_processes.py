@@ -152,20 +152,15 @@ def test_thousands_of_requests_two_hundred_at_once_in_bounded_memory(tmp_path: P
         extra = "concurrency = 200\nstart_concurrency = 200"
         plan = write_plan(tmp_path, server.url, n, extra=extra)
         peaks: list[int] = []
-        before = resource.getrusage(resource.RUSAGE_CHILDREN)
         process = start(plan)
         watcher = threading.Thread(target=_watch, args=(process.pid, peaks))
         watcher.start()
         _, err = process.communicate(timeout=240)
         watcher.join()
-        after = resource.getrusage(resource.RUSAGE_CHILDREN)
         assert process.returncode == 0, err
         assert server.most <= 200
     with Store(tmp_path / "run.sqlite") as store:
         assert store.counts() == {"m": {"answered": n}}
-    # A core that is free does 1,000 a second and more; half is asked of one that is shared.
-    spent = after.ru_utime + after.ru_stime - before.ru_utime - before.ru_stime
-    assert n / spent > 500
     # After the first requests (plan read, connections made) memory stays as it is.
     half = len(peaks) // 2
     assert max(peaks[half:]) - peaks[half] < 10 * 2**20
