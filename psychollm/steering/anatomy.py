@@ -13,6 +13,8 @@ from typing import Any
 from psychollm._base.errors import InputError, OptionError
 from psychollm._base.optional import require
 
+# What models call the keys and values of earlier tokens: since transformers 5.24, and before.
+CACHE_NAMES = ("cache", "past_key_values")
 # Layers that read earlier tokens from a cache of keys and values, and from nothing else.
 _PLAIN = frozenset({"attention", "full_attention", "sliding_attention"})
 
@@ -36,6 +38,7 @@ class Anatomy:
     stem: Any  # the module that holds them, called with the tokens
     hidden_size: int
     accepts: frozenset[str]  # names of arguments of its forward pass
+    cache: str | None  # what the model calls its cache, None if it takes none
     plain: bool  # earlier tokens act through keys and values alone
     rotary: bool  # positions are what position_ids say they are
     window: int | None  # tokens that a layer looks back at most
@@ -117,11 +120,12 @@ def anatomy(model: Any) -> Anatomy:
     config = _text_config(bare)
     accepts = frozenset(inspect.signature(bare.forward).parameters)
     kinds = set(getattr(config, "layer_types", None) or ())
+    cache = next((name for name in CACHE_NAMES if name in accepts), None)
     plain = (
         kinds <= _PLAIN
         and not getattr(bare, "_is_stateful", False)
         and not getattr(config, "num_kv_shared_layers", 0)
-        and "past_key_values" in accepts
+        and cache is not None
     )
     return Anatomy(
         model=bare,
@@ -129,6 +133,7 @@ def anatomy(model: Any) -> Anatomy:
         stem=bare.get_submodule(path.rpartition(".")[0]),
         hidden_size=int(config.hidden_size),
         accepts=accepts,
+        cache=cache,
         plain=plain,
         rotary="position_ids" in accepts and not getattr(config, "alibi", False),
         window=getattr(config, "sliding_window", None),

@@ -13,7 +13,14 @@ from typing import Any, Literal, TypeAlias
 
 from psychollm._base.checks import check_choice
 from psychollm._base.errors import OptionError, ShapeError
-from psychollm.steering.anatomy import Anatomy, anatomy, hidden_of, torch, with_hidden
+from psychollm.steering.anatomy import (
+    CACHE_NAMES,
+    Anatomy,
+    anatomy,
+    hidden_of,
+    torch,
+    with_hidden,
+)
 from psychollm.steering.direction import Direction
 
 Positions: TypeAlias = Literal["prompt_last", "generated", "all"]
@@ -144,7 +151,7 @@ class Columns:
     def _see(self, given: dict[str, Any]) -> None:
         ids, embeds = given.get("input_ids"), given.get("inputs_embeds")
         fed: Any = ids if ids is not None else embeds
-        cache = given.get("past_key_values")
+        cache = next((given[name] for name in CACHE_NAMES if given.get(name) is not None), None)
         past = int(cache.get_seq_length()) if cache is not None else 0
         if not self._goes_on(ids, past):
             self._start(fed, ids, past, given.get("attention_mask"))

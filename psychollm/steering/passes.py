@@ -50,7 +50,7 @@ def forward(
         "input_ids": ids,
         "attention_mask": mask,
         "position_ids": positions,
-        "past_key_values": cache,
+        body.cache: cache,
         "use_cache": cache is not None,
         "logits_to_keep": keep,
     }
