@@ -1,22 +1,16 @@
-"""``psychollm instrument``: the prompts of an instrument in a file that a plan can name.
-
-An instrument is not told to the command line: its options are the fields of its class, their help
-is its docstring, and what is not given is left to it.
-"""
+"""``psychollm instrument``: the prompts of an instrument in a file that a plan can name."""
 
 import argparse
-import json
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Self
+from typing import TYPE_CHECKING, Any
 
 from psychollm.cli.import_logs import is_store
-from psychollm.cli.options import PARSING, Command, add_options, declared_by, option, typed_values
+from psychollm.cli.options import declared_by, typed_values
+from psychollm.cli.prompts import WritePrompts, counted
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
-
     from psychollm.instruments.coding import Transcript
     from psychollm.instruments.prompt import Prompt
 
@@ -33,7 +27,7 @@ examples:
 
 
 @dataclass(frozen=True, kw_only=True)
-class MakePrompts(Command):
+class WriteInstrument(WritePrompts):
     """The command, with one of its own for each instrument."""
 
     NAME = "instrument"
@@ -41,72 +35,32 @@ class MakePrompts(Command):
     DESCRIPTION = DESCRIPTION
     EPILOG = EPILOG
 
-    out: Path = option("where the prompts go", "FILE.jsonl")
-    json: bool = option("print what was written as JSON and nothing else", default=False)
-    quiet: bool = option("say nothing on the screen", default=False)
-    typed: argparse.Namespace | None = None  # everything, for the instrument to be made of
-
     @classmethod
-    def add_to(cls, parser: argparse.ArgumentParser) -> None:
-        """Add the instruments, each with its options."""
+    def sources(cls) -> Iterator[tuple[str, str, list[Callable[..., Any]]]]:
+        """Yield the instruments, each with what reads its files."""
         from psychollm.instruments.instrument import INSTRUMENTS, instrument_class, purpose
 
-        names = parser.add_subparsers(
-            metavar="NAME", title="instruments", dest="instrument", required=True
-        )
         for name in INSTRUMENTS:
-            does = purpose(name)
-            below = names.add_parser(
-                name.replace("_", "-"),
-                help=does[0].lower() + does[1:].rstrip("."),
-                description=does,
-                **PARSING,
-            )
             kind = instrument_class(name)
-            add_options(below, kind)
-            for one in declared_by(kind):
-                if "read" in one.about:
-                    add_options(below, one.about["read"])
-            add_options(below, cls)
+            reads = [one.about["read"] for one in declared_by(kind) if "read" in one.about]
+            yield name.replace("_", "-"), purpose(name), [kind, *reads]
 
-    @classmethod
-    def of(cls, typed: argparse.Namespace) -> Self:
-        """Return the command that was typed."""
-        return cls(**typed_values(cls, typed), typed=typed)
+    def prompts(self) -> "tuple[Prompt, ...]":
+        """Return the prompts of the instrument."""
+        from psychollm.instruments.instrument import instrument_class
 
-    def run(self) -> int:
-        """Make the prompts, write them, and say what to do with them."""
-        from psychollm.cli.notes import as_notes, busy
+        kind = instrument_class(self.source.replace("-", "_"))
+        given = typed_values(kind, self.typed)
+        for one in declared_by(kind):
+            if "read" in one.about and one.name in given:
+                given[one.name] = _read(one.about, given[one.name], self.typed)
+        prompts: tuple[Prompt, ...] = kind(**given).prompts()
+        return prompts
 
-        assert self.typed is not None  # noqa: S101 -- `of` has seen to it
-        name = self.typed.instrument
-        with as_notes(quiet=self.quiet), busy("making the prompts", quiet=self.quiet):
-            prompts = made(name, self.typed)
-            write_prompts(prompts, self.out)
+    def told(self, prompts: "Sequence[Prompt]") -> tuple[dict[str, Any], str, str]:
+        """Return how many items there are."""
         n_items = len({prompt.item for prompt in prompts})
-        if self.json:
-            from psychollm.cli.outputs import as_json
-
-            counts = {"n_prompts": len(prompts), "n_items": n_items}
-            print(as_json({"instrument": name, **counts, "out": str(self.out)}))
-        elif not self.quiet:
-            items = counted(n_items, "item")
-            print(f"{counted(len(prompts), 'prompt')} about {items}: {self.out}")
-            print(f'To ask them, write prompts = "{self.out.name}" in a plan beside it.')
-        return 0
-
-
-def made(name: str, typed: argparse.Namespace) -> "tuple[Prompt, ...]":
-    """Return the prompts that the options ask for."""
-    from psychollm.instruments.instrument import instrument_class
-
-    kind = instrument_class(name.replace("-", "_"))
-    given = typed_values(kind, typed)
-    for one in declared_by(kind):
-        if "read" in one.about and one.name in given:
-            given[one.name] = _read(one.about, given[one.name], typed)
-    prompts: tuple[Prompt, ...] = kind(**given).prompts()
-    return prompts
+        return {"n_items": n_items}, f"about {counted(n_items, 'item')}", "in a plan beside it"
 
 
 def _read(about: Mapping[str, Any], path: Path, typed: argparse.Namespace) -> Any:
@@ -126,17 +80,3 @@ def traces_in(
 
     with Store(path, create=False) as store:
         return transcripts(replied(store), of=of, keep=keep)
-
-
-def write_prompts(prompts: "Sequence[Prompt]", path: Path) -> None:
-    """Write prompts, one JSON object a line."""
-    from psychollm.cli.outputs import writing
-
-    lines = [json.dumps(prompt.to_dict(), ensure_ascii=False) + "\n" for prompt in prompts]
-    with writing(f"--out {path}"):
-        path.write_text("".join(lines), encoding="utf-8", newline="\n")
-
-
-def counted(n: int, what: str) -> str:
-    """Return a number with what it counts."""
-    return f"{n:,} {what}" + ("" if n == 1 else "s")

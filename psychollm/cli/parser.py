@@ -12,20 +12,20 @@ from psychollm.cli.compare import Compare
 from psychollm.cli.completion import Completion
 from psychollm.cli.doctor import Doctor, Version
 from psychollm.cli.import_logs import Import
-from psychollm.cli.instrument import MakePrompts
+from psychollm.cli.instrument import WriteInstrument
 from psychollm.cli.items import Items
 from psychollm.cli.options import PARSING, Command, Parser
 from psychollm.cli.run import Run
 from psychollm.cli.score import Score
-from psychollm.cli.stage import MakeStage
+from psychollm.cli.stage import WriteStage
 from psychollm.cli.study import Study
 from psychollm.cli.warm import Warm
 
 COMMANDS: dict[str, type[Command]] = {
     command.NAME: command
     for command in (
-        MakePrompts, Collect, MakeStage, Run, Score, Study, Calibrate, Compare, Card, Items, Audit,
-        Bank, Import, Doctor, Warm, Version, Completion,
+        WriteInstrument, Collect, WriteStage, Run, Score, Study, Calibrate, Compare, Card, Items,
+        Audit, Bank, Import, Doctor, Warm, Version, Completion,
     )
 }  # fmt: skip
 DESCRIPTION = "The psychometrics of language models: do they know what they know?"

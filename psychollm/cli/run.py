@@ -143,7 +143,7 @@ class Run(Command):
     def _collected(self, staged: "StagedPlan", found: "_Found") -> "Iterable[Collection]":
         """Ask stage after stage, and yield what each has collected."""
         from psychollm.cli.collect import asked
-        from psychollm.cli.instrument import counted, write_prompts
+        from psychollm.cli.prompts import counted, write_prompts
 
         for number, (name, plan) in enumerate(staged.plans(), start=1):
             head = f"Stage {number} of {1 + len(staged.steps)}, {name}: "
@@ -202,7 +202,7 @@ class Run(Command):
 
     def _foretell(self, staged: "StagedPlan") -> None:
         """Say what each stage would ask and cost."""
-        from psychollm.cli.instrument import counted
+        from psychollm.cli.prompts import counted
 
         stages = dict(staged.previews())
         if self.json:

@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 from psychollm.cli import UNUSABLE
-from psychollm.cli.instrument import MakePrompts
+from psychollm.cli.instrument import WriteInstrument
 from psychollm.cli.options import PARSING, Parser
 from psychollm.collect.plan import read_prompts
 from psychollm.instruments.instrument import INSTRUMENTS, instrument_class, instrument_of
@@ -59,7 +59,7 @@ def test_passages_of_squad_are_dropped(call, tmp_path: Path) -> None:
 def instruments() -> dict[str, argparse.ArgumentParser]:
     """Return the parser of each instrument."""
     parser = Parser(prog="p", **PARSING)
-    MakePrompts.add_to(parser)
+    WriteInstrument.add_to(parser)
     (names,) = (one for one in parser._actions if one.dest == "instrument")
     return dict(names.choices)
 
@@ -67,7 +67,7 @@ def instruments() -> dict[str, argparse.ArgumentParser]:
 @pytest.mark.parametrize("name", INSTRUMENTS)
 def test_every_option_is_a_field_and_says_what_it_is(name: str) -> None:
     known = {one.name for one in fields(instrument_class(name))} | {"rule", "dataset"}
-    own = {one.name for one in fields(MakePrompts)}
+    own = {one.name for one in fields(WriteInstrument)}
     for action in instruments()[name.replace("_", "-")]._actions:
         if action.dest != "help":
             assert action.dest in known | own
