@@ -13,14 +13,16 @@ import shutil
 import tempfile
 from collections.abc import Iterator
 from dataclasses import dataclass, field
+from itertools import pairwise
 from pathlib import Path
-from typing import Protocol
+from typing import Protocol, cast
 from weakref import finalize
 
 import numpy as np
 
 from psychollm._base.errors import InputError
 from psychollm._base.types import AnyArray, IntArray
+from psychollm.data.labels import Labels
 from psychollm.kernels.cells import first_repeat, running_starts, stable_order
 
 PART = 1 << 22  # cells that are read at once
@@ -60,6 +62,31 @@ class CellTable(Protocol):
         """Return the cells of rows `low` to `high`."""
 
 
+class CellSource(Protocol):
+    """A table of responses that is kept by its cells."""
+
+    @property
+    def models(self) -> Labels:
+        """Labels of the models."""
+
+    @property
+    def questions(self) -> Labels:
+        """Labels of the questions."""
+
+    @property
+    def by_question(self) -> CellTable:
+        """Questions in rows."""
+
+    @property
+    def by_model(self) -> CellTable:
+        """Models in rows."""
+
+
+def cells_of(responses: object) -> CellSource | None:
+    """Return a table that is kept by its cells as such, and None for any other."""
+    return cast("CellSource", responses) if hasattr(responses, "by_question") else None
+
+
 def column_type(n_columns: int) -> type[np.unsignedinteger]:
     """Return the smallest type that numbers all columns."""
     return np.uint16 if n_columns <= 1 << 16 else np.uint32
@@ -71,7 +98,7 @@ def parts(table: CellTable, cells: int = PART) -> list[tuple[int, int]]:
     ends = np.arange(cells, int(start[-1]) + cells, cells)
     bounds = np.unique(np.concatenate([[0], np.searchsorted(start, ends), [n]]))
     bounds = np.minimum(bounds, n)
-    return [(int(a), int(b)) for a, b in zip(bounds[:-1], bounds[1:], strict=True) if b > a]
+    return [(int(a), int(b)) for a, b in pairwise(bounds) if b > a]
 
 
 @dataclass(frozen=True, slots=True)

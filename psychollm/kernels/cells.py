@@ -16,7 +16,7 @@ def running_starts(numbers: AnyArray, start: IntArray) -> None:
 
 @njit
 def stable_order(numbers: AnyArray, place: IntArray, before: IntArray, order: IntArray) -> None:
-    """Fill the order of places by number; `place` (n + 1,) is where each begins, and is used up."""
+    """Fill the order of places by number; `place` (n + 1,), where each begins, is used up."""
     # Equal numbers stay in the order `before`.
     for i in range(before.size):
         at = before[i]
