@@ -5,7 +5,7 @@ from __future__ import annotations
 from contextlib import closing
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import Literal
+from typing import Literal, TypeAlias
 
 import numpy as np
 
@@ -38,7 +38,16 @@ from psychollm.irt.streamed.posterior import (
     start_centres,
 )
 
+Sides: TypeAlias = tuple[Labels, Labels, Respondents]  # respondents, items, which are the models
+
 STREAMED: tuple[Model, ...] = ("rasch", "1pl", "2pl")
+
+
+def sides_of(source: CellSource, respondents: Respondents) -> tuple[CellTable, Sides]:
+    """Return the table with items in rows, and who is who."""
+    if respondents == "models":
+        return source.by_question, (source.models, source.questions, respondents)
+    return source.by_model, (source.questions, source.models, respondents)
 
 
 def fit_cells(
@@ -62,9 +71,7 @@ def fit_cells(
     if standard_errors != "observed":
         msg = f"standard_errors={standard_errors!r} needs a dense table: use 'observed'"
         raise OptionError(msg)
-    models = respondents == "models"
-    table = source.by_question if models else source.by_model
-    sides = (source.models, source.questions) if models else (source.questions, source.models)
+    table, sides = sides_of(source, respondents)
     if len(sides[0]) < 2:
         msg = (
             f"responses: respondents={respondents!r} leaves one respondent: a distribution of "
@@ -74,7 +81,7 @@ def fit_cells(
     who = workers(n_jobs)
     bar = progress_bar(show=progress, total=most, label="readings of the fit")
     with closing(bar):
-        read = read_margins(table, (*sides, respondents), who, bar)
+        read = read_margins(table, sides, who, bar)
         per_item = float(np.median(read.item_answers))
         used = chosen_priors(priors, (model,) * len(read.items), link, per_item, 2)
         return fit_streamed(
@@ -116,9 +123,7 @@ class Read:
         )
 
 
-def read_margins(
-    table: CellTable, sides: tuple[Labels, Labels, Respondents], who: Workers, bar: Progress
-) -> Read:
+def read_margins(table: CellTable, sides: Sides, who: Workers, bar: Progress) -> Read:
     """Count the answers of items and respondents."""
     respondents, items, reading = sides
     n = len(respondents)
