@@ -74,6 +74,22 @@ def parts(table: CellTable, cells: int = PART) -> list[tuple[int, int]]:
     return [(int(a), int(b)) for a, b in pairwise(bounds) if b > a]
 
 
+BLOCK = 1 << 26  # cells, empty ones among them, of a dense block
+
+
+def dense_blocks(table: CellTable) -> Iterator[tuple[AnyArray, AnyArray]]:
+    """Yield codes and missing (columns, rows), 64 rows or more at a time."""
+    n, k = table.start.size - 1, table.n_columns
+    step = max(64, BLOCK // k // 64 * 64)
+    for low in range(0, n, step):
+        high = min(n, low + step)
+        cells = table.read(low, high)
+        codes, missing = np.zeros((high - low, k), np.int8), np.ones((high - low, k), np.bool_)
+        rows = np.repeat(np.arange(high - low), np.diff(cells.start))
+        codes[rows, cells.columns], missing[rows, cells.columns] = cells.codes, False
+        yield codes.T, missing.T
+
+
 @dataclass(frozen=True, slots=True)
 class MemoryCells:
     """Cells in memory."""

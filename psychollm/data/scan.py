@@ -13,13 +13,13 @@ from contextlib import closing
 from dataclasses import dataclass, field
 from os import PathLike
 from pathlib import Path
-from typing import Any
+from typing import Any, NoReturn
 from uuid import uuid4
 from weakref import finalize
 
 import numpy as np
 
-from psychollm._base.errors import CodeError, InputError, LabelError, OptionError
+from psychollm._base.errors import CodeError, InputError, LabelError, OptionError, SparseError
 from psychollm._base.replicate import progress_bar
 from psychollm._base.result import Result
 from psychollm._base.types import AnyArray, FloatArray, IntArray
@@ -27,6 +27,8 @@ from psychollm.data.batches import BATCH, Numbered, Rule, Source
 from psychollm.data.cells import CellWriter, FolderCells, RepeatedCellError
 from psychollm.data.engines import Batches, Chosen, coded_batches
 from psychollm.data.labels import Labels, as_labels, listed
+from psychollm.data.responses import Responses
+from psychollm.data.sparse import SparseResponses, dense_arrays, is_better_sparse
 from psychollm.data.table import MAX_CODE
 
 _ABOUT, _BY_QUESTION, _BY_MODEL = "scan.psy", "by_question", "by_model"
@@ -96,6 +98,16 @@ class Scan:
 
     def __reduce__(self) -> Any:
         return Scan.open, (self.folder,)
+
+    def __getattr__(self, name: str) -> NoReturn:
+        if name not in {"codes", "missing", "values"}:
+            msg = f"{type(self).__name__} has no attribute {name!r}"
+            raise AttributeError(msg)
+        msg = (
+            f"a table in memory is needed here, and this is a scan of {self.n_answers:,} answers: "
+            "pass scan.responses(), or scan.responses().dense() where a dense one is needed"
+        )
+        raise SparseError(msg)
 
     def _once(self, name: str, make: Any) -> Any:
         if name not in self._held:
@@ -171,13 +183,22 @@ class Scan:
         CodeError
             If the codes are graded.
         """
-        if not self.is_binary:
-            msg = f"yes_rates needs yes/no answers, but the codes go up to {self.highest}"
-            raise CodeError(msg)
+        self.check_binary("yes_rates")
         n = self.answers_per_model
         rates = np.full(n.shape, np.nan)
         np.divide(self._labels.sums, n, out=rates, where=n > 0)
         return rates
+
+    def check_binary(self, what: str) -> None:
+        """Refuse graded codes where `what` needs yes and no."""
+        if not self.is_binary:
+            msg = f"{what} needs yes/no answers, but the codes go up to {self.highest}"
+            raise CodeError(msg)
+
+    @property
+    def is_sparse(self) -> bool:
+        """Whether the table is kept by its answers."""
+        return True
 
     @property
     def by_question(self) -> FolderCells:
@@ -192,6 +213,32 @@ class Scan:
         """The same cells: rows are models, columns are questions. Written when first asked for."""
         table: FolderCells = self._once(_BY_MODEL, self._transposed)
         return table
+
+    def responses(self, *, sparse: bool | None = None) -> Responses:
+        """Return the same answers as a table in memory.
+
+        Parameters
+        ----------
+        sparse : bool, optional
+            Whether only answers are kept; by default where a dense table would take more than
+            1 GB and less than a third of it is filled.
+
+        Examples
+        --------
+        >>> import pandas as pd
+        >>> long = pd.DataFrame({"model": list("aab"), "question": [1, 2, 2], "value": [1, 0, 1]})
+        >>> scan(long).responses().values
+        array([[ 1.,  0.],
+               [nan,  1.]])
+        """
+        if sparse is None:
+            sparse = is_better_sparse(self.n_models, self.n_questions, self.n_answers)
+        labels: dict[str, Any] = {"models": self.models, "questions": self.questions}
+        if sparse:
+            cells = self.by_question.read(0, self.n_questions)
+            return SparseResponses.of_cells(cells, coding=self.coding, **labels)
+        codes, missing = dense_arrays(self.by_question, self.n_models)
+        return Responses.from_codes(codes, missing, coding=self.coding, **labels)
 
     def _transposed(self) -> FolderCells:
         final = self.folder / _BY_MODEL
