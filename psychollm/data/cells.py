@@ -28,6 +28,16 @@ BUCKET_ROWS = 4_096
 BUFFERED = 1 << 23  # cells kept in memory before they are dealt to a folder
 
 
+DENSE_BYTES = 3  # of a cell of a dense table, filled or not
+LARGE = 1_000_000_000  # bytes of a dense table
+
+
+def is_better_sparse(n_models: int, n_questions: int, n_answers: int) -> bool:
+    """Tell whether a table is kept sparse where nobody says: over 1 GB, and under a third full."""
+    cells = n_models * n_questions
+    return cells * DENSE_BYTES > LARGE and n_answers * 3 < cells
+
+
 class RepeatedCellError(Exception):
     """A cell is filled twice; `row` and `column` say which."""
 

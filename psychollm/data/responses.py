@@ -8,6 +8,7 @@ import numpy as np
 
 from psychollm._base.checks import check_choice
 from psychollm._base.errors import CodeError, ShapeError
+from psychollm._base.frames import long_table
 from psychollm._base.result import Result
 from psychollm._base.types import Axis, BoolArray, CodeArray, FloatArray, IntArray
 from psychollm.data.any_table import coded_fields, read_any, split_fields
@@ -149,6 +150,77 @@ class Responses(Result):
             fields |= {"coding": data.coding, "cuts": data.cuts}
             fields["flipped"] = tuple(table.models[data.models.index(one)] for one in data.flipped)
         self._fill(fields)
+
+    @classmethod
+    def from_long(
+        cls,
+        data: Any,
+        *,
+        model: str = "model",
+        question: str = "question",
+        value: str = "value",
+        codes: Mapping[Any, int] | None = None,
+        threshold: float | None = None,
+        strict: bool = True,
+        duplicates: Duplicates = "error",
+        sparse: bool | None = None,
+    ) -> "Responses":
+        """Make a table of a long one, and keep it sparse where most of its cells are empty.
+
+        Parameters
+        ----------
+        data : path, table, or iterable of such
+            A row for each answer: whatever `psychollm.data.scan` reads, such as a Parquet file, a
+            DataFrame, or a table of Arrow, polars, DuckDB or Dask.
+        model, question, value, codes, strict
+            As in `Responses`, with one column for the question.
+        threshold : float, optional
+            If given, an answer is yes above it (or, unless strict, not below it).
+        duplicates : {"error", "first", "last"}
+            What to do when a model answers a question twice; the last two read all rows at once.
+        sparse : bool, optional
+            Whether to keep the answers alone, at three bytes each; by default where a dense table,
+            at three bytes a cell, would take more than 1 GB and less than a third of it is filled.
+
+        Returns
+        -------
+        Responses
+            With ``is_sparse`` if it is. All that needs counts of pairs takes a sparse table, at
+            the cost of its answers; what needs a dense one says so: see `dense`.
+
+        Raises
+        ------
+        InputError
+            As in `psychollm.data.scan`.
+
+        Examples
+        --------
+        >>> import pandas as pd
+        >>> long = pd.DataFrame({"model": list("aab"), "question": [1, 2, 1], "value": [1, 0, 1]})
+        >>> Responses.from_long(long, sparse=True)
+        Responses (sparse): 2 models x 2 questions, binary
+          missing    1 of 4 (25.0 %)
+          yes rates  0.5 to 1
+          models     'a', 'b'
+          questions  1, 2
+        """
+        from psychollm.data.scan import scan
+
+        check_choice("duplicates", duplicates, Duplicates)
+        if duplicates != "error":
+            names = [model, question, value]
+            frame = long_table(data, names, argument="data", row="answer")
+            data = frame.drop_duplicates([model, question], keep=duplicates)
+        found = scan(
+            data,
+            model=model,
+            question=question,
+            value=value,
+            codes=codes,
+            threshold=threshold,
+            strict=strict,
+        )
+        return found.responses(sparse=sparse)
 
     @classmethod
     def from_codes(

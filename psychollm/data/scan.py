@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import shutil
 import tempfile
+from collections.abc import Mapping
 from contextlib import closing
 from dataclasses import dataclass, field
 from os import PathLike
@@ -24,11 +25,11 @@ from psychollm._base.replicate import progress_bar
 from psychollm._base.result import Result
 from psychollm._base.types import AnyArray, FloatArray, IntArray
 from psychollm.data.batches import BATCH, Numbered, Rule, Source
-from psychollm.data.cells import CellWriter, FolderCells, RepeatedCellError
+from psychollm.data.cells import CellWriter, FolderCells, RepeatedCellError, is_better_sparse
 from psychollm.data.engines import Batches, Chosen, coded_batches
 from psychollm.data.labels import Labels, as_labels, listed
 from psychollm.data.responses import Responses
-from psychollm.data.sparse import SparseResponses, dense_arrays, is_better_sparse
+from psychollm.data.sparse import SparseResponses, dense_arrays
 from psychollm.data.table import MAX_CODE
 
 _ABOUT, _BY_QUESTION, _BY_MODEL = "scan.psy", "by_question", "by_model"
@@ -274,11 +275,13 @@ def scan(
     model: str = "model",
     question: str = "question",
     value: str = "value",
+    codes: Mapping[Any, int] | None = None,
     threshold: float | None = None,
     strict: bool = True,
     table: str | None = None,
     query: str | None = None,
     folder: str | PathLike[str] | None = None,
+    batch: int = BATCH,
     n_jobs: int | None = None,
     progress: bool = False,
 ) -> Scan:
@@ -295,6 +298,8 @@ def scan(
     model, question, value : str
         Columns that hold the model, the question, and the answer: a whole number 0 to 15, true,
         false, or nothing, which is no answer. No other column is read.
+    codes : mapping, optional
+        What each value means, such as ``{"yes": 1, "no": 0}``.
     threshold, strict : optional
         If given, an answer is yes above it (or not below it).
     table, query : str, optional
@@ -303,6 +308,8 @@ def scan(
     folder : path, optional
         Where the cells are kept; `Scan.open` opens it again, without the source. By default they
         lie in a temporary folder (set ``TMPDIR`` to say where), which goes with the scan.
+    batch : int
+        Rows to read at a time.
     n_jobs : int or None
         Workers that read the row groups of Parquet files.
     progress : bool
@@ -349,8 +356,8 @@ def scan(
     >>> found.models, found.questions
     (('a',), (1, 2))
     """
-    rule = Rule(threshold, strict=strict, highest=MAX_CODE)
-    columns = Source.of("models", (model, question), value, rule, BATCH)
+    rule = Rule(threshold, strict=strict, highest=MAX_CODE, codes=codes)
+    columns = Source.of("models", (model, question), value, rule, batch)
     batches = coded_batches(source, columns, n_jobs=n_jobs, chosen=Chosen(table, query))
     home = _prepared(folder)
     try:

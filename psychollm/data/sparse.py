@@ -14,22 +14,14 @@ import numpy as np
 
 from psychollm._base.errors import ShapeError, SparseError
 from psychollm._base.types import BoolArray, CodeArray, FloatArray, IntArray
-from psychollm.data.cells import Cells, CellTable, MemoryCells, parts
+from psychollm.data.cells import DENSE_BYTES, Cells, CellTable, MemoryCells, parts
 from psychollm.data.labels import Labels, positions
 from psychollm.data.responses import Responses
 
 if TYPE_CHECKING:
     import pandas as pd
 
-DENSE_BYTES = 3  # of a cell
-LARGE = 1_000_000_000  # bytes of a dense table
 _LEFT_OUT = frozenset({"codes", "missing"})
-
-
-def is_better_sparse(n_models: int, n_questions: int, n_answers: int) -> bool:
-    """Tell whether a table is kept sparse where nobody says: over 1 GB, and under a third full."""
-    cells = n_models * n_questions
-    return cells * DENSE_BYTES > LARGE and n_answers * 3 < cells
 
 
 def dense_arrays(by_question: CellTable, n_models: int) -> tuple[CodeArray, BoolArray]:
