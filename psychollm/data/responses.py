@@ -297,6 +297,18 @@ class Responses(Result):
         return int(self.codes.max())
 
     @property
+    def by_question(self) -> MemoryCells:
+        """The answers alone: rows are questions, columns are models."""
+        models, questions, codes = self._cells_by_model()
+        return MemoryCells.of(questions, models, codes, (self.n_questions, self.n_models))
+
+    @property
+    def by_model(self) -> MemoryCells:
+        """The answers alone: rows are models, columns are questions."""
+        models, questions, codes = self._cells_by_model()
+        return MemoryCells.of(models, questions, codes, (self.n_models, self.n_questions))
+
+    @property
     def is_binary(self) -> bool:
         """Whether all codes are 0 or 1."""
         return self.highest <= 1
@@ -496,10 +508,8 @@ class Responses(Result):
         """
         from psychollm.data.sparse import SparseResponses
 
-        models, questions, codes = self._cells_by_model()
-        table = MemoryCells.of(questions, models, codes, (self.n_questions, self.n_models))
         return SparseResponses.of_cells(
-            table.cells,
+            self.by_question.cells,
             models=self.models,
             questions=self.questions,
             coding=self.coding,
