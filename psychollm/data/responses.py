@@ -210,7 +210,8 @@ class Responses(Result):
         if duplicates != "error":
             names = [model, question, value]
             frame = long_table(data, names, argument="data", row="answer")
-            data = frame.drop_duplicates([model, question], keep=duplicates)
+            repeated = frame.duplicated([model, question], keep=duplicates)
+            data = frame.assign(**{value: frame[value].where(~repeated)})
         found = scan(
             data,
             model=model,
