@@ -1,6 +1,6 @@
 """The table of the library: what each model answered to each question."""
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, TypeAlias, Union
 
@@ -12,7 +12,7 @@ from psychollm._base.frames import long_table
 from psychollm._base.result import Result
 from psychollm._base.types import Axis, BoolArray, CodeArray, FloatArray, IntArray
 from psychollm.data.any_table import coded_fields, read_any, split_fields
-from psychollm.data.cells import MemoryCells
+from psychollm.data.cells import MemoryCells, block_size
 from psychollm.data.confidence import Threshold
 from psychollm.data.labels import Labels, positions, reorder
 from psychollm.data.long import Columns, Duplicates
@@ -517,6 +517,24 @@ class Responses(Result):
             cuts=self.cuts,
             flipped=self.flipped,
         )
+
+    def blocks(self, size: int | None = None) -> Iterator[tuple[CodeArray, BoolArray]]:
+        """Yield codes and missing of some questions after the other: all of a sparse table.
+
+        Parameters
+        ----------
+        size : int, optional
+            Questions in a block; by default about 200 MB of cells.
+
+        Examples
+        --------
+        >>> table = Responses([[1, None, 0]]).sparse()
+        >>> [codes.tolist() for codes, _ in table.blocks(2)]
+        [[[1, 0]], [[0]]]
+        """
+        step = size or block_size(self.n_models)
+        for low in range(0, self.n_questions, step):
+            yield self.codes[:, low : low + step], self.missing[:, low : low + step]
 
     def _cells_by_model(self) -> tuple[IntArray, IntArray, IntArray]:
         """Return the model, the question and the code of each answer, model by model."""

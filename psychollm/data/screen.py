@@ -19,7 +19,6 @@ Cohen (1960), A coefficient of agreement for nominal scales, Educ. Psychol. Meas
 Holm (1979), A simple sequentially rejective multiple test procedure, Scand. J. Stat. 6, 65-70.
 """
 
-from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import TypeAlias
 
@@ -32,7 +31,6 @@ from psychollm._base.multiplicity import adjust_p_values
 from psychollm._base.numbers import p_equals
 from psychollm._base.result import Result
 from psychollm._base.types import AnyArray, BoolArray, FloatArray, IntArray
-from psychollm.data.cells import dense_blocks
 from psychollm.data.labels import Labels, listed
 from psychollm.data.pair_counts import PairCounts, binary_counts
 from psychollm.data.responses import Responses, ResponsesLike, as_responses
@@ -251,7 +249,7 @@ def inversion(answers: Responses, right: Responses | None) -> Inversion:
         nothing = np.full(k, np.nan)
         return Inversion(nothing, nothing.copy(), ("no correctness was given",) * k)
     n, n_yes, n_correct, hits = np.sum(
-        [_crossed(one, other) for one, other in _blocks(answers, right)], axis=0
+        [_crossed(*both) for both in zip(answers.blocks(), right.blocks(), strict=True)], axis=0
     )
     untested = tuple(map(_why_untested, n, n_yes, n_correct))
     tested = np.array([not reason for reason in untested])
@@ -261,14 +259,6 @@ def inversion(answers: Responses, right: Responses | None) -> Inversion:
     hit_rate = np.divide(hits, n_correct, out=auroc.copy(), where=tested)
     false_rate = np.divide(n_yes - hits, n - n_correct, out=auroc.copy(), where=tested)
     return Inversion(0.5 * (1.0 + hit_rate - false_rate), adjust_p_values(p), untested)
-
-
-def _blocks(answers: Responses, right: Responses) -> Iterator[tuple[_Arrays, _Arrays]]:
-    """Yield codes and missing of both tables: whole, or block by block where one is sparse."""
-    if not (answers.is_sparse or right.is_sparse):
-        return iter([((answers.codes, answers.missing), (right.codes, right.missing))])
-    one, other = (dense_blocks(table.by_question) for table in (answers, right))
-    return zip(one, other, strict=True)
 
 
 def _crossed(answers: _Arrays, right: _Arrays) -> IntArray:
