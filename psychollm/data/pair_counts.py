@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Hashable
+from collections.abc import Hashable, Iterator
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
@@ -13,14 +13,18 @@ from psychollm._base.checks import check_choice, check_weights
 from psychollm._base.errors import LabelError, ShapeError
 from psychollm._base.result import Result
 from psychollm._base.types import AnyArray, Axis, FloatArray, WordArray
+from psychollm.data.cells import dense_blocks
 from psychollm.data.labels import in_order
 from psychollm.data.responses import Responses, ResponsesLike, as_responses
+from psychollm.data.scan import Scan
+from psychollm.data.sparse import SparseResponses
 from psychollm.kernels.pair_counts import count_pairs, count_with_missing, pack_rows
 
 if TYPE_CHECKING:
     from numpy.typing import ArrayLike
 
 MAX_ROWS = 30_000
+PLANE = 1 << 28  # bytes of a plane of bits that is counted at once
 
 CELLS = ("n11", "n10", "n01", "n00")
 
@@ -91,8 +95,9 @@ class PairCounts(Result):
 
         Parameters
         ----------
-        responses : Responses, DataFrame, DataArray or array of shape (models, questions)
-            Binary answers; missing answers are left out pair by pair.
+        responses : Responses, Scan, DataFrame, DataArray or array of shape (models, questions)
+            Binary answers; missing answers are left out pair by pair. A sparse table and a scan
+            are counted block by block.
         of : {"models", "questions"}
             Whether rows or columns of the table are paired.
         weights : array of shape (questions,), optional
@@ -107,6 +112,9 @@ class PairCounts(Result):
             If weights are negative, not finite, all zero or of the wrong length.
         """
         check_choice("of", of, Axis)
+        if isinstance(responses, Scan):
+            responses.check_binary("PairCounts")
+            return cell_counts(responses, of=of, weights=weights)
         return binary_counts(as_responses(responses, binary=True), of=of, weights=weights)
 
     def __add__(self, other: PairCounts) -> PairCounts:
@@ -163,23 +171,75 @@ def binary_counts(
     table: Responses, *, of: Axis = "models", weights: ArrayLike | None = None
 ) -> PairCounts:
     """Count all pairs of a table that is known to be binary."""
+    if isinstance(table, SparseResponses):
+        return cell_counts(table, of=of, weights=weights)
     codes, missing, labels = table.codes, table.missing, table.models
     if of == "questions":
         codes, missing, labels = codes.T, missing.T, table.questions
+    _check_rows(labels, of)
+    if weights is not None:
+        arrays = _weighted_counts(codes == 1, ~missing, _weights_of(table, of, weights))
+    else:
+        arrays = _bit_counts(codes == 1, missing)
+    joint, yes, n, squares = arrays
+    return PairCounts(joint=joint, yes=yes, n=n, squares=squares, labels=labels, of=of)
+
+
+def cell_counts(
+    table: SparseResponses | Scan, *, of: Axis = "models", weights: ArrayLike | None = None
+) -> PairCounts:
+    """Count all pairs of a table kept by its cells, block by block."""
+    labels = table.models if of == "models" else table.questions
+    _check_rows(labels, of)
+    cells = table.by_question if of == "models" else table.by_model
+    w = None if weights is None else _weights_of(table, of, weights)
+    total = [np.zeros((len(labels), len(labels))) for _ in range(3 if w is None else 4)]
+    for arrays in _counts_of_blocks(dense_blocks(cells), w):
+        for mine, added in zip(total, arrays, strict=False):
+            mine += added
+    joint, yes, n, *squares = total
+    return PairCounts(
+        joint=joint,
+        yes=yes,
+        n=n,
+        squares=squares[0] if squares else n.copy(),
+        labels=labels,
+        of=of,
+    )
+
+
+def _counts_of_blocks(
+    blocks: Iterator[tuple[AnyArray, AnyArray]], weights: FloatArray | None
+) -> Iterator[tuple[FloatArray, ...]]:
+    """Yield the counts of blocks, or of as many as make planes of bits worth counting."""
+    start, yes, answered = 0, [], []
+    for codes, missing in blocks:
+        stop = start + codes.shape[1]
+        if weights is not None:
+            yield _weighted_counts(codes == 1, ~missing, weights[start:stop])
+        else:
+            yes.append(pack_rows(codes == 1))
+            answered.append(pack_rows(~missing))
+            if sum(plane.nbytes for plane in yes) >= PLANE:
+                yield _plane_counts(np.hstack(yes), np.hstack(answered))
+                yes, answered = [], []
+        start = stop
+    if yes:
+        yield _plane_counts(np.hstack(yes), np.hstack(answered))
+
+
+def _check_rows(labels: tuple[Hashable, ...], of: Axis) -> None:
     if len(labels) > MAX_ROWS:
         msg = (
             f"counting all pairs of {len(labels):,} {of} needs "
             f"{len(labels) ** 2 * 32 / 1e9:,.0f} GB; select at most {MAX_ROWS:,} of them"
         )
         raise ShapeError(msg)
-    if weights is not None:
-        units = table.questions if of == "models" else table.models
-        w = check_weights(in_order(weights, units, argument="weights"), len(units))
-        arrays = _weighted_counts(codes == 1, ~missing, w)
-    else:
-        arrays = _bit_counts(codes == 1, missing)
-    joint, yes, n, squares = arrays
-    return PairCounts(joint=joint, yes=yes, n=n, squares=squares, labels=labels, of=of)
+
+
+def _weights_of(table: Responses | Scan, of: Axis, weights: ArrayLike) -> FloatArray:
+    units = table.questions if of == "models" else table.models
+    return check_weights(in_order(weights, units, argument="weights"), len(units))
 
 
 def writable_counts(pairs: PairCounts) -> tuple[FloatArray, FloatArray, FloatArray]:
@@ -206,7 +266,11 @@ class CountedAnswers:
     def of_binary(cls, table: Responses) -> CountedAnswers:
         """Count the pairs of models of a table that is known to be binary."""
         mask: WordArray = np.empty((0, 0), dtype=np.uint64)
-        if table.missing.any():
+        if isinstance(table, SparseResponses):
+            mask = np.hstack(
+                [pack_rows(~missing) for _, missing in dense_blocks(table.by_question)]
+            )
+        elif table.missing.any():
             mask = pack_rows(~table.missing)
         return cls(table=table, counts=binary_counts(table), mask=mask)
 
@@ -221,9 +285,15 @@ def _bit_counts(yes: AnyArray, missing: AnyArray) -> tuple[FloatArray, ...]:
         own = np.repeat(np.diagonal(joint)[:, None], k, axis=1)
         n = np.full((k, k), float(units))
         return joint, own, n, n.copy()
-    own, both = np.empty((k, k)), np.empty((k, k))
-    count_with_missing(packed & pack_rows(~missing), pack_rows(~missing), joint, own, both)
+    answered = pack_rows(~missing)
+    joint, own, both = _plane_counts(packed & answered, answered)
     return joint, own, both, both.copy()
+
+
+def _plane_counts(yes: WordArray, answered: WordArray) -> tuple[FloatArray, ...]:
+    joint, own, both = (np.empty((len(yes), len(yes))) for _ in range(3))
+    count_with_missing(yes, answered, joint, own, both)
+    return joint, own, both
 
 
 def _weighted_counts(
