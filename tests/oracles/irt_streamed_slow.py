@@ -9,7 +9,7 @@ def chance(a, d, theta):
 
 
 def log_likelihoods(cells, items, nodes):
-    """Log-likelihood of each respondent at each of its nodes; cells are (item, respondent, code)."""
+    """Log-likelihoods at the nodes of respondents; cells are (item, respondent, code)."""
     table = [[0.0] * len(own) for own in nodes]
     for j, i, code in cells:
         for q, theta in enumerate(nodes[i]):
@@ -19,7 +19,7 @@ def log_likelihoods(cells, items, nodes):
 
 
 def scores(cells, item, nodes, weights):
-    """Gradient (2), information (2, 2) and variance of scores (2, 2) of one item, its cells given."""
+    """Gradient (2), information and variance of scores (2, 2) of one item, its cells given."""
     gradient = [0.0, 0.0]
     information = [[0.0, 0.0], [0.0, 0.0]]
     variance = [[0.0, 0.0], [0.0, 0.0]]
