@@ -164,18 +164,19 @@ def item_targets(cells, slope, intercept, rows, prior, score, information, targe
 
 @njit
 def _scoring_step(a, d, score, information, prior):
-    """Return the step of an item; a parameter at a bound that it is pushed against stays."""
+    """Return the step of an item; a parameter that it would push over its bound stays."""
     by_a = score[0] - prior[1, 0] * (a - prior[0, 0])
     by_d = score[1] - prior[1, 1] * (d - prior[0, 1])
     aa = information[0] + prior[1, 0] + RIDGE
     dd = information[2] + prior[1, 1] + RIDGE
     ad = information[1]
-    held_a = abs(a) >= prior[2, 0] and by_a * a > 0.0
-    held_d = abs(d) >= prior[2, 1] and by_d * d > 0.0
-    if held_a or held_d:
-        return 0.0 if held_a else by_a / aa, 0.0 if held_d else by_d / dd
     determinant = aa * dd - ad * ad
-    return (dd * by_a - ad * by_d) / determinant, (aa * by_d - ad * by_a) / determinant
+    step_a, step_d = (dd * by_a - ad * by_d) / determinant, (aa * by_d - ad * by_a) / determinant
+    if abs(a) >= prior[2, 0] and step_a * a > 0.0:
+        return 0.0, by_d / dd
+    if abs(d) >= prior[2, 1] and step_d * d > 0.0:
+        return by_a / aa, 0.0
+    return step_a, step_d
 
 
 @njit
