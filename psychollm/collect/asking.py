@@ -60,6 +60,7 @@ class Asker:
             secret=self._secret,
             headers=filled(endpoint.headers, where),
             timeout=endpoint.timeout,
+            device=endpoint.device,
         )
         self._blot = Blotter(variables_of(endpoint, models.values()))
         self._blot.learn(filter(None, [self._secret]))

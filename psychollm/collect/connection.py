@@ -79,6 +79,9 @@ class Connections:
         """Put newer headers in the place of those of the same names."""
         self._headers.update(headers)
 
+    def withdraw(self) -> None:
+        """Nothing waits here: what is posted leaves at once."""
+
     def at(self, place: str) -> Any:
         """Return the address of a place below that of the endpoint; both may have a query."""
         if place not in self._places:

@@ -170,8 +170,7 @@ class Lane:
         self._state = state
         self._models = {model.name: model for model in models}
         self._asker = Asker(endpoint, dict(self._models), state.store)
-        # Models in this process take turns anyway, and what waits could not be interrupted.
-        self._limit = 1 if endpoint.wire_format.local else endpoint.concurrency
+        self._limit = endpoint.concurrency
         self._window = Window(
             limit=self._limit, size=float(min(endpoint.start_concurrency, self._limit))
         )
@@ -289,6 +288,7 @@ class Lane:
 
     async def _drain(self) -> None:
         """Let what is under way end; if this is cancelled, cancel it."""
+        self._asker.line.withdraw()
         try:
             while self._tasks:
                 await asyncio.wait(set(self._tasks))

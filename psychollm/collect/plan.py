@@ -54,6 +54,7 @@ from psychollm.collect.adaptive import Adaptive
 from psychollm.collect.request import LIMITS, Request, canonical_text
 from psychollm.collect.roster import Endpoint, Model, Prices
 from psychollm.collect.secrets import check_parameters
+from psychollm.collect.wire.local_loading import precision_of
 from psychollm.collect.wire.thinking import thinking_of
 from psychollm.instruments.prompt import Prompt
 from psychollm.instruments.questions import text_of
@@ -80,7 +81,7 @@ _RESERVED = {"model", "messages", "prompt", "system", "stream", "n"}
 # What fields must be; numbers where nothing is said.
 _KINDS: dict[str, tuple[type, ...]] = {
     **dict.fromkeys(("url", "wire", "key", "name", "model", "endpoint", "system"), (str,)),
-    "key_command": (str,),
+    **dict.fromkeys(("key_command", "device"), (str,)),
     "stream": (bool,),
     "batch": (bool, int),  # of an endpoint, or of an item bank
     **dict.fromkeys(
@@ -144,7 +145,8 @@ class Plan:
                 known = ", ".join(self.endpoints)
                 msg = f"model {model.name!r}: endpoint {model.endpoint!r} is none of {known}"
                 raise OptionError(msg)
-            _check_parameters(f"model {model.name!r}", model.parameters)
+            local = self.endpoints[model.endpoint].wire_format.local
+            _check_parameters(f"model {model.name!r}", model.parameters, local=local)
             _check_budget(self, model)
         if self.adaptive is not None:
             self.adaptive.check(self.prompts)
@@ -349,7 +351,7 @@ def _check_names(
             raise OptionError(msg)
 
 
-def _check_parameters(where: str, parameters: Mapping[str, Any]) -> None:
+def _check_parameters(where: str, parameters: Mapping[str, Any], *, local: bool) -> None:
     if reserved := sorted(_RESERVED & set(parameters)):
         msg = f"{where}: {', '.join(reserved)} cannot be set among the parameters"
         raise OptionError(msg)
@@ -360,6 +362,8 @@ def _check_parameters(where: str, parameters: Mapping[str, Any]) -> None:
         raise OptionError(msg) from error
     try:
         thinking_of(parameters)
+        if local:
+            precision_of(parameters)
     except OptionError as error:
         msg = f"{where}: {error}"
         raise OptionError(msg) from None

@@ -34,6 +34,7 @@ class Endpoint:
     key: str | None = None  # name of the environment variable that holds the secret
     key_command: str | None = None  # prints the secret; run again when it is no longer accepted
     stream: bool = False  # whether replies are asked for as streams
+    device: str = "auto"  # of models in this process: "cpu", "cuda:1"; "auto" is all accelerators
     batch: bool = False  # whether requests are handed in as batches
     poll: float = 30.0  # seconds between two looks at a batch
     headers: Mapping[str, str] = field(default_factory=dict)
@@ -56,6 +57,9 @@ class Endpoint:
             raise OptionError(msg)
         if not self.wire_format.local:
             _check_url(self.url, where)
+            if self.device != "auto":
+                msg = f"{where}wire={self.wire!r} asks a server: leave out device"
+                raise OptionError(msg)
         _check_headers(self.headers, where)
         if self.key is not None and not _VARIABLE.fullmatch(self.key):
             # The value is not shown: it may be the secret itself.

@@ -11,16 +11,24 @@ from typing import TYPE_CHECKING, Any
 
 from psychollm.collect.store import Store
 from psychollm.collect.wire import WIRES
-from psychollm.collect.wire.probabilities import Token, listed_at, verdict_at, word_of
+from psychollm.collect.wire.probabilities import (
+    MARK,
+    NUMBER_MARK,
+    Token,
+    listed_at,
+    verdict_at,
+    word_of,
+)
 from psychollm.collect.wire.protocol import UnreadableReplyError
 
 if TYPE_CHECKING:
     import pandas as pd
 
+_NUMBERS = ("integer", "number", "percent", "rating")
 _VALUES = {
     "yes_no": re.compile("yes|no"),
     "option": re.compile("[a-z]"),
-    **dict.fromkeys(("integer", "number", "percent", "rating"), re.compile("[0-9]{1,3}")),
+    **dict.fromkeys(_NUMBERS, re.compile("[0-9]{1,3}")),
 }
 _QUERY = """
 SELECT request.model AS model, prompt_key, item, repeat, sample, raw, wire,
@@ -49,8 +57,9 @@ def verdict_probabilities(store: Store) -> "pd.DataFrame":
         A row for each reply and value: ``raw``, the probability of all forms of the value among
         the tokens that were listed; ``normalised``, that over ``captured``, the sum of all values;
         ``said`` and ``chosen``, the token that was chosen and its own probability; ``where``,
-        "answer" if an "Answer:" stands before it and "first" if it begins the reply; ``position``,
-        of the token. Replies without log probabilities, and to prompts for free text, have no row.
+        "answer" if an "Answer:" stands before it (of a number "Confidence:", "Probability:",
+        "Rating:" or "Score:" too) and "first" if it begins the reply; ``position``, of the token.
+        Replies without log probabilities, and to prompts for free text, have no row.
 
     Examples
     --------
@@ -68,7 +77,7 @@ def verdict_probabilities(store: Store) -> "pd.DataFrame":
             tokens = WIRES[row["wire"]].read(row["raw"]).tokens
         except UnreadableReplyError:  # of a wire that another version wrote
             continue
-        found = verdict_at(tokens)
+        found = verdict_at(tokens, mark=NUMBER_MARK if row["reply"] in _NUMBERS else MARK)
         if found is None:
             continue
         at, where = found

@@ -4,13 +4,15 @@ import itertools
 import json
 import threading
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from email.utils import formatdate
 
 import pytest
 
 from psychollm.collect.client import Collection, collect
+from psychollm.collect.faults import Kind
 from psychollm.collect.plan import Plan
+from psychollm.collect.progress import ModelProgress
 from psychollm.collect.store import Store
 from tests.collect.hostile import Act, Body, Hostile, said
 
@@ -169,9 +171,15 @@ def test_a_server_that_dies_and_comes_back(make_plan: MakePlan) -> None:
         port = server.port
     plan = make_plan(f"http://127.0.0.1:{port}/v1", 10, patience=60)
     found: list[Collection] = []
-    thread = threading.Thread(target=lambda: found.append(collect(plan)))
+    away = threading.Event()
+
+    def watch(progress: Sequence[ModelProgress]) -> None:
+        if any(Kind.UNREACHABLE in one.kinds for one in progress):
+            away.set()
+
+    thread = threading.Thread(target=lambda: found.append(collect(plan, watch=watch, every=0.01)))
     thread.start()
-    time.sleep(0.4)
+    assert away.wait(30)
     with Hostile(port=port):
         thread.join(30)
     assert found[0].complete

@@ -337,6 +337,7 @@ def test_a_table_of_raw_chosen_and_normalised_values(make_plan: MakePlan) -> Non
         "yes_no": REASONED,
         "option": letter((" B", 0.5), (" A", 0.25), ("(B", 0.125), (" The", 0.1)),
         "percent": letter((" 85", 0.5), (" 9", 0.3), ("100", 0.1)),
+        "rating": [("Confidence", -0.5, {}), *letter((" 7", 0.5), (" 6", 0.25))[1:]],
         "text": letter((" Rome", 0.5)),
     }
     asked_for = tuple(
@@ -358,6 +359,7 @@ def test_a_table_of_raw_chosen_and_normalised_values(make_plan: MakePlan) -> Non
         *(("yes_no", one) for one in ("yes", "no")),
         *(("option", one) for one in "ab"),
         *(("percent", one) for one in ("85", "9", "100")),
+        *(("rating", one) for one in "76"),
     }
     assert table.loc[("option", "b"), "raw"] == pytest.approx(0.625)
     assert table.loc[("option", "b"), "normalised"] == pytest.approx(0.625 / 0.875)

@@ -23,9 +23,15 @@ class OverHttp:
         return {"Authorization": f"Bearer {secret}"} if secret else {}
 
     def open(
-        self, url: str, *, secret: str | None, headers: Mapping[str, str], timeout: float
+        self,
+        url: str,
+        *,
+        secret: str | None,
+        headers: Mapping[str, str],
+        timeout: float,
+        device: str = "auto",
     ) -> Connections:
-        """Return connections to an address."""
+        """Return connections to an address; the device is the server's affair."""
         own = self.headers(secret)
         names = {name.lower() for name in own}
         others = {name: value for name, value in headers.items() if name.lower() not in names}

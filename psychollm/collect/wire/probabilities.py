@@ -12,7 +12,10 @@ from typing import Any
 
 from psychollm._base.untrusted_json import as_number
 
-_MARK = re.compile(r"(?i)\banswer\b[\s*_`]*(?::|\bis\b\s*:?)[\s*_`\"'(]*")
+_LABELLED = r"(?i)\b(?:%s)\b[\s*_`]*(?::|\bis\b\s*:?)[\s*_`\"'(]*"
+MARK = re.compile(_LABELLED % "answer")
+# What numbers are labelled with besides.
+NUMBER_MARK = re.compile(_LABELLED % "answer|confidence|probability|rating|score")
 _WORDS = ("yes", "no")
 
 
@@ -81,10 +84,10 @@ def _pairs(listed: Any) -> list[tuple[Any, Any]]:
     return [(one.get("token"), one.get("logprob")) for one in entries if isinstance(one, Mapping)]
 
 
-def verdict_at(tokens: Sequence[Token]) -> tuple[int, str] | None:
+def verdict_at(tokens: Sequence[Token], *, mark: re.Pattern[str] = MARK) -> tuple[int, str] | None:
     """Return which token the verdict begins with, and whether an "Answer:" says so."""
     text = "".join(one.text for one in tokens)
-    marks = list(_MARK.finditer(text))
+    marks = list(mark.finditer(text))
     start = marks[-1].end() if marks else 0
     end = 0
     for at, one in enumerate(tokens):

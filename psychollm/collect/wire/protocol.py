@@ -71,6 +71,9 @@ class Line(Protocol):
     def authorise(self, headers: Mapping[str, str]) -> None:
         """Send newer headers from now on."""
 
+    def withdraw(self) -> None:
+        """Give up bodies that wait here and have not left."""
+
     async def close(self) -> None:
         """Give back what it holds."""
 
@@ -85,9 +88,15 @@ class Wire(Protocol):
     lacks: frozenset[str]  # parameters that it has no place for
 
     def open(
-        self, url: str, *, secret: str | None, headers: Mapping[str, str], timeout: float
+        self,
+        url: str,
+        *,
+        secret: str | None,
+        headers: Mapping[str, str],
+        timeout: float,
+        device: str = "auto",
     ) -> Line:
-        """Return a line to an endpoint."""
+        """Return a line to an endpoint; `device` is where models in this process run."""
 
     def headers(self, secret: str | None) -> dict[str, str]:
         """Return the headers that every request has."""

@@ -1,0 +1,131 @@
+"""Loading a model of this process: its precision and the devices that it stands on.
+
+The precision is part of the respondent: a model in four bits answers otherwise than the same model
+in sixteen, so that ``dtype`` and ``bits`` are parameters, which requests are known by. The device
+belongs to the endpoint, as the address of a server does.
+"""
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from importlib import import_module
+from pathlib import Path
+from typing import Any, Literal, TypeAlias
+
+from psychollm._base.checks import check_choice
+from psychollm._base.errors import OptionError
+from psychollm._base.optional import require
+from psychollm.collect.wire.local_model import LocalModel
+
+Dtype: TypeAlias = Literal["auto", "float32", "float16", "bfloat16"]
+BITS = (4, 8)
+
+
+class NoSuchModelError(Exception):
+    """A folder, file or name under which there is no model that can be loaded."""
+
+
+@dataclass(frozen=True, slots=True)
+class Precision:
+    """The type of a model's weights, and to how many bits they are rounded, if they are."""
+
+    dtype: str
+    bits: int | None
+
+
+def precision_of(parameters: Mapping[str, Any]) -> Precision:
+    """Return the precision that parameters ask for.
+
+    Raises
+    ------
+    OptionError
+        If there is no such precision.
+    """
+    dtype, bits = parameters.get("dtype", "auto"), parameters.get("bits")
+    check_choice("dtype", dtype, Dtype)
+    if bits is not None and (isinstance(bits, bool) or bits not in BITS):
+        msg = f"bits={bits!r} must be 4 or 8; leave it out for weights that are not rounded"
+        raise OptionError(msg)
+    return Precision(dtype, bits)
+
+
+def check_device(device: str) -> None:
+    """Raise `OptionError` unless torch can use a device, "auto" or as torch names it."""
+    torch = import_module("torch")
+    try:
+        if device != "auto":
+            torch.empty(0, device=device)
+    except (RuntimeError, AssertionError) as error:
+        here = ["cpu", *(f"cuda:{k}" for k in range(torch.cuda.device_count()))]
+        why = str(error).partition("\n")[0]
+        msg = f"device={device!r} cannot be used ({why}): use auto, or one of {', '.join(here)}"
+        raise OptionError(msg) from error
+
+
+def load(name: str, precision: Precision, device: str) -> LocalModel:
+    """Return a model by its folder, its file (``.gguf``) or its name.
+
+    Raises
+    ------
+    NoSuchModelError
+        If there is none.
+    OptionError, MissingPackageError
+        If its precision needs an accelerator or a package that is not here.
+    """
+    torch, transformers = import_module("torch"), import_module("transformers")
+    words = _placed(torch, precision, device)
+    if precision.bits:
+        words["quantization_config"] = _rounding(torch, transformers, precision)
+    # Weights keep the type that they are stored in; the option was renamed in version 5.
+    newer = int(transformers.__version__.split(".")[0]) >= 5
+    words["dtype" if newer else "torch_dtype"] = _type(torch, precision)
+    place, file = (name, {})
+    if name.endswith(".gguf"):
+        place, file = str(Path(name).parent), {"gguf_file": Path(name).name}
+    try:
+        tokenizer = transformers.AutoTokenizer.from_pretrained(place, **file)
+        model = transformers.AutoModelForCausalLM.from_pretrained(place, **file, **words)
+        if "device_map" not in words:
+            model = model.to(device if device != "auto" else _single(torch))
+    except torch.cuda.OutOfMemoryError as error:
+        msg = f"model {name!r} does not fit into memory: try bits=4, or a device with more of it"
+        raise OptionError(msg) from error
+    except Exception as error:  # whatever the library finds wrong with a folder
+        msg = f"{name} cannot be loaded: {error}"
+        raise NoSuchModelError(msg) from error
+    model.eval()
+    return LocalModel(name, tokenizer, model)
+
+
+def _single(torch: Any) -> str:
+    return "cuda" if torch.cuda.is_available() else "cpu"
+
+
+def _type(torch: Any, precision: Precision) -> Any:
+    return "auto" if precision.dtype == "auto" else getattr(torch, precision.dtype)
+
+
+def _placed(torch: Any, precision: Precision, device: str) -> dict[str, Any]:
+    """Return the map of devices where a model is spread over several, or rounded as it loads."""
+    several = device == "auto" and torch.cuda.device_count() > 1
+    if not several and not precision.bits:
+        return {}
+    purpose = "spreading a model over accelerators" if several else f"bits={precision.bits}"
+    require("accelerate", extra="", purpose=purpose)
+    if device == "auto":
+        return {"device_map": "auto" if several else {"": _single(torch)}}
+    return {"device_map": {"": device}}
+
+
+def _rounding(torch: Any, transformers: Any, precision: Precision) -> Any:
+    """Return how weights are rounded, or raise where they cannot be."""
+    if not torch.cuda.is_available():
+        msg = f"bits={precision.bits} needs an accelerator, and there is none: leave out bits"
+        raise OptionError(msg)
+    require("bitsandbytes", extra="", purpose=f"bits={precision.bits}")
+    if precision.bits == 8:
+        return transformers.BitsAndBytesConfig(load_in_8bit=True)
+    # "auto" would be float32 here, which is slow and no more exact than the weights.
+    reckoned = torch.bfloat16 if precision.dtype == "auto" else _type(torch, precision)
+    return transformers.BitsAndBytesConfig(
+        load_in_4bit=True, bnb_4bit_quant_type="nf4", bnb_4bit_compute_dtype=reckoned
+    )
