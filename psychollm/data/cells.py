@@ -93,7 +93,7 @@ class CellSource(Protocol):
 
 def cells_of(responses: object) -> CellSource | None:
     """Return a table that is kept by its cells as such, and None for any other."""
-    return cast("CellSource", responses) if hasattr(responses, "by_question") else None
+    return cast("CellSource", responses) if getattr(responses, "is_sparse", False) else None
 
 
 def column_type(n_columns: int) -> type[np.unsignedinteger]:

@@ -73,14 +73,17 @@ class StreamedProblem:
         objective = posterior.log_marginal + self.prior.log_density(parameters)
         return Seen(parameters, abilities.moved(posterior), posterior, objective)
 
-    def completed(self, seen: Seen) -> StreamedPoint:
-        """Read the gradient, too."""
+    def completed(self, seen: Seen, held: BoolArray) -> StreamedPoint:
+        """Read the gradient, too; what is held at a bound stays there."""
         parameters = seen.parameters
         means, precisions = self.prior.means, self.prior.precisions
         known = np.stack([means, precisions, self.family.bounds])
-        score, information, target = seen.abilities.targets(parameters, seen.posterior, known)
+        score, information, target = seen.abilities.targets(
+            parameters, seen.posterior, known, held
+        )
         gradient = score + self.prior.gradient(parameters)
         frozen = (np.abs(parameters) >= self.family.bounds) & (gradient * parameters > 0.0)
+        frozen |= held
         free, n = np.where(frozen, 0.0, score), seen.posterior.centre.size
         mean = float(parameters[:, 0] @ free[:, 1]) / n
         square = 1.0 + float(parameters[:, 0] @ free[:, 0]) / n
@@ -101,7 +104,8 @@ class StreamedProblem:
 
     def at(self, parameters: FloatArray, abilities: StreamedAbilities) -> StreamedPoint:
         """Read likelihood and gradient."""
-        return self.completed(self.seen(parameters, abilities))
+        nothing = np.zeros(parameters.shape, dtype=np.bool_)
+        return self.completed(self.seen(parameters, abilities), nothing)
 
     def after(self, point: StreamedPoint) -> StreamedPoint | None:
         """Return where a step of EM leads, a shorter one if it must be; None if all lead down."""
@@ -117,7 +121,7 @@ class StreamedProblem:
             moved = np.where(point.frozen, point.parameters, moved)
             seen = self.seen(moved, point.abilities.moved(point.posterior, to, unit))
             if seen.objective >= point.objective - LOSS * abs(point.objective):
-                return self.completed(seen)
+                return self.completed(seen, point.frozen)
         return None
 
     def leap(
@@ -130,8 +134,16 @@ class StreamedProblem:
     ) -> StreamedPoint | None:
         """Return the point that two steps of EM aim at, if it is higher than the second."""
         aim = start.parameters + 2.0 * length * step + length**2 * bend
+        aim = np.where(second.frozen, second.parameters, aim)
         seen = self.seen(aim, second.abilities)
-        return self.completed(seen) if seen.objective > second.objective else None
+        return self.completed(seen, second.frozen) if seen.objective > second.objective else None
+
+    def released(self, point: StreamedPoint) -> StreamedPoint:
+        """Return the point, held only where the gradient pushes against a bound."""
+        outwards = point.frozen & (point.gradient * point.parameters > 0.0)
+        if (outwards == point.frozen).all():
+            return point
+        return self.completed(point, outwards)
 
 
 def climb(
@@ -146,7 +158,11 @@ def climb(
     )
     tolerance = max(TOLERANCE, ROUNDING * point.posterior.centre.size)
     flattest, stalled = np.inf, 0
-    while point.steepness > tolerance and steps.left and stalled < STALLED:
+    while steps.left and stalled < STALLED:
+        if point.steepness <= tolerance:
+            point = problem.released(point)
+            if point.steepness <= tolerance:
+                break
         following, _ = passes.run(point, steps, cycles=1, close=0.0)
         steps.near(following.steepness, tolerance)
         keep(following, steps.taken)

@@ -51,6 +51,7 @@ NEARER = 0.7  # by which a reading must bring peaks nearer for another to be wor
 FURTHEST = 2.0  # that a peak moves between two readings
 
 Task: TypeAlias = list[tuple[int, int]]  # ranges of rows
+Known: TypeAlias = tuple[FloatArray, BoolArray]  # priors and bounds (3, 2), what is held (J, 2)
 T = TypeVar("T")
 
 
@@ -205,11 +206,11 @@ def scores_at(
 
 
 def targets_at(
-    answers: Answers, point: FloatArray, posterior: Posterior, prior: FloatArray
+    answers: Answers, point: FloatArray, posterior: Posterior, known: Known
 ) -> tuple[FloatArray, FloatArray, FloatArray]:
     """Return gradient (J, 2), information (J, 2, 2) and where scoring steps lead (J, 2)."""
     rows = _rows(posterior)
-    read = partial(_targets, table=answers.table, point=point, rows=rows, prior=prior)
+    read = partial(_targets, table=answers.table, point=point, rows=rows, known=known)
     found = np.concatenate(list(answers.each(read)))
     return found[:, :2], _matrices(found[:, 2:5]), found[:, 5:]
 
@@ -244,15 +245,16 @@ def _scores(
 
 
 def _targets(
-    task: Task, *, table: CellTable, point: FloatArray, rows: FloatArray, prior: FloatArray
+    task: Task, *, table: CellTable, point: FloatArray, rows: FloatArray, known: Known
 ) -> FloatArray:
     """Return gradient, information and targets of the items of a task (J, 7)."""
-    found = []
+    found, (prior, held) = [], known
     for low, high in task:
         slope, intercept = np.ascontiguousarray(point[None, low:high].T[..., 0])[:, None]
         score, information = np.empty((1, high - low, 2)), np.empty((1, high - low, 3))
         target, cells = np.empty((high - low, 2)), _arrays(table.read(low, high))
-        item_targets(cells, slope, intercept, rows, prior, score, information, target)
+        own = held[low:high]
+        item_targets(cells, slope, intercept, rows, prior, own, score, information, target)
         found.append(np.concatenate([score[0], information[0], target], axis=1))
     return np.concatenate(found)
 
@@ -305,11 +307,13 @@ class StreamedAbilities:
         return score[:, self.keep], information[self.keep]
 
     def targets(
-        self, point: FloatArray, posterior: Posterior, prior: FloatArray
+        self, point: FloatArray, posterior: Posterior, prior: FloatArray, held: BoolArray
     ) -> tuple[FloatArray, FloatArray, FloatArray]:
         """Return gradient, information and targets (kept J, ...) of items at a point."""
         every = self._every(point[None])[0]
-        found = targets_at(self.answers, every, posterior, prior)
+        everywhere = np.zeros(every.shape, dtype=np.bool_)
+        everywhere[self.keep] = held
+        found = targets_at(self.answers, every, posterior, (prior, everywhere))
         score, information, target = (part[self.keep] for part in found)
         return score, information, target
 
