@@ -195,7 +195,8 @@ class Ascent:
     kinds: tuple[Questions, ...]
     models: Models
     who: Workers
-    log_likelihood: float = field(default=np.nan, init=False)  # of the answers, in the last round
+    likelihoods: FloatArray = field(default_factory=lambda: np.zeros(0), init=False)
+    # Logarithms, of the answers to each kind of questions in the last round.
 
     @property
     def _blocks(self) -> list[tuple[int, int, int]]:
@@ -219,14 +220,14 @@ class Ascent:
         )
         d = self.models.mean.shape[1] + 1
         grams = np.zeros((3, d, d))
-        self.log_likelihood = 0.0
+        self.likelihoods = np.zeros(len(self.kinds))
         found = spread(step, self._pieces(), self.who)
         for (kind, low, high), part in zip(self._blocks, found, strict=True):
             those, (likelihood, mean, packed, added) = self.kinds[kind], part
             before = those.mean[low:high]
             grams += np.stack([before.T @ before, before.T @ mean, mean.T @ mean])
             those.mean[low:high], those.packed[low:high] = mean, packed
-            self.log_likelihood += likelihood
+            self.likelihoods[kind] += likelihood
             sums += added
         for those in self.kinds:
             those.learn()
