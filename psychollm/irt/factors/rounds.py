@@ -19,6 +19,7 @@ from psychollm._base.replicate import Workers, spread
 from psychollm._base.types import AnyArray, FloatArray, IntArray
 from psychollm.kernels.logistic_factors import update_rows
 
+LEAST = 1e-9  # standard deviation
 CONSTANT = 0.01  # prior precision of a constant's coefficients, that of features' being 1
 
 
@@ -122,6 +123,13 @@ class Questions:
         """How many leading entries are known."""
         return self.mean.shape[1] - len(self.population.precision)
 
+    @property
+    def told(self) -> FloatArray:
+        """The vectors as features of other vectors: a constant, and their entries standardised."""
+        entries = self.mean[:, self.known :]
+        spread = np.maximum(entries.std(axis=0), LEAST)
+        return np.insert((entries - entries.mean(axis=0)) / spread, 0, 1.0, axis=1)
+
     def learn(self) -> None:
         """Set the population to its mode."""
         total = unpacked(self.packed.sum(axis=0), self.mean.shape[1])
@@ -190,13 +198,22 @@ class _Pass:
 
 @dataclass(slots=True)
 class Ascent:
-    """Questions of one or more kinds, and the models that answer all of them."""
+    """Questions of one kind or two, and the models that answer both.
+
+    What is asked first may depend on what is asked second: the population of the first vectors is
+    the one of normal vectors given the second ones.
+    """
 
     kinds: tuple[Questions, ...]
     models: Models
     who: Workers
     likelihoods: FloatArray = field(default_factory=lambda: np.zeros(0), init=False)
     # Logarithms, of the answers to each kind of questions in the last round.
+
+    def __post_init__(self) -> None:
+        for those in self.kinds[1:]:
+            k = len(self.kinds[0].population.precision)
+            self.kinds[0].population = Population.start(those.told, k)
 
     @property
     def _blocks(self) -> list[tuple[int, int, int]]:
@@ -229,8 +246,10 @@ class Ascent:
             those.mean[low:high], those.packed[low:high] = mean, packed
             self.likelihoods[kind] += likelihood
             sums += added
-        for those in self.kinds:
+        for those in reversed(self.kinds):
             those.learn()
+            if those is not self.kinds[0]:
+                self.kinds[0].population.features = those.told
         self.models.update(sums)
         self.models.learn()
         cells = len(sums) * sum(len(those.mean) for those in self.kinds)
