@@ -1,7 +1,8 @@
 """Gaps that say something: what logistic factors make of them, ignored and modelled.
 
 Models skip questions at random, or those they would fail (the chance of being asked depends on the
-same factors as the answer), or keep answers that were right rather than wrong ones.
+same factors as the answer; "roughly": on tastes of models and questions too), or keep answers that
+were right rather than wrong ones.
 ``python -m benchmarks.factor_gaps`` prints the table of docs/factor.md.
 """
 
@@ -26,9 +27,11 @@ def simulated(gaps: str, seed: int) -> tuple[np.ndarray, np.ndarray]:
     loadings = rng.normal(size=(QUESTIONS, FACTORS)) * [0.6, 0.6] + [0.8, 0.0]
     logits = scores @ loadings.T + 1.2 * rng.normal(size=QUESTIONS)
     answers = (rng.random(logits.shape) < logistic(logits)).astype(float)
+    tastes = 0.7 * (rng.normal(size=(MODELS, 1)) + rng.normal(size=QUESTIONS))
     asked = {
         "at random": np.full_like(logits, -1.4),
         "would fail": -1.9 + 1.2 * logits,
+        "would fail, roughly": -1.8 + 0.8 * logits + tastes,
         "was wrong": -2.5 + 2.0 * answers,
     }[gaps]
     answers[rng.random(logits.shape) >= logistic(asked)] = np.nan
@@ -54,7 +57,7 @@ def main() -> None:
     warnings.filterwarnings("ignore", "Mean of empty slice")
     print("| cells are empty | filled | predicted by | bias | RMS error |")
     print("|---|---:|---|---:|---:|")
-    for gaps in ("at random", "would fail", "was wrong"):
+    for gaps in ("at random", "would fail", "would fail, roughly", "was wrong"):
         for handling in ("means", "ignored", "modelled"):
             share, bias, error = row(gaps, handling)
             print(f"| {gaps} | {share:.0%} | {handling} | {bias:+.3f} | {error:.3f} |")

@@ -22,6 +22,7 @@ from psychollm.irt.factors.standard import Position
 Gaps: TypeAlias = Literal["ignored", "modelled"]
 
 ROUGH = 0.1  # change of the logits below which bounds give way to expectations
+SETTLED = 1e-2  # the same below which gaps come in
 TOLERANCE = 1e-4  # the same below which rounds end
 MAX_ROUNDS = 200
 FIRST = 0.3  # standard deviation of the first vectors
@@ -94,7 +95,7 @@ def fit_factors(
         if n_factors == "auto":
             choice = _choice(filled, asked, seeds, who, bar)
             n_factors = chosen(choice)
-        ascent = _start(filled, asked, n_factors, seeds[1], who)
+        ascent = _start(filled, asked, n_factors, seeds[1], who, bar)
         convergence = _climb(ascent, bar)
     finally:
         bar.close()
@@ -103,7 +104,7 @@ def fit_factors(
 
 
 def _start(
-    filled: Filled, asked: Asked | None, k: int, seed: int, who: Workers
+    filled: Filled, asked: Asked | None, k: int, seed: int, who: Workers, bar: Progress
 ) -> Ascent:
     """Return where the climb begins."""
     rng = np.random.default_rng(seed)
@@ -124,19 +125,21 @@ def _start(
         Questions.start(read, ranges, np.ones((m, 1)), vectors(m, 1), known=known)
         for read, known in reads
     )
+    if asked is not None:  # factors that the answers show, before what they say of gaps
+        _climb(Ascent(kinds[:1], models, who), bar, tolerance=SETTLED)
     return Ascent(kinds, models, who)
 
 
-def _climb(ascent: Ascent, bar: Progress) -> Convergence:
+def _climb(ascent: Ascent, bar: Progress, *, tolerance: float = TOLERANCE) -> Convergence:
     """Go round until the logits stay."""
     change, rounds, bound = np.inf, 0, True
-    while rounds < MAX_ROUNDS and (bound or change >= TOLERANCE):
+    while rounds < MAX_ROUNDS and (bound or change >= tolerance):
         change = ascent.round(bound=bound)
         rounds += 1
         bar.update(1)
         bound = bound and change >= ROUGH
     return Convergence.of_steps(
-        converged=not bound and change < TOLERANCE, steps=rounds, objective=change
+        converged=not bound and change < tolerance, steps=rounds, objective=change
     )
 
 
@@ -153,7 +156,7 @@ def _choice(
     held = Filled(table, highest, seed=seeds[2], held=True)
     losses: list[FloatArray] = []
     for k in range(min(MOST, table.n_columns) + 1):
-        ascent = _start(rest, asked, k, seeds[1], who)
+        ascent = _start(rest, asked, k, seeds[1], who, bar)
         _climb(ascent, bar)
         losses.append(held_out_losses(ascent, held))
         if not counts_more(losses):

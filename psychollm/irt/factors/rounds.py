@@ -19,7 +19,6 @@ from psychollm._base.replicate import Workers, spread
 from psychollm._base.types import AnyArray, FloatArray, IntArray
 from psychollm.kernels.logistic_factors import update_rows
 
-LEAST = 1e-9  # standard deviation
 CONSTANT = 0.01  # prior precision of a constant's coefficients, that of features' being 1
 
 
@@ -41,28 +40,23 @@ class Population:
     @classmethod
     def start(cls, features: FloatArray, k: int) -> Population:
         """Return a standard normal population."""
-        return cls(features, np.eye(k), np.zeros((features.shape[1], k)))
+        p = features.shape[1]
+        return cls(features, np.eye(k), np.zeros((p, k)))
 
     def centre(self, low: int = 0, high: int | None = None) -> FloatArray:
         """Return what features say (n, k)."""
         return np.ascontiguousarray(self.features[low:high] @ self.coefficients)
 
-    @property
-    def _penalty(self) -> FloatArray:
-        penalty = np.ones(self.features.shape[1])
-        penalty[0] = CONSTANT
-        return penalty
-
     def learn(self, mean: FloatArray, spread: FloatArray) -> None:
         """Set both to their modes, given posterior means (n, k) and the sum of covariances."""
-        x, penalty = self.features, self._penalty
+        x = self.features
         n, k = mean.shape
-        moments = x.T @ x + np.diag(penalty)
-        self.coefficients = np.asarray(np.linalg.solve(moments, x.T @ mean), dtype=np.float64)
+        penalty = np.diag([CONSTANT] + [1.0] * (x.shape[1] - 1))
+        self.coefficients = np.linalg.solve(x.T @ x + penalty, x.T @ mean)
         gap = mean - x @ self.coefficients
         pseudo = k + 1
         scatter = gap.T @ gap + spread + pseudo * np.eye(k)
-        scatter += (self.coefficients.T * penalty) @ self.coefficients
+        scatter += self.coefficients.T @ penalty @ self.coefficients
         self.precision = np.linalg.inv(scatter / (n + pseudo))
 
 
@@ -125,15 +119,22 @@ class Questions:
 
     @property
     def told(self) -> FloatArray:
-        """The vectors as features of other vectors: a constant, and their entries standardised."""
+        """The vectors as features of others, a constant first, in units of the population."""
+        # Not of their own spread: where it is small, it is noise.
         entries = self.mean[:, self.known :]
-        spread = np.maximum(entries.std(axis=0), LEAST)
-        return np.insert((entries - entries.mean(axis=0)) / spread, 0, 1.0, axis=1)
+        entries = entries - entries.mean(axis=0)
+        squares = (entries**2).sum(axis=0) + np.diagonal(self._loose)
+        return np.insert(entries / np.sqrt(squares / len(entries)), 0, 1.0, axis=1)
+
+    @property
+    def _loose(self) -> FloatArray:
+        """Sum of the covariances of what is not known."""
+        total = unpacked(self.packed.sum(axis=0), self.mean.shape[1])
+        return total[self.known :, self.known :]
 
     def learn(self) -> None:
         """Set the population to its mode."""
-        total = unpacked(self.packed.sum(axis=0), self.mean.shape[1])
-        self.population.learn(self.mean[:, self.known :], total[self.known :, self.known :])
+        self.population.learn(self.mean[:, self.known :], self._loose)
 
 
 @dataclass(slots=True)
