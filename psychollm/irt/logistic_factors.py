@@ -170,9 +170,14 @@ def fit_logistic_factors(
     for means in first:
         means[:, 1:] = 0.3 * generator.standard_normal((len(means), rank))
     theirs = Questions.start(
-        Answers.of(table.T), [(0, m)], with_constant(m, columns), first[1], known=(1.0,)
+        Answers.of(table.T),
+        [(0, m)],
+        with_constant(m, columns),
+        first[1],
+        known=(1.0,),
+        prior=True,
     )
-    ours = Models.start(with_constant(n, rows), first[0], constant=1)
+    ours = Models.start(with_constant(n, rows), first[0], constant=1, prior=True)
     ascent = Ascent((theirs,), ours, workers(1))
     change, rounds = np.inf, 0
     while rounds < MAX_ROUNDS and change >= TOLERANCE:

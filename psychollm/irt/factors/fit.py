@@ -21,9 +21,9 @@ from psychollm.irt.factors.standard import Position
 
 Gaps: TypeAlias = Literal["ignored", "modelled"]
 
-ROUGH = 0.1  # change of the logits below which bounds give way to expectations
+OPENING = 10  # rounds by bounds, before expectations and populations
+TOLERANCE = 1e-4  # change of the logits below which rounds end
 SETTLED = 1e-2  # the same below which gaps come in
-TOLERANCE = 1e-4  # the same below which rounds end
 MAX_ROUNDS = 200
 FIRST = 0.3  # standard deviation of the first vectors
 
@@ -132,15 +132,16 @@ def _start(
 
 def _climb(ascent: Ascent, bar: Progress, *, tolerance: float = TOLERANCE) -> Convergence:
     """Go round until the logits stay."""
-    change, rounds, bound = np.inf, 0, True
-    while rounds < MAX_ROUNDS and (bound or change >= tolerance):
-        change = ascent.round(bound=bound)
+    # At first populations stay wide: one that is learned from vectors that show little yet would
+    # keep weak factors from ever showing more.
+    change, rounds = np.inf, 0
+    while rounds < MAX_ROUNDS and change >= tolerance:
+        opening = rounds < OPENING
+        change = ascent.round(bound=opening, learn=not opening)
+        change = np.inf if opening else change
         rounds += 1
         bar.update(1)
-        bound = bound and change >= ROUGH
-    return Convergence.of_steps(
-        converged=not bound and change < tolerance, steps=rounds, objective=change
-    )
+    return Convergence.of_steps(converged=change < tolerance, steps=rounds, objective=change)
 
 
 def _choice(

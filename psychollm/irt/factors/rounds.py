@@ -36,12 +36,12 @@ class Population:
     features: FloatArray  # (n, p), a constant first
     precision: FloatArray  # (k, k)
     coefficients: FloatArray  # (p, k)
+    prior: bool  # whether constant and covariance have one
 
     @classmethod
-    def start(cls, features: FloatArray, k: int) -> Population:
+    def start(cls, features: FloatArray, k: int, *, prior: bool) -> Population:
         """Return a standard normal population."""
-        p = features.shape[1]
-        return cls(features, np.eye(k), np.zeros((p, k)))
+        return cls(features, np.eye(k), np.zeros((features.shape[1], k)), prior)
 
     def centre(self, low: int = 0, high: int | None = None) -> FloatArray:
         """Return what features say (n, k)."""
@@ -51,10 +51,10 @@ class Population:
         """Set both to their modes, given posterior means (n, k) and the sum of covariances."""
         x = self.features
         n, k = mean.shape
-        penalty = np.diag([CONSTANT] + [1.0] * (x.shape[1] - 1))
+        penalty = np.diag([CONSTANT * self.prior] + [1.0] * (x.shape[1] - 1))
         self.coefficients = np.linalg.solve(x.T @ x + penalty, x.T @ mean)
         gap = mean - x @ self.coefficients
-        pseudo = k + 1
+        pseudo = (k + 1) * self.prior
         scatter = gap.T @ gap + spread + pseudo * np.eye(k)
         scatter += self.coefficients.T @ penalty @ self.coefficients
         self.precision = np.linalg.inv(scatter / (n + pseudo))
@@ -102,14 +102,16 @@ class Questions:
         ranges: list[tuple[int, int]],
         features: FloatArray,
         first: FloatArray,
+        *,
         known: tuple[float, ...] = (),
+        prior: bool = False,
     ) -> Questions:
         """Begin with means `first` (m, k), behind what is known."""
         m, k = first.shape
         mean = np.hstack([np.tile(np.asarray(known), (m, 1)), first])
         d = mean.shape[1]
         covariance = np.diag([0.0] * len(known) + [0.05] * k)[np.tril_indices(d)]
-        population = Population.start(features, k)
+        population = Population.start(features, k, prior=prior)
         return cls(reads, ranges, population, mean, np.tile(covariance, (m, 1)))
 
     @property
@@ -147,11 +149,14 @@ class Models:
     covariance: FloatArray  # (n, q, q)
 
     @classmethod
-    def start(cls, features: FloatArray, first: FloatArray, constant: int) -> Models:
+    def start(
+        cls, features: FloatArray, first: FloatArray, constant: int, *, prior: bool = False
+    ) -> Models:
         """Begin with means `first` (n, q)."""
         n, q = first.shape
         covariance = np.tile(0.05 * np.eye(q), (n, 1, 1))
-        return cls(Population.start(features, q), constant, first, covariance)
+        population = Population.start(features, q, prior=prior)
+        return cls(population, constant, first, covariance)
 
     @property
     def records(self) -> FloatArray:
@@ -214,7 +219,7 @@ class Ascent:
     def __post_init__(self) -> None:
         for those in self.kinds[1:]:
             k = len(self.kinds[0].population.precision)
-            self.kinds[0].population = Population.start(those.told, k)
+            self.kinds[0].population = Population.start(those.told, k, prior=False)
 
     @property
     def _blocks(self) -> list[tuple[int, int, int]]:
@@ -226,7 +231,7 @@ class Ascent:
             centre = those.population.centre(low, high)
             yield kind, low, high, centre, those.mean[low:high], those.packed[low:high]
 
-    def round(self, *, bound: bool = False) -> float:
+    def round(self, *, bound: bool = False, learn: bool = True) -> float:
         """Go once over all cells; return the root mean square change of the logits."""
         old = self.models.records
         sums = np.zeros_like(old)
@@ -247,14 +252,19 @@ class Ascent:
             those.mean[low:high], those.packed[low:high] = mean, packed
             self.likelihoods[kind] += likelihood
             sums += added
+        self.models.update(sums)
+        if learn:
+            self._learn()
+        cells = len(sums) * sum(len(those.mean) for those in self.kinds)
+        return _change(old[:, -d:], self.models.records[:, -d:], grams) / float(np.sqrt(cells))
+
+    def _learn(self) -> None:
+        """Set the populations to their modes."""
+        self.models.learn()
         for those in reversed(self.kinds):
             those.learn()
             if those is not self.kinds[0]:
                 self.kinds[0].population.features = those.told
-        self.models.update(sums)
-        self.models.learn()
-        cells = len(sums) * sum(len(those.mean) for those in self.kinds)
-        return _change(old[:, -d:], self.models.records[:, -d:], grams) / float(np.sqrt(cells))
 
 
 def _change(old: FloatArray, new: FloatArray, grams: FloatArray) -> float:
