@@ -39,7 +39,7 @@ def simulated(gaps: str, seed: int) -> tuple[np.ndarray, np.ndarray]:
 
 
 def row(gaps: str, handling: str) -> list[float]:
-    """Return the filled share, and bias and RMS error of the chances of empty cells, over tables."""
+    """Return the filled share, and bias and RMS error of the chances of empty cells."""
     found = []
     for seed in range(TABLES):
         answers, truth = simulated(gaps, seed)

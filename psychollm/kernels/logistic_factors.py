@@ -21,7 +21,7 @@ parabola with the right slope and curvature, expectations taken over a normal
 :math:`\eta` of mean m and variance v by MacKay's (1992) approximation, has
 
 .. math:: p = \operatorname{logit}^{-1}(\kappa m), \quad \kappa = (1 + \pi v / 8)^{-1/2}, \qquad
-          \lambda = \kappa\, p (1 - p), \quad s = y - p + \lambda m.                       \quad (4)
+          \lambda = \kappa\, p (1 - p), \quad s = y - p + \lambda m.                      \quad (4)
 
 With the sums
 
@@ -29,8 +29,8 @@ With the sums
           h_j = \sum_i s_{ij} E[z_i]                                                      \quad (5)
 
 and prior N(centre, P^-1), the posterior of c has precision :math:`P + T_{cc}` and precision times
-mean :math:`P\,\text{centre} + h_c - T_{cf} f`. The sums (5) of columns add up over rows, so that one
-pass over the rows updates these and collects what columns need.
+mean :math:`P\,\text{centre} + h_c - T_{cf} f`. The sums (5) of columns add up over rows, so that
+one pass over the rows updates these and collects what columns need.
 
 References
 ----------

@@ -3,8 +3,8 @@
 import numpy as np
 import pytest
 
-from psychollm.irt.logistic_factors import Answers, fit_logistic_factors
 from psychollm.irt.factors.rounds import records, unpacked
+from psychollm.irt.logistic_factors import Answers, fit_logistic_factors
 from psychollm.kernels.logistic_factors import update_rows
 from tests.oracles import logistic_factors_slow
 

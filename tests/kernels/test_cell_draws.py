@@ -46,7 +46,9 @@ def test_empty_cells_are_those_of_the_slow_twin(share):
         own = columns[start[row] : start[row + 1]].tolist()
         empty = cell_draws_slow.empty(7 + row, own, N_COLUMNS, 11, share)
         assert where[begin[row] : begin[row + 1]].tolist() == own + empty
-        assert filled[begin[row] : begin[row + 1]].tolist() == [1.0] * len(own) + [0.0] * len(empty)
+        assert filled[begin[row] : begin[row + 1]].tolist() == [1.0] * len(own) + [0.0] * len(
+            empty
+        )
 
 
 def test_each_empty_cell_is_drawn_as_often_as_the_others():

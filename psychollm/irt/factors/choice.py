@@ -53,18 +53,18 @@ def counts_more(losses: list[FloatArray]) -> bool:
 
 def choice_of(losses: list[FloatArray]) -> FactorChoice:
     """Return the table of all numbers of factors tried."""
-    gains = [(np.nan, np.nan), *map(gain, losses, losses[1:])]
-    fall, se = np.array(gains).T
+    fall, se = np.array([(np.nan, np.nan), *map(gain, losses, losses[1:])]).T
+    sums = np.array([one.sum(axis=0) for one in losses])
     return FactorChoice(
         tried=np.arange(len(losses)),
-        log_loss=np.array([sums.sum() / counts.sum() for sums, counts in (one.T for one in losses)]),
+        log_loss=sums[:, 0] / sums[:, 1],
         gain=fall,
         se=se,
-        n_held_out=int(losses[0][:, 1].sum()),
+        n_held_out=int(sums[0, 1]),
     )
 
 
 def chosen(choice: FactorChoice) -> int:
     """Return the number of factors before the first that is not worth having, at least one."""
     worth = choice.gain[1:] > STANDARD_ERRORS * choice.se[1:]
-    return max(1, int(np.argmin(np.append(worth, False))))  # noqa: FBT003
+    return max(1, int(np.argmin(np.append(worth, False))))

@@ -24,7 +24,7 @@ Gaps: TypeAlias = Literal["ignored", "modelled"]
 OPENING = 10  # rounds by bounds, before expectations and populations
 TOLERANCE = 1e-4  # change of the logits below which rounds end
 SETTLED = 1e-2  # the same below which gaps come in
-MAX_ROUNDS = 200
+MAX_ROUNDS = 500
 FIRST = 0.3  # standard deviation of the first vectors
 
 
@@ -100,7 +100,7 @@ def fit_factors(
     finally:
         bar.close()
     convergence.warn("fit_factors")
-    return _result(source, ascent, convergence, choice)
+    return _result(source, ascent, asked, convergence, choice)
 
 
 def _start(
@@ -166,7 +166,11 @@ def _choice(
 
 
 def _result(
-    source: CellSource, ascent: Ascent, convergence: Convergence, choice: FactorChoice | None
+    source: CellSource,
+    ascent: Ascent,
+    asked: Asked | None,
+    convergence: Convergence,
+    choice: FactorChoice | None,
 ) -> FactorFit:
     """Put factors into standard position."""
     table, answers = source.by_question, ascent.kinds[0]
@@ -194,7 +198,7 @@ def _result(
         shares=explained / (explained.sum() + LOGISTIC),
         log_likelihood=ascent.likelihoods[0],
         n_answers=int(table.start[-1]),
-        gaps=_gap_model(source, ascent, position) if len(ascent.kinds) > 1 else None,
+        gaps=None if asked is None else _gap_model(source, ascent, position, asked.share),
         choice=choice,
         model_reasons=_reasons(silent),
         question_reasons=_reasons(nobody),
@@ -206,10 +210,8 @@ def _result(
     )
 
 
-def _gap_model(source: CellSource, ascent: Ascent, position: Position) -> GapModel:
-    asked = ascent.kinds[1]
-    drawn = asked.reads.share
-    vectors, _ = position.questions(asked)
+def _gap_model(source: CellSource, ascent: Ascent, position: Position, drawn: float) -> GapModel:
+    vectors, _ = position.questions(ascent.kinds[1])
     return GapModel(
         # All filled cells and a share of the others: odds are too high by one over that share.
         intercepts=vectors[:, 0] + np.log(drawn),
@@ -221,7 +223,7 @@ def _gap_model(source: CellSource, ascent: Ascent, position: Position) -> GapMod
 
 
 def _variances(covariance: FloatArray) -> FloatArray:
-    return np.einsum("nkk->nk", covariance)
+    return np.asarray(np.einsum("nkk->nk", covariance))
 
 
 def _reasons(without: BoolArray) -> tuple[Reason, ...]:

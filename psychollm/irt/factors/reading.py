@@ -100,7 +100,7 @@ class Filled:
 
 @dataclass(frozen=True, slots=True)
 class Asked:
-    """Which cells are filled: 1 for each that is, 0 for empty ones drawn with probability `share`."""
+    """Which cells are filled: 1 for those, 0 for empty ones drawn with probability `share`."""
 
     table: CellTable
     share: float

@@ -41,9 +41,7 @@ class GapModel(Result):
     drawn: float  # share of the empty cells that were drawn
     questions: Labels
 
-    _AXES = Axes(
-        {"question": "questions"}, "intercept=intercepts", "loading_{}=loadings"
-    )
+    _AXES = Axes({"question": "questions"}, "intercept=intercepts", "loading_{}=loadings")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False, repr=False)

@@ -26,7 +26,7 @@ class Reads(Protocol):
     """What reads the answers of a range of questions."""
 
     def __call__(self, low: int, high: int) -> tuple[IntArray, AnyArray, FloatArray]:
-        """Return where each question's answers start, of which models they are, and the answers."""
+        """Return where each question's answers start, whose they are, and the answers."""
 
 
 @dataclass(slots=True)
@@ -52,7 +52,9 @@ class Population:
         x = self.features
         n, k = mean.shape
         penalty = np.diag([CONSTANT * self.prior] + [1.0] * (x.shape[1] - 1))
-        self.coefficients = np.linalg.solve(x.T @ x + penalty, x.T @ mean)
+        self.coefficients = np.asarray(
+            np.linalg.solve(x.T @ x + penalty, x.T @ mean), dtype=np.float64
+        )
         gap = mean - x @ self.coefficients
         pseudo = (k + 1) * self.prior
         scatter = gap.T @ gap + spread + pseudo * np.eye(k)
@@ -117,7 +119,7 @@ class Questions:
     @property
     def known(self) -> int:
         """How many leading entries are known."""
-        return self.mean.shape[1] - len(self.population.precision)
+        return int(self.mean.shape[1]) - len(self.population.precision)
 
     @property
     def told(self) -> FloatArray:
@@ -163,15 +165,20 @@ class Models:
         """As the argument of the kernel."""
         return records(self.mean, self.covariance, self.constant)
 
-    def update(self, sums: FloatArray) -> None:
-        """Set the posteriors, given sums over questions."""
+    def update(self, sums: FloatArray, levels: FloatArray | None = None) -> None:
+        """Set the posteriors, given sums over questions; `levels` are sums for the first entry."""
         d = self.mean.shape[1] + 1
-        total = unpacked(sums[:, : packed_size(d)], d)
+        total, pull = unpacked(sums[:, : packed_size(d)], d), sums[:, packed_size(d) :].copy()
+        if levels is not None:
+            more = unpacked(levels[:, : packed_size(d)], d)[:, 0]
+            known = np.insert(self.mean, self.constant, 1.0, axis=1)[:, 1:]
+            total[:, 0, 0] += more[:, 0]
+            pull[:, 0] += levels[:, packed_size(d)] - (more[:, 1:] * known).sum(axis=1)
         free = np.delete(np.arange(d), self.constant)
         prior = self.population.precision
-        pull = self.population.centre() @ prior + sums[:, packed_size(d) + free]
-        pull -= total[:, free, self.constant]
-        self.covariance = np.linalg.inv(prior + total[:, free[:, None], free])
+        pull = self.population.centre() @ prior + pull[:, free] - total[:, free, self.constant]
+        inverse = np.linalg.inv(prior + total[:, free[:, None], free])
+        self.covariance = np.asarray(inverse, dtype=np.float64)
         self.mean = np.ascontiguousarray((self.covariance @ pull[:, :, None])[:, :, 0])
 
     def learn(self) -> None:
@@ -206,8 +213,9 @@ class _Pass:
 class Ascent:
     """Questions of one kind or two, and the models that answer both.
 
-    What is asked first may depend on what is asked second: the population of the first vectors is
-    the one of normal vectors given the second ones.
+    The second kind is about gaps. Models' vectors but for their first entries, the levels, rest on
+    the first kind alone, so that patterns of who was asked what do not pass for factors. The other
+    way, the population of the first vectors is one of normal vectors given the second.
     """
 
     kinds: tuple[Questions, ...]
@@ -232,9 +240,9 @@ class Ascent:
             yield kind, low, high, centre, those.mean[low:high], those.packed[low:high]
 
     def round(self, *, bound: bool = False, learn: bool = True) -> float:
-        """Go once over all cells; return the root mean square change of the logits."""
+        """Go once over all cells; return the root mean square change of the answers' logits."""
         old = self.models.records
-        sums = np.zeros_like(old)
+        sums = np.zeros((len(self.kinds), *old.shape))
         step = _Pass(
             tuple(those.reads for those in self.kinds),
             tuple(those.population.precision for those in self.kinds),
@@ -248,14 +256,15 @@ class Ascent:
         for (kind, low, high), part in zip(self._blocks, found, strict=True):
             those, (likelihood, mean, packed, added) = self.kinds[kind], part
             before = those.mean[low:high]
-            grams += np.stack([before.T @ before, before.T @ mean, mean.T @ mean])
+            if kind == 0:
+                grams += np.stack([before.T @ before, before.T @ mean, mean.T @ mean])
             those.mean[low:high], those.packed[low:high] = mean, packed
             self.likelihoods[kind] += likelihood
-            sums += added
-        self.models.update(sums)
+            sums[kind] += added
+        self.models.update(*sums)
         if learn:
             self._learn()
-        cells = len(sums) * sum(len(those.mean) for those in self.kinds)
+        cells = len(old) * len(self.kinds[0].mean)
         return _change(old[:, -d:], self.models.records[:, -d:], grams) / float(np.sqrt(cells))
 
     def _learn(self) -> None:

@@ -19,7 +19,9 @@ def logistic(x):
 
 def simulated(seed=1, models=150, questions=600, filled=0.4, scale=(1.2, 0.8)):
     rng = np.random.default_rng(seed)
-    logits = rng.normal(size=(models, len(scale))) * scale @ rng.normal(size=(len(scale), questions))
+    logits = (
+        rng.normal(size=(models, len(scale))) * scale @ rng.normal(size=(len(scale), questions))
+    )
     logits = logits + rng.normal(size=questions)
     answers = (rng.random(logits.shape) < logistic(logits)).astype(float)
     answers[rng.random(logits.shape) >= filled] = np.nan
@@ -67,15 +69,12 @@ def test_it_predicts_as_the_mechanism_with_side_information_does(table, fit):
     other = fit_logistic_factors(answers, rank=2, rng=1).probabilities()
     assert np.sqrt(np.mean((fit.predict() - other) ** 2)) < 0.05
     empty = np.isnan(answers)
-    errors = [
-        np.mean((guess - logistic(logits))[empty] ** 2) for guess in (fit.predict(), other)
-    ]
+    errors = [np.mean((guess - logistic(logits))[empty] ** 2) for guess in (fit.predict(), other)]
     assert errors[0] < 1.05 * errors[1]
 
 
 def test_one_factor_is_the_2pl():
     answers, _ = simulated(seed=2, models=800, questions=100, filled=0.9, scale=(1.0,))
-    answers[:, ::2] = np.where(np.isnan(answers[:, ::2]), np.nan, answers[:, ::2])
     one, other = fit_factors(answers, 1), fit_irt(answers, model="2pl", priors=None)
     loadings = one.loadings[:, 0] * np.sign(one.loadings[:, 0] @ other.slope)
     # Beside the shrinkage of items in one fit, and not in the other.
@@ -84,26 +83,36 @@ def test_one_factor_is_the_2pl():
 
 
 @pytest.mark.parametrize("gaps", ["ignored", "modelled"])
-def test_same_bits_from_memory_from_disk_and_with_two_workers(table, tmp_path, monkeypatch, gaps):
-    monkeypatch.setattr(module, "BLOCK", 2_000)
-    source = as_source(table[0])
-    rows = np.repeat(np.arange(600), np.diff(source.by_question.start))
+def test_same_bits_from_memory_from_disk_and_with_two_workers(tmp_path, monkeypatch, gaps):
+    monkeypatch.setattr(module, "BLOCK", 1_000)
+    answers, _ = simulated(models=60, questions=150)
+    source = as_source(answers)
+    rows = np.repeat(np.arange(150), np.diff(source.by_question.start))
     cells = source.by_question.cells
     with CellWriter(tmp_path) as writer:
         order = np.random.default_rng(1).permutation(rows.size)
         writer.add(rows[order], cells.columns[order], cells.codes[order])
-        disk = writer.finish((600, 150))
+        disk = writer.finish((150, 60))
     found = [
-        fit_factors(data, 2, gaps=gaps, n_jobs=n_jobs)
+        fit_factors(data, 1, gaps=gaps, n_jobs=n_jobs)
         for data, n_jobs in (
-            (table[0], 1),
-            (table[0], 2),
+            (answers, 1),
+            (answers, 2),
             (DenseSource(source.models, source.questions, disk), 2),
         )
     ]
     assert same(found[0], found[1])
     assert same(found[0], found[2])
     assert found[0].log_likelihood == found[2].log_likelihood
+
+
+def test_where_factors_start_does_not_matter():
+    # Learned at once, the population of the second factor would keep it down from most starts.
+    answers, _ = simulated(seed=4, filled=0.2)
+    found = [fit_factors(answers, 2, rng=rng) for rng in range(3)]
+    assert min(fit.shares[1] for fit in found) > 0.03
+    for other in found[1:]:
+        np.testing.assert_allclose(other.loadings, found[0].loadings, atol=0.005)
 
 
 def test_size_of_blocks_changes_rounding_only(table, fit, monkeypatch):
@@ -134,13 +143,13 @@ def test_gaps_where_models_would_fail():
         predicted = fit_factors(answers, 2, gaps=gaps).predict()
         bias[gaps] = np.nanmean((predicted - logistic(logits))[empty])
     assert bias["ignored"] > 0.08
-    assert abs(bias["modelled"]) < 0.02
+    assert abs(bias["modelled"]) < 0.04
 
 
 def test_the_model_of_gaps_says_how_many_cells_are_filled(table):
     answers = table[0].copy()
-    answers[: 75, :300] = np.where(np.arange(300) % 4, np.nan, answers[:75, :300])
-    found = fit_factors(answers, 1, gaps="modelled")
+    answers[:75, :300] = np.where(np.arange(300) % 4, np.nan, answers[:75, :300])
+    found = fit_factors(answers, 2, gaps="modelled")
     gaps = found.gaps
     chance = logistic(gaps.levels[:, None] + gaps.intercepts + found.scores @ gaps.loadings.T)
     filled = np.isfinite(answers)
