@@ -103,7 +103,7 @@ class LogisticFactors:
         nothing = np.empty((0, columns.shape[1]))
         for _ in range(MAX_ROUNDS):
             before = mean.copy()
-            update_rows(*answers, columns, prior, (mean, packed), nothing, True)  # noqa: FBT003
+            update_rows(answers, columns, prior, (mean, packed), nothing, True)  # noqa: FBT003
             if np.abs(mean - before).max() < 0.1 * TOLERANCE:
                 break
         return _posterior(mean, packed)

@@ -169,15 +169,13 @@ def _solve(sums, prior, mean, covariance, root, inverse):
 
 
 @njit
-def update_rows(start, places, answers, columns, prior, own, sums, bound):
+def update_rows(cells, columns, prior, own, sums, bound):
     """Replace the posteriors of rows; return the log-likelihood of their answers after that.
 
     Parameters
     ----------
-    start, places : ndarray (rows + 1,), (cells,)
-        The cells of row r, and the columns they belong to, stand at start[r]:start[r + 1].
-    answers : ndarray (cells,)
-        In [0, 1].
+    cells : tuple of ndarray (rows + 1,), (cells,), (cells,)
+        Where the cells of each row start, the columns they belong to, and answers in [0, 1].
     columns : ndarray (n, p + d)
         E[z z'] of each column, the lower triangle row by row in p = d (d + 1) / 2 entries, E[z].
     prior : tuple of ndarray (f, f), (rows, f)
@@ -189,6 +187,7 @@ def update_rows(start, places, answers, columns, prior, own, sums, bound):
     bound : bool
         Whether to take (3) in place of (4); there is no log-likelihood then.
     """
+    start, places, answers = cells
     precision, centre = prior
     mean, covariance = own
     d, packed = mean.shape[1], covariance.shape[1]

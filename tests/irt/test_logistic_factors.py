@@ -47,7 +47,7 @@ def test_updates_agree_with_the_slow_ones(d, known, bound):
     columns = records(np.delete(other[0], -1, axis=1), other[1][:, :-1, :-1], d - 1)
     sums = np.zeros_like(columns)
     found = update_rows(
-        *Answers.of(values)(0, m), columns, (precision, centre), (mean, packed), sums, bound
+        Answers.of(values)(0, m), columns, (precision, centre), (mean, packed), sums, bound
     )
     np.testing.assert_allclose(mean, expected[0], rtol=1e-9, atol=1e-11)
     np.testing.assert_allclose(unpacked(packed, d), expected[1], rtol=1e-9, atol=1e-11)

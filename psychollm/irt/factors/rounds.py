@@ -205,7 +205,7 @@ class _Pass:
         mean, packed = mean.copy(), packed.copy()
         cells = self.reads[kind](low, high)
         prior = self.precisions[kind], centre
-        found = update_rows(*cells, self.records, prior, (mean, packed), sums, self.bound)
+        found = update_rows(cells, self.records, prior, (mean, packed), sums, self.bound)
         return found, mean, packed, sums
 
 

@@ -1,4 +1,4 @@
-"""Logistic factors of sparse tables: recovery, the same bits whoever reads, number, gaps, edges."""
+"""Logistic factors of sparse tables: recovery, the same bits, number, gaps, edges."""
 
 import numpy as np
 import pytest
