@@ -90,6 +90,7 @@ class Reason(StrEnum):
     UNANSWERED = "nobody answered it"
     PRIOR_ALONE = "no answer to it varies: it rests on the prior"
     UNIDENTIFIED = "the data do not determine it"
+    NO_CELLS = "without answers"
     UNSCORED = "it answered none of the items"
     UNUSED_ANSWER = "an answer between others was never given: it has no step of its own"
     NO_FREEDOM = "no degree of freedom is left"

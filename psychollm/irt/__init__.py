@@ -10,6 +10,8 @@ from psychollm.irt.bayes.target import HierarchicalPriors
 from psychollm.irt.conditional.andersen import AndersenTest, andersen_test
 from psychollm.irt.conditional.martin_loef import MartinLoefTest, martin_loef_test
 from psychollm.irt.conditional.rasch import ConditionalRasch, conditional_rasch, rasch_ability
+from psychollm.irt.factors.fit import fit_factors
+from psychollm.irt.factors.result import FactorChoice, FactorFit, GapModel
 from psychollm.irt.fit import fit_irt
 from psychollm.irt.fit_statistics.item_fit import ItemFit, item_fit
 from psychollm.irt.fit_statistics.local_dependence import LocalDependence, local_dependence
@@ -49,7 +51,10 @@ __all__ = [
     "ConditionalRasch",
     "DifferentialFunctioning",
     "DifferentialItems",
+    "FactorChoice",
+    "FactorFit",
     "FitNull",
+    "GapModel",
     "GroupIRTFit",
     "HierarchicalPriors",
     "IRTFit",
@@ -82,6 +87,7 @@ __all__ = [
     "conditional_rasch",
     "differential_functioning",
     "differential_items",
+    "fit_factors",
     "fit_irt",
     "fit_irt_groups",
     "fit_multidimensional",

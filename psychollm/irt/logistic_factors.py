@@ -24,12 +24,19 @@ from dataclasses import dataclass
 import numpy as np
 
 from psychollm._base.convergence import Convergence
-from psychollm._base.types import FloatArray, IntArray
-from psychollm.kernels.logistic_factors import update_side
+from psychollm._base.replicate import workers
+from psychollm._base.types import AnyArray, FloatArray, IntArray
+from psychollm.irt.factors.rounds import (
+    Ascent,
+    Models,
+    Questions,
+    records,
+    unpacked,
+)
+from psychollm.kernels.logistic_factors import update_rows
 
 TOLERANCE = 0.01  # root mean square change of the logits in one round
 MAX_ROUNDS = 100
-_CONSTANT = 0.01  # prior precision of a constant's coefficients, that of features' being 1
 _NODES, _WEIGHTS = np.polynomial.hermite_e.hermegauss(9)
 _WEIGHTS = _WEIGHTS / _WEIGHTS.sum()
 
@@ -40,59 +47,6 @@ class Posterior:
 
     mean: FloatArray  # (n, 1 + rank)
     covariance: FloatArray  # (n, 1 + rank, 1 + rank)
-
-    @property
-    def pair(self) -> tuple[FloatArray, FloatArray]:
-        """As the argument of a kernel."""
-        return self.mean, self.covariance
-
-
-@dataclass(slots=True)
-class _Side:
-    """Rows or columns while they are fitted."""
-
-    features: FloatArray  # (n, p), a constant first
-    posterior: Posterior
-    precision: FloatArray  # (k, k) of vectors around what their features say
-    coefficients: FloatArray  # (p, k)
-
-    @classmethod
-    def start(
-        cls, n: int, features: FloatArray | None, rank: int, rng: np.random.Generator
-    ) -> "_Side":
-        k = rank + 1
-        known = with_constant(n, features)
-        mean = np.zeros((n, k))
-        mean[:, 1:] = 0.3 * rng.standard_normal((n, rank))
-        posterior = Posterior(mean, np.tile(0.05 * np.eye(k), (n, 1, 1)))
-        return cls(known, posterior, np.eye(k), np.zeros((known.shape[1], k)))
-
-    @property
-    def centre(self) -> FloatArray:
-        return np.ascontiguousarray(self.features @ self.coefficients)
-
-    def update(self, answers: "Answers", other: Posterior) -> None:
-        update_side(
-            *answers.arrays,
-            self.precision,
-            self.centre,
-            other.pair,
-            self.posterior.pair,
-        )
-
-    def learn(self) -> None:
-        """Set regression and covariance to their modes given the posteriors."""
-        x, mean = self.features, self.posterior.mean
-        n, k = mean.shape
-        penalty = np.ones(x.shape[1])
-        penalty[0] = _CONSTANT
-        moments = x.T @ x + np.diag(penalty)
-        self.coefficients = np.asarray(np.linalg.solve(moments, x.T @ mean), dtype=np.float64)
-        gap = mean - x @ self.coefficients
-        pseudo = k + 1
-        scatter = gap.T @ gap + self.posterior.covariance.sum(axis=0) + pseudo * np.eye(k)
-        scatter += (self.coefficients.T * penalty) @ self.coefficients
-        self.precision = np.linalg.inv(scatter / (n + pseudo))
 
 
 @dataclass(frozen=True, slots=True)
@@ -110,10 +64,11 @@ class Answers:
         starts = np.searchsorted(rows, np.arange(len(table) + 1))
         return cls(starts.astype(np.int64), columns.astype(np.int64), table[rows, columns])
 
-    @property
-    def arrays(self) -> tuple[IntArray, IntArray, FloatArray]:
-        """As the arguments of a kernel."""
-        return self.starts, self.places, self.values
+    def __call__(self, low: int, high: int) -> tuple[IntArray, AnyArray, FloatArray]:
+        """Return the answers of some rows, as the kernel reads them."""
+        first, last = self.starts[low], self.starts[high]
+        start = self.starts[low : high + 1] - first
+        return start, self.places[first:last], self.values[first:last]
 
 
 @dataclass(frozen=True, slots=True)
@@ -137,21 +92,21 @@ class LogisticFactors:
         if features is not None:
             known[:, 1:] = features
         centre = np.ascontiguousarray(known @ self.row_coefficients)
-        spread = np.linalg.inv(self.row_precision)
-        posterior = Posterior(centre.copy(), np.tile(spread, (n, 1, 1)))
-        answers = Answers.of(table)
+        k = centre.shape[1]
+        spread = np.zeros((k + 1, k + 1))
+        spread[1:, 1:] = np.linalg.inv(self.row_precision)
+        # Intercepts of columns meet a constant of rows, and those of rows one of columns.
+        mean = np.insert(centre, 0, 1.0, axis=1)
+        packed = np.tile(spread[np.tril_indices(k + 1)], (n, 1))
+        columns = records(self.columns.mean, self.columns.covariance, 1)
+        answers, prior = Answers.of(table)(0, n), (self.row_precision, centre)
+        nothing = np.empty((0, columns.shape[1]))
         for _ in range(MAX_ROUNDS):
-            before = posterior.mean.copy()
-            update_side(
-                *answers.arrays,
-                self.row_precision,
-                centre,
-                self.columns.pair,
-                posterior.pair,
-            )
-            if np.abs(posterior.mean - before).max() < 0.1 * TOLERANCE:
+            before = mean.copy()
+            update_rows(answers, columns, prior, (mean, packed), nothing, True)  # noqa: FBT003
+            if np.abs(mean - before).max() < 0.1 * TOLERANCE:
                 break
-        return posterior
+        return _posterior(mean, packed)
 
     def logits(self, rows: Posterior | None = None) -> tuple[FloatArray, FloatArray]:
         """Return posterior means and variances of the logits (rows, columns)."""
@@ -166,6 +121,12 @@ class LogisticFactors:
         for node, weight in zip(_NODES, _WEIGHTS, strict=True):
             total += weight / (1.0 + np.exp(-(mean + node * spread)))
         return total
+
+
+def _posterior(mean: FloatArray, packed: FloatArray) -> Posterior:
+    """Leave out a constant that comes first."""
+    covariance = unpacked(packed, mean.shape[1])[:, 1:, 1:]
+    return Posterior(np.ascontiguousarray(mean[:, 1:]), np.ascontiguousarray(covariance))
 
 
 def with_constant(n: int, features: FloatArray | None) -> FloatArray:
@@ -205,25 +166,30 @@ def fit_logistic_factors(
     """
     generator = np.random.default_rng(rng)
     n, m = table.shape
-    ours = _Side.start(n, rows, rank, generator)
-    theirs = _Side.start(m, columns, rank, generator)
-    by_row, by_column = Answers.of(table), Answers.of(table.T)
-    before = np.zeros((n, m))
-    change = np.inf
-    rounds = 0
+    first = [np.zeros((count, rank + 1)) for count in (n, m)]
+    for means in first:
+        means[:, 1:] = 0.3 * generator.standard_normal((len(means), rank))
+    theirs = Questions.start(
+        Answers.of(table.T),
+        [(0, m)],
+        with_constant(m, columns),
+        first[1],
+        known=(1.0,),
+        prior=True,
+    )
+    ours = Models.start(with_constant(n, rows), first[0], constant=1, prior=True)
+    ascent = Ascent((theirs,), ours, workers(1))
+    change, rounds = np.inf, 0
     while rounds < MAX_ROUNDS and change >= TOLERANCE:
         rounds += 1
-        theirs.update(by_column, ours.posterior)
-        theirs.learn()
-        ours.update(by_row, theirs.posterior)
-        ours.learn()
-        now = ours.posterior.mean[:, :1] + theirs.posterior.mean[:, 0]
-        now += ours.posterior.mean[:, 1:] @ theirs.posterior.mean[:, 1:].T
-        change = float(np.sqrt(np.mean((now - before) ** 2)))
-        before = now
+        change = ascent.round(bound=True)
     convergence = Convergence.of_steps(
         converged=change < TOLERANCE, steps=rounds, objective=change
     )
     return LogisticFactors(
-        ours.posterior, theirs.posterior, ours.precision, ours.coefficients, convergence
+        Posterior(ours.mean, ours.covariance),
+        _posterior(theirs.mean, theirs.packed),
+        ours.population.precision,
+        ours.population.coefficients,
+        convergence,
     )

@@ -1,28 +1,43 @@
-r"""One side of a logistic factor model, given the other: variational posteriors of its vectors.
+r"""One side of a logistic factor model, given the other: normal posteriors of its vectors.
 
-Row i has a vector :math:`r_i = (a_i, u_i)`, column j a vector :math:`c_j = (b_j, v_j)`, and
+A cell is the product of the vector of its row and that of its column. Of the former,
+:math:`w_j = (f_j, c_j)`, the first entry may be known; one entry of the latter, :math:`z_i`, is 1:
 
-.. math:: \eta_{ij} = a_i + b_j + u_i^T v_j, \qquad
+.. math:: \eta_{ij} = z_i^T w_j, \qquad
           \log p(y | \eta) = y \eta - \log(1 + e^\eta), \quad 0 \le y \le 1.           \quad (1)
 
-With normal posteriors of mean :math:`m` and covariance :math:`S` on both sides, the bound of
-Jaakkola and Jordan (2000) is tight at
+What is not known of either has a normal posterior. Near the current ones the expected
+log-likelihood of a cell is replaced by a parabola of the row's vector,
 
-.. math:: \xi_{ij}^2 = E\,\eta_{ij}^2, \qquad \lambda_{ij} = \tanh(\xi_{ij} / 2) / (2 \xi_{ij}),
-                                                                                         \quad (2)
+.. math:: -\tfrac12 \lambda\, w^T E[z z^T] w + s\, w^T E[z].                             \quad (2)
 
-and with prior N(centre, P^-1) and :math:`x_j = (1, v_j)` the posterior of a row has
+The bound of Jaakkola and Jordan (2000) has
 
-.. math:: S_i^{-1} = P + \sum_j \lambda_{ij} E[x_j x_j^T], \qquad
-          S_i^{-1} m_i = P\,\text{centre}_i
-          + \sum_j \big\{(y_{ij} - \tfrac12) E[x_j] - \lambda_{ij} E[b_j x_j]\big\}.     \quad (3)
+.. math:: \lambda = \tanh(\xi / 2) / (2 \xi), \quad s = y - \tfrac12, \qquad
+          \xi^2 = E\,\eta^2 = \langle E[z z^T], E[w w^T] \rangle                         \quad (3)
 
-Columns are updated by the same loops with the two sides exchanged.
+and never leads astray, but takes the posterior for wider than it is and slopes for smaller. The
+parabola with the right slope and curvature, expectations taken over a normal
+:math:`\eta` of mean m and variance v by MacKay's (1992) approximation, has
+
+.. math:: p = \operatorname{logit}^{-1}(\kappa m), \quad \kappa = (1 + \pi v / 8)^{-1/2}, \qquad
+          \lambda = \kappa\, p (1 - p), \quad s = y - p + \lambda m.                      \quad (4)
+
+With the sums
+
+.. math:: T_j = \sum_i \lambda_{ij} E[z_i z_i^T], \qquad
+          h_j = \sum_i s_{ij} E[z_i]                                                      \quad (5)
+
+and prior N(centre, P^-1), the posterior of c has precision :math:`P + T_{cc}` and precision times
+mean :math:`P\,\text{centre} + h_c - T_{cf} f`. The sums (5) of columns add up over rows, so that
+one pass over the rows updates these and collects what columns need.
 
 References
 ----------
 Jaakkola, T. S., & Jordan, M. I. (2000). Bayesian parameter estimation via variational methods.
 Statistics and Computing, 10(1), 25-37. https://doi.org/10.1023/A:1008932416310
+MacKay, D. J. C. (1992). The evidence framework applied to classification networks. Neural
+Computation, 4(5), 720-736. https://doi.org/10.1162/neco.1992.4.5.720
 """
 
 import math
@@ -30,89 +45,187 @@ import math
 import numpy as np
 
 from psychollm.kernels._jit import njit
+from psychollm.kernels.irt_marginal import _exponentials
+
+LEAST = 1e-8  # xi squared, below which lambda is 1/4 to eight digits
+RUN = 512  # factors between 1 and 2 whose product is a number
+PI_8 = math.pi / 8.0
 
 
 @njit
-def _second_moment(mean, covariance, other, spread):
-    """Return the expected square of (1) from the posteriors of a row and of a column."""
-    k = mean.size
-    eta = mean[0] + other[0]
-    for a in range(1, k):
-        eta += mean[a] * other[a]
-    variance = 0.0
-    for a in range(k):
-        xa = 1.0 if a == 0 else other[a]
-        ra = 1.0 if a == 0 else mean[a]
-        for b in range(k):
-            xb = 1.0 if b == 0 else other[b]
-            rb = 1.0 if b == 0 else mean[b]
-            variance += covariance[a, b] * xa * xb + spread[a, b] * ra * rb
-            if a > 0 and b > 0:
-                variance += covariance[a, b] * spread[a, b]
-    return eta * eta + variance
-
-
-@njit
-def _invert(matrix, root, inverse):
-    """Fill the inverse of a positive definite matrix; `root` is room for its Cholesky root."""
-    k = matrix.shape[0]
-    for a in range(k):
+def _pack(mean, covariance, packed, doubled):
+    """Fill E[w w'] of a row, the lower triangle row by row, and with what is off it twice."""
+    at = 0
+    for a in range(mean.size):
         for b in range(a + 1):
-            total = matrix[a, b]
+            packed[at] = covariance[at] + mean[a] * mean[b]
+            doubled[at] = packed[at] if a == b else 2.0 * packed[at]
+            at += 1
+
+
+@njit
+def _moments(places, columns, doubled, mean, squares, means):
+    """Fill E[eta^2] and E[eta] of the cells of a row."""
+    packed = doubled.size
+    for q in range(places.size):
+        record = columns[places[q]]
+        total = 0.0
+        for p in range(packed):
+            total += doubled[p] * record[p]
+        squares[q] = total
+        total = 0.0
+        for a in range(mean.size):
+            total += mean[a] * record[packed + a]
+        means[q] = total
+
+
+@njit
+def _bound(answers, squares, weights, pulls, rounded):
+    """Fill lambda and s of (3)."""
+    bits = rounded.view(np.int64)
+    for q in range(squares.size):
+        weights[q] = math.sqrt(max(squares[q], LEAST))
+    for q in range(squares.size):
+        squares[q] = -weights[q]
+    _exponentials(squares, rounded, bits, bits.view(np.float64))
+    for q in range(squares.size):
+        weights[q] = 0.5 * (1.0 - squares[q]) / ((1.0 + squares[q]) * weights[q])
+        pulls[q] = answers[q] - 0.5
+
+
+@njit
+def _expected(answers, means, squares, weights, pulls, rounded):
+    """Fill lambda and s of (4); return the log-likelihood of the answers under p."""
+    bits = rounded.view(np.int64)
+    total, product = 0.0, 1.0
+    for q in range(squares.size):
+        spread = max(squares[q] - means[q] * means[q], 0.0)
+        weights[q] = 1.0 / math.sqrt(1.0 + PI_8 * spread)
+    for q in range(squares.size):
+        squares[q] = -abs(means[q]) * weights[q]
+    for q in range(squares.size):
+        total += squares[q] * (1.0 - answers[q] if means[q] > 0.0 else answers[q])
+    _exponentials(squares, rounded, bits, bits.view(np.float64))
+    for q in range(squares.size):
+        product *= 1.0 + squares[q]
+        if q % RUN == RUN - 1:
+            total -= math.log(product)
+            product = 1.0
+    for q in range(squares.size):
+        upper = 1.0 / (1.0 + squares[q])
+        lower = squares[q] * upper
+        weights[q] *= upper * lower
+        chance = upper if means[q] > 0.0 else lower
+        pulls[q] = answers[q] - chance + weights[q] * means[q]
+    return total - math.log(product)
+
+
+@njit
+def _factor(root):
+    """Replace a lower triangle by the inverse of its Cholesky root."""
+    for a in range(root.shape[0]):
+        for b in range(a + 1):
+            total = root[a, b]
             for c in range(b):
                 total -= root[a, c] * root[b, c]
             root[a, b] = math.sqrt(total) if a == b else total / root[b, b]
-    for a in range(k):  # the root is replaced by its inverse, row by row
+    for a in range(root.shape[0]):  # row by row
         for b in range(a):
             total = 0.0
             for c in range(b, a):
                 total -= root[a, c] * root[c, b]
             root[a, b] = total / root[a, a]
         root[a, a] = 1.0 / root[a, a]
-    for a in range(k):
-        for b in range(k):
-            total = 0.0
-            for c in range(max(a, b), k):
-                total += root[c, a] * root[c, b]
-            inverse[a, b] = total
 
 
 @njit
-def update_side(starts, places, answers, precision, centre, other_side, own):
-    """Replace the posteriors of all rows, `own`, by (3).
+def _solve(sums, prior, mean, covariance, root, inverse):
+    """Replace a row's posterior by the one that follows from its sums (5)."""
+    precision, centre = prior
+    f, packed = centre.size, covariance.size
+    known = mean.size - f
+    for a in range(f):
+        for b in range(a + 1):
+            at = (a + known) * (a + known + 1) // 2 + b + known
+            root[a, b] = precision[a, b] + sums[at]
+    _factor(root)
+    for a in range(f):
+        for b in range(a + 1):
+            total = 0.0
+            for c in range(a, f):
+                total += root[c, a] * root[c, b]
+            inverse[a, b] = total
+            inverse[b, a] = total
+            covariance[(a + known) * (a + known + 1) // 2 + b + known] = total
+        mean[a + known] = 0.0
+    for b in range(f):
+        pull = sums[packed + b + known]
+        if known:
+            pull -= mean[0] * sums[(b + 1) * (b + 2) // 2]
+        for a in range(f):
+            pull += precision[b, a] * centre[a]
+        for a in range(f):
+            mean[a + known] += inverse[a, b] * pull
 
-    Both sides are a pair of means (n, k) and covariances (n, k, k). The answers of row i and the
-    columns they belong to stand at starts[i]:starts[i + 1].
+
+@njit
+def update_rows(cells, columns, prior, own, sums, bound):
+    """Replace the posteriors of rows; return the log-likelihood of their answers after that.
+
+    Parameters
+    ----------
+    cells : tuple of ndarray (rows + 1,), (cells,), (cells,)
+        Where the cells of each row start, the columns they belong to, and answers in [0, 1].
+    columns : ndarray (n, p + d)
+        E[z z'] of each column, the lower triangle row by row in p = d (d + 1) / 2 entries, E[z].
+    prior : tuple of ndarray (f, f), (rows, f)
+        Precision and centre of c, which is w, or w without its first entry.
+    own : tuple of ndarray (rows, d), (rows, p)
+        Means of w and packed covariances.
+    sums : ndarray (n, p + d) or (0, p + d)
+        The sums (5) of the columns, which the cells are added to; without rows nothing is added.
+    bound : bool
+        Whether to take (3) in place of (4); there is no log-likelihood then.
     """
+    start, places, answers = cells
+    precision, centre = prior
     mean, covariance = own
-    other_mean, other_covariance = other_side
-    n, k = mean.shape
-    total, root, inner = np.zeros((k, k)), np.zeros((k, k)), np.zeros((k, k))
-    pull = np.zeros(k)
-    for i in range(n):
-        for a in range(k):
-            pull[a] = 0.0
-            for b in range(k):
-                total[a, b] = precision[a, b]
-                pull[a] += precision[a, b] * centre[i, b]
-        for q in range(starts[i], starts[i + 1]):
-            j = places[q]
-            other, spread = other_mean[j], other_covariance[j]
-            xi = math.sqrt(_second_moment(mean[i], covariance[i], other, spread))
-            weight = math.tanh(0.5 * xi) / (2.0 * xi) if xi > 1e-6 else 0.25
-            for a in range(k):
-                xa = 1.0 if a == 0 else other[a]
-                pull[a] += (answers[q] - 0.5 - weight * other[0]) * xa
-                if a > 0:
-                    pull[a] -= weight * spread[0, a]
-                for b in range(a + 1):
-                    product = xa * (1.0 if b == 0 else other[b])
-                    if a > 0 and b > 0:
-                        product += spread[a, b]
-                    total[a, b] += weight * product
-        _invert(total, root, inner)
-        for a in range(k):
-            mean[i, a] = 0.0
-            for b in range(k):
-                covariance[i, a, b] = inner[a, b]
-                mean[i, a] += inner[a, b] * pull[b]
+    d, packed = mean.shape[1], covariance.shape[1]
+    longest = 0
+    for r in range(mean.shape[0]):
+        longest = max(longest, start[r + 1] - start[r])
+    work = np.empty((5, longest))
+    moments, doubled, total = np.empty(packed), np.empty(packed), np.empty(packed + d)
+    root, inverse = np.empty(precision.shape), np.empty(precision.shape)
+    likelihood = 0.0
+    for r in range(mean.shape[0]):
+        low, n = start[r], start[r + 1] - start[r]
+        where, y = places[low : low + n], answers[low : low + n]
+        squares, means, weights, pulls = work[0, :n], work[1, :n], work[2, :n], work[3, :n]
+        for again in range(2 if sums.shape[0] else 1):
+            _pack(mean[r], covariance[r], moments, doubled)
+            _moments(where, columns, doubled, mean[r], squares, means)
+            here = 0.0
+            if bound:
+                _bound(y, squares, weights, pulls, work[4, :n])
+            else:
+                here = _expected(y, means, squares, weights, pulls, work[4, :n])
+            if again:
+                likelihood += here
+                continue
+            total[:] = 0.0
+            for q in range(n):
+                record, weight, pull = columns[where[q]], weights[q], pulls[q]
+                for p in range(packed):
+                    total[p] += weight * record[p]
+                for p in range(packed, packed + d):
+                    total[p] += pull * record[p]
+            _solve(total, (precision, centre[r]), mean[r], covariance[r], root, inverse)
+        if sums.shape[0]:
+            for q in range(n):
+                record, weight, pull = sums[where[q]], weights[q], pulls[q]
+                for p in range(packed):
+                    record[p] += weight * moments[p]
+                for a in range(d):
+                    record[packed + a] += pull * mean[r, a]
+    return likelihood

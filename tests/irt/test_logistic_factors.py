@@ -3,8 +3,9 @@
 import numpy as np
 import pytest
 
+from psychollm.irt.factors.rounds import records, unpacked
 from psychollm.irt.logistic_factors import Answers, fit_logistic_factors
-from psychollm.kernels.logistic_factors import update_side
+from psychollm.kernels.logistic_factors import update_rows
 from tests.oracles import logistic_factors_slow
 
 
@@ -20,25 +21,58 @@ def _table(rng, n, m, rank, *, filled=0.7, slope=0.0):
     return np.where(rng.random((n, m)) < filled, answers, np.nan), _logistic(eta), known
 
 
-@pytest.mark.parametrize("k", [1, 2, 4])
-def test_updates_agree_with_the_slow_ones(k):
+def _vectors(rng, count, d, known):
+    roots = rng.standard_normal((count, d - known, d - known))
+    around = np.zeros((count, d, d))
+    around[:, known:, known:] = roots @ roots.transpose(0, 2, 1) / d + 0.1 * np.eye(d - known)
+    mean = rng.standard_normal((count, d))
+    mean[:, :known] = 1.0
+    return mean, around
+
+
+@pytest.mark.parametrize("bound", [True, False])
+@pytest.mark.parametrize(("d", "known"), [(1, 0), (2, 0), (3, 1), (5, 1)])
+def test_updates_agree_with_the_slow_ones(d, known, bound):
     rng = np.random.default_rng(3)
-    n, m = 6, 9
-    values = np.where(rng.random((n, m)) < 0.7, rng.random((n, m)), np.nan)  # shares of a yes
+    m, n = 6, 9
+    values = np.where(rng.random((m, n)) < 0.7, rng.random((m, n)), np.nan)  # shares of a yes
     values[2] = np.nan
-
-    def spread(count):
-        roots = rng.standard_normal((count, k, k))
-        return roots @ roots.transpose(0, 2, 1) / k + 0.1 * np.eye(k)
-
-    mean, covariance = rng.standard_normal((n, k)), spread(n)
-    other = rng.standard_normal((m, k)), spread(m)
-    precision, centre = spread(1)[0], rng.standard_normal((n, k))
-    expected = logistic_factors_slow.updated(values, precision, centre, other, mean, covariance)
-    # A row's own posterior is read before it is written, so that the fast one may replace it.
-    update_side(*Answers.of(values).arrays, precision, centre, other, (mean, covariance))
+    own, other = _vectors(rng, m, d, known), _vectors(rng, n, d, 0)
+    other[0][:, -1], other[1][:, -1], other[1][:, :, -1] = 1.0, 0.0, 0.0
+    precision = np.linalg.inv(_vectors(rng, 1, d - known, 0)[1][0])
+    centre = rng.standard_normal((m, d - known))
+    expected = logistic_factors_slow.updated(values, precision, centre, known, own, other, bound)
+    triangle = np.tril_indices(d)
+    mean, packed = own[0].copy(), np.ascontiguousarray(own[1][:, *triangle])
+    columns = records(np.delete(other[0], -1, axis=1), other[1][:, :-1, :-1], d - 1)
+    sums = np.zeros_like(columns)
+    found = update_rows(
+        Answers.of(values)(0, m), columns, (precision, centre), (mean, packed), sums, bound
+    )
     np.testing.assert_allclose(mean, expected[0], rtol=1e-9, atol=1e-11)
-    np.testing.assert_allclose(covariance, expected[1], rtol=1e-9, atol=1e-11)
+    np.testing.assert_allclose(unpacked(packed, d), expected[1], rtol=1e-9, atol=1e-11)
+    for i in range(n):
+        at = other[0][i], other[1][i]
+        total, pull = logistic_factors_slow.sums(values[:, i], at, expected, bound)
+        np.testing.assert_allclose(sums[i, :-d], total[triangle], rtol=1e-8, atol=1e-10)
+        np.testing.assert_allclose(sums[i, -d:], pull, rtol=1e-8, atol=1e-10)
+    if not bound:
+        truth = logistic_factors_slow.log_likelihood(values, expected, other)
+        np.testing.assert_allclose(found, truth, rtol=1e-9)
+
+
+@pytest.mark.parametrize("variance", [0.05, 0.5, 1.5])
+def test_the_parabola_has_slope_and_curvature_of_the_expected_likelihood(variance):
+    nodes, weights = np.polynomial.hermite_e.hermegauss(60)
+    for mean in (-3.0, -0.5, 0.0, 1.0, 2.5):
+        chance = _logistic(mean + np.sqrt(variance) * nodes)
+        p = weights @ chance / weights.sum()
+        bend = weights @ (chance * (1.0 - chance)) / weights.sum()
+        square = variance + mean**2
+        weight, slope = logistic_factors_slow.parabola(1.0, mean, square, bound=False)
+        # MacKay's approximation is within a hundredth.
+        assert abs(slope - weight * mean - (1.0 - p)) < 0.01
+        assert abs(weight - bend) < 0.01
 
 
 def test_probabilities_of_empty_cells_come_close_to_the_true_ones():

@@ -17,6 +17,7 @@ TWINS = {
     "association": ("association_slow", "calibration/test_association.py"),
     "binned": ("binned_slow", "calibration/test_binned.py"),
     "bivariate": ("tetrachoric_slow", "kernels/test_bivariate.py"),
+    "cell_draws": ("cell_draws_slow", "kernels/test_cell_draws.py"),
     "conditional_rasch": ("conditional_slow", "irt/test_rasch.py"),
     "corp": ("proper_scores_slow", "calibration/test_corp.py"),
     "correlate": ("tetrachoric_slow", "correlation/test_tetrachoric.py"),

@@ -1,0 +1,1 @@
+"""Logistic factors of tables with gaps."""

@@ -1,0 +1,230 @@
+"""Logistic factors of tables with gaps, dense or kept by their filled cells, of any size."""
+
+from __future__ import annotations
+
+from typing import Any, Literal, TypeAlias
+
+import numpy as np
+
+from psychollm._base.checks import check_choice, check_count, check_generator
+from psychollm._base.convergence import Convergence
+from psychollm._base.errors import OptionError
+from psychollm._base.replicate import Progress, Workers, progress_bar, workers
+from psychollm._base.types import BoolArray, FloatArray, RandomState
+from psychollm.data.cells import parts
+from psychollm.estimates.reasons import Reason
+from psychollm.irt.factors.choice import MOST, choice_of, chosen, counts_more, held_out_losses
+from psychollm.irt.factors.reading import BLOCK, Asked, CellSource, Filled, as_source
+from psychollm.irt.factors.result import LOGISTIC, FactorChoice, FactorFit, GapModel
+from psychollm.irt.factors.rounds import Ascent, Models, Questions, Reads
+from psychollm.irt.factors.standard import Position
+
+Gaps: TypeAlias = Literal["ignored", "modelled"]
+
+OPENING = 10  # rounds by bounds, before expectations and populations
+TOLERANCE = 1e-4  # change of the logits below which rounds end
+SETTLED = 1e-2  # the same below which gaps come in
+MAX_ROUNDS = 500
+FIRST = 0.3  # standard deviation of the first vectors
+
+
+def fit_factors(
+    responses: Any,
+    n_factors: int | Literal["auto"],
+    *,
+    gaps: Gaps = "ignored",
+    rng: RandomState = 0,
+    n_jobs: int | None = None,
+    progress: bool = False,
+) -> FactorFit:
+    """Fit logistic factors to the filled cells of a table.
+
+    Each round reads the cells once, question by question, in blocks; what is kept are the vectors
+    of models and questions. Time grows with the filled cells, and so a table of a hundred million
+    answers needs no more memory than one of a million if its cells lie on disk.
+
+    Parameters
+    ----------
+    responses : Responses, scan or table
+        Answers of models to questions. Graded ones count as shares of the highest.
+    n_factors : int or "auto"
+        With ``"auto"`` factors are added while they predict answers better that are held out (2 %,
+        chosen by a hash of their cell): while the gain in log loss is above two standard errors,
+        up to eight factors. The fit is then to all answers.
+    gaps : {"ignored", "modelled"}
+        What is taken for granted about empty cells: that they say nothing beyond what the answers
+        say of models and questions; or that a cell is filled with a probability that depends on
+        the same factors, which is then estimated along, from the filled cells and as many empty
+        ones drawn at random. Neither repairs gaps that depend on the answer itself.
+    rng : Generator, int or None
+        Where factors start, which answers are held out, and which empty cells are drawn.
+    n_jobs : int, optional
+        Workers, as in joblib; the result is the same for any number.
+    progress : bool
+        Whether to show a bar of rounds.
+
+    Raises
+    ------
+    InputError
+        If there is no answer above 0, or no gap where gaps are to be modelled.
+    OptionError
+        If there are more factors than models.
+
+    Examples
+    --------
+    >>> rng = np.random.default_rng(1)
+    >>> logits = rng.normal(size=(60, 2)) @ rng.normal(size=(2, 300))
+    >>> answers = np.where(rng.random(logits.shape) < 1 / (1 + np.exp(-2 * logits)), 1.0, 0.0)
+    >>> answers[rng.random(answers.shape) < 0.5] = np.nan
+    >>> fit = fit_factors(answers, 2)
+    >>> fit.loadings.shape, fit.scores.shape
+    ((300, 2), (60, 2))
+    """
+    check_choice("gaps", gaps, Gaps)
+    source = as_source(responses)
+    if n_factors != "auto" and check_count("n_factors", n_factors) > len(source.models):
+        msg = f"n_factors={n_factors}, but there are {len(source.models)} models: take fewer"
+        raise OptionError(msg)
+    generator, who = check_generator(rng), workers(n_jobs)
+    seeds = [int(word) for word in generator.integers(2**63, size=3)]
+    filled = Filled.of(source.by_question)
+    asked = Asked.of(source.by_question, seeds[0]) if gaps == "modelled" else None
+    bar = progress_bar(show=progress, total=MAX_ROUNDS, label="rounds")
+    try:
+        choice = None
+        if n_factors == "auto":
+            choice = _choice(filled, asked, seeds, who, bar)
+            n_factors = chosen(choice)
+        ascent = _start(filled, asked, n_factors, seeds[1], who, bar)
+        convergence = _climb(ascent, bar)
+    finally:
+        bar.close()
+    convergence.warn("fit_factors")
+    return _result(source, ascent, asked, convergence, choice)
+
+
+def _start(
+    filled: Filled, asked: Asked | None, k: int, seed: int, who: Workers, bar: Progress
+) -> Ascent:
+    """Return where the climb begins."""
+    rng = np.random.default_rng(seed)
+    table = filled.table
+    n, m, levels = table.n_columns, table.start.size - 1, int(asked is not None)
+    ranges = parts(table, BLOCK)
+
+    def vectors(count: int, lead: int) -> FloatArray:
+        first = np.zeros((count, lead + k))
+        first[:, lead:] = FIRST * rng.standard_normal((count, k))
+        return first
+
+    models = Models.start(np.ones((n, 1)), vectors(n, levels), constant=levels)
+    reads: list[tuple[Reads, tuple[float, ...]]] = [(filled, (0.0,) * levels)]
+    if asked is not None:
+        reads.append((asked, (1.0,)))
+    kinds = tuple(
+        Questions.start(read, ranges, np.ones((m, 1)), vectors(m, 1), known=known)
+        for read, known in reads
+    )
+    if asked is not None:  # factors that the answers show, before what they say of gaps
+        _climb(Ascent(kinds[:1], models, who), bar, tolerance=SETTLED)
+    return Ascent(kinds, models, who)
+
+
+def _climb(ascent: Ascent, bar: Progress, *, tolerance: float = TOLERANCE) -> Convergence:
+    """Go round until the logits stay."""
+    # At first populations stay wide: one that is learned from vectors that show little yet would
+    # keep weak factors from ever showing more.
+    change, rounds = np.inf, 0
+    while rounds < MAX_ROUNDS and change >= tolerance:
+        opening = rounds < OPENING
+        change = ascent.round(bound=opening, learn=not opening)
+        change = np.inf if opening else change
+        rounds += 1
+        bar.update(1)
+    return Convergence.of_steps(converged=change < tolerance, steps=rounds, objective=change)
+
+
+def _choice(
+    filled: Filled,
+    asked: Asked | None,
+    seeds: list[int],
+    who: Workers,
+    bar: Progress,
+) -> FactorChoice:
+    """Add factors while they say more of answers held out."""
+    table, highest = filled.table, filled.highest
+    rest = Filled(table, highest, seed=seeds[2])
+    held = Filled(table, highest, seed=seeds[2], held=True)
+    losses: list[FloatArray] = []
+    for k in range(min(MOST, table.n_columns) + 1):
+        ascent = _start(rest, asked, k, seeds[1], who, bar)
+        _climb(ascent, bar)
+        losses.append(held_out_losses(ascent, held))
+        if not counts_more(losses):
+            break
+    return choice_of(losses)
+
+
+def _result(
+    source: CellSource,
+    ascent: Ascent,
+    asked: Asked | None,
+    convergence: Convergence,
+    choice: FactorChoice | None,
+) -> FactorFit:
+    """Put factors into standard position."""
+    table, answers = source.by_question, ascent.kinds[0]
+    position = Position.of(ascent)
+    items, around = position.questions(answers)
+    scores, spread = position.scores(ascent)
+    explained = np.mean(items[:, 1:] ** 2 + _variances(around)[:, 1:], axis=0)
+    counts = sum(
+        np.bincount(table.read(*bounds).columns, minlength=table.n_columns)
+        for bounds in parts(table)
+    )
+    nobody, silent = np.diff(table.start) == 0, np.asarray(counts) == 0
+    for array in (items, around):
+        array[nobody] = np.nan
+    for array in (scores, spread):
+        array[silent] = np.nan
+    errors = np.sqrt(_variances(around))
+    return FactorFit(
+        loadings=items[:, 1:].copy(),
+        loading_se=errors[:, 1:].copy(),
+        intercepts=items[:, 0].copy(),
+        intercept_se=errors[:, 0].copy(),
+        scores=scores,
+        score_se=np.sqrt(_variances(spread)),
+        shares=explained / (explained.sum() + LOGISTIC),
+        log_likelihood=ascent.likelihoods[0],
+        n_answers=int(table.start[-1]),
+        gaps=None if asked is None else _gap_model(source, ascent, position, asked.share),
+        choice=choice,
+        model_reasons=_reasons(silent),
+        question_reasons=_reasons(nobody),
+        models=tuple(source.models),
+        questions=tuple(source.questions),
+        convergence=convergence,
+        _question_covariance=around,
+        _score_covariance=spread,
+    )
+
+
+def _gap_model(source: CellSource, ascent: Ascent, position: Position, drawn: float) -> GapModel:
+    vectors, _ = position.questions(ascent.kinds[1])
+    return GapModel(
+        # All filled cells and a share of the others: odds are too high by one over that share.
+        intercepts=vectors[:, 0] + np.log(drawn),
+        loadings=vectors[:, 1:].copy(),
+        levels=ascent.models.mean[:, 0] - position.centre[0],
+        drawn=drawn,
+        questions=tuple(source.questions),
+    )
+
+
+def _variances(covariance: FloatArray) -> FloatArray:
+    return np.asarray(np.einsum("nkk->nk", covariance))
+
+
+def _reasons(without: BoolArray) -> tuple[Reason, ...]:
+    return tuple(Reason.NO_CELLS if one else Reason.NONE for one in without.tolist())

@@ -1,0 +1,168 @@
+"""What a fit of logistic factors says."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from psychollm._base.axes import Axes, Interleaved
+from psychollm._base.convergence import Convergence
+from psychollm._base.result import Result
+from psychollm._base.types import FloatArray, IntArray
+from psychollm.data.labels import Labels, positions
+from psychollm.estimates.reasons import Reason
+
+LOGISTIC = np.pi**2 / 3.0  # variance of the logistic distribution
+
+
+@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
+class FactorChoice(Result):
+    """Numbers of factors, and what each says of answers that were held out."""
+
+    tried: IntArray  # (tries,) 0, 1, ... factors
+    log_loss: FloatArray  # (tries,) mean over the answers held out
+    gain: FloatArray  # (tries,) of log loss over one factor fewer; NaN for none
+    se: FloatArray  # (tries,) of the gain, over questions
+    n_held_out: int
+
+    _AXES = Axes({"factors": "tried"}, "log_loss", "gain", "se")
+
+
+@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
+class GapModel(Result):
+    """Which cells are filled: logit P = level of the model + intercept + loadings . scores."""
+
+    intercepts: FloatArray  # (questions,)
+    loadings: FloatArray  # (questions, k)
+    levels: FloatArray  # (models,) with mean 0
+    drawn: float  # share of the empty cells that were drawn
+    questions: Labels
+
+    _AXES = Axes({"question": "questions"}, "intercept=intercepts", "loading_{}=loadings")
+
+
+@dataclass(frozen=True, slots=True, kw_only=True, eq=False, repr=False)
+class FactorFit(Result):
+    r"""Logistic factors of a table of models and questions.
+
+    P(yes) = logit^-1(intercept + loadings . scores). Scores come from a population of models with
+    mean 0, variances 1 and no correlations, intercepts and loadings from a population of questions
+    whose mean and covariance are estimated.
+
+    Attributes
+    ----------
+    loadings, loading_se : ndarray of shape (questions, k)
+        Posterior means and standard deviations; NaN for questions that nobody answered. The first
+        factor explains as much as one can, the next as much of the rest; any rotation of loadings
+        together with scores fits as well.
+    intercepts, intercept_se : ndarray of shape (questions,)
+    scores, score_se : ndarray of shape (models, k)
+        The same of the models; NaN for models without answers.
+    shares : ndarray of shape (k,)
+        Share of the variance of latent answers, which have the logistic distribution beside the
+        factors, averaged over questions.
+    log_likelihood : float
+        Of the answers, under their probabilities averaged over the posteriors.
+    n_answers : int
+    gaps : GapModel or None
+        Which cells are filled, where that was modelled too.
+    choice : FactorChoice or None
+        How the number of factors was chosen.
+    model_reasons, question_reasons : tuple of Reason
+        Why a model or a question has no estimates.
+    models, questions : tuple
+        Labels.
+    convergence : Convergence
+        `objective` is the root mean square change of all logits in the last round.
+    """
+
+    loadings: FloatArray  # (m, k)
+    loading_se: FloatArray  # (m, k)
+    intercepts: FloatArray  # (m,)
+    intercept_se: FloatArray  # (m,)
+    scores: FloatArray  # (n, k)
+    score_se: FloatArray  # (n, k)
+    shares: FloatArray  # (k,)
+    log_likelihood: float
+    n_answers: int
+    gaps: GapModel | None
+    choice: FactorChoice | None
+    model_reasons: tuple[Reason, ...]  # n
+    question_reasons: tuple[Reason, ...]  # m
+    models: Labels  # n
+    questions: Labels  # m
+    convergence: Convergence
+    _question_covariance: FloatArray  # (m, 1 + k, 1 + k)
+    _score_covariance: FloatArray  # (n, k, k)
+
+    _AXES = Axes(
+        {"question": "questions"},
+        "intercept=intercepts",
+        "se_intercept=intercept_se",
+        Interleaved("loading_{factor}=loadings", "se_loading_{factor}=loading_se"),
+        "reason=question_reasons",
+        labels={"factor": "factors", "model": "models"},
+        arrays={
+            "question factor": "loadings loading_se",
+            "question": "intercepts intercept_se",
+            "model factor": "scores score_se",
+            "factor": "shares",
+        },
+    )
+
+    @property
+    def factors(self) -> tuple[int, ...]:
+        """Numbers of the factors, from 1."""
+        return tuple(range(1, self.shares.size + 1))
+
+    def __repr__(self) -> str:
+        shares = ", ".join(f"{share:.0%}" for share in self.shares)
+        return (
+            f"{self.shares.size} logistic factors of {len(self.models):,} models and "
+            f"{len(self.questions):,} questions ({self.n_answers:,} answers)\n"
+            f"Shares of latent variance: {shares}; log-likelihood {self.log_likelihood:,.1f}"
+        )
+
+    def predict(
+        self,
+        *,
+        models: Iterable[Any] | None = None,
+        questions: Iterable[Any] | None = None,
+    ) -> FloatArray:
+        """Return probabilities of a yes (models, questions), averaged over the posteriors.
+
+        Of graded answers this is the expected share of the highest. Models and questions without
+        answers are NaN.
+
+        Parameters
+        ----------
+        models, questions : sequence or mask, optional
+            Whom and what to predict, by label; all by default, which takes eight bytes a cell.
+
+        Raises
+        ------
+        LabelError
+            If a label is unknown.
+        """
+        rows = positions("model", self.models, models)
+        columns = positions("question", self.questions, questions)
+        k = self.shares.size
+        u = np.hstack([np.ones((rows.size, 1)), self.scores[rows]])
+        w = np.hstack([self.intercepts[columns, None], self.loadings[columns]])
+        spread = np.zeros((rows.size, 1 + k, 1 + k))
+        spread[:, 1:, 1:] = self._score_covariance[rows]
+        around = self._question_covariance[columns].reshape(columns.size, -1)
+        second = (u[:, :, None] * u[:, None] + spread).reshape(rows.size, -1)
+        squares = (w[:, :, None] * w[:, None]).reshape(columns.size, -1)
+        variance = second @ around.T + spread.reshape(rows.size, -1) @ squares.T
+        return chances(u @ w.T, variance)
+
+
+def chances(mean: FloatArray, variance: FloatArray) -> FloatArray:
+    """Return the expected inverse logits of normal logits, by MacKay's approximation."""
+    moved = mean / np.sqrt(1.0 + np.pi / 8.0 * variance)
+    small = np.exp(-np.abs(moved))
+    return np.asarray(np.where(moved < 0.0, small, 1.0) / (1.0 + small))

@@ -1,0 +1,283 @@
+"""Rounds of coordinate ascent of a logistic factor model.
+
+A round is one pass over the questions, block by block: it sets their posteriors given those of the
+models, and adds up what the models' posteriors need (`psychollm.kernels.logistic_factors`). Those
+and both populations follow. Only the vectors of questions and models are kept, so that memory does
+not grow with the cells; blocks are added up in order, so that the last bit is the same for any
+number of workers.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+from typing import Protocol, TypeAlias
+
+import numpy as np
+
+from psychollm._base.replicate import Workers, spread
+from psychollm._base.types import AnyArray, FloatArray, IntArray
+from psychollm.kernels.logistic_factors import update_rows
+
+CONSTANT = 0.01  # prior precision of a constant's coefficients, that of features' being 1
+
+
+class Reads(Protocol):
+    """What reads the answers of a range of questions."""
+
+    def __call__(self, low: int, high: int) -> tuple[IntArray, AnyArray, FloatArray]:
+        """Return where each question's answers start, whose they are, and the answers."""
+
+
+@dataclass(slots=True)
+class Population:
+    """Where vectors come from: normal around what features say of them."""
+
+    features: FloatArray  # (n, p), a constant first
+    precision: FloatArray  # (k, k)
+    coefficients: FloatArray  # (p, k)
+    prior: bool  # whether constant and covariance have one
+
+    @classmethod
+    def start(cls, features: FloatArray, k: int, *, prior: bool) -> Population:
+        """Return a standard normal population."""
+        return cls(features, np.eye(k), np.zeros((features.shape[1], k)), prior)
+
+    def centre(self, low: int = 0, high: int | None = None) -> FloatArray:
+        """Return what features say (n, k)."""
+        return np.ascontiguousarray(self.features[low:high] @ self.coefficients)
+
+    def learn(self, mean: FloatArray, spread: FloatArray) -> None:
+        """Set both to their modes, given posterior means (n, k) and the sum of covariances."""
+        x = self.features
+        n, k = mean.shape
+        penalty = np.diag([CONSTANT * self.prior] + [1.0] * (x.shape[1] - 1))
+        self.coefficients = np.asarray(
+            np.linalg.solve(x.T @ x + penalty, x.T @ mean), dtype=np.float64
+        )
+        gap = mean - x @ self.coefficients
+        pseudo = (k + 1) * self.prior
+        scatter = gap.T @ gap + spread + pseudo * np.eye(k)
+        scatter += self.coefficients.T @ penalty @ self.coefficients
+        self.precision = np.linalg.inv(scatter / (n + pseudo))
+
+
+def packed_size(d: int) -> int:
+    """Return the number of entries of a lower triangle."""
+    return d * (d + 1) // 2
+
+
+def unpacked(packed: FloatArray, d: int) -> FloatArray:
+    """Return symmetric matrices (..., d, d) of their lower triangles, row by row."""
+    rows, columns = np.tril_indices(d)
+    full = np.empty((*packed.shape[:-1], d, d))
+    full[..., rows, columns] = packed
+    full[..., columns, rows] = packed
+    return full
+
+
+def records(mean: FloatArray, covariance: FloatArray, constant: int) -> FloatArray:
+    """Return E[z z'] and E[z] (n, p + d), a constant put among the entries of z."""
+    z = np.insert(mean, constant, 1.0, axis=1)
+    d = z.shape[1]
+    second = z[:, :, None] * z[:, None]
+    free = np.delete(np.arange(d), constant)
+    second[:, free[:, None], free] += covariance
+    rows, columns = np.tril_indices(d)
+    return np.ascontiguousarray(np.hstack([second[:, rows, columns], z]))
+
+
+@dataclass(slots=True)
+class Questions:
+    """The vectors of questions, and what reads the answers to them."""
+
+    reads: Reads
+    ranges: list[tuple[int, int]]
+    population: Population
+    mean: FloatArray  # (m, d), what is known of all of them first
+    packed: FloatArray  # (m, p) their covariances
+
+    @classmethod
+    def start(
+        cls,
+        reads: Reads,
+        ranges: list[tuple[int, int]],
+        features: FloatArray,
+        first: FloatArray,
+        *,
+        known: tuple[float, ...] = (),
+        prior: bool = False,
+    ) -> Questions:
+        """Begin with means `first` (m, k), behind what is known."""
+        m, k = first.shape
+        mean = np.hstack([np.tile(np.asarray(known), (m, 1)), first])
+        d = mean.shape[1]
+        covariance = np.diag([0.0] * len(known) + [0.05] * k)[np.tril_indices(d)]
+        population = Population.start(features, k, prior=prior)
+        return cls(reads, ranges, population, mean, np.tile(covariance, (m, 1)))
+
+    @property
+    def known(self) -> int:
+        """How many leading entries are known."""
+        return int(self.mean.shape[1]) - len(self.population.precision)
+
+    @property
+    def told(self) -> FloatArray:
+        """The vectors as features of others, a constant first, in units of the population."""
+        # Not of their own spread: where it is small, it is noise.
+        entries = self.mean[:, self.known :]
+        entries = entries - entries.mean(axis=0)
+        squares = (entries**2).sum(axis=0) + np.diagonal(self._loose)
+        return np.insert(entries / np.sqrt(squares / len(entries)), 0, 1.0, axis=1)
+
+    @property
+    def _loose(self) -> FloatArray:
+        """Sum of the covariances of what is not known."""
+        total = unpacked(self.packed.sum(axis=0), self.mean.shape[1])
+        return total[self.known :, self.known :]
+
+    def learn(self) -> None:
+        """Set the population to its mode."""
+        self.population.learn(self.mean[:, self.known :], self._loose)
+
+
+@dataclass(slots=True)
+class Models:
+    """The vectors of models, without the constant that stands among their entries."""
+
+    population: Population
+    constant: int
+    mean: FloatArray  # (n, q)
+    covariance: FloatArray  # (n, q, q)
+
+    @classmethod
+    def start(
+        cls, features: FloatArray, first: FloatArray, constant: int, *, prior: bool = False
+    ) -> Models:
+        """Begin with means `first` (n, q)."""
+        n, q = first.shape
+        covariance = np.tile(0.05 * np.eye(q), (n, 1, 1))
+        population = Population.start(features, q, prior=prior)
+        return cls(population, constant, first, covariance)
+
+    @property
+    def records(self) -> FloatArray:
+        """As the argument of the kernel."""
+        return records(self.mean, self.covariance, self.constant)
+
+    def update(self, sums: FloatArray, levels: FloatArray | None = None) -> None:
+        """Set the posteriors, given sums over questions; `levels` are sums for the first entry."""
+        d = self.mean.shape[1] + 1
+        total, pull = unpacked(sums[:, : packed_size(d)], d), sums[:, packed_size(d) :].copy()
+        if levels is not None:
+            more = unpacked(levels[:, : packed_size(d)], d)[:, 0]
+            known = np.insert(self.mean, self.constant, 1.0, axis=1)[:, 1:]
+            total[:, 0, 0] += more[:, 0]
+            pull[:, 0] += levels[:, packed_size(d)] - (more[:, 1:] * known).sum(axis=1)
+        free = np.delete(np.arange(d), self.constant)
+        prior = self.population.precision
+        pull = self.population.centre() @ prior + pull[:, free] - total[:, free, self.constant]
+        inverse = np.linalg.inv(prior + total[:, free[:, None], free])
+        self.covariance = np.asarray(inverse, dtype=np.float64)
+        self.mean = np.ascontiguousarray((self.covariance @ pull[:, :, None])[:, :, 0])
+
+    def learn(self) -> None:
+        """Set the population to its mode."""
+        self.population.learn(self.mean, self.covariance.sum(axis=0))
+
+
+Piece: TypeAlias = tuple[int, int, int, FloatArray, FloatArray, FloatArray]
+
+
+@dataclass(frozen=True, slots=True)
+class _Pass:
+    """One block of questions, given the models."""
+
+    reads: tuple[Reads, ...]
+    precisions: tuple[FloatArray, ...]
+    records: FloatArray
+    bound: bool
+
+    def __call__(self, piece: Piece) -> tuple[float, FloatArray, FloatArray, FloatArray]:
+        """Return log-likelihood, posteriors of the block's questions, and sums for the models."""
+        kind, low, high, centre, mean, packed = piece
+        sums = np.zeros_like(self.records)
+        mean, packed = mean.copy(), packed.copy()
+        cells = self.reads[kind](low, high)
+        prior = self.precisions[kind], centre
+        found = update_rows(cells, self.records, prior, (mean, packed), sums, self.bound)
+        return found, mean, packed, sums
+
+
+@dataclass(slots=True)
+class Ascent:
+    """Questions of one kind or two, and the models that answer both.
+
+    The second kind is about gaps. Models' vectors but for their first entries, the levels, rest on
+    the first kind alone, so that patterns of who was asked what do not pass for factors. The other
+    way, the population of the first vectors is one of normal vectors given the second.
+    """
+
+    kinds: tuple[Questions, ...]
+    models: Models
+    who: Workers
+    likelihoods: FloatArray = field(default_factory=lambda: np.zeros(0), init=False)
+    # Logarithms, of the answers to each kind of questions in the last round.
+
+    def __post_init__(self) -> None:
+        for those in self.kinds[1:]:
+            k = len(self.kinds[0].population.precision)
+            self.kinds[0].population = Population.start(those.told, k, prior=False)
+
+    @property
+    def _blocks(self) -> list[tuple[int, int, int]]:
+        return [(k, *bounds) for k, those in enumerate(self.kinds) for bounds in those.ranges]
+
+    def _pieces(self) -> Iterator[Piece]:
+        for kind, low, high in self._blocks:
+            those = self.kinds[kind]
+            centre = those.population.centre(low, high)
+            yield kind, low, high, centre, those.mean[low:high], those.packed[low:high]
+
+    def round(self, *, bound: bool = False, learn: bool = True) -> float:
+        """Go once over all cells; return the root mean square change of the answers' logits."""
+        old = self.models.records
+        sums = np.zeros((len(self.kinds), *old.shape))
+        step = _Pass(
+            tuple(those.reads for those in self.kinds),
+            tuple(those.population.precision for those in self.kinds),
+            old,
+            bound,
+        )
+        d = self.models.mean.shape[1] + 1
+        grams = np.zeros((3, d, d))
+        self.likelihoods = np.zeros(len(self.kinds))
+        found = spread(step, self._pieces(), self.who)
+        for (kind, low, high), part in zip(self._blocks, found, strict=True):
+            those, (likelihood, mean, packed, added) = self.kinds[kind], part
+            before = those.mean[low:high]
+            if kind == 0:
+                grams += np.stack([before.T @ before, before.T @ mean, mean.T @ mean])
+            those.mean[low:high], those.packed[low:high] = mean, packed
+            self.likelihoods[kind] += likelihood
+            sums[kind] += added
+        self.models.update(*sums)
+        if learn:
+            self._learn()
+        cells = len(old) * len(self.kinds[0].mean)
+        return _change(old[:, -d:], self.models.records[:, -d:], grams) / float(np.sqrt(cells))
+
+    def _learn(self) -> None:
+        """Set the populations to their modes."""
+        self.models.learn()
+        for those in reversed(self.kinds):
+            those.learn()
+            if those is not self.kinds[0]:
+                self.kinds[0].population.features = those.told
+
+
+def _change(old: FloatArray, new: FloatArray, grams: FloatArray) -> float:
+    """Return the root of the sum of squares of all changes, from products with themselves."""
+    # |Z W' - Z0 W0'|^2 = <Z'Z, W'W> - 2 <Z0'Z, W0'W> + <Z0'Z0, W0'W0>
+    squares = np.sum((old.T @ old) * grams[0]) - 2.0 * np.sum((old.T @ new) * grams[1])
+    return float(np.sqrt(max(squares + np.sum((new.T @ new) * grams[2]), 0.0)))
