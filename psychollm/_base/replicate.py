@@ -307,8 +307,8 @@ class _Silent:
         """Do nothing."""
 
 
-def progress_bar(*, show: bool, total: int, label: str) -> Progress:
-    """Return a bar of `total` units, or a silent one."""
+def progress_bar(*, show: bool, total: int | None, label: str) -> Progress:
+    """Return a bar of `total` units (None if nobody knows), or a silent one."""
     if not show:
         return _Silent()
     tqdm = require("tqdm.auto", extra="progress", purpose="progress=True")

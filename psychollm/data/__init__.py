@@ -9,6 +9,7 @@ from psychollm.data.pair_counts_blocks import count_blocks, read_pair_counts, st
 from psychollm.data.readers import read_clusters, read_responses, read_table
 from psychollm.data.responses import Responses, as_responses
 from psychollm.data.sampled import SampledAnswers
+from psychollm.data.scan import Scan, scan
 from psychollm.data.screen import Screen, validity_screen
 from psychollm.data.simulate import Simulated, SimulatedRatings, simulate_factor, simulate_meta_d
 from psychollm.data.simulate_study import SimulatedStudy, StudyTruth, simulate_study
@@ -21,6 +22,7 @@ __all__ = [
     "Recorded",
     "Responses",
     "SampledAnswers",
+    "Scan",
     "ScoreLog",
     "Screen",
     "Simulated",
@@ -37,6 +39,7 @@ __all__ = [
     "read_responses",
     "read_scores",
     "read_table",
+    "scan",
     "simulate_factor",
     "simulate_meta_d",
     "simulate_study",

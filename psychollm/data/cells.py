@@ -13,19 +13,19 @@ import shutil
 import tempfile
 from collections.abc import Iterator
 from dataclasses import dataclass, field
+from itertools import pairwise
 from pathlib import Path
 from typing import Protocol
 from weakref import finalize
 
 import numpy as np
 
-from psychollm._base.errors import InputError
-from psychollm._base.types import AnyArray, IntArray
-from psychollm.kernels.cells import first_repeat, running_starts, stable_order
+from psychollm._base.errors import CodeError, InputError, ShapeError
+from psychollm._base.types import AnyArray, IntArray, WordArray
 
 PART = 1 << 22  # cells that are read at once
 BUCKET_ROWS = 4_096
-BUFFERED = 1 << 24  # cells kept in memory before they are sorted in a folder
+BUFFERED = 1 << 23  # cells kept in memory before they are dealt to a folder
 
 
 class RepeatedCellError(Exception):
@@ -71,7 +71,7 @@ def parts(table: CellTable, cells: int = PART) -> list[tuple[int, int]]:
     ends = np.arange(cells, int(start[-1]) + cells, cells)
     bounds = np.unique(np.concatenate([[0], np.searchsorted(start, ends), [n]]))
     bounds = np.minimum(bounds, n)
-    return [(int(a), int(b)) for a, b in zip(bounds[:-1], bounds[1:], strict=True) if b > a]
+    return [(int(a), int(b)) for a, b in pairwise(bounds) if b > a]
 
 
 @dataclass(frozen=True, slots=True)
@@ -102,7 +102,7 @@ class MemoryCells:
     def transposed(self) -> MemoryCells:
         """Return the same cells by column."""
         shape = self.start.size - 1, self.n_columns
-        rows = np.repeat(np.arange(shape[0]), np.diff(self.start))
+        rows = np.repeat(np.arange(shape[0], dtype=np.uint32), np.diff(self.start))
         return MemoryCells.of(self.cells.columns, rows, self.cells.codes, shape[::-1])
 
 
@@ -110,22 +110,48 @@ def sorted_cells(
     rows: AnyArray, columns: AnyArray, codes: AnyArray, shape: tuple[int, int]
 ) -> Cells:
     """Sort cells by row, then by column; raise RepeatedCellError if one occurs twice."""
-    order = np.arange(rows.size)
-    for numbers, n in ((columns, shape[1]), (rows, shape[0])):
-        place, after = np.empty(n + 1, dtype=np.int64), np.empty_like(order)
-        running_starts(numbers, place)
-        stable_order(numbers, place, order, after)
-        order = after
-    start = np.empty(shape[0] + 1, dtype=np.int64)
-    running_starts(rows, start)
-    sorted_columns = columns[order].astype(column_type(shape[1]))
-    twice = first_repeat(start, sorted_columns)
-    if twice >= 0:
-        raise RepeatedCellError(int(rows[order[twice]]), int(sorted_columns[twice]))
-    return Cells(start, sorted_columns, codes[order].astype(np.uint8))
+    _check_size(shape)
+    return _unpacked(_packed(rows, columns, codes), shape)
 
 
-@dataclass(frozen=True, slots=True)
+# A cell is one number, which sorts by row, then by column: 28 bits, 32 bits and 4 bits of code.
+_ROW, _COLUMN = np.uint64(36), np.uint64(4)
+MAX_ROWS = 1 << 28
+
+
+def _check_size(shape: tuple[int, int]) -> None:
+    if max(shape) > MAX_ROWS:
+        msg = f"a table of {shape[0]:,} x {shape[1]:,} cells: {MAX_ROWS:,} of either are the most"
+        raise ShapeError(msg)
+
+
+def _packed(rows: AnyArray, columns: AnyArray, codes: AnyArray) -> WordArray:
+    """Return a number for each cell."""
+    if codes.size and codes.max() > 15:
+        msg = f"code {codes.max()} is not kept: codes are whole numbers 0 to 15"
+        raise CodeError(msg)
+    packed = rows.astype(np.uint64)
+    packed <<= _ROW
+    packed |= columns.astype(np.uint64) << _COLUMN
+    packed |= codes.astype(np.uint64)
+    return packed
+
+
+def _unpacked(packed: WordArray, shape: tuple[int, int]) -> Cells:
+    """Return the cells of a table; their numbers are sorted where they are."""
+    packed.sort()
+    start = np.searchsorted(packed, np.arange(shape[0] + 1, dtype=np.uint64) << _ROW)
+    codes = (packed & np.uint64(15)).astype(np.uint8)
+    packed >>= _COLUMN
+    twice = np.flatnonzero(packed[1:] == packed[:-1])
+    if twice.size:
+        row, column = divmod(int(packed[twice[0]]), 1 << 32)
+        raise RepeatedCellError(row, column)
+    columns = packed.astype(np.uint32).astype(column_type(shape[1]), copy=False)
+    return Cells(start.astype(np.int64, copy=False), columns, codes)
+
+
+@dataclass(frozen=True, slots=True, weakref_slot=True)
 class FolderCells:
     """Cells in a folder: ``start.npy``, and raw files of columns and codes."""
 
@@ -167,62 +193,65 @@ class FolderCells:
             return writer.finish((self.n_columns, n_rows))
 
 
-_RECORD = np.dtype([("row", np.uint32), ("column", np.uint32), ("code", np.uint8)])
-
-
 class CellWriter:
     """Takes cells in any order and leaves them in a folder, sorted.
 
-    Cells are dealt to files of `bucket_rows` rows each, and each of these is sorted by itself, so
-    that a table of any size takes the memory of a file. A folder is made where none is named, and
-    goes with the table.
+    Cells are dealt to files of `bucket_rows` rows each, and each of these is sorted by itself; one
+    that has grown too large is dealt again. So a table of any size takes the memory of a buffer.
+    A folder is made where none is named, and goes with the table.
     """
 
     def __init__(self, folder: Path | None = None, *, bucket_rows: int = BUCKET_ROWS) -> None:
+        self._named = folder is not None
         self.folder = folder or Path(tempfile.mkdtemp(prefix="psychollm-cells-"))
-        if folder is None:
-            finalize(self, shutil.rmtree, self.folder, ignore_errors=True)
         self.folder.mkdir(parents=True, exist_ok=True)
         self._buckets = self.folder / "unsorted"
         shutil.rmtree(self._buckets, ignore_errors=True)
         self._buckets.mkdir()
         self._bucket_rows = bucket_rows
-        self._buffer: list[AnyArray] = []
+        self._buffer: WordArray = np.empty(BUFFERED, dtype=np.uint64)
         self._buffered = 0
 
     def __enter__(self) -> CellWriter:
         return self
 
-    def __exit__(self, *_: object) -> None:
+    def __exit__(self, kind: object, *_: object) -> None:
         shutil.rmtree(self._buckets, ignore_errors=True)
+        if kind is not None and not self._named:
+            shutil.rmtree(self.folder, ignore_errors=True)
 
     def add(self, rows: AnyArray, columns: AnyArray, codes: AnyArray) -> None:
         """Take cells."""
-        records = np.empty(rows.size, dtype=_RECORD)
-        records["row"], records["column"], records["code"] = rows, columns, codes
-        self._buffer.append(records)
-        self._buffered += rows.size
-        if self._buffered >= BUFFERED:
-            self._deal()
+        self._take(_packed(rows, columns, codes))
+
+    def _take(self, packed: WordArray) -> None:
+        while packed.size:
+            n = min(packed.size, BUFFERED - self._buffered)
+            self._buffer[self._buffered : self._buffered + n] = packed[:n]
+            self._buffered += n
+            packed = packed[n:]
+            if self._buffered == BUFFERED:
+                self._deal()
 
     def _deal(self) -> None:
         """Write what is buffered to the files of its rows."""
-        if not self._buffer:
+        if not self._buffered:
             return
-        records = np.concatenate(self._buffer)
-        self._buffer, self._buffered = [], 0
-        bucket = records["row"] // np.uint32(self._bucket_rows)
-        n = int(bucket.max()) + 1
-        start, order = np.empty(n + 1, dtype=np.int64), np.empty(bucket.size, dtype=np.int64)
-        running_starts(bucket, start)
-        stable_order(bucket, start.copy(), np.arange(bucket.size), order)
+        packed = self._buffer[: self._buffered]
+        packed.sort()
+        low, high = (int(packed[at] >> _ROW) // self._bucket_rows for at in (0, -1))
+        first = np.arange(low, high + 2, dtype=np.uint64) * np.uint64(self._bucket_rows)
+        start = np.searchsorted(packed, first << _ROW)
         for k in np.flatnonzero(np.diff(start)):
-            with (self._buckets / str(k)).open("ab") as file:
-                records[order[start[k] : start[k + 1]]].tofile(file)
+            with (self._buckets / str(low + k)).open("ab") as file:
+                packed[start[k] : start[k + 1]].tofile(file)
+        self._buffered = 0
 
     def finish(self, shape: tuple[int, int]) -> FolderCells:
         """Sort all cells of a table of that shape; raise RepeatedCellError if one came twice."""
+        _check_size(shape)
         self._deal()
+        self._buffer = self._buffer[:0].copy()
         starts = [np.zeros(1, dtype=np.int64)]
         with (
             (self.folder / "columns.bin").open("wb") as columns,
@@ -235,18 +264,32 @@ class CellWriter:
         start = np.concatenate(starts)
         (self.folder / "columns.txt").write_text(f"{shape[1]}\n")
         np.save(self.folder / "start.npy", start)
-        return FolderCells(self.folder, shape[1], start)
+        table = FolderCells(self.folder, shape[1], start)
+        if not self._named:
+            finalize(table, shutil.rmtree, self.folder, ignore_errors=True)
+        return table
 
     def _sorted(self, shape: tuple[int, int]) -> Iterator[Cells]:
         """Yield the cells of each bucket, and drop its file."""
         for k, low in enumerate(range(0, shape[0], self._bucket_rows)):
             path, n = self._buckets / str(k), min(self._bucket_rows, shape[0] - low)
-            records = np.fromfile(path, _RECORD) if path.exists() else np.empty(0, _RECORD)
-            path.unlink(missing_ok=True)
             try:
-                yield sorted_cells(
-                    records["row"] - np.uint32(low), records["column"], records["code"],
-                    (n, shape[1]),
-                )  # fmt: skip
+                if n > 1 and path.exists() and path.stat().st_size > 16 * BUFFERED:
+                    yield from self._divided(path, low, (n, shape[1]))
+                else:
+                    packed = np.fromfile(path, np.uint64) if path.exists() else self._buffer[:0]
+                    yield _unpacked(packed - (np.uint64(low) << _ROW), (n, shape[1]))
             except RepeatedCellError as error:
                 raise RepeatedCellError(error.row + low, error.column) from None
+            path.unlink(missing_ok=True)
+
+    def _divided(self, path: Path, low: int, shape: tuple[int, int]) -> Iterator[Cells]:
+        """Yield the cells of a bucket in buckets of fewer rows."""
+        rows = max(1, shape[0] * 8 * BUFFERED // path.stat().st_size)
+        with CellWriter(path.with_name(f"{path.name}-divided"), bucket_rows=rows) as writer:
+            with path.open("rb") as file:
+                while (packed := np.fromfile(file, np.uint64, count=BUFFERED)).size:
+                    writer._take(packed - (np.uint64(low) << _ROW))
+            path.unlink()
+            writer._deal()
+            yield from writer._sorted(shape)

@@ -25,9 +25,10 @@ import numpy as np
 from psychollm._base.errors import InputError, LabelError
 from psychollm._base.replicate import in_turn, progress_bar, workers
 from psychollm._base.types import AnyArray, Axis
+from psychollm.data.batches import BATCH, Rule, Source
 from psychollm.data.labels import Labels, as_labels
 from psychollm.data.pair_counts import MAX_ROWS, PairCounts
-from psychollm.data.pair_counts_bits import BATCH, Paths, Rule, Source, count_bits, read_bits
+from psychollm.data.pair_counts_bits import count_bits, read_bits
 from psychollm.data.responses import Responses, as_responses
 from psychollm.kernels.pair_counts import unpack_rows
 
@@ -173,7 +174,7 @@ class _Total:
 
 
 def read_pair_counts(
-    paths: Paths,
+    paths: Any,
     *,
     model: str = "model",
     question: str = "question",
@@ -185,12 +186,13 @@ def read_pair_counts(
     n_jobs: int | None = None,
     progress: bool = False,
 ) -> PairCounts:
-    """Count pairs in long Parquet files that need not fit into memory.
+    """Count pairs in a long table that need not fit into memory.
 
     Parameters
     ----------
-    paths : path or iterable of paths
-        Parquet files with a row per answer, in any order.
+    paths : path, table, or iterable of such
+        Parquet files with a row per answer, in any order, or whatever else `scan` reads: tables
+        of Arrow, polars, DuckDB or Dask.
     model, question, value : str
         Columns that hold the model, the question, and the answer: 1, 0, true, false, or null.
     of : {"models", "questions"}
@@ -239,7 +241,7 @@ def read_pair_counts(
 
 
 def stream_responses(
-    paths: Paths,
+    paths: Any,
     *,
     model: str = "model",
     question: str = "question",

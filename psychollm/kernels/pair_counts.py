@@ -76,7 +76,7 @@ def count_with_missing(yes, answered, joint, own, both):
             own[j, i] = count_common(yes[j], answered[i])
 
 
-NO, YES, MISSING = 0, 1, 2
+NO, YES, MISSING = 0, 1, -1
 
 
 @njit

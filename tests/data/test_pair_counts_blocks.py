@@ -7,7 +7,7 @@ import pytest
 
 import psychollm as psy
 from psychollm._base.errors import CodeError, InputError, LabelError
-from psychollm.data import pair_counts_bits
+from psychollm.data import batches
 from psychollm.data.pair_counts_blocks import count_blocks, read_pair_counts, stream_responses
 
 pytest.importorskip("pyarrow")
@@ -77,7 +77,7 @@ def test_row_groups_in_processes(tmp_path):
 def test_long_row_groups_are_streamed(tmp_path, monkeypatch):
     path = tmp_path / "a.parquet"
     panel(0.5).to_parquet(path)
-    monkeypatch.setattr(pair_counts_bits, "in_turn", None)
+    monkeypatch.setattr(batches, "in_turn", None)
     check_equal(read_pair_counts(path, n_jobs=2, batch=10), read_pair_counts(path))
 
 

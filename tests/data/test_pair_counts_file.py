@@ -141,7 +141,7 @@ def test_too_many_rows_to_pair(tmp_path, monkeypatch):
 def test_planes_against_the_slow_twin():
     rng = np.random.default_rng(3)
     row, column = rng.integers(0, 5, 400), rng.integers(0, 130, 400)
-    value = rng.integers(0, 3, 400).astype(np.int8)
+    value = rng.integers(-1, 2, 400).astype(np.int8)
     yes, answered = np.zeros((2, 5, 3), dtype=np.uint64)
     repeated = np.full(1, -1)
     fill_planes(row, column, value, yes, answered, repeated)

@@ -6,7 +6,7 @@ def planes(row, column, value, k, words):
     said = {}
     repeated = -1
     for place, (r, c, v) in enumerate(zip(row, column, value, strict=True)):
-        if v == 2:
+        if v < 0:
             continue
         if (r, c) in said and repeated < 0:
             repeated = place

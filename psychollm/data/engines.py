@@ -1,0 +1,236 @@
+"""Long tables where they lie: Parquet, Arrow, pandas, polars, DuckDB and Dask, batch by batch.
+
+Whatever the source, it is read as batches of Arrow with three columns; only a batch is in memory.
+Files of Parquet are divided into row groups, which several workers may read; what an engine holds
+is read in its own order, with its columns chosen where it lies.
+"""
+
+from collections.abc import Callable, Generator, Iterable, Iterator, Mapping
+from dataclasses import dataclass
+from os import PathLike
+from pathlib import Path
+from typing import Any
+
+from psychollm._base.errors import InputError, OptionError
+from psychollm._base.optional import require
+from psychollm.data.batches import Coded, Source, check_columns, coded_batch, coded_files
+from psychollm.data.labels import listed
+
+_DUCKDB = b"DUCK"  # at byte 8 of a database
+
+
+@dataclass(frozen=True, slots=True)
+class Batches:
+    """What a source holds, batch by batch."""
+
+    total: int | None  # rows, where that is known
+    stream: Generator[Coded]
+    name: str
+
+
+@dataclass(frozen=True, slots=True)
+class Chosen:
+    """What to read of a database: a table, or what a query selects."""
+
+    table: str | None = None
+    query: str | None = None
+
+    def __post_init__(self) -> None:
+        if self.table is not None and self.query is not None:
+            msg = (
+                f"table={self.table!r} and query= exclude each other: name the table in the query"
+            )
+            raise OptionError(msg)
+
+    def __bool__(self) -> bool:
+        return self.table is not None or self.query is not None
+
+    def relation(self, path: Path, connection: Any) -> Any:
+        """Return the rows, unread: of the only table where none is named."""
+        if self.query is not None:
+            return connection.sql(self.query)
+        names = [row[0] for row in connection.sql("SHOW TABLES").fetchall()]
+        if self.table is None and len(names) != 1:
+            msg = f"{path}: which table holds the answers? pass table= or query="
+            raise OptionError(f"{msg}; its tables are {listed(names)}" if names else msg)
+        return connection.table(names[0] if self.table is None else self.table)
+
+
+_ALL = Chosen()
+
+
+def coded_batches(
+    data: Any, source: Source, *, n_jobs: int | None = None, chosen: Chosen = _ALL
+) -> Batches:
+    """Return the batches of any source; a choice is for database files."""
+    if _is_path(data):
+        return _of_path(Path(data), source, n_jobs, chosen)
+    if chosen:
+        msg = "table= and query= are for database files: filter the source itself"
+        raise OptionError(msg)
+    if isinstance(data, list | tuple) and data and all(map(_is_path, data)):
+        data = [Path(one) for one in data]
+        if not any(path.is_dir() or _is_database(path) for path in data):
+            return _of_files(data, source, n_jobs, listed([str(path) for path in data]))
+    if _kind(data) is None and isinstance(data, Iterable) and not isinstance(data, Mapping):
+        return Batches(None, _of_blocks(data, source, n_jobs), "these blocks")
+    return _of_table(data, source, "the table")
+
+
+def _is_path(data: Any) -> bool:
+    return isinstance(data, str | PathLike)
+
+
+def _of_path(path: Path, source: Source, n_jobs: int | None, chosen: Chosen) -> Batches:
+    if _is_database(path):
+        return Batches(None, _of_database(path, source, chosen), str(path))
+    if chosen:
+        msg = f"{path} is no database file of DuckDB: table= and query= choose the rows of one"
+        raise OptionError(msg)
+    if not path.is_dir():
+        return _of_files([path], source, n_jobs, str(path))
+    files = sorted(path.rglob("*.parquet"))
+    if not files:
+        msg = f"the folder {path} holds no file *.parquet"
+        raise InputError(msg)
+    return _of_files(files, source, n_jobs, f"the {len(files):,} files of {path}")
+
+
+def _of_files(paths: list[Path], source: Source, n_jobs: int | None, name: str) -> Batches:
+    total, stream = coded_files(paths, source, n_jobs)
+    return Batches(total, stream, name)
+
+
+def _of_blocks(blocks: Iterable[Any], source: Source, n_jobs: int | None) -> Generator[Coded]:
+    """Yield the batches of one block after the other."""
+    for number, block in enumerate(blocks, start=1):
+        if _is_path(block):
+            yield from coded_batches(block, source, n_jobs=n_jobs).stream
+        else:
+            yield from _of_table(block, source, f"block {number}").stream
+
+
+def _of_table(data: Any, source: Source, name: str) -> Batches:
+    kind = _kind(data)
+    if kind is None:
+        msg = (
+            f"{name} is a {type(data).__name__}: pass a Parquet file, a list or a folder of them, "
+            "a database file of DuckDB, a table of Arrow, pandas, polars, DuckDB or Dask with a "
+            "row for each answer, or an iterable of such tables"
+        )
+        raise InputError(msg)
+    total = len(data) if kind in (_of_pandas, _of_arrow) and hasattr(data, "__len__") else None
+    return Batches(total, _coded(kind(data, source), source, name), name)
+
+
+def _coded(batches: Iterator[Any], source: Source, name: str) -> Generator[Coded]:
+    start = 1
+    for whole in batches:
+        for at in range(0, whole.num_rows, source.batch):
+            rows = whole.slice(at, source.batch)
+            where = f"{name}, rows {start:,} to {start + rows.num_rows - 1:,}"
+            start += rows.num_rows
+            yield coded_batch(rows.select(list(source.names)), source.rule, where)
+
+
+Reader = Callable[[Any, Source], Iterator[Any]]
+
+
+def _kind(data: Any) -> Reader | None:
+    """Return what reads a table of one of these libraries, none of which is imported for that."""
+    module, name = type(data).__module__.partition(".")[0], type(data).__name__
+    if module == "pyarrow" and (hasattr(data, "schema") or hasattr(data, "projected_schema")):
+        return _of_arrow
+    if module == "pandas" and hasattr(data, "columns"):
+        return _of_pandas
+    if (
+        module in {"dask", "dask_expr"}
+        and hasattr(data, "partitions")
+        and hasattr(data, "columns")
+    ):
+        return _of_dask
+    if name == "LazyFrame" and module == "polars":
+        return _of_lazy
+    if hasattr(data, "fetch_record_batch") or hasattr(data, "to_arrow_reader"):
+        return _of_relation
+    return _of_stream if hasattr(data, "__arrow_c_stream__") else None
+
+
+def _of_arrow(data: Any, source: Source) -> Iterator[Any]:
+    names = list(source.names)
+    schema = data.schema if hasattr(data, "schema") else data.projected_schema
+    check_columns(names, schema.names, f"the {type(data).__name__}")
+    if hasattr(data, "read_next_batch"):
+        yield from data
+    elif hasattr(data, "scanner"):
+        yield from data.scanner(columns=names, batch_size=source.batch).to_batches()
+    elif hasattr(data, "to_batches"):
+        yield from data.to_batches()
+    else:
+        yield data
+
+
+def _of_pandas(data: Any, source: Source) -> Iterator[Any]:
+    arrow = require("pyarrow", extra="io", purpose="reading long tables batch by batch")
+    names = list(source.names)
+    check_columns(names, list(data.columns), "the DataFrame")
+    columns = data[names]
+    for at in range(0, len(columns), source.batch):
+        part = columns.iloc[at : at + source.batch]
+        try:
+            yield arrow.RecordBatch.from_pandas(part, preserve_index=False)
+        except arrow.ArrowException as error:
+            msg = f"rows {at + 1:,} to {at + len(part):,} cannot be read as columns: {error}"
+            raise InputError(msg) from error
+
+
+def _of_dask(data: Any, source: Source) -> Iterator[Any]:
+    check_columns(source.names, list(data.columns), "the Dask dataframe")
+    columns = data[list(source.names)]
+    for k in range(data.npartitions):
+        yield from _of_pandas(columns.partitions[k].compute(), source)
+
+
+def _of_lazy(data: Any, source: Source) -> Iterator[Any]:
+    names = list(source.names)
+    check_columns(names, data.collect_schema().names(), "the LazyFrame")
+    chosen = data.select(names)
+    if hasattr(chosen, "collect_batches"):
+        for frame in chosen.collect_batches(chunk_size=source.batch, maintain_order=True):
+            yield from _of_stream(frame, source)
+    else:  # before polars 1.34
+        yield from _of_stream(chosen.collect(engine="streaming"), source)
+
+
+def _of_relation(data: Any, source: Source) -> Iterator[Any]:
+    check_columns(source.names, list(data.columns), "the relation")
+    quoted = [name.replace('"', '""') for name in source.names]
+    chosen = data.project(", ".join(f'"{name}"' for name in quoted))
+    later = hasattr(chosen, "to_arrow_reader")  # the name since DuckDB 1.4
+    yield from (chosen.to_arrow_reader if later else chosen.fetch_record_batch)(source.batch)
+
+
+def _of_stream(data: Any, source: Source) -> Iterator[Any]:
+    arrow = require("pyarrow", extra="io", purpose="reading long tables batch by batch")
+    reader = arrow.RecordBatchReader.from_stream(data)
+    check_columns(source.names, reader.schema.names, f"the {type(data).__name__}")
+    yield from reader
+
+
+def _is_database(path: Path) -> bool:
+    """Tell a database of DuckDB by its first bytes."""
+    if not path.is_file():
+        return False
+    with path.open("rb") as file:
+        return file.read(12)[8:] == _DUCKDB
+
+
+def _of_database(path: Path, source: Source, chosen: Chosen) -> Generator[Coded]:
+    duckdb = require("duckdb", extra="engines", purpose="reading a database file of DuckDB")
+    try:
+        with duckdb.connect(str(path), read_only=True) as connection:
+            relation = chosen.relation(path, connection)
+            yield from _coded(_of_relation(relation, source), source, str(path))
+    except duckdb.Error as error:
+        msg = f"{path}: {error}"
+        raise InputError(msg) from error
