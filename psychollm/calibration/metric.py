@@ -18,7 +18,13 @@ from psychollm.calibration.stated import StatedAnswers
 from psychollm.calibration.tally import Tally, tallies
 from psychollm.estimates.estimate import Estimate
 from psychollm.estimates.reasons import Reason
-from psychollm.estimates.resampling import Interval, Replicates, Resampling, resample
+from psychollm.estimates.resampling import (
+    Interval,
+    KeptCounts,
+    Replicates,
+    Resampling,
+    resample,
+)
 
 # values (groups,) or what was prepared, correct and wrong (resamples, groups)
 # -> (resamples, outputs and carried columns)
@@ -114,14 +120,24 @@ def estimate(metric: Metric, answers: StatedAnswers, resampling: Resampling) -> 
 
 
 def estimate_all(
-    metrics: Sequence[Metric], answers: StatedAnswers, resampling: Resampling
+    metrics: Sequence[Metric],
+    answers: StatedAnswers,
+    resampling: Resampling,
+    *,
+    counts: KeptCounts | None = None,
 ) -> list[Estimate]:
     """Estimate metrics for every model, on resamples of questions that all share."""
-    drawn = draw(metrics, answers, resampling)
+    drawn = draw(metrics, answers, resampling, counts=counts)
     return [estimate for metric in metrics for estimate in drawn.estimates(metric)]
 
 
-def draw(metrics: Sequence[Metric], answers: StatedAnswers, resampling: Resampling) -> "Drawn":
+def draw(
+    metrics: Sequence[Metric],
+    answers: StatedAnswers,
+    resampling: Resampling,
+    *,
+    counts: KeptCounts | None = None,
+) -> "Drawn":
     """Compute metrics for every model in the sample, its resamples and its jackknife."""
     tables = tallies(answers)
     shared = [[metric.shared(tally) for metric in metrics] for tally in tables]
@@ -134,7 +150,12 @@ def draw(metrics: Sequence[Metric], answers: StatedAnswers, resampling: Resampli
     n_questions = len(answers.questions)
     if resampling.n:
         replicates = resample(
-            statistic, n_questions, resampling, clusters=answers.clusters, small=counted
+            statistic,
+            n_questions,
+            resampling,
+            clusters=answers.clusters,
+            counts=counts if counted else None,
+            small=counted,
         )
     else:
         value = statistic(np.ones((1, n_questions)))[0]

@@ -45,6 +45,7 @@ METHODS: dict[str, str] = {
 
 _BLOCK_BYTES = 4_000_000
 _SMALL_BYTES = 64_000_000  # of counts of one byte each
+_KEPT_BYTES = 256_000_000
 _AT_ONCE = 100
 _MAX_GROUPS = 200
 
@@ -170,6 +171,28 @@ def resample_counts(
         return question_counts(seeds, n_units, small=small)
     counts = question_counts(seeds, int(clusters.max()) + 1, small=small)
     return counts.T[clusters].T if small else counts[:, clusters]
+
+
+class KeptCounts:
+    """Small counts, drawn once for all who resample the same questions.
+
+    Where they take more than `_KEPT_BYTES`, they are drawn whenever they are asked for.
+    """
+
+    def __init__(self, n_units: int, clusters: IntArray | None, n: int) -> None:
+        self._draw = partial(resample_counts, n_units=n_units, clusters=clusters, small=True)
+        self._keep = n * n_units <= _KEPT_BYTES
+        self._kept: dict[bytes, AnyArray] = {}
+
+    def __call__(self, seeds: WordArray) -> AnyArray:
+        """Return counts (resamples, units)."""
+        key = seeds.tobytes()
+        counts = self._kept.get(key)
+        if counts is None:
+            counts = self._draw(seeds)
+            if self._keep:
+                self._kept[key] = counts
+        return counts
 
 
 def left_out_counts(
