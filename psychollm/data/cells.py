@@ -15,13 +15,14 @@ from collections.abc import Iterator
 from dataclasses import dataclass, field
 from itertools import pairwise
 from pathlib import Path
-from typing import Protocol
+from typing import Protocol, cast
 from weakref import finalize
 
 import numpy as np
 
 from psychollm._base.errors import CodeError, InputError, ShapeError
 from psychollm._base.types import AnyArray, IntArray, WordArray
+from psychollm.data.labels import Labels
 
 PART = 1 << 22  # cells that are read at once
 BUCKET_ROWS = 4_096
@@ -58,6 +59,31 @@ class CellTable(Protocol):
 
     def read(self, low: int, high: int) -> Cells:
         """Return the cells of rows `low` to `high`."""
+
+
+class CellSource(Protocol):
+    """A table of responses that is kept by its cells."""
+
+    @property
+    def models(self) -> Labels:
+        """Labels of the models."""
+
+    @property
+    def questions(self) -> Labels:
+        """Labels of the questions."""
+
+    @property
+    def by_question(self) -> CellTable:
+        """Questions in rows."""
+
+    @property
+    def by_model(self) -> CellTable:
+        """Models in rows."""
+
+
+def cells_of(responses: object) -> CellSource | None:
+    """Return a table that is kept by its cells as such, and None for any other."""
+    return cast("CellSource", responses) if hasattr(responses, "by_question") else None
 
 
 def column_type(n_columns: int) -> type[np.unsignedinteger]:

@@ -2,7 +2,7 @@
 
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
-from typing import Any, Literal, TypeAlias
+from typing import Any, Literal, Protocol, TypeAlias
 
 import numpy as np
 
@@ -20,6 +20,22 @@ CELLS = 600_000  # of a (patterns, nodes) table worked on at once
 MISSING = -1
 
 
+class Sides(Protocol):
+    """Who answered what."""
+
+    @property
+    def respondents(self) -> Labels:
+        """Labels of those whose abilities are integrated out."""
+
+    @property
+    def items(self) -> Labels:
+        """Labels of the others."""
+
+    @property
+    def reading(self) -> Respondents:
+        """Which of both the models are."""
+
+
 @dataclass(frozen=True, slots=True)
 class Oriented:
     """Codes (respondents, items), -1 where missing, with the labels of both."""
@@ -33,6 +49,11 @@ class Oriented:
     def n_categories(self) -> int:
         """Number of different codes."""
         return int(self.codes.max()) + 1
+
+    @property
+    def per_item(self) -> float:
+        """Answers to an item (the median)."""
+        return float(np.median((self.codes != MISSING).sum(axis=0)))
 
     @property
     def given(self) -> BoolArray:

@@ -31,6 +31,7 @@ from psychollm._base.convergence import Convergence
 from psychollm._base.replicate import Progress
 from psychollm._base.types import BoolArray, FloatArray
 from psychollm.irt.curvature import DenseCurvature, dense_curvature, parts
+from psychollm.irt.families import Family
 from psychollm.irt.likelihood import COARSE, Expectation, Grid, Problem, expectation, grid_for
 from psychollm.irt.low_rank import LowRankCurvature, low_rank_curvature
 
@@ -56,8 +57,11 @@ Matrix: TypeAlias = DenseCurvature | LowRankCurvature
 class Steps:
     """Counts the steps of a climb, against a limit and on a bar."""
 
+    per_step = 1  # units of the bar
+
     def __init__(self, limit: int, bar: Progress | None = None) -> None:
         self.limit, self.taken, self._bar = limit, 0, bar
+        self._path: list[tuple[int, float]] = []
 
     @property
     def left(self) -> bool:
@@ -69,6 +73,17 @@ class Steps:
         self.taken += n
         if self._bar is not None:
             self._bar.update(n)
+
+    def near(self, distance: float, goal: float) -> None:
+        """Note how far the end still is, from which the bar tells the time left."""
+        self._path.append((self.taken, float(np.log(max(distance, 1e-300) / goal))))
+        if self._bar is None or not hasattr(self._bar, "total"):
+            return
+        first, last = self._path[len(self._path) // 2 - 1], self._path[-1]
+        if last[0] > first[0] and last[1] < first[1]:
+            rate = (first[1] - last[1]) / (last[0] - first[0])
+            left = int(np.ceil(max(last[1], 0.0) / rate))
+            self._bar.total = min(self.limit, self.taken + left) * self.per_step
 
 
 @dataclass(frozen=True, slots=True)
@@ -109,8 +124,8 @@ def at(problem: Problem, parameters: FloatArray, grid: Grid) -> Point:
     parameters = np.clip(parameters, -bounds, bounds)
     state = expectation(problem, parameters, grid)
     moments = problem.family.moments(parameters, grid.nodes, state.counts)
-    gradient = moments[0] + problem.prior_gradient(parameters)
-    precisions = problem.prior_information()
+    gradient = moments[0] + problem.prior.gradient(parameters)
+    precisions = problem.prior.information()
     if problem.family.tied:
         gradient[:, 0] = gradient[:, 0].sum()
     frozen = (np.abs(parameters) >= bounds) & (gradient * parameters > 0.0)
@@ -122,8 +137,39 @@ def at(problem: Problem, parameters: FloatArray, grid: Grid) -> Point:
 
 def em_step(problem: Problem, point: Point, grid: Grid, *, expand: bool = True) -> FloatArray:
     """Return the parameters after one (expanded) EM step."""
-    family, parameters, state = problem.family, point.parameters, point.state
-    information = point.expected + 1e-8 * np.eye(parameters.shape[1])
+    family, state = problem.family, point.state
+    moved = scoring_step(family, point)
+    if not expand or (point.frozen & ~family.absent).any():
+        return moved
+    mass = state.mass / state.mass.sum()
+    mean = float(mass @ grid.nodes)
+    sd = float(np.sqrt(mass @ (grid.nodes - mean) ** 2))
+    return family.rescaled(moved, mean, sd)
+
+
+class Slope(Protocol):
+    """What a scoring step starts from."""
+
+    @property
+    def parameters(self) -> FloatArray:
+        """Shape (J, p)."""
+
+    @property
+    def gradient(self) -> FloatArray:
+        """Of the objective, (J, p)."""
+
+    @property
+    def expected(self) -> FloatArray:
+        """Information of expected counts (J, p, p)."""
+
+    @property
+    def frozen(self) -> BoolArray:
+        """Which parameters stay (J, p)."""
+
+
+def scoring_step(family: Family, point: Slope) -> FloatArray:
+    """Return the parameters after one scoring step of each item on expected counts."""
+    information = point.expected + 1e-8 * np.eye(point.parameters.shape[1])
     free = ~point.frozen
     information = np.where(free[:, :, None] & free[:, None], information, np.eye(free.shape[1]))
     gradient = np.where(free, point.gradient, 0.0)
@@ -134,13 +180,9 @@ def em_step(problem: Problem, point: Point, grid: Grid, *, expand: bool = True) 
             np.linalg.solve(information, gradient[:, :, None])[:, :, 0], dtype=np.float64
         )
     longest = np.abs(step).max(axis=None if family.tied else 1, keepdims=True)
-    moved: FloatArray = parameters + step * np.minimum(1.0, LONGEST / np.maximum(longest, 1e-300))
-    if not expand or (point.frozen & ~family.absent).any():
-        return moved
-    mass = state.mass / state.mass.sum()
-    mean = float(mass @ grid.nodes)
-    sd = float(np.sqrt(mass @ (grid.nodes - mean) ** 2))
-    return family.rescaled(moved, mean, sd)
+    return np.asarray(
+        point.parameters + step * np.minimum(1.0, LONGEST / np.maximum(longest, 1e-300))
+    )
 
 
 def _tied_step(gradient: FloatArray, information: FloatArray) -> FloatArray:
@@ -188,6 +230,7 @@ class Passes(Generic[P]):
     after: Callable[[P], P | None]
     change: Callable[[P, P], FloatArray]  # from the first to the second
     leap: Callable[[P, P, float, FloatArray, FloatArray], P | None]  # start, two passes on
+    shortest: float = 1.0  # leap that is worth its pass, in EM steps
 
     def run(self, point: P, steps: Steps, *, cycles: int, close: float) -> tuple[P, list[float]]:
         """Run SQUAREM cycles until a pass changes no parameter by more than `close`."""
@@ -217,7 +260,7 @@ class Passes(Generic[P]):
     def _extrapolated(self, start: P, second: P, step: FloatArray, bend: FloatArray) -> P:
         """Return the SQUAREM point if it is higher than two EM steps, else those."""
         length = float(np.linalg.norm(step)) / max(float(np.linalg.norm(bend)), 1e-300)
-        if length <= 1.0:
+        if length <= self.shortest:
             return second
         reached = self.leap(start, second, min(length, FURTHEST_LEAP), step, bend)
         higher = reached is not None and reached.objective > second.objective

@@ -23,15 +23,19 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from contextlib import closing
-from dataclasses import replace
+from dataclasses import dataclass, replace
+from os import PathLike
+from pathlib import Path
 from typing import Literal, TypeAlias
 
 import numpy as np
 
 from psychollm._base.checks import check_choice, check_count
+from psychollm._base.convergence import Convergence
 from psychollm._base.errors import CodeError, OptionError, ShapeError
 from psychollm._base.replicate import progress_bar
 from psychollm._base.types import BoolArray, FloatArray, IntArray
+from psychollm.data.cells import cells_of
 from psychollm.data.responses import Responses, ResponsesLike, as_responses
 from psychollm.estimates.reasons import Reason
 from psychollm.irt.answers import (
@@ -39,6 +43,7 @@ from psychollm.irt.answers import (
     Oriented,
     Patterns,
     Respondents,
+    Sides,
     answers_to,
     code_range,
     orient,
@@ -74,7 +79,7 @@ from psychollm.irt.priors import NO_PRIORS, ItemPopulation, Priors
 from psychollm.irt.result import IRTFit
 
 StandardErrors = Literal["observed", "cross_product", "sandwich"]
-Reading: TypeAlias = tuple[Oriented, BoolArray, tuple[Model, ...]]
+Reading: TypeAlias = tuple[Sides, BoolArray, tuple[Model, ...]]
 
 VAGUE = 4.0  # standard error of a logit asymptote beyond which data say nothing about it
 
@@ -88,15 +93,20 @@ def fit_irt(
     priors: Priors | Literal["auto"] | None = "auto",
     standard_errors: StandardErrors = "observed",
     max_iterations: int = MAX_ITERATIONS,
+    n_jobs: int | None = None,
+    checkpoint: str | PathLike[str] | None = None,
     progress: bool = False,
 ) -> IRTFit:
     """Fit an item response model by marginal maximum likelihood.
 
     Parameters
     ----------
-    responses : Responses or table of shape (models, questions)
+    responses : Responses, Scan or table of shape (models, questions)
         Binary answers, or codes 0, 1, 2, ... for the last three models; missing ones are left
-        out, which is right where they are missing at random given the answers seen.
+        out, which is right where they are missing at random given the answers seen. Tables kept
+        by their cells (`psychollm.data.scan`, sparse `Responses`) are read range by range, in
+        memory for one range and the parameters; "rasch", "1pl" and "2pl" with the logit link are
+        there for them, and standard errors from the observed information.
     model : {"rasch", "1pl", "1plg", "2pl", "3pl", "4pl", "graded", "gpcm", "nominal"}
         Which parameters items have: "1plg" has one slope for all items and a guessing parameter
         for each; graded response, generalized partial credit and nominal are for more than two
@@ -109,11 +119,11 @@ def fit_irt(
     respondents : {"models", "questions"}
         Whose abilities are integrated out; the others are the items.
     priors : Priors, "auto" or None
-        "auto" estimates below 500 respondents how ten items or more are distributed together
-        with the items, those of each model apart, and reports posterior means and standard
-        deviations on the scale of these respondents, mean 0 and standard deviation 1; fewer items
-        have weak fixed priors instead. Asymptotes have a prior always. None
-        maximises the likelihood alone. The result says what was used. A prior gives items that do
+        "auto" estimates below 500 answers to an item (the median) how ten items or more are
+        distributed together with the items, those of each model apart, and reports posterior
+        means and standard deviations on the scale of these respondents, mean 0 and standard
+        deviation 1; fewer items have weak fixed priors instead. Asymptotes have a prior always.
+        None maximises the likelihood alone. The result says what was used. A prior gives items that do
         not vary, or were not answered, estimates as well, marked in `reasons`.
     standard_errors : {"observed", "cross_product", "sandwich"}
         From the observed information, the cross products of scores, or both; where the items'
@@ -121,6 +131,12 @@ def fit_irt(
     max_iterations : int
         Most steps of the climb: passes of EM and steps of Newton's method. A fit that ends there
         warns and says so in its `convergence`.
+    n_jobs : int or None
+        Workers that read a table kept by its cells; the result is the same to the last bit for
+        any number of them, and for any backend of ``joblib.parallel_config``.
+    checkpoint : path, optional
+        File in which the fit of such a table keeps where it is after each cycle of its climb.
+        Where the file is there already, the fit goes on from it.
     progress : bool
         Whether to show a bar of these steps (needs tqdm).
 
@@ -151,11 +167,21 @@ def fit_irt(
     """
     check_choice("link", link, Link)
     check_choice("standard_errors", standard_errors, StandardErrors)
+    if (source := cells_of(responses)) is not None:
+        from psychollm.irt.streamed.fit import fit_cells
+
+        options = (model, link, priors, standard_errors)
+        most = check_count("max_iterations", max_iterations)
+        place = None if checkpoint is None else Path(checkpoint)
+        how = (n_jobs, place, progress)
+        found = fit_cells(source, respondents, options, most, how)
+        found.convergence.warn(f"the {found.model} fit")
+        return found
     table = as_responses(responses)
     answers = orient(table, respondents)
     models = models_of_items(model, answers.items)
     _check_answers(table, answers, models, link)
-    used = chosen_priors(priors, models, link, len(answers.respondents), answers.n_categories)
+    used = chosen_priors(priors, models, link, answers.per_item, answers.n_categories)
     if isinstance(used, ItemPopulation) and standard_errors != "observed":
         msg = (
             f"standard_errors={standard_errors!r} is for likelihoods, and priors='auto' estimates "
@@ -211,7 +237,9 @@ def fit_answers(
         if standard_errors:
             covariance = covariance_here(settled)
         taken = read, keep, reasons
-        fit = _result(problem, summit, covariance, taken, population_of(settled), standard_errors)
+        fit = result_of(
+            _ending(problem, summit), covariance, taken, population_of(settled), standard_errors
+        )
         return replace(with_unanswered(fit, settled), gradient=settled.change)
     begin = start_of(family, patterns, has_answer[keep])
     if start is not None:
@@ -219,7 +247,8 @@ def fit_answers(
     problem = Problem(family, patterns, *family.prior_arrays(priors))
     summit = climb(problem, begin, steps)
     covariance = _covariance(problem, summit, standard_errors)
-    return _result(problem, summit, covariance, (read, keep, reasons), priors, standard_errors)
+    taken = read, keep, reasons
+    return result_of(_ending(problem, summit), covariance, taken, priors, standard_errors)
 
 
 def kinds_and_start(
@@ -317,9 +346,9 @@ def _covariance(problem: Problem, summit: Summit, kind: StandardErrors | None) -
     return blocks
 
 
-def _qualified(summit: Summit, variances: FloatArray, problem: Problem) -> list[Reason]:
+def _qualified(end: Ending, variances: FloatArray) -> list[Reason]:
     """Return what must be said beside each fitted item's estimates."""
-    held, asymptotes = summit.point.frozen & ~problem.family.absent, problem.family.asymptotes
+    held, asymptotes = end.frozen & ~end.family.absent, end.family.asymptotes
     vague = ((variances > VAGUE**2) | held) & asymptotes
     lost = held & ~asymptotes
     qualified = np.where(vague.any(axis=1), Reason.UNIDENTIFIED, Reason.NONE).astype(object)
@@ -337,9 +366,39 @@ def _with_gaps(reasons: tuple[Reason, ...], has_answer: BoolArray) -> tuple[Reas
     )
 
 
-def _result(
-    problem: Problem,
-    summit: Summit,
+@dataclass(frozen=True, slots=True)
+class Ending:
+    """Where a fit ended, of the items that have estimates."""
+
+    family: Family
+    parameters: FloatArray  # (J, p)
+    frozen: BoolArray  # (J, p)
+    log_likelihood: float
+    gradient: float
+    posterior_sd: float
+    n_patterns: int
+    n_nodes: int
+    convergence: Convergence
+
+
+def _ending(problem: Problem, summit: Summit) -> Ending:
+    point, nodes = summit.point, summit.grid.nodes
+    mass = point.state.mass / point.state.mass.sum()
+    return Ending(
+        family=problem.family,
+        parameters=point.parameters,
+        frozen=point.frozen,
+        log_likelihood=point.state.log_likelihood,
+        gradient=point.steepness,
+        posterior_sd=float(np.sqrt(mass @ (nodes - mass @ nodes) ** 2)),
+        n_patterns=problem.patterns.frequency.size,
+        n_nodes=nodes.size,
+        convergence=summit.convergence,
+    )
+
+
+def result_of(
+    end: Ending,
     covariance: FloatArray,
     read: tuple[Reading, BoolArray, tuple[Reason, ...]],
     priors: Priors | ItemPopulation,
@@ -347,20 +406,17 @@ def _result(
 ) -> IRTFit:
     """Put the estimates among all items, on the scale of the model."""
     (answers, has_answer, models), keep, reasons = read
-    family, point = problem.family, summit.point
+    family = end.family
     variances = np.einsum("jpp->jp", covariance)
-    qualified = iter(_qualified(summit, variances, problem))
+    qualified = iter(_qualified(end, variances))
     shown = [
         (Reason.PRIOR_ALONE if reason else next(qualified)) if kept else reason
         for reason, kept in zip(reasons, keep.tolist(), strict=True)
     ]
-    parameters = np.where(family.absent, np.nan, point.parameters)
-    columns = family.columns(parameters, covariance, point.frozen)
+    parameters = np.where(family.absent, np.nan, end.parameters)
+    columns = family.columns(parameters, covariance, end.frozen)
     columns |= {"parameters": parameters, "covariance": covariance}
     size = int(np.isfinite(parameters).sum()) - (len(parameters) - 1 if family.tied else 0)
-    log_likelihood = point.state.log_likelihood
-    mass, nodes = point.state.mass / point.state.mass.sum(), summit.grid.nodes
-    total_sd = float(np.sqrt(mass @ (nodes - mass @ nodes) ** 2))
     return IRTFit(
         **{name: spread(values, keep) for name, values in columns.items()},
         model=models[0] if len(set(models)) == 1 else "mixed",
@@ -370,21 +426,21 @@ def _result(
         respondents=answers.reading,
         ability_sd=float(parameters[0, 0]) if family.unit_slope else 1.0,
         se_ability_sd=float(np.sqrt(variances[0, 0])) if family.unit_slope else np.nan,
-        posterior_sd=total_sd,
+        posterior_sd=end.posterior_sd,
         standard_errors=kind or "none",
-        log_likelihood=log_likelihood,
-        aic=2.0 * size - 2.0 * log_likelihood,
-        bic=float(np.log(len(answers.respondents))) * size - 2.0 * log_likelihood,
-        gradient=point.steepness,
+        log_likelihood=end.log_likelihood,
+        aic=2.0 * size - 2.0 * end.log_likelihood,
+        bic=float(np.log(len(answers.respondents))) * size - 2.0 * end.log_likelihood,
+        gradient=end.gradient,
         n_parameters=size,
         n_respondents=len(answers.respondents),
-        n_patterns=problem.patterns.frequency.size,
-        n_nodes=summit.grid.nodes.size,
+        n_patterns=end.n_patterns,
+        n_nodes=end.n_nodes,
         priors=priors,
         reasons=_with_gaps(tuple(shown), has_answer),
         labels=answers.items,
         respondent_labels=answers.respondents,
-        convergence=summit.convergence,
+        convergence=end.convergence,
     )
 
 

@@ -186,6 +186,7 @@ def estimate_items(
         change = float(np.sqrt(np.mean(np.concatenate(moves) ** 2)))
         every, taken = following, taken + 1
         steps.take(1)
+        steps.near(change, SETTLED)
     done = change <= SETTLED and not boundless
     reason = (
         "slopes grow without bound: the answers order the respondents without a contradiction "

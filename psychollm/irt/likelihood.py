@@ -40,6 +40,41 @@ class Grid:
 
 
 @dataclass(frozen=True, slots=True)
+class NormalPrior:
+    """Normal priors of the parameters of J items, precision 0 where there is none."""
+
+    means: FloatArray  # (p,), or (J, p) where items differ
+    precisions: FloatArray  # the same
+    tied: bool  # a shared slope has one prior, of which each item gets an even part
+    n_items: int
+
+    def log_density(self, parameters: FloatArray) -> float:
+        """Return the log prior density up to a constant."""
+        gap = parameters - self.means
+        if self.tied:
+            return -0.5 * float(
+                self.precisions[0] * gap[0, 0] ** 2 + (gap[:, 1:] ** 2 @ self.precisions[1:]).sum()
+            )
+        if self.precisions.ndim > 1:
+            return -0.5 * float((gap**2 * self.precisions).sum())
+        return -0.5 * float((gap**2 @ self.precisions).sum())
+
+    def gradient(self, parameters: FloatArray) -> FloatArray:
+        """Return its gradient (J, p)."""
+        slope = -self.precisions * (parameters - self.means)
+        if self.tied:
+            slope[:, 0] /= parameters.shape[0]
+        return np.asarray(slope, dtype=np.float64)
+
+    def information(self) -> FloatArray:
+        """Return precisions on diagonals (p, p) or (J, p, p)."""
+        precisions = self.precisions.copy()
+        if self.tied:
+            precisions[0] /= self.n_items
+        return np.asarray(precisions[..., None] * np.eye(precisions.shape[-1]))
+
+
+@dataclass(frozen=True, slots=True)
 class Problem:
     """What is maximised: the likelihood of patterns under a family, with normal priors."""
 
@@ -48,31 +83,12 @@ class Problem:
     prior_means: FloatArray  # (p,), or (J, p) where items differ
     prior_precisions: FloatArray  # the same
 
-    def log_prior(self, parameters: FloatArray) -> float:
-        """Return the log prior density up to a constant."""
-        gap = parameters - self.prior_means
-        if self.family.tied:
-            return -0.5 * float(
-                self.prior_precisions[0] * gap[0, 0] ** 2
-                + (gap[:, 1:] ** 2 @ self.prior_precisions[1:]).sum()
-            )
-        if self.prior_precisions.ndim > 1:
-            return -0.5 * float((gap**2 * self.prior_precisions).sum())
-        return -0.5 * float((gap**2 @ self.prior_precisions).sum())
-
-    def prior_gradient(self, parameters: FloatArray) -> FloatArray:
-        """Return its gradient (J, p); a shared slope's is split evenly."""
-        slope = -self.prior_precisions * (parameters - self.prior_means)
-        if self.family.tied:
-            slope[:, 0] /= parameters.shape[0]
-        return np.asarray(slope, dtype=np.float64)
-
-    def prior_information(self) -> FloatArray:
-        """Return precisions on diagonals (p, p) or (J, p, p), a shared slope's split evenly."""
-        precisions = self.prior_precisions.copy()
-        if self.family.tied:
-            precisions[0] /= self.patterns.n_items
-        return np.asarray(precisions[..., None] * np.eye(precisions.shape[-1]))
+    @property
+    def prior(self) -> NormalPrior:
+        """The priors of the items."""
+        return NormalPrior(
+            self.prior_means, self.prior_precisions, self.family.tied, self.patterns.n_items
+        )
 
 
 @dataclass(frozen=True, slots=True)
@@ -135,7 +151,7 @@ def expectation(problem: Problem, parameters: FloatArray, grid: Grid) -> Expecta
         mass += posterior.sum(axis=0)
     return Expectation(
         log_likelihood=value,
-        objective=value + problem.log_prior(parameters),
+        objective=value + problem.prior.log_density(parameters),
         counts=_counts(patterns, columns, mass),
         mass=mass,
     )

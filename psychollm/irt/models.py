@@ -155,13 +155,13 @@ def item_population(model: Model, link: Link, n_categories: int = 2) -> ItemPopu
     return ItemPopulation(names=names, mean=mean, covariance=np.diag(np.square(sd)), kappa=kappa)
 
 
-def default_priors(models: Collection[Model], link: Link, n_respondents: int) -> Priors:
+def default_priors(models: Collection[Model], link: Link, per_item: float) -> Priors:
     """Return fixed priors, for where the population of these items is not estimated."""
-    # Below 500 respondents slopes and intercepts get weak priors; asymptotes have one always,
-    # because hardly any data determine them.
+    # Below 500 answers to an item slopes and intercepts get weak priors; asymptotes have one
+    # always, because hardly any data determine them.
     scale = 1.0 if link == "logit" else 1.0 / PROBIT_SCALE
     wanted = {name for model in set(models) for name in kind_of(model).priors}
-    if n_respondents >= FEW:
+    if per_item >= FEW:
         wanted &= set(ASYMPTOTES)
     units = dict.fromkeys(("slope", "intercept"), scale)
     return Priors(
@@ -181,7 +181,7 @@ def proper(priors: Priors | ItemPopulation, models: Collection[Model]) -> bool:
 
 
 def chosen_priors(
-    priors: object, models: Sequence[Model], link: Link, n_respondents: int, n_categories: int
+    priors: object, models: Sequence[Model], link: Link, per_item: float, n_categories: int
 ) -> Priors | ItemPopulation:
     """Return the priors that the argument means."""
     if priors is None:
@@ -189,9 +189,9 @@ def chosen_priors(
     if isinstance(priors, Priors | ItemPopulation):
         return priors
     if priors == "auto":
-        few = n_respondents < FEW and len(models) >= POPULATION
+        few = per_item < FEW and len(models) >= POPULATION
         if few:
             return item_population(models[0], link, n_categories)
-        return default_priors(models, link, n_respondents)
+        return default_priors(models, link, per_item)
     msg = f"priors={priors!r} must be 'auto', None or Priors(slope=(mean, sd), ...)"
     raise OptionError(msg)

@@ -171,6 +171,7 @@ class OneAbility:
 
 
 SettledItems: TypeAlias = Settled[ItemCurves, OneAbility]
+AnySettled: TypeAlias = Settled[ItemCurves, Any]
 
 
 def kinds_of(
@@ -189,7 +190,7 @@ def kinds_of(
     return kinds
 
 
-def population_of(settled: SettledItems) -> ItemPopulation:
+def population_of(settled: AnySettled) -> ItemPopulation:
     """Return the populations of all kinds of items."""
     if len(settled.kinds) == 1:
         return settled.kinds[0].population
@@ -250,7 +251,7 @@ def summit_of(problem: Problem, settled: SettledItems) -> Summit:
     return Summit(point, grid, settled.convergence, ())
 
 
-def with_unanswered(fit: IRTFit, settled: SettledItems) -> IRTFit:
+def with_unanswered(fit: IRTFit, settled: AnySettled) -> IRTFit:
     """Give items that nobody answered what is known of all items."""
     unanswered = np.array([reason is Reason.UNANSWERED for reason in fit.reasons])
     reasons = np.array(fit.reasons, dtype=object)

@@ -45,24 +45,18 @@ LOGIT, PROBIT = 0, 1
 def _exponentials(x, rounded, bits, scale):
     """Replace x by exp(x); `bits` and `scale` are views of `rounded` and of one another."""
     for i in range(x.size):
-        x[i] = max(x[i], FLOOR)
-        rounded[i] = x[i] * LOG2E + SHIFT
-    for i in range(x.size):
+        power = max(x[i], FLOOR)
+        rounded[i] = power * LOG2E + SHIFT
         whole = rounded[i] - SHIFT
-        r = (x[i] - whole * LN2_HIGH) - whole * LN2_LOW
-        p = 1.0 / 479001600.0
-        p = p * r + 1.0 / 39916800.0
-        p = p * r + 1.0 / 3628800.0
-        p = p * r + 1.0 / 362880.0
-        p = p * r + 1.0 / 40320.0
-        p = p * r + 1.0 / 5040.0
-        p = p * r + 1.0 / 720.0
-        p = p * r + 1.0 / 120.0
-        p = p * r + 1.0 / 24.0
-        p = p * r + 1.0 / 6.0
-        p = p * r + 0.5
-        p = p * r + 1.0
-        x[i] = p * r + 1.0
+        r = (power - whole * LN2_HIGH) - whole * LN2_LOW
+        # Terms in pairs, so that they do not wait for one another.
+        low = (1.0 + r) + r * r * (0.5 + r * (1.0 / 6.0))
+        middle = (1.0 / 24.0 + r * (1.0 / 120.0)) + r * r * (1.0 / 720.0 + r * (1.0 / 5040.0))
+        high = (1.0 / 40320.0 + r * (1.0 / 362880.0)) + r * r * (
+            (1.0 / 3628800.0 + r * (1.0 / 39916800.0)) + r * r * (1.0 / 479001600.0)
+        )
+        fourth = (r * r) * (r * r)
+        x[i] = low + fourth * (middle + fourth * high)
     for i in range(x.size):
         bits[i] = (bits[i] + 1023) << 52
     for i in range(x.size):

@@ -1,0 +1,164 @@
+r"""Maximisation of a marginal likelihood that is read range by range: accelerated EM.
+
+A step is a scoring step of each item on the posteriors of the abilities, after which abilities are
+put on mean 0 and standard deviation 1 (parameter expansion, as in `irt.climb`). These are taken
+from the gradient,
+
+.. math:: \sum_j a_j \frac{\partial \ell}{\partial d_j} = \sum_i E \theta_i, \qquad
+          \sum_j a_j \frac{\partial \ell}{\partial a_j} = \sum_i (E \theta_i^2 - 1),  \quad (1)
+
+which are equal but for the error of quadrature, so that a step leads nowhere where the gradient is
+zero. Where a test tells abilities well, mean and deviation are all that items share, and a few
+steps lead to the top; SQUAREM leaps where they do not. A step costs two readings of the table, or
+three where peaks have moved.
+"""
+
+from collections.abc import Callable
+from dataclasses import dataclass
+
+import numpy as np
+
+from psychollm._base.convergence import Convergence
+from psychollm._base.types import BoolArray, FloatArray
+from psychollm.irt.climb import EM_TRIES, FLAT, ROUNDING, TOLERANCE, Passes, Steps, scoring_step
+from psychollm.irt.families import Family
+from psychollm.irt.likelihood import NormalPrior
+from psychollm.irt.streamed.posterior import Posterior, StreamedAbilities
+
+WORTH = 1.5  # the shortest leap, in steps of EM
+LEAST_VARIANCE = 0.01  # of abilities after a step
+LOSS = 1e-9  # of the objective, relative, that peaks off the middle of their nodes explain
+STALLED = 4  # cycles in which the gradient may fail to fall before rounding is all that is left
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Seen:
+    """Parameters with the posteriors of abilities there."""
+
+    parameters: FloatArray  # (J, p)
+    abilities: StreamedAbilities
+    posterior: Posterior
+    objective: float
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class StreamedPoint(Seen):
+    """The same with what items get from them."""
+
+    gradient: FloatArray  # (J, p), with priors; a shared slope's stands with each item
+    expected: FloatArray  # (J, p, p)
+    frozen: BoolArray  # (J, p)
+    mean: float  # of abilities; and their standard deviation: those of (1)
+    sd: float
+
+    @property
+    def steepness(self) -> float:
+        """Largest derivative by a free parameter."""
+        return float(np.abs(self.gradient[~self.frozen]).max(initial=0.0))
+
+
+@dataclass(frozen=True, slots=True)
+class StreamedProblem:
+    """What is maximised."""
+
+    family: Family
+    prior: NormalPrior
+
+    def seen(self, parameters: FloatArray, abilities: StreamedAbilities) -> Seen:
+        """Read the likelihood."""
+        bounds = self.family.bounds
+        parameters = np.clip(parameters, -bounds, bounds)
+        posterior = abilities.posterior(parameters[None])
+        objective = posterior.log_marginal + self.prior.log_density(parameters)
+        return Seen(parameters, abilities.moved(posterior), posterior, objective)
+
+    def completed(self, seen: Seen) -> StreamedPoint:
+        """Read the gradient, too."""
+        parameters = seen.parameters
+        score, information = seen.abilities.scores(parameters[None], seen.posterior)
+        gradient = score[0] + self.prior.gradient(parameters)
+        n = seen.posterior.centre.size
+        slopes = parameters[:, 0]
+        mean = float(slopes @ score[0, :, 1]) / n
+        square = 1.0 + float(slopes @ score[0, :, 0]) / n
+        if self.family.tied:
+            gradient[:, 0] = gradient[:, 0].sum()
+        frozen = (np.abs(parameters) >= self.family.bounds) & (gradient * parameters > 0.0)
+        return StreamedPoint(
+            parameters=parameters,
+            abilities=seen.abilities,
+            posterior=seen.posterior,
+            objective=seen.objective,
+            gradient=gradient,
+            expected=information + self.prior.information(),
+            frozen=frozen,
+            mean=mean,
+            sd=float(np.sqrt(max(square - mean**2, LEAST_VARIANCE))),
+        )
+
+    def at(self, parameters: FloatArray, abilities: StreamedAbilities) -> StreamedPoint:
+        """Read likelihood and gradient."""
+        return self.completed(self.seen(parameters, abilities))
+
+    def after(self, point: StreamedPoint) -> StreamedPoint | None:
+        """Return where a step of EM leads, a shorter one if it must be; None if all lead down."""
+        target = scoring_step(self.family, point)
+        mean, sd = point.mean, point.sd
+        if point.frozen.any() or self.prior.precisions.any():  # which would pull them back
+            mean, sd = 0.0, 1.0
+        for halving in range(EM_TRIES):
+            share = 0.5**halving
+            to, unit = share * mean, 1.0 + share * (sd - 1.0)
+            moved = point.parameters + share * (target - point.parameters)
+            seen = self.seen(
+                self.family.rescaled(moved, to, unit),
+                point.abilities.moved(point.posterior, to, unit),
+            )
+            if seen.objective >= point.objective - LOSS * abs(point.objective):
+                return self.completed(seen)
+        return None
+
+    def leap(
+        self,
+        start: StreamedPoint,
+        second: StreamedPoint,
+        length: float,
+        step: FloatArray,
+        bend: FloatArray,
+    ) -> StreamedPoint | None:
+        """Return the point that two steps of EM aim at, if it is higher than the second."""
+        aim = start.parameters + 2.0 * length * step + length**2 * bend
+        seen = self.seen(aim, second.abilities)
+        return self.completed(seen) if seen.objective > second.objective else None
+
+
+def climb(
+    problem: StreamedProblem,
+    point: StreamedPoint,
+    steps: Steps,
+    keep: Callable[[StreamedPoint, int], None],
+) -> tuple[StreamedPoint, Convergence]:
+    """Maximise from a point; `keep` is handed the point after each cycle."""
+    passes = Passes(
+        problem.after, lambda one, other: other.parameters - one.parameters, problem.leap, WORTH
+    )
+    tolerance = max(TOLERANCE, ROUNDING * point.posterior.centre.size)
+    flattest, stalled = np.inf, 0
+    while point.steepness > tolerance and steps.left and stalled < STALLED:
+        following, _ = passes.run(point, steps, cycles=1, close=0.0)
+        steps.near(following.steepness, tolerance)
+        keep(following, steps.taken)
+        stalled = 0 if following.steepness < 0.9 * flattest else stalled + 1
+        flattest = min(flattest, following.steepness)
+        if following is point:
+            break
+        point = following
+    done = point.steepness <= max(tolerance, FLAT if stalled >= STALLED else 0.0)
+    reason = "converged"
+    if not done:
+        reason = f"the gradient is still {point.steepness:.1e}"
+        if not steps.left:
+            reason = f"max_iterations={steps.limit} was reached where {reason}"
+    return point, Convergence(
+        converged=done, iterations=steps.taken, reason=reason, objective=point.objective
+    )

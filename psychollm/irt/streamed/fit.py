@@ -1,0 +1,296 @@
+"""The 2PL, 1PL and Rasch models of tables kept by their filled cells."""
+
+from __future__ import annotations
+
+from contextlib import closing
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import Literal
+
+import numpy as np
+
+from psychollm._base.checks import check_choice
+from psychollm._base.errors import CodeError, OptionError, ShapeError
+from psychollm._base.replicate import Progress, Workers, progress_bar, workers
+from psychollm._base.types import BoolArray, FloatArray, IntArray
+from psychollm.data.cells import CellSource, CellTable
+from psychollm.data.labels import Labels
+from psychollm.estimates.reasons import Reason, first_reason
+from psychollm.irt.answers import Respondents
+from psychollm.irt.climb import Steps
+from psychollm.irt.families import Family, Link, Model
+from psychollm.irt.fit import Ending, Reading, StandardErrors, result_of
+from psychollm.irt.item_population import estimate_items
+from psychollm.irt.likelihood import NormalPrior
+from psychollm.irt.models import ItemModels, chosen_priors, family_of, proper
+from psychollm.irt.one_ability import kinds_of, population_of, with_unanswered
+from psychollm.irt.priors import ItemPopulation, Priors
+from psychollm.irt.result import IRTFit
+from psychollm.irt.streamed.checkpoint import Checkpoint
+from psychollm.irt.streamed.climb import StreamedProblem, climb
+from psychollm.irt.streamed.posterior import (
+    Answers,
+    Posterior,
+    StreamedAbilities,
+    Task,
+    nodes_for,
+    scores_at,
+    start_centres,
+)
+
+STREAMED: tuple[Model, ...] = ("rasch", "1pl", "2pl")
+
+
+def fit_cells(
+    source: CellSource,
+    respondents: Respondents,
+    options: tuple[ItemModels, Link, Priors | Literal["auto"] | None, StandardErrors],
+    most: int,
+    how: tuple[int | None, Path | None, bool],
+) -> IRTFit:
+    """Fit a table kept by its cells, as `fit_irt` says."""
+    model, link, priors, standard_errors = options
+    n_jobs, checkpoint, progress = how
+    check_choice("respondents", respondents, Respondents)
+    if not isinstance(model, str) or model not in STREAMED or link != "logit":
+        msg = (
+            f"model={model!r} with link={link!r} needs a dense table: tables kept by their cells "
+            f"are fitted with link='logit' and one of {', '.join(map(repr, STREAMED))}; for "
+            "others make the table dense"
+        )
+        raise OptionError(msg)
+    if standard_errors != "observed":
+        msg = f"standard_errors={standard_errors!r} needs a dense table: use 'observed'"
+        raise OptionError(msg)
+    models = respondents == "models"
+    table = source.by_question if models else source.by_model
+    sides = (source.models, source.questions) if models else (source.questions, source.models)
+    if len(sides[0]) < 2:
+        msg = (
+            f"responses: respondents={respondents!r} leaves one respondent: a distribution of "
+            "abilities needs at least two"
+        )
+        raise ShapeError(msg)
+    who = workers(n_jobs)
+    bar = progress_bar(show=progress, total=most, label="readings of the fit")
+    with closing(bar):
+        read = read_margins(table, (*sides, respondents), who, bar)
+        per_item = float(np.median(read.item_answers))
+        used = chosen_priors(priors, (model,) * len(read.items), link, per_item, 2)
+        return fit_streamed(
+            read,
+            model,
+            priors=used,
+            standard_errors=standard_errors,
+            steps=Steps(most, bar),
+            who=who,
+            bar=bar,
+            checkpoint=checkpoint,
+        )
+
+
+@dataclass(frozen=True, slots=True)
+class Read:
+    """A table with items in rows, and what one reading of it told."""
+
+    table: CellTable
+    respondents: Labels
+    items: Labels
+    reading: Respondents
+    item_yes: IntArray  # (J,)
+    item_answers: IntArray  # (J,)
+    yes: IntArray  # (N,) of each respondent
+    answered: IntArray  # (N,)
+
+    @property
+    def has_answer(self) -> BoolArray:
+        """Which of no and yes each item was given (J, 2)."""
+        return np.stack([self.item_yes < self.item_answers, self.item_yes > 0], axis=1)
+
+    @property
+    def reasons(self) -> tuple[Reason, ...]:
+        """Why an item cannot be fitted, for each item."""
+        different = self.has_answer.sum(axis=1)
+        return first_reason(
+            (different == 0, Reason.UNANSWERED), (different == 1, Reason.CONSTANT_ITEM)
+        )
+
+
+def read_margins(
+    table: CellTable, sides: tuple[Labels, Labels, Respondents], who: Workers, bar: Progress
+) -> Read:
+    """Count the answers of items and respondents."""
+    respondents, items, reading = sides
+    n = len(respondents)
+    answers = Answers.of(table, who, bar, 1)
+    item_yes, total = [], np.zeros((2, n), dtype=np.int64)
+
+    def count(task: Task) -> tuple[IntArray, IntArray]:
+        return _counted(table, task, n)
+
+    for yes, both in answers.each(count):
+        item_yes.append(yes)
+        total += both
+    return Read(
+        table=table,
+        respondents=respondents,
+        items=items,
+        reading=reading,
+        item_yes=np.concatenate(item_yes),
+        item_answers=np.diff(table.start),
+        yes=total[0],
+        answered=total[1],
+    )
+
+
+def _counted(table: CellTable, task: Task, n: int) -> tuple[IntArray, IntArray]:
+    """Return yes answers of a task's items, and yes and all answers of respondents (2, N)."""
+    item_yes, both = [], np.zeros((2, n), dtype=np.int64)
+    for low, high in task:
+        cells = table.read(low, high)
+        if cells.codes.size and cells.codes.max() > 1:
+            at = int(np.argmax(cells.codes > 1))
+            row = low + int(np.searchsorted(cells.start, at, side="right")) - 1
+            msg = (
+                f"responses: row {row} has code {cells.codes[at]}, and tables kept by their "
+                "cells are fitted with answers 0 and 1: split them with threshold="
+            )
+            raise CodeError(msg)
+        running = np.concatenate([[0], np.cumsum(cells.codes, dtype=np.int64)])
+        item_yes.append(running[cells.start[1:]] - running[cells.start[:-1]])
+        both[0] += np.bincount(cells.columns[cells.codes == 1], minlength=n)
+        both[1] += np.bincount(cells.columns, minlength=n)
+    return np.concatenate(item_yes), both
+
+
+def fit_streamed(
+    read: Read,
+    model: Model,
+    *,
+    priors: Priors | ItemPopulation,
+    standard_errors: StandardErrors | None,
+    steps: Steps,
+    who: Workers,
+    bar: Progress,
+    checkpoint: Path | None = None,
+) -> IRTFit:
+    """Fit one model to all items of a table."""
+    family = family_of(model, "logit", 2)
+    reasons = read.reasons
+    keep = np.array([not reason for reason in reasons])
+    if proper(priors, (model,)):
+        keep |= np.array([reason is Reason.CONSTANT_ITEM for reason in reasons])
+    k = nodes_for(read.answered)
+    answers = Answers.of(read.table, who, bar, k)
+    steps.per_step = 2 * len(answers.tasks)
+    n = len(read.respondents)
+    abilities = StreamedAbilities(
+        answers=answers,
+        keep=keep,
+        centre=start_centres(read.yes, read.answered),
+        width=1.0 / np.sqrt(1.0 + 0.2 * read.answered),
+        n_nodes=k,
+        tied=family.tied,
+    )
+    begin = _start(read, family, abilities)
+    taken = (read, read.has_answer, (model,) * len(read.items)), keep, reasons
+    if isinstance(priors, ItemPopulation):
+        return _with_population(family, abilities, begin, steps, taken, priors, standard_errors)
+    means, precisions = family.prior_arrays(priors)
+    prior = NormalPrior(means, precisions, family.tied, int(keep.sum()))
+    problem = StreamedProblem(family, prior)
+    kept = Checkpoint(checkpoint, f"{model} {priors} {n} {keep.sum()}")
+    begin, abilities = kept.restored(begin, abilities, steps)
+    point, convergence = climb(problem, problem.at(begin, abilities), steps, kept.keep)
+    if point.parameters[:, 0].sum() < 0.0 and not precisions[0] > 0.0:
+        turned = replace(point.abilities, centre=-point.abilities.centre)
+        point = problem.at(family.rescaled(point.parameters, 0.0, -1.0), turned)
+    missing = point.abilities.missing(point.parameters, point.posterior)
+    covariance = _covariance(family, point.expected - missing, point.frozen)
+    covariance += _of_the_scale(point.parameters, point.posterior)
+    end = Ending(
+        family=family,
+        parameters=point.parameters,
+        frozen=point.frozen,
+        log_likelihood=point.posterior.log_marginal,
+        gradient=point.steepness,
+        posterior_sd=point.posterior.sd,
+        n_patterns=n,
+        n_nodes=k,
+        convergence=convergence,
+    )
+    return result_of(end, covariance, taken, priors, standard_errors)
+
+
+def _start(read: Read, family: Family, abilities: StreamedAbilities) -> FloatArray:
+    """Return a start (kept J, p) from shares of yes and the signs of item-rest covariances."""
+    rates = (read.item_yes + 0.5) / (read.item_answers + 1.0)
+    logits = np.log(rates / (1.0 - rates))
+    everyone = Posterior(
+        centre=abilities.centre,
+        width=np.ones(abilities.centre.size),
+        weights=np.ones((abilities.centre.size, 1)),
+        log_marginal=np.nan,
+        peak=abilities.centre,
+        spread=np.ones(abilities.centre.size),
+    )
+    level = np.stack([np.zeros(logits.size), logits], axis=1)
+    score, _ = scores_at(abilities.answers, level[None], everyone)
+    signs = np.where((score[0, :, 0] >= 0.0) | family.tied, 1.0, -1.0)
+    shares = np.stack([1.0 - rates, rates], axis=1)
+    return family.start(shares[abilities.keep], signs[abilities.keep])
+
+
+def _with_population(
+    family: Family,
+    abilities: StreamedAbilities,
+    begin: FloatArray,
+    steps: Steps,
+    taken: tuple[Reading, BoolArray, tuple[Reason, ...]],
+    priors: ItemPopulation,
+    standard_errors: StandardErrors | None,
+) -> IRTFit:
+    """Fit items together with their distribution."""
+    kinds = kinds_of(family, family, len(begin), priors)
+    settled = estimate_items(kinds, abilities, begin, steps)
+    posterior = settled.abilities.posterior(settled.parameters[None])
+    missing = settled.abilities.missing(settled.parameters, posterior)
+    own = settled.covariance
+    if family.tied:
+        own = own + np.diag([1.0, 0.0])
+    blocks = np.linalg.inv(own)
+    frozen = np.zeros(settled.parameters.shape, dtype=np.bool_)
+    end = Ending(
+        family=family,
+        parameters=settled.parameters,
+        frozen=frozen,
+        log_likelihood=posterior.log_marginal,
+        gradient=settled.change,
+        posterior_sd=posterior.sd,
+        n_patterns=posterior.centre.size,
+        n_nodes=abilities.n_nodes,
+        convergence=settled.convergence,
+    )
+    covariance = _covariance(family, blocks - missing, frozen)
+    fit = result_of(end, covariance, taken, population_of(settled), standard_errors)
+    return with_unanswered(fit, settled)
+
+
+def _covariance(family: Family, information: FloatArray, frozen: BoolArray) -> FloatArray:
+    """Return covariances (J, 2, 2), NaN where a parameter is frozen or information singular."""
+    if family.tied:  # the slope is the scale of the abilities, and has its error from them alone
+        information = information * np.eye(2)
+        information[:, 0, 0] = np.inf
+        return np.asarray(1.0 / np.where(np.eye(2) > 0.0, information, np.inf))
+    lost = frozen.any(axis=1) | (np.linalg.det(information) <= 0.0)
+    safe = np.where(lost[:, None, None], np.eye(2), information)
+    return np.where(lost[:, None, None], np.nan, np.linalg.inv(safe))
+
+
+def _of_the_scale(parameters: FloatArray, posterior: Posterior) -> FloatArray:
+    """Return what the respondents, a sample, leave open of mean and deviation (J, 2, 2)."""
+    told = 1.0 - posterior.variances
+    both = np.zeros((len(parameters), 2, 2))
+    both[:, 1, 1] = parameters[:, 0] ** 2 / told.sum()
+    both[:, 0, 0] = parameters[:, 0] ** 2 / (2.0 * (told**2).sum())
+    return both

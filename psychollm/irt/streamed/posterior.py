@@ -1,0 +1,306 @@
+r"""Posteriors of abilities where answers are read range by range, and what items get from them.
+
+Items are the rows of a `CellTable`; their cells are read twice in a pass. The first reading adds
+up the log-likelihood of each respondent at K nodes of its own,
+
+.. math:: \theta_{iq} = c_i + s_i x_q,                                                  \quad (1)
+
+where :math:`c_i` is the peak of its posterior, :math:`s_i^{-2}` the curvature there and
+:math:`x_q` are Gauss-Hermite nodes (adaptive quadrature); the second the gradient and information
+of each item under the posterior's weights at these nodes. The peaks are those of the pass before;
+where one lies elsewhere now, differences between the three nodes in the middle lead there, and
+the first reading is done again. With n answers of a respondent the relative error of K nodes is
+of order :math:`n^{-\lfloor K/3 + 1 \rfloor}`, so that long tests need few.
+
+Ranges are dealt to tasks that depend on the table alone, and what tasks return is added in their
+order: the sums are the same to the last bit whoever does the work.
+
+References
+----------
+Liu, Q., & Pierce, D. A. (1994). A note on Gauss-Hermite quadrature. Biometrika, 81(3), 624-629.
+https://doi.org/10.1093/biomet/81.3.624
+"""
+
+from collections.abc import Callable, Generator
+from contextlib import closing
+from dataclasses import dataclass, replace
+from functools import partial
+from itertools import pairwise
+from typing import Self, TypeAlias, TypeVar
+
+import numpy as np
+
+from psychollm._base.replicate import Progress, Workers, spread
+from psychollm._base.types import AnyArray, BoolArray, FloatArray
+from psychollm.data.cells import Cells, CellTable, parts
+from psychollm.irt.item_population import Expected
+from psychollm.kernels.irt_streamed import add_likelihood, item_scores, score_variances
+
+TASK_BYTES = 1 << 28  # of sums that tasks hold at once, all together
+MOST_TASKS = 64
+NODES = ((20_000, 3), (2_000, 5), (500, 9), (100, 15), (0, 21))  # from so many answers on
+OFF_PEAK = 0.25  # of a posterior's width, from which on nodes are laid anew
+READINGS = 8  # to find the peaks, at most
+FURTHEST = 2.0  # that a peak moves between two readings
+
+Task: TypeAlias = list[tuple[int, int]]  # ranges of rows
+T = TypeVar("T")
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Answers:
+    """A table with items in rows and respondents in columns, and who reads it."""
+
+    table: CellTable
+    tasks: tuple[Task, ...]
+    who: Workers
+    bar: Progress
+
+    @classmethod
+    def of(cls, table: CellTable, who: Workers, bar: Progress, n_nodes: int) -> "Answers":
+        """Deal ranges of rows to tasks."""
+        ranges = parts(table)
+        size = 8 * table.n_columns * (3 * n_nodes + 2)
+        n = min(len(ranges), MOST_TASKS, max(4, TASK_BYTES // size))
+        bounds = np.linspace(0, len(ranges), n + 1).astype(int)
+        tasks = tuple(ranges[a:b] for a, b in pairwise(bounds) if b > a)
+        return cls(table, tasks, who, bar)
+
+    def each(self, function: Callable[[Task], T]) -> Generator[T]:
+        """Yield what the function makes of each task, in order."""
+        with closing(spread(function, self.tasks, self.who)) as results:
+            for result in results:
+                self.bar.update(1)
+                yield result
+
+
+def rules(n_nodes: int) -> tuple[FloatArray, FloatArray]:
+    """Return nodes (K,) in widths of the posterior, and logs of their weights without a kernel."""
+    nodes, weights = np.polynomial.hermite_e.hermegauss(n_nodes)
+    return nodes, np.log(weights) + 0.5 * nodes**2
+
+
+def nodes_for(answers: AnyArray) -> int:
+    """Return how many nodes do, given how many answers each respondent gave (N,)."""
+    few = float(np.quantile(answers, 0.01))
+    return next(k for least, k in NODES if few >= least)
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Posterior:
+    """Posteriors of N abilities on their nodes, from one reading."""
+
+    centre: FloatArray  # (N,)
+    width: FloatArray  # (N,)
+    weights: FloatArray  # (N, K)
+    log_marginal: float  # of all respondents
+    peak: FloatArray  # (N,) as differences between nodes have it
+    spread: FloatArray  # (N,) the width there
+
+    @property
+    def nodes(self) -> FloatArray:
+        """Shape (N, K)."""
+        return _nodes(self.centre, self.width, self.weights.shape[1])
+
+    @property
+    def means(self) -> FloatArray:
+        """Posterior means (N,)."""
+        return np.asarray(np.einsum("iq,iq->i", self.weights, self.nodes))
+
+    @property
+    def variances(self) -> FloatArray:
+        """Posterior variances (N,)."""
+        gap = self.nodes - self.means[:, None]
+        return np.asarray(np.einsum("iq,iq->i", self.weights, gap**2))
+
+    @property
+    def mean(self) -> float:
+        """Of all posteriors together."""
+        return float(self.means.mean())
+
+    @property
+    def sd(self) -> float:
+        """Of all posteriors together."""
+        return float(np.sqrt(self.means.var() + self.variances.mean()))
+
+    @property
+    def off(self) -> float:
+        """Largest distance of a peak from the middle of its nodes, in widths."""
+        return float(np.max(np.abs(self.peak - self.centre) / self.spread))
+
+
+def _nodes(centre: FloatArray, width: FloatArray, k: int) -> FloatArray:
+    return np.asarray(centre[:, None] + width[:, None] * rules(k)[0])
+
+
+def posterior_at(
+    answers: Answers, points: FloatArray, centre: FloatArray, width: FloatArray, k: int
+) -> Posterior:
+    """Return posteriors where items are at any of `points` (S, J, 2), by one reading."""
+    nodes = _nodes(centre, width, k)
+    read = partial(_likelihood, table=answers.table, points=points, nodes=nodes)
+    total = np.zeros((centre.size, k + 2))
+    for one in answers.each(read):
+        total += one
+    joint = total[:, k : k + 1] * nodes + total[:, k + 1 :] - total[:, :k]
+    joint /= len(points)
+    joint -= 0.5 * nodes**2
+    peak, spread = _peaks(joint, centre, width, k)
+    joint += rules(k)[1] + np.log(width)[:, None] - 0.5 * np.log(2.0 * np.pi)
+    top = joint.max(axis=1, keepdims=True)
+    np.exp(joint - top, out=joint)
+    sums = joint.sum(axis=1, keepdims=True)
+    return Posterior(
+        centre=centre,
+        width=width,
+        weights=joint / sums,
+        log_marginal=float((np.log(sums) + top).sum()),
+        peak=peak,
+        spread=spread,
+    )
+
+
+def _peaks(
+    joint: FloatArray, centre: FloatArray, width: FloatArray, k: int
+) -> tuple[FloatArray, FloatArray]:
+    """Return where parabolas through the three middle nodes peak, and their widths."""
+    middle = k // 2
+    step = width * (rules(k)[0][middle + 1] - rules(k)[0][middle])
+    below, here, above = (joint[:, middle + i] for i in (-1, 0, 1))
+    curvature = np.maximum((2.0 * here - below - above) / step**2, 1.0)  # that of the prior
+    move = 0.5 * (above - below) / step / curvature
+    return centre + np.clip(move, -FURTHEST, FURTHEST), 1.0 / np.sqrt(curvature)
+
+
+def _likelihood(
+    task: Task, *, table: CellTable, points: FloatArray, nodes: FloatArray
+) -> FloatArray:
+    """Return logs of products at the nodes and the two sums, of the items of a task (N, K + 2)."""
+    n, k = nodes.shape
+    rows = np.concatenate([nodes, np.ones((n, k)), np.zeros((n, 2))], axis=1)
+    logs = np.zeros((n, k))
+    for low, high in task:
+        cells = _arrays(table.read(low, high))
+        for point in points:
+            slope, intercept = np.ascontiguousarray(point[low:high].T)
+            add_likelihood(cells, slope, intercept, rows, logs)
+    return np.concatenate([logs + np.log(rows[:, k : 2 * k]), rows[:, 2 * k :]], axis=1)
+
+
+def scores_at(
+    answers: Answers, points: FloatArray, posterior: Posterior
+) -> tuple[FloatArray, FloatArray]:
+    """Return gradients (S, J, 2) at points and mean information (J, 2, 2), abilities given."""
+    read = partial(_scores, table=answers.table, points=points, rows=_rows(posterior))
+    found = np.concatenate(list(answers.each(read)), axis=1)
+    return found[:, :, :2], _matrices(found[:, :, 2:].mean(axis=0))
+
+
+def missing_at(answers: Answers, point: FloatArray, posterior: Posterior) -> FloatArray:
+    """Return what abilities leave open of the information about each item (J, 2, 2)."""
+    read = partial(_missing, table=answers.table, point=point, rows=_rows(posterior))
+    return _matrices(np.concatenate(list(answers.each(read))))
+
+
+def _rows(posterior: Posterior) -> FloatArray:
+    return np.column_stack([posterior.nodes, posterior.weights, posterior.means])
+
+
+def _matrices(entries: FloatArray) -> FloatArray:
+    """Return symmetric matrices (J, 2, 2) of their three entries."""
+    return entries[:, [0, 1, 1, 2]].reshape(-1, 2, 2)
+
+
+def _scores(task: Task, *, table: CellTable, points: FloatArray, rows: FloatArray) -> FloatArray:
+    """Return gradient and information of the items of a task (S, J, 5)."""
+    found = []
+    for low, high in task:
+        cells = _arrays(table.read(low, high))
+        each = np.empty((len(points), high - low, 5))
+        for s, point in enumerate(points):
+            slope, intercept = np.ascontiguousarray(point[low:high].T)
+            score, information = np.empty((high - low, 2)), np.empty((high - low, 3))
+            item_scores(cells, slope, intercept, rows, score, information)
+            each[s, :, :2], each[s, :, 2:] = score, information
+        found.append(each)
+    return np.concatenate(found, axis=1)
+
+
+def _missing(task: Task, *, table: CellTable, point: FloatArray, rows: FloatArray) -> FloatArray:
+    found = []
+    for low, high in task:
+        slope, intercept = np.ascontiguousarray(point[low:high].T)
+        found.append(np.empty((high - low, 3)))
+        score_variances(_arrays(table.read(low, high)), slope, intercept, rows, found[-1])
+    return np.concatenate(found)
+
+
+def _arrays(cells: Cells) -> tuple[AnyArray, AnyArray, AnyArray]:
+    return cells.start, cells.columns, cells.codes
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class StreamedAbilities:
+    """Respondents whose abilities are integrated out, as `item_population.Abilities`."""
+
+    answers: Answers
+    keep: BoolArray  # (J,) which rows of the table are items
+    centre: FloatArray  # (N,)
+    width: FloatArray  # (N,)
+    n_nodes: int
+    tied: bool
+
+    def posterior(self, points: FloatArray) -> Posterior:
+        """Return posteriors where items are at any of `points` (S, kept J, 2), peaks found."""
+        every = self._every(points)
+        centre, width = self.centre, self.width
+        for _ in range(READINGS):
+            found = posterior_at(self.answers, every, centre, width, self.n_nodes)
+            if found.off <= OFF_PEAK:
+                break
+            centre, width = found.peak, found.spread
+        return found
+
+    def scores(self, points: FloatArray, posterior: Posterior) -> tuple[FloatArray, FloatArray]:
+        """Return gradients (S, kept J, 2) and mean information (kept J, 2, 2)."""
+        score, information = scores_at(self.answers, self._every(points), posterior)
+        return score[:, self.keep], information[self.keep]
+
+    def missing(self, point: FloatArray, posterior: Posterior) -> FloatArray:
+        """Return what abilities leave open of the information of items at a point (kept J, 2)."""
+        return missing_at(self.answers, self._every(point[None])[0], posterior)[self.keep]
+
+    def moved(self, posterior: Posterior, mean: float = 0.0, sd: float = 1.0) -> Self:
+        """Return the respondents with nodes about these peaks, from `mean` in units of `sd`."""
+        return replace(self, centre=(posterior.peak - mean) / sd, width=posterior.spread / sd)
+
+    def expected(self, points: FloatArray, centre: FloatArray) -> Expected[Self]:
+        """Return what items at `points` (S, J, p) get from abilities."""
+        posterior = self.posterior(points)
+        score, information = self.scores(points, posterior)
+        if self.tied:
+            information = self.scores(points.mean(axis=0, keepdims=True), posterior)[1]
+        mean, sd = posterior.mean, posterior.sd
+        return Expected(
+            score=score,
+            information=information if self.tied else np.zeros(0),
+            mean=np.asarray(mean),
+            sd=np.asarray(sd),
+            objective=posterior.log_marginal,
+            abilities=self.moved(posterior, mean, sd),
+        )
+
+    def _every(self, points: FloatArray) -> FloatArray:
+        """Put points of items among all rows; the others are passed over."""
+        every = np.full((len(points), self.keep.size, 2), np.nan)
+        every[:, self.keep] = points
+        return every
+
+
+def start_centres(yes: AnyArray, answered: AnyArray) -> FloatArray:
+    """Return rough abilities (N,) from how many answers, and how many of them yes."""
+    rates = (yes + 0.5) / (answered + 1.0)
+    logits = np.log(rates / (1.0 - rates))
+    weight = answered / (answered + 4.0)
+    centred = weight * (logits - np.average(logits, weights=answered + 1e-9))
+    return np.asarray(centred / max(float(centred.std()), 1e-6))

@@ -1,0 +1,148 @@
+r"""Yes-or-no items against respondents with nodes of their own, item by item.
+
+Respondent i has nodes :math:`\theta_{iq}` about the peak of the posterior of its ability. An item
+with slope a and intercept d adds to its log-likelihood at each of them
+
+.. math:: y_{ij} z_{ijq} - \log(1 + e^{z_{ijq}}), \qquad
+          z_{ijq} = a_j \theta_{iq} + d_j.                                               \quad (1)
+
+The first term is linear in the node: sums of :math:`y a` and :math:`y d` for each respondent are
+all it takes. Of the second the factors :math:`1 + e^z` are multiplied, and logarithms taken only
+where a product grows large. With the weights :math:`w_{iq}` of the posterior, an item's part of
+the gradient and of the information about (a, d) is
+
+.. math:: \sum_{iq} w_{iq} (y_{ij} - p_{ijq}) (\theta_{iq}, 1), \qquad
+          \sum_{iq} w_{iq} p_{ijq} (1 - p_{ijq}) (\theta_{iq}, 1)(\theta_{iq}, 1)^\top.   \quad (2)
+
+What is known of a respondent stands in one row, for an item has its respondents all over the
+memory. Its cells are copied to a buffer and worked on there by loops that the compiler turns into
+vector instructions; `kernels.irt_marginal` has the exponentials.
+"""
+
+import numpy as np
+
+from psychollm.kernels._jit import njit
+from psychollm.kernels.irt_marginal import _exponentials
+
+CHUNK = 512  # cells in a buffer, which stays in the cache
+HIGHEST = 300.0  # of z: exp(z) is a factor of a product
+LARGE = 1e150  # a product whose logarithm is taken: a factor more, and it is still finite
+
+
+@njit
+def add_likelihood(cells, slope, intercept, rows, logs):
+    """Add items to the products and sums of respondents; `logs` (N, K) are of old products."""
+    # rows (N, 2 K + 2): nodes, products, and the two sums.
+    start, columns, codes = cells
+    n_nodes = logs.shape[1]
+    buffer, rounded = np.empty(CHUNK * n_nodes), np.empty(CHUNK * n_nodes)
+    bits = rounded.view(np.int64)
+    scale = bits.view(np.float64)
+    for j in range(slope.size):
+        a, d = slope[j], intercept[j]
+        if np.isnan(a):  # no item of this fit
+            continue
+        for low in range(start[j], start[j + 1], CHUNK):
+            n = min(CHUNK, start[j + 1] - low)
+            for c in range(n):
+                i = columns[low + c]
+                for q in range(n_nodes):
+                    buffer[c * n_nodes + q] = rows[i, q]
+            size = n * n_nodes
+            for k in range(size):
+                buffer[k] = min(a * buffer[k] + d, HIGHEST)
+            _exponentials(buffer[:size], rounded[:size], bits[:size], scale[:size])
+            for c in range(n):
+                i, yes = columns[low + c], float(codes[low + c])
+                rows[i, 2 * n_nodes] += yes * a
+                rows[i, 2 * n_nodes + 1] += yes * d
+                for q in range(n_nodes):
+                    grown = rows[i, n_nodes + q] * (1.0 + buffer[c * n_nodes + q])
+                    if grown > LARGE:
+                        logs[i, q] += np.log(grown)
+                        grown = 1.0
+                    rows[i, n_nodes + q] = grown
+
+
+@njit
+def item_scores(cells, slope, intercept, rows, score, information):
+    """Fill the gradient (J, 2) and the information (J, 3): of a, of both, of d; see (2)."""
+    # rows (N, 2 K + 1): nodes, weights, and the mean of the posterior.
+    start, columns, codes = cells
+    n_nodes = rows.shape[1] // 2
+    size = CHUNK * n_nodes
+    theta, weight, buffer, rounded = np.empty(size), np.empty(size), np.empty(size), np.empty(size)
+    bits = rounded.view(np.int64)
+    scale = bits.view(np.float64)
+    lanes = np.empty((5, 8))
+    for j in range(slope.size):
+        a, d = slope[j], intercept[j]
+        score[j], information[j] = 0.0, 0.0
+        if np.isnan(a):
+            continue
+        yes, yes_ability = 0.0, 0.0
+        lanes[:] = 0.0
+        for low in range(start[j], start[j + 1], CHUNK):
+            n = min(CHUNK, start[j + 1] - low)
+            for c in range(n):
+                i, code = columns[low + c], float(codes[low + c])
+                yes += code
+                yes_ability += code * rows[i, 2 * n_nodes]
+                for q in range(n_nodes):
+                    theta[c * n_nodes + q] = rows[i, q]
+                    weight[c * n_nodes + q] = rows[i, n_nodes + q]
+            size = n * n_nodes
+            whole = -(-size // 8) * 8
+            theta[size:whole], weight[size:whole] = 0.0, 0.0
+            for k in range(whole):
+                buffer[k] = min(-(a * theta[k] + d), HIGHEST)
+            _exponentials(buffer[:whole], rounded[:whole], bits[:whole], scale[:whole])
+            for k in range(whole):
+                chance = 1.0 / (1.0 + buffer[k])
+                buffer[k] = weight[k] * chance
+                rounded[k] = buffer[k] * (1.0 - chance)
+            _add_lanes(theta[:whole], buffer[:whole], rounded[:whole], lanes)
+        score[j, 0] = yes_ability - lanes[1].sum()
+        score[j, 1] = yes - lanes[0].sum()
+        for k in range(3):
+            information[j, k] = lanes[4 - k].sum()
+
+
+@njit
+def _add_lanes(theta, chance, spread, lanes):
+    """Add sums of p, p theta, v, v theta, v theta^2 in eight lanes, which vectorise."""
+    for low in range(0, theta.size, 8):
+        for lane in range(8):
+            lanes[0, lane] += chance[low + lane]
+            lanes[1, lane] += chance[low + lane] * theta[low + lane]
+            moment = spread[low + lane] * theta[low + lane]
+            lanes[2, lane] += spread[low + lane]
+            lanes[3, lane] += moment
+            lanes[4, lane] += moment * theta[low + lane]
+
+
+@njit
+def score_variances(cells, slope, intercept, rows, variance):
+    """Fill what abilities leave open of the information, (J, 3): variances of scores, added up."""
+    # rows as in `item_scores`. Once in a fit: exponentials one by one will do.
+    start, columns, codes = cells
+    n_nodes = rows.shape[1] // 2
+    for j in range(slope.size):
+        a, d = slope[j], intercept[j]
+        variance[j] = 0.0
+        if np.isnan(a):
+            continue
+        for c in range(start[j], start[j + 1]):
+            i, yes = columns[c], float(codes[c])
+            by_slope, by_intercept, both, slopes, intercepts = 0.0, 0.0, 0.0, 0.0, 0.0
+            for q in range(n_nodes):
+                theta, weight = rows[i, q], rows[i, n_nodes + q]
+                score = yes - 1.0 / (1.0 + np.exp(-(a * theta + d)))
+                by_slope += weight * score * theta
+                by_intercept += weight * score
+                slopes += weight * (score * theta) ** 2
+                both += weight * score * theta * score
+                intercepts += weight * score**2
+            variance[j, 0] += slopes - by_slope**2
+            variance[j, 1] += both - by_slope * by_intercept
+            variance[j, 2] += intercepts - by_intercept**2
