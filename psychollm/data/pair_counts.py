@@ -10,17 +10,25 @@ import numpy as np
 
 from psychollm._base.axes import Axes
 from psychollm._base.checks import check_choice, check_weights
-from psychollm._base.errors import LabelError, ShapeError
+from psychollm._base.errors import CodeError, LabelError, ShapeError
 from psychollm._base.result import Result
 from psychollm._base.types import AnyArray, Axis, FloatArray, WordArray
+from psychollm.data.cells import parts
 from psychollm.data.labels import in_order
 from psychollm.data.responses import Responses, ResponsesLike, as_responses
-from psychollm.kernels.pair_counts import count_pairs, count_with_missing, pack_rows
+from psychollm.data.scan import Scan
+from psychollm.kernels.pair_counts import (
+    count_pairs,
+    count_with_missing,
+    fill_bits,
+    pack_rows,
+)
 
 if TYPE_CHECKING:
     from numpy.typing import ArrayLike
 
 MAX_ROWS = 30_000
+MAX_BITS = 4_000_000_000  # bytes of a scan that is held as bits
 
 CELLS = ("n11", "n10", "n01", "n00")
 
@@ -191,16 +199,49 @@ def writable_counts(pairs: PairCounts) -> tuple[FloatArray, FloatArray, FloatArr
 class CountedAnswers:
     """A binary table with the counts of its pairs: what needs both takes this as it is."""
 
-    table: Responses
+    table: Responses | Scan
     counts: PairCounts
     mask: WordArray  # (models, words) packed: who answered what; (0, 0) where everyone all
+    yes: WordArray | None = None  # (models, words) packed, of a scan
 
     @classmethod
-    def of(cls, responses: ResponsesLike, *, of: Axis | None = None) -> CountedAnswers:
+    def of(cls, responses: ResponsesLike | Scan, *, of: Axis | None = None) -> CountedAnswers:
         """Coerce a table and count its pairs, unless that has been done."""
         if isinstance(responses, CountedAnswers):
             return responses
+        if isinstance(responses, Scan):
+            return cls.of_scan(responses)
         return cls.of_binary(as_responses(responses, binary=True, of=of))
+
+    @classmethod
+    def of_scan(cls, scan: Scan) -> CountedAnswers:
+        """Count the pairs of models of a scan, which is held as two bits for each cell."""
+        yes, answered = bits_of_scan(scan)
+        k = scan.n_models
+        joint, own, both = np.empty((k, k)), np.empty((k, k)), np.empty((k, k))
+        if scan.n_answers == k * scan.n_questions:
+            count_pairs(yes, joint)
+            own[:], both[:] = np.diagonal(joint)[:, None], scan.n_questions
+            mask: WordArray = np.empty((0, 0), dtype=np.uint64)
+        else:
+            count_with_missing(yes, answered, joint, own, both)
+            mask = answered
+        counts = PairCounts(
+            joint=joint, yes=own, n=both, squares=both.copy(), labels=scan.models, of="models"
+        )
+        return cls(table=scan, counts=counts, mask=mask, yes=yes)
+
+    @property
+    def planes(self) -> tuple[WordArray, WordArray]:
+        """Who said yes, and who answered, packed (models, words) each."""
+        table = self.table
+        if isinstance(table, Responses):
+            return pack_rows((table.codes == 1) & ~table.missing), pack_rows(~table.missing)
+        assert self.yes is not None  # noqa: S101 -- a scan has them
+        if self.mask.size:
+            return self.yes, self.mask
+        everyone = np.ones((1, table.n_questions), dtype=np.bool_)
+        return self.yes, np.repeat(pack_rows(everyone), table.n_models, axis=0)
 
     @classmethod
     def of_binary(cls, table: Responses) -> CountedAnswers:
@@ -209,6 +250,26 @@ class CountedAnswers:
         if table.missing.any():
             mask = pack_rows(~table.missing)
         return cls(table=table, counts=binary_counts(table), mask=mask)
+
+
+def bits_of_scan(scan: Scan) -> tuple[WordArray, WordArray]:
+    """Return who said yes, and who answered, packed (models, words) each."""
+    if not scan.is_binary:
+        msg = f"the scan holds codes up to {scan.highest}: pairs are counted of yes/no answers"
+        raise CodeError(f"{msg}, which threshold= makes of them")
+    k, words = scan.n_models, -(-scan.n_questions // 64)
+    if k > MAX_ROWS or 16 * k * words > MAX_BITS:
+        msg = (
+            f"{k:,} models x {scan.n_questions:,} questions take {16 * k * words / 1e9:,.1f} GB "
+            f"as bits, and their pairs {32 * k * k / 1e9:,.1f} GB: at most {MAX_BITS / 1e9:g} GB "
+            f"and {MAX_ROWS:,} models are counted; scan fewer models, or fewer questions"
+        )
+        raise ShapeError(msg)
+    yes, answered = np.zeros((k, words), np.uint64), np.zeros((k, words), np.uint64)
+    for low, high in parts(scan.by_question):
+        cells = scan.by_question.read(low, high)
+        fill_bits(low, cells.start, cells.columns, cells.codes, yes, answered)
+    return yes, answered
 
 
 def _bit_counts(yes: AnyArray, missing: AnyArray) -> tuple[FloatArray, ...]:
