@@ -34,6 +34,7 @@ LEVELS = 1024  # distinct confidences that a table may have
 MAX_QUESTIONS = (1 << 32) // (2 * LEVELS)
 BLOCK_BYTES = 48_000_000  # of the tables of some models in memory
 DENSE_BYTES = 1_000_000_000
+SMALL_MODELS, SMALL_BYTES = 100, 100_000_000
 _CELL = 17  # bytes: two numbers and a flag
 _BUCKET = 8  # models that are sorted together
 
@@ -70,6 +71,12 @@ class StatedScan:
     def weighted(self) -> bool:
         """Whether the questions' weights differ."""
         return bool((self.weights != 1.0).any())
+
+    @property
+    def is_small(self) -> bool:
+        """Whether curves are drawn and pairs of models compared as quickly as of any table."""
+        k = len(self.models)
+        return k <= SMALL_MODELS and k * len(self.questions) * _CELL <= SMALL_BYTES
 
     def grouped(self, clusters: ArrayLike | None, weights: ArrayLike | None) -> StatedScan:
         """Return the same answers with what questions belong to and how much they count."""
