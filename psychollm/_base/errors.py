@@ -8,7 +8,8 @@
          │   ├─ ShapeError             wrong dimensions, too few models or questions
          │   ├─ LabelError             duplicated, missing or mismatched labels
          │   ├─ CodeError              values that are not admissible codes
-         │   └─ OptionError            an option that does not exist, or two that clash
+         │   ├─ OptionError            an option that does not exist, or two that clash
+         │   └─ SparseError            a sparse table where a dense one is needed
          └─ MissingPackageError (ImportError)   an optional package is not installed
 
     UserWarning
@@ -45,6 +46,10 @@ class CodeError(InputError):
 
 class OptionError(InputError):
     """An option that does not exist, or options that exclude each other."""
+
+
+class SparseError(InputError):
+    """A sparse table where a dense one is needed."""
 
 
 class MissingPackageError(PsychollmError, ImportError):

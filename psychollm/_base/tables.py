@@ -217,7 +217,8 @@ def _level_in(value: Any, depth: int) -> float | None:
 def _held(value: Any) -> list[Any]:
     if isinstance(value, dict | tuple):
         return list(value.values() if isinstance(value, dict) else value)[:1]
-    return [getattr(value, name) for name in getattr(value, "__dataclass_fields__", {})]
+    known = getattr(value, "__dataclass_fields__", {}).values()
+    return [getattr(value, one.name) for one in known if one.init]
 
 
 def table_of(result: "Result", *, digits: int = 2, columns: Sequence[str] | None = None) -> Table:

@@ -22,7 +22,7 @@ from psychollm._base.errors import CodeError, InputError, LabelError, OptionErro
 from psychollm._base.replicate import progress_bar
 from psychollm._base.types import AnyArray, FloatArray, IntArray
 from psychollm.calibration.stated import StatedAnswers, cluster_codes, question_weights
-from psychollm.data.batches import BATCH, Numbered, Source
+from psychollm.data.batches import BATCH, Numbered, Source, _numbers
 from psychollm.data.cells import CellWriter, FolderCells, RepeatedCellError, parts
 from psychollm.data.engines import Chosen, coded_batches
 from psychollm.data.labels import Labels, as_labels
@@ -227,9 +227,10 @@ class _Pair:
     scale: float
     levels: int | None
 
-    def code(self, confidence: FloatArray, correct: FloatArray) -> FloatArray:
-        """Return both (2, n), NaN where either is missing."""
-        confidence = confidence / self.scale
+    def read(self, *columns: Any) -> FloatArray:
+        """Return both columns of Arrow as numbers (2, n), NaN where either is missing."""
+        stated, correct = map(_numbers, columns)
+        confidence = stated / self.scale
         with np.errstate(invalid="ignore"):
             outside = (confidence < 0.0) | (confidence > 1.0)
         if outside.any():

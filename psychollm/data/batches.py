@@ -1,6 +1,6 @@
 """Long tables batch by batch: labels numbered as they come, and codes."""
 
-from collections.abc import Generator, Iterator, Sequence
+from collections.abc import Generator, Iterator, Mapping, Sequence
 from contextlib import closing
 from dataclasses import dataclass, field
 from functools import partial
@@ -9,8 +9,8 @@ from typing import Any
 
 import numpy as np
 
-from psychollm._base.checks import check_choice, check_count
-from psychollm._base.errors import CodeError, LabelError
+from psychollm._base.checks import check_choice, check_count, is_missing_value
+from psychollm._base.errors import CodeError, LabelError, OptionError
 from psychollm._base.optional import require
 from psychollm._base.replicate import in_turn, workers
 from psychollm._base.types import AnyArray, Axis, FloatArray, IntArray
@@ -22,6 +22,7 @@ from psychollm.kernels.pair_counts import MISSING
 BATCH = 1 << 20  # rows
 LONGEST = 16  # batches in a piece of work
 WAITING = 4  # pieces per worker whose answers may wait
+_UNKNOWN = np.inf
 
 
 @dataclass(frozen=True, slots=True)
@@ -31,6 +32,18 @@ class Rule:
     threshold: float | None
     strict: bool = field(kw_only=True)
     highest: int = field(default=1, kw_only=True)  # code without a threshold
+    codes: Mapping[Any, int] | None = field(default=None, kw_only=True)
+
+    def __post_init__(self) -> None:
+        if self.threshold is not None and not isinstance(self.threshold, float | int | np.number):
+            msg = (
+                f"threshold={self.threshold!r} must be a number where answers are read in batches: "
+                "rules for each model, such as 'model_median', are for Responses(data, threshold=)"
+            )
+            raise OptionError(msg)
+        if self.codes is not None and self.threshold is not None:
+            msg = "codes= (what words mean) and threshold= (where to split) exclude each other"
+            raise OptionError(msg)
 
     @property
     def coding(self) -> str:
@@ -38,6 +51,25 @@ class Rule:
         if self.threshold is None:
             return "binary"
         return f"value {'>' if self.strict else '>='} {self.threshold:g}"
+
+    def read(self, column: Any) -> AnyArray:
+        """Return the codes of a column of Arrow."""
+        if self.codes is None:
+            return self.code(_numbers(column))
+        if not hasattr(column, "dictionary"):
+            column = column.dictionary_encode()
+        meanings = [self._meaning(value) for value in column.dictionary.to_pylist()]
+        used = column.indices.fill_null(len(meanings)).to_numpy(zero_copy_only=False)
+        coded = np.array([*meanings, np.nan])[used]
+        absent = np.flatnonzero(coded == _UNKNOWN)
+        if absent.size:
+            value = column.dictionary[int(used[absent[0]])].as_py()
+            msg = f"holds {value!r}, not a key of codes={dict(self.codes)!r}: add it"
+            raise CodeError(msg)
+        return self.code(coded)
+
+    def _meaning(self, value: Any) -> float:
+        return np.nan if is_missing_value(value) else (self.codes or {}).get(value, _UNKNOWN)
 
     def code(self, values: FloatArray) -> AnyArray:
         """Return the code of each value, or MISSING (int8)."""
@@ -235,7 +267,7 @@ def coded_batch(rows: Any, rule: Rule, where: str) -> Coded:
     """Return a batch of Arrow, two columns of labels and those the rule takes, as a `Coded`."""
     row, column = (_encoded(rows.column(i), rows.schema.names[i], where) for i in (0, 1))
     try:
-        code = rule.code(*map(_numbers, rows.columns[2:]))
+        code = rule.read(*rows.columns[2:])
     except (CodeError, ValueError, TypeError) as error:
         named = " and ".join(map(repr, rows.schema.names[2:]))
         msg = f"{where}, column{'s' * (rows.num_columns > 3)} {named} {error}"

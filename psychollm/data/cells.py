@@ -29,6 +29,16 @@ BUCKET_ROWS = 4_096
 BUFFERED = 1 << 23  # cells kept in memory before they are dealt to a folder
 
 
+DENSE_BYTES = 3  # of a cell of a dense table, filled or not
+LARGE = 1_000_000_000  # bytes of a dense table
+
+
+def is_better_sparse(n_models: int, n_questions: int, n_answers: int) -> bool:
+    """Tell whether a table is kept sparse where nobody says: over 1 GB, and under a third full."""
+    cells = n_models * n_questions
+    return cells * DENSE_BYTES > LARGE and n_answers * 3 < cells
+
+
 class RepeatedCellError(Exception):
     """A cell is filled twice; `row` and `column` say which."""
 
@@ -98,6 +108,22 @@ def parts(table: CellTable, cells: int = PART) -> list[tuple[int, int]]:
     bounds = np.unique(np.concatenate([[0], np.searchsorted(start, ends), [n]]))
     bounds = np.minimum(bounds, n)
     return [(int(a), int(b)) for a, b in pairwise(bounds) if b > a]
+
+
+BLOCK = 1 << 26  # cells, empty ones among them, of a dense block
+
+
+def dense_blocks(table: CellTable) -> Iterator[tuple[AnyArray, AnyArray]]:
+    """Yield codes and missing (columns, rows), 64 rows or more at a time."""
+    n, k = table.start.size - 1, table.n_columns
+    step = max(64, BLOCK // k // 64 * 64)
+    for low in range(0, n, step):
+        high = min(n, low + step)
+        cells = table.read(low, high)
+        codes, missing = np.zeros((high - low, k), np.int8), np.ones((high - low, k), np.bool_)
+        rows = np.repeat(np.arange(high - low), np.diff(cells.start))
+        codes[rows, cells.columns], missing[rows, cells.columns] = cells.codes, False
+        yield codes.T, missing.T
 
 
 @dataclass(frozen=True, slots=True)

@@ -11,6 +11,7 @@ from psychollm._base.checks import check_choice
 from psychollm._base.errors import InputError, LabelError, ShapeError
 from psychollm._base.frames import long_table
 from psychollm._base.types import AnyArray, BoolArray, IntArray
+from psychollm.data.cells import is_better_sparse
 from psychollm.data.labels import as_labels, listed
 from psychollm.data.table import Table
 
@@ -34,6 +35,15 @@ class Columns:
     value: str | None = None
     duplicates: Duplicates = "error"
     words: Container[Any] = ()  # texts that the caller gives a meaning
+    may_be_sparse: bool = False  # whether the caller takes a SparseLong for a large table
+
+
+class SparseLong(Exception):  # noqa: N818 - no error: what a large table is handed over as
+    """A long table that is better kept sparse: columns model, question and value."""
+
+    def __init__(self, frame: "pd.DataFrame") -> None:
+        super().__init__("a large table with few answers")
+        self.frame = frame
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -121,6 +131,7 @@ def spread(
     question: str | Sequence[str],
     value: str,
     duplicates: Duplicates = "error",
+    may_be_sparse: bool = False,
     name_row: Callable[[int], str] | None = None,
     name_cell: Callable[[int], str] | None = None,
 ) -> Table:
@@ -139,6 +150,8 @@ def spread(
 
     check_cells(len(models), len(questions), len(frame))
     keep = _kept(cell, duplicates, pair)
+    if may_be_sparse and is_better_sparse(len(models), len(questions), len(frame)):
+        raise SparseLong(_numbered_frame((row, models), (column, questions), frame[value], keep))
     source = np.full(len(models) * len(questions), -1, dtype=np.int64)
     source[cell[keep]] = np.flatnonzero(keep)
     values = _values(frame[value], source).reshape(len(models), len(questions))
@@ -169,9 +182,25 @@ def check_cells(n_models: int, n_questions: int, n_answers: int) -> None:
         msg = (
             f"{n_answers:,} answers of {n_models:,} models to {n_questions:,} questions: not one "
             "cell in a thousand has one; do the columns of models and questions hold what they "
-            "should?"
+            "should? if they do, Responses.from_long(...) keeps the answers alone"
         )
         raise ShapeError(msg)
+
+
+def _numbered_frame(
+    models: tuple[IntArray, list[Any]],
+    questions: tuple[IntArray, list[Any]],
+    values: "pd.Series[Any]",
+    keep: BoolArray,
+) -> "pd.DataFrame":
+    """Return a long table whose labels are numbered."""
+    import pandas as pd
+
+    labels = {
+        name: pd.Categorical.from_codes(numbers[keep], pd.Index(names, tupleize_cols=False))
+        for name, (numbers, names) in (("model", models), ("question", questions))
+    }
+    return pd.DataFrame({**labels, "value": values.to_numpy()[keep]})
 
 
 def _origin(source: IntArray, name: Callable[[int], str]) -> Callable[[int, int], str]:

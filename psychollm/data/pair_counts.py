@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Hashable
+from collections.abc import Hashable, Iterator
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
@@ -10,13 +10,14 @@ import numpy as np
 
 from psychollm._base.axes import Axes
 from psychollm._base.checks import check_choice, check_weights
-from psychollm._base.errors import CodeError, LabelError, ShapeError
+from psychollm._base.errors import LabelError, ShapeError
 from psychollm._base.result import Result
 from psychollm._base.types import AnyArray, Axis, FloatArray, WordArray
-from psychollm.data.cells import parts
+from psychollm.data.cells import dense_blocks, parts
 from psychollm.data.labels import in_order
 from psychollm.data.responses import Responses, ResponsesLike, as_responses
 from psychollm.data.scan import Scan
+from psychollm.data.sparse import SparseResponses
 from psychollm.kernels.pair_counts import (
     count_pairs,
     count_with_missing,
@@ -28,7 +29,8 @@ if TYPE_CHECKING:
     from numpy.typing import ArrayLike
 
 MAX_ROWS = 30_000
-MAX_BITS = 4_000_000_000  # bytes of a scan that is held as bits
+MAX_BITS = 4_000_000_000  # bytes of a table kept by its cells that is held as bits
+PLANE = 1 << 28  # bytes of a plane of bits that is counted at once
 
 CELLS = ("n11", "n10", "n01", "n00")
 
@@ -99,8 +101,9 @@ class PairCounts(Result):
 
         Parameters
         ----------
-        responses : Responses, DataFrame, DataArray or array of shape (models, questions)
-            Binary answers; missing answers are left out pair by pair.
+        responses : Responses, Scan, DataFrame, DataArray or array of shape (models, questions)
+            Binary answers; missing answers are left out pair by pair. A sparse table and a scan
+            are counted block by block.
         of : {"models", "questions"}
             Whether rows or columns of the table are paired.
         weights : array of shape (questions,), optional
@@ -115,6 +118,9 @@ class PairCounts(Result):
             If weights are negative, not finite, all zero or of the wrong length.
         """
         check_choice("of", of, Axis)
+        if isinstance(responses, Scan):
+            responses.check_binary("PairCounts")
+            return cell_counts(responses, of=of, weights=weights)
         return binary_counts(as_responses(responses, binary=True), of=of, weights=weights)
 
     def __add__(self, other: PairCounts) -> PairCounts:
@@ -171,23 +177,75 @@ def binary_counts(
     table: Responses, *, of: Axis = "models", weights: ArrayLike | None = None
 ) -> PairCounts:
     """Count all pairs of a table that is known to be binary."""
+    if isinstance(table, SparseResponses):
+        return cell_counts(table, of=of, weights=weights)
     codes, missing, labels = table.codes, table.missing, table.models
     if of == "questions":
         codes, missing, labels = codes.T, missing.T, table.questions
+    _check_rows(labels, of)
+    if weights is not None:
+        arrays = _weighted_counts(codes == 1, ~missing, _weights_of(table, of, weights))
+    else:
+        arrays = _bit_counts(codes == 1, missing)
+    joint, yes, n, squares = arrays
+    return PairCounts(joint=joint, yes=yes, n=n, squares=squares, labels=labels, of=of)
+
+
+def cell_counts(
+    table: SparseResponses | Scan, *, of: Axis = "models", weights: ArrayLike | None = None
+) -> PairCounts:
+    """Count all pairs of a table kept by its cells, block by block."""
+    labels = table.models if of == "models" else table.questions
+    _check_rows(labels, of)
+    cells = table.by_question if of == "models" else table.by_model
+    w = None if weights is None else _weights_of(table, of, weights)
+    total = [np.zeros((len(labels), len(labels))) for _ in range(3 if w is None else 4)]
+    for arrays in _counts_of_blocks(dense_blocks(cells), w):
+        for mine, added in zip(total, arrays, strict=False):
+            mine += added
+    joint, yes, n, *squares = total
+    return PairCounts(
+        joint=joint,
+        yes=yes,
+        n=n,
+        squares=squares[0] if squares else n.copy(),
+        labels=labels,
+        of=of,
+    )
+
+
+def _counts_of_blocks(
+    blocks: Iterator[tuple[AnyArray, AnyArray]], weights: FloatArray | None
+) -> Iterator[tuple[FloatArray, ...]]:
+    """Yield the counts of blocks, or of as many as make planes of bits worth counting."""
+    start, yes, answered = 0, [], []
+    for codes, missing in blocks:
+        stop = start + codes.shape[1]
+        if weights is not None:
+            yield _weighted_counts(codes == 1, ~missing, weights[start:stop])
+        else:
+            yes.append(pack_rows(codes == 1))
+            answered.append(pack_rows(~missing))
+            if sum(plane.nbytes for plane in yes) >= PLANE:
+                yield _plane_counts(np.hstack(yes), np.hstack(answered))
+                yes, answered = [], []
+        start = stop
+    if yes:
+        yield _plane_counts(np.hstack(yes), np.hstack(answered))
+
+
+def _check_rows(labels: tuple[Hashable, ...], of: Axis) -> None:
     if len(labels) > MAX_ROWS:
         msg = (
             f"counting all pairs of {len(labels):,} {of} needs "
             f"{len(labels) ** 2 * 32 / 1e9:,.0f} GB; select at most {MAX_ROWS:,} of them"
         )
         raise ShapeError(msg)
-    if weights is not None:
-        units = table.questions if of == "models" else table.models
-        w = check_weights(in_order(weights, units, argument="weights"), len(units))
-        arrays = _weighted_counts(codes == 1, ~missing, w)
-    else:
-        arrays = _bit_counts(codes == 1, missing)
-    joint, yes, n, squares = arrays
-    return PairCounts(joint=joint, yes=yes, n=n, squares=squares, labels=labels, of=of)
+
+
+def _weights_of(table: Responses | Scan, of: Axis, weights: ArrayLike) -> FloatArray:
+    units = table.questions if of == "models" else table.models
+    return check_weights(in_order(weights, units, argument="weights"), len(units))
 
 
 def writable_counts(pairs: PairCounts) -> tuple[FloatArray, FloatArray, FloatArray]:
@@ -202,7 +260,7 @@ class CountedAnswers:
     table: Responses | Scan
     counts: PairCounts
     mask: WordArray  # (models, words) packed: who answered what; (0, 0) where everyone all
-    yes: WordArray | None = None  # (models, words) packed, of a scan
+    yes: WordArray | None = None  # (models, words) packed, of a table kept by its cells
 
     @classmethod
     def of(cls, responses: ResponsesLike | Scan, *, of: Axis | None = None) -> CountedAnswers:
@@ -210,64 +268,64 @@ class CountedAnswers:
         if isinstance(responses, CountedAnswers):
             return responses
         if isinstance(responses, Scan):
-            return cls.of_scan(responses)
+            responses.check_binary("counting pairs")
+            return cls._of_cells(responses)
         return cls.of_binary(as_responses(responses, binary=True, of=of))
-
-    @classmethod
-    def of_scan(cls, scan: Scan) -> CountedAnswers:
-        """Count the pairs of models of a scan, which is held as two bits for each cell."""
-        yes, answered = bits_of_scan(scan)
-        k = scan.n_models
-        joint, own, both = np.empty((k, k)), np.empty((k, k)), np.empty((k, k))
-        if scan.n_answers == k * scan.n_questions:
-            count_pairs(yes, joint)
-            own[:], both[:] = np.diagonal(joint)[:, None], scan.n_questions
-            mask: WordArray = np.empty((0, 0), dtype=np.uint64)
-        else:
-            count_with_missing(yes, answered, joint, own, both)
-            mask = answered
-        counts = PairCounts(
-            joint=joint, yes=own, n=both, squares=both.copy(), labels=scan.models, of="models"
-        )
-        return cls(table=scan, counts=counts, mask=mask, yes=yes)
-
-    @property
-    def planes(self) -> tuple[WordArray, WordArray]:
-        """Who said yes, and who answered, packed (models, words) each."""
-        table = self.table
-        if isinstance(table, Responses):
-            return pack_rows((table.codes == 1) & ~table.missing), pack_rows(~table.missing)
-        assert self.yes is not None  # noqa: S101 -- a scan has them
-        if self.mask.size:
-            return self.yes, self.mask
-        everyone = np.ones((1, table.n_questions), dtype=np.bool_)
-        return self.yes, np.repeat(pack_rows(everyone), table.n_models, axis=0)
 
     @classmethod
     def of_binary(cls, table: Responses) -> CountedAnswers:
         """Count the pairs of models of a table that is known to be binary."""
+        if isinstance(table, SparseResponses):
+            return cls._of_cells(table)
         mask: WordArray = np.empty((0, 0), dtype=np.uint64)
         if table.missing.any():
             mask = pack_rows(~table.missing)
         return cls(table=table, counts=binary_counts(table), mask=mask)
 
+    @classmethod
+    def _of_cells(cls, table: SparseResponses | Scan) -> CountedAnswers:
+        """Count the pairs of models of a table that is held as two bits for each cell."""
+        yes, answered = _bits_of_cells(table)
+        k, n = yes.shape[0], len(table.questions)
+        if int(table.by_question.start[-1]) == k * n:
+            answered = np.empty((0, 0), dtype=np.uint64)
+            joint = np.empty((k, k))
+            count_pairs(yes, joint)
+            own, both = np.repeat(np.diagonal(joint)[:, None], k, axis=1), np.full((k, k), float(n))
+        else:
+            joint, own, both = _plane_counts(yes, answered)
+        counts = PairCounts(
+            joint=joint, yes=own, n=both, squares=both.copy(), labels=table.models, of="models"
+        )
+        return cls(table=table, counts=counts, mask=answered, yes=yes)
 
-def bits_of_scan(scan: Scan) -> tuple[WordArray, WordArray]:
+    @property
+    def planes(self) -> tuple[WordArray, WordArray]:
+        """Who said yes, and who answered, packed (models, words) each."""
+        if self.yes is None:
+            assert isinstance(self.table, Responses)  # noqa: S101 -- a scan has its planes
+            answered = ~self.table.missing
+            return pack_rows((self.table.codes == 1) & answered), pack_rows(answered)
+        if self.mask.size:
+            return self.yes, self.mask
+        everyone = pack_rows(np.ones((1, len(self.table.questions)), dtype=np.bool_))
+        return self.yes, np.repeat(everyone, len(self.yes), axis=0)
+
+
+def _bits_of_cells(table: SparseResponses | Scan) -> tuple[WordArray, WordArray]:
     """Return who said yes, and who answered, packed (models, words) each."""
-    if not scan.is_binary:
-        msg = f"the scan holds codes up to {scan.highest}: pairs are counted of yes/no answers"
-        raise CodeError(f"{msg}, which threshold= makes of them")
-    k, words = scan.n_models, -(-scan.n_questions // 64)
-    if k > MAX_ROWS or 16 * k * words > MAX_BITS:
+    _check_rows(table.models, "models")
+    k, n = len(table.models), len(table.questions)
+    words = -(-n // 64)
+    if 16 * k * words > MAX_BITS:
         msg = (
-            f"{k:,} models x {scan.n_questions:,} questions take {16 * k * words / 1e9:,.1f} GB "
-            f"as bits, and their pairs {32 * k * k / 1e9:,.1f} GB: at most {MAX_BITS / 1e9:g} GB "
-            f"and {MAX_ROWS:,} models are counted; scan fewer models, or fewer questions"
+            f"{k:,} models x {n:,} questions take {16 * k * words / 1e9:,.1f} GB as bits, of "
+            f"which {MAX_BITS / 1e9:g} GB are allowed: take fewer models or questions"
         )
         raise ShapeError(msg)
     yes, answered = np.zeros((k, words), np.uint64), np.zeros((k, words), np.uint64)
-    for low, high in parts(scan.by_question):
-        cells = scan.by_question.read(low, high)
+    for low, high in parts(table.by_question):
+        cells = table.by_question.read(low, high)
         fill_bits(low, cells.start, cells.columns, cells.codes, yes, answered)
     return yes, answered
 
@@ -282,9 +340,15 @@ def _bit_counts(yes: AnyArray, missing: AnyArray) -> tuple[FloatArray, ...]:
         own = np.repeat(np.diagonal(joint)[:, None], k, axis=1)
         n = np.full((k, k), float(units))
         return joint, own, n, n.copy()
-    own, both = np.empty((k, k)), np.empty((k, k))
-    count_with_missing(packed & pack_rows(~missing), pack_rows(~missing), joint, own, both)
+    answered = pack_rows(~missing)
+    joint, own, both = _plane_counts(packed & answered, answered)
     return joint, own, both, both.copy()
+
+
+def _plane_counts(yes: WordArray, answered: WordArray) -> tuple[FloatArray, ...]:
+    joint, own, both = (np.empty((len(yes), len(yes))) for _ in range(3))
+    count_with_missing(yes, answered, joint, own, both)
+    return joint, own, both
 
 
 def _weighted_counts(

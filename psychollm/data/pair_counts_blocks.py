@@ -30,7 +30,7 @@ from psychollm.data.labels import Labels, as_labels
 from psychollm.data.pair_counts import MAX_ROWS, PairCounts
 from psychollm.data.pair_counts_bits import count_bits, read_bits
 from psychollm.data.responses import Responses, as_responses
-from psychollm.kernels.pair_counts import unpack_rows
+from psychollm.data.scan import scan
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -254,7 +254,10 @@ def stream_responses(
 ) -> Responses:
     """Read long Parquet files as a table in little more memory than the table takes.
 
-    Parameters and errors as in `read_pair_counts`; three bytes per cell, and one batch.
+    What `scan` reads, and ``scan(...).responses()`` makes of it: three bytes a cell, or, where
+    that is more than 1 GB and less than a third of it is filled, three bytes an answer.
+
+    Parameters and errors as in `scan`.
 
     Examples
     --------
@@ -265,14 +268,15 @@ def stream_responses(
     >>> stream_responses(path).values.tolist()
     [[1.0, 0.0], [1.0, nan]]
     """
-    rule = Rule(threshold, strict=strict)
-    source = Source.of("models", (model, question), value, rule, batch)
-    bits = read_bits(paths, source, most=None, n_jobs=n_jobs, progress=progress)
-    n = len(bits.columns.labels)
-    return Responses.from_codes(
-        codes=unpack_rows(bits.yes, n).astype(np.int16),
-        missing=~unpack_rows(bits.answered, n),
-        models=as_labels("model", bits.rows.labels, len(bits.rows.labels)),
-        questions=as_labels("question", bits.columns.labels, n),
-        coding=rule.coding,
+    found = scan(
+        paths,
+        model=model,
+        question=question,
+        value=value,
+        threshold=threshold,
+        strict=strict,
+        batch=batch,
+        n_jobs=n_jobs,
+        progress=progress,
     )
+    return found.responses()

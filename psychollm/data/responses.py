@@ -7,14 +7,16 @@ from typing import TYPE_CHECKING, Any, TypeAlias, Union
 import numpy as np
 
 from psychollm._base.checks import check_choice
-from psychollm._base.errors import CodeError, OptionError, ShapeError
-from psychollm._base.frames import in_pandas, long_table
+from psychollm._base.errors import CodeError, ShapeError
+from psychollm._base.frames import long_table
 from psychollm._base.result import Result
 from psychollm._base.types import Axis, BoolArray, CodeArray, FloatArray, IntArray
-from psychollm.data.confidence import Threshold, cut_points, describe_rule, split
+from psychollm.data.any_table import coded_fields, read_any, split_fields
+from psychollm.data.cells import MemoryCells
+from psychollm.data.confidence import Threshold
 from psychollm.data.labels import Labels, positions, reorder
-from psychollm.data.long import Columns, Duplicates, is_long, spread_frame
-from psychollm.data.table import Table, as_table, encode, numbers, values_like
+from psychollm.data.long import Columns, Duplicates
+from psychollm.data.table import Table, as_table, values_like
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -138,16 +140,87 @@ class Responses(Result):
     ) -> None:
         argument = "responses" if threshold is None else "confidence"
         columns = Columns(model, question, value, duplicates)
-        table = as_table(_read(data, columns, argument), models=models, questions=questions)
+        table = as_table(read_any(data, columns, argument), models=models, questions=questions)
         fields = (
-            _coded(table, codes, argument)
+            coded_fields(table, codes, argument)
             if threshold is None
-            else _split(table, threshold, strict=strict)
+            else split_fields(table, threshold, strict=strict)
         )
         if isinstance(data, Responses) and codes is None and threshold is None:
             fields |= {"coding": data.coding, "cuts": data.cuts}
             fields["flipped"] = tuple(table.models[data.models.index(one)] for one in data.flipped)
         self._fill(fields)
+
+    @classmethod
+    def from_long(
+        cls,
+        data: Any,
+        *,
+        model: str = "model",
+        question: str = "question",
+        value: str = "value",
+        codes: Mapping[Any, int] | None = None,
+        threshold: float | None = None,
+        strict: bool = True,
+        duplicates: Duplicates = "error",
+        sparse: bool | None = None,
+    ) -> "Responses":
+        """Make a table of a long one, and keep it sparse where most of its cells are empty.
+
+        Parameters
+        ----------
+        data : path, table, or iterable of such
+            A row for each answer: whatever `psychollm.data.scan` reads, such as a Parquet file, a
+            DataFrame, or a table of Arrow, polars, DuckDB or Dask.
+        model, question, value, codes, strict
+            As in `Responses`, with one column for the question.
+        threshold : float, optional
+            If given, an answer is yes above it (or, unless strict, not below it).
+        duplicates : {"error", "first", "last"}
+            What to do when a model answers a question twice; the last two read all rows at once.
+        sparse : bool, optional
+            Whether to keep the answers alone, at three bytes each; by default where a dense table,
+            at three bytes a cell, would take more than 1 GB and less than a third of it is filled.
+
+        Returns
+        -------
+        Responses
+            With ``is_sparse`` if it is. All that needs counts of pairs takes a sparse table, at
+            the cost of its answers; what needs a dense one says so: see `dense`.
+
+        Raises
+        ------
+        InputError
+            As in `psychollm.data.scan`.
+
+        Examples
+        --------
+        >>> import pandas as pd
+        >>> long = pd.DataFrame({"model": list("aab"), "question": [1, 2, 1], "value": [1, 0, 1]})
+        >>> Responses.from_long(long, sparse=True)
+        Responses (sparse): 2 models x 2 questions, binary
+          missing    1 of 4 (25.0 %)
+          yes rates  0.5 to 1
+          models     'a', 'b'
+          questions  1, 2
+        """
+        from psychollm.data.scan import scan
+
+        check_choice("duplicates", duplicates, Duplicates)
+        if duplicates != "error":
+            names = [model, question, value]
+            frame = long_table(data, names, argument="data", row="answer")
+            data = frame.drop_duplicates([model, question], keep=duplicates)
+        found = scan(
+            data,
+            model=model,
+            question=question,
+            value=value,
+            codes=codes,
+            threshold=threshold,
+            strict=strict,
+        )
+        return found.responses(sparse=sparse)
 
     @classmethod
     def from_codes(
@@ -214,9 +287,24 @@ class Responses(Result):
         return len(self.questions)
 
     @property
+    def is_sparse(self) -> bool:
+        """Whether the table is kept by its answers: see `from_long`."""
+        return False
+
+    @property
+    def highest(self) -> int:
+        """The highest code."""
+        return int(self.codes.max())
+
+    @property
     def is_binary(self) -> bool:
         """Whether all codes are 0 or 1."""
-        return bool(self.codes.max() <= 1)
+        return self.highest <= 1
+
+    @property
+    def n_answers(self) -> int:
+        """Number of answers."""
+        return int(self.answered.sum())
 
     @property
     def answered(self) -> IntArray:
@@ -234,10 +322,13 @@ class Responses(Result):
         """
         self._check_binary("yes_rates")
         n = self.answered
-        yes = self.codes.sum(axis=1, dtype=np.int64)
+        yes = self._sums()
         rates = np.full(n.shape, np.nan)
         np.divide(yes, n, out=rates, where=n > 0)
         return rates
+
+    def _sums(self) -> IntArray:
+        return np.asarray(self.codes.sum(axis=1, dtype=np.int64))
 
     @property
     def values(self) -> FloatArray:
@@ -276,15 +367,11 @@ class Responses(Result):
 
     def _taken(self, rows: IntArray | None, columns: IntArray | None) -> "Responses":
         codes, missing = self.codes, self.missing
-        models, questions, cuts, flipped = self.models, self.questions, self.cuts, self.flipped
         if rows is not None:
             codes, missing = codes[rows], missing[rows]
-            models = tuple(models[row] for row in rows)
-            cuts = None if cuts is None else cuts[rows]
-            flipped = tuple(model for model in flipped if model in models)
         if columns is not None:
             codes, missing = codes[:, columns], missing[:, columns]
-            questions = tuple(questions[column] for column in columns)
+        models, questions, cuts, flipped = self._labels_taken(rows, columns)
         return Responses.from_codes(
             codes,
             missing,
@@ -294,6 +381,19 @@ class Responses(Result):
             cuts=cuts,
             flipped=flipped,
         )
+
+    def _labels_taken(
+        self, rows: IntArray | None, columns: IntArray | None
+    ) -> tuple[Labels, Labels, FloatArray | None, Labels]:
+        """Return what belongs to the models and questions taken, and who of them is flipped."""
+        models, questions, cuts, flipped = self.models, self.questions, self.cuts, self.flipped
+        if rows is not None:
+            models = tuple(models[row] for row in rows)
+            cuts = None if cuts is None else cuts[rows]
+            flipped = tuple(model for model in flipped if model in models)
+        if columns is not None:
+            questions = tuple(questions[column] for column in columns)
+        return models, questions, cuts, flipped
 
     def flip(self, models: Iterable[Any] | None = None) -> "Responses":
         """Reverse yes and no for some models (all by default); `flipped` records them.
@@ -315,8 +415,6 @@ class Responses(Result):
         rows = positions("model", self.models, models)
         codes = self.codes.copy()
         codes[rows] = np.where(self.missing[rows], 0, 1 - codes[rows])
-        turned = {self.models[row] for row in rows} ^ set(self.flipped)
-        flipped = tuple(model for model in self.models if model in turned)
         return Responses.from_codes(
             codes,
             self.missing,
@@ -324,8 +422,12 @@ class Responses(Result):
             questions=self.questions,
             coding=self.coding,
             cuts=self.cuts,
-            flipped=flipped,
+            flipped=self._flipped_with(rows),
         )
+
+    def _flipped_with(self, rows: IntArray) -> Labels:
+        turned = {self.models[row] for row in rows} ^ set(self.flipped)
+        return tuple(model for model in self.models if model in turned)
 
     def align(self, other: "Responses") -> "Responses":
         """Return `other` with its models and questions in the order of this table.
@@ -379,6 +481,37 @@ class Responses(Result):
             coding=self.coding,
         )
 
+    def dense(self) -> "Responses":
+        """Return this table, or the dense one of a sparse one: three bytes a cell."""
+        return self
+
+    def sparse(self) -> "Responses":
+        """Return the same answers as a table that keeps no cell without one.
+
+        Examples
+        --------
+        >>> table = Responses([[1, None, None], [None, None, 0]], models=["a", "b"]).sparse()
+        >>> table.answered, table.dense().values.tolist()
+        (array([1, 1]), [[1.0, nan, nan], [nan, nan, 0.0]])
+        """
+        from psychollm.data.sparse import SparseResponses
+
+        models, questions, codes = self._cells_by_model()
+        table = MemoryCells.of(questions, models, codes, (self.n_questions, self.n_models))
+        return SparseResponses.of_cells(
+            table.cells,
+            models=self.models,
+            questions=self.questions,
+            coding=self.coding,
+            cuts=self.cuts,
+            flipped=self.flipped,
+        )
+
+    def _cells_by_model(self) -> tuple[IntArray, IntArray, IntArray]:
+        """Return the model, the question and the code of each answer, model by model."""
+        rows, columns = np.nonzero(~self.missing)
+        return rows, columns, self.codes[rows, columns].astype(np.int64)
+
     def to_frame(self) -> "pd.DataFrame":
         """Return a DataFrame, models x questions: whole numbers, or floats if any is missing.
 
@@ -405,24 +538,32 @@ class Responses(Result):
         """
         import pandas as pd
 
-        rows, columns = np.nonzero(~self.missing)
+        rows, columns, codes = self._cells_by_model()
         return pd.DataFrame(
             {
                 "model": pd.Index(self.models, tupleize_cols=False).take(rows),
                 "question": pd.Index(self.questions, tupleize_cols=False).take(columns),
-                "value": self.codes[rows, columns].astype(np.int64),
+                "value": codes,
             }
         )
 
+    def _first_above(self, code: int) -> tuple[int, int, int]:
+        """Return model, question and code of the first answer above a code."""
+        row, column = (int(first[0]) for first in (self.codes > code).nonzero())
+        return row, column, int(self.codes[row, column])
+
     def _check_binary(self, what: str) -> None:
         if not self.is_binary:
-            msg = f"{what} needs yes/no answers, but the codes go up to {self.codes.max()}"
+            msg = f"{what} needs yes/no answers, but the codes go up to {self.highest}"
             raise CodeError(msg)
 
     def __repr__(self) -> str:
-        absent, size = int(self.missing.sum()), self.codes.size
+        size = self.n_models * self.n_questions
+        absent = size - self.n_answers
+        kept = " (sparse)" if self.is_sparse else ""
+        shape = f"{self.n_models:,} models x {self.n_questions:,} questions"
         lines = [
-            f"Responses: {self.n_models:,} models x {self.n_questions:,} questions, {self.coding}",
+            f"Responses{kept}: {shape}, {self.coding}",
             f"  missing    {absent:,} of {size:,} ({100 * absent / size:.1f} %)",
         ]
         if self.is_binary and absent < size:
@@ -483,12 +624,12 @@ def as_responses(
     else:
         table = _coerced(data, argument, like)
     if of is not None:
-        _check_correlatable(table, of, argument)
+        check_correlatable(table, of, argument)
     if binary and not table.is_binary:
-        row, column = (int(first[0]) for first in (table.codes > 1).nonzero())
+        row, column, code = table._first_above(1)
         msg = (
             f"{argument}: model {table.models[row]!r}, question {table.questions[column]!r} has "
-            f"code {table.codes[row, column]}, but yes/no answers (1/0) are needed: split graded "
+            f"code {code}, but yes/no answers (1/0) are needed: split graded "
             "answers with Responses(..., threshold=...)"
         )
         raise CodeError(msg)
@@ -496,59 +637,15 @@ def as_responses(
 
 
 def _coerced(data: Any, argument: str, like: Responses | Table | None) -> Responses:
-    table = _read(data, Columns(), argument)
+    table = read_any(data, Columns(), argument)
     if like is not None:
         values = values_like(table, like, argument=argument)
         table = Table(values, like.models, like.questions)
-    return Responses.from_codes(**_coded(table, None, argument))
+    return Responses.from_codes(**coded_fields(table, None, argument))
 
 
-def _read(data: Any, columns: Columns, argument: str) -> Table:
-    """Return any table as a labelled one: wide, or spread if it has a row for each answer."""
-    if data is None or isinstance(data, str | bytes) or hasattr(data, "__fspath__"):
-        msg = (
-            f"{argument}={data!r} is not a table of models x questions: pass Responses, a "
-            "DataFrame, a DataArray or an array; files are read by read_responses(path)"
-        )
-        raise OptionError(msg)
-    data = in_pandas(data)
-    header = data.columns if hasattr(data, "iloc") and data.ndim == 2 else ()
-    if is_long("auto", [*header], columns):
-        return spread_frame(data, columns, argument=argument)
-    if columns.model is not None:
-        data = long_table(data, [columns.model], argument=argument, row="model")
-        data = data.set_index(columns.model)
-    return as_table(data, argument=argument)
-
-
-def _coded(table: Table, codes: Mapping[Any, int] | None, argument: str) -> dict[str, Any]:
-    """Return the fields of a table whose values are codes, or made such by a mapping."""
-    coded, missing = encode(table, codes=codes, argument=argument)
-    return {
-        "codes": coded,
-        "missing": missing,
-        "models": table.models,
-        "questions": table.questions,
-        "coding": "binary" if coded.max() <= 1 else "graded",
-    }
-
-
-def _split(table: Table, threshold: Threshold, *, strict: bool) -> dict[str, Any]:
-    """Return the fields of a table of stated confidence, split into yes and no."""
-    values = numbers(table, argument="confidence")
-    cuts = cut_points(values, table.models, threshold)
-    coded, missing = split(values, table.models, cuts=cuts, strict=strict)
-    return {
-        "codes": coded,
-        "missing": missing,
-        "models": table.models,
-        "questions": table.questions,
-        "coding": describe_rule(threshold, strict=strict),
-        "cuts": cuts,
-    }
-
-
-def _check_correlatable(table: Responses, of: Axis, argument: str) -> None:
+def check_correlatable(table: Any, of: Axis, argument: str) -> None:
+    """Refuse a table, or a scan, with one row only of what will be correlated."""
     check_choice("of", of, Axis)
     labels = table.models if of == "models" else table.questions
     if len(labels) < 2:

@@ -9,24 +9,27 @@ from __future__ import annotations
 
 import shutil
 import tempfile
+from collections.abc import Mapping
 from contextlib import closing
 from dataclasses import dataclass, field
 from os import PathLike
 from pathlib import Path
-from typing import Any
+from typing import Any, NoReturn
 from uuid import uuid4
 from weakref import finalize
 
 import numpy as np
 
-from psychollm._base.errors import CodeError, InputError, LabelError, OptionError
+from psychollm._base.errors import CodeError, InputError, LabelError, OptionError, SparseError
 from psychollm._base.replicate import progress_bar
 from psychollm._base.result import Result
 from psychollm._base.types import AnyArray, FloatArray, IntArray
 from psychollm.data.batches import BATCH, Numbered, Rule, Source
-from psychollm.data.cells import CellWriter, FolderCells, RepeatedCellError
+from psychollm.data.cells import CellWriter, FolderCells, RepeatedCellError, is_better_sparse
 from psychollm.data.engines import Batches, Chosen, coded_batches
 from psychollm.data.labels import Labels, as_labels, listed
+from psychollm.data.responses import Responses
+from psychollm.data.sparse import SparseResponses, dense_arrays
 from psychollm.data.table import MAX_CODE
 
 _ABOUT, _BY_QUESTION, _BY_MODEL = "scan.psy", "by_question", "by_model"
@@ -96,6 +99,16 @@ class Scan:
 
     def __reduce__(self) -> Any:
         return Scan.open, (self.folder,)
+
+    def __getattr__(self, name: str) -> NoReturn:
+        if name not in {"codes", "missing", "values"}:
+            msg = f"{type(self).__name__} has no attribute {name!r}"
+            raise AttributeError(msg)
+        msg = (
+            f"a table in memory is needed here, and this is a scan of {self.n_answers:,} answers: "
+            "pass scan.responses(), or scan.responses().dense() where a dense one is needed"
+        )
+        raise SparseError(msg)
 
     def _once(self, name: str, make: Any) -> Any:
         if name not in self._held:
@@ -171,13 +184,22 @@ class Scan:
         CodeError
             If the codes are graded.
         """
-        if not self.is_binary:
-            msg = f"yes_rates needs yes/no answers, but the codes go up to {self.highest}"
-            raise CodeError(msg)
+        self.check_binary("yes_rates")
         n = self.answers_per_model
         rates = np.full(n.shape, np.nan)
         np.divide(self._labels.sums, n, out=rates, where=n > 0)
         return rates
+
+    def check_binary(self, what: str) -> None:
+        """Refuse graded codes where `what` needs yes and no."""
+        if not self.is_binary:
+            msg = f"{what} needs yes/no answers, but the codes go up to {self.highest}"
+            raise CodeError(msg)
+
+    @property
+    def is_sparse(self) -> bool:
+        """Whether the table is kept by its answers."""
+        return True
 
     @property
     def by_question(self) -> FolderCells:
@@ -192,6 +214,32 @@ class Scan:
         """The same cells: rows are models, columns are questions. Written when first asked for."""
         table: FolderCells = self._once(_BY_MODEL, self._transposed)
         return table
+
+    def responses(self, *, sparse: bool | None = None) -> Responses:
+        """Return the same answers as a table in memory.
+
+        Parameters
+        ----------
+        sparse : bool, optional
+            Whether only answers are kept; by default where a dense table would take more than
+            1 GB and less than a third of it is filled.
+
+        Examples
+        --------
+        >>> import pandas as pd
+        >>> long = pd.DataFrame({"model": list("aab"), "question": [1, 2, 2], "value": [1, 0, 1]})
+        >>> scan(long).responses().values
+        array([[ 1.,  0.],
+               [nan,  1.]])
+        """
+        if sparse is None:
+            sparse = is_better_sparse(self.n_models, self.n_questions, self.n_answers)
+        labels: dict[str, Any] = {"models": self.models, "questions": self.questions}
+        if sparse:
+            cells = self.by_question.read(0, self.n_questions)
+            return SparseResponses.of_cells(cells, coding=self.coding, **labels)
+        codes, missing = dense_arrays(self.by_question, self.n_models)
+        return Responses.from_codes(codes, missing, coding=self.coding, **labels)
 
     def _transposed(self) -> FolderCells:
         final = self.folder / _BY_MODEL
@@ -227,11 +275,13 @@ def scan(
     model: str = "model",
     question: str = "question",
     value: str = "value",
+    codes: Mapping[Any, int] | None = None,
     threshold: float | None = None,
     strict: bool = True,
     table: str | None = None,
     query: str | None = None,
     folder: str | PathLike[str] | None = None,
+    batch: int = BATCH,
     n_jobs: int | None = None,
     progress: bool = False,
 ) -> Scan:
@@ -248,6 +298,8 @@ def scan(
     model, question, value : str
         Columns that hold the model, the question, and the answer: a whole number 0 to 15, true,
         false, or nothing, which is no answer. No other column is read.
+    codes : mapping, optional
+        What each value means, such as ``{"yes": 1, "no": 0}``.
     threshold, strict : optional
         If given, an answer is yes above it (or not below it).
     table, query : str, optional
@@ -256,6 +308,8 @@ def scan(
     folder : path, optional
         Where the cells are kept; `Scan.open` opens it again, without the source. By default they
         lie in a temporary folder (set ``TMPDIR`` to say where), which goes with the scan.
+    batch : int
+        Rows to read at a time.
     n_jobs : int or None
         Workers that read the row groups of Parquet files.
     progress : bool
@@ -302,8 +356,8 @@ def scan(
     >>> found.models, found.questions
     (('a',), (1, 2))
     """
-    rule = Rule(threshold, strict=strict, highest=MAX_CODE)
-    columns = Source.of("models", (model, question), value, rule, BATCH)
+    rule = Rule(threshold, strict=strict, highest=MAX_CODE, codes=codes)
+    columns = Source.of("models", (model, question), value, rule, batch)
     batches = coded_batches(source, columns, n_jobs=n_jobs, chosen=Chosen(table, query))
     home = _prepared(folder)
     try:

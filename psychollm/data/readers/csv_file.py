@@ -217,6 +217,7 @@ def _read_long(path: Path, header: Sequence[str], columns: Columns) -> Table:
         question=found.question,
         value=found.value,
         duplicates=columns.duplicates,
+        may_be_sparse=columns.may_be_sparse,
         name_row=lambda row: f"{path}, line {lines[row]}",
         name_cell=lambda row: f"{path}, line {lines[row]}, column {found.value!r}",
     )

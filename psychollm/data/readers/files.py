@@ -13,7 +13,7 @@ from psychollm._base.errors import CodeError, InputError, LabelError, OptionErro
 from psychollm._base.types import FloatArray
 from psychollm.data.confidence import Threshold
 from psychollm.data.labels import listed
-from psychollm.data.long import Columns, Duplicates, Layout
+from psychollm.data.long import Columns, Duplicates, Layout, SparseLong
 from psychollm.data.readers.csv_file import read_csv
 from psychollm.data.readers.jsonl_file import read_jsonl
 from psychollm.data.readers.parquet_file import read_parquet
@@ -75,7 +75,9 @@ def read_responses(
     Returns
     -------
     Responses
-        Empty cells and NA, NaN, None and null are missing; True and False are 1 and 0.
+        Empty cells and NA, NaN, None and null are missing; True and False are 1 and 0. A long
+        table is kept sparse as in `Responses.from_long`: where a dense one would take more than
+        1 GB, and less than a third of it is filled.
 
     Raises
     ------
@@ -94,7 +96,12 @@ def read_responses(
     if codes is not None and threshold is not None:
         msg = "codes= (what words mean) and threshold= (where to split numbers) exclude each other"
         raise OptionError(msg)
-    table = _labelled(path, layout, Columns(model, question, value, duplicates, codes or ()))
+    columns = Columns(model, question, value, duplicates, codes or (), may_be_sparse=True)
+    try:
+        table = _labelled(path, layout, columns)
+    except SparseLong as long:
+        rule: Any = threshold  # of the rules, a number alone; others are refused
+        return Responses.from_long(long.frame, codes=codes, threshold=rule, strict=strict)
     return Responses(table, codes=codes, threshold=threshold, strict=strict)
 
 

@@ -42,6 +42,7 @@ def read_jsonl(path: Path, *, layout: Layout, columns: Columns) -> Table:
         question=found.question,
         value=found.value,
         duplicates=columns.duplicates,
+        may_be_sparse=columns.may_be_sparse,
         name_row=lambda row: f"{path}, line {lines[row]}",
         name_cell=lambda row: f"{path}, line {lines[row]}, column {found.value!r}",
     )

@@ -48,6 +48,7 @@ def _read_long(path: Path, file: Any, header: Sequence[str], columns: Columns) -
         question=found.question,
         value=found.value,
         duplicates=columns.duplicates,
+        may_be_sparse=columns.may_be_sparse,
         name_row=lambda row: f"{path}, row {row + 1}",
         name_cell=lambda row: f"{path}, row {row + 1}, column {found.value!r}",
     )
