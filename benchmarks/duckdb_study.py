@@ -27,9 +27,8 @@ def make(path: Path, models: int, questions: int, filled: float) -> None:
     slope = rng.lognormal(0.0, 0.3, questions)
     difficulty = rng.normal(0.0, 1.0, questions)
     with duckdb.connect(str(path)) as database:
-        database.execute(
-            "CREATE TABLE runs (model VARCHAR, question INTEGER, confidence FLOAT, correct TINYINT)"
-        )
+        columns = "model VARCHAR, question INTEGER, confidence FLOAT, correct TINYINT"
+        database.execute(f"CREATE TABLE runs ({columns})")
         for i, ability in enumerate(rng.normal(0.0, 1.0, models)):
             asked = np.flatnonzero(rng.random(questions) < filled)
             logit = slope[asked] * (ability - difficulty[asked])
@@ -54,7 +53,7 @@ def measured(name: str, arguments: list[str]) -> None:
     process = subprocess.Popen(
         [sys.executable, "-m", "psychollm", *arguments], stdout=subprocess.PIPE, text=True
     )
-    assert process.stdout is not None  # noqa: S101
+    assert process.stdout is not None
     said = process.stdout.read()
     _, status, used = os.wait4(process.pid, 0)
     took = time.perf_counter() - begin

@@ -235,12 +235,18 @@ class _Pair:
             outside = (confidence < 0.0) | (confidence > 1.0)
         if outside.any():
             found = confidence[outside][0] * self.scale
-            msg = f"hold a confidence of {found:g}, which is not inside [0, {self.scale:g}]"
-            raise CodeError(f"{msg}: pass scale=")
+            msg = (
+                f"hold a confidence of {found:g}, which is not inside [0, {self.scale:g}]: pass "
+                "scale="
+            )
+            raise CodeError(msg)
         wrong = ~(np.isnan(correct) | (correct == 0.0) | (correct == 1.0))
         if wrong.any():
-            msg = f"hold {correct[wrong][0]:g} where an answer is correct (1) or wrong (0)"
-            raise CodeError(f"{msg}: chances of being correct need tables in memory")
+            msg = (
+                f"hold {correct[wrong][0]:g} where an answer is correct (1) or wrong (0): chances "
+                "of being correct need tables in memory"
+            )
+            raise CodeError(msg)
         if self.levels is not None:
             confidence = np.rint(confidence * (self.levels - 1)) / (self.levels - 1)
         return np.where(np.isnan(confidence) | np.isnan(correct), np.nan, (confidence, correct))

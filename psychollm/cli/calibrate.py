@@ -28,7 +28,8 @@ if TYPE_CHECKING:
     from psychollm.calibration.panels.panel import CalibrationPanel
     from psychollm.cli.outputs import Output
 
-DESCRIPTION = """\
+DESCRIPTION = (
+    """\
 Judge whether what models state about their answers can be believed: every metric of calibration
 and metacognition with intervals, reliability diagrams, risk-coverage and type-2 ROC curves.
 
@@ -40,10 +41,13 @@ files, wide (a row per model, a column per question) or long (a row per answer, 
 LOG is a log of an evaluation tool that holds confidences (see 'psychollm import --help'), a table
 with the columns "model", "question", "score" and "confidence", or a folder of such files; or a
 store of psychollm collect.
-""" + STREAMS_ARE + """\
+"""
+    + STREAMS_ARE
+    + """\
 Its columns are "model", "question", "confidence" and "correct" unless others are named. Of many
 models, or many answers, the metrics are computed and no curves are drawn.
 """
+)
 EPILOG = """\
 examples:
   psychollm calibrate sure.csv right.csv --out results --seed 1
@@ -107,6 +111,12 @@ class Calibrate(ByGroups, TwoTables):
         self.check_inputs()
         if self.streams:
             self.check_stream("by")
+            if self.clusters is not None and not Path(self.clusters).is_file():
+                msg = (
+                    f"--clusters {self.clusters} is no file: of a long table of any size, "
+                    "clusters are a file with a question and its cluster per line"
+                )
+                raise LabelError(msg)
         elif self.levels is not None:
             msg = "--levels is for long tables of any size: round confidences in the table"
             raise OptionError(msg)
@@ -289,15 +299,12 @@ def read_stream(command: Calibrate) -> "Tables[Any]":
     code = f"stated = {call_text('psy.calibration.scan_stated', command.confidence, options)}"
     clusters = None
     if command.clusters is not None:
-        if not Path(command.clusters).is_file():
-            msg = (
-                f"--clusters {command.clusters} is no file: of a long table of any size, clusters "
-                "are a file with a question and its cluster per line"
-            )
-            raise LabelError(msg)
-        questions = pd.Index(stated.questions, tupleize_cols=False)
-        clusters, line = _clusters(command, command.clusters, questions)
-        code += "\n" + line.replace("confidence.columns", "list(stated.questions)")
+        # Labels of a file are text.
+        questions = pd.Index(list(map(str, stated.questions)))
+        found, line = _clusters(command, command.clusters, questions)
+        clusters = found.to_numpy()
+        named = "list(map(str, stated.questions))"
+        code += f"\n{line.replace('confidence.columns', named)}.to_numpy()"
     return Tables(stated, None, command.files, code, clusters=clusters)
 
 

@@ -21,7 +21,8 @@ if TYPE_CHECKING:
     from psychollm.estimates.verdict import SmallestEffects
     from psychollm.studies.shared_confidence.result import SharedConfidence
 
-DESCRIPTION = """\
+DESCRIPTION = (
+    """\
 Judge whether models share one signal of confidence or several, where each puts its threshold, and
 whether a model's own confidence tells anything that the shared signal does not.
 
@@ -36,10 +37,13 @@ table with the columns "model", "question", "score" and "confidence"; or a folde
 A store of psychollm collect takes the place of both: its replies are read, and the study that fits
 what was asked is run: this one for self-prediction, others for rule-world, self-efficacy,
 semantic-sampling, abstention, revision, scaffold and coding.
-""" + STREAMS_ARE + """\
+"""
+    + STREAMS_ARE
+    + """\
 Of its column --confidence-column ("value" if none is named) is judged how many signals models
 share; what needs the answers in memory is left out.
 """
+)
 EPILOG = """\
 examples:
   psychollm study --example

@@ -291,7 +291,10 @@ class CountedAnswers:
             answered = np.empty((0, 0), dtype=np.uint64)
             joint = np.empty((k, k))
             count_pairs(yes, joint)
-            own, both = np.repeat(np.diagonal(joint)[:, None], k, axis=1), np.full((k, k), float(n))
+            own, both = (
+                np.repeat(np.diagonal(joint)[:, None], k, axis=1),
+                np.full((k, k), float(n)),
+            )
         else:
             joint, own, both = _plane_counts(yes, answered)
         counts = PairCounts(

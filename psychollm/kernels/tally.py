@@ -51,6 +51,8 @@ def tally_counts(
 ) -> None:
     """Sum `counts` (questions, resamples) into `correct` and `wrong` (resamples, groups)."""
     # Answers stand in the order of their groups, and `right` is 1 or 0.
+    correct[:] = 0.0
+    wrong[:] = 0.0
     n = counts.shape[1]
     hits, misses = np.zeros(n, dtype=np.uint32), np.zeros(n, dtype=np.uint32)
     for answer in range(question.size):
