@@ -37,7 +37,7 @@ class Rule:
     def __post_init__(self) -> None:
         if self.threshold is not None and not isinstance(self.threshold, float | int | np.number):
             msg = (
-                f"threshold={self.threshold!r} must be a number where answers are read in batches: "
+                f"threshold={self.threshold!r} must be a number for answers read in batches: "
                 "rules for each model, such as 'model_median', are for Responses(data, threshold=)"
             )
             raise OptionError(msg)

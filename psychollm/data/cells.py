@@ -113,14 +113,19 @@ def parts(table: CellTable, cells: int = PART) -> list[tuple[int, int]]:
 BLOCK = 1 << 26  # cells, empty ones among them, of a dense block
 
 
-def dense_blocks(table: CellTable) -> Iterator[tuple[AnyArray, AnyArray]]:
-    """Yield codes and missing (columns, rows), 64 rows or more at a time."""
+def block_size(k: int) -> int:
+    """Return how many columns of k cells make a dense block: whole words of bits."""
+    return max(64, BLOCK // k // 64 * 64)
+
+
+def dense_blocks(table: CellTable, size: int | None = None) -> Iterator[tuple[AnyArray, AnyArray]]:
+    """Yield codes and missing (columns, rows) of `size` rows after the other."""
     n, k = table.start.size - 1, table.n_columns
-    step = max(64, BLOCK // k // 64 * 64)
+    step = size or block_size(k)
     for low in range(0, n, step):
         high = min(n, low + step)
         cells = table.read(low, high)
-        codes, missing = np.zeros((high - low, k), np.int8), np.ones((high - low, k), np.bool_)
+        codes, missing = np.zeros((high - low, k), np.int16), np.ones((high - low, k), np.bool_)
         rows = np.repeat(np.arange(high - low), np.diff(cells.start))
         codes[rows, cells.columns], missing[rows, cells.columns] = cells.codes, False
         yield codes.T, missing.T

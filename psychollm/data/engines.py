@@ -178,7 +178,7 @@ def _of_pandas(data: Any, source: Source) -> Iterator[Any]:
     for at in range(0, len(columns), source.batch):
         part = columns.iloc[at : at + source.batch]
         try:
-            yield arrow.RecordBatch.from_pandas(part, preserve_index=False)
+            yield from arrow.Table.from_pandas(part, preserve_index=False).to_batches()
         except arrow.ArrowException as error:
             msg = f"rows {at + 1:,} to {at + len(part):,} cannot be read as columns: {error}"
             raise InputError(msg) from error

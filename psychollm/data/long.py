@@ -197,10 +197,11 @@ def _numbered_frame(
     import pandas as pd
 
     labels = {
-        name: pd.Categorical.from_codes(numbers[keep], pd.Index(names, tupleize_cols=False))
+        name: pd.Categorical.from_codes(numbers, pd.Index(names, tupleize_cols=False))
         for name, (numbers, names) in (("model", models), ("question", questions))
     }
-    return pd.DataFrame({**labels, "value": values.to_numpy()[keep]})
+    # Rows that do not count stay, without an answer: labels are in the order of all rows.
+    return pd.DataFrame({**labels, "value": values.reset_index(drop=True).where(keep)})
 
 
 def _origin(source: IntArray, name: Callable[[int], str]) -> Callable[[int, int], str]:

@@ -1,6 +1,6 @@
 """The table of the library: what each model answered to each question."""
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, TypeAlias, Union
 
@@ -12,7 +12,7 @@ from psychollm._base.frames import long_table
 from psychollm._base.result import Result
 from psychollm._base.types import Axis, BoolArray, CodeArray, FloatArray, IntArray
 from psychollm.data.any_table import coded_fields, read_any, split_fields
-from psychollm.data.cells import MemoryCells
+from psychollm.data.cells import MemoryCells, block_size
 from psychollm.data.confidence import Threshold
 from psychollm.data.labels import Labels, positions, reorder
 from psychollm.data.long import Columns, Duplicates
@@ -210,7 +210,8 @@ class Responses(Result):
         if duplicates != "error":
             names = [model, question, value]
             frame = long_table(data, names, argument="data", row="answer")
-            data = frame.drop_duplicates([model, question], keep=duplicates)
+            repeated = frame.duplicated([model, question], keep=duplicates)
+            data = frame.assign(**{value: frame[value].where(~repeated)})
         found = scan(
             data,
             model=model,
@@ -295,6 +296,18 @@ class Responses(Result):
     def highest(self) -> int:
         """The highest code."""
         return int(self.codes.max())
+
+    @property
+    def by_question(self) -> MemoryCells:
+        """The answers alone: rows are questions, columns are models."""
+        models, questions, codes = self._cells_by_model()
+        return MemoryCells.of(questions, models, codes, (self.n_questions, self.n_models))
+
+    @property
+    def by_model(self) -> MemoryCells:
+        """The answers alone: rows are models, columns are questions."""
+        models, questions, codes = self._cells_by_model()
+        return MemoryCells.of(models, questions, codes, (self.n_models, self.n_questions))
 
     @property
     def is_binary(self) -> bool:
@@ -496,16 +509,32 @@ class Responses(Result):
         """
         from psychollm.data.sparse import SparseResponses
 
-        models, questions, codes = self._cells_by_model()
-        table = MemoryCells.of(questions, models, codes, (self.n_questions, self.n_models))
         return SparseResponses.of_cells(
-            table.cells,
+            self.by_question.cells,
             models=self.models,
             questions=self.questions,
             coding=self.coding,
             cuts=self.cuts,
             flipped=self.flipped,
         )
+
+    def blocks(self, size: int | None = None) -> Iterator[tuple[CodeArray, BoolArray]]:
+        """Yield codes and missing of some questions after the other: all of a sparse table.
+
+        Parameters
+        ----------
+        size : int, optional
+            Questions in a block; by default about 200 MB of cells.
+
+        Examples
+        --------
+        >>> table = Responses([[1, None, 0]]).sparse()
+        >>> [codes.tolist() for codes, _ in table.blocks(2)]
+        [[[1, 0]], [[0]]]
+        """
+        step = size or block_size(self.n_models)
+        for low in range(0, self.n_questions, step):
+            yield self.codes[:, low : low + step], self.missing[:, low : low + step]
 
     def _cells_by_model(self) -> tuple[IntArray, IntArray, IntArray]:
         """Return the model, the question and the code of each answer, model by model."""

@@ -20,6 +20,7 @@ Holm (1979), A simple sequentially rejective multiple test procedure, Scand. J. 
 """
 
 from dataclasses import dataclass
+from typing import TypeAlias
 
 import numpy as np
 from scipy.special import betaln, logsumexp
@@ -29,10 +30,12 @@ from psychollm._base.checks import check_count, check_fraction
 from psychollm._base.multiplicity import adjust_p_values
 from psychollm._base.numbers import p_equals
 from psychollm._base.result import Result
-from psychollm._base.types import BoolArray, FloatArray, IntArray
+from psychollm._base.types import AnyArray, BoolArray, FloatArray, IntArray
 from psychollm.data.labels import Labels, listed
 from psychollm.data.pair_counts import PairCounts, binary_counts
 from psychollm.data.responses import Responses, ResponsesLike, as_responses
+
+_Arrays: TypeAlias = tuple[AnyArray, AnyArray]  # codes and missing
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False, repr=False)
@@ -245,10 +248,9 @@ def inversion(answers: Responses, right: Responses | None) -> Inversion:
     if right is None:
         nothing = np.full(k, np.nan)
         return Inversion(nothing, nothing.copy(), ("no correctness was given",) * k)
-    both = ~(answers.missing | right.missing)
-    yes, correct = (answers.codes == 1) & both, (right.codes == 1) & both
-    n, n_yes, n_correct = both.sum(axis=1), yes.sum(axis=1), correct.sum(axis=1)
-    hits = (yes & correct).sum(axis=1)
+    n, n_yes, n_correct, hits = np.sum(
+        [_crossed(*both) for both in zip(answers.blocks(), right.blocks(), strict=True)], axis=0
+    )
     untested = tuple(map(_why_untested, n, n_yes, n_correct))
     tested = np.array([not reason for reason in untested])
     p, auroc = np.full(k, np.nan), np.full(k, np.nan)
@@ -257,6 +259,13 @@ def inversion(answers: Responses, right: Responses | None) -> Inversion:
     hit_rate = np.divide(hits, n_correct, out=auroc.copy(), where=tested)
     false_rate = np.divide(n_yes - hits, n - n_correct, out=auroc.copy(), where=tested)
     return Inversion(0.5 * (1.0 + hit_rate - false_rate), adjust_p_values(p), untested)
+
+
+def _crossed(answers: _Arrays, right: _Arrays) -> IntArray:
+    """Count answers, yes, correct ones, and yes among these, for each model (4, models)."""
+    both = ~(answers[1] | right[1])
+    yes, correct = (answers[0] == 1) & both, (right[0] == 1) & both
+    return np.array([part.sum(axis=1) for part in (both, yes, correct, yes & correct)])
 
 
 def _why_untested(n: int, n_yes: int, n_correct: int) -> str:

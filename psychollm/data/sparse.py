@@ -5,7 +5,7 @@ when that is first asked for; a cell of a dense table takes three, whether or no
 answer.
 """
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field, fields
 from html import escape
 from typing import TYPE_CHECKING, Any, NoReturn
@@ -14,7 +14,7 @@ import numpy as np
 
 from psychollm._base.errors import ShapeError, SparseError
 from psychollm._base.types import BoolArray, CodeArray, FloatArray, IntArray
-from psychollm.data.cells import DENSE_BYTES, Cells, CellTable, MemoryCells, parts
+from psychollm.data.cells import DENSE_BYTES, Cells, CellTable, MemoryCells, dense_blocks, parts
 from psychollm.data.labels import Labels, positions
 from psychollm.data.responses import Responses
 
@@ -232,6 +232,10 @@ class SparseResponses(Responses):
     def to_frame(self) -> "pd.DataFrame":
         """Return the long table of `to_long`: a wide one would be dense."""
         return self.to_long()
+
+    def blocks(self, size: int | None = None) -> Iterator[tuple[CodeArray, BoolArray]]:
+        """Yield codes and missing of some questions after the other, none but these dense."""
+        return dense_blocks(self.by_question, size)
 
     def _cells_by_model(self) -> tuple[IntArray, IntArray, IntArray]:
         cells = self.by_model.cells

@@ -28,6 +28,7 @@ TWINS = {
     "irt_polytomous": ("polytomous_slow", "irt/test_polytomous_statistics.py"),
     "item_moments": ("consistency_slow", "reliability/test_consistency.py"),
     "kernel_smooth": ("binned_slow", "calibration/test_smooth.py"),
+    "label_numbers": ("label_numbers_slow", "data/test_batches.py"),
     "logistic_factors": ("logistic_factors_slow", "irt/test_logistic_factors.py"),
     "logistic_questions": (
         "logistic_questions_slow",

@@ -361,9 +361,8 @@ def _score_products(
     margin = np.where(informative, rate, 0.0)
     constant = W * (joint - given * margin - given.T * margin.T)
     total = np.zeros_like(tau)
-    for lo in range(0, table.n_questions, BLOCK):
-        y = (table.codes[:, lo : lo + BLOCK] == 1).astype(np.float64)
-        m = (~table.missing[:, lo : lo + BLOCK]).astype(np.float64)
+    for codes, missing in table.blocks(BLOCK):
+        y, m = (codes == 1).astype(np.float64), (~missing).astype(np.float64)
         y *= m
         u = y * (W @ y - (W * given) @ m) - m * (constant @ m + (W * given.T) @ y)
         total += u @ u.T
