@@ -262,13 +262,17 @@ class Estimate(Result):
 def joined(parts: Sequence[Estimate]) -> Estimate:
     """Return estimates of several models, made apart on the same resamples, as one."""
 
-    def along(name: str, axis: int = 0) -> FloatArray | None:
+    def along(name: str, axis: int = 0) -> Any:
         held = [getattr(part, name) for part in parts]
         return None if held[0] is None else np.concatenate(held, axis=axis)
 
     return replace(
         parts[0],
-        **{name: along(name) for name in ("value", "se", "interval", "n", "df")},
+        value=along("value"),
+        se=along("se"),
+        interval=along("interval"),
+        n=along("n"),
+        df=along("df"),
         flags=tuple(flag for part in parts for flag in part.flags),
         labels=tuple(label for part in parts for label in part.labels),
         _draws=along("_draws", axis=1),

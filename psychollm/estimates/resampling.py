@@ -154,8 +154,8 @@ def question_counts(seeds: WordArray, n_questions: int, *, small: bool = False) 
     """Return how often each question is drawn (replicates, n_questions), once per seed."""
     # Small counts are bytes, those of one question side by side. A question is drawn more than 255
     # times with a chance below 1e-500.
-    counts = np.empty((n_questions, len(seeds)), np.uint8).T if small else None
-    counts = np.empty((len(seeds), n_questions)) if counts is None else counts
+    kind, order = (np.uint8, "F") if small else (np.float64, "C")
+    counts: AnyArray = np.empty((len(seeds), n_questions), kind, order)  # type: ignore[call-overload]
     for row, seed in enumerate(seeds):
         generator = np.random.Generator(np.random.Philox(key=seed))
         drawn = generator.integers(n_questions, size=n_questions)
@@ -187,11 +187,11 @@ class KeptCounts:
     def __call__(self, seeds: WordArray) -> AnyArray:
         """Return counts (resamples, units)."""
         key = seeds.tobytes()
-        counts = self._kept.get(key)
-        if counts is None:
-            counts = self._draw(seeds)
-            if self._keep:
-                self._kept[key] = counts
+        if key in self._kept:
+            return self._kept[key]
+        counts: AnyArray = self._draw(seeds)
+        if self._keep:
+            self._kept[key] = counts
         return counts
 
 
