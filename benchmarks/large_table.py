@@ -1,10 +1,11 @@
-"""A long Parquet file of a hundred million answers, counted; beside it, a mere scan of the file.
+"""A long Parquet file of a hundred million answers, counted and scanned; beside it, merely read.
 
     python -m benchmarks.large_table --models 1000 --questions 100000
 
 The file is written first (text labels, in random order within blocks of questions, Zstandard);
-then each step runs in a process of its own, so that its peak of memory is its own: the scan reads
-the same columns in the same batches and drops them; ``count2`` has two workers.
+then each step runs in a process of its own, so that its peak of memory is its own: ``read`` reads
+the same columns in the same batches and drops them; ``count2`` has two workers; ``scan`` leaves
+the cells in a folder, by question and by model; ``database`` does so from a database of DuckDB.
 ``--answered 0.1`` makes a sparse panel.
 """
 
@@ -54,7 +55,7 @@ def write(path: Path, models: int, questions: int, answered: float) -> int:
     return rows
 
 
-def scan(path: Path) -> dict[str, object]:
+def read(path: Path) -> dict[str, object]:
     """Read all batches and drop them."""
     import pyarrow.parquet as pq
 
@@ -87,7 +88,44 @@ def table(path: Path) -> dict[str, object]:
     return {"models": found.n_models, "questions": found.n_questions}
 
 
-STEPS = {"scan": scan, "count": count, "count2": partial(count, n_jobs=2), "table": table}
+def scan(path: Path) -> dict[str, object]:
+    """Leave the cells in a folder, sorted by question and by model."""
+    import psychollm as psy
+
+    start = time.process_time()
+    found = psy.data.scan(path)
+    middle = time.process_time()
+    _ = found.by_model
+    return {
+        "answers": found.n_answers,
+        "by_question_cpu_s": round(middle - start, 2),
+        "by_model_cpu_s": round(time.process_time() - middle, 2),
+    }
+
+
+def database(path: Path) -> dict[str, object]:
+    """Do the same from a database of DuckDB."""
+    return scan(path.with_suffix(".duckdb"))
+
+
+def copy(path: Path) -> dict[str, object]:
+    """Copy the file into a database of DuckDB."""
+    import duckdb
+
+    with duckdb.connect(str(path.with_suffix(".duckdb"))) as connection:
+        connection.read_parquet(str(path)).create("answers")
+    return {"mb": round(path.with_suffix(".duckdb").stat().st_size / 1e6)}
+
+
+STEPS = {
+    "read": read,
+    "count": count,
+    "count2": partial(count, n_jobs=2),
+    "table": table,
+    "scan": scan,
+    "copy": copy,
+    "database": database,
+}
 
 
 def measured(step: str, path: Path) -> None:
@@ -101,6 +139,12 @@ def measured(step: str, path: Path) -> None:
         with pq.ParquetFile(path) as file:
             pq.write_table(file.read_row_group(0).slice(0, 500), small)
         read_pair_counts(small)
+    if step in {"scan", "database"}:
+        import pandas as pd
+
+        import psychollm as psy
+
+        psy.data.scan(pd.DataFrame({"model": ["a", "b"], "question": [1, 2], "value": [0, 1]}))
     wall, cpu = time.perf_counter(), time.process_time()
     found = STEPS[step](path)
     found |= {
@@ -131,7 +175,7 @@ def main() -> None:
             done = subprocess.run(
                 [*command, "--folder", str(path)], capture_output=True, text=True, check=True
             )
-            print(f"{step:6} {done.stdout.strip()}", flush=True)
+            print(f"{step:8} {done.stdout.strip()}", flush=True)
 
 
 if __name__ == "__main__":

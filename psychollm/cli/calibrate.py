@@ -285,10 +285,12 @@ def read_stream(command: Calibrate) -> "Tables[Any]":
     from psychollm.cli.notes import watched
 
     options = command.chosen(
-        model=command.model_column,
-        question=one_column(command),
-        confidence=command.confidence_column,
-        correct=command.correctness_column,
+        {
+            "model": command.model_column,
+            "question": one_column(command),
+            "confidence": command.confidence_column,
+            "correct": command.correctness_column,
+        }
     )
     if command.scale is not None:
         options["scale"] = command.scale

@@ -102,7 +102,7 @@ class Irt(Choosing, Command):
     @property
     def _reading(self) -> dict[str, object]:
         """Arguments of `read_responses` that were typed."""
-        found = self.chosen(model=self.model_column, value=self.value_column)
+        found = self.chosen({"model": self.model_column, "value": self.value_column})
         if self.question_column:
             found["question"] = self.question_column
         if self.threshold is not None:

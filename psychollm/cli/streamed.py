@@ -1,6 +1,6 @@
 """Long tables of any size on the command line: read where they lie, a few models at a time."""
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, fields
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -33,7 +33,7 @@ class Choosing:
         "what to select from a database file of DuckDB", "SQL", default=None, group=STREAMS
     )
 
-    def chosen(self, **columns: str | None) -> dict[str, Any]:
+    def chosen(self, columns: Mapping[str, str | None]) -> dict[str, Any]:
         """Return the arguments of a scan that were typed."""
         named = {"table": self.table, "query": self.query, **columns}
         return {name: value for name, value in named.items() if value is not None}
@@ -82,7 +82,8 @@ def scanned(command: Any, source: Path, *, value: str | None, threshold: Any = N
 
 def scan_arguments(command: Any, value: str | None, threshold: Any = None) -> dict[str, Any]:
     """Return the arguments of `psychollm.data.scan` that were typed."""
-    found = command.chosen(model=command.model_column, question=one_column(command), value=value)
+    columns = {"model": command.model_column, "question": one_column(command), "value": value}
+    found: dict[str, Any] = command.chosen(columns)
     if threshold is not None:
         found["threshold"] = threshold
         if command.at_least:

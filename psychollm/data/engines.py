@@ -151,7 +151,7 @@ def _kind(data: Any) -> Reader | None:
         return _of_dask
     if name == "LazyFrame" and module == "polars":
         return _of_lazy
-    if hasattr(data, "fetch_record_batch") or hasattr(data, "to_arrow_reader"):
+    if name == "DuckDBPyRelation":
         return _of_relation
     return _of_stream if hasattr(data, "__arrow_c_stream__") else None
 
@@ -199,15 +199,16 @@ def _of_lazy(data: Any, source: Source) -> Iterator[Any]:
         for frame in chosen.collect_batches(chunk_size=source.batch, maintain_order=True):
             yield from _of_stream(frame, source)
     else:  # before polars 1.34
-        yield from _of_stream(chosen.collect(engine="streaming"), source)
+        yield from _of_stream(chosen.collect(), source)
 
 
 def _of_relation(data: Any, source: Source) -> Iterator[Any]:
     check_columns(source.names, list(data.columns), "the relation")
     quoted = [name.replace('"', '""') for name in source.names]
     chosen = data.project(", ".join(f'"{name}"' for name in quoted))
-    later = hasattr(chosen, "to_arrow_reader")  # the name since DuckDB 1.4
-    yield from (chosen.to_arrow_reader if later else chosen.fetch_record_batch)(source.batch)
+    # A later name: of what it has not, a relation of DuckDB 1.1 thinks as of a column.
+    later = "to_arrow_reader" in dir(chosen)
+    yield from (chosen.to_arrow_reader if later else chosen.fetch_arrow_reader)(source.batch)
 
 
 def _of_stream(data: Any, source: Source) -> Iterator[Any]:

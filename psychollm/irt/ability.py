@@ -29,6 +29,7 @@ from psychollm._base.axes import Axes
 from psychollm._base.checks import check_choice
 from psychollm._base.result import Result, drawn_by
 from psychollm._base.types import AnyArray, BoolArray, FloatArray, IntArray
+from psychollm.data.cells import cells_of
 from psychollm.data.labels import Labels
 from psychollm.data.responses import ResponsesLike, as_responses
 from psychollm.estimates.reasons import Reason
@@ -97,9 +98,9 @@ def ability(
     ----------
     fit : IRTFit
         Items; those without estimates are left out.
-    responses : Responses or table
+    responses : Responses, Scan or table
         Answers to the same items, oriented like the table that was fitted; respondents may be
-        others.
+        others. Of tables kept by their cells EAP is estimated.
     method : {"eap", "map", "ml", "wle"}
         Posterior mean or mode, likelihood mode, or Warm's weighted likelihood.
 
@@ -116,6 +117,20 @@ def ability(
     (600,)
     """
     check_choice("method", method, Method)
+    if (source := cells_of(responses)) is not None:
+        from psychollm.irt.streamed.abilities import posterior_means
+
+        value, se, reasons, labels = posterior_means(fit, source, method)
+        answered = np.array([not reason for reason in reasons])
+        value, se = (np.where(answered, part * fit.ability_sd, np.nan) for part in (value, se))
+        return Abilities(
+            ability=value,
+            se=se,
+            method=method,
+            reliability=reliability(value, se),
+            reasons=reasons,
+            labels=labels,
+        )
     items = (fit.estimated if method in ("eap", "map") else fit.fitted).copy()
     codes = codes_for(fit, responses, items)
     asked = (codes >= 0).any(axis=0)

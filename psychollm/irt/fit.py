@@ -123,8 +123,8 @@ def fit_irt(
         distributed together with the items, those of each model apart, and reports posterior
         means and standard deviations on the scale of these respondents, mean 0 and standard
         deviation 1; fewer items have weak fixed priors instead. Asymptotes have a prior always.
-        None maximises the likelihood alone. The result says what was used. A prior gives items that do
-        not vary, or were not answered, estimates as well, marked in `reasons`.
+        None maximises the likelihood alone. The result says what was used. A prior gives items
+        that do not vary, or were not answered, estimates as well, marked in `reasons`.
     standard_errors : {"observed", "cross_product", "sandwich"}
         From the observed information, the cross products of scores, or both; where the items'
         distribution is estimated, from the observed information alone.

@@ -162,31 +162,70 @@ class Settled(Generic[C, A]):
     convergence: Convergence
 
 
+@dataclass(frozen=True, slots=True)
+class Round(Generic[A]):
+    """Where the rounds are."""
+
+    every: tuple[Items, ...]
+    abilities: A
+    change: float = np.inf
+    height: float = -np.inf
+    taken: int = 0
+    top: float = -np.inf
+    reach: float = MOST_PRIOR
+
+
+class Keeper(Protocol[A]):
+    """Keeps rounds, so that a fit may go on from the last one."""
+
+    def keep(self, at: Round[A]) -> None:
+        """Keep a round."""
+
+    def restored(self, start: Round[A]) -> Round[A]:
+        """Return the round that was kept, or the start."""
+
+
 def estimate_items(
-    kinds: Sequence[Kind[C]], abilities: A, start: FloatArray, steps: Steps | None = None
+    kinds: Sequence[Kind[C]],
+    abilities: A,
+    start: FloatArray,
+    steps: Steps | None = None,
+    keeper: Keeper[A] | None = None,
 ) -> Settled[C, A]:
     """Alternate between abilities, items and their populations until a round changes nothing."""
-    every = [_start(kind, start[kind.rows]) for kind in kinds]
-    change, height, taken = np.inf, -np.inf, 0
-    top, reach = -np.inf, MOST_PRIOR
+    at = Round(tuple(_start(kind, start[kind.rows]) for kind in kinds), abilities)
     steps = steps or Steps(MAX_ITERATIONS)
+    if keeper is not None:
+        at = keeper.restored(at)
+        steps.take(at.taken)
     boundless = False
-    while steps.left and change > SETTLED:
-        leap = taken % LEAP_EVERY == LEAP_EVERY - 1
+    while steps.left and at.change > SETTLED:
+        top, reach = at.top, at.reach
+        leap = at.taken % LEAP_EVERY == LEAP_EVERY - 1
         if leap:
-            bound = height + sum(items.bound for items in every)
+            bound = at.height + sum(items.bound for items in at.every)
             reach = 0.5 * reach if bound < top + LEAST_GAIN else reach
             top = bound
-        following, expected = _round(kinds, abilities, every, reach if leap else 0.0)
+        following, expected = _round(kinds, at.abilities, at.every, reach if leap else 0.0)
         boundless = not np.median(np.abs(_centres(kinds, following)[:, 0])) < BOUNDLESS
         if boundless:
             break
-        abilities, height = expected.abilities, expected.objective
-        moves = [new.moved_from(old).ravel() for new, old in zip(following, every, strict=True)]
-        change = float(np.sqrt(np.mean(np.concatenate(moves) ** 2)))
-        every, taken = following, taken + 1
+        pairs = zip(following, at.every, strict=True)
+        moves = np.concatenate([new.moved_from(old).ravel() for new, old in pairs])
+        at = Round(
+            every=tuple(following),
+            abilities=expected.abilities,
+            change=float(np.sqrt(np.mean(moves**2))),
+            height=expected.objective,
+            taken=at.taken + 1,
+            top=top,
+            reach=reach,
+        )
         steps.take(1)
-        steps.near(change, SETTLED)
+        steps.near(at.change, SETTLED)
+        if keeper is not None:
+            keeper.keep(at)
+    every, change, abilities = at.every, at.change, at.abilities
     done = change <= SETTLED and not boundless
     reason = (
         "slopes grow without bound: the answers order the respondents without a contradiction "
@@ -210,9 +249,9 @@ def estimate_items(
         change=change,
         convergence=Convergence(
             converged=done,
-            iterations=taken,
+            iterations=at.taken,
             reason="converged" if done else reason,
-            objective=height,
+            objective=at.height,
         ),
     )
 

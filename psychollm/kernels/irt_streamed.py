@@ -25,60 +25,71 @@ from psychollm.kernels._jit import njit
 from psychollm.kernels.irt_marginal import _exponentials
 
 CHUNK = 512  # cells in a buffer, which stays in the cache
-HIGHEST = 300.0  # of z: exp(z) is a factor of a product
+HIGHEST = 300.0  # of z, at all points together: exp(z) is a factor of a product
 LARGE = 1e150  # a product whose logarithm is taken: a factor more, and it is still finite
 
 
 @njit
 def add_likelihood(cells, slope, intercept, rows, logs):
-    """Add items to the products and sums of respondents; `logs` (N, K) are of old products."""
-    # rows (N, 2 K + 2): nodes, products, and the two sums.
+    """Add items at each of S points to the products and sums of respondents."""
+    # slope and intercept (S, J); rows (N, 2 K + 2): nodes, products, and the two sums; logs (N, K)
+    # are those of products that grew large.
     start, columns, codes = cells
     n_nodes = logs.shape[1]
-    buffer, rounded = np.empty(CHUNK * n_nodes), np.empty(CHUNK * n_nodes)
+    size = CHUNK * n_nodes
+    theta, factor, buffer, rounded = np.empty(size), np.empty(size), np.empty(size), np.empty(size)
     bits = rounded.view(np.int64)
     scale = bits.view(np.float64)
-    for j in range(slope.size):
-        a, d = slope[j], intercept[j]
-        if np.isnan(a):  # no item of this fit
+    highest = HIGHEST / slope.shape[0]
+    for j in range(slope.shape[1]):
+        if np.isnan(slope[0, j]):  # no item of this fit
             continue
+        slopes, intercepts = slope[:, j].sum(), intercept[:, j].sum()
         for low in range(start[j], start[j + 1], CHUNK):
             n = min(CHUNK, start[j + 1] - low)
             for c in range(n):
                 i = columns[low + c]
                 for q in range(n_nodes):
-                    buffer[c * n_nodes + q] = rows[i, q]
+                    theta[c * n_nodes + q] = rows[i, q]
             size = n * n_nodes
-            for k in range(size):
-                buffer[k] = min(a * buffer[k] + d, HIGHEST)
-            _exponentials(buffer[:size], rounded[:size], bits[:size], scale[:size])
+            factor[:size] = 1.0
+            for s in range(slope.shape[0]):
+                a, d = slope[s, j], intercept[s, j]
+                for k in range(size):
+                    buffer[k] = min(a * theta[k] + d, highest)
+                _exponentials(buffer[:size], rounded[:size], bits[:size], scale[:size])
+                for k in range(size):
+                    factor[k] *= 1.0 + buffer[k]
             for c in range(n):
                 i, yes = columns[low + c], float(codes[low + c])
-                rows[i, 2 * n_nodes] += yes * a
-                rows[i, 2 * n_nodes + 1] += yes * d
+                rows[i, 2 * n_nodes] += yes * slopes
+                rows[i, 2 * n_nodes + 1] += yes * intercepts
+                largest = 0.0
                 for q in range(n_nodes):
-                    grown = rows[i, n_nodes + q] * (1.0 + buffer[c * n_nodes + q])
-                    if grown > LARGE:
-                        logs[i, q] += np.log(grown)
-                        grown = 1.0
+                    grown = rows[i, n_nodes + q] * factor[c * n_nodes + q]
                     rows[i, n_nodes + q] = grown
+                    largest = max(largest, grown)
+                if largest > LARGE:
+                    for q in range(n_nodes):
+                        logs[i, q] += np.log(rows[i, n_nodes + q])
+                        rows[i, n_nodes + q] = 1.0
 
 
 @njit
-def item_scores(cells, slope, intercept, rows, score, information):
-    """Fill the gradient (J, 2) and the information (J, 3): of a, of both, of d; see (2)."""
-    # rows (N, 2 K + 1): nodes, weights, and the mean of the posterior.
+def item_scores(cells, slope, intercept, rows, curved, score, information):
+    """Fill gradients (S, J, 2) and information (S, J, 3) at S points: of a, of both, of d; (2)."""
+    # slope and intercept (S, J); rows (N, 2 K + 1): nodes, weights, mean of the posterior.
+    # Information is added up only where it is asked for (`curved`).
     start, columns, codes = cells
-    n_nodes = rows.shape[1] // 2
+    n_nodes, n_points = rows.shape[1] // 2, slope.shape[0]
     size = CHUNK * n_nodes
     theta, weight, buffer, rounded = np.empty(size), np.empty(size), np.empty(size), np.empty(size)
     bits = rounded.view(np.int64)
     scale = bits.view(np.float64)
-    lanes = np.empty((5, 8))
-    for j in range(slope.size):
-        a, d = slope[j], intercept[j]
-        score[j], information[j] = 0.0, 0.0
-        if np.isnan(a):
+    lanes = np.empty((n_points, 5, 8))
+    score[:], information[:] = 0.0, 0.0
+    for j in range(slope.shape[1]):
+        if np.isnan(slope[0, j]):
             continue
         yes, yes_ability = 0.0, 0.0
         lanes[:] = 0.0
@@ -94,31 +105,44 @@ def item_scores(cells, slope, intercept, rows, score, information):
             size = n * n_nodes
             whole = -(-size // 8) * 8
             theta[size:whole], weight[size:whole] = 0.0, 0.0
-            for k in range(whole):
-                buffer[k] = min(-(a * theta[k] + d), HIGHEST)
-            _exponentials(buffer[:whole], rounded[:whole], bits[:whole], scale[:whole])
-            for k in range(whole):
-                chance = 1.0 / (1.0 + buffer[k])
-                buffer[k] = weight[k] * chance
-                rounded[k] = buffer[k] * (1.0 - chance)
-            _add_lanes(theta[:whole], buffer[:whole], rounded[:whole], lanes)
-        score[j, 0] = yes_ability - lanes[1].sum()
-        score[j, 1] = yes - lanes[0].sum()
-        for k in range(3):
-            information[j, k] = lanes[4 - k].sum()
+            for s in range(n_points):
+                a, d = slope[s, j], intercept[s, j]
+                for k in range(whole):
+                    buffer[k] = min(-(a * theta[k] + d), HIGHEST)
+                _exponentials(buffer[:whole], rounded[:whole], bits[:whole], scale[:whole])
+                if curved:
+                    for k in range(whole):
+                        chance = 1.0 / (1.0 + buffer[k])
+                        buffer[k] = weight[k] * chance
+                        rounded[k] = buffer[k] * (1.0 - chance)
+                    _add_lanes(theta[:whole], rounded[:whole], lanes[s, 2:])
+                    _add_product(theta[:whole], rounded[:whole], lanes[s, 4])
+                else:
+                    for k in range(whole):
+                        buffer[k] = weight[k] / (1.0 + buffer[k])
+                _add_lanes(theta[:whole], buffer[:whole], lanes[s])
+        for s in range(n_points):
+            score[s, j, 0] = yes_ability - lanes[s, 1].sum()
+            score[s, j, 1] = yes - lanes[s, 0].sum()
+            for k in range(3):
+                information[s, j, k] = lanes[s, 4 - k].sum()
 
 
 @njit
-def _add_lanes(theta, chance, spread, lanes):
-    """Add sums of p, p theta, v, v theta, v theta^2 in eight lanes, which vectorise."""
+def _add_lanes(theta, value, lanes):
+    """Add sums of a value, and of it times theta, in eight lanes, which vectorise."""
     for low in range(0, theta.size, 8):
         for lane in range(8):
-            lanes[0, lane] += chance[low + lane]
-            lanes[1, lane] += chance[low + lane] * theta[low + lane]
-            moment = spread[low + lane] * theta[low + lane]
-            lanes[2, lane] += spread[low + lane]
-            lanes[3, lane] += moment
-            lanes[4, lane] += moment * theta[low + lane]
+            lanes[0, lane] += value[low + lane]
+            lanes[1, lane] += value[low + lane] * theta[low + lane]
+
+
+@njit
+def _add_product(theta, value, lanes):
+    """Add the sum of a value times theta squared."""
+    for low in range(0, theta.size, 8):
+        for lane in range(8):
+            lanes[lane] += value[low + lane] * theta[low + lane] * theta[low + lane]
 
 
 @njit

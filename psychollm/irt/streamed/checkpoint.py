@@ -1,56 +1,117 @@
-"""A file in which a long fit keeps where it is."""
+"""A file in which a long fit keeps where it is, so that it can go on from there."""
 
 import os
+from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 
 from psychollm._base.errors import InputError
 from psychollm._base.types import FloatArray
 from psychollm.irt.climb import Steps
+from psychollm.irt.item_population import Items, Round
 from psychollm.irt.streamed.climb import StreamedPoint
 from psychollm.irt.streamed.posterior import StreamedAbilities
 
 
 @dataclass(frozen=True, slots=True)
 class Checkpoint:
-    """Where a fit is kept after each cycle; None keeps nothing."""
+    """Where a fit is kept after each of its cycles; without a path nothing is."""
 
     path: Path | None
     of: str  # what is fitted: another fit must not go on from there
 
-    def keep(self, point: StreamedPoint, taken: int) -> None:
-        """Write a point, whole or not at all."""
+    def write(self, values: Mapping[str, Any]) -> None:
+        """Write what is to be kept, all of it or nothing."""
         if self.path is None:
             return
         beside = self.path.with_name(f"{self.path.name}.part")
         with beside.open("wb") as file:
-            np.savez(
-                file,
-                parameters=point.parameters,
-                centre=point.posterior.centre,
-                width=point.posterior.width,
-                taken=taken,
-                of=self.of,
-            )
+            np.savez(file, of=self.of, **values)
             file.flush()
             os.fsync(file.fileno())
         beside.replace(self.path)
 
-    def restored(
+    def read(self) -> dict[str, Any] | None:
+        """Return what was kept, or None."""
+        if self.path is None or not self.path.exists():
+            return None
+        try:
+            with np.load(self.path) as kept:
+                values = dict(kept)
+        except (OSError, ValueError) as error:
+            msg = f"checkpoint: {self.path} is no checkpoint of a fit: name another file"
+            raise InputError(msg) from error
+        if str(values.pop("of", "")) != self.of:
+            msg = (
+                f"checkpoint: {self.path} was left by another fit (other answers, model or "
+                "priors): name another file, or delete it"
+            )
+            raise InputError(msg)
+        return values
+
+    def keep_point(self, point: StreamedPoint, taken: int) -> None:
+        """Keep a point of a climb."""
+        self.write({"parameters": point.parameters, "taken": taken} | _peaks(point.abilities))
+
+    def restored_point(
         self, begin: FloatArray, abilities: StreamedAbilities, steps: Steps
     ) -> tuple[FloatArray, StreamedAbilities]:
-        """Return where the fit was, or the start where nothing is kept."""
-        if self.path is None or not self.path.exists():
+        """Return where a climb was, or its start."""
+        kept = self.read()
+        if kept is None:
             return begin, abilities
-        with np.load(self.path) as kept:
-            if str(kept["of"]) != self.of or kept["parameters"].shape != begin.shape:
-                msg = (
-                    f"checkpoint: {self.path} belongs to another fit ({kept['of']}): name another "
-                    "file, or delete it"
-                )
-                raise InputError(msg)
-            steps.take(int(kept["taken"]))
-            moved = replace(abilities, centre=kept["centre"], width=kept["width"])
-            return kept["parameters"], moved
+        steps.take(int(kept["taken"]))
+        return kept["parameters"], _with_peaks(abilities, kept)
+
+
+@dataclass(frozen=True, slots=True)
+class KeptRounds:
+    """Rounds of `estimate_items` in a checkpoint."""
+
+    checkpoint: Checkpoint
+
+    def keep(self, at: Round[StreamedAbilities]) -> None:
+        """Keep a round."""
+        (items,) = at.every
+        values = {name: getattr(at, name) for name in _NUMBERS}
+        values |= {f"items_{name}": getattr(items, name) for name in _ITEMS}
+        population = items.population
+        values |= {"mean": population.mean, "covariance": population.covariance}
+        values |= {"n_items": population.n_items}
+        self.checkpoint.write(values | _peaks(at.abilities))
+
+    def restored(self, start: Round[StreamedAbilities]) -> Round[StreamedAbilities]:
+        """Return the round that was kept, or the start."""
+        kept = self.checkpoint.read()
+        if kept is None:
+            return start
+        (items,) = start.every
+        population = replace(
+            items.population,
+            mean=kept["mean"],
+            covariance=kept["covariance"],
+            n_items=int(kept["n_items"]),
+        )
+        fields = {name: kept[f"items_{name}"] for name in _ITEMS}
+        fields["slope"] = float(fields["slope"])
+        return Round(
+            every=(Items(**fields, population=population),),
+            abilities=_with_peaks(start.abilities, kept),
+            taken=int(kept["taken"]),
+            **{name: float(kept[name]) for name in _NUMBERS if name != "taken"},
+        )
+
+
+_NUMBERS = ("change", "height", "taken", "top", "reach")
+_ITEMS = ("mean", "covariance", "weight", "step", "stride", "slope")
+
+
+def _peaks(abilities: StreamedAbilities) -> dict[str, Any]:
+    return {"centre": abilities.centre, "width": abilities.width, "far": abilities.far}
+
+
+def _with_peaks(abilities: StreamedAbilities, kept: Mapping[str, Any]) -> StreamedAbilities:
+    return replace(abilities, centre=kept["centre"], width=kept["width"], far=bool(kept["far"]))

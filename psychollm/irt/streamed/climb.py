@@ -77,13 +77,12 @@ class StreamedProblem:
         parameters = seen.parameters
         score, information = seen.abilities.scores(parameters[None], seen.posterior)
         gradient = score[0] + self.prior.gradient(parameters)
-        n = seen.posterior.centre.size
-        slopes = parameters[:, 0]
-        mean = float(slopes @ score[0, :, 1]) / n
-        square = 1.0 + float(slopes @ score[0, :, 0]) / n
+        frozen = (np.abs(parameters) >= self.family.bounds) & (gradient * parameters > 0.0)
+        free, n = np.where(frozen, 0.0, score[0]), seen.posterior.centre.size
+        mean = float(parameters[:, 0] @ free[:, 1]) / n
+        square = 1.0 + float(parameters[:, 0] @ free[:, 0]) / n
         if self.family.tied:
             gradient[:, 0] = gradient[:, 0].sum()
-        frozen = (np.abs(parameters) >= self.family.bounds) & (gradient * parameters > 0.0)
         return StreamedPoint(
             parameters=parameters,
             abilities=seen.abilities,
@@ -104,7 +103,7 @@ class StreamedProblem:
         """Return where a step of EM leads, a shorter one if it must be; None if all lead down."""
         target = scoring_step(self.family, point)
         mean, sd = point.mean, point.sd
-        if point.frozen.any() or self.prior.precisions.any():  # which would pull them back
+        if self.prior.precisions.any():  # which would pull them back
             mean, sd = 0.0, 1.0
         for halving in range(EM_TRIES):
             share = 0.5**halving

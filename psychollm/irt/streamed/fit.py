@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
+import zlib
 from contextlib import closing
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import Literal
+from typing import Literal, TypeAlias
 
 import numpy as np
 
@@ -20,13 +21,13 @@ from psychollm.irt.answers import Respondents
 from psychollm.irt.climb import Steps
 from psychollm.irt.families import Family, Link, Model
 from psychollm.irt.fit import Ending, Reading, StandardErrors, result_of
-from psychollm.irt.item_population import estimate_items
+from psychollm.irt.item_population import Settled, estimate_items
 from psychollm.irt.likelihood import NormalPrior
 from psychollm.irt.models import ItemModels, chosen_priors, family_of, proper
-from psychollm.irt.one_ability import kinds_of, population_of, with_unanswered
+from psychollm.irt.one_ability import ItemCurves, kinds_of, population_of, with_unanswered
 from psychollm.irt.priors import ItemPopulation, Priors
 from psychollm.irt.result import IRTFit
-from psychollm.irt.streamed.checkpoint import Checkpoint
+from psychollm.irt.streamed.checkpoint import Checkpoint, KeptRounds
 from psychollm.irt.streamed.climb import StreamedProblem, climb
 from psychollm.irt.streamed.posterior import (
     Answers,
@@ -38,7 +39,16 @@ from psychollm.irt.streamed.posterior import (
     start_centres,
 )
 
+Sides: TypeAlias = tuple[Labels, Labels, Respondents]  # respondents, items, which are the models
+
 STREAMED: tuple[Model, ...] = ("rasch", "1pl", "2pl")
+
+
+def sides_of(source: CellSource, respondents: Respondents) -> tuple[CellTable, Sides]:
+    """Return the table with items in rows, and who is who."""
+    if respondents == "models":
+        return source.by_question, (source.models, source.questions, respondents)
+    return source.by_model, (source.questions, source.models, respondents)
 
 
 def fit_cells(
@@ -62,9 +72,7 @@ def fit_cells(
     if standard_errors != "observed":
         msg = f"standard_errors={standard_errors!r} needs a dense table: use 'observed'"
         raise OptionError(msg)
-    models = respondents == "models"
-    table = source.by_question if models else source.by_model
-    sides = (source.models, source.questions) if models else (source.questions, source.models)
+    table, sides = sides_of(source, respondents)
     if len(sides[0]) < 2:
         msg = (
             f"responses: respondents={respondents!r} leaves one respondent: a distribution of "
@@ -74,7 +82,7 @@ def fit_cells(
     who = workers(n_jobs)
     bar = progress_bar(show=progress, total=most, label="readings of the fit")
     with closing(bar):
-        read = read_margins(table, (*sides, respondents), who, bar)
+        read = read_margins(table, sides, who, bar)
         per_item = float(np.median(read.item_answers))
         used = chosen_priors(priors, (model,) * len(read.items), link, per_item, 2)
         return fit_streamed(
@@ -116,9 +124,7 @@ class Read:
         )
 
 
-def read_margins(
-    table: CellTable, sides: tuple[Labels, Labels, Respondents], who: Workers, bar: Progress
-) -> Read:
+def read_margins(table: CellTable, sides: Sides, who: Workers, bar: Progress) -> Read:
     """Count the answers of items and respondents."""
     respondents, items, reading = sides
     n = len(respondents)
@@ -194,14 +200,17 @@ def fit_streamed(
     )
     begin = _start(read, family, abilities)
     taken = (read, read.has_answer, (model,) * len(read.items)), keep, reasons
+    kept = Checkpoint(checkpoint, _told(read, model, priors, keep))
     if isinstance(priors, ItemPopulation):
-        return _with_population(family, abilities, begin, steps, taken, priors, standard_errors)
+        settled = estimate_items(
+            kinds_of(family, family, len(begin), priors), abilities, begin, steps, KeptRounds(kept)
+        )
+        return _settled_result(family, settled, taken, standard_errors)
     means, precisions = family.prior_arrays(priors)
     prior = NormalPrior(means, precisions, family.tied, int(keep.sum()))
     problem = StreamedProblem(family, prior)
-    kept = Checkpoint(checkpoint, f"{model} {priors} {n} {keep.sum()}")
-    begin, abilities = kept.restored(begin, abilities, steps)
-    point, convergence = climb(problem, problem.at(begin, abilities), steps, kept.keep)
+    begin, abilities = kept.restored_point(begin, abilities, steps)
+    point, convergence = climb(problem, problem.at(begin, abilities), steps, kept.keep_point)
     if point.parameters[:, 0].sum() < 0.0 and not precisions[0] > 0.0:
         turned = replace(point.abilities, centre=-point.abilities.centre)
         point = problem.at(family.rescaled(point.parameters, 0.0, -1.0), turned)
@@ -241,18 +250,20 @@ def _start(read: Read, family: Family, abilities: StreamedAbilities) -> FloatArr
     return family.start(shares[abilities.keep], signs[abilities.keep])
 
 
-def _with_population(
+def _told(read: Read, model: Model, priors: Priors | ItemPopulation, keep: BoolArray) -> str:
+    """Return a few words that two fits have in common only if they are the same."""
+    counts = (read.item_yes, read.item_answers, read.yes, read.answered)
+    sums = [zlib.crc32(part.tobytes()) for part in counts]
+    return f"{model}, {priors}, {keep.sum()} items, {sums}"
+
+
+def _settled_result(
     family: Family,
-    abilities: StreamedAbilities,
-    begin: FloatArray,
-    steps: Steps,
+    settled: Settled[ItemCurves, StreamedAbilities],
     taken: tuple[Reading, BoolArray, tuple[Reason, ...]],
-    priors: ItemPopulation,
     standard_errors: StandardErrors | None,
 ) -> IRTFit:
-    """Fit items together with their distribution."""
-    kinds = kinds_of(family, family, len(begin), priors)
-    settled = estimate_items(kinds, abilities, begin, steps)
+    """Return items that were fitted together with their distribution."""
     posterior = settled.abilities.posterior(settled.parameters[None])
     missing = settled.abilities.missing(settled.parameters, posterior)
     own = settled.covariance
@@ -268,7 +279,7 @@ def _with_population(
         gradient=settled.change,
         posterior_sd=posterior.sd,
         n_patterns=posterior.centre.size,
-        n_nodes=abilities.n_nodes,
+        n_nodes=settled.abilities.n_nodes,
         convergence=settled.convergence,
     )
     covariance = _covariance(family, blocks - missing, frozen)

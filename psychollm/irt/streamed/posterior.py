@@ -32,13 +32,15 @@ import numpy as np
 
 from psychollm._base.replicate import Progress, Workers, spread
 from psychollm._base.types import AnyArray, BoolArray, FloatArray
-from psychollm.data.cells import Cells, CellTable, parts
+from psychollm.data.cells import PART, Cells, CellTable, parts
 from psychollm.irt.item_population import Expected
 from psychollm.kernels.irt_streamed import add_likelihood, item_scores, score_variances
 
 TASK_BYTES = 1 << 28  # of sums that tasks hold at once, all together
 MOST_TASKS = 64
+LEAST_CELLS = 1 << 16  # of a range
 NODES = ((20_000, 3), (2_000, 5), (500, 9), (100, 15), (0, 21))  # from so many answers on
+FEWEST = 3
 OFF_PEAK = 0.25  # of a posterior's width, from which on nodes are laid anew
 READINGS = 8  # to find the peaks, at most
 FURTHEST = 2.0  # that a peak moves between two readings
@@ -59,7 +61,8 @@ class Answers:
     @classmethod
     def of(cls, table: CellTable, who: Workers, bar: Progress, n_nodes: int) -> "Answers":
         """Deal ranges of rows to tasks."""
-        ranges = parts(table)
+        cells = int(table.start[-1])
+        ranges = parts(table, int(np.clip(cells / MOST_TASKS, LEAST_CELLS, PART)))
         size = 8 * table.n_columns * (3 * n_nodes + 2)
         n = min(len(ranges), MOST_TASKS, max(4, TASK_BYTES // size))
         bounds = np.linspace(0, len(ranges), n + 1).astype(int)
@@ -181,17 +184,17 @@ def _likelihood(
     logs = np.zeros((n, k))
     for low, high in task:
         cells = _arrays(table.read(low, high))
-        for point in points:
-            slope, intercept = np.ascontiguousarray(point[low:high].T)
-            add_likelihood(cells, slope, intercept, rows, logs)
+        slope, intercept = np.ascontiguousarray(np.moveaxis(points[:, low:high], -1, 0))
+        add_likelihood(cells, slope, intercept, rows, logs)
     return np.concatenate([logs + np.log(rows[:, k : 2 * k]), rows[:, 2 * k :]], axis=1)
 
 
 def scores_at(
-    answers: Answers, points: FloatArray, posterior: Posterior
+    answers: Answers, points: FloatArray, posterior: Posterior, *, curved: bool = True
 ) -> tuple[FloatArray, FloatArray]:
     """Return gradients (S, J, 2) at points and mean information (J, 2, 2), abilities given."""
-    read = partial(_scores, table=answers.table, points=points, rows=_rows(posterior))
+    rows = _rows(posterior)
+    read = partial(_scores, table=answers.table, points=points, rows=rows, curved=curved)
     found = np.concatenate(list(answers.each(read)), axis=1)
     return found[:, :, :2], _matrices(found[:, :, 2:].mean(axis=0))
 
@@ -211,18 +214,17 @@ def _matrices(entries: FloatArray) -> FloatArray:
     return entries[:, [0, 1, 1, 2]].reshape(-1, 2, 2)
 
 
-def _scores(task: Task, *, table: CellTable, points: FloatArray, rows: FloatArray) -> FloatArray:
+def _scores(
+    task: Task, *, table: CellTable, points: FloatArray, rows: FloatArray, curved: bool
+) -> FloatArray:
     """Return gradient and information of the items of a task (S, J, 5)."""
     found = []
     for low, high in task:
+        slope, intercept = np.ascontiguousarray(np.moveaxis(points[:, low:high], -1, 0))
+        score, information = np.empty((*slope.shape, 2)), np.empty((*slope.shape, 3))
         cells = _arrays(table.read(low, high))
-        each = np.empty((len(points), high - low, 5))
-        for s, point in enumerate(points):
-            slope, intercept = np.ascontiguousarray(point[low:high].T)
-            score, information = np.empty((high - low, 2)), np.empty((high - low, 3))
-            item_scores(cells, slope, intercept, rows, score, information)
-            each[s, :, :2], each[s, :, 2:] = score, information
-        found.append(each)
+        item_scores(cells, slope, intercept, rows, curved, score, information)
+        found.append(np.concatenate([score, information], axis=2))
     return np.concatenate(found, axis=1)
 
 
@@ -249,21 +251,26 @@ class StreamedAbilities:
     width: FloatArray  # (N,)
     n_nodes: int
     tied: bool
+    far: bool = True  # whether peaks may lie elsewhere
 
     def posterior(self, points: FloatArray) -> Posterior:
         """Return posteriors where items are at any of `points` (S, kept J, 2), peaks found."""
-        every = self._every(points)
-        centre, width = self.centre, self.width
-        for _ in range(READINGS):
-            found = posterior_at(self.answers, every, centre, width, self.n_nodes)
-            if found.off <= OFF_PEAK:
+        every, centre, width, far = self._every(points), self.centre, self.width, self.far
+        for reading in range(READINGS):
+            # Peaks are looked for with three nodes: a cheaper reading.
+            k = FEWEST if far and reading < READINGS - 1 else self.n_nodes
+            found = posterior_at(self.answers, every, centre, width, k)
+            if found.off <= OFF_PEAK and k == self.n_nodes:
                 break
-            centre, width = found.peak, found.spread
+            centre, width, far = found.peak, found.spread, found.off > OFF_PEAK
         return found
 
-    def scores(self, points: FloatArray, posterior: Posterior) -> tuple[FloatArray, FloatArray]:
+    def scores(
+        self, points: FloatArray, posterior: Posterior, *, curved: bool = True
+    ) -> tuple[FloatArray, FloatArray]:
         """Return gradients (S, kept J, 2) and mean information (kept J, 2, 2)."""
-        score, information = scores_at(self.answers, self._every(points), posterior)
+        every = self._every(points)
+        score, information = scores_at(self.answers, every, posterior, curved=curved)
         return score[:, self.keep], information[self.keep]
 
     def missing(self, point: FloatArray, posterior: Posterior) -> FloatArray:
@@ -272,12 +279,19 @@ class StreamedAbilities:
 
     def moved(self, posterior: Posterior, mean: float = 0.0, sd: float = 1.0) -> Self:
         """Return the respondents with nodes about these peaks, from `mean` in units of `sd`."""
-        return replace(self, centre=(posterior.peak - mean) / sd, width=posterior.spread / sd)
+        return replace(
+            self,
+            centre=(posterior.peak - mean) / sd,
+            width=posterior.spread / sd,
+            far=posterior.off > 0.5 * OFF_PEAK,
+        )
 
     def expected(self, points: FloatArray, centre: FloatArray) -> Expected[Self]:
         """Return what items at `points` (S, J, p) get from abilities."""
-        posterior = self.posterior(points)
-        score, information = self.scores(points, posterior)
+        # While items still move much, three nodes do.
+        here = replace(self, n_nodes=FEWEST) if self.far else self
+        posterior = here.posterior(points)
+        score, information = self.scores(points, posterior, curved=False)
         if self.tied:
             information = self.scores(points.mean(axis=0, keepdims=True), posterior)[1]
         mean, sd = posterior.mean, posterior.sd
