@@ -26,6 +26,10 @@ from psychollm.kernels.irt_marginal import _exponentials
 
 CHUNK = 512  # cells in a buffer, which stays in the cache
 HIGHEST = 300.0  # of z, at all points together: exp(z) is a factor of a product
+LONGEST = 1.5  # change of a parameter in one scoring step
+AGAIN = 0.5  # a step so long is followed by another at once
+MOST_STEPS = 80
+RIDGE = 1e-8
 LARGE = 1e150  # a product whose logarithm is taken: a factor more, and it is still finite
 
 
@@ -126,6 +130,52 @@ def item_scores(cells, slope, intercept, rows, curved, score, information):
             score[s, j, 1] = yes - lanes[s, 0].sum()
             for k in range(3):
                 information[s, j, k] = lanes[s, 4 - k].sum()
+
+
+@njit
+def item_targets(cells, slope, intercept, rows, prior, score, information, target):
+    """Fill gradient (1, J, 2) and information (1, J, 3), and where scoring steps lead (J, 2)."""
+    # prior (3, 2): means, precisions and bounds of slope and intercept. Gradient and information
+    # are without it. An item whose step is long takes more of them, for its cells are at hand: one
+    # that a few answers leave without a top goes to its bounds at once, not by a step in a pass.
+    item_scores(cells, slope, intercept, rows, True, score, information)
+    start, columns, codes = cells
+    one, two = np.empty((1, 1)), np.empty((1, 1))
+    here, curve = np.empty((1, 1, 2)), np.empty((1, 1, 3))
+    for j in range(slope.shape[1]):
+        a, d = slope[0, j], intercept[0, j]
+        if np.isnan(a):
+            target[j] = np.nan
+            continue
+        here[0, 0], curve[0, 0] = score[0, j], information[0, j]
+        for _ in range(MOST_STEPS):
+            by_a, by_d = _scoring_step(a, d, here[0, 0], curve[0, 0], prior)
+            longest = max(abs(by_a), abs(by_d))
+            share = min(1.0, LONGEST / max(longest, 1e-300))
+            a = min(max(a + share * by_a, -prior[2, 0]), prior[2, 0])
+            d = min(max(d + share * by_d, -prior[2, 1]), prior[2, 1])
+            if longest <= AGAIN:
+                break
+            one[0, 0], two[0, 0] = a, d
+            own = (start[j : j + 2], columns, codes)
+            item_scores(own, one, two, rows, True, here, curve)
+        target[j, 0], target[j, 1] = a, d
+
+
+@njit
+def _scoring_step(a, d, score, information, prior):
+    """Return the step of an item; a parameter at a bound that it is pushed against stays."""
+    by_a = score[0] - prior[1, 0] * (a - prior[0, 0])
+    by_d = score[1] - prior[1, 1] * (d - prior[0, 1])
+    aa = information[0] + prior[1, 0] + RIDGE
+    dd = information[2] + prior[1, 1] + RIDGE
+    ad = information[1]
+    held_a = abs(a) >= prior[2, 0] and by_a * a > 0.0
+    held_d = abs(d) >= prior[2, 1] and by_d * d > 0.0
+    if held_a or held_d:
+        return 0.0 if held_a else by_a / aa, 0.0 if held_d else by_d / dd
+    determinant = aa * dd - ad * ad
+    return (dd * by_a - ad * by_d) / determinant, (aa * by_d - ad * by_a) / determinant
 
 
 @njit

@@ -6,9 +6,11 @@ import time
 from contextlib import nullcontext
 from functools import cache, partial
 from itertools import count
+from threading import Timer
 
 import joblib
 import numpy as np
+import pandas as pd
 import pytest
 
 import psychollm as psy
@@ -52,7 +54,22 @@ def products(n_jobs=None):
     )
 
 
-WORK = [permuted, one_factor, panel, products]
+@cache
+def scanned():
+    """Answers in a folder that workers on this machine see."""
+    rng = np.random.default_rng(8)
+    model, question = np.nonzero(rng.random((60, 4_000)) < 0.3)
+    value = rng.random(model.size) < 1.0 / (1.0 + np.exp(-rng.normal(size=60)[model]))
+    frame = pd.DataFrame({"model": model, "question": question, "value": value.astype(int)})
+    return psy.data.scan(frame)
+
+
+def streamed(n_jobs=None):
+    fit = psy.fit_irt(scanned(), n_jobs=n_jobs)
+    return np.column_stack([fit.parameters, fit.se_slope, fit.se_intercept])
+
+
+WORK = [permuted, one_factor, panel, products, streamed]
 serial = cache(lambda work: work(n_jobs=1))
 
 
@@ -106,6 +123,18 @@ def test_workers_that_die_lose_nothing(cluster, deaths):
     assert victims.isdisjoint(cluster.run(os.getpid).values())
     expected = permutation_null(answers(), statistic=lethal, n_null=300, rng=3, n_jobs=1).draws
     assert np.array_equal(found, expected)
+
+
+def test_a_fit_outlives_a_worker(cluster):
+    """A worker is killed while the answers are read; readings of its ranges are done again."""
+    expected = streamed(n_jobs=1)
+    victim = next(iter(cluster.run(os.getpid).values()))
+    Timer(0.5, os.kill, (victim, signal.SIGKILL)).start()
+    with joblib.parallel_config(backend="dask"):
+        found = streamed()
+    cluster.wait_for_workers(2, timeout=120)
+    assert victim not in cluster.run(os.getpid).values()
+    assert np.array_equal(found, expected, equal_nan=True)
 
 
 class Counted:

@@ -48,6 +48,7 @@ class StreamedPoint(Seen):
     gradient: FloatArray  # (J, p), with priors; a shared slope's stands with each item
     expected: FloatArray  # (J, p, p)
     frozen: BoolArray  # (J, p)
+    target: FloatArray  # (J, p) where scoring steps of each item lead
     mean: float  # of abilities; and their standard deviation: those of (1)
     sd: float
 
@@ -75,10 +76,12 @@ class StreamedProblem:
     def completed(self, seen: Seen) -> StreamedPoint:
         """Read the gradient, too."""
         parameters = seen.parameters
-        score, information = seen.abilities.scores(parameters[None], seen.posterior)
-        gradient = score[0] + self.prior.gradient(parameters)
+        means, precisions = self.prior.means, self.prior.precisions
+        known = np.stack([means, precisions, self.family.bounds])
+        score, information, target = seen.abilities.targets(parameters, seen.posterior, known)
+        gradient = score + self.prior.gradient(parameters)
         frozen = (np.abs(parameters) >= self.family.bounds) & (gradient * parameters > 0.0)
-        free, n = np.where(frozen, 0.0, score[0]), seen.posterior.centre.size
+        free, n = np.where(frozen, 0.0, score), seen.posterior.centre.size
         mean = float(parameters[:, 0] @ free[:, 1]) / n
         square = 1.0 + float(parameters[:, 0] @ free[:, 0]) / n
         if self.family.tied:
@@ -91,6 +94,7 @@ class StreamedProblem:
             gradient=gradient,
             expected=information + self.prior.information(),
             frozen=frozen,
+            target=target,
             mean=mean,
             sd=float(np.sqrt(max(square - mean**2, LEAST_VARIANCE))),
         )
@@ -101,7 +105,7 @@ class StreamedProblem:
 
     def after(self, point: StreamedPoint) -> StreamedPoint | None:
         """Return where a step of EM leads, a shorter one if it must be; None if all lead down."""
-        target = scoring_step(self.family, point)
+        target = scoring_step(self.family, point) if self.family.tied else point.target
         mean, sd = point.mean, point.sd
         if self.prior.precisions.any():  # which would pull them back
             mean, sd = 0.0, 1.0
@@ -109,10 +113,9 @@ class StreamedProblem:
             share = 0.5**halving
             to, unit = share * mean, 1.0 + share * (sd - 1.0)
             moved = point.parameters + share * (target - point.parameters)
-            seen = self.seen(
-                self.family.rescaled(moved, to, unit),
-                point.abilities.moved(point.posterior, to, unit),
-            )
+            moved = self.family.rescaled(moved, to, unit)
+            moved = np.where(point.frozen, point.parameters, moved)
+            seen = self.seen(moved, point.abilities.moved(point.posterior, to, unit))
             if seen.objective >= point.objective - LOSS * abs(point.objective):
                 return self.completed(seen)
         return None

@@ -34,7 +34,12 @@ from psychollm._base.replicate import Progress, Workers, spread
 from psychollm._base.types import AnyArray, BoolArray, FloatArray
 from psychollm.data.cells import PART, Cells, CellTable, parts
 from psychollm.irt.item_population import Expected
-from psychollm.kernels.irt_streamed import add_likelihood, item_scores, score_variances
+from psychollm.kernels.irt_streamed import (
+    add_likelihood,
+    item_scores,
+    item_targets,
+    score_variances,
+)
 
 TASK_BYTES = 1 << 28  # of sums that tasks hold at once, all together
 MOST_TASKS = 64
@@ -42,7 +47,7 @@ LEAST_CELLS = 1 << 16  # of a range
 NODES = ((20_000, 3), (2_000, 5), (500, 9), (100, 15), (0, 21))  # from so many answers on
 FEWEST = 3
 OFF_PEAK = 0.25  # of a posterior's width, from which on nodes are laid anew
-READINGS = 8  # to find the peaks, at most
+NEARER = 0.7  # by which a reading must bring peaks nearer for another to be worth it
 FURTHEST = 2.0  # that a peak moves between two readings
 
 Task: TypeAlias = list[tuple[int, int]]  # ranges of rows
@@ -199,6 +204,16 @@ def scores_at(
     return found[:, :, :2], _matrices(found[:, :, 2:].mean(axis=0))
 
 
+def targets_at(
+    answers: Answers, point: FloatArray, posterior: Posterior, prior: FloatArray
+) -> tuple[FloatArray, FloatArray, FloatArray]:
+    """Return gradient (J, 2), information (J, 2, 2) and where scoring steps lead (J, 2)."""
+    rows = _rows(posterior)
+    read = partial(_targets, table=answers.table, point=point, rows=rows, prior=prior)
+    found = np.concatenate(list(answers.each(read)))
+    return found[:, :2], _matrices(found[:, 2:5]), found[:, 5:]
+
+
 def missing_at(answers: Answers, point: FloatArray, posterior: Posterior) -> FloatArray:
     """Return what abilities leave open of the information about each item (J, 2, 2)."""
     read = partial(_missing, table=answers.table, point=point, rows=_rows(posterior))
@@ -226,6 +241,20 @@ def _scores(
         item_scores(cells, slope, intercept, rows, curved, score, information)
         found.append(np.concatenate([score, information], axis=2))
     return np.concatenate(found, axis=1)
+
+
+def _targets(
+    task: Task, *, table: CellTable, point: FloatArray, rows: FloatArray, prior: FloatArray
+) -> FloatArray:
+    """Return gradient, information and targets of the items of a task (J, 7)."""
+    found = []
+    for low, high in task:
+        slope, intercept = np.ascontiguousarray(point[None, low:high].T[..., 0])[:, None]
+        score, information = np.empty((1, high - low, 2)), np.empty((1, high - low, 3))
+        target, cells = np.empty((high - low, 2)), _arrays(table.read(low, high))
+        item_targets(cells, slope, intercept, rows, prior, score, information, target)
+        found.append(np.concatenate([score[0], information[0], target], axis=1))
+    return np.concatenate(found)
 
 
 def _missing(task: Task, *, table: CellTable, point: FloatArray, rows: FloatArray) -> FloatArray:
@@ -256,14 +285,16 @@ class StreamedAbilities:
     def posterior(self, points: FloatArray) -> Posterior:
         """Return posteriors where items are at any of `points` (S, kept J, 2), peaks found."""
         every, centre, width, far = self._every(points), self.centre, self.width, self.far
-        for reading in range(READINGS):
+        before = np.inf
+        while True:
             # Peaks are looked for with three nodes: a cheaper reading.
-            k = FEWEST if far and reading < READINGS - 1 else self.n_nodes
+            k = FEWEST if far else self.n_nodes
             found = posterior_at(self.answers, every, centre, width, k)
-            if found.off <= OFF_PEAK and k == self.n_nodes:
-                break
-            centre, width, far = found.peak, found.spread, found.off > OFF_PEAK
-        return found
+            # A slope without bound makes an edge where a peak is never found.
+            near = found.off <= OFF_PEAK or found.off > NEARER * before
+            if near and k == self.n_nodes:
+                return found
+            centre, width, far, before = found.peak, found.spread, not near, found.off
 
     def scores(
         self, points: FloatArray, posterior: Posterior, *, curved: bool = True
@@ -272,6 +303,15 @@ class StreamedAbilities:
         every = self._every(points)
         score, information = scores_at(self.answers, every, posterior, curved=curved)
         return score[:, self.keep], information[self.keep]
+
+    def targets(
+        self, point: FloatArray, posterior: Posterior, prior: FloatArray
+    ) -> tuple[FloatArray, FloatArray, FloatArray]:
+        """Return gradient, information and targets (kept J, ...) of items at a point."""
+        every = self._every(point[None])[0]
+        found = targets_at(self.answers, every, posterior, prior)
+        score, information, target = (part[self.keep] for part in found)
+        return score, information, target
 
     def missing(self, point: FloatArray, posterior: Posterior) -> FloatArray:
         """Return what abilities leave open of the information of items at a point (kept J, 2)."""
