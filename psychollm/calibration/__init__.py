@@ -52,6 +52,7 @@ from psychollm.calibration.selection.selective import (
     risk_at_coverage,
     selective_prediction,
 )
+from psychollm.calibration.stated_scan import StatedScan, scan_stated
 from psychollm.calibration.two_choice.hierarchical_meta_d import (
     HierarchicalMetaD,
     hierarchical_meta_d,
@@ -97,6 +98,7 @@ __all__ = [
     "SignalDetection",
     "Significance",
     "SmoothCalibrationError",
+    "StatedScan",
     "Type2ROC",
     "abstention",
     "abstention_by",
@@ -133,6 +135,7 @@ __all__ = [
     "rate_confidence",
     "risk_at_coverage",
     "risk_coverage",
+    "scan_stated",
     "selective_prediction",
     "semantic_confidence",
     "semantic_entropy",

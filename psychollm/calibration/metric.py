@@ -12,13 +12,19 @@ from typing import Any, Literal, TypeAlias
 import numpy as np
 
 from psychollm._base.errors import OptionError
-from psychollm._base.types import BoolArray, FloatArray
+from psychollm._base.types import AnyArray, BoolArray, FloatArray
 from psychollm.calibration.influence import in_few_clusters
 from psychollm.calibration.stated import StatedAnswers
 from psychollm.calibration.tally import Tally, tallies
 from psychollm.estimates.estimate import Estimate
 from psychollm.estimates.reasons import Reason
-from psychollm.estimates.resampling import Interval, Replicates, Resampling, resample
+from psychollm.estimates.resampling import (
+    Interval,
+    KeptCounts,
+    Replicates,
+    Resampling,
+    resample,
+)
 
 # values (groups,) or what was prepared, correct and wrong (resamples, groups)
 # -> (resamples, outputs and carried columns)
@@ -114,24 +120,43 @@ def estimate(metric: Metric, answers: StatedAnswers, resampling: Resampling) -> 
 
 
 def estimate_all(
-    metrics: Sequence[Metric], answers: StatedAnswers, resampling: Resampling
+    metrics: Sequence[Metric],
+    answers: StatedAnswers,
+    resampling: Resampling,
+    *,
+    counts: KeptCounts | None = None,
 ) -> list[Estimate]:
     """Estimate metrics for every model, on resamples of questions that all share."""
-    drawn = draw(metrics, answers, resampling)
+    drawn = draw(metrics, answers, resampling, counts=counts)
     return [estimate for metric in metrics for estimate in drawn.estimates(metric)]
 
 
-def draw(metrics: Sequence[Metric], answers: StatedAnswers, resampling: Resampling) -> "Drawn":
+def draw(
+    metrics: Sequence[Metric],
+    answers: StatedAnswers,
+    resampling: Resampling,
+    *,
+    counts: KeptCounts | None = None,
+) -> "Drawn":
     """Compute metrics for every model in the sample, its resamples and its jackknife."""
     tables = tallies(answers)
     shared = [[metric.shared(tally) for metric in metrics] for tally in tables]
+    counted = answers.counted
 
-    def statistic(counts: FloatArray) -> FloatArray:
-        return _computed(metrics, tables, shared, counts * answers.weights)
+    def statistic(counts: AnyArray) -> FloatArray:
+        weighted = counts if counted else counts * answers.weights
+        return _computed(metrics, tables, shared, weighted)
 
     n_questions = len(answers.questions)
     if resampling.n:
-        replicates = resample(statistic, n_questions, resampling, clusters=answers.clusters)
+        replicates = resample(
+            statistic,
+            n_questions,
+            resampling,
+            clusters=answers.clusters,
+            counts=counts if counted else None,
+            small=counted,
+        )
     else:
         value = statistic(np.ones((1, n_questions)))[0]
         replicates = Replicates.unknown(value, resampling.level)
@@ -142,18 +167,20 @@ def _computed(
     metrics: Sequence[Metric],
     tables: Sequence[Tally],
     shared: Sequence[Sequence[Any]],
-    counts: FloatArray,
+    counts: AnyArray,
 ) -> FloatArray:
     """Return all columns of all metrics (resamples, models, columns), in small blocks."""
     width = sum(metric.width for metric in metrics)
     outputs = np.empty((counts.shape[0], len(tables), width))
-    rows = max(16, _CELLS // max(1, *(tally.values.size for tally in tables)))
-    for start in range(0, counts.shape[0], rows):
-        block = slice(start, start + rows)
-        for row, tally in enumerate(tables):
-            correct, wrong = tally.resampled(counts[block])
+    for row, tally in enumerate(tables):
+        correct, wrong = tally.resampled(counts)
+        # Of the model alone: a product of matrices rounds by its shape, and whoever else is in the
+        # table must not change the last bit.
+        rows = max(16, _CELLS // max(1, tally.values.size))
+        for start in range(0, counts.shape[0], rows):
+            block = slice(start, start + rows)
             columns = [
-                metric.compute(first, correct, wrong)
+                metric.compute(first, correct[block], wrong[block])
                 for metric, first in zip(metrics, shared[row], strict=True)
             ]
             outputs[block, row] = np.concatenate(columns, axis=1)

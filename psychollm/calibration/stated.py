@@ -44,10 +44,15 @@ class StatedAnswers(Result):
         return bool((self.weights != 1.0).any())
 
     @property
+    def counted(self) -> bool:
+        """Whether each answer counts once, and is correct or wrong."""
+        whole = bool(((self.correct == 0.0) | (self.correct == 1.0)).all())
+        return whole and not self.weighted
+
+    @property
     def plain(self) -> bool:
         """Whether each question is one independent answer, correct or wrong."""
-        whole = bool(((self.correct == 0.0) | (self.correct == 1.0)).all())
-        return whole and not self.weighted and self.clusters is None
+        return self.counted and self.clusters is None
 
 
 def stated_answers(

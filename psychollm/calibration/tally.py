@@ -4,9 +4,9 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from psychollm._base.types import FloatArray, IntArray
+from psychollm._base.types import AnyArray, FloatArray, IntArray
 from psychollm.calibration.stated import StatedAnswers
-from psychollm.kernels.tally import tally_resamples
+from psychollm.kernels.tally import tally_counts, tally_resamples
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
@@ -23,11 +23,15 @@ class Tally:
     weight: FloatArray  # (n,) how much each answer counts, with mean one over all questions
     cluster: IntArray | None  # (n,) what each question belongs to, numbered without gaps
 
-    def resampled(self, counts: FloatArray) -> tuple[FloatArray, FloatArray]:
+    def resampled(self, counts: AnyArray) -> tuple[FloatArray, FloatArray]:
         """Return correct and wrong answers (resamples, groups) for counts per question."""
         shape = (counts.shape[0], self.values.size)
         correct, wrong = np.empty(shape), np.empty(shape)
-        tally_resamples(counts, self.question, self.group, self.right, correct, wrong)
+        answers = (self.question, self.group, self.right)
+        if counts.dtype == np.uint8:
+            tally_counts(np.ascontiguousarray(counts.T), *answers, correct, wrong)
+        else:
+            tally_resamples(counts, *answers, correct, wrong)
         return correct, wrong
 
 

@@ -6,9 +6,10 @@ from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from psychollm._base.errors import CodeError, LabelError
+from psychollm._base.errors import CodeError, LabelError, OptionError
 from psychollm.cli.groups import ByGroups, column_of, grouped_output, groups_of
 from psychollm.cli.options import option, words
+from psychollm.cli.streamed import STREAMS, STREAMS_ARE, call_text, one_column
 from psychollm.cli.two_tables import (
     ANALYSIS,
     OUTPUT,
@@ -27,7 +28,8 @@ if TYPE_CHECKING:
     from psychollm.calibration.panels.panel import CalibrationPanel
     from psychollm.cli.outputs import Output
 
-DESCRIPTION = """\
+DESCRIPTION = (
+    """\
 Judge whether what models state about their answers can be believed: every metric of calibration
 and metacognition with intervals, reliability diagrams, risk-coverage and type-2 ROC curves.
 
@@ -40,6 +42,12 @@ LOG is a log of an evaluation tool that holds confidences (see 'psychollm import
 with the columns "model", "question", "score" and "confidence", or a folder of such files; or a
 store of psychollm collect.
 """
+    + STREAMS_ARE
+    + """\
+Its columns are "model", "question", "confidence" and "correct" unless others are named. Of many
+models, or many answers, the metrics are computed and no curves are drawn.
+"""
+)
 EPILOG = """\
 examples:
   psychollm calibrate sure.csv right.csv --out results --seed 1
@@ -47,6 +55,7 @@ examples:
   psychollm calibrate long.csv --confidence-column sure --correctness-column right --scale 100
   psychollm calibrate answers.csv --by domain
   psychollm calibrate sure.csv right.csv --clusters passages.csv --metrics brier,auroc,ece
+  psychollm calibrate answers.duckdb --table runs --confidence-column sure --levels 101
 """
 _COMMON_CODE = """\
 rows = confidence.index.intersection(correctness.index, sort=False)
@@ -83,6 +92,12 @@ class Calibrate(ByGroups, TwoTables):
         default=None,
         group=READING,
     )
+    levels: int | None = option(
+        "round confidences to so many from 0 to 1, such as 101",
+        "N",
+        default=None,
+        group=STREAMS,
+    )
     metrics: tuple[str, ...] | None = option(
         "metrics to compute, such as brier,auroc,ece; otherwise all",
         "KEY,...",
@@ -94,12 +109,25 @@ class Calibrate(ByGroups, TwoTables):
 
     def __post_init__(self) -> None:
         self.check_inputs()
+        if self.streams:
+            self.check_stream("by")
+            if self.clusters is not None and not Path(self.clusters).is_file():
+                msg = (
+                    f"--clusters {self.clusters} is no file: of a long table of any size, "
+                    "clusters are a file with a question and its cluster per line"
+                )
+                raise LabelError(msg)
+        elif self.levels is not None:
+            msg = "--levels is for long tables of any size: round confidences in the table"
+            raise OptionError(msg)
 
     def run(self) -> int:
         """Read, compute, write, and say where it is."""
+        if self.streams:
+            return self.carry_out(lambda: read_stream(self), self._judge, report=self.report)
         return self.carry_out(lambda: read_stated(self), self._judge, report=self.report)
 
-    def _judge(self, tables: "Tables[pd.DataFrame]") -> "Output":
+    def _judge(self, tables: "Tables[Any]") -> "Output":
         from psychollm.calibration.panels.panel import calibration_panel
         from psychollm.cli.notes import watched
         from psychollm.cli.outputs import Output
@@ -113,6 +141,8 @@ class Calibrate(ByGroups, TwoTables):
             clusters=tables.clusters,
             **self.replication,
         )
+        if self.streams and not tables.confidence.is_small:
+            return self._without_curves(panel, tables)
         curves = panel.curves(
             n_draws=self.null,
             rng=self.seed,
@@ -131,6 +161,28 @@ class Calibrate(ByGroups, TwoTables):
             tables={"metrics": panel.to_frame(), **_comparisons(evidence), **curves.frames()},
             remark=tables.left_out,
             write_report=report,
+        )
+
+    def _without_curves(self, panel: "CalibrationPanel", tables: "Tables[Any]") -> "Output":
+        """Return the metrics alone: curves and pairs of models need tables in memory."""
+        from psychollm.calibration.panels.findings import verdict
+        from psychollm.cli.outputs import Output, records
+
+        found, frame = verdict(panel.estimates, self.smallest), panel.to_frame()
+        return Output(
+            summary=found.statement,
+            results={
+                "verdict": found.statement,
+                "findings": [],
+                **_sizes(panel),
+                "metrics": records(frame),
+                **_origin(tables, self),
+            },
+            tables={"metrics": frame},
+            remark=(
+                f"{panel.answers!r}. Metrics only: curves, comparisons of models and the page are "
+                "made of up to 100 models and 6 million cells."
+            ),
         )
 
     def _grouped(self, tables: "Tables[pd.DataFrame]", of: "Axis", groups: list[Any]) -> "Output":
@@ -163,27 +215,41 @@ def _comparisons(evidence: "Evidence") -> "Mapping[str, pd.DataFrame]":
 def results(
     panel: "CalibrationPanel",
     evidence: "Evidence",
-    tables: "Tables[pd.DataFrame]",
+    tables: "Tables[Any]",
     command: Calibrate,
 ) -> dict[str, Any]:
     """Return what was found as plain data: the verdict first, then numbers by model."""
     from psychollm.cli.outputs import records
-    from psychollm.studies.provenance import versions
 
-    curves, answers, findings = evidence.curves, panel.answers, evidence.findings()
-    clusters = answers.clusters
+    curves, findings = evidence.curves, evidence.findings()
     return {
         "verdict": findings.verdict,
         "findings": findings.to_dict()["items"],
+        **_sizes(panel),
+        "metrics": records(panel.to_frame()),
+        "calibration_error": records(curves.error.to_frame()),
+        "corp": records(curves.reliability.to_frame()),
+        **{name: records(frame) for name, frame in _comparisons(evidence).items()},
+        **_origin(tables, command),
+    }
+
+
+def _sizes(panel: "CalibrationPanel") -> dict[str, Any]:
+    answers = panel.answers
+    clusters = answers.clusters
+    return {
         "n_models": len(panel.models),
         "n_questions": len(answers.questions),
         "n_clusters": None if clusters is None else int(clusters.max()) + 1,
         "n_bootstrap": panel.n_bootstrap,
         "level": panel.level,
-        "metrics": records(panel.to_frame()),
-        "calibration_error": records(curves.error.to_frame()),
-        "corp": records(curves.reliability.to_frame()),
-        **{name: records(frame) for name, frame in _comparisons(evidence).items()},
+    }
+
+
+def _origin(tables: "Tables[Any]", command: Calibrate) -> dict[str, Any]:
+    from psychollm.studies.provenance import versions
+
+    return {
         "source": list(tables.source),
         "left_out": tables.left_out,
         "seed": command.seed,
@@ -192,7 +258,7 @@ def results(
     }
 
 
-def source_code(tables: "Tables[pd.DataFrame]", command: Calibrate) -> str:
+def source_code(tables: "Tables[Any]", command: Calibrate) -> str:
     """Return the lines of Python that read the tables and make the panel."""
     from psychollm.studies.provenance import call_text
 
@@ -201,7 +267,7 @@ def source_code(tables: "Tables[pd.DataFrame]", command: Calibrate) -> str:
         "level": command.level,
         "rng": command.seed,
     }
-    inputs = ["confidence", "correctness"]
+    inputs = ["stated"] if command.streams else ["confidence", "correctness"]
     if command.metrics is not None:
         options = {"metrics": list(command.metrics), **options}
     if tables.clusters is not None:
@@ -209,6 +275,39 @@ def source_code(tables: "Tables[pd.DataFrame]", command: Calibrate) -> str:
     call = call_text("psy.calibration_panel", tuple(inputs), options)
     call = call.replace("(", "(\n    ", 1).removesuffix(")") + ",\n)"
     return f"{tables.code}\npanel = {call}"
+
+
+def read_stream(command: Calibrate) -> "Tables[Any]":
+    """Read confidence and correctness once, and the clusters if there are any."""
+    import pandas as pd
+
+    from psychollm.calibration.stated_scan import scan_stated
+    from psychollm.cli.notes import watched
+
+    options = command.chosen(
+        {
+            "model": command.model_column,
+            "question": one_column(command),
+            "confidence": command.confidence_column,
+            "correct": command.correctness_column,
+        }
+    )
+    if command.scale is not None:
+        options["scale"] = command.scale
+    if command.levels is not None:
+        options["levels"] = command.levels
+    bar = watched(quiet=command.quiet)
+    stated = scan_stated(command.confidence, **options, n_jobs=command.jobs, progress=bar)
+    code = f"stated = {call_text('psy.calibration.scan_stated', command.confidence, options)}"
+    clusters = None
+    if command.clusters is not None:
+        # Labels of a file are text.
+        questions = pd.Index(list(map(str, stated.questions)))
+        found, line = _clusters(command, command.clusters, questions)
+        clusters = found.to_numpy()
+        named = "list(map(str, stated.questions))"
+        code += f"\n{line.replace('confidence.columns', named)}.to_numpy()"
+    return Tables(stated, None, command.files, code, clusters=clusters)
 
 
 def read_stated(command: Calibrate) -> "Tables[pd.DataFrame]":

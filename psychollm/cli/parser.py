@@ -13,6 +13,7 @@ from psychollm.cli.completion import Completion
 from psychollm.cli.doctor import Doctor, Version
 from psychollm.cli.import_logs import Import
 from psychollm.cli.instrument import WriteInstrument
+from psychollm.cli.irt import Irt
 from psychollm.cli.items import Items
 from psychollm.cli.options import PARSING, Command, Parser
 from psychollm.cli.run import Run
@@ -25,7 +26,7 @@ COMMANDS: dict[str, type[Command]] = {
     command.NAME: command
     for command in (
         WriteInstrument, Collect, WriteStage, Run, Score, Study, Calibrate, Compare, Card, Items,
-        Audit, Bank, Import, Doctor, Warm, Version, Completion,
+        Irt, Audit, Bank, Import, Doctor, Warm, Version, Completion,
     )
 }  # fmt: skip
 DESCRIPTION = "The psychometrics of language models: do they know what they know?"

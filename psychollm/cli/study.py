@@ -9,6 +9,7 @@ from psychollm._base.errors import OptionError
 from psychollm._base.types import EmptyCells, Missing
 from psychollm.cli.import_logs import is_store
 from psychollm.cli.options import option
+from psychollm.cli.streamed import STREAMS_ARE, call_text, scan_arguments, scanned
 from psychollm.cli.two_tables import ANALYSIS, OUTPUT, READING, Tables, TwoTables, left_out_line
 
 if TYPE_CHECKING:
@@ -16,10 +17,12 @@ if TYPE_CHECKING:
 
     from psychollm.cli.outputs import Output
     from psychollm.data.responses import Responses
+    from psychollm.data.scan import Scan
     from psychollm.estimates.verdict import SmallestEffects
     from psychollm.studies.shared_confidence.result import SharedConfidence
 
-DESCRIPTION = """\
+DESCRIPTION = (
+    """\
 Judge whether models share one signal of confidence or several, where each puts its threshold, and
 whether a model's own confidence tells anything that the shared signal does not.
 
@@ -35,6 +38,12 @@ A store of psychollm collect takes the place of both: its replies are read, and 
 what was asked is run: this one for self-prediction, others for rule-world, self-efficacy,
 semantic-sampling, abstention, revision, scaffold and coding.
 """
+    + STREAMS_ARE
+    + """\
+Of its column --confidence-column ("value" if none is named) is judged how many signals models
+share; what needs the answers in memory is left out.
+"""
+)
 EPILOG = """\
 examples:
   psychollm study --example
@@ -42,6 +51,7 @@ examples:
   psychollm study long.csv --confidence-column sure --correctness-column right --threshold 0.5
   psychollm study logs/ --threshold 0.5
   psychollm study run.sqlite --out results
+  psychollm study answers.duckdb --table runs --confidence-column sure --threshold 0.5 --null 99
 """
 
 _EXAMPLE_CODE = """\
@@ -112,6 +122,11 @@ class Study(TwoTables):
         elif self.inputs:
             msg = "--example brings its own tables: leave out CONFIDENCE and CORRECTNESS"
             raise OptionError(msg)
+        if self.streams:
+            self.check_stream("correctness_column", "drop_unusable", "bootstrap")
+            if isinstance(self.threshold, str):
+                msg = f"--threshold {self.threshold}: a long table is split at a number"
+                raise OptionError(msg)
         if is_store(*self.inputs):
             self._check_store()
 
@@ -132,7 +147,53 @@ class Study(TwoTables):
             found = study_of_store(self)
             found.tell(self.folder, report=self.report, json=self.json, quiet=self.quiet)
             return 0
+        if self.streams:
+            return self.carry_out(self._scanned, self._judge_scan, report=False)
         return self.carry_out(self._read, self.judge, report=self.report)
+
+    def _scanned(self) -> "Scan":
+        return scanned(
+            self, self.confidence, value=self.confidence_column, threshold=self.threshold
+        )
+
+    def _judge_scan(self, answers: "Scan") -> "Output":
+        """Return how many signals models share."""
+        from psychollm.cli.notes import watched
+        from psychollm.cli.outputs import Output, records
+        from psychollm.studies.dimensionality.streamed import shared_signals
+        from psychollm.studies.provenance import versions
+
+        arguments = scan_arguments(self, self.confidence_column, self.threshold)
+        found = shared_signals(
+            answers,
+            n_null=self.null,
+            alpha=1.0 - self.level,
+            rng=self.seed,
+            n_jobs=self.jobs,
+            progress=watched(quiet=self.quiet),
+        )
+        findings, frame = found.findings(smallest=self.smallest), found.to_frame()
+        return Output(
+            summary=findings.text(),
+            results={
+                "verdict": findings.verdict,
+                "findings": findings.to_dict()["items"],
+                "n_factors": found.n_factors,
+                "n_models": answers.n_models,
+                "n_questions": answers.n_questions,
+                "n_answers": answers.n_answers,
+                "level": self.level,
+                "models": records(frame),
+                "source": list(self.files),
+                "seed": self.seed,
+                "call": f"answers = {call_text('psy.data.scan', self.confidence, arguments)}\n"
+                f"found = psy.studies.shared_signals(answers, n_null={self.null}, "
+                f"alpha={1.0 - self.level:.6g}, rng={self.seed})",
+                "versions": dict(versions()),
+            },
+            tables={"models": frame},
+            remark="Answers are read once: how many signals models share, from pairs of them.",
+        )
 
     def _read(self) -> "Tables[Responses]":
         if self.example:

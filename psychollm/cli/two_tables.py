@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any, ClassVar, Generic, Literal, TypeVar
 from psychollm._base.errors import CodeError, InputError, LabelError, OptionError
 from psychollm.cli.import_logs import LOGS, Choices, is_store
 from psychollm.cli.options import option, pairs
+from psychollm.cli.streamed import Choosing, is_large, refuse
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -39,8 +40,13 @@ def smallest_of(text: str) -> "SmallestEffects":
     return no_smallest().with_values(_EFFECTS(text))
 
 
+# What streams have no use for.
+IN_MEMORY = ("layout", "duplicates", "codes", "repeats", "right_above", "leave_out", "common")
+CHOOSE = "choose and change answers where they lie, as with --query"
+
+
 @dataclass(frozen=True, kw_only=True)
-class TwoTables(Choices):
+class TwoTables(Choosing, Choices):
     """Confidence and correctness: how they are read, what is computed, where it goes."""
 
     FOLDER: ClassVar[str]  # of the results, where none is named
@@ -154,6 +160,16 @@ class TwoTables(Choices):
         return self.inputs[-1]
 
     @cached_property
+    def streams(self) -> bool:
+        """Whether the input is a long table of any size, which is read once."""
+        named = bool(self.confidence_column)
+        return len(self.inputs) == 1 and is_large(self.confidence, long=named)
+
+    def check_stream(self, *names: str) -> None:
+        """Refuse what a table that is read once has no use for."""
+        refuse(self, (*IN_MEMORY, "least_answers", *names), CHOOSE)
+
+    @cached_property
     def of_logs(self) -> bool:
         """Whether the inputs are logs or a store, and not tables of one thing each."""
         named = (self.confidence_column, self.correctness_column)
@@ -172,6 +188,12 @@ class TwoTables(Choices):
         store = next(filter(is_store, self.inputs), None)
         if store is not None and len(self.inputs) > 1:
             msg = f"{store} is a store and holds both: leave out CORRECTNESS"
+            raise OptionError(msg)
+        if self.streams:
+            self.check_stream()
+            return
+        if self.table is not None or self.query is not None:
+            msg = "--table and --query choose rows of one database file of DuckDB"
             raise OptionError(msg)
         columns = (self.confidence_column, self.correctness_column)
         alone = len(self.inputs) == 1 and not is_store(*self.inputs)

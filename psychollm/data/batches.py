@@ -169,7 +169,7 @@ class _WholeNumbers:
 class Source:
     """What to read of the files, and how."""
 
-    names: tuple[str, str, str]  # rows, columns, values
+    names: tuple[str, ...]  # rows, columns, values
     rule: Rule
     batch: int
 
@@ -199,7 +199,7 @@ class Coded:
 
     row: Any
     column: Any
-    code: AnyArray  # int8, MISSING where there is no answer
+    code: AnyArray  # what the rule returns: int8, MISSING where there is no answer
     where: str
 
 
@@ -264,12 +264,13 @@ def _coded(piece: _Piece, source: Source, *, threads: bool) -> Generator[Coded]:
 
 
 def coded_batch(rows: Any, rule: Rule, where: str) -> Coded:
-    """Return a batch of Arrow with three columns as labels and codes."""
+    """Return a batch of Arrow, two columns of labels and those the rule takes, as a `Coded`."""
     row, column = (_encoded(rows.column(i), rows.schema.names[i], where) for i in (0, 1))
     try:
-        code = rule.read(rows.column(2))
+        code = rule.read(*rows.columns[2:])
     except (CodeError, ValueError, TypeError) as error:
-        msg = f"{where}, column {rows.schema.names[2]!r} {error}"
+        named = " and ".join(map(repr, rows.schema.names[2:]))
+        msg = f"{where}, column{'s' * (rows.num_columns > 3)} {named} {error}"
         raise CodeError(msg) from error
     return Coded(row, column, code, where)
 

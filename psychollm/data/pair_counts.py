@@ -13,17 +13,23 @@ from psychollm._base.checks import check_choice, check_weights
 from psychollm._base.errors import LabelError, ShapeError
 from psychollm._base.result import Result
 from psychollm._base.types import AnyArray, Axis, FloatArray, WordArray
-from psychollm.data.cells import dense_blocks
+from psychollm.data.cells import dense_blocks, parts
 from psychollm.data.labels import in_order
 from psychollm.data.responses import Responses, ResponsesLike, as_responses
 from psychollm.data.scan import Scan
 from psychollm.data.sparse import SparseResponses
-from psychollm.kernels.pair_counts import count_pairs, count_with_missing, pack_rows
+from psychollm.kernels.pair_counts import (
+    count_pairs,
+    count_with_missing,
+    fill_bits,
+    pack_rows,
+)
 
 if TYPE_CHECKING:
     from numpy.typing import ArrayLike
 
 MAX_ROWS = 30_000
+MAX_BITS = 4_000_000_000  # bytes of a table kept by its cells that is held as bits
 PLANE = 1 << 28  # bytes of a plane of bits that is counted at once
 
 CELLS = ("n11", "n10", "n01", "n00")
@@ -251,28 +257,80 @@ def writable_counts(pairs: PairCounts) -> tuple[FloatArray, FloatArray, FloatArr
 class CountedAnswers:
     """A binary table with the counts of its pairs: what needs both takes this as it is."""
 
-    table: Responses
+    table: Responses | Scan
     counts: PairCounts
     mask: WordArray  # (models, words) packed: who answered what; (0, 0) where everyone all
+    yes: WordArray | None = None  # (models, words) packed, of a table kept by its cells
 
     @classmethod
-    def of(cls, responses: ResponsesLike, *, of: Axis | None = None) -> CountedAnswers:
+    def of(cls, responses: ResponsesLike | Scan, *, of: Axis | None = None) -> CountedAnswers:
         """Coerce a table and count its pairs, unless that has been done."""
         if isinstance(responses, CountedAnswers):
             return responses
+        if isinstance(responses, Scan):
+            responses.check_binary("counting pairs")
+            return cls._of_cells(responses)
         return cls.of_binary(as_responses(responses, binary=True, of=of))
 
     @classmethod
     def of_binary(cls, table: Responses) -> CountedAnswers:
         """Count the pairs of models of a table that is known to be binary."""
-        mask: WordArray = np.empty((0, 0), dtype=np.uint64)
         if isinstance(table, SparseResponses):
-            mask = np.hstack(
-                [pack_rows(~missing) for _, missing in dense_blocks(table.by_question)]
-            )
-        elif table.missing.any():
+            return cls._of_cells(table)
+        mask: WordArray = np.empty((0, 0), dtype=np.uint64)
+        if table.missing.any():
             mask = pack_rows(~table.missing)
         return cls(table=table, counts=binary_counts(table), mask=mask)
+
+    @classmethod
+    def _of_cells(cls, table: SparseResponses | Scan) -> CountedAnswers:
+        """Count the pairs of models of a table that is held as two bits for each cell."""
+        yes, answered = _bits_of_cells(table)
+        k, n = yes.shape[0], len(table.questions)
+        if int(table.by_question.start[-1]) == k * n:
+            answered = np.empty((0, 0), dtype=np.uint64)
+            joint = np.empty((k, k))
+            count_pairs(yes, joint)
+            own, both = (
+                np.repeat(np.diagonal(joint)[:, None], k, axis=1),
+                np.full((k, k), float(n)),
+            )
+        else:
+            joint, own, both = _plane_counts(yes, answered)
+        counts = PairCounts(
+            joint=joint, yes=own, n=both, squares=both.copy(), labels=table.models, of="models"
+        )
+        return cls(table=table, counts=counts, mask=answered, yes=yes)
+
+    @property
+    def planes(self) -> tuple[WordArray, WordArray]:
+        """Who said yes, and who answered, packed (models, words) each."""
+        if self.yes is None:
+            assert isinstance(self.table, Responses)  # noqa: S101 -- a scan has its planes
+            answered = ~self.table.missing
+            return pack_rows((self.table.codes == 1) & answered), pack_rows(answered)
+        if self.mask.size:
+            return self.yes, self.mask
+        everyone = pack_rows(np.ones((1, len(self.table.questions)), dtype=np.bool_))
+        return self.yes, np.repeat(everyone, len(self.yes), axis=0)
+
+
+def _bits_of_cells(table: SparseResponses | Scan) -> tuple[WordArray, WordArray]:
+    """Return who said yes, and who answered, packed (models, words) each."""
+    _check_rows(table.models, "models")
+    k, n = len(table.models), len(table.questions)
+    words = -(-n // 64)
+    if 16 * k * words > MAX_BITS:
+        msg = (
+            f"{k:,} models x {n:,} questions take {16 * k * words / 1e9:,.1f} GB as bits, of "
+            f"which {MAX_BITS / 1e9:g} GB are allowed: take fewer models or questions"
+        )
+        raise ShapeError(msg)
+    yes, answered = np.zeros((k, words), np.uint64), np.zeros((k, words), np.uint64)
+    for low, high in parts(table.by_question):
+        cells = table.by_question.read(low, high)
+        fill_bits(low, cells.start, cells.columns, cells.codes, yes, answered)
+    return yes, answered
 
 
 def _bit_counts(yes: AnyArray, missing: AnyArray) -> tuple[FloatArray, ...]:

@@ -1,5 +1,6 @@
 """One number per model with its uncertainty, and how two models differ."""
 
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -256,6 +257,26 @@ class Estimate(Result):
     def defined(self) -> "np.ndarray[Any, np.dtype[np.bool_]]":
         """Where there is a value (models,)."""
         return np.asarray(np.isfinite(self.value), dtype=np.bool_)
+
+
+def joined(parts: Sequence[Estimate]) -> Estimate:
+    """Return estimates of several models, made apart on the same resamples, as one."""
+
+    def along(name: str, axis: int = 0) -> Any:
+        held = [getattr(part, name) for part in parts]
+        return None if held[0] is None else np.concatenate(held, axis=axis)
+
+    return replace(
+        parts[0],
+        value=along("value"),
+        se=along("se"),
+        interval=along("interval"),
+        n=along("n"),
+        df=along("df"),
+        flags=tuple(flag for part in parts for flag in part.flags),
+        labels=tuple(label for part in parts for label in part.labels),
+        _draws=along("_draws", axis=1),
+    )
 
 
 def unknown_estimate(

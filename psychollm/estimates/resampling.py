@@ -44,6 +44,8 @@ METHODS: dict[str, str] = {
 }
 
 _BLOCK_BYTES = 4_000_000
+_SMALL_BYTES = 64_000_000  # of counts of one byte each
+_KEPT_BYTES = 256_000_000
 _AT_ONCE = 100
 _MAX_GROUPS = 200
 
@@ -148,9 +150,12 @@ class Resampling(Bootstrap):
         )
 
 
-def question_counts(seeds: WordArray, n_questions: int) -> FloatArray:
+def question_counts(seeds: WordArray, n_questions: int, *, small: bool = False) -> AnyArray:
     """Return how often each question is drawn (replicates, n_questions), once per seed."""
-    counts = np.empty((len(seeds), n_questions))
+    # Small counts are bytes, those of one question side by side. A question is drawn more than 255
+    # times with a chance below 1e-500.
+    kind, order = (np.uint8, "F") if small else (np.float64, "C")
+    counts: AnyArray = np.empty((len(seeds), n_questions), kind, order)  # type: ignore[call-overload]
     for row, seed in enumerate(seeds):
         generator = np.random.Generator(np.random.Philox(key=seed))
         drawn = generator.integers(n_questions, size=n_questions)
@@ -159,19 +164,45 @@ def question_counts(seeds: WordArray, n_questions: int) -> FloatArray:
 
 
 def resample_counts(
-    seeds: WordArray, n_units: int, clusters: IntArray | None = None
-) -> FloatArray:
+    seeds: WordArray, n_units: int, clusters: IntArray | None = None, *, small: bool = False
+) -> AnyArray:
     """Return how often each unit is drawn (replicates, units), in whole clusters if given."""
     if clusters is None:
-        return question_counts(seeds, n_units)
-    return question_counts(seeds, int(clusters.max()) + 1)[:, clusters]
+        return question_counts(seeds, n_units, small=small)
+    counts = question_counts(seeds, int(clusters.max()) + 1, small=small)
+    return counts.T[clusters].T if small else counts[:, clusters]
 
 
-def left_out_counts(n_units: int, clusters: IntArray | None = None) -> FloatArray:
+class KeptCounts:
+    """Small counts, drawn once for all who resample the same questions.
+
+    Where they take more than `_KEPT_BYTES`, they are drawn whenever they are asked for.
+    """
+
+    def __init__(self, n_units: int, clusters: IntArray | None, n: int) -> None:
+        self._draw = partial(resample_counts, n_units=n_units, clusters=clusters, small=True)
+        self._keep = n * n_units <= _KEPT_BYTES
+        self._kept: dict[bytes, AnyArray] = {}
+
+    def __call__(self, seeds: WordArray) -> AnyArray:
+        """Return counts (resamples, units)."""
+        key = seeds.tobytes()
+        if key in self._kept:
+            return self._kept[key]
+        counts: AnyArray = self._draw(seeds)
+        if self._keep:
+            self._kept[key] = counts
+        return counts
+
+
+def left_out_counts(
+    n_units: int, clusters: IntArray | None = None, *, small: bool = False
+) -> AnyArray:
     """Return counts (groups, units) with one of at most 200 groups of units left out each."""
     units = np.arange(n_units) if clusters is None else clusters
     groups = units % _MAX_GROUPS
-    return np.asarray(groups[None, :] != np.arange(groups.max() + 1)[:, None], dtype=np.float64)
+    kept = groups[:, None] != np.arange(groups.max() + 1)
+    return kept.view(np.uint8).T if small else kept.T.astype(np.float64, order="C")
 
 
 def bootstrap_draws(
@@ -181,15 +212,17 @@ def bootstrap_draws(
     *,
     clusters: IntArray | None = None,
     counts: Callable[[WordArray], FloatArray] | None = None,
+    small: bool = False,
     label: str = "bootstrap",
 ) -> FloatArray:
     """Return draws (resamples, ...) of a statistic, each from one resample of the units."""
     # `statistic` takes counts (resamples, units); `clusters` (units,) are numbered from zero
     # without gaps, and drawn whole; `counts` draws from seeds (resamples, 2) in another way, such
-    # as within strata.
+    # as within strata. A statistic may ask for `small` counts.
     options.required()
-    drawn = counts or partial(resample_counts, n_units=n_units, clusters=clusters)
-    rows = max(1, min(_BLOCK_BYTES // (8 * n_units), _AT_ONCE))
+    drawn = counts or partial(resample_counts, n_units=n_units, clusters=clusters, small=small)
+    fit = _SMALL_BYTES // n_units if small else _BLOCK_BYTES // (8 * n_units)
+    rows = max(1, min(fit, _AT_ONCE))
     draws: FloatArray = options.replicate(
         partial(_block, statistic=statistic, counts=drawn), label, at_once=rows
     )
@@ -210,17 +243,19 @@ def resample(
     *,
     clusters: IntArray | None = None,
     counts: Callable[[WordArray], FloatArray] | None = None,
+    small: bool = False,
     label: str = "bootstrap",
 ) -> "Replicates":
     """Evaluate a statistic in the sample, without each group of units, and in resamples."""
     draws = None
     if options.n:
         draws = bootstrap_draws(
-            statistic, n_units, options, clusters=clusters, counts=counts, label=label
+            statistic, n_units, options, clusters=clusters, counts=counts, small=small, label=label
         )
+    kind = np.uint8 if small else np.float64
     return Replicates(
-        value=statistic(np.ones((1, n_units)))[0],
-        left_out=statistic(left_out_counts(n_units, clusters)),
+        value=statistic(np.ones((1, n_units), dtype=kind, order="F"))[0],
+        left_out=statistic(left_out_counts(n_units, clusters, small=small)),
         draws=draws,
         options=options,
     )

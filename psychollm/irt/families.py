@@ -165,7 +165,7 @@ class Family(ABC):
         """Return parameters (S, J, p) about given ones, with this covariance (J, p, p)."""
         if not self.tied:
             return points_and_roots(parameters, covariance, pairs)[0]
-        points = points_and_roots(parameters[:, 1:], covariance[:, 1:, 1:])[0]
+        points = points_and_roots(parameters[:, 1:], covariance[:, 1:, 1:], pairs)[0]
         slope = np.broadcast_to(parameters[:, :1], (*points.shape[:2], 1))
         return np.concatenate([slope, points], axis=2)
 

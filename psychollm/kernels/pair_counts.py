@@ -105,3 +105,23 @@ def fill_planes(
         answered[row[i], word] |= bit
         if value[i] == YES:
             yes[row[i], word] |= bit
+
+
+@njit
+def fill_bits(
+    first: int,
+    start: IntArray,
+    columns: AnyArray,
+    codes: AnyArray,
+    yes: AnyArray,
+    answered: AnyArray,
+) -> None:
+    """Set the bits of cells, whose rows are questions from `first` on, in (models, words)."""
+    one = np.uint64(1)
+    for row in range(start.size - 1):
+        word = (first + row) >> 6
+        bit = one << np.uint64((first + row) & 63)
+        for c in range(start[row], start[row + 1]):
+            answered[columns[c], word] |= bit
+            if codes[c] == 1:
+                yes[columns[c], word] |= bit

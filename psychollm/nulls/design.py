@@ -13,8 +13,8 @@ from psychollm._base.errors import CodeError, OptionError
 from psychollm._base.types import EmptyCells, FloatArray, Missing
 from psychollm.data.pair_counts import CountedAnswers, PairCounts, writable_counts
 from psychollm.data.responses import ResponsesLike
+from psychollm.data.scan import Scan
 from psychollm.kernels.correlate import RULES, correlate_into
-from psychollm.kernels.pair_counts import pack_rows
 from psychollm.kernels.tetrachoric import thresholds_of
 
 StatisticName: TypeAlias = Literal[
@@ -134,21 +134,20 @@ class Design:
         return matrix[None], tau[None]
 
 
-def make_design(data: ResponsesLike, *, empty_cells: EmptyCells, missing: Missing) -> Design:
+def make_design(
+    data: ResponsesLike | Scan, *, empty_cells: EmptyCells, missing: Missing
+) -> Design:
     """Pack a table, refusing rows without variation and pairs without common questions."""
     if isinstance(data, Design):
         return data
     check_choice("empty_cells", empty_cells, EmptyCells)
     check_choice("missing", missing, Missing)
     answers = CountedAnswers.of(data, of="models")
-    table, counts, mask = answers.table, answers.counts, answers.mask
+    counts = answers.counts
     _check_variation(counts)
     _check_overlap(counts)
-    answered = ~table.missing
-    yes, flags = pack_rows((table.codes == 1) & answered), pack_rows(answered)
-    totals = answered.sum(axis=1).astype(np.int64)
-    sizes = np.diagonal(counts.joint).astype(np.int64)
-    packed = (yes, flags, mask, table.n_questions, totals, sizes)
+    totals, sizes = (np.diagonal(of).astype(np.int64) for of in (counts.n, counts.joint))
+    packed = (*answers.planes, answers.mask, answers.table.n_questions, totals, sizes)
     return Design(packed=packed, counts=counts, rule=RULES[empty_cells], fixed=missing == "global")
 
 

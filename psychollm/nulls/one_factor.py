@@ -13,6 +13,7 @@ from psychollm._base.types import EmptyCells, FloatArray, Missing, RandomState, 
 from psychollm.data.labels import loadings_of_models
 from psychollm.data.pair_counts import writable_counts
 from psychollm.data.responses import ResponsesLike
+from psychollm.data.scan import Scan
 from psychollm.estimates.null import Alternative, Null
 from psychollm.kernels.null_matrices import draw_one_factor
 from psychollm.kernels.one_factor import margin_thresholds
@@ -27,7 +28,7 @@ MAX_STEPS = 200
 
 
 def one_factor_null(
-    responses: ResponsesLike,
+    responses: ResponsesLike | Scan,
     *,
     statistic: Statistic = "eigenvalues",
     n_null: int = 1000,
@@ -48,7 +49,7 @@ def one_factor_null(
 
     Parameters
     ----------
-    responses : Responses, DataFrame, DataArray or array of shape (models, questions)
+    responses : Responses, Scan, DataFrame, DataArray or array of shape (models, questions)
         Binary answers.
     statistic : str or callable
         As in `permutation_null`.

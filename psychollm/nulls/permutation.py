@@ -17,6 +17,7 @@ from psychollm._base.types import (
     WordArray,
 )
 from psychollm.data.responses import ResponsesLike
+from psychollm.data.scan import Scan
 from psychollm.estimates.null import Alternative, Mixing, Null
 from psychollm.kernels.null_matrices import (
     BOTH_MARGINS,
@@ -40,7 +41,7 @@ TRADES_PER_MODEL = 40
 
 
 def permutation_null(
-    responses: ResponsesLike,
+    responses: ResponsesLike | Scan,
     *,
     statistic: Statistic = "eigenvalues",
     scheme: Scheme = "within_model",
@@ -57,7 +58,7 @@ def permutation_null(
 
     Parameters
     ----------
-    responses : Responses, DataFrame, DataArray or array of shape (models, questions)
+    responses : Responses, Scan, DataFrame, DataArray or array of shape (models, questions)
         Binary answers. Missing answers stay where they are.
     statistic : str or callable
         ``"eigenvalues"``, ``"shares"``, ``"negative_mass"``, ``"mean_correlation"``,

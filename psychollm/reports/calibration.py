@@ -37,7 +37,8 @@ def methods(panel: "CalibrationPanel", evidence: "Evidence") -> tuple[str, ...]:
 
 def _data(panel: "CalibrationPanel") -> str:
     answers = panel.answers
-    missing = int((~answers.present).sum())
+    size = len(panel.models) * len(answers.questions)
+    missing = size - int(panel.n.sum())
     weights = " Questions were weighted." if answers.weighted else ""
     clusters = (
         ""
@@ -48,7 +49,7 @@ def _data(panel: "CalibrationPanel") -> str:
     return (
         f"<b>Data.</b> {count(len(panel.models))} models and {count(len(answers.questions))} "
         f"questions; a model counts on those that have both a confidence and a correctness "
-        f"({count(missing)} of {count(answers.present.size)} answers do not). Confidence is taken "
+        f"({count(missing)} of {count(size)} answers do not). Confidence is taken "
         "as the probability of being correct; metrics that need a yes or no say yes above one "
         f"half.{clusters}{weights}"
     )

@@ -4,6 +4,7 @@ from psychollm.studies.comparison.study import Comparison, compare
 from psychollm.studies.difficulty.gating import Gate, GateFit, fit_gate
 from psychollm.studies.difficulty.study import Difficulty, difficulty
 from psychollm.studies.dimensionality.result import Dimensionality
+from psychollm.studies.dimensionality.streamed import SharedSignals, shared_signals
 from psychollm.studies.dimensionality.study import dimensionality
 from psychollm.studies.evaluation_card.study import EvaluationCard, evaluation_card
 from psychollm.studies.groups.study import (
@@ -104,6 +105,7 @@ __all__ = [
     "SemanticCalibration",
     "SemanticMechanism",
     "SharedConfidence",
+    "SharedSignals",
     "StateProbe",
     "SteeredAnswers",
     "SteeringMatch",
@@ -134,6 +136,7 @@ __all__ = [
     "semantic_calibration",
     "semantic_mechanism",
     "shared_confidence",
+    "shared_signals",
     "skin_contrast",
     "state_probe",
     "steering_match",

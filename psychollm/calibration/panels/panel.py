@@ -22,7 +22,9 @@ from psychollm.calibration.metric import estimate_all
 from psychollm.calibration.panels.catalogue import metric_keys, panel_metrics, panel_outputs
 from psychollm.calibration.panels.findings import Evidence, verdict
 from psychollm.calibration.panels.panel_curves import PanelCurves, panel_curves
+from psychollm.calibration.panels.streamed import streamed_estimates
 from psychollm.calibration.stated import StatedAnswers, stated_answers
+from psychollm.calibration.stated_scan import StatedScan
 from psychollm.data.labels import Labels
 from psychollm.data.responses import ResponsesLike
 from psychollm.estimates.estimate import Difference, Estimate
@@ -58,7 +60,7 @@ class CalibrationPanel(Study, Result):
     n_bootstrap: int
     level: float
     models: Labels
-    _answers: StatedAnswers
+    _answers: StatedAnswers | StatedScan
 
     def __getitem__(self, metric: str) -> Estimate:
         """Return the estimate of one metric.
@@ -91,7 +93,7 @@ class CalibrationPanel(Study, Result):
         return self[metric].difference(first, second)
 
     @property
-    def answers(self) -> StatedAnswers:
+    def answers(self) -> StatedAnswers | StatedScan:
         """Confidence and correctness from which the panel was computed."""
         return self._answers
 
@@ -116,6 +118,8 @@ class CalibrationPanel(Study, Result):
         ------
         OptionError
             If an option cannot be used.
+        ShapeError
+            If the panel is of a scan that does not fit into memory.
 
         Examples
         --------
@@ -126,7 +130,10 @@ class CalibrationPanel(Study, Result):
         options = Resampling(
             n=self.n_bootstrap, level=self.level, rng=rng, n_jobs=n_jobs, progress=progress
         )
-        return panel_curves(self._answers, options, n_draws=n_draws)
+        answers = self._answers
+        if isinstance(answers, StatedScan):
+            answers = answers.dense()
+        return panel_curves(answers, options, n_draws=n_draws)
 
     def findings(
         self, *, smallest: SmallestEffects = SMALLEST, curves: PanelCurves | None = None
@@ -293,8 +300,8 @@ class CalibrationPanel(Study, Result):
 
 
 def calibration_panel(
-    confidence: ResponsesLike,
-    correctness: ResponsesLike,
+    confidence: ResponsesLike | StatedScan,
+    correctness: ResponsesLike | None = None,
     *,
     metrics: Sequence[str] | None = None,
     clusters: ArrayLike | None = None,
@@ -307,8 +314,9 @@ def calibration_panel(
 
     Parameters
     ----------
-    confidence : Responses, DataFrame, DataArray or array_like (models, questions)
-        Stated probabilities of being correct, inside [0, 1]; yes/no answers are 1 and 0.
+    confidence : Responses, DataFrame, DataArray, array_like (models, questions) or StatedScan
+        Stated probabilities of being correct, inside [0, 1]; yes/no answers are 1 and 0. What
+        `scan_stated` has read holds both, and is worked on a few models at a time.
     correctness : Responses, DataFrame, DataArray or array_like (models, questions)
         1 = correct. Questions count where both are known.
     metrics : sequence of str, optional
@@ -334,6 +342,10 @@ def calibration_panel(
     Metrics that split confidence into yes and no (precision, F1, d', ...) say yes above one half;
     for another cut pass yes/no answers.
 
+    A `StatedScan` gives the same numbers as its answers in memory. Beside the draws it takes some
+    300 MB for each worker; draws (8 bytes for each resample, model and number) are kept up to 256
+    MB, and without them there are no `difference`s: ask for fewer metrics or models then.
+
     Examples
     --------
     >>> panel = calibration_panel([0.9, 0.2, 0.7, 0.4], [1, 0, 1, 1], bootstrap=50, rng=0)
@@ -341,13 +353,14 @@ def calibration_panel(
     (array([0.75]), array([-0.2]))
     """
     wanted = _wanted(metrics)
-    answers = stated_answers(confidence, correctness, clusters=clusters, weights=weights)
+    answers = _answers(confidence, correctness, clusters=clusters, weights=weights)
     options = Resampling.of(bootstrap, level, rng)
     used = [
         metric for metric in panel_metrics() if any(one.key in wanted for one in metric.outputs)
     ]
     keys = [one.key for metric in used for one in metric.outputs]
-    by_key = dict(zip(keys, estimate_all(used, answers, options), strict=True))
+    made = estimate_all if isinstance(answers, StatedAnswers) else streamed_estimates
+    by_key = dict(zip(keys, made(used, answers, options), strict=True))
     return CalibrationPanel(
         estimates={key: by_key[key] for key in wanted},
         n=answers.n,
@@ -356,6 +369,25 @@ def calibration_panel(
         models=answers.models,
         _answers=answers,
     )
+
+
+def _answers(
+    confidence: ResponsesLike | StatedScan,
+    correctness: ResponsesLike | None,
+    *,
+    clusters: ArrayLike | None,
+    weights: ArrayLike | None,
+) -> StatedAnswers | StatedScan:
+    """Return confidence and correctness, in memory or in a folder."""
+    if isinstance(confidence, StatedScan):
+        if correctness is not None:
+            msg = "correctness: the scan holds it already; pass the scan alone"
+            raise OptionError(msg)
+        return confidence.grouped(clusters, weights)
+    if correctness is None:
+        msg = "correctness is missing: pass a table beside that of confidence, or scan_stated(...)"
+        raise OptionError(msg)
+    return stated_answers(confidence, correctness, clusters=clusters, weights=weights)
 
 
 def _wanted(metrics: Sequence[str] | None) -> list[str]:

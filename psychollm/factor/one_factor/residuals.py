@@ -24,6 +24,7 @@ from psychollm._base.types import AnyArray, FloatArray, RandomState, WordArray
 from psychollm.data.labels import loadings_of_models
 from psychollm.data.pair_counts import CountedAnswers, PairCounts, writable_counts
 from psychollm.data.responses import ResponsesLike
+from psychollm.data.scan import Scan
 from psychollm.estimates.null import Null, monte_carlo_error, monte_carlo_p_value
 from psychollm.factor.one_factor.pairwise_likelihood import (
     counted,
@@ -259,7 +260,7 @@ class ResidualTest(Null):
 
 
 def residual_test(
-    responses: ResponsesLike,
+    responses: ResponsesLike | Scan,
     *,
     factors: Literal[0, 1] = 1,
     n_null: int = 499,
@@ -277,7 +278,7 @@ def residual_test(
 
     Parameters
     ----------
-    responses : Responses or table of shape (models, questions)
+    responses : Responses, Scan or table of shape (models, questions)
         Binary answers of at least four models that vary (with three, one factor always fits).
     factors : {1, 0}
         Factors under the null hypothesis; 0 is independence.
@@ -314,7 +315,7 @@ def residual_test(
 
 
 def second_share_test(
-    responses: ResponsesLike,
+    responses: ResponsesLike | Scan,
     *,
     n_null: int = 99,
     rng: RandomState = None,
@@ -346,7 +347,7 @@ def second_share_test(
     return _compare("second share", 1, observed, draws, data, loadings)
 
 
-def _testable(responses: ResponsesLike) -> CountedAnswers:
+def _testable(responses: ResponsesLike | Scan) -> CountedAnswers:
     """Count a table after checking that it can be tested."""
     answers = CountedAnswers.of(responses)
     rates = answers.counts.yes_rates

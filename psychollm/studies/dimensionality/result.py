@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Hashable, Mapping
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Literal
+from typing import TYPE_CHECKING, Literal, Protocol
 
 import numpy as np
 from scipy.optimize import brentq
@@ -39,10 +39,12 @@ class Evidence:
     share: float  # of the second factor by pairwise likelihood
     share_interval: tuple[float, float]
     p_share: float  # of that share under one factor
-    p_second: float  # of the second eigenvalue of the tetrachoric matrix under one factor
-    counted: bool  # whether parallel analysis by permutation would count the second
-    empty_cells: EmptyCells
     alpha: float
+    # Of the second eigenvalue of the tetrachoric matrix, where there is one: its p-value under one
+    # factor, and whether parallel analysis by permutation would count it.
+    p_second: float | None = None
+    counted: bool = False
+    empty_cells: EmptyCells = "keep_margins"
 
     def shared(self, smallest: SmallestEffects) -> Outcome:
         """Return whether models share anything."""
@@ -146,6 +148,9 @@ def _second(evidence: Evidence) -> str:
     """Say what the second component of the plain spectrum is, given one factor."""
     # Without its share of the total variance: the verdict has the share of a second factor.
     share = "the second eigenvalue"
+    if evidence.p_second is None:
+        low, high = (percent(bound, 1) for bound in evidence.share_interval)
+        return f"a second takes {low} to {high} of the latent variance"
     if evidence.p_second <= evidence.alpha:
         return (
             f"{share} is larger than one factor gives under empty_cells={evidence.empty_cells!r} "
@@ -354,8 +359,39 @@ class Dimensionality(Study, Result):
 
 def _tests(result: Dimensionality) -> Finding:
     """Word what needs no rule for empty cells."""
-    none, one, share = result.shared_test, result.one_factor_test, result.second_share
     fit = result.full_information
+    rows = (
+        f"Log-likelihood {number(fit.log_likelihood, 1)} with one factor; twice the gain over "
+        f"none {number(2.0 * (fit.log_likelihood - fit.independence), 1)} for "
+        f"{fit.n_parameters // 2} loadings.",
+        f"Largest residuals: {_pairs(result)}.",
+    )
+    return told_tests(result, rows)
+
+
+class Tested(Protocol):
+    """A verdict by three tests."""
+
+    @property
+    def shared_test(self) -> ResidualTest:
+        """Of no factor."""
+
+    @property
+    def one_factor_test(self) -> ResidualTest:
+        """Of one factor."""
+
+    @property
+    def second_share(self) -> ResidualTest:
+        """Of the share of a second."""
+
+    @property
+    def alpha(self) -> float:
+        """Level."""
+
+
+def told_tests(result: Tested, rows: tuple[str, ...]) -> Finding:
+    """Word three tests, with what else there is to say."""
+    none, one, share = result.shared_test, result.one_factor_test, result.second_share
     middle, top = np.quantile(share.draws, [0.5, 0.95])
     without, with_one = (
         f"{number(test.observed)} (95 % of replicates below {number(float(test.quantile(0.95)))})"
@@ -373,10 +409,7 @@ def _tests(result: Dimensionality) -> Finding:
         ),
         rows=(
             f"Largest residual eigenvalue: {without} without a factor, {with_one} with one.",
-            f"Log-likelihood {number(fit.log_likelihood, 1)} with one factor; twice the gain over "
-            f"none {number(2.0 * (fit.log_likelihood - fit.independence), 1)} for "
-            f"{fit.n_parameters // 2} loadings.",
-            f"Largest residuals: {_pairs(result)}.",
+            *rows,
         ),
         numbers={"no shared factor": none.p_value, "one factor": one.p_value},
     )

@@ -10,12 +10,13 @@ from typing import Literal, TypedDict
 import numpy as np
 
 from psychollm._base.checks import check_choice, check_count, check_fraction, check_generator
-from psychollm._base.errors import ShapeError, ValidityWarning
+from psychollm._base.errors import OptionError, ShapeError, ValidityWarning
 from psychollm._base.replicate import replicate
 from psychollm._base.types import EmptyCells, FloatArray, Missing, RandomState, WordArray
 from psychollm.correlation.tetrachoric import tetrachoric
 from psychollm.data.pair_counts import CountedAnswers, writable_counts
 from psychollm.data.responses import ResponsesLike
+from psychollm.data.scan import Scan
 from psychollm.estimates.null import Null
 from psychollm.factor.congruence import tucker
 from psychollm.factor.number_of_factors.parallel import leading
@@ -112,6 +113,9 @@ def dimensionality(
     check_choice("missing", missing, Missing)
     check_count("n_null", n_null)
     check_fraction("alpha", alpha)
+    if isinstance(responses, Scan):
+        msg = "dimensionality needs answers in memory: shared_signals(...) judges those of a scan"
+        raise OptionError(msg)
     # Coerced and counted once: what takes a table takes it as it is.
     answers, excluded = _usable(CountedAnswers.of(responses))
     work: _Work = {"rng": check_generator(rng), "n_jobs": n_jobs, "progress": progress}

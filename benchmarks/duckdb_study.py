@@ -1,0 +1,100 @@
+"""A database file of DuckDB to a verdict, a panel and a 2PL, by one command each.
+
+    python benchmarks/duckdb_study.py                     # 1,000 models x 100,000 questions
+    python benchmarks/duckdb_study.py --models 200 --questions 50000 --metrics brier,auroc
+
+Makes the file in blocks of models: answers of a 2PL, and stated confidences in steps of 0.05 that
+know something of them. Each command runs in a process of its own; printed are its time, the time
+of its processors, and its peak memory.
+"""
+
+import argparse
+import os
+import subprocess
+import sys
+import tempfile
+import time
+from pathlib import Path
+
+import duckdb
+import numpy as np
+import pyarrow as pa
+
+
+def make(path: Path, models: int, questions: int, filled: float) -> None:
+    """Write the answers, a row each."""
+    rng = np.random.default_rng(1)
+    slope = rng.lognormal(0.0, 0.3, questions)
+    difficulty = rng.normal(0.0, 1.0, questions)
+    with duckdb.connect(str(path)) as database:
+        columns = "model VARCHAR, question INTEGER, confidence FLOAT, correct TINYINT"
+        database.execute(f"CREATE TABLE runs ({columns})")
+        for i, ability in enumerate(rng.normal(0.0, 1.0, models)):
+            asked = np.flatnonzero(rng.random(questions) < filled)
+            logit = slope[asked] * (ability - difficulty[asked])
+            correct = rng.random(asked.size) < 1.0 / (1.0 + np.exp(-logit))
+            felt = 1.0 / (1.0 + np.exp(-(0.5 + logit + rng.normal(0.0, 1.0, asked.size))))
+            block = pa.table(
+                {
+                    "model": pa.array([f"model-{i:05d}"] * asked.size),
+                    "question": asked.astype(np.int32),
+                    "confidence": (np.rint(20.0 * felt) / 20.0).astype(np.float32),
+                    "correct": correct.astype(np.int8),
+                }
+            )
+            database.register("block", block)
+            database.execute("INSERT INTO runs SELECT * FROM block")
+            database.unregister("block")
+
+
+def measured(name: str, arguments: list[str]) -> None:
+    """Run a command and print what it took."""
+    begin = time.perf_counter()
+    process = subprocess.Popen(
+        [sys.executable, "-m", "psychollm", *arguments], stdout=subprocess.PIPE, text=True
+    )
+    assert process.stdout is not None
+    said = process.stdout.read()
+    _, status, used = os.wait4(process.pid, 0)
+    took = time.perf_counter() - begin
+    print(
+        f"{name:10} {took:8.1f} s  {used.ru_utime + used.ru_stime:8.1f} s of processors  "
+        f"{used.ru_maxrss / 1e6:6.2f} GB  exit code {os.waitstatus_to_exitcode(status)}",
+        flush=True,
+    )
+    print("   ", "\n    ".join(said.strip().splitlines()[:6]), flush=True)
+
+
+def main() -> None:
+    """Make the file and run the commands."""
+    parser = argparse.ArgumentParser(description=__doc__.partition("\n")[0])
+    parser.add_argument("--models", type=int, default=1_000)
+    parser.add_argument("--questions", type=int, default=100_000)
+    parser.add_argument("--filled", type=float, default=1.0)
+    parser.add_argument("--metrics", default="", help="otherwise all")
+    parser.add_argument("--bootstrap", type=int, default=2_000)
+    parser.add_argument("--null", type=int, default=39)
+    parser.add_argument("--jobs", type=int, default=2)
+    parser.add_argument("--only", default="study,calibrate,irt")
+    parser.add_argument("--file", type=Path, help="of answers; made where it does not exist")
+    given = parser.parse_args()
+    with tempfile.TemporaryDirectory() as folder:
+        path = given.file or Path(folder) / "answers.duckdb"
+        if not path.exists():
+            make(path, given.models, given.questions, given.filled)
+        print(f"{path}: {path.stat().st_size / 1e9:.2f} GB", flush=True)
+        metrics = ["--metrics", given.metrics] if given.metrics else []
+        jobs = ["--jobs", str(given.jobs)]
+        commands = {
+            "study": ["--confidence-column", "confidence", "--threshold", "0.6",
+                      "--null", str(given.null)],
+            "calibrate": ["--bootstrap", str(given.bootstrap), *metrics],
+            "irt": ["--value-column", "correct"],
+        }  # fmt: skip
+        for name in given.only.split(","):
+            out = ["--out", str(Path(folder) / name)]
+            measured(name, [name, str(path), *commands[name], *jobs, *out])
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,329 @@
+"""Stated confidence and correctness of tables that do not fit into memory, read once.
+
+A metric of confidence against correctness needs the answers of one model and nothing of the
+others. So answers are kept by model, in a folder (`data.cells`), and taken out of it a few models
+at a time: as the same `StatedAnswers` that a table in memory gives, with the same questions in the
+same places, hence the same resamples. A cell holds question, place of the confidence among the
+distinct ones, and whether the answer was correct, in four bytes.
+"""
+
+from __future__ import annotations
+
+from contextlib import closing
+from dataclasses import dataclass, replace
+from os import PathLike
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from psychollm._base.checks import check_count
+from psychollm._base.errors import CodeError, InputError, LabelError, OptionError, ShapeError
+from psychollm._base.replicate import progress_bar
+from psychollm._base.types import AnyArray, FloatArray, IntArray
+from psychollm.calibration.stated import StatedAnswers, cluster_codes, question_weights
+from psychollm.data.batches import BATCH, Numbered, Source, _numbers
+from psychollm.data.cells import CellWriter, FolderCells, RepeatedCellError, parts
+from psychollm.data.engines import Chosen, coded_batches
+from psychollm.data.labels import Labels, as_labels
+
+if TYPE_CHECKING:
+    from numpy.typing import ArrayLike
+
+LEVELS = 1024  # distinct confidences that a table may have
+MAX_QUESTIONS = (1 << 32) // (2 * LEVELS)
+BLOCK_BYTES = 48_000_000  # of the tables of some models in memory
+DENSE_BYTES = 1_000_000_000
+SMALL_MODELS, SMALL_BYTES = 100, 100_000_000
+_CELL = 17  # bytes: two numbers and a flag
+_BUCKET = 8  # models that are sorted together
+
+
+@dataclass(frozen=True, slots=True, kw_only=True, eq=False, repr=False, weakref_slot=True)
+class StatedScan:
+    """Stated confidence and correctness in a folder, by model: what `scan_stated` returns.
+
+    `calibration_panel` takes it in place of two tables.
+
+    Attributes
+    ----------
+    models, questions : tuple
+        Labels, in the order in which they first occur.
+    levels : ndarray
+        The distinct confidences, in the order in which they first occur.
+    n : ndarray of shape (models,)
+        Answers with both confidence and correctness.
+    """
+
+    models: Labels
+    questions: Labels
+    levels: FloatArray  # (levels,)
+    weights: FloatArray  # (questions,) with mean one
+    clusters: IntArray | None  # (questions,) numbered from zero
+    _cells: FolderCells  # rows are models; columns as `_packed` makes them
+
+    @property
+    def n(self) -> FloatArray:
+        """Answers with both confidence and correctness (models,)."""
+        return np.diff(self._cells.start).astype(np.float64)
+
+    @property
+    def weighted(self) -> bool:
+        """Whether the questions' weights differ."""
+        return bool((self.weights != 1.0).any())
+
+    @property
+    def is_small(self) -> bool:
+        """Whether curves are drawn and pairs of models compared as quickly as of any table."""
+        k = len(self.models)
+        return k <= SMALL_MODELS and k * len(self.questions) * _CELL <= SMALL_BYTES
+
+    def grouped(self, clusters: ArrayLike | None, weights: ArrayLike | None) -> StatedScan:
+        """Return the same answers with what questions belong to and how much they count."""
+        return replace(
+            self,
+            weights=question_weights(weights, self.questions),
+            clusters=None if clusters is None else cluster_codes(clusters, self.questions),
+        )
+
+    def blocks(self) -> list[tuple[int, int]]:
+        """Divide the models into ranges whose tables take little memory."""
+        size = max(1, BLOCK_BYTES // (_CELL * len(self.questions)))
+        k = len(self.models)
+        return [(low, min(low + size, k)) for low in range(0, k, size)]
+
+    def answers(self, low: int, high: int) -> StatedAnswers:
+        """Return the answers of models `low` to `high` as tables."""
+        rows, question, code = _unpacked(self._cells, low, high)
+        shape = (high - low, len(self.questions))
+        confidence, correct = np.full(shape, np.nan), np.zeros(shape)
+        present = np.zeros(shape, dtype=np.bool_)
+        confidence[rows, question] = self.levels[code >> 1]
+        correct[rows, question] = code & 1
+        present[rows, question] = True
+        return StatedAnswers(
+            confidence=confidence,
+            correct=correct,
+            present=present,
+            weights=self.weights,
+            clusters=self.clusters,
+            models=self.models[low:high],
+            questions=self.questions,
+        )
+
+    def dense(self) -> StatedAnswers:
+        """Return all answers as tables in memory.
+
+        Raises
+        ------
+        ShapeError
+            If they would take more than 1 GB.
+        """
+        k, n = len(self.models), len(self.questions)
+        if k * n * _CELL > DENSE_BYTES:
+            msg = (
+                f"{k:,} models x {n:,} questions take {k * n * _CELL / 1e9:,.1f} GB as tables, "
+                "and this needs them in memory: read fewer models or questions"
+            )
+            raise ShapeError(msg)
+        return self.answers(0, k)
+
+    def __repr__(self) -> str:
+        return (
+            f"StatedScan: {len(self.models):,} models x {len(self.questions):,} questions, "
+            f"{int(self.n.sum()):,} answers, {self.levels.size:,} distinct confidences"
+        )
+
+
+def scan_stated(
+    source: Any,
+    *,
+    model: str = "model",
+    question: str = "question",
+    confidence: str = "confidence",
+    correct: str = "correct",
+    scale: float = 1.0,
+    levels: int | None = None,
+    table: str | None = None,
+    query: str | None = None,
+    folder: str | PathLike[str] | None = None,
+    n_jobs: int | None = None,
+    progress: bool = False,
+) -> StatedScan:
+    """Read confidence and correctness that need not fit into memory, from where they lie.
+
+    Parameters
+    ----------
+    source, model, question, table, query
+        A long table with a row for each answer, and its columns, as in `psychollm.data.scan`:
+        Parquet files, a database of DuckDB, tables of Arrow, pandas, polars, DuckDB or Dask.
+    confidence, correct : str
+        Columns that hold the stated probability of being correct, and whether the answer was
+        correct: 1, 0, true, false. A row where either is missing is left out.
+    scale : float
+        Confidence is out of so much, such as 10 or 100.
+    levels : int, optional
+        Round confidences to so many evenly spaced ones from 0 to 1, such as 101 for whole per
+        cent; otherwise a table may hold up to 1,024 distinct ones.
+    folder : path, optional
+        Where the answers are kept, five bytes each; by default in a temporary folder, which goes
+        with the result.
+    n_jobs : int or None
+        Workers that read the row groups of Parquet files.
+    progress : bool
+        Whether to show a bar.
+
+    Returns
+    -------
+    StatedScan
+        For `calibration_panel`.
+
+    Raises
+    ------
+    CodeError
+        If a confidence is not inside [0, 1], an answer is neither correct nor wrong, or there are
+        too many distinct confidences.
+    LabelError
+        If a model answers a question twice, a label is missing, or there is no such column.
+    InputError, OptionError, MissingPackageError
+        As `psychollm.data.scan`.
+
+    Examples
+    --------
+    >>> import pandas as pd
+    >>> import psychollm as psy
+    >>> long = pd.DataFrame({"model": list("aaabbb"), "question": [1, 2, 3] * 2,
+    ...                      "confidence": [0.9, 0.2, 0.7, 0.5, 0.6, 0.5],
+    ...                      "correct": [1, 0, 1] * 2})
+    >>> stated = psy.calibration.scan_stated(long)
+    >>> psy.calibration_panel(stated, metrics="brier", rng=0)["brier"].value.round(3)
+    array([0.047, 0.287])
+    """
+    if levels is not None:
+        check_count("levels", levels, low=2)
+    if not scale > 0.0:
+        msg = f"scale={scale:g} is no highest confidence: pass a number above 0"
+        raise OptionError(msg)
+    columns = Source((model, question, confidence, correct), _Pair(scale, levels), BATCH)  # type: ignore[arg-type]
+    batches = coded_batches(source, columns, n_jobs=n_jobs, chosen=Chosen(table, query))
+    home = None if folder is None else Path(folder)
+    reading = _Reading()
+    bar = progress_bar(show=progress, total=batches.total, label="answers")
+    with CellWriter(home, bucket_rows=_BUCKET) as writer, closing(batches.stream) as stream:
+        for coded in stream:
+            reading.add(writer, coded)
+            bar.update(coded.code.shape[1])
+        bar.close()
+        if not reading.levels:
+            msg = f"there is no answer with confidence and correctness in {batches.name}"
+            raise InputError(msg)
+        return reading.finished(writer)
+
+
+@dataclass(frozen=True, slots=True)
+class _Pair:
+    """Checks what two columns hold."""
+
+    scale: float
+    levels: int | None
+
+    def read(self, *columns: Any) -> FloatArray:
+        """Return both columns of Arrow as numbers (2, n), NaN where either is missing."""
+        stated, correct = map(_numbers, columns)
+        confidence = stated / self.scale
+        with np.errstate(invalid="ignore"):
+            outside = (confidence < 0.0) | (confidence > 1.0)
+        if outside.any():
+            found = confidence[outside][0] * self.scale
+            msg = (
+                f"hold a confidence of {found:g}, which is not inside [0, {self.scale:g}]: pass "
+                "scale="
+            )
+            raise CodeError(msg)
+        wrong = ~(np.isnan(correct) | (correct == 0.0) | (correct == 1.0))
+        if wrong.any():
+            msg = (
+                f"hold {correct[wrong][0]:g} where an answer is correct (1) or wrong (0): chances "
+                "of being correct need tables in memory"
+            )
+            raise CodeError(msg)
+        if self.levels is not None:
+            confidence = np.rint(confidence * (self.levels - 1)) / (self.levels - 1)
+        return np.where(np.isnan(confidence) | np.isnan(correct), np.nan, (confidence, correct))
+
+
+class _Reading:
+    """Batches so far: labels, and the distinct confidences."""
+
+    def __init__(self) -> None:
+        self.levels: dict[float, int] = {}
+        self._models, self._questions = Numbered(), Numbered()
+
+    def add(self, writer: CellWriter, coded: Any) -> None:
+        """Write the answers of a batch."""
+        row, column = self._models.number(coded.row), self._questions.number(coded.column)
+        if len(self._questions.labels) > MAX_QUESTIONS:
+            msg = f"{coded.where}: there are more than {MAX_QUESTIONS:,} questions: read a part"
+            raise ShapeError(msg)
+        known = ~np.isnan(coded.code[0])
+        values, place = np.unique(coded.code[0, known], return_inverse=True)
+        numbers = np.array(
+            [self.levels.setdefault(value, len(self.levels)) for value in values.tolist()],
+            dtype=np.int64,
+        )
+        if len(self.levels) > LEVELS:
+            msg = (
+                f"{coded.where}: there are more than {LEVELS:,} distinct confidences: round them, "
+                "levels=101 to whole per cent"
+            )
+            raise CodeError(msg)
+        right = coded.code[1, known].astype(np.int64)
+        cells = _packed(column[known], numbers[place], right)
+        writer.add(row[known], cells, np.zeros(right.size, dtype=np.uint8))
+
+    def finished(self, writer: CellWriter) -> StatedScan:
+        """Sort what was written."""
+        models = as_labels("model", self._models.labels, len(self._models.labels))
+        questions = as_labels("question", self._questions.labels, len(self._questions.labels))
+        try:
+            cells = writer.finish((len(models), len(questions) * 2 * LEVELS))
+            _check_once(cells)
+        except RepeatedCellError as error:
+            msg = (
+                f"model {models[error.row]!r} answers question "
+                f"{questions[error.column // (2 * LEVELS)]!r} twice: aggregate first, with one "
+                "row for each model and question"
+            )
+            raise LabelError(msg) from error
+        return StatedScan(
+            models=models,
+            questions=questions,
+            levels=np.array(list(self.levels)),
+            weights=np.ones(len(questions)),
+            clusters=None,
+            _cells=cells,
+        )
+
+
+def _packed(question: AnyArray, level: IntArray, right: IntArray) -> AnyArray:
+    """Return question, level and correctness as one column of a table of cells."""
+    return question.astype(np.int64) * (2 * LEVELS) + 2 * level + right
+
+
+def _unpacked(cells: FolderCells, low: int, high: int) -> tuple[AnyArray, AnyArray, AnyArray]:
+    """Return model (from 0), question, and twice the level plus correctness, of each answer."""
+    part = cells.read(low, high)
+    rows = np.repeat(np.arange(high - low), np.diff(part.start))
+    question, code = np.divmod(part.columns, np.uint32(2 * LEVELS))
+    return rows, question, code
+
+
+def _check_once(cells: FolderCells) -> None:
+    """Raise RepeatedCellError if a model answers a question twice, however it does."""
+    for low, high in parts(cells):
+        rows, question, _ = _unpacked(cells, low, high)
+        twice = np.flatnonzero((rows[1:] == rows[:-1]) & (question[1:] == question[:-1]))
+        if twice.size:
+            place = int(twice[0])
+            column = int(question[place]) * 2 * LEVELS
+            raise RepeatedCellError(int(rows[place]) + low, column)

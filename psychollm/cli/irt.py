@@ -1,0 +1,168 @@
+"""``psychollm irt``: right and wrong answers in, items and abilities on one scale out."""
+
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, Literal
+
+from psychollm.cli.options import Command, option
+from psychollm.cli.streamed import (
+    STREAMS_ARE,
+    Choosing,
+    call_text,
+    is_large,
+    scan_arguments,
+    scanned,
+)
+from psychollm.cli.two_tables import ANALYSIS, OUTPUT, READING
+
+if TYPE_CHECKING:
+    from psychollm.cli.outputs import Output
+    from psychollm.data.responses import Responses
+    from psychollm.data.scan import Scan
+    from psychollm.irt.result import IRTFit
+
+DESCRIPTION = (
+    """\
+Fit an item response model to right and wrong answers (1, 0): how hard each question is, how well
+it tells models apart, and how able each model is, with standard errors.
+
+ANSWERS is a table, wide (a row per model, a column per question) or long (a row per answer).
+"""
+    + STREAMS_ARE
+)
+EPILOG = """\
+examples:
+  psychollm irt right.csv --out fitted
+  psychollm irt answers.duckdb --table runs --value-column correct --out fitted
+  psychollm irt answers/ --value-column correct --model rasch
+"""
+
+
+@dataclass(frozen=True, kw_only=True)
+class Irt(Choosing, Command):
+    """The command."""
+
+    NAME = "irt"
+    HELP = "from right and wrong answers to items and abilities on one scale"
+    DESCRIPTION = DESCRIPTION
+    EPILOG = EPILOG
+
+    answers: Path = option("who was right on what", "ANSWERS", positional=True)
+    model: Literal["2pl", "1pl", "rasch"] = option(
+        "the item response model", default="2pl", group=ANALYSIS
+    )
+    model_column: str | None = option(
+        'labels of the models (long: "model")', "NAME", default=None, group=READING
+    )
+    question_column: tuple[str, ...] = option(
+        'labels of the questions in a long table ("question")', "NAME", default=(), group=READING
+    )
+    value_column: str | None = option(
+        'answers in a long table ("value")', "NAME", default=None, group=READING
+    )
+    threshold: float | None = option(
+        "answers with a score above it are right", "CUT", default=None, group=READING
+    )
+    at_least: bool = option(
+        "right at the threshold as well as above it", default=False, group=READING
+    )
+    jobs: int = option("workers; -1 for all", "J", default=1, group=ANALYSIS)
+    out: Path | None = option("where the tables go", "DIR", default=None, group=OUTPUT)
+    json: bool = option("print the results as JSON and nothing else", default=False, group=OUTPUT)
+    quiet: bool = option(
+        "no progress, no notes, nothing on the screen", default=False, group=OUTPUT
+    )
+
+    def run(self) -> int:
+        """Read, fit, write, and say what was found."""
+        from psychollm.cli.notes import as_notes, busy, computing
+        from psychollm.cli.outputs import prepared
+
+        folder = prepared(self.out, report=False)
+        with as_notes(quiet=self.quiet):
+            with busy("reading the answers", quiet=self.quiet):
+                answers = self._read()
+            with computing(quiet=self.quiet):
+                output = self._fitted(answers)
+            output.write(folder, report=False)
+        output.tell(folder, report=False, json=self.json, quiet=self.quiet)
+        return 0
+
+    @property
+    def _streams(self) -> bool:
+        return is_large(self.answers, long=True)
+
+    def _read(self) -> "Responses | Scan":
+        if self._streams:
+            return scanned(self, self.answers, value=self.value_column, threshold=self.threshold)
+        from psychollm.data.readers import read_responses
+
+        return read_responses(self.answers, **self._reading)
+
+    @property
+    def _reading(self) -> dict[str, object]:
+        """Arguments of `read_responses` that were typed."""
+        found = self.chosen({"model": self.model_column, "value": self.value_column})
+        if self.question_column:
+            found["question"] = self.question_column
+        if self.threshold is not None:
+            found |= {"threshold": self.threshold, "strict": not self.at_least}
+        return found
+
+    def _fitted(self, answers: "Responses | Scan") -> "Output":
+        from psychollm.cli.notes import watched
+        from psychollm.irt.fit import fit_irt
+
+        fit = fit_irt(
+            answers,
+            model=self.model,
+            respondents="models",
+            n_jobs=self.jobs,
+            progress=watched(quiet=self.quiet),
+        )
+        return self._output(answers, fit)
+
+    def _output(self, answers: "Responses | Scan", fit: "IRTFit") -> "Output":
+        from psychollm.cli.outputs import Output, records
+        from psychollm.irt.ability import ability
+        from psychollm.studies.provenance import versions
+
+        items, able = fit.to_frame(), ability(fit, answers).to_frame()
+        reader = (
+            call_text(
+                "psy.data.scan",
+                self.answers,
+                scan_arguments(self, self.value_column, self.threshold),
+            )
+            if self._streams
+            else call_text("psy.read_responses", self.answers, self._reading)
+        )
+        return Output(
+            summary=_told(fit, able),
+            results={
+                "model": fit.model,
+                "converged": fit.convergence.converged,
+                "iterations": fit.convergence.iterations,
+                "log_likelihood": fit.log_likelihood,
+                "aic": fit.aic,
+                "bic": fit.bic,
+                "n_models": fit.n_respondents,
+                "n_questions": len(fit.labels),
+                "abilities": records(able),
+                **({} if self._streams else {"items": records(items)}),
+                "call": f"answers = {reader}\nfit = psy.fit_irt(answers, model={self.model!r}, "
+                'respondents="models")',
+                "versions": dict(versions()),
+            },
+            tables={"items": items, "abilities": able},
+        )
+
+
+def _told(fit: "IRTFit", able: object) -> str:
+    """Say what was fitted, on a few lines."""
+    ending = fit.convergence
+    how = "converged" if ending.converged else f"did not converge ({ending.reason})"
+    return (
+        f"{fit.model} of {fit.n_respondents:,} models on {len(fit.labels):,} questions: {how} "
+        f"after {ending.iterations} iterations, log-likelihood {fit.log_likelihood:,.1f}.\n"
+    )

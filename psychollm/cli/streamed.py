@@ -1,0 +1,106 @@
+"""Long tables of any size on the command line: read where they lie, a few models at a time."""
+
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, fields
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from psychollm._base.errors import OptionError
+from psychollm.cli.options import option
+
+if TYPE_CHECKING:
+    from psychollm.data.scan import Scan
+
+STREAMS = "long tables of any size"
+LARGE = 10_000_000  # rows of a Parquet file
+STREAMS_ARE = """
+A long table may be larger than memory: a database file of DuckDB (the table with --table, or what
+to select with --query), a folder of Parquet files, or a Parquet file. It is read once.
+"""
+
+
+@dataclass(frozen=True, kw_only=True)
+class Choosing:
+    """What to read of a database file."""
+
+    table: str | None = option(
+        "the table of a database file of DuckDB, if it has several",
+        "NAME",
+        default=None,
+        group=STREAMS,
+    )
+    query: str | None = option(
+        "what to select from a database file of DuckDB", "SQL", default=None, group=STREAMS
+    )
+
+    def chosen(self, columns: Mapping[str, str | None]) -> dict[str, Any]:
+        """Return the arguments of a scan that were typed."""
+        named = {"table": self.table, "query": self.query, **columns}
+        return {name: value for name, value in named.items() if value is not None}
+
+
+def is_large(path: Path, *, long: bool) -> bool:
+    """Tell whether a file or folder is read as a long table of any size.
+
+    A database is; Parquet is where it is known to be a `long` table, and is a folder or large.
+    """
+    from psychollm.data.engines import _is_database as is_database
+
+    if is_database(path):
+        return True
+    if not long:
+        return False
+    if path.is_dir():
+        return any(path.rglob("*.parquet"))
+    return path.suffix == ".parquet" and path.is_file() and _rows(path) >= LARGE
+
+
+def _rows(path: Path) -> int:
+    from psychollm.data.readers.parquet_file import open_parquet
+
+    with open_parquet(path, bounded=False) as file:
+        return int(file.metadata.num_rows)
+
+
+def refuse(command: Any, names: Iterable[str], remedy: str) -> None:
+    """Refuse options that were typed and have no meaning for a table that is read once."""
+    defaults = {one.name: one.default for one in fields(command)}
+    for name in names:
+        if getattr(command, name) != defaults[name]:
+            msg = f"--{name.replace('_', '-')} is for tables in memory: {remedy}"
+            raise OptionError(msg)
+
+
+def scanned(command: Any, source: Path, *, value: str | None, threshold: Any = None) -> "Scan":
+    """Read one column of answers."""
+    from psychollm.cli.notes import watched
+    from psychollm.data.scan import scan
+
+    arguments = scan_arguments(command, value, threshold)
+    return scan(source, **arguments, n_jobs=command.jobs, progress=watched(quiet=command.quiet))
+
+
+def scan_arguments(command: Any, value: str | None, threshold: Any = None) -> dict[str, Any]:
+    """Return the arguments of `psychollm.data.scan` that were typed."""
+    columns = {"model": command.model_column, "question": one_column(command), "value": value}
+    found: dict[str, Any] = command.chosen(columns)
+    if threshold is not None:
+        found["threshold"] = threshold
+        if command.at_least:
+            found["strict"] = False
+    return found
+
+
+def one_column(command: Any) -> str | None:
+    """Return the column that holds the question, if one is named."""
+    named: tuple[str, ...] = command.question_column
+    if len(named) > 1:
+        msg = "--question-column names several columns: put them together with --query"
+        raise OptionError(msg)
+    return named[0] if named else None
+
+
+def call_text(function: str, source: Path, arguments: dict[str, Any]) -> str:
+    """Return a call as a user writes it."""
+    given = "".join(f", {name}={value!r}" for name, value in arguments.items())
+    return f"{function}({str(source)!r}{given})"

@@ -1,0 +1,208 @@
+"""`shared_signals`: the verdict on the number of shared factors, from counts of pairs alone."""
+
+from __future__ import annotations
+
+from collections.abc import Hashable
+from dataclasses import dataclass
+from typing import Literal
+
+import numpy as np
+
+from psychollm._base.axes import Axes
+from psychollm._base.checks import check_count, check_fraction, check_generator
+from psychollm._base.result import Result
+from psychollm._base.types import FloatArray, RandomState
+from psychollm.data.pair_counts import CountedAnswers
+from psychollm.data.responses import ResponsesLike
+from psychollm.data.scan import Scan
+from psychollm.estimates.findings import Finding, Findings, Study, sentence
+from psychollm.estimates.verdict import SMALLEST, SmallestEffects
+from psychollm.factor.one_factor.pairwise_likelihood import pairwise_likelihood
+from psychollm.factor.one_factor.residuals import ResidualTest, residual_test, second_share_test
+from psychollm.studies.dimensionality.result import (
+    Evidence,
+    share_interval,
+    shared_interval,
+    told_tests,
+    verdict,
+)
+from psychollm.studies.dimensionality.study import n_factors
+
+SHARE_REPLICATES = 19
+
+
+@dataclass(frozen=True, slots=True, kw_only=True, eq=False, repr=False)
+class SharedSignals(Study, Result):
+    """How many signals models share, from the counts of their pairs.
+
+    Attributes
+    ----------
+    n_factors : {0, 1, 2}
+        2 stands for "more than one normal factor"; the verdict says if the second is minor.
+    shared_test, one_factor_test : ResidualTest
+        Tests of no factor and of one factor: these decide.
+    second_share : ResidualTest
+        Share of a second factor by pairwise likelihood, beside one-factor replicates.
+    loadings, thresholds : ndarray of shape (k,)
+        Of one factor, by pairwise likelihood; NaN for a model whose answers do not vary.
+    n : ndarray of shape (k,)
+        Answers of each model.
+    reasons : tuple
+        Why a loading is undefined, or "".
+    alpha : float
+        Level of the tests.
+    labels : tuple
+        Names of the models.
+    """
+
+    n_factors: Literal[0, 1, 2]
+    shared_test: ResidualTest
+    one_factor_test: ResidualTest
+    second_share: ResidualTest
+    loadings: FloatArray  # (k,)
+    thresholds: FloatArray  # (k,)
+    n: FloatArray  # (k,)
+    interval_shared: tuple[float, float]  # of a correlation that all pairs share
+    reasons: tuple[str, ...]  # k
+    alpha: float
+    labels: tuple[Hashable, ...]  # k
+
+    _AXES = Axes(
+        {"model": "labels"}, "loading=loadings", "threshold=thresholds", "n", "reason=reasons"
+    )
+
+    @property
+    def evidence(self) -> Evidence:
+        """The numbers that the verdict rests on."""
+        share = self.second_share
+        return Evidence(
+            n_factors=self.n_factors,
+            p_shared=self.shared_test.p_value,
+            p_one=self.one_factor_test.p_value,
+            shared_interval=self.interval_shared,
+            share=share.observed,
+            share_interval=share_interval(share.observed, share.draws, self.alpha),
+            p_share=share.p_value,
+            alpha=self.alpha,
+        )
+
+    @property
+    def verdict(self) -> str:
+        """One sentence, with the default smallest effects that matter."""
+        return verdict(self.evidence)
+
+    def findings(self, *, smallest: SmallestEffects = SMALLEST) -> Findings:
+        """Return the verdict and the tests that decide it."""
+        evidence = self.evidence
+        judged = evidence.second if self.n_factors else evidence.shared
+        left_out = (
+            f"left out: {model!r}, {reason}"
+            for model, reason in zip(self.labels, self.reasons, strict=True)
+            if reason
+        )
+        first = Finding(
+            statement=sentence(verdict(evidence, smallest)),
+            rows=tuple(left_out),
+            numbers={"n_factors": self.n_factors},
+            outcome=judged(smallest),
+        )
+        return Findings(items=(first, told_tests(self, ())))
+
+    def __repr__(self) -> str:
+        return f"SharedSignals of {len(self.labels)} models: {self.verdict}"
+
+
+def shared_signals(
+    responses: ResponsesLike | Scan,
+    *,
+    n_null: int = 99,
+    alpha: float = 0.05,
+    rng: RandomState = None,
+    n_jobs: int | None = None,
+    progress: bool = False,
+) -> SharedSignals:
+    """Judge whether models share one signal, several or none, in tables of any number of answers.
+
+    The tests of `dimensionality` that decide, without what needs the answers themselves in
+    memory: spectra under empty-cell rules and the full-information likelihood. Answers are counted
+    pair by pair; replicates are simulated from the fitted model in bits.
+
+    Parameters
+    ----------
+    responses : Scan, Responses or table of shape (models, questions)
+        Binary answers of at least four models that vary.
+    n_null : int
+        Replicates of each test; of the share of a second factor no more than 19 are drawn, since
+        each takes as long as ten or more of the others.
+    alpha : float
+        Level of the tests; not below 1 / (n_null + 1), the smallest p-value.
+    rng, n_jobs, progress
+        As in `dimensionality`.
+
+    Returns
+    -------
+    SharedSignals
+        With `verdict`, `findings()` and `to_frame()`.
+
+    Raises
+    ------
+    ShapeError
+        If fewer than four models vary, or bits would take more than 4 GB.
+    CodeError
+        If answers are not binary.
+
+    Notes
+    -----
+    Memory, in bytes: a quarter for each model and question, an eighth more for each worker, and
+    some 300 for each pair of models.
+
+    Examples
+    --------
+    >>> import psychollm as psy
+    >>> answers = psy.load_example("shared_confidence").confidence
+    >>> psy.studies.shared_signals(answers, n_null=39, rng=1).n_factors
+    1
+    """
+    check_count("n_null", n_null)
+    check_fraction("alpha", alpha)
+    answers = CountedAnswers.of(responses)
+    generator = check_generator(rng)
+
+    def tested(factors: Literal[0, 1]) -> ResidualTest:
+        return residual_test(
+            answers,
+            factors=factors,
+            n_null=n_null,
+            rng=generator,
+            n_jobs=n_jobs,
+            progress=progress,
+        )
+
+    none, one = tested(0), tested(1)
+    share = second_share_test(
+        answers,
+        n_null=min(n_null, SHARE_REPLICATES),
+        rng=generator,
+        n_jobs=n_jobs,
+        progress=progress,
+    )
+    fit = pairwise_likelihood(answers.counts)
+    known = np.isfinite(fit.thresholds)
+    return SharedSignals(
+        n_factors=n_factors(none.p_value, one.p_value, alpha),
+        shared_test=none,
+        one_factor_test=one,
+        second_share=share,
+        loadings=fit.loadings,
+        thresholds=fit.thresholds,
+        n=np.diagonal(answers.counts.n).copy(),
+        interval_shared=shared_interval(
+            none.observed,
+            fit.thresholds[known],
+            answers.counts.n[np.ix_(known, known)],
+            alpha,
+        ),
+        reasons=fit.reasons,
+        alpha=alpha,
+        labels=answers.counts.labels,
+    )
