@@ -41,7 +41,7 @@ IMPORTED_BY_NOBODY = {"integrations"}
 
 # Packages that cost more to import than NumPy: only where they are used, never on the way.
 LATE = {
-    "httpx",
+    "aiohttp",
     "inspect_ai",
     "jinja2",
     "joblib",
