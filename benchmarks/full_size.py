@@ -65,9 +65,10 @@ def serve(n_models: int, n: int) -> None:
             who = int(body["model"][1:])
             which = int(text.split("[", 1)[1].split("]", 1)[0])
             if "Do not answer it yet" in text:
-                said = "I know some of it.\nAnswer: " + ("Yes" if sure[who, which] else "No")
+                word = "Yes" if sure[who, which] else "No"
+                said = f"I know some of what bears on {which}, not all of it.\nAnswer: {word}"
             else:
-                said = f"place {which}" if right[who, which] else "nowhere"
+                said = f"place {which}" if right[who, which] else f"nowhere near {which}"
             choice = {"index": 0, "finish_reason": "stop", "message": {"content": said}}
             usage = {"prompt_tokens": 60, "completion_tokens": 8}
             return Act(body=json.dumps({"choices": [choice], "usage": usage}).encode())
