@@ -232,7 +232,7 @@ class Store:
     def record_all(self, exchanges: Iterable[tuple[Job, Attempt, bool]]) -> list[int]:
         """Keep several exchanges as `record` does, all of them in one transaction."""
         with self.writing() as db:
-            return [_keep(db, *exchange) for exchange in exchanges]
+            return [_keep(db, job, attempt, last=last) for job, attempt, last in exchanges]
 
     # -- leases and money ----------------------------------------------------------------------
 
@@ -377,7 +377,7 @@ def _enter(db: sqlite3.Connection, request: Request) -> bool:
     return bool(new)
 
 
-def _keep(db: sqlite3.Connection, job: Job, attempt: Attempt, last: bool) -> int:
+def _keep(db: sqlite3.Connection, job: Job, attempt: Attempt, *, last: bool) -> int:
     """Keep one exchange; return how many requests that continue it may now be asked."""
     values = (job.id, *(getattr(attempt, name) for name in _FIELDS))
     attempt_id = db.execute(_INSERT_ATTEMPT, values).lastrowid

@@ -2,8 +2,10 @@
 
 import asyncio
 import sqlite3
+from base64 import b64encode
 from pathlib import Path
 
+import certifi
 import pytest
 
 from psychollm.collect.asking import Asked, Asker
@@ -15,6 +17,7 @@ from psychollm.collect.records import Attempt, Job, job_of, most_tokens
 from psychollm.collect.request import canonical_text, with_system
 from psychollm.collect.roster import Endpoint, Model
 from psychollm.collect.store import Store
+from tests.collect.hostile import Hostile
 
 
 def test_jobs() -> None:
@@ -40,7 +43,14 @@ def test_nobody_answers(tmp_path: Path) -> None:
     job = Job(id=1, key="", model="m", model_id="m", messages=(), parameters={})
     with Store(tmp_path / "run.sqlite") as store:
         asker = Asker(Endpoint(name="e", url="http://127.0.0.1:9/v1"), {"m": model}, store)
-        assert asyncio.run(asker.ask(job)).kind is Kind.UNREACHABLE
+
+        async def ask() -> Asked:
+            try:
+                return await asker.ask(job)
+            finally:
+                await asker.close()
+
+        assert asyncio.run(ask()).kind is Kind.UNREACHABLE
 
 
 def test_what_is_kept_where_no_reply_came() -> None:

@@ -307,7 +307,7 @@ def _supposed(text: str, sentence: Sentence, start: int) -> bool:
     supposes = _SUPPOSES.match(lead)
     if supposes is None or _IDLE_CONDITION.match(lead, supposes.end()):
         return False
-    worked = text[start].isdigit() and _WORKED.search(lead)
+    worked = text[start : start + 1].isdigit() and _WORKED.search(lead)
     return not worked or bool(_CONTRARY.search(lead))
 
 
