@@ -5,9 +5,10 @@ without an answer has no text; it is missing, whatever was asked.
 """
 
 import json
+import sqlite3
 from collections.abc import Collection, Iterator, Mapping
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, TypeAlias
 
 from psychollm._base.csv_text import write_table
 from psychollm.collect.store import Store
@@ -16,6 +17,8 @@ from psychollm.instruments.stages.replied import Replied
 
 if TYPE_CHECKING:
     import pandas as pd
+
+Row: TypeAlias = Mapping[str, Any] | sqlite3.Row  # cells by the name of their column
 
 REPLIES = """
 SELECT request.model AS model, prompt_key, item, repeat, sample, state, prompt,
@@ -82,7 +85,7 @@ def replies(
         yield prompts[row["prompt"]], table
 
 
-def said(store: Store) -> Iterator[tuple[Prompt, Mapping[str, Any]]]:
+def said(store: Store) -> Iterator[tuple[Prompt, Row]]:
     """Yield each request as its prompt and those columns of `replies` that instruments read."""
     prompts = _Prompts()
     for row in store.rows(_SAID):

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 from psychollm._base.errors import LabelError
 from psychollm._base.result import Result
 from psychollm.collect.errors import StoreError
-from psychollm.collect.export import prompts_in, said
+from psychollm.collect.export import Row, prompts_in, said
 from psychollm.collect.store import Store
 from psychollm.instruments.instrument import instrument_of, reader_of, scorer_of
 from psychollm.instruments.prompt import Prompt
@@ -220,7 +220,7 @@ def readings(store: Store, *, instrument: str | None = None) -> Readings:
     return readings_of(said(store), _chosen(store, instrument))
 
 
-def readings_of(rows: Iterable[tuple[Prompt, Mapping[str, Any]]], name: str) -> Readings:
+def readings_of(rows: Iterable[tuple[Prompt, Row]], name: str) -> Readings:
     """Read the replies to the prompts of one instrument."""
     read = reader_of(name)
     prompts: dict[str, dict[str, Prompt]] = {}
@@ -259,7 +259,7 @@ def readings_of(rows: Iterable[tuple[Prompt, Mapping[str, Any]]], name: str) -> 
     )
 
 
-def _whose(prompt: Prompt, row: Mapping[str, Any]) -> tuple[str, int, str]:
+def _whose(prompt: Prompt, row: Row) -> tuple[str, int, str]:
     """Return the place of a reading: a verdict belongs to the reply that it is about."""
     judged = prompt.about.get("judges")
     if judged is None:
