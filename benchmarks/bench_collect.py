@@ -1,4 +1,5 @@
-"""Collection: what it costs to ask, against a server on this machine that answers at once.
+"""Collection: what it costs to ask, against a server on this machine that answers at once, and to
+read what came back.
 
 ``python -m benchmarks.bench_collect [N]`` prints requests per second of the clock on the wall, the
 collector on one core and the server, where there is another, on the next.
@@ -11,12 +12,18 @@ import subprocess
 import sys
 import tempfile
 import time
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 
 from psychollm.collect.client import collect
 from psychollm.collect.plan import Plan
+from psychollm.collect.readings import readings
+from psychollm.collect.records import Attempt
+from psychollm.collect.request import Request
 from psychollm.collect.roster import Endpoint, Model
+from psychollm.collect.store import Store
 from psychollm.instruments.prompt import Message, Prompt
+from psychollm.instruments.self_prediction import SelfPrediction, confidence_and_correctness
 
 SERVER = Path(__file__).resolve().parents[1] / "tests" / "collect" / "hostile.py"
 N = 2000
@@ -78,6 +85,56 @@ class Asking:
         return resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1024
 
     track_peak_memory.unit = "MB"
+
+
+class Reading:
+    """Replies of a self-prediction read from a store, and made into tables."""
+
+    timeout = 300
+
+    def setup(self) -> None:
+        self.folder = tempfile.TemporaryDirectory()
+        self.store = Path(self.folder.name) / "run.sqlite"
+        questions = [
+            {"question": f"Where is [{i}]?", "answer": f"place {i}"} for i in range(N // 8)
+        ]
+        prompts = SelfPrediction(questions=questions).prompts()
+        with Store(self.store) as store:
+            for model in "abcd":
+                store.enlist(
+                    Request.build(prompt, model=model, model_id=model, parameters={})
+                    for prompt in prompts
+                )
+                jobs = store.claim(model, len(prompts))
+                store.record_all((job, said(job.id, job.messages), False) for job in jobs)
+        self.read()  # patterns are compiled once
+
+    def teardown(self) -> None:
+        self.folder.cleanup()
+
+    def read(self) -> float:
+        """Read, and return the seconds of processor time that it took."""
+        own = time.process_time()
+        with Store(self.store, create=False) as store:
+            scores = readings(store).pooled_scores()
+        confidence, _ = confidence_and_correctness(scores)
+        assert confidence.values.shape == (4, N // 8)
+        return time.process_time() - own
+
+    def track_replies_per_processor_second(self) -> float:
+        return N / self.read()
+
+    track_replies_per_processor_second.unit = "replies/s"
+
+
+def said(number: int, messages: Sequence[Mapping[str, str]]) -> Attempt:
+    """Return a reply in two lines to a prediction, in two words to a question."""
+    text = f"place {number}"
+    if "Do not answer it yet" in messages[-1]["content"]:
+        text = f"I know some of what bears on {number}, not all of it.\nAnswer: Yes"
+    return Attempt(
+        wire="openai-chat", started=0.0, seconds=0.1, sent="{}", kind="ok", raw=b"{}", text=text
+    )
 
 
 def main(n: int) -> None:

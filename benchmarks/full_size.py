@@ -4,8 +4,8 @@ python -m benchmarks.full_size --models 20 --questions 10570 prints time and mem
 
 Each model is asked twice about each question: whether it can answer, and for the answer. The
 server knows the truth: one shared signal decides who says yes, another, related one who is right.
-Each step runs in a process of its own, the collector on one core; what its processor spent stands
-beside the clock on the wall, for on a busy machine the clock measures the others.
+The collector runs on one core, reading and study in another process; what the processor spent
+stands beside the clock on the wall, for on a busy machine the clock measures the others.
 """
 
 import argparse
@@ -17,10 +17,12 @@ import sys
 import tempfile
 import time
 from pathlib import Path
+from typing import Self
 
 import numpy as np
 
-from psychollm.instruments.self_prediction import SelfPrediction
+import psychollm as psy
+from psychollm.instruments.self_prediction import SelfPrediction, confidence_and_correctness
 
 PLAN = """\
 prompts = "items.jsonl"
@@ -32,20 +34,6 @@ concurrency = 64
 start_concurrency = 64
 """
 MODEL = '[[models]]\nname = "m{0}"\nmodel = "m{0}"\nendpoint = "here"\n'
-STUDY = """\
-from pathlib import Path
-import sys
-import psychollm as psy
-from psychollm.instruments.self_prediction import confidence_and_correctness
-with psy.collect.Store(Path(sys.argv[1]), create=False) as store:
-    said = psy.collect.readings(store)
-confidence, correctness = confidence_and_correctness(said.pooled_scores())
-if sys.argv[2] == "judge":
-    found = psy.shared_confidence(confidence, correctness, rng=1)
-    print(found.summary())
-else:
-    print(confidence.values.shape, confidence.values.mean(), correctness.values.mean())
-"""
 
 
 def serve(n_models: int, n: int) -> None:
@@ -65,9 +53,10 @@ def serve(n_models: int, n: int) -> None:
             who = int(body["model"][1:])
             which = int(text.split("[", 1)[1].split("]", 1)[0])
             if "Do not answer it yet" in text:
-                said = "I know some of it.\nAnswer: " + ("Yes" if sure[who, which] else "No")
+                word = "Yes" if sure[who, which] else "No"
+                said = f"I know some of what bears on {which}, not all of it.\nAnswer: {word}"
             else:
-                said = f"place {which}" if right[who, which] else "nowhere"
+                said = f"place {which}" if right[who, which] else f"nowhere near {which}"
             choice = {"index": 0, "finish_reason": "stop", "message": {"content": said}}
             usage = {"prompt_tokens": 60, "completion_tokens": 8}
             return Act(body=json.dumps({"choices": [choice], "usage": usage}).encode())
@@ -78,34 +67,42 @@ def serve(n_models: int, n: int) -> None:
             time.sleep(3600)
 
 
-def step(name: str, *command: str, core: int | None = None) -> str:
-    """Run one step in a process of its own, and print what it took."""
-    before = resource.getrusage(resource.RUSAGE_CHILDREN)
-    clock = time.perf_counter()
-    process = subprocess.Popen(
-        [sys.executable, *command], stdout=subprocess.PIPE, text=True, cwd=Path.cwd()
-    )
-    if core is not None:
-        os.sched_setaffinity(process.pid, {core})
-    peak = 0
-    while process.poll() is None:
-        try:
-            status = Path(f"/proc/{process.pid}/status").read_text()
-            peak = max(peak, int(status.split("VmHWM:")[1].split()[0]))
-        except (OSError, IndexError):
-            pass
-        time.sleep(0.2)
-    said, _ = process.communicate()
-    after = resource.getrusage(resource.RUSAGE_CHILDREN)
-    spent = after.ru_utime + after.ru_stime - before.ru_utime - before.ru_stime
-    wall = time.perf_counter() - clock
-    print(
-        f"{name}: {wall:.1f} s by the clock, {spent:.1f} s of processor, {peak / 1024:.0f} MB",
-        flush=True,
-    )
-    if process.returncode:
-        sys.exit(f"{name} failed")
-    return f"{spent}\n{said}"
+class Step:
+    """The time of one step, and the memory of its process: printed where it ends."""
+
+    def __init__(self, name: str, who: int = resource.RUSAGE_SELF) -> None:
+        self.name, self.who = name, who
+
+    def __enter__(self) -> Self:
+        self.clock, self.before = time.perf_counter(), resource.getrusage(self.who)
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        after = resource.getrusage(self.who)
+        user, system = after.ru_utime - self.before.ru_utime, after.ru_stime - self.before.ru_stime
+        self.spent = user + system
+        print(
+            f"{self.name}: {time.perf_counter() - self.clock:.1f} s by the clock, "
+            f"{self.spent:.1f} s of processor, {after.ru_maxrss / 1024:.0f} MB",
+            flush=True,
+        )
+
+
+def study(store: Path) -> None:
+    """Read a store and judge it."""
+    with Step("read"):
+        with psy.collect.Store(store, create=False) as opened:
+            said = psy.collect.readings(opened)
+        confidence, correctness = confidence_and_correctness(said.pooled_scores())
+        del said
+    with Step("judged"):
+        found = psy.shared_confidence(confidence, correctness, rng=1)
+    print(found.summary())
+
+
+def called(*options: str) -> list[str]:
+    """Return the command of this program with other options."""
+    return [sys.executable, "-m", "benchmarks.full_size", *options]
 
 
 def main(n_models: int, n: int) -> None:
@@ -118,27 +115,27 @@ def main(n_models: int, n: int) -> None:
         prompts = SelfPrediction(questions=questions).prompts()
         lines = [json.dumps(prompt.to_dict()) for prompt in prompts]
         (folder / "items.jsonl").write_text("\n".join(lines))
-        serving = [sys.executable, "-m", "benchmarks.full_size", "--serve"]
-        serving += ["--models", str(n_models), "--questions", str(n)]
-        server = subprocess.Popen(serving, stdout=subprocess.PIPE, text=True)
+        size = ("--models", str(n_models), "--questions", str(n))
+        server = subprocess.Popen(called("--serve", *size), stdout=subprocess.PIPE, text=True)
         assert server.stdout is not None
         url = f"http://127.0.0.1:{server.stdout.readline().strip()}/v1"
         os.sched_setaffinity(server.pid, {cores[-1]})
         models = "".join(MODEL.format(i) for i in range(n_models))
-        (folder / "plan.toml").write_text(PLAN.format(url=url) + models)
-        store = str(folder / "run.sqlite")
+        plan, store = folder / "plan.toml", folder / "run.sqlite"
+        plan.write_text(PLAN.format(url=url) + models)
+        asking = [sys.executable, "-m", "psychollm", "collect", str(plan), "--quiet"]
         try:
-            plan = str(folder / "plan.toml")
-            command = ("-m", "psychollm", "collect", plan, "--quiet")
-            spent = float(step("collected", *command, core=cores[0]).split("\n")[0])
+            with Step("collected", resource.RUSAGE_CHILDREN) as collected:
+                os.sched_setaffinity(0, {cores[0]})  # of those that it starts, too
+                subprocess.run(asking, check=True)
+                os.sched_setaffinity(0, cores)
         finally:
             server.kill()
             server.communicate()
         asked = n_models * len(prompts)
-        print(f"{asked:,} requests, {asked / spent:,.0f} per second of processor")
-        print(f"store: {Path(store).stat().st_size / 2**20:.0f} MB")
-        print(step("read", "-c", STUDY, store, "read"))
-        print(step("read and judged", "-c", STUDY, store, "judge"))
+        print(f"{asked:,} requests, {asked / collected.spent:,.0f} per second of processor")
+        print(f"store: {store.stat().st_size / 2**20:.0f} MB", flush=True)
+        subprocess.run(called("--study", str(store)), check=True)
 
 
 if __name__ == "__main__":
@@ -146,5 +143,9 @@ if __name__ == "__main__":
     parser.add_argument("--models", type=int, default=20)
     parser.add_argument("--questions", type=int, default=10_570)
     parser.add_argument("--serve", action="store_true", help="only answer")
+    parser.add_argument("--study", type=Path, help="only read and judge this store")
     given = parser.parse_args()
-    (serve if given.serve else main)(given.models, given.questions)
+    if given.study is not None:
+        study(given.study)
+    else:
+        (serve if given.serve else main)(given.models, given.questions)

@@ -7,7 +7,7 @@ from pathlib import Path
 
 ROOT = Path(__file__).resolve().parents[1]
 HEAVY = {
-    "httpx",
+    "aiohttp",
     "inspect_ai",
     "joblib",
     "llvmlite",

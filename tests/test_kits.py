@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 pytest.importorskip("matplotlib")
-pytest.importorskip("httpx")
+pytest.importorskip("aiohttp")
 
 from psychollm.collect.plan import read_plan
 from tests.reports.reader import assert_names_unique_and_found, assert_self_contained, read

@@ -5,9 +5,10 @@ without an answer has no text; it is missing, whatever was asked.
 """
 
 import json
+import sqlite3
 from collections.abc import Collection, Iterator, Mapping
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, TypeAlias
 
 from psychollm._base.csv_text import write_table
 from psychollm.collect.store import Store
@@ -16,6 +17,8 @@ from psychollm.instruments.stages.replied import Replied
 
 if TYPE_CHECKING:
     import pandas as pd
+
+Row: TypeAlias = Mapping[str, Any] | sqlite3.Row  # cells by the name of their column
 
 REPLIES = """
 SELECT request.model AS model, prompt_key, item, repeat, sample, state, prompt,
@@ -26,6 +29,13 @@ SELECT request.model AS model, prompt_key, item, repeat, sample, state, prompt,
        (SELECT count(*) FROM attempt AS every WHERE every.request = request.id) AS attempts,
        (SELECT kind FROM attempt AS latest WHERE latest.request = request.id
         ORDER BY latest.id DESC LIMIT 1) AS latest_kind
+FROM request LEFT JOIN attempt ON attempt.id = request.answer
+WHERE superseded = 0 ORDER BY request.id
+"""
+# What instruments need of them; bodies and what was paid stay where they are.
+_SAID = """
+SELECT request.model AS model, sample, state, prompt, request.key AS key,
+       text, reasoning, finish_reason, sequence_logprob, output_tokens
 FROM request LEFT JOIN attempt ON attempt.id = request.answer
 WHERE superseded = 0 ORDER BY request.id
 """
@@ -62,6 +72,7 @@ def replies(
     ...     list(replies(store))
     []
     """
+    prompts = _Prompts()
     query, values = REPLIES, tuple[str, ...]()
     if model is not None:
         query, values = (
@@ -71,7 +82,29 @@ def replies(
     for row in store.rows(query, values):
         table = {name: row[name] for name in _COLUMNS if name != "failure"}
         table["failure"] = None if row["state"] == "answered" else row["latest_kind"]
-        yield Prompt.from_dict(json.loads(row["prompt"])), table
+        yield prompts[row["prompt"]], table
+
+
+def said(store: Store) -> Iterator[tuple[Prompt, Row]]:
+    """Yield each request as its prompt and those columns of `replies` that instruments read."""
+    prompts = _Prompts()
+    for row in store.rows(_SAID):
+        yield prompts[row["prompt"]], row
+
+
+def prompts_in(store: Store) -> Iterator[Prompt]:
+    """Yield the prompt of each request."""
+    prompts = _Prompts()
+    for row in store.rows("SELECT prompt FROM request WHERE superseded = 0 ORDER BY id"):
+        yield prompts[row["prompt"]]
+
+
+class _Prompts(dict[str, Prompt]):
+    """Prompts by their JSON: models are put the same, and each is made once."""
+
+    def __missing__(self, text: str) -> Prompt:
+        prompt = self[text] = Prompt.from_dict(json.loads(text))
+        return prompt
 
 
 def replied(store: Store) -> list[Replied]:
@@ -88,25 +121,17 @@ def replied(store: Store) -> list[Replied]:
     ...     replied(store)
     []
     """
-    known: dict[str, Prompt] = {}  # models are put the same prompts: each is kept once
-
-    def shared(prompt: Prompt) -> Prompt:
-        if "after" in prompt.about:
-            return prompt
-        before = known.setdefault(prompt.key, prompt)
-        return before if before == prompt else prompt
-
     return [
         Replied(
             model=row["model"],
-            prompt=shared(prompt),
+            prompt=prompt,
             text=row["text"],
             reasoning=row["reasoning"] or "",
             finish_reason=row["finish_reason"],
             run=row["sample"] + 1,
             tokens=row["output_tokens"],
         )
-        for prompt, row in replies(store)
+        for prompt, row in said(store)
     ]
 
 

@@ -307,7 +307,7 @@ class Lane:
         pending.busy += kind in BUSY
         # A refused parameter counts for nothing: none is refused twice, so that this ends.
         failed = kind in HOPELESS or pending.tries >= self._endpoint.attempts
-        opened = self._state.store.record(pending.job, asked.attempt, last=failed)
+        opened = await self._state.recorder.record(pending.job, asked.attempt, last=failed)
         settled = failed or kind is Kind.OK
         if opened or (settled and self._state.draw_more(pending.job.model)):
             self._open.add(pending.job.model)

@@ -8,6 +8,7 @@ from dataclasses import dataclass, field
 
 from psychollm.collect.drawing import Drawing
 from psychollm.collect.faults import Kind
+from psychollm.collect.recorder import Recorder
 from psychollm.collect.records import Attempt, Job
 from psychollm.collect.store import Store
 
@@ -100,6 +101,7 @@ class RunState:
         draw: Callable[[], float],
     ) -> None:
         self.store = store
+        self.recorder = Recorder(store)
         self.progress = progress
         self.budget = budget
         self.draw = draw

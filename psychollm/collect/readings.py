@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 from psychollm._base.errors import LabelError
 from psychollm._base.result import Result
 from psychollm.collect.errors import StoreError
-from psychollm.collect.export import replies
+from psychollm.collect.export import Row, prompts_in, said
 from psychollm.collect.store import Store
 from psychollm.instruments.instrument import instrument_of, reader_of, scorer_of
 from psychollm.instruments.prompt import Prompt
@@ -182,7 +182,7 @@ def instruments_in(store: Store) -> dict[str, int]:
     ...     instruments_in(store)
     {}
     """
-    counts = Counter(instrument_of(prompt) for prompt, _ in replies(store))
+    counts = Counter(map(instrument_of, prompts_in(store)))
     return dict(sorted(counts.items()))
 
 
@@ -217,10 +217,10 @@ def readings(store: Store, *, instrument: str | None = None) -> Readings:
     Traceback (most recent call last):
     psychollm.collect.errors.StoreError: ...run.sqlite holds no requests
     """
-    return readings_of(replies(store), _chosen(store, instrument))
+    return readings_of(said(store), _chosen(store, instrument))
 
 
-def readings_of(rows: Iterable[tuple[Prompt, Mapping[str, Any]]], name: str) -> Readings:
+def readings_of(rows: Iterable[tuple[Prompt, Row]], name: str) -> Readings:
     """Read the replies to the prompts of one instrument."""
     read = reader_of(name)
     prompts: dict[str, dict[str, Prompt]] = {}
@@ -229,7 +229,7 @@ def readings_of(rows: Iterable[tuple[Prompt, Mapping[str, Any]]], name: str) -> 
     keys: dict[tuple[str, int, str], str] = {}
     logliks: dict[tuple[str, int, str], float] = {}
     for prompt, row in rows:
-        if instrument_of(prompt) != name:
+        if prompt.about.get("instrument") != name:
             continue
         model, sample, key = _whose(prompt, row)
         own = by_model.setdefault(model, {}).setdefault(sample, {})
@@ -259,7 +259,7 @@ def readings_of(rows: Iterable[tuple[Prompt, Mapping[str, Any]]], name: str) -> 
     )
 
 
-def _whose(prompt: Prompt, row: Mapping[str, Any]) -> tuple[str, int, str]:
+def _whose(prompt: Prompt, row: Row) -> tuple[str, int, str]:
     """Return the place of a reading: a verdict belongs to the reply that it is about."""
     judged = prompt.about.get("judges")
     if judged is None:

@@ -1,6 +1,7 @@
 """The store of a run: one SQLite file that keeps every request and every raw reply.
 
-A reply is committed before the next request of its worker leaves. The journal is a write-ahead log
+A reply is committed before another request takes its place; replies that arrive together share a
+transaction. The journal is a write-ahead log
 with ``synchronous=NORMAL``: what was committed outlives the death of the process at any moment,
 kill -9 included, since it lies with the operating system; a power cut may undo the last commits,
 never damage the file, and what it undoes is asked again. ``FULL`` would spend one flush of the
@@ -226,23 +227,12 @@ class Store:
         int
             How many requests that continue this one may now be asked.
         """
-        opened = 0
-        values = (job.id, *(getattr(attempt, name) for name in _FIELDS))
+        return self.record_all([(job, attempt, last)])[0]
+
+    def record_all(self, exchanges: Iterable[tuple[Job, Attempt, bool]]) -> list[int]:
+        """Keep several exchanges as `record` does, all of them in one transaction."""
         with self.writing() as db:
-            attempt_id = db.execute(_INSERT_ATTEMPT, values).lastrowid
-            if attempt.cost:
-                db.execute(
-                    "INSERT INTO ledger VALUES (?, ?) ON CONFLICT (model) "
-                    "DO UPDATE SET spent = spent + excluded.spent",
-                    (job.model, attempt.cost),
-                )
-            if attempt.kind == "ok":
-                opened = _answered(db, job, attempt_id)
-            elif last:
-                _settle(db, job, "failed", None)
-            else:
-                db.execute("UPDATE request SET reserved = 0, batch = NULL WHERE id = ?", (job.id,))
-        return opened
+            return [_keep(db, job, attempt, last=last) for job, attempt, last in exchanges]
 
     # -- leases and money ----------------------------------------------------------------------
 
@@ -385,6 +375,25 @@ def _enter(db: sqlite3.Connection, request: Request) -> bool:
         (request.key, *cell, request.key),
     )
     return bool(new)
+
+
+def _keep(db: sqlite3.Connection, job: Job, attempt: Attempt, *, last: bool) -> int:
+    """Keep one exchange; return how many requests that continue it may now be asked."""
+    values = (job.id, *(getattr(attempt, name) for name in _FIELDS))
+    attempt_id = db.execute(_INSERT_ATTEMPT, values).lastrowid
+    if attempt.cost:
+        db.execute(
+            "INSERT INTO ledger VALUES (?, ?) ON CONFLICT (model) "
+            "DO UPDATE SET spent = spent + excluded.spent",
+            (job.model, attempt.cost),
+        )
+    if attempt.kind == "ok":
+        return _answered(db, job, attempt_id)
+    if last:
+        _settle(db, job, "failed", None)
+    else:
+        db.execute("UPDATE request SET reserved = 0, batch = NULL WHERE id = ?", (job.id,))
+    return 0
 
 
 def _answered(db: sqlite3.Connection, job: Job, attempt: int | None) -> int:

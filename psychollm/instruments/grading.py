@@ -280,11 +280,12 @@ def _f1(text: str, answer: str) -> float:
 
 def _words(text: str, articles: Sequence[str]) -> list[str]:
     """Return the words of a text; characters of scripts without spaces stand for themselves."""
-    text = unicodedata.normalize("NFKC", text).casefold()
-    text = "".join(one for one in text if not _is_punctuation(one))
-    return [word for word in _UNSPACED.sub(r" \1 ", text).split() if word not in articles]
+    text = unicodedata.normalize("NFKC", text).casefold().translate(_NO_SIGNS)
+    if not text.isascii():
+        text = "".join(one for one in text if unicodedata.category(one)[0] != "P")
+        text = _UNSPACED.sub(r" \1 ", text)
+    return [word for word in text.split() if word not in articles]
 
 
-def _is_punctuation(one: str) -> bool:
-    """Tell whether a character is punctuation, or a sign of ASCII such as "$", as in SQuAD."""
-    return one in string.punctuation or unicodedata.category(one)[0] == "P"
+# Punctuation, and signs of ASCII such as "$", as in SQuAD.
+_NO_SIGNS = str.maketrans("", "", string.punctuation)

@@ -2,8 +2,10 @@
 
 import asyncio
 import sqlite3
+from base64 import b64encode
 from pathlib import Path
 
+import certifi
 import pytest
 
 from psychollm.collect.asking import Asked, Asker
@@ -15,6 +17,7 @@ from psychollm.collect.records import Attempt, Job, job_of, most_tokens
 from psychollm.collect.request import canonical_text, with_system
 from psychollm.collect.roster import Endpoint, Model
 from psychollm.collect.store import Store
+from tests.collect.hostile import Hostile
 
 
 def test_jobs() -> None:
@@ -40,7 +43,14 @@ def test_nobody_answers(tmp_path: Path) -> None:
     job = Job(id=1, key="", model="m", model_id="m", messages=(), parameters={})
     with Store(tmp_path / "run.sqlite") as store:
         asker = Asker(Endpoint(name="e", url="http://127.0.0.1:9/v1"), {"m": model}, store)
-        assert asyncio.run(asker.ask(job)).kind is Kind.UNREACHABLE
+
+        async def ask() -> Asked:
+            try:
+                return await asker.ask(job)
+            finally:
+                await asker.close()
+
+        assert asyncio.run(ask()).kind is Kind.UNREACHABLE
 
 
 def test_what_is_kept_where_no_reply_came() -> None:
@@ -75,15 +85,36 @@ def test_what_sqlite_says_is_one_sentence(tmp_path: Path) -> None:
         raise error
 
 
-def test_certificates_are_read_once_for_all_connections(monkeypatch) -> None:
+@pytest.mark.parametrize("named", [{}, {"SSL_CERT_FILE": "own.pem"}, {"SSL_CERT_DIR": "own"}])
+def test_certificates_are_those_of_the_environment_or_of_mozilla(monkeypatch, named) -> None:
     made = Connections("https://127.0.0.1:9/v1", headers={}, timeout=1.0)
-    real, contexts = made._httpx.create_ssl_context, []
+    for name in ("SSL_CERT_FILE", "SSL_CERT_DIR"):
+        monkeypatch.delenv(name, raising=False)
+    for name, value in named.items():
+        monkeypatch.setenv(name, value)
+    read: list[dict[str, str | None]] = []
+    monkeypatch.setattr("ssl.create_default_context", lambda **places: read.append(places))
+    made._certificates()
+    file = named.get("SSL_CERT_FILE") if named else certifi.where()
+    assert read == [{"cafile": file, "capath": named.get("SSL_CERT_DIR")}]
 
-    def counted():
-        contexts.append(real())
-        return contexts[-1]
 
-    monkeypatch.setattr(made._httpx, "create_ssl_context", counted)
-    made._take()
-    made._take()
-    assert len(contexts) == 1
+def test_the_proxy_of_the_environment_carries_requests_under_its_own_secret(monkeypatch) -> None:
+    with Hostile() as proxy:
+        monkeypatch.setenv("http_proxy", f"http://me:mine@127.0.0.1:{proxy.port}")
+        monkeypatch.setenv("no_proxy", "")
+
+        async def ask() -> Exchange:
+            made = Connections(
+                "http://models.example/v1", headers={"Authorization": "Bearer theirs"}, timeout=5.0
+            )
+            try:
+                return await made.post(b"{}", "/chat/completions")
+            finally:
+                await made.close()
+
+        assert asyncio.run(ask()).kind is Kind.OK
+    head = proxy.heads[0]
+    assert head.startswith("POST http://models.example/v1/chat/completions HTTP/1.1")
+    assert "Authorization: Bearer theirs" in head
+    assert f"Proxy-Authorization: Basic {b64encode(b'me:mine').decode()}" in head

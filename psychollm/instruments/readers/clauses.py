@@ -61,11 +61,15 @@ class Sentence(NamedTuple):
     asks: bool
 
 
+# One class comes first, for which Python searches fast.
 _END = re.compile(
-    r"(?<![.!?])[.!?]+[\"')\]}]*(?!\s?[=×*/])(?=\s|$|[\u3040-\u9fff\uac00-\ud7af])|\n+"
+    r"[.!?\n](?:(?<=\n)\n*|(?<!\n)(?<![.!?].)[.!?]*[\"')\]}]*(?!\s?[=×*/])"
+    r"(?=\s|$|[\u3040-\u9fff\uac00-\ud7af]))"
 )
+_ALWAYS_BREAK = ";:!?\n()–"
 _BREAK = re.compile(
-    r"[;:!?\n()–]|[.,](?![0-9]| (?:что|dass|daß|że) )|(?<![\w'])(?:(?<![Aa]ll )(?<!thing )(?<!none )(?<![Aa]ny \w{6} )but|and(?= (?:my|i|i'd|i'll|i'm|the answer|therefore|so|thus)\b)|yet|however|though|so(?!\s(?:is|are|was|were|do|does|did)\b)|aber|sondern|mais|pero|sino|ma|mas"
+    rf"[{_ALWAYS_BREAK}]"
+    r"|[.,](?![0-9]| (?:что|dass|daß|że) )|(?<![\w'])(?:(?<![Aa]ll )(?<!thing )(?<!none )(?<![Aa]ny \w{6} )but|and(?= (?:my|i|i'd|i'll|i'm|the answer|therefore|so|thus)\b)|yet|however|though|so(?!\s(?:is|are|was|were|do|does|did)\b)|aber|sondern|mais|pero|sino|ma|mas"
     r"|sondern|maar|ale|lecz|но|а|ama|fakat|يل|بل|लेकिन|बल्कि)(?![\w'])"
 )
 _NEGATION = re.compile(
@@ -98,13 +102,20 @@ def clause_before(text: str, position: int, *, colon: bool = False) -> str:
     # With `colon`, those before a colon that stands there count as well ("He said: yes").
     reach = text[max(position - _REACH, 0) : position]
     end = _COLON.search(reach) if colon else None
-    breaks = list(_BREAK.finditer(reach, 0, end.start() if end else len(reach)))
-    return reach[breaks[-1].end() :] if breaks else reach
+    stop = end.start() if end else len(reach)
+    start = max(reach.rfind(sign, 0, stop) for sign in _ALWAYS_BREAK) + 1
+    for one in _BREAK.finditer(reach, start, stop):
+        start = one.end()
+    return reach[start:]
 
 
 def denied(text: str, position: int) -> bool:
     """Tell whether the clause denies what stands at a position."""
-    return _NEGATION.search(clause_before(text, position).lower()) is not None
+    return _denies(clause_before(text, position))
+
+
+def _denies(clause: str) -> bool:
+    return _NEGATION.search(clause.lower()) is not None
 
 
 _THEIRS = r"""(?:his|her|their|(?!(?:it|that|let|here|what|there|today)'s)[a-z0-9]{1,20}'s|student|users?'
@@ -230,10 +241,12 @@ _OF_ERROR_BEFORE = re.compile(rf"(?:(?<!\w)(?:{_ERROR})(?!\w)|错|間違|誤)\)?
 
 def manner(text: str, sentence: Sentence, start: int, end: int) -> Mode:
     """Return in what manner a sentence holds a value."""
-    before = clause_before(text, start, colon=True).lower()
+    clause = clause_before(text, start)
+    named = _COLON.search(text, max(start - _REACH, 0), start)
+    before = (clause_before(text, start, colon=True) if named else clause).lower()
     after = text[end : end + _REACH].lower()
     if not sentence.asks and (
-        denied(text, start) or _disowned(before, after) or _DENIED_AFTER.match(after)
+        _denies(clause) or _disowned(before, after) or _DENIED_AFTER.match(after)
     ):
         return Mode.DENIED
     if sentence.asks or after.startswith("?"):
@@ -245,7 +258,7 @@ def manner(text: str, sentence: Sentence, start: int, end: int) -> Mode:
         _MEASURED_BEFORE.search(before) and _MEASURED_AFTER.match(after)
     ) or _WEIGHED_BEFORE.search(before)
     if (
-        _CONDITION.match(clause_before(text, start))
+        _CONDITION.match(clause)
         or _LIKEWISE.search(before)
         or _supposed(text, sentence, start)
         or _AFTER.match(after)
@@ -294,7 +307,7 @@ def _supposed(text: str, sentence: Sentence, start: int) -> bool:
     supposes = _SUPPOSES.match(lead)
     if supposes is None or _IDLE_CONDITION.match(lead, supposes.end()):
         return False
-    worked = text[start].isdigit() and _WORKED.search(lead)
+    worked = text[start : start + 1].isdigit() and _WORKED.search(lead)
     return not worked or bool(_CONTRARY.search(lead))
 
 

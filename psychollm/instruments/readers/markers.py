@@ -43,6 +43,7 @@ _FIELD_NAME = re.compile(
     r"|value|output|conclusion)(?:_.*)?"
 )
 _ONE_FIELD = re.compile(r"[^{}\[\]\w]*\{\s*[\"'][^\"'\n]{1,60}[\"']\s?:[^,]{1,400}\}[^{}\w]*")
+_APART = re.compile(f"{OPEN}([^{OPEN}{CLOSE}]*)(?:{CLOSE}|$)")
 _LONGEST = 400  # characters of an answer
 _MOST = 24  # of them, the last: enough to see that they differ
 _DIALOGUE = re.compile(r"(?im)^a\s?:[ \t]*(?=\S)")
@@ -69,8 +70,11 @@ def _names(labels: tuple[str, ...]) -> re.Pattern[str]:
     spaced = "|".join(label for label in own if label.isascii() or label[0] < "\u3000")
     unspaced = "|".join(label for label in own if label[0] >= "\u3000")
     never = "(?!)"  # where there is no such label
+    # Most words are passed over by their first letter: that is four times as fast.
+    known = (*labels, *_FINAL.split("|"), *_NAMED.split("|"))
+    first = "".join(re.escape(letter) for letter in sorted({one[0] for one in known}))
     names = (
-        rf"(?<![{WORD}'-])(?<!each )(?<!every )(?:(?P<final>{_FINAL})|(?P<own>{spaced or never})|(?P<named>{_NAMED}))"
+        rf"(?<![{WORD}'-])(?=[{first}])(?<!each )(?<!every )(?:(?P<final>{_FINAL})|(?P<own>{spaced or never})|(?P<named>{_NAMED}))"
         rf"(?![{WORD}'-])|(?P<final_>{_FINAL_UNSPACED})|(?P<own_>{unspaced or never})"
         rf"|(?P<named_>{_NAMED_UNSPACED})"
     )
@@ -88,8 +92,7 @@ def marked(
     """Return what a reply names as its answer, in its order."""
     # `labels` name an answer of the form that was asked for, and outrank the general ones if
     # `lead`. With `letters`, "A:" may be an option, so that it names an answer after "Q:" only.
-    apart = re.finditer(f"{OPEN}([^{OPEN}{CLOSE}]*)(?:{CLOSE}|$)", text)
-    marks = [(span.start(), Marked(span[1], 1)) for span in apart]
+    marks = [(span.start(), Marked(span[1], 1)) for span in _APART.finditer(text)]
     marks += _fields(text, labels, lead=lead)
     # Within fields of JSON, names of answers belong to somebody's reasoning.
     words = _FIELD.sub(lambda field: " " * len(field.group()), text) if '"' in text else text

@@ -50,6 +50,7 @@ _VARIANTS = str.maketrans(
 )
 _TICKED = r"\[[xX✓✔]\]|\([xX✓✔•●]\)|[☑☒◉🔘]"
 _BOX = re.compile(rf"(?P<ticked>{_TICKED})|\[\s\]|\(\s\)|[☐⬜⬛■◯○]")
+_MAY_BE_TICKED = re.compile(r"[\[(|\x80-\U0010ffff]")  # all boxes, signs and tables
 _CELL_TICKED = re.compile(r"[xX✅✔✓☑☒]|\[[xX]\]")
 _CELL_EMPTY = re.compile(r"[\s-]*|[❌✗✘✖☐⬜]|\[\s?\]")
 _ITEM_WORDS = 3  # of a list in which one item is ticked
@@ -75,7 +76,7 @@ _LINE_START = re.compile(
     r"(?m)^[ \t]*(?:(?:#{1,6}|>+|[-*+•‣◦▪–]|→|⇒|➜|➡|▶|->|=>|-->)(?:[ \t]+|(?=\ue000)))+"
 )
 _ARROW_START = re.compile(r"(?m)^[ \t]*(?:→|⇒|➜|➡|▶|->|=>|-->)[ \t]*")
-_EMPHASIS = re.compile(r"(\*+|_+|`+|~+)")
+_EMPHASIS = re.compile(r"([*_`~])\1*")
 _MARKS_ONLY = re.compile(r"[\s*_`~#>|]*")
 
 
@@ -90,7 +91,11 @@ def plain(reply: str) -> Plain:
     """Return the words of a reply without markup."""
     thoughts, said = _by_tags(reply)
     thought = bool(thoughts)
-    said = _without_unticked(_characters(_CONTROL.sub(" ", said)))
+    if "<" in said or "[" in said:
+        said = _CONTROL.sub(" ", said)
+    said = _characters(said)
+    if _MAY_BE_TICKED.search(said):
+        said = _without_unticked(said)
     if _MARKS_ONLY.fullmatch(said):
         return Plain("", thought)
     said = _without_markdown(_without_latex(_without_html(said)))
@@ -99,6 +104,8 @@ def plain(reply: str) -> Plain:
 
 def _characters(text: str) -> str:
     """Return one form for each character: NFKC, decimal digits of any script, quotes, dashes."""
+    if text.isascii():
+        return text.replace("\r", "\n")
     text = _UNSEEN.sub("", text)
     if text.isascii():
         return text.replace("\r", "\n")
@@ -178,6 +185,8 @@ def _without_latex(text: str) -> str:
             text = text.replace(sign, plain_sign)
         text = _LATEX_NAME.sub("", _LATEX_FRACTION.sub(r"\1/\2", text))
         text = _boxes(text)
+    elif "$" not in text:
+        return text.replace("{,}", ",")
     return _LATEX_MARKS.sub("", text.replace("{,}", ","))
 
 
@@ -198,13 +207,18 @@ def _boxes(text: str) -> str:
 
 
 def _without_markdown(text: str) -> str:
-    text = _STRUCK.sub(" ", _FENCE.sub("\n", text))
+    if "```" in text:
+        text = _FENCE.sub("\n", text)
+    if "~~" in text:
+        text = _STRUCK.sub(" ", text)
     lines = [line for line in text.rstrip().split("\n") if not _is_rule(line)]
     if lines and lines[-1].lstrip().startswith(
         "####"
     ):  # the convention of arithmetic word problems
         lines[-1] = OPEN + lines[-1].strip(" \t#") + CLOSE
-    text = _LINK.sub(r"\1", "\n".join(lines))
+    text = "\n".join(lines)
+    if "](" in text:
+        text = _LINK.sub(r"\1", text)
     text = _EMPHASIS.sub(_unless_within_a_word, text)
     text = _ARROW_START.sub("", _LINE_START.sub("", text))
     return text.replace("|", "  ")
@@ -270,6 +284,8 @@ def with_reasoning(text: str, reasoning: str | None) -> str:
 
 
 def _by_tags(reply: str) -> tuple[list[str], str]:
+    if "<" not in reply:
+        return [], reply
     thought: list[str] = []
     said: list[str] = []
     depth, start = 0, 0

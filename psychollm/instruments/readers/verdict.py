@@ -121,17 +121,19 @@ def _weigh(text: str, form: Form, *, cut: bool) -> Reading:
         if corrected.answered:
             return corrected
     bare = text.replace(OPEN, " ").replace(CLOSE, " ")
-    for reading in (
-        _from_marks(text, form),
-        _decided(form.whole(bare), bare),
-        Reading(outcome=Outcome.UNREADABLE, said=bare) if _ASKS_BACK.search(bare) else None,
-        _from_lines(bare, form, cut=cut),
-        None if cut else _from_conclusion(bare, form),
-        _from_opening(bare, form, cut=cut),
-    ):
-        if reading is not None:
-            return reading
-    return _from_mentions(bare, form, cut=cut)
+    return (
+        _from_marks(text, form)
+        or _decided(form.whole(bare), bare)
+        or _from_question(bare)
+        or _from_lines(bare, form, cut=cut)
+        or (None if cut else _from_conclusion(bare, form))
+        or _from_opening(bare, form, cut=cut)
+        or _from_mentions(bare, form, cut=cut)
+    )
+
+
+def _from_question(text: str) -> Reading | None:
+    return Reading(outcome=Outcome.UNREADABLE, said=text) if _ASKS_BACK.search(text) else None
 
 
 def _decided(values: frozenset[Value], said: str) -> Reading | None:

@@ -50,6 +50,12 @@ def test_never_raises_and_never_answers_without_a_value(name, text, reason):
         assert reading.outcome in {Outcome.EMPTY, Outcome.TRUNCATED}
 
 
+@pytest.mark.parametrize("name", READERS)
+def test_a_reply_may_end_with_the_name_of_its_answer(name):
+    reading = READERS[name]("If you want my final answer:")
+    assert reading.outcome is Outcome.UNREADABLE
+
+
 @given(text=texts, n=st.integers(1, 5))
 def test_numbered_never_raises(text, n):
     found = readers.read_numbered(text, n, readers.read_rating)
