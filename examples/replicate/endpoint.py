@@ -1,29 +1,38 @@
-"""An endpoint on this machine of known truth: ``python endpoint.py KIT SIZE``; says its port.
+"""An endpoint on this machine of known truth: ``python endpoint.py KIT PLAN``; says its port.
 
-It speaks chat completions. What is asked is looked up among the prompts of the kit, by the first
+It speaks chat completions. What is asked is looked up among the prompts of the plan, by the first
 and the last turn of the user; what is said comes from the kit's `answer`, drawn from a stream that
 belongs to the model, the prompt, and how often it was asked.
 """
 
 import argparse
 import asyncio
+import importlib.util
 import json
-import sys
 import zlib
 from collections import Counter
 from pathlib import Path
 
 import numpy as np
 
-sys.path.insert(0, str(Path(__file__).parent))
-from kits import load, model_names, prompts_of  # beside this file
+from psychollm.cli.run import staged_plan
+
+HERE = Path(__file__).resolve().parent
+
+
+def load(name):
+    """Return the module of a kit."""
+    spec = importlib.util.spec_from_file_location(f"kit_{name}", HERE / name / "kit.py")
+    module = importlib.util.module_from_spec(spec)
+    spec.loader.exec_module(module)
+    return module
 
 
 class Endpoint:
-    """Knows the prompts of a kit, and what its models would say."""
+    """Knows the prompts of a plan, and what its models would say."""
 
-    def __init__(self, kit, prompts, models):
-        self.kit, self.models = kit, models
+    def __init__(self, kit, plan):
+        self.kit, self.models, prompts = kit, [one.model for one in plan.models], plan.prompts
         by_key = {one.key: one for one in prompts}
         self.known, self.asked = {}, Counter()
         for one in prompts:
@@ -56,14 +65,16 @@ class Endpoint:
                     if line.lower().startswith(b"content-length")
                 )
                 body = json.loads(await reader.readexactly(length))
-                message = {"role": "assistant", "content": self.reply(body)}
+                said = self.reply(body)
+                tokens = len(said.split())
+                message = {"role": "assistant", "content": said}
                 text = json.dumps(
                     {
                         "id": "simulated",
                         "object": "chat.completion",
                         "model": body["model"],
                         "choices": [{"index": 0, "message": message, "finish_reason": "stop"}],
-                        "usage": {"prompt_tokens": 1, "completion_tokens": 1, "total_tokens": 2},
+                        "usage": {"prompt_tokens": 1, "completion_tokens": tokens},
                     }
                 ).encode()
                 writer.write(
@@ -75,10 +86,10 @@ class Endpoint:
             writer.close()
 
 
-async def main(name, size):
+async def main(name, plan):
     """Serve a kit until ended."""
-    kit, settings = load(name, size)
-    served = Endpoint(kit, prompts_of(kit, settings), model_names(name))
+    kit = load(name)
+    served = Endpoint(kit, staged_plan(kit.STUDY, plan).plan)
     server = await asyncio.start_server(served.serve, "127.0.0.1", 0)
     print(server.sockets[0].getsockname()[1], flush=True)
     await server.serve_forever()
@@ -87,6 +98,6 @@ async def main(name, size):
 if __name__ == "__main__":
     parser = argparse.ArgumentParser(description=(__doc__ or "").partition("\n")[0])
     parser.add_argument("kit")
-    parser.add_argument("size", help="a table of the kit's settings.toml")
+    parser.add_argument("plan", type=Path)
     typed = parser.parse_args()
-    asyncio.run(main(typed.kit, typed.size))
+    asyncio.run(main(typed.kit, typed.plan))

@@ -46,6 +46,12 @@ prompts:
 
 A stage takes place if its table is there, be it empty. Revision and scaffold belong to the first
 stage if they name questions; otherwise they go on from the answers of another instrument.
+
+What the analysis is to compare stands in one table more:
+
+  [study.analysis]
+  thinking = [["R1", "V3"]]       # inference_boundary: who reasons first, and who does not
+  baseline = "base"               # semantic_calibration: with whom all others are compared
 """
 EPILOG = """\
 examples:
@@ -77,6 +83,26 @@ STUDY_PARTS: dict[StudyName, Parts] = {
 }
 
 
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Boundary:
+    """What a plan may say about the analysis of `inference_boundary`."""
+
+    thinking: tuple[tuple[str, str], ...] = ()
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Semantic:
+    """What a plan may say about the analysis of `semantic_calibration`."""
+
+    baseline: str | None = None
+
+
+ANALYSES: dict[StudyName, type] = {
+    "inference_boundary": Boundary,
+    "semantic_calibration": Semantic,
+}
+
+
 @dataclass(frozen=True, kw_only=True)
 class Run(Command):
     """The command."""
@@ -102,6 +128,9 @@ class Run(Command):
         group=OUTPUT,
     )
     report: bool = option("a page with figures beside the tables", default=True, group=OUTPUT)
+    simulated: bool = option(
+        "say in the report that the answers are simulated", default=False, group=OUTPUT
+    )
     progress: bool = option(
         "report progress every half minute where there is no terminal, too",
         default=False,
@@ -120,6 +149,7 @@ class Run(Command):
 
         with as_notes(quiet=self.quiet):
             staged = staged_plan(self.study, self.plan)
+            analysis = analysis_of(self.study, self.plan, staged)
         if self.budget is not None:
             staged = replace(staged, plan=replace(staged.plan, budget=self.budget))
         if self.dry_run:
@@ -131,7 +161,7 @@ class Run(Command):
             if collection.stopped or collection.halted:
                 self._tell(found)
                 return exit_code(collection) or MISSING
-        for name, output in self._studied(staged):
+        for name, output in self._studied(staged, analysis):
             found.studies[name] = output.results
             if not (self.json or self.quiet):
                 print(f"\n{name}:", output.summary, sep="\n")
@@ -162,7 +192,9 @@ class Run(Command):
             found.complete &= collection.complete
             yield collection
 
-    def _studied(self, staged: "StagedPlan") -> "Iterable[tuple[str, Output]]":
+    def _studied(
+        self, staged: "StagedPlan", analysis: Mapping[str, Any]
+    ) -> "Iterable[tuple[str, Output]]":
         """Yield what is found of each instrument."""
         from psychollm.cli.study import Study
         from psychollm.cli.study_store import study_of_store
@@ -184,6 +216,8 @@ class Run(Command):
                 jobs=self.jobs,
                 out=self._folder(staged, name),
                 report=self.report,
+                simulated=self.simulated,
+                analysis=analysis if name in STUDY_PARTS[self.study].first else {},
                 quiet=self.quiet,
                 repeats="error" if staged.plan.repeats == 1 else "majority",
             )
@@ -272,6 +306,7 @@ def staged_plan(study: StudyName, path: Path) -> "StagedPlan":
     from psychollm.collect.staged import StagedPlan
 
     tables = _tables(study, table_of(path).get("study"), path)
+    tables.pop("analysis", None)
     parts = STUDY_PARTS[study]
     first: dict[str, dict[str, Any]] = {}
     later: dict[str, dict[str, Any]] = {}
@@ -296,10 +331,30 @@ def staged_plan(study: StudyName, path: Path) -> "StagedPlan":
         return StagedPlan(plan=plan, steps=tuple(steps))
 
 
+def analysis_of(study: StudyName, path: Path, staged: "StagedPlan") -> dict[str, Any]:
+    """Return what a plan says about the analysis; models that it names must be asked."""
+    from psychollm.cli.settings import settings
+    from psychollm.collect.plan import table_of
+
+    table = _tables(study, table_of(path).get("study"), path).get("analysis")
+    if table is None:
+        return {}
+    where = f"{path}, [study.analysis]"
+    given = settings(ANALYSES[study], table, where, path.parent)
+    asked = [model.name for model in staged.respondents]
+    for name, value in given.items():
+        named = [value] if isinstance(value, str) else [one for pair in value for one in pair]
+        if lost := [one for one in named if one not in asked]:
+            msg = f"{where}: {name} names {lost[0]!r}, which is none of {', '.join(asked)}"
+            raise OptionError(msg)
+    return given
+
+
 def _tables(study: StudyName, table: Any, path: Path) -> dict[str, dict[str, Any]]:
     """Return the tables of the parts of a study."""
     parts = STUDY_PARTS[study]
     known = list(dict.fromkeys([*parts.first, *parts.later]))
+    known += ["analysis"] if study in ANALYSES else []
     shown = ", ".join(f"[study.{name}]" for name in known)
     if table is None:
         msg = f"{path} has no settings of {study}: its tables are {shown}"

@@ -1,7 +1,8 @@
 """``psychollm study``: two tables, or a store of replies, in; a verdict and a report out."""
 
-from collections.abc import Sequence
-from dataclasses import dataclass
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -18,6 +19,7 @@ if TYPE_CHECKING:
     from psychollm.cli.outputs import Output
     from psychollm.data.responses import Responses
     from psychollm.data.scan import Scan
+    from psychollm.estimates.findings import Study as Findable
     from psychollm.estimates.verdict import SmallestEffects
     from psychollm.studies.shared_confidence.result import SharedConfidence
 
@@ -115,6 +117,16 @@ class Study(TwoTables):
         group=ANALYSIS,
     )
     null: int = option("replicates of each null", default=499, group=ANALYSIS)
+    simulated: bool = option(
+        "say in the report that the answers are simulated", default=False, group=OUTPUT
+    )
+    # What a plan says about the analysis, `psychollm.cli.run`.
+    analysis: Mapping[str, Any] = field(default_factory=dict, metadata={"typed": False})
+
+    @property
+    def replication(self) -> dict[str, Any]:
+        """Arguments of whatever resamples, and those of the plan."""
+        return super().replication | dict(self.analysis)
 
     def __post_init__(self) -> None:
         if not self.example:
@@ -274,15 +286,25 @@ class Study(TwoTables):
             **self.replication,
         )
 
-        def report(path: Path) -> None:
-            study.report(path, source=tables.code, smallest=self.smallest)
-
         return Output(
             summary=study.summary(smallest=self.smallest),
-            results=results(study, tables.source, self.smallest),
+            results=results(study, tables.source, self.smallest)
+            | {"simulated": study.simulated or self.simulated},
             tables=frames(study),
             remark=tables.left_out,
-            write_report=report,
+            write_report=self.page_of(study, tables.code),
+        )
+
+    def page_of(self, study: "Findable", source: str) -> Callable[[Path], object]:
+        """Return what writes the report of a study."""
+        from psychollm.reports.study import write_report
+
+        return partial(
+            write_report,
+            study,
+            source=source,
+            smallest=self.smallest,
+            simulated=self.simulated,
         )
 
 

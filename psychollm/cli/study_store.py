@@ -144,6 +144,7 @@ def _judged(command: Study, readings: "Readings", scores: "Scores") -> Output:
         results={
             "verdict": summary.splitlines()[0],
             "summary": summary,
+            "findings": study.findings(smallest=command.smallest).to_dict()["items"],
             "outcomes": readings.outcomes,
             "level": command.level,
             "seed": command.seed,
@@ -151,7 +152,7 @@ def _judged(command: Study, readings: "Readings", scores: "Scores") -> Output:
         },
         tables=tables,
         remark=f"{readings.summary()}\n",
-        write_report=lambda path: study.report(path, source=source, smallest=command.smallest),
+        write_report=command.page_of(study, source),
     )
 
 

@@ -21,7 +21,7 @@ from typing import Any
 
 import numpy as np
 
-from psychollm._base.checks import check_choice, check_unique
+from psychollm._base.checks import check_choice, check_count, check_unique
 from psychollm._base.convert import conversion
 from psychollm._base.csv_text import delimiter_of
 from psychollm._base.errors import InputError
@@ -116,6 +116,7 @@ def read_questions(
     *,
     columns: Mapping[str, str] | None = None,
     rule: Rule | None = None,
+    n_questions: int | None = None,
 ) -> tuple[Question, ...]:
     r"""Read questions and their right answers from a file.
 
@@ -131,11 +132,16 @@ def read_questions(
         apart by "|"; in JSON they are a list.
     rule : {"exact", "contains", "f1", "numeric"}, optional
         How answers are compared, for questions that say nothing of it; "exact" by default.
+    n_questions : int, optional
+        How many of the questions, evenly spaced over the file; all by default.
 
     Raises
     ------
     InputError
-        If the file cannot be read, holds no questions, or a line lacks what is needed.
+        If the file cannot be read, holds no questions or fewer than are wanted, or a line lacks
+        what is needed.
+    OptionError
+        If the number of questions is not positive.
     LabelError
         If two questions have one key.
 
@@ -155,7 +161,14 @@ def read_questions(
         msg = f"{path} holds no questions"
         raise InputError(msg)
     check_unique("question", [one.key for one in questions])
-    return questions
+    if n_questions is None:
+        return questions
+    check_count("n_questions", n_questions)
+    if n_questions > len(questions):
+        msg = f"n_questions={n_questions}: {path} holds {len(questions)}"
+        raise InputError(msg)
+    places = np.linspace(0, len(questions) - 1, n_questions).astype(int)
+    return tuple(questions[place] for place in places)
 
 
 def as_questions(questions: Iterable[Question | Mapping[str, Any]]) -> tuple[Question, ...]:

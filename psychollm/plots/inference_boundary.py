@@ -14,9 +14,10 @@ from psychollm.plots.canvas import (
     name_rows,
     open_axes,
     plain_text,
+    write,
 )
 from psychollm.plots.forest import plot_forest
-from psychollm.plots.palette import colour_of
+from psychollm.plots.palette import MUTED, colour_of
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -109,6 +110,8 @@ def plot_failures(
         width = np.nan_to_num(shares.value[:, k])
         ax.barh(y, width, left=left, color=colour_of(k), label=str(response), height=0.7)
         left += width
+    for row in np.flatnonzero(left == 0.0):
+        write(ax, 0.01, float(row), "none failed", "left center", colour=MUTED, transform=ax.transData)
     name_rows(ax, shares.labels, size=TICK_SIZE - 0.5)
     ax.set_xlim(0, 1)
     name_axes(ax, x=f"share of failed answers, {_name(study, kind)}")

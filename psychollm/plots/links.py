@@ -6,8 +6,10 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from psychollm._base.numbers import p_equals, typeset, with_interval
-from psychollm.plots.canvas import plain_text, points, write
-from psychollm.plots.palette import BLUE, MUTED
+from psychollm._base.types import FloatArray
+from psychollm.plots.canvas import plain_text, points
+from psychollm.plots.labels import label_points
+from psychollm.plots.palette import BLUE
 from psychollm.plots.small_multiples import draw_panels, panel_title, say
 
 if TYPE_CHECKING:
@@ -63,22 +65,9 @@ def plot_links(
             say(ax, "no model has both", (0.5, 0.5))
             return
         points(ax, one.other, one.totals, BLUE, gid=f"models {condition}")
-        if len(one.labels) <= _NAMED:
-            for label, x, y in zip(one.labels, one.other, one.totals, strict=True):
-                write(
-                    ax,
-                    float(x),
-                    float(y),
-                    f" {label}",
-                    "left bottom",
-                    transform=ax.transData,
-                    size=6.5,
-                    colour=MUTED,
-                )
-        ax.margins(0.18)
 
     measure = shown[0][1].measure if shown else "other"
-    return draw_panels(
+    figure = draw_panels(
         draw,
         len(shown),
         columns=columns,
@@ -86,6 +75,24 @@ def plot_links(
         names=(measure, "total on the scale"),
         figure=figure,
     )
+    of_all = [one for _, one in shown if len(one.labels)]
+    if of_all:  # names of numbers stand beside the outer panels only
+        across, up = (
+            _limits(np.concatenate(values))
+            for values in ([one.other for one in of_all], [one.totals for one in of_all])
+        )
+        for ax in figure.axes:
+            ax.set(xlim=across, ylim=up)
+    for ax, (_, one) in zip(figure.axes, shown, strict=True):
+        if len(one.labels) <= _NAMED:
+            label_points(ax, one.other, one.totals, one.labels, size=6.5)
+    return figure
+
+
+def _limits(values: FloatArray) -> tuple[float, float]:
+    low, high = float(np.nanmin(values)), float(np.nanmax(values))
+    room = 0.18 * (high - low) or 0.5
+    return low - room, high + room
 
 
 def _line(one: "EfficacyLink") -> str:

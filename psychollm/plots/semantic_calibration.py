@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from matplotlib.axes import Axes
     from matplotlib.figure import Figure
 
-_PANEL = (2.5, 3.1)  # inches
+PANEL = (2.5, 3.5)  # inches: high enough for the width to decide how large the boxes are
 _FEWEST = 3  # questions
 _LARGEST = 90.0  # area of a ring that holds all questions
 
@@ -76,7 +76,7 @@ def plot_semantic_calibration(
         draw,
         len(rows),
         columns=columns,
-        panel=_PANEL,
+        panel=PANEL,
         names=("share of the most frequent answer", "share correct"),
         key=_key(),
         figure=figure,

@@ -159,9 +159,7 @@ def _thinking(study: "InferenceBoundary", smallest: SmallestEffects) -> Table | 
                 [one.difference.interval for one in pairs],
             ),
             text_column("inverted", ["yes" if one.inverted else "not shown" for one in pairs]),
-            number_column(
-                "smallest that would show", [one.detectable.difference for one in pairs]
-            ),
+            number_column("smallest that would show", [one.smallest_shown for one in pairs]),
             number_column(
                 "questions needed for this one",
                 [np.nan if one.needed is None else one.needed.n_questions for one in pairs],
@@ -236,8 +234,14 @@ def _wanted(study: "InferenceBoundary", smallest: SmallestEffects) -> Iterator[W
 
 
 def _call(study: "InferenceBoundary", source: str) -> str:
-    made = source or "# answers: model, type, item, run, response, score; a row per answer"
-    return f"import psychollm as psy\n\n{made}\nstudy = psy.inference_boundary(answers, rng=1)"
+    pairs = [(one.thinking, one.base) for one in study.thinking]
+    thinking = f", thinking={pairs!r}" if pairs else ""
+    return (
+        "import pandas as pd\nimport psychollm as psy\n\n"
+        f"{source or '# scores: the scores of each model, by its name'}\n"
+        "answers = pd.concat([one.to_frame(model) for model, one in scores.items()])\n"
+        f"study = psy.inference_boundary(answers{thinking}, rng=1)"
+    )
 
 
 LAYOUT = Layout(

@@ -24,6 +24,7 @@ from psychollm.reports.study_marks import forest
 from psychollm.reports.table import (
     Table,
     estimate_column,
+    interval_column,
     name_column,
     number_column,
     text_column,
@@ -262,7 +263,11 @@ def needed_section(wanted: Sequence[Wanted], units: str) -> Section | None:
         [
             name_column("who", [row[1] for row in rows]),
             text_column("effect", [row[0] for row in rows]),
-            text_column("found", [row[2].text(row[3], signed=True) for row in rows]),
+            interval_column(
+                "found",
+                [row[2].value[row[3]] for row in rows],
+                [row[2].interval[row[3]] for row in rows],
+            ),
             number_column("smallest that matters", [row[4] for row in rows]),
             number_column(f"{units} now", [float(row[2].n[row[3]]) for row in rows], digits=0),
             number_column(f"{units} needed", [row[5] for row in rows], digits=0),

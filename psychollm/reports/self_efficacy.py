@@ -5,7 +5,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from psychollm._base.numbers import number, p_equals, percent
+from psychollm._base.numbers import extent, number, p_equals, percent
 from psychollm.estimates.estimate import Estimate
 from psychollm.estimates.findings import Findings, sentence_list
 from psychollm.estimates.verdict import Outcome, SmallestEffects, Verdicts
@@ -206,9 +206,8 @@ def _facts(study: "SelfEfficacyStudy", smallest: SmallestEffects) -> tuple[Fact,
             )
         )
     if study.performance:
-        values = [one.value for one in study.performance.values() if np.isfinite(one.value)]
-        text = f"{number(min(values), 2)} to {number(max(values), 2)}" if values else "unknown"
-        facts.append(Fact(name="Rank correlation with performance", value=text))
+        rho = extent([one.value for one in study.performance.values()])
+        facts.append(Fact(name="Rank correlation with performance", value=rho))
     if study.revision is not None:
         facts.append(Fact(name="Net change when asked again", value=span(study.revision.change)))
     return tuple(facts)

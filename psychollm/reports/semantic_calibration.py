@@ -8,13 +8,14 @@ import numpy as np
 from psychollm._base.numbers import count, p_equals, percent
 from psychollm.estimates.estimate import Estimate
 from psychollm.estimates.verdict import SmallestEffects
-from psychollm.plots.semantic_calibration import plot_semantic_calibration
+from psychollm.plots.semantic_calibration import PANEL, plot_semantic_calibration
 from psychollm.plots.small_multiples import grid_size
 from psychollm.reports.layout import (
     Beside,
     Layout,
     Picture,
     Wanted,
+    arguments,
     estimates_table,
     forest_picture,
     span,
@@ -41,7 +42,7 @@ _DIAGRAMS = Picture(
     "in meaning shows with as many samples; it lies below the diagonal, since the largest of "
     "several shares is larger than the chance that it stands for.",
     draw=lambda study, canvas: plot_semantic_calibration(study, figure=canvas),
-    size=lambda study: grid_size(len(study.labels), 4, (2.5, 3.1), above=0.5),
+    size=lambda study: grid_size(len(study.labels), 4, PANEL, above=0.5),
 )
 
 
@@ -150,7 +151,9 @@ def _wanted(study: "SemanticCalibration", smallest: SmallestEffects) -> Iterator
 
 def _call(study: "SemanticCalibration", source: str) -> str:
     made = source or "# scores: the samples of each arm, by its name"
-    return f"import psychollm as psy\n\n{made}\nstudy = psy.semantic_calibration(scores, rng=1)"
+    given = arguments(study, ("baseline",)) if study.baseline != study.labels[0] else ""
+    call = f"study = psy.semantic_calibration(scores{given}, rng=1)"
+    return f"import psychollm as psy\n\n{made}\n{call}"
 
 
 LAYOUT = Layout(

@@ -40,6 +40,8 @@ judge = "j"
 [study.rule_world]
 n = [4, 4, 4, 4]
 n_repeats = 2
+[study.analysis]
+thinking = [["b", "a"]]
 """,
     "self_efficacy": """
 [study.self_efficacy]
@@ -59,6 +61,8 @@ questions = "q.csv"
 n_samples = 3
 [study.grading]
 judge = "j"
+[study.analysis]
+baseline = "c"
 """,
     "metacognitive_skill": """
 [study.abstention]
@@ -153,6 +157,32 @@ def test_a_study_from_its_plan_to_its_report(call, tmp_path: Path, name: str) ->
         assert f"{len(read_prompts(prompts)):,} prompts" in found.stdout
 
 
+def on_page(path: Path) -> Any:
+    """Return the study that the last lines of Python on a page make, with few resamples."""
+    page = path.read_text(encoding="utf-8")
+    lines = unescape(re.sub("<[^>]+>", "", re.findall(r"<pre.*?</pre>", page, re.S)[-1]))
+    made: dict[str, Any] = {}
+    exec(lines.replace("rng=1", "rng=1, bootstrap=50"), made)  # noqa: S102 -- of our own page
+    return made["study"]
+
+
+@pytest.mark.usefixtures("plotting")
+@pytest.mark.parametrize(
+    ("name", "compared"),
+    [
+        ("inference_boundary", lambda study: study.thinking[0].thinking == "b"),
+        ("semantic_calibration", lambda study: study.contrasts[0].baseline == "c"),
+    ],
+)
+def test_what_the_analysis_compares_is_in_the_plan(call, tmp_path: Path, name, compared) -> None:
+    with Hostile(drifting) as server:
+        write(tmp_path, STUDIES[name], server.url)
+        found = call("run", name, "plan.toml", *QUICK, "--out", "out", "--simulated", "--quiet")
+    assert found.returncode == 0, found.stderr
+    assert compared(on_page(tmp_path / "out" / "report.html"))
+    assert "SIMULATED" in (tmp_path / "out" / "report.html").read_text(encoding="utf-8").upper()
+
+
 def test_verdicts_of_the_judge_are_in_the_study(call, tmp_path: Path) -> None:
     def wrong(body: Body, n: int) -> Act:
         judged = "Compare a reply" in body["messages"][-1]["content"]
@@ -188,12 +218,9 @@ def test_later_stages_go_on_from_the_first(call, tmp_path: Path) -> None:
     assert all(row["prompted_minus_spontaneous"] is not None for row in rows)
     assert {row["coder"] for row in told["studies"]["coding"]["codes"]} == {"j", "rules"}
     for name in ("scaffold", "coding"):  # the lines on the page do what was done
-        page = (tmp_path / "out" / name / "report.html").read_text(encoding="utf-8")
-        lines = unescape(re.sub("<[^>]+>", "", re.findall(r"<pre.*?</pre>", page, re.S)[-1]))
-        made: dict[str, Any] = {}
-        exec(lines.replace("rng=1", "rng=1, bootstrap=50"), made)  # noqa: S102 -- of our own page
+        made = on_page(tmp_path / "out" / name / "report.html")
         shown = pd.DataFrame(told["studies"][name]["behaviours"])["prevalence"]
-        assert np.allclose(made["study"].to_frame()["prevalence"], shown.astype(float))
+        assert np.allclose(made.to_frame()["prevalence"], shown.astype(float))
     # What is revised are the answers that models gave of their own accord.
     later = read_prompts(tmp_path / "out" / "2-revision.jsonl")
     assert len(later) == len(MODELS) * 12 * 3
@@ -356,6 +383,9 @@ PREDICT = '[study.self_prediction]\nquestions = "q.csv"\n'
     [
         ("horoscope", RULES, ["horoscope", "inference_boundary"]),
         (BOUNDARY, "", ["no settings", "[study.rule_world]"]),
+        (BOUNDARY, f"{RULES}[study.analysis]\nbaseline = 'a'", ["[study.analysis]", "baseline"]),
+        (BOUNDARY, f"{RULES}[study.analysis]\nthinking = [['a', 'e']]", ["'e'", "a, b, c, d"]),
+        (EFFICACY, "[study.analysis]\nbaseline = 'a'", ["study.analysis is no part"]),
         (BOUNDARY, "[study]\nseed = 1\n", ["study.seed is no part", "[study.rule_world]"]),
         (BOUNDARY, "[study]\nrule_world = 1\n", ["study.rule_world is no table"]),
         (BOUNDARY, PREDICT, ["study.self_prediction is no part"]),

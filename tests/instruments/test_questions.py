@@ -87,6 +87,16 @@ def test_what_cannot_be_read(tmp_path, name, text, says):
         read_questions(path)
 
 
+def test_some_of_the_questions_evenly_spaced(tmp_path):
+    path = tmp_path / "q.csv"
+    path.write_text("question,answer\n" + "".join(f"{k}?,{k}\n" for k in range(9)))
+    assert [one.text for one in read_questions(path, n_questions=3)] == ["0?", "4?", "8?"]
+    with pytest.raises(InputError, match="n_questions=10: .* holds 9"):
+        read_questions(path, n_questions=10)
+    with pytest.raises(OptionError, match="n_questions"):
+        read_questions(path, n_questions=0)
+
+
 def test_keys_are_unique_and_columns_known(tmp_path):
     path = tmp_path / "a.csv"
     path.write_text("key,question,answer\na,x,y\na,z,y\n")

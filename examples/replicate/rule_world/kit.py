@@ -1,20 +1,11 @@
-"""Inference boundary (Wong, 2026): prompts, simulated truth, analysis."""
+"""Inference boundary (Wong, 2026): a truth to find again."""
+
+import json
 
 import numpy as np
-import pandas as pd
 
-import psychollm as psy
-from psychollm.collect import Store, readings
-from psychollm.instruments import RuleWorld
-
-SOURCE = """\
-import pandas as pd
-from psychollm.collect import Store, readings
-
-with Store("run.sqlite") as store:
-    scores = readings(store, instrument="rule_world").pooled_scores()
-answers = pd.concat([one.to_frame(model) for model, one in scores.items()])"""
-MISSES = 0.2
+STUDY = "inference_boundary"
+SMALL = {"n": [6, 6, 6, 3], "n_repeats": 2}
 
 # The rates of the essay where it gives them (A, C; B of Gemma), and others near them.
 RATES = {
@@ -28,14 +19,7 @@ RATES = {
     "Gemini Pro": (0.95, 0.90, 0.70, 1.0),
     "Llama 4 Maverick": (0.85, 0.65, 0.40, 0.85),
 }
-THINKING = [("Qwen3 next 80B thinking", "Qwen3 235B"), ("DeepSeek R1", "DeepSeek V3.2")]
 AGAIN = 0.9  # chance that a run repeats what the first would say
-
-
-def prompts(settings):
-    """Return the prompts of the mix."""
-    options = dict(settings)
-    return RuleWorld(**{**options, "n": tuple(options["n"])}).prompts()
 
 
 def answer(prompt, model, turns, rng):
@@ -54,29 +38,13 @@ def answer(prompt, model, turns, rng):
     return "Answer: the rules do not say" if name == "DeepSeek V3.2" else "Answer: 99999"
 
 
-def analyse(folder, settings):
-    """Study the store."""
-    n = settings.get("bootstrap", 2000)
-    with Store(folder / "run.sqlite", create=False) as store:
-        scores = readings(store, instrument="rule_world").pooled_scores()
-    answers = pd.concat([one.to_frame(model) for model, one in scores.items()], ignore_index=True)
-    pairs = [pair for pair in THINKING if set(pair) <= set(scores)]
-    return {"report": psy.inference_boundary(answers, thinking=pairs, bootstrap=n, rng=1)}
-
-
-def truth(studies):
-    """Return what is true beside what was found: every rate, and the inversion."""
-    study, rows = studies["report"], []
-    for kind, profile in study.profiles.items():
-        rate = profile.retest.rate
-        for row, label in enumerate(rate.labels):
-            true = RATES[label]["ABCM".index(kind)]
-            low, high = rate.interval[row]
-            rows.append((f"{kind}, {label}", true, rate.text(row), bool(low <= true <= high)))
-    gap = study.certainty_inversion
-    for row, label in enumerate(gap.labels):
-        true = RATES[label][2] - RATES[label][0]
-        low, high = gap.interval[row]
-        what = f"inversion, {label}"
-        rows.append((what, f"{true:+.3f}", gap.text(row, signed=True), bool(low <= true <= high)))
-    return rows
+def truth(folder):
+    """Yield what is true, and what was found: every rate, and the inversion."""
+    found = json.loads((folder / "results.json").read_text(encoding="utf-8"))
+    for row in found["profiles"]:
+        true = RATES[row["model"]]["ABCM".index(row["type"])]
+        yield f"{row['type']}, {row['model']}", true, row["rate"], row["lower"], row["upper"]
+    for row in found["certainty_inversion"]:
+        rates = RATES[row["model"]]
+        what = f"inversion, {row['model']}"
+        yield what, rates[2] - rates[0], row["value"], row["lower"], row["upper"]

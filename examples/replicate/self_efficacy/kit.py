@@ -1,22 +1,12 @@
-"""Self-efficacy (Jackson et al., 2025): prompts, simulated truth, analysis."""
+"""Self-efficacy (Jackson et al., 2025): a truth to find again."""
 
+import json
 import re
-from pathlib import Path
 
 import numpy as np
 
-import psychollm as psy
-from psychollm.collect import Store, readings
-from psychollm.collect.export import replies
-from psychollm.instruments import Coding, SelfEfficacy, read_scale
-
-HERE = Path(__file__).parent
-SOURCE = """\
-from psychollm.collect import Store, readings
-
-with Store("run.sqlite") as store:
-    scores = readings(store, instrument="self_efficacy").pooled_scores()"""
-MISSES = 0.2
+STUDY = "self_efficacy"
+SMALL = {"conditions": ["none", "computational"], "n_repeats": 2}
 
 N_MODELS, N_ITEMS = 10, 10
 MEANS = np.linspace(1.6, 3.7, N_MODELS)  # of ratings
@@ -29,16 +19,6 @@ SAID = (  # from cautious to assertive, by how high a model rates itself
     "I can handle most of these, and I am confident in the ratings.",
     "I can always find a way; my experience definitely helps and I enjoy hard problems.",
 )
-
-
-def prompts(settings):
-    """Return tasks, ratings and follow-ups."""
-    options = dict(settings)
-    if "scale" in options:
-        options["scale"] = read_scale(HERE / options["scale"])
-    several = ("conditions", "modes", "followups")
-    options |= {name: tuple(options[name]) for name in several if name in options}
-    return SelfEfficacy(**options).prompts()
 
 
 def usual(model, condition):
@@ -84,43 +64,27 @@ def task(rubric, passes):
     return f"Answer: {right if passes else right + 1}"
 
 
-def analyse(folder, settings):
-    """Study the store, with how firmly and how like persons models speak of themselves."""
-    n = settings.get("bootstrap", 2000)
-    with Store(folder / "run.sqlite", create=False) as store:
-        scores = readings(store, instrument="self_efficacy").pooled_scores()
-        said = [
-            {"key": f"{row['model']}/{one.key}", "model": row["model"], "text": row["text"]}
-            for one, row in replies(store)
-            if one.about["stage"] != "task" and (row["text"] or "").strip()
-        ]
-    codes = Coding(transcripts=said, scheme="stance").by_rules().by_model()
-    measures = {name: by for name, by in codes.items() if len(set(by.values())) > 1}
-    return {"report": psy.self_efficacy(scores, measures=measures, bootstrap=n, rng=1)}
-
-
-def truth(studies):
-    """Return what is true beside what was found."""
-    study, rows = studies["report"], []
-    order = {label: place for place, label in enumerate(study.models)}
-    for _, one in study.totals.iterrows():
-        true = float(usual(order[one["model"]], one["condition"]).sum())
-        holds = abs(one["mean"] - true) < 1.5
-        what = f"total, {one['model']}, {one['condition']}"
-        rows.append((what, true, f"{one['mean']:.1f}", bool(holds)))
-    last = len(study.identical.labels) - 1
-    found = float(study.identical.value[last])
-    repeats = 3 if len(study.conditions) > 2 else 2
-    same = (1 - SLIP) ** repeats
-    rows.append(("identical ratings", f"{same:.3f}", f"{found:.3f}", abs(found - same) < 0.04))
-    change = study.revision.change
+def truth(folder):
+    """Yield what is true, and what was found."""
+    found = json.loads((folder / "results.json").read_text(encoding="utf-8"))
+    numbers = {one["key"]: one["numbers"] for one in found["findings"]}
+    models = list(dict.fromkeys(row["model"] for row in found["totals"]))
+    conditions = [row["condition"] for row in found["conditions"]]
+    for row in found["totals"]:
+        true = int(usual(models.index(row["model"]), row["condition"]).sum())
+        what = f"total, {row['model']}, {row['condition']}"
+        yield what, true, row["mean"], row["mean"] - 1.5, row["mean"] + 1.5
+    same = numbers["stability"]["identical"]["value"][-1]  # of all conditions together
+    repeats = max(row["n"] for row in found["totals"])
+    yield "identical ratings", (1 - SLIP) ** repeats, same, same - 0.04, same + 0.04
+    change = numbers["revision"]["change"]
     # Ratings of one cannot fall.
-    usuals = [usual(m, c) for m in range(len(order)) for c in study.conditions]
-    fall = -FALL * float(np.mean([(one > 1).sum() for one in usuals]))
-    low, high = change.interval[0]
-    rows.append(("change when asked again", f"{fall:.2f}", change.text(0), low <= fall <= high))
-    if study.links:
-        for condition, one in study.links["assertion"].items():
-            what = f"assertion and totals, {condition}"
-            rows.append((what, "> 0", f"{one.value:.2f}", one.value > 0))
-    return [(what, true, found, bool(holds)) for what, true, found, holds in rows]
+    able = [(usual(k, one) > 1).sum() for k in range(len(models)) for one in conditions]
+    yield (
+        "change when asked again",
+        -FALL * float(np.mean(able)),
+        change["value"][0],
+        *change["interval"][0],
+    )
+    for condition, link in numbers["assertion"].items():
+        yield f"totals go with assertion, {condition}", True, link["value"] > 0

@@ -1,32 +1,14 @@
-"""Semantic calibration (Nakkiran et al., 2025): prompts, simulated truth, analysis."""
+"""Semantic calibration (Nakkiran et al., 2025): a truth to find again."""
 
+import json
 import zlib
-from pathlib import Path
 
 import numpy as np
 
-import psychollm as psy
-from psychollm.collect import Store, readings
-from psychollm.instruments import SemanticSampling, read_questions
-
-HERE = Path(__file__).parent
-SOURCE = """\
-from psychollm.collect import Store, readings
-
-with Store("run.sqlite") as store:
-    scores = readings(store, instrument="semantic_sampling").pooled_scores()"""
-MISSES = 0.2
+STUDY = "semantic_calibration"
+SMALL = {"n_questions": 40, "n_samples": 6}
 
 POWERS = (1.0, 3.0, 1.8)  # how much surer each arm is than it should be, in log odds
-
-
-def prompts(settings):
-    """Return every sample of every question."""
-    options = dict(settings)
-    questions = read_questions(HERE / options.pop("questions"))
-    n = options.pop("n_questions", len(questions))
-    chosen = [questions[i] for i in np.linspace(0, len(questions) - 1, n).astype(int)]
-    return SemanticSampling(chosen, **options).prompts()
 
 
 def of(item):
@@ -51,25 +33,16 @@ def answer(prompt, model, turns, rng):
     return str(int(right) + 7) if right.isdigit() else "Zanzibar"
 
 
-def analyse(folder, settings):
-    """Study the store."""
-    n = settings.get("bootstrap", 2000)
-    with Store(folder / "run.sqlite", create=False) as store:
-        scores = readings(store, instrument="semantic_sampling").pooled_scores()
-    return {"report": psy.semantic_calibration(scores, n_null=n // 4, bootstrap=n, rng=1)}
-
-
-def truth(studies):
-    """Return what is true beside what was found."""
-    study, rows = studies["report"], []
+def truth(folder):
+    """Yield what is true, and what was found."""
+    found = json.loads((folder / "results.json").read_text(encoding="utf-8"))
     chances = np.random.default_rng(0).uniform(0.5, 1.0, 100_000)
-    for row, label in enumerate(study.labels):
-        p, calibrated = float(study.p_value.value[row]), POWERS[row] == 1.0
-        says = "p > .05" if calibrated else "p <= .05"
-        rows.append((f"calibrated, {label}", says, f"p = {p:.3f}", (p > 0.05) == calibrated))
-        true = float(np.mean(sharpened(chances, POWERS[row]) - chances))
-        found = study.excess_overconfidence
-        low, high = found.interval[row]
-        what = f"overconfidence, {label}"
-        rows.append((what, f"{true:+.3f}", found.text(row, 3, signed=True), low <= true <= high))
-    return [(what, true, found, bool(holds)) for what, true, found, holds in rows]
+    for row, power in zip(found["arms"], POWERS, strict=True):
+        yield f"calibrated (p > .05), {row['arm']}", power == 1.0, row["p_value"] > 0.05
+        yield (
+            f"overconfidence, {row['arm']}",
+            float(np.mean(sharpened(chances, power) - chances)),
+            row["excess_overconfidence"],
+            row["excess_overconfidence_lower"],
+            row["excess_overconfidence_upper"],
+        )

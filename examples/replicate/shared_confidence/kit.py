@@ -1,38 +1,17 @@
-"""Shared confidence (Moran and Whiting, 2026): prompts, simulated truth, analysis."""
+"""Shared confidence (Moran and Whiting, 2026): a truth to find again."""
 
+import json
 import zlib
-from pathlib import Path
 
 import numpy as np
-from scipy.special import ndtr, ndtri
+from scipy.special import ndtri
 
-import psychollm as psy
-from psychollm.collect import Store, readings
-from psychollm.instruments import SelfPrediction, confidence_and_correctness, read_questions
-
-HERE = Path(__file__).parent
-SOURCE = """\
-from psychollm.collect import Store, readings
-from psychollm.instruments import confidence_and_correctness
-
-with Store("run.sqlite") as store:
-    said = readings(store, instrument="self_prediction")
-confidence, correctness = confidence_and_correctness(said.pooled_scores())"""
-MISSES = 0.2  # of the truths; intervals of 95 % miss one in twenty
+STUDY = "shared_confidence"
+SMALL = {"n_questions": 60, "form": "direct"}
 
 LOADING, N_MODELS = 0.85, 19
 RATES = np.linspace(0.15, 0.9, N_MODELS)  # of yes
 ACCURACY = 0.55
-
-
-def prompts(settings):
-    """Return the prompts: a prediction and an answer for every question."""
-    options = dict(settings)
-    questions = read_questions(HERE / options.pop("questions"))
-    n = options.pop("n_questions", len(questions))
-    chosen = [questions[i] for i in np.linspace(0, len(questions) - 1, n).astype(int)]
-    options["examples"] = [tuple(one) for one in options.get("examples", [])]
-    return SelfPrediction(questions=chosen, **options).prompts()
 
 
 def ease(item):
@@ -56,28 +35,13 @@ def wrong(right):
     return str(int(right) + 7) if right.isdigit() else "Zanzibar"
 
 
-def analyse(folder, settings):
-    """Study the store."""
-    n = settings.get("bootstrap", 800)
-    with Store(folder / "run.sqlite", create=False) as store:
-        said = readings(store, instrument="self_prediction")
-    tables = confidence_and_correctness(said.pooled_scores())
-    return {"report": psy.shared_confidence(*tables, n_null=n // 4, bootstrap=n, rng=1)}
-
-
-def truth(studies):
-    """Return what is true beside what was found."""
-    study = studies["report"]
-    test = study.dimensionality.one_factor_test
-    rows = [("one factor (p of more)", "> .05", f"{test.p_value:.3f}", bool(test.p_value > 0.05))]
-    loadings = float(np.mean(study.loadings))
-    rows.append(("mean loading", LOADING, f"{loadings:.3f}", abs(loadings - LOADING) < 0.06))
-    known = dict(zip(study.labels, study.confusion.yes_rate.value, strict=True))
-    shared = np.array([ease(item) for item in study.scores.to_frame()["question"]])
-    for (label, found), rate in zip(known.items(), RATES, strict=True):
-        noise = np.sqrt(1 - LOADING**2)
-        chance = ndtr((LOADING * shared - ndtri(1 - rate)) / noise)  # of yes, question by question
-        true, spread = chance.mean(), np.sqrt((chance * (1 - chance)).sum()) / chance.size
-        holds = abs(found - true) < 1.96 * spread
-        rows.append((f"yes rate, {label}", f"{true:.3f}", f"{found:.3f}", holds))
-    return [(what, true, found, bool(holds)) for what, true, found, holds in rows]
+def truth(folder):
+    """Yield what is true, and what was found."""
+    found = json.loads((folder / "results.json").read_text(encoding="utf-8"))
+    p = found["dimensionality"]["one_factor_p"]
+    yield "one factor suffices (p > .05)", True, p > 0.05
+    loading = float(np.mean([row["loading"] for row in found["models"]]))
+    yield "mean loading", LOADING, loading, loading - 0.06, loading + 0.06
+    for row, rate in zip(found["models"], RATES, strict=True):
+        ends = (row["yes_rate_lower"], row["yes_rate_upper"])
+        yield f"yes rate, {row['model']}", float(rate), row["yes_rate"], *ends

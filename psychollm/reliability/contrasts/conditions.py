@@ -248,8 +248,8 @@ def friedman(
 
 
 _SAME_MODELS = (
-    "The p-value is from {n:,} orders of the conditions within models; friedman and mixed_model "
-    "see more, since differences between models are no noise to them."
+    "The p-value is from {n:,} orders of the conditions within models; Friedman's test and the "
+    "mixed model see more, since differences between models are no noise to them."
 )
 
 

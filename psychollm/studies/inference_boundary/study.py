@@ -9,6 +9,7 @@ in the wrong place (certainty inversion), whatever its rates.
 from __future__ import annotations
 
 from collections.abc import Hashable, Iterable, Mapping
+from contextlib import suppress
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
@@ -16,7 +17,7 @@ import numpy as np
 
 from psychollm._base.axes import Axes, whole
 from psychollm._base.checks import check_fraction
-from psychollm._base.errors import LabelError
+from psychollm._base.errors import LabelError, ShapeError
 from psychollm._base.frames import long_table
 from psychollm._base.numbers import number, percent, with_interval
 from psychollm._base.result import Result, drawn_by
@@ -163,8 +164,16 @@ class ThinkingContrast(Result):
     thinking: Hashable
     base: Hashable
     difference: Difference  # thinking - base, paired by questions
-    detectable: ComparisonPower  # smallest difference that as many questions show
-    needed: ComparisonPower | None  # questions that show the one found; None if there is none
+    # Smallest difference that as many questions show, and questions that show the one found; None
+    # where the two share too few for a variance, or there is no difference.
+    detectable: ComparisonPower | None
+    needed: ComparisonPower | None
+
+    @property
+    def smallest_shown(self) -> float:
+        """The smallest difference that as many questions show; NaN where they show none."""
+        least = np.nan if self.detectable is None else self.detectable.difference
+        return least if least < 1.0 else np.nan  # the formula knows no ends of rates
 
     @property
     def inverted(self) -> bool:
@@ -316,13 +325,12 @@ def _rates(study: InferenceBoundary, kind: Hashable) -> str:
 
 def _thinking_row(one: ThinkingContrast) -> str:
     difference = with_interval(one.difference.value, one.difference.interval, signed=True)
-    text = (
-        f"{one.thinking} against {one.base}: {difference}; "
-        f"{one.detectable.n_questions} questions show differences from "
-        f"{number(one.detectable.difference)}"
-    )
-    needed = "" if one.needed is None else f", this one would need {one.needed.n_questions}"
-    return f"{text}{needed}."
+    text = f"{one.thinking} against {one.base}: {difference}"
+    if one.detectable is None or not np.isfinite(one.smallest_shown):
+        return f"{text}; too few questions to show any difference."
+    n, needed = one.detectable.n_questions, one.needed
+    more = "" if needed is None else f", this one would need {needed.n_questions}"
+    return f"{text}; {n} questions show differences from {number(one.smallest_shown)}{more}."
 
 
 def inference_boundary(
@@ -465,15 +473,18 @@ def _thinking(
     difference = profile.retest.rate.difference(*pair)
     own = answers[answers["type"] == profile.kind]
     scores = Ratings.from_long(own, question="item", value="score")
-    variance = pilot_variance(scores, *pair)
     n, runs = len(scores.questions), len(scores.runs)
-    value = difference.value
+    value, detectable, needed = difference.value, None, None
+    with suppress(ShapeError):  # of questions that too few replies to could be read
+        variance = pilot_variance(scores, *pair)
+        detectable = minimum_detectable_difference(n, variance, n_answers=runs)
+        needed = questions_needed(value, variance, n_answers=runs) if value else None
     return ThinkingContrast(
         thinking=pair[0],
         base=pair[1],
         difference=difference,
-        detectable=minimum_detectable_difference(n, variance, n_answers=runs),
-        needed=questions_needed(value, variance, n_answers=runs) if value else None,
+        detectable=detectable,
+        needed=needed,
     )
 
 

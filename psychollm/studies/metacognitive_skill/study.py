@@ -175,19 +175,24 @@ def _agreement(agreement: CoderAgreement) -> Finding:
 
 def _verdict(study: MetacognitiveSkill, smallest: SmallestEffects) -> Finding:
     """Say which behaviours go along with right answers."""
-    shown: dict[Outcome, list[str]] = {}
+    shown: dict[Outcome, dict[tuple[str, ...], list[str]]] = {}
     for name in study.categories:
         judged = verdicts(study.deployment[name].gap, smallest=smallest.share)
         for one in Outcome:
             if who := judged.which(one):
-                shown.setdefault(one, []).append(f"{name} ({', '.join(who)})")
+                shown.setdefault(one, {}).setdefault(tuple(who), []).append(str(name))
+    n = len(study.labels)
     parts = [
-        f"{words}: {'; '.join(shown[one])}"
+        f"{words}: "
+        + "; ".join(
+            f"{', '.join(names)} ({f'all {n} models' if len(who) == n > 1 else ', '.join(who)})"
+            for who, names in shown[one].items()
+        )
         for one, words in (
             (Outcome.ABOVE, "shown more often with right answers"),
             (Outcome.BELOW, "shown less often with right answers"),
             (Outcome.SMALL, f"alike with right answers, to within {smallest.share:g}"),
-            (Outcome.OPEN, "too few traces to say"),
+            (Outcome.OPEN, "too few traces to say whether it goes with right answers"),
         )
         if one in shown
     ]

@@ -216,3 +216,13 @@ def test_bad_input() -> None:
     frame.loc[0, "item"] = "C0"
     with pytest.raises(LabelError, match="item 'C0' occurs with several types"):
         inference_boundary(frame)
+
+
+def test_thinking_that_too_few_questions_could_be_read_of_is_no_error() -> None:
+    frame = simulated({name: {"A": 0.5, "C": 0.5} for name in ("slow", "fast")})
+    frame.loc[(frame["type"] == "C") & (frame["item"] != "C0"), "score"] = np.nan
+    study = inference_boundary(frame, thinking=[("slow", "fast")], bootstrap=20, rng=0)
+    (found,) = study.thinking
+    assert found.detectable is None
+    assert np.isnan(found.smallest_shown)
+    assert "too few questions to show any difference" in study.summary()
