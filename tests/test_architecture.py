@@ -41,7 +41,6 @@ IMPORTED_BY_NOBODY = {"integrations"}
 
 # Packages that cost more to import than NumPy: only where they are used, never on the way.
 LATE = {
-    "aiohttp",
     "dask",
     "duckdb",
     "httpx",

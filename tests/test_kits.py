@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 pytest.importorskip("matplotlib")
-pytest.importorskip("aiohttp")
+pytest.importorskip("httpx")
 
 from psychollm.cli.run import STUDY_PARTS, analysis_of, staged_plan
 from tests.reports.reader import assert_names_unique_and_found, assert_self_contained, read

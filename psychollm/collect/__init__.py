@@ -3,7 +3,7 @@
 One TOML plan (`read_plan`) names endpoints, models and prompts; `collect` asks; the store
 (`Store`), one SQLite file, keeps each request and each raw reply. Interrupted at any moment, the
 same call goes on where it stopped. `readings` hands the replies to the instruments that asked.
-Asking needs aiohttp: ``pip install "psychollm[collect]"``; reading what is there does not.
+Asking needs httpx: ``pip install "psychollm[collect]"``; reading what is there does not.
 """
 
 from psychollm.collect.adaptive import Adaptive

@@ -105,7 +105,7 @@ def collect(plan: Plan, *, watch: Watch | None = None, every: float = 1.0) -> Co
     StoreError
         If the store cannot be used, or can no longer be written.
     MissingPackageError
-        If aiohttp is not installed.
+        If httpx is not installed.
 
     Examples
     --------

@@ -1,11 +1,12 @@
-"""Sending a request and receiving one reply, through aiohttp, with failures named.
+"""Sending a request and receiving one reply, through httpx, with failures named.
 
-Redirects are not followed, for a secret would travel with them.
+Each connection is an httpx transport of its own that holds one socket: a pool shared by many
+requests searches its list of connections at each of them, which at 200 at once costs four times
+the work. All share one TLS context, and the proxy that the environment names. Redirects are not
+followed, for a secret would travel with them.
 """
 
 import asyncio
-import os
-import ssl
 import time
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -38,19 +39,15 @@ class Connections:
     """As many connections to one address as are used at once."""
 
     def __init__(self, url: str, *, headers: Mapping[str, str], timeout: float) -> None:
-        self._aiohttp, multidict, yarl, self._certifi = (
-            require(name, extra="collect", purpose="asking models")
-            for name in ("aiohttp", "multidict", "yarl", "certifi")
-        )
+        self._httpx = require("httpx", extra="collect", purpose="asking models")
         self._unreachable = (
-            self._aiohttp.ClientConnectorError,
-            self._aiohttp.ConnectionTimeoutError,
-            self._aiohttp.ClientHttpProxyError,
+            self._httpx.ConnectError,
+            self._httpx.ConnectTimeout,
+            self._httpx.ProxyError,
         )
         self.url = url
-        self._address = yarl.URL
         self._places: dict[str, Any] = {}
-        self._headers = multidict.CIMultiDict(
+        self._headers = self._httpx.Headers(
             {
                 "Content-Type": "application/json",
                 "Accept-Encoding": "identity",
@@ -59,30 +56,24 @@ class Connections:
         )
         self._headers.update(headers)
         self._timeout = timeout
-        self._proxy = proxy_for(url)
-        self._opened: Any = None
+        self._limits = dict.fromkeys(("read", "write", "pool"), timeout)
+        self._limits["connect"] = min(timeout, LONGEST_CONNECT)
+        self._context: Any = None
+        self._idle: list[Any] = []
+        self._all: list[Any] = []
 
-    @property
-    def _session(self) -> Any:
-        """What holds the connections; made when it is first used, for it belongs to a loop."""
-        if self._opened is None:
-            certificates = self._certificates() if self.url.startswith("https:") else True
-            self._opened = self._aiohttp.ClientSession(
-                connector=self._aiohttp.TCPConnector(limit=0, ssl=certificates),
-                timeout=self._aiohttp.ClientTimeout(
-                    total=None, connect=min(self._timeout, LONGEST_CONNECT)
-                ),
-                cookie_jar=self._aiohttp.DummyCookieJar(),
-                auto_decompress=False,
-            )
-        return self._opened
-
-    def _certificates(self) -> ssl.SSLContext:
-        """Return the authorities that the environment names, or those of Mozilla."""
-        file, folder = os.environ.get("SSL_CERT_FILE"), os.environ.get("SSL_CERT_DIR")
-        if not file and not folder:
-            file = self._certifi.where()
-        return ssl.create_default_context(cafile=file or None, capath=folder or None)
+    def _take(self) -> Any:
+        if self._idle:
+            return self._idle.pop()
+        if self._context is None:
+            self._context = self._httpx.create_ssl_context()
+        client = self._httpx.AsyncHTTPTransport(
+            verify=self._context,
+            limits=self._httpx.Limits(max_connections=1, max_keepalive_connections=1),
+            proxy=proxy_for(self.url),
+        )
+        self._all.append(client)
+        return client
 
     def authorise(self, headers: Mapping[str, str]) -> None:
         """Put newer headers in the place of those of the same names."""
@@ -97,8 +88,7 @@ class Connections:
             parts, below = urlsplit(self.url), urlsplit(place)
             query = "&".join(filter(None, (parts.query, below.query)))
             path = parts.path.rstrip("/") + below.path
-            whole = parts._replace(path=path, query=query).geturl()
-            self._places[place] = self._address(whole, encoded=True)
+            self._places[place] = self._httpx.URL(parts._replace(path=path, query=query).geturl())
         return self._places[place]
 
     async def post(self, body: bytes, place: str) -> Exchange:
@@ -115,22 +105,25 @@ class Connections:
         largest: int = LARGEST_REPLY,
     ) -> Exchange:
         """Send a request with headers beside the usual ones; failures are named, never raised."""
+        client = self._take()
         received = _Received(largest)
         started, clock = time.time(), time.perf_counter()
         kind, detail = Kind.OK, None
         try:
             async with asyncio.timeout(self._timeout):
-                await self._exchange(method, place, body, headers, received)
+                await self._exchange(client, self._request(method, place, body, headers), received)
         except self._unreachable as error:
             kind, detail = Kind.UNREACHABLE, _said(error)
-        except TimeoutError:
+        except (TimeoutError, self._httpx.TimeoutException):
             kind, detail = Kind.TIMEOUT, f"no whole reply within {self._timeout:g} s"
         except _TooLargeError:
             kind, detail = Kind.TOO_LARGE, f"more than {received.largest} bytes"
         except _EncodedError:
             kind, detail = Kind.ENCODED, "a Content-Encoding, which was not asked for"
-        except (self._aiohttp.ClientError, OSError, ValueError) as error:
+        except (self._httpx.HTTPError, self._httpx.StreamError, OSError) as error:
             kind, detail = Kind.BROKEN, _said(error)
+        finally:
+            self._idle.append(client)
         return Exchange(
             started=started,
             seconds=time.perf_counter() - clock,
@@ -141,42 +134,39 @@ class Connections:
             detail=detail,
         )
 
-    async def _exchange(
-        self,
-        method: str,
-        place: str,
-        body: bytes,
-        more: Mapping[str, str] | None,
-        received: "_Received",
-    ) -> None:
+    def _request(
+        self, method: str, place: str, body: bytes, more: Mapping[str, str] | None
+    ) -> Any:
         headers = self._headers
         if more:
-            headers = headers.copy()
+            headers = self._httpx.Headers(headers)
             headers.update(more)
-        async with self._session.request(
-            method,
-            self.at(place),
-            data=body if method == "POST" else None,
-            headers=headers,
-            allow_redirects=False,
-            proxy=self._proxy,
-        ) as response:
-            received.status, received.headers = response.status, response.headers
+        content = body if method == "POST" else None
+        request = self._httpx.Request(method, self.at(place), headers=headers, content=content)
+        request.extensions["timeout"] = self._limits
+        return request
+
+    async def _exchange(self, client: Any, request: Any, received: "_Received") -> None:
+        response = await client.handle_async_request(request)
+        try:
+            received.status, received.headers = response.status_code, response.headers
             packed = response.headers.get("content-encoding", "identity").strip().lower()
             if packed not in {"", "identity"}:
                 raise _EncodedError
             size = 0
             # As it came: a few packed bytes may hold more than memory.
-            async for part in response.content.iter_any():
+            async for part in response.aiter_raw():
                 size += len(part)
                 if size > received.largest:
                     raise _TooLargeError
                 received.parts.append(part)
+        finally:
+            await response.aclose()
 
     async def close(self) -> None:
         """Close all."""
-        if self._opened is not None:
-            await self._opened.close()
+        for client in self._all:
+            await client.aclose()
 
 
 def proxy_for(url: str) -> str | None:

@@ -13,7 +13,7 @@ from psychollm.instruments.prompt import Message, Prompt
 from psychollm.instruments.self_prediction import SelfPrediction
 from tests.collect.hostile import Act, Body, Hostile, said
 
-pytest.importorskip("aiohttp")
+pytest.importorskip("httpx")
 MISSING = 1
 
 

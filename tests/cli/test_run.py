@@ -23,7 +23,7 @@ from psychollm.instruments.stages import STAGES
 from tests.cli.respondents import MODELS, questions, reply, script
 from tests.collect.hostile import Act, Body, Hostile, said
 
-pytest.importorskip("aiohttp")
+pytest.importorskip("httpx")
 QUICK = ("--null", 19, "--bootstrap", 50)
 MISSING = 1
 NOWHERE = "http://127.0.0.1:9/v1"

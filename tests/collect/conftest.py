@@ -12,7 +12,7 @@ from psychollm.collect.plan import Plan
 from psychollm.collect.roster import Endpoint, Model
 from psychollm.instruments.prompt import Message, Prompt
 
-pytest.importorskip("aiohttp")
+pytest.importorskip("httpx")
 
 MakePlan = Callable[..., Plan]
 

@@ -29,7 +29,7 @@ from tests.collect.conftest import MakePlan
 from tests.collect.hostile import Act, Body, Hostile, said
 from tests.collect.test_processes import start
 
-pytest.importorskip("aiohttp")
+pytest.importorskip("httpx")
 
 N = 90
 BANK = small_bank(N)

@@ -78,9 +78,9 @@ def test_reading_again_changes_nothing(store: Path) -> None:
     assert first.by_model == second.by_model
 
 
-def test_reading_needs_no_aiohttp(store: Path) -> None:
+def test_reading_needs_no_httpx(store: Path) -> None:
     program = (
-        "import sys; sys.modules['aiohttp'] = None\n"
+        "import sys; sys.modules['httpx'] = None\n"
         "from pathlib import Path\n"
         "from psychollm.collect import Store, readings\n"
         f"with Store(Path({str(store)!r})) as store: print(readings(store).models)"

@@ -5,7 +5,6 @@ import sqlite3
 from base64 import b64encode
 from pathlib import Path
 
-import certifi
 import pytest
 
 from psychollm.collect.asking import Asked, Asker
@@ -85,18 +84,18 @@ def test_what_sqlite_says_is_one_sentence(tmp_path: Path) -> None:
         raise error
 
 
-@pytest.mark.parametrize("named", [{}, {"SSL_CERT_FILE": "own.pem"}, {"SSL_CERT_DIR": "own"}])
-def test_certificates_are_those_of_the_environment_or_of_mozilla(monkeypatch, named) -> None:
+def test_certificates_are_read_once_for_all_connections(monkeypatch) -> None:
     made = Connections("https://127.0.0.1:9/v1", headers={}, timeout=1.0)
-    for name in ("SSL_CERT_FILE", "SSL_CERT_DIR"):
-        monkeypatch.delenv(name, raising=False)
-    for name, value in named.items():
-        monkeypatch.setenv(name, value)
-    read: list[dict[str, str | None]] = []
-    monkeypatch.setattr("ssl.create_default_context", lambda **places: read.append(places))
-    made._certificates()
-    file = named.get("SSL_CERT_FILE") if named else certifi.where()
-    assert read == [{"cafile": file, "capath": named.get("SSL_CERT_DIR")}]
+    real, contexts = made._httpx.create_ssl_context, []
+
+    def counted():
+        contexts.append(real())
+        return contexts[-1]
+
+    monkeypatch.setattr(made._httpx, "create_ssl_context", counted)
+    made._take()
+    made._take()
+    assert len(contexts) == 1
 
 
 def test_the_proxy_of_the_environment_carries_requests_under_its_own_secret(monkeypatch) -> None:

@@ -24,7 +24,7 @@ from tests.cli.respondents import reply
 from tests.cli.respondents import script as proper
 from tests.collect.hostile import Hostile, said
 
-pytest.importorskip("aiohttp")
+pytest.importorskip("httpx")
 
 SUMS = [
     {"id": f"q{n}", "question": f"What is {n} + 40?", "answer": str(n + 40), "rule": "numeric"}
