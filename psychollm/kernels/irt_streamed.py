@@ -133,12 +133,11 @@ def item_scores(cells, slope, intercept, rows, curved, score, information):
 
 
 @njit
-def item_targets(cells, slope, intercept, rows, prior, held, score, information, target):
+def item_targets(cells, slope, intercept, rows, prior, score, information, target):
     """Fill gradient (1, J, 2) and information (1, J, 3), and where scoring steps lead (J, 2)."""
-    # prior (3, 2): means, precisions and bounds of slope and intercept; parameters that are held
-    # (J, 2) stay. Gradient and information are without the prior. An item whose step is long takes
-    # more of them, for its cells are at hand: one that a few answers leave without a top goes to
-    # its bounds at once, not by a step in a pass.
+    # prior (3, 2): means, precisions and bounds of slope and intercept. Gradient and information
+    # are without it. An item whose step is long takes more of them, for its cells are at hand: one
+    # that a few answers leave without a top goes to its bounds at once, not by a step in a pass.
     item_scores(cells, slope, intercept, rows, True, score, information)
     start, columns, codes = cells
     one, two = np.empty((1, 1)), np.empty((1, 1))
@@ -150,7 +149,7 @@ def item_targets(cells, slope, intercept, rows, prior, held, score, information,
             continue
         here[0, 0], curve[0, 0] = score[0, j], information[0, j]
         for _ in range(MOST_STEPS):
-            by_a, by_d = _scoring_step(a, d, here[0, 0], curve[0, 0], prior, held[j])
+            by_a, by_d = _scoring_step(a, d, here[0, 0], curve[0, 0], prior)
             longest = max(abs(by_a), abs(by_d))
             share = min(1.0, LONGEST / max(longest, 1e-300))
             a = min(max(a + share * by_a, -prior[2, 0]), prior[2, 0])
@@ -164,7 +163,7 @@ def item_targets(cells, slope, intercept, rows, prior, held, score, information,
 
 
 @njit
-def _scoring_step(a, d, score, information, prior, held):
+def _scoring_step(a, d, score, information, prior):
     """Return the step of an item; a parameter that it would push over its bound stays."""
     by_a = score[0] - prior[1, 0] * (a - prior[0, 0])
     by_d = score[1] - prior[1, 1] * (d - prior[0, 1])
@@ -173,8 +172,8 @@ def _scoring_step(a, d, score, information, prior, held):
     ad = information[1]
     determinant = aa * dd - ad * ad
     step_a, step_d = (dd * by_a - ad * by_d) / determinant, (aa * by_d - ad * by_a) / determinant
-    stays_a = held[0] or (abs(a) >= prior[2, 0] and step_a * a > 0.0)
-    stays_d = held[1] or (abs(d) >= prior[2, 1] and step_d * d > 0.0)
+    stays_a = abs(a) >= prior[2, 0] and step_a * a > 0.0
+    stays_d = abs(d) >= prior[2, 1] and step_d * d > 0.0
     if stays_a or stays_d:
         return 0.0 if stays_a else by_a / aa, 0.0 if stays_d else by_d / dd
     return step_a, step_d

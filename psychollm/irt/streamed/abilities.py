@@ -50,6 +50,7 @@ def posterior_means(
         width=1.0 / np.sqrt(1.0 + 0.2 * read.answered),
         n_nodes=k,
         tied=False,
+        lost=np.zeros(int(keep.sum()), dtype=np.bool_),
     )
     parameters = fit.parameters[rows][keep]
     points = parameters[None]

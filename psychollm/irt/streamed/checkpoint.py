@@ -110,8 +110,9 @@ _ITEMS = ("mean", "covariance", "weight", "step", "stride", "slope")
 
 
 def _peaks(abilities: StreamedAbilities) -> dict[str, Any]:
-    return {"centre": abilities.centre, "width": abilities.width, "far": abilities.far}
+    return {name: getattr(abilities, name) for name in ("centre", "width", "lost", "far")}
 
 
 def _with_peaks(abilities: StreamedAbilities, kept: Mapping[str, Any]) -> StreamedAbilities:
-    return replace(abilities, centre=kept["centre"], width=kept["width"], far=bool(kept["far"]))
+    arrays = {name: kept[name] for name in ("centre", "width", "lost")}
+    return replace(abilities, far=bool(kept["far"]), **arrays)

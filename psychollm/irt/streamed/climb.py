@@ -14,7 +14,7 @@ three where peaks have moved.
 """
 
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 
@@ -25,6 +25,7 @@ from psychollm.irt.families import Family
 from psychollm.irt.likelihood import NormalPrior
 from psychollm.irt.streamed.posterior import Posterior, StreamedAbilities
 
+SETTLING = 0.02  # of the variance of abilities: from there on items without a top are left out
 WORTH = 1.5  # the shortest leap, in steps of EM
 LEAST_VARIANCE = 0.01  # of abilities after a step
 LOSS = 1e-9  # of the objective, relative, that peaks off the middle of their nodes explain
@@ -73,20 +74,24 @@ class StreamedProblem:
         objective = posterior.log_marginal + self.prior.log_density(parameters)
         return Seen(parameters, abilities.moved(posterior), posterior, objective)
 
-    def completed(self, seen: Seen, held: BoolArray) -> StreamedPoint:
-        """Read the gradient, too; what is held at a bound stays there."""
+    def completed(self, seen: Seen) -> StreamedPoint:
+        """Read the gradient, too."""
         parameters = seen.parameters
         means, precisions = self.prior.means, self.prior.precisions
         known = np.stack([means, precisions, self.family.bounds])
-        score, information, target = seen.abilities.targets(
-            parameters, seen.posterior, known, held
-        )
+        score, information, target = seen.abilities.targets(parameters, seen.posterior, known)
         gradient = score + self.prior.gradient(parameters)
-        frozen = (np.abs(parameters) >= self.family.bounds) & (gradient * parameters > 0.0)
-        frozen |= held
+        frozen = np.abs(parameters) >= self.family.bounds
+        frozen &= gradient * parameters > 0.0
         free, n = np.where(frozen, 0.0, score), seen.posterior.centre.size
         mean = float(parameters[:, 0] @ free[:, 1]) / n
         square = 1.0 + float(parameters[:, 0] @ free[:, 0]) / n
+        lost = seen.abilities.lost | frozen.any(axis=1)
+        known_well = not self.family.tied and abs(square - 1.0) < SETTLING
+        if known_well and lost.sum() > seen.abilities.lost.sum():
+            # An edge in the likelihood, which would tie the scale of all others to its bound.
+            return self.at(parameters, replace(seen.abilities, lost=lost))
+        frozen |= seen.abilities.lost[:, None]
         if self.family.tied:
             gradient[:, 0] = gradient[:, 0].sum()
         return StreamedPoint(
@@ -97,15 +102,14 @@ class StreamedProblem:
             gradient=gradient,
             expected=information + self.prior.information(),
             frozen=frozen,
-            target=target,
+            target=np.where(frozen, parameters, target),
             mean=mean,
             sd=float(np.sqrt(max(square - mean**2, LEAST_VARIANCE))),
         )
 
     def at(self, parameters: FloatArray, abilities: StreamedAbilities) -> StreamedPoint:
         """Read likelihood and gradient."""
-        nothing = np.zeros(parameters.shape, dtype=np.bool_)
-        return self.completed(self.seen(parameters, abilities), nothing)
+        return self.completed(self.seen(parameters, abilities))
 
     def after(self, point: StreamedPoint) -> StreamedPoint | None:
         """Return where a step of EM leads, a shorter one if it must be; None if all lead down."""
@@ -121,7 +125,7 @@ class StreamedProblem:
             moved = np.where(point.frozen, point.parameters, moved)
             seen = self.seen(moved, point.abilities.moved(point.posterior, to, unit))
             if seen.objective >= point.objective - LOSS * abs(point.objective):
-                return self.completed(seen, point.frozen)
+                return self.completed(seen)
         return None
 
     def leap(
@@ -134,16 +138,8 @@ class StreamedProblem:
     ) -> StreamedPoint | None:
         """Return the point that two steps of EM aim at, if it is higher than the second."""
         aim = start.parameters + 2.0 * length * step + length**2 * bend
-        aim = np.where(second.frozen, second.parameters, aim)
         seen = self.seen(aim, second.abilities)
-        return self.completed(seen, second.frozen) if seen.objective > second.objective else None
-
-    def released(self, point: StreamedPoint) -> StreamedPoint:
-        """Return the point, held only where the gradient pushes against a bound."""
-        outwards = point.frozen & (point.gradient * point.parameters > 0.0)
-        if (outwards == point.frozen).all():
-            return point
-        return self.completed(point, outwards)
+        return self.completed(seen) if seen.objective > second.objective else None
 
 
 def climb(
@@ -158,11 +154,7 @@ def climb(
     )
     tolerance = max(TOLERANCE, ROUNDING * point.posterior.centre.size)
     flattest, stalled = np.inf, 0
-    while steps.left and stalled < STALLED:
-        if point.steepness <= tolerance:
-            point = problem.released(point)
-            if point.steepness <= tolerance:
-                break
+    while point.steepness > tolerance and steps.left and stalled < STALLED:
         following, _ = passes.run(point, steps, cycles=1, close=0.0)
         steps.near(following.steepness, tolerance)
         keep(following, steps.taken)

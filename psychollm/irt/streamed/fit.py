@@ -197,6 +197,7 @@ def fit_streamed(
         width=1.0 / np.sqrt(1.0 + 0.2 * read.answered),
         n_nodes=k,
         tied=family.tied,
+        lost=np.zeros(int(keep.sum()), dtype=np.bool_),
     )
     begin = _start(read, family, abilities)
     taken = (read, read.has_answer, (model,) * len(read.items)), keep, reasons

@@ -51,7 +51,6 @@ NEARER = 0.7  # by which a reading must bring peaks nearer for another to be wor
 FURTHEST = 2.0  # that a peak moves between two readings
 
 Task: TypeAlias = list[tuple[int, int]]  # ranges of rows
-Known: TypeAlias = tuple[FloatArray, BoolArray]  # priors and bounds (3, 2), what is held (J, 2)
 T = TypeVar("T")
 
 
@@ -206,11 +205,11 @@ def scores_at(
 
 
 def targets_at(
-    answers: Answers, point: FloatArray, posterior: Posterior, known: Known
+    answers: Answers, point: FloatArray, posterior: Posterior, prior: FloatArray
 ) -> tuple[FloatArray, FloatArray, FloatArray]:
     """Return gradient (J, 2), information (J, 2, 2) and where scoring steps lead (J, 2)."""
     rows = _rows(posterior)
-    read = partial(_targets, table=answers.table, point=point, rows=rows, known=known)
+    read = partial(_targets, table=answers.table, point=point, rows=rows, prior=prior)
     found = np.concatenate(list(answers.each(read)))
     return found[:, :2], _matrices(found[:, 2:5]), found[:, 5:]
 
@@ -245,16 +244,15 @@ def _scores(
 
 
 def _targets(
-    task: Task, *, table: CellTable, point: FloatArray, rows: FloatArray, known: Known
+    task: Task, *, table: CellTable, point: FloatArray, rows: FloatArray, prior: FloatArray
 ) -> FloatArray:
     """Return gradient, information and targets of the items of a task (J, 7)."""
-    found, (prior, held) = [], known
+    found = []
     for low, high in task:
         slope, intercept = np.ascontiguousarray(point[None, low:high].T[..., 0])[:, None]
         score, information = np.empty((1, high - low, 2)), np.empty((1, high - low, 3))
         target, cells = np.empty((high - low, 2)), _arrays(table.read(low, high))
-        own = held[low:high]
-        item_targets(cells, slope, intercept, rows, prior, own, score, information, target)
+        item_targets(cells, slope, intercept, rows, prior, score, information, target)
         found.append(np.concatenate([score[0], information[0], target], axis=1))
     return np.concatenate(found)
 
@@ -282,6 +280,7 @@ class StreamedAbilities:
     width: FloatArray  # (N,)
     n_nodes: int
     tied: bool
+    lost: BoolArray  # (kept J,) items without a top, which tell abilities nothing any more
     far: bool = True  # whether peaks may lie elsewhere
 
     def posterior(self, points: FloatArray) -> Posterior:
@@ -307,13 +306,11 @@ class StreamedAbilities:
         return score[:, self.keep], information[self.keep]
 
     def targets(
-        self, point: FloatArray, posterior: Posterior, prior: FloatArray, held: BoolArray
+        self, point: FloatArray, posterior: Posterior, prior: FloatArray
     ) -> tuple[FloatArray, FloatArray, FloatArray]:
         """Return gradient, information and targets (kept J, ...) of items at a point."""
         every = self._every(point[None])[0]
-        everywhere = np.zeros(every.shape, dtype=np.bool_)
-        everywhere[self.keep] = held
-        found = targets_at(self.answers, every, posterior, (prior, everywhere))
+        found = targets_at(self.answers, every, posterior, prior)
         score, information, target = (part[self.keep] for part in found)
         return score, information, target
 
@@ -351,7 +348,7 @@ class StreamedAbilities:
     def _every(self, points: FloatArray) -> FloatArray:
         """Put points of items among all rows; the others are passed over."""
         every = np.full((len(points), self.keep.size, 2), np.nan)
-        every[:, self.keep] = points
+        every[:, self.keep] = np.where(self.lost[:, None], np.nan, points)
         return every
 
 
