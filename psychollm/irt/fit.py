@@ -94,6 +94,7 @@ def fit_irt(
     standard_errors: StandardErrors = "observed",
     max_iterations: int = MAX_ITERATIONS,
     n_jobs: int | None = None,
+    device: str | None = None,
     checkpoint: str | PathLike[str] | None = None,
     progress: bool = False,
 ) -> IRTFit:
@@ -134,6 +135,10 @@ def fit_irt(
     n_jobs : int or None
         Workers that read a table kept by its cells; the result is the same to the last bit for
         any number of them, and for any backend of ``joblib.parallel_config``.
+    device : str, optional
+        Where torch reads such a table, "cuda", "cuda:1" or "cpu" (needs torch): in 64 bits, to
+        the same optimum; on a GPU the last bits may differ from run to run. None are compiled
+        kernels on the processor.
     checkpoint : path, optional
         File in which the fit of such a table keeps where it is after each cycle of its climb.
         Where the file is there already, the fit goes on from it.
@@ -149,7 +154,9 @@ def fit_irt(
     ShapeError
         If there are fewer than two respondents or no item varies.
     OptionError
-        If an option does not exist.
+        If an option does not exist, or torch sees no such device.
+    MissingPackageError
+        If `device` is named and torch is not installed.
 
     Warns
     -----
@@ -173,10 +180,15 @@ def fit_irt(
         options = (model, link, priors, standard_errors)
         most = check_count("max_iterations", max_iterations)
         place = None if checkpoint is None else Path(checkpoint)
-        how = (n_jobs, place, progress)
+        how = (n_jobs, device, place, progress)
         found = fit_cells(source, respondents, options, most, how)
         found.convergence.warn(f"the {found.model} fit")
         return found
+    if device is not None:
+        msg = (
+            f"device={device!r} is for tables kept by their cells: use responses.sparse(), or None"
+        )
+        raise OptionError(msg)
     table = as_responses(responses)
     answers = orient(table, respondents)
     models = models_of_items(model, answers.items)

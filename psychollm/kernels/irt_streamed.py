@@ -149,17 +149,34 @@ def item_targets(cells, slope, intercept, rows, prior, score, information, targe
             continue
         here[0, 0], curve[0, 0] = score[0, j], information[0, j]
         for _ in range(MOST_STEPS):
-            by_a, by_d = _scoring_step(a, d, here[0, 0], curve[0, 0], prior)
-            longest = max(abs(by_a), abs(by_d))
-            share = min(1.0, LONGEST / max(longest, 1e-300))
-            a = min(max(a + share * by_a, -prior[2, 0]), prior[2, 0])
-            d = min(max(d + share * by_d, -prior[2, 1]), prior[2, 1])
-            if longest <= AGAIN:
+            a, d, again = _moved(a, d, here[0, 0], curve[0, 0], prior)
+            if not again:
                 break
             one[0, 0], two[0, 0] = a, d
             own = (start[j : j + 2], columns, codes)
             item_scores(own, one, two, rows, True, here, curve)
         target[j, 0], target[j, 1] = a, d
+
+
+@njit
+def move_items(points, sums, prior, moving):
+    """Move items (J, 2) by a scoring step on gradient and information, which are `sums` (J, 5)."""
+    # moving (J,): which items; what is left of them are those that take another step at once.
+    for j in range(moving.size):
+        if moving[j]:
+            a, d, moving[j] = _moved(points[j, 0], points[j, 1], sums[j, :2], sums[j, 2:], prior)
+            points[j, 0], points[j, 1] = a, d
+
+
+@njit
+def _moved(a, d, score, information, prior):
+    """Return an item after a scoring step, and whether another is to follow at once."""
+    by_a, by_d = _scoring_step(a, d, score, information, prior)
+    longest = max(abs(by_a), abs(by_d))
+    share = min(1.0, LONGEST / max(longest, 1e-300))
+    a = min(max(a + share * by_a, -prior[2, 0]), prior[2, 0])
+    d = min(max(d + share * by_d, -prior[2, 1]), prior[2, 1])
+    return a, d, longest > AGAIN
 
 
 @njit

@@ -9,7 +9,13 @@ import numpy as np
 import pytest
 
 import psychollm as psy
-from psychollm._base.errors import CodeError, ConvergenceWarning, InputError, OptionError
+from psychollm._base.errors import (
+    CodeError,
+    ConvergenceWarning,
+    InputError,
+    MissingPackageError,
+    OptionError,
+)
 from psychollm.estimates.reasons import Reason
 from psychollm.irt.priors import Priors
 
@@ -227,3 +233,17 @@ def test_graded_answers_are_refused():
     sparse, _ = both(long)
     with pytest.raises(CodeError, match="code 2"):
         psy.fit_irt(sparse)
+
+
+def test_dense_tables_are_not_read_on_a_device():
+    with pytest.raises(OptionError, match=r"device='cpu' .* responses.sparse\(\)"):
+        psy.fit_irt([[0, 1], [1, 0], [1, 1]], device="cpu")
+
+
+def test_a_device_without_torch(monkeypatch):
+    monkeypatch.setitem(sys.modules, "torch", None)
+    sparse, _ = both(table(50, 10, 0.9))
+    with pytest.raises(
+        MissingPackageError, match=r'needs torch: pip install "psychollm\[steering\]"'
+    ):
+        psy.fit_irt(sparse, device="cpu")

@@ -48,19 +48,6 @@ def precision_of(parameters: Mapping[str, Any]) -> Precision:
     return Precision(dtype, bits)
 
 
-def check_device(device: str) -> None:
-    """Raise `OptionError` unless torch can use a device, "auto" or as torch names it."""
-    torch = import_module("torch")
-    try:
-        if device != "auto":
-            torch.empty(0, device=device)
-    except (RuntimeError, AssertionError) as error:
-        here = ["cpu", *(f"cuda:{k}" for k in range(torch.cuda.device_count()))]
-        why = str(error).partition("\n")[0]
-        msg = f"device={device!r} cannot be used ({why}): use auto, or one of {', '.join(here)}"
-        raise OptionError(msg) from error
-
-
 def load(name: str, precision: Precision, device: str) -> LocalModel:
     """Return a model by its folder, its file (``.gguf``) or its name.
 

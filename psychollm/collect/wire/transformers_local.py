@@ -21,6 +21,7 @@ from dataclasses import dataclass
 from threading import Event
 from typing import Any
 
+from psychollm._base.device import check_device
 from psychollm._base.errors import PsychollmError
 from psychollm._base.optional import require
 from psychollm.collect.connection import Exchange
@@ -29,7 +30,6 @@ from psychollm.collect.request import LIMITS, canonical_text
 from psychollm.collect.wire.local_loading import (
     NoSuchModelError,
     Precision,
-    check_device,
     load,
     precision_of,
 )
@@ -81,9 +81,12 @@ class TransformersLocal(OpenAIChat):
         device: str = "auto",
     ) -> "LocalLine":
         """Return a line to models in this process."""
-        for module in ("torch", "transformers"):
+        torch, _ = (
             require(module, extra="steering", purpose="running models in this process")
-        check_device(device)
+            for module in ("torch", "transformers")
+        )
+        if device != "auto":
+            check_device(torch, device, otherwise="auto")
         return LocalLine(load, timeout=timeout, device=device)
 
 

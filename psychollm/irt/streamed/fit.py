@@ -29,15 +29,16 @@ from psychollm.irt.priors import ItemPopulation, Priors
 from psychollm.irt.result import IRTFit
 from psychollm.irt.streamed.checkpoint import Checkpoint, KeptRounds
 from psychollm.irt.streamed.climb import StreamedProblem, climb
+from psychollm.irt.streamed.on_device import OnDevice
 from psychollm.irt.streamed.posterior import (
     Answers,
     Posterior,
     StreamedAbilities,
-    Task,
     nodes_for,
     scores_at,
     start_centres,
 )
+from psychollm.irt.streamed.readings import COMPILED, Reader, Task
 
 Sides: TypeAlias = tuple[Labels, Labels, Respondents]  # respondents, items, which are the models
 
@@ -56,11 +57,11 @@ def fit_cells(
     respondents: Respondents,
     options: tuple[ItemModels, Link, Priors | Literal["auto"] | None, StandardErrors],
     most: int,
-    how: tuple[int | None, Path | None, bool],
+    how: tuple[int | None, str | None, Path | None, bool],
 ) -> IRTFit:
     """Fit a table kept by its cells, as `fit_irt` says."""
     model, link, priors, standard_errors = options
-    n_jobs, checkpoint, progress = how
+    n_jobs, device, checkpoint, progress = how
     check_choice("respondents", respondents, Respondents)
     if not isinstance(model, str) or model not in STREAMED or link != "logit":
         msg = (
@@ -80,6 +81,7 @@ def fit_cells(
         )
         raise ShapeError(msg)
     who = workers(n_jobs)
+    reader = COMPILED if device is None else OnDevice.checked(device)
     bar = progress_bar(show=progress, total=most, label="readings of the fit")
     with closing(bar):
         read = read_margins(table, sides, who, bar)
@@ -94,6 +96,7 @@ def fit_cells(
             who=who,
             bar=bar,
             checkpoint=checkpoint,
+            reader=reader,
         )
 
 
@@ -179,6 +182,7 @@ def fit_streamed(
     who: Workers,
     bar: Progress,
     checkpoint: Path | None = None,
+    reader: Reader = COMPILED,
 ) -> IRTFit:
     """Fit one model to all items of a table."""
     family = family_of(model, "logit", 2)
@@ -187,7 +191,7 @@ def fit_streamed(
     if proper(priors, (model,)):
         keep |= np.array([reason is Reason.CONSTANT_ITEM for reason in reasons])
     k = nodes_for(read.answered)
-    answers = Answers.of(read.table, who, bar, k)
+    answers = Answers.of(read.table, who, bar, k, reader)
     steps.per_step = 2 * len(answers.tasks)
     n = len(read.respondents)
     abilities = StreamedAbilities(

@@ -26,20 +26,15 @@ from contextlib import closing
 from dataclasses import dataclass, replace
 from functools import partial
 from itertools import pairwise
-from typing import Self, TypeAlias, TypeVar
+from typing import Self, TypeVar
 
 import numpy as np
 
 from psychollm._base.replicate import Progress, Workers, spread
 from psychollm._base.types import AnyArray, BoolArray, FloatArray
-from psychollm.data.cells import PART, Cells, CellTable, parts
+from psychollm.data.cells import PART, CellTable, parts
 from psychollm.irt.item_population import Expected
-from psychollm.kernels.irt_streamed import (
-    add_likelihood,
-    item_scores,
-    item_targets,
-    score_variances,
-)
+from psychollm.irt.streamed.readings import COMPILED, Reader, Task
 
 TASK_BYTES = 1 << 28  # of sums that tasks hold at once, all together
 MOST_TASKS = 64
@@ -50,7 +45,6 @@ OFF_PEAK = 0.25  # of a posterior's width, from which on nodes are laid anew
 NEARER = 0.7  # by which a reading must bring peaks nearer for another to be worth it
 FURTHEST = 2.0  # that a peak moves between two readings
 
-Task: TypeAlias = list[tuple[int, int]]  # ranges of rows
 T = TypeVar("T")
 
 
@@ -62,9 +56,17 @@ class Answers:
     tasks: tuple[Task, ...]
     who: Workers
     bar: Progress
+    reader: Reader
 
     @classmethod
-    def of(cls, table: CellTable, who: Workers, bar: Progress, n_nodes: int) -> "Answers":
+    def of(
+        cls,
+        table: CellTable,
+        who: Workers,
+        bar: Progress,
+        n_nodes: int,
+        reader: Reader = COMPILED,
+    ) -> "Answers":
         """Deal ranges of rows to tasks."""
         cells = int(table.start[-1])
         ranges = parts(table, int(np.clip(cells / MOST_TASKS, LEAST_CELLS, PART)))
@@ -72,7 +74,7 @@ class Answers:
         n = min(len(ranges), MOST_TASKS, max(4, TASK_BYTES // size))
         bounds = np.linspace(0, len(ranges), n + 1).astype(int)
         tasks = tuple(ranges[a:b] for a, b in pairwise(bounds) if b > a)
-        return cls(table, tasks, who, bar)
+        return cls(table, tasks, who, bar, reader)
 
     def each(self, function: Callable[[Task], T]) -> Generator[T]:
         """Yield what the function makes of each task, in order."""
@@ -146,7 +148,7 @@ def posterior_at(
 ) -> Posterior:
     """Return posteriors where items are at any of `points` (S, J, 2), by one reading."""
     nodes = _nodes(centre, width, k)
-    read = partial(_likelihood, table=answers.table, points=points, nodes=nodes)
+    read = partial(answers.reader.likelihood, table=answers.table, points=points, nodes=nodes)
     total = np.zeros((centre.size, k + 2))
     for one in answers.each(read):
         total += one
@@ -180,26 +182,14 @@ def _peaks(
     return centre + np.clip(move, -FURTHEST, FURTHEST), 1.0 / np.sqrt(curvature)
 
 
-def _likelihood(
-    task: Task, *, table: CellTable, points: FloatArray, nodes: FloatArray
-) -> FloatArray:
-    """Return logs of products at the nodes and the two sums, of the items of a task (N, K + 2)."""
-    n, k = nodes.shape
-    rows = np.concatenate([nodes, np.ones((n, k)), np.zeros((n, 2))], axis=1)
-    logs = np.zeros((n, k))
-    for low, high in task:
-        cells = _arrays(table.read(low, high))
-        slope, intercept = np.ascontiguousarray(np.moveaxis(points[:, low:high], -1, 0))
-        add_likelihood(cells, slope, intercept, rows, logs)
-    return np.concatenate([logs + np.log(rows[:, k : 2 * k]), rows[:, 2 * k :]], axis=1)
-
-
 def scores_at(
     answers: Answers, points: FloatArray, posterior: Posterior, *, curved: bool = True
 ) -> tuple[FloatArray, FloatArray]:
     """Return gradients (S, J, 2) at points and mean information (J, 2, 2), abilities given."""
     rows = _rows(posterior)
-    read = partial(_scores, table=answers.table, points=points, rows=rows, curved=curved)
+    read = partial(
+        answers.reader.scores, table=answers.table, points=points, rows=rows, curved=curved
+    )
     found = np.concatenate(list(answers.each(read)), axis=1)
     return found[:, :, :2], _matrices(found[:, :, 2:].mean(axis=0))
 
@@ -209,14 +199,16 @@ def targets_at(
 ) -> tuple[FloatArray, FloatArray, FloatArray]:
     """Return gradient (J, 2), information (J, 2, 2) and where scoring steps lead (J, 2)."""
     rows = _rows(posterior)
-    read = partial(_targets, table=answers.table, point=point, rows=rows, prior=prior)
+    read = partial(
+        answers.reader.targets, table=answers.table, point=point, rows=rows, prior=prior
+    )
     found = np.concatenate(list(answers.each(read)))
     return found[:, :2], _matrices(found[:, 2:5]), found[:, 5:]
 
 
 def missing_at(answers: Answers, point: FloatArray, posterior: Posterior) -> FloatArray:
     """Return what abilities leave open of the information about each item (J, 2, 2)."""
-    read = partial(_missing, table=answers.table, point=point, rows=_rows(posterior))
+    read = partial(answers.reader.missing, table=answers.table, point=point, rows=_rows(posterior))
     return _matrices(np.concatenate(list(answers.each(read))))
 
 
@@ -227,47 +219,6 @@ def _rows(posterior: Posterior) -> FloatArray:
 def _matrices(entries: FloatArray) -> FloatArray:
     """Return symmetric matrices (J, 2, 2) of their three entries."""
     return entries[:, [0, 1, 1, 2]].reshape(-1, 2, 2)
-
-
-def _scores(
-    task: Task, *, table: CellTable, points: FloatArray, rows: FloatArray, curved: bool
-) -> FloatArray:
-    """Return gradient and information of the items of a task (S, J, 5)."""
-    found = []
-    for low, high in task:
-        slope, intercept = np.ascontiguousarray(np.moveaxis(points[:, low:high], -1, 0))
-        score, information = np.empty((*slope.shape, 2)), np.empty((*slope.shape, 3))
-        cells = _arrays(table.read(low, high))
-        item_scores(cells, slope, intercept, rows, curved, score, information)
-        found.append(np.concatenate([score, information], axis=2))
-    return np.concatenate(found, axis=1)
-
-
-def _targets(
-    task: Task, *, table: CellTable, point: FloatArray, rows: FloatArray, prior: FloatArray
-) -> FloatArray:
-    """Return gradient, information and targets of the items of a task (J, 7)."""
-    found = []
-    for low, high in task:
-        slope, intercept = np.ascontiguousarray(point[None, low:high].T[..., 0])[:, None]
-        score, information = np.empty((1, high - low, 2)), np.empty((1, high - low, 3))
-        target, cells = np.empty((high - low, 2)), _arrays(table.read(low, high))
-        item_targets(cells, slope, intercept, rows, prior, score, information, target)
-        found.append(np.concatenate([score[0], information[0], target], axis=1))
-    return np.concatenate(found)
-
-
-def _missing(task: Task, *, table: CellTable, point: FloatArray, rows: FloatArray) -> FloatArray:
-    found = []
-    for low, high in task:
-        slope, intercept = np.ascontiguousarray(point[low:high].T)
-        found.append(np.empty((high - low, 3)))
-        score_variances(_arrays(table.read(low, high)), slope, intercept, rows, found[-1])
-    return np.concatenate(found)
-
-
-def _arrays(cells: Cells) -> tuple[AnyArray, AnyArray, AnyArray]:
-    return cells.start, cells.columns, cells.codes
 
 
 @dataclass(frozen=True, slots=True, eq=False)
