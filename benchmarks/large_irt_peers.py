@@ -28,6 +28,7 @@ import numpy as np
 
 SIZES = ((100, 1_000), (180, 3_200), (320, 10_000), (560, 32_000), (1_000, 100_000))
 RESULTS = Path(__file__).with_suffix(".csv")
+ITEMS = ("slope", "difficulty")
 ROOT = Path(__file__).parents[1]
 
 
@@ -48,14 +49,16 @@ class Psychollm:
 
     @staticmethod
     def fit(table):
-        """Return slopes and difficulties by question, and abilities by model."""
+        """Return slopes and difficulties by question, abilities by model, and how it ended."""
         import psychollm as psy
 
         found = psy.fit_irt(table, n_jobs=len(os.sched_getaffinity(0)))
         by_question, by_model = (np.argsort(np.array(one)) for one in (found.labels, table.models))
         difficulty = -found.intercept / found.slope
         ability = psy.ability(found, table).ability
-        return found.slope[by_question], difficulty[by_question], ability[by_model]
+        items = found.slope[by_question], difficulty[by_question]
+        end = found.convergence
+        return *items, ability[by_model], end.converged, end.iterations
 
 
 def dense(models, questions, values, empty, kind):
@@ -85,14 +88,14 @@ class Mirt:
 
     @staticmethod
     def fit(table):
-        """Return slopes and difficulties by question, and abilities by model."""
+        """Return slopes and difficulties by question, abilities by model, and how it ended."""
         import mirt
 
         answers, varied = table
         found = mirt.fit_mirt(answers, compute_standard_errors=False)
         ability = mirt.fscores(found, answers, method="EAP").theta
         items = found.model.discrimination, found.model.difficulty
-        return *spread(*items, varied), np.ravel(ability)
+        return *spread(*items, varied), np.ravel(ability), found.converged, found.n_iterations
 
 
 class Theta:
@@ -107,13 +110,14 @@ class Theta:
 
     @staticmethod
     def fit(table):
-        """Return slopes and difficulties by question, and abilities by model."""
+        """Return slopes and difficulties by question, abilities by model, and how it ended."""
         import theta
 
         answers, varied = table
         found = theta.fit(answers, "2PL")
         ability = found.score(answers, method="EAP")[0]
-        return *spread(found.a, found.b, varied), np.ravel(ability)
+        items = spread(found.a, found.b, varied)
+        return *items, np.ravel(ability), found.converged, found.n_iter
 
 
 PROGRAMS = {one.package: one for one in (Psychollm, Mirt, Theta)}
@@ -131,12 +135,14 @@ def child(name, source, out, seconds, memory):
     begun = time.process_time()
     table = program.table(*long)
     clock, ticks = time.perf_counter(), time.process_time()
-    slope, difficulty, ability = program.fit(table)
+    slope, difficulty, ability, converged, iterations = program.fit(table)
     took = {
         "version": version(program.package),
         "cpu_s": time.process_time() - ticks,
         "wall_s": time.perf_counter() - clock,
         "table_cpu_s": ticks - begun,
+        "converged": bool(converged),
+        "iterations": int(iterations),
     }
     np.savez(out, slope=slope, difficulty=difficulty, ability=ability)
     # Not ru_maxrss, which begins at the memory of the process that started this one.
@@ -176,7 +182,7 @@ def known(n_models, n_questions):
 def compared(found, true, shared):
     """Return errors over some questions: root mean square, and the middle one."""
     rows = {"ability_r": float(np.corrcoef(found["ability"], true["ability"])[0, 1])}
-    for name in ("slope", "difficulty"):
+    for name in ITEMS:
         error = (found[name] - true[name])[shared]
         rows[f"{name}_rmse"] = float(np.sqrt(np.mean(error**2)))
         rows[f"{name}_median_error"] = float(np.median(np.abs(error)))
@@ -231,11 +237,68 @@ def saved(rows):
         writer.writerows(rows)
 
 
+def line(row):
+    """Return a row of the page's table."""
+    head = f"| {row['models']:,} x {row['questions']:,} | {row['program']} "
+    if row["end"] != "fitted":
+        return f"{head}| {row['end']} |" + " |" * 6
+    steps = f"{row['iterations']:.0f}" + ("" if row["converged"] else ", not converged")
+    errors = (f"{row[f'{name}_median_error']:.2g} ({row[f'{name}_rmse']:.2g})" for name in ITEMS)
+    return (
+        f"{head}| {row['cpu_s']:,.1f} s | {row['wall_s']:,.0f} s | {row['peak_mb']:,.0f} MB "
+        f"| {steps} | {' | '.join(errors)} | {row['ability_r']:.3f} |"
+    )
+
+
+def beside(rows, name):
+    """Return a row for the largest size that a program fitted."""
+    here = [row for row in rows if row["program"] == name]
+    last = [row for row in here if row["end"] == "fitted"][-1]
+    size = last["models"], last["questions"]
+    ours = next(row for row in rows if (row["models"], row["questions"]) == size)
+    ratios = (f"{last[key] / ours[key]:.2g}" for key in ("cpu_s", "wall_s", "peak_mb"))
+    errors = (
+        f"{last[key]:.2g}, {last[f'psychollm_{key}']:.2g}"
+        for key in ("slope_median_error", "difficulty_median_error")
+    )
+    after = "" if here[-1] is last else here[-1]["end"]
+    return (
+        f"| {name} {last['version']} | {size[0]:,} x {size[1]:,} | {' | '.join(ratios)} "
+        f"| {' | '.join(errors)} | {last['ability_r']:.3f}, {ours['ability_r']:.3f} | {after} |"
+    )
+
+
+def page(path):
+    """Write the table and the ratios into the page."""
+    import pandas as pd
+
+    rows = pd.read_csv(RESULTS).to_dict("records")
+    lines = [
+        "| models x questions | program | CPU | clock | memory | steps | error of slopes "
+        "| error of difficulties | abilities, r |",
+        "|---|---|---:|---:|---:|---:|---:|---:|---:|",
+        *map(line, rows),
+        "",
+        "Ratios to psychollm at the largest size that each fitted; errors of both, over the "
+        "questions that both fitted:",
+        "",
+        "| program | models x questions | CPU | clock | memory | middle error of slopes "
+        "| of difficulties | abilities, r | next size |",
+        "|---|---|---:|---:|---:|---:|---:|---:|---|",
+        *(beside(rows, name) for name in PROGRAMS if name != "psychollm"),
+    ]
+    mark = "<!-- benchmarks/large_irt_peers.py: {} -->"
+    text = path.read_text(encoding="utf-8")
+    before, after = text.split(mark.format("begin"))[0], text.split(mark.format("end"))[1]
+    body = "\n".join([mark.format("begin"), "", *lines, "", mark.format("end")])
+    path.write_text(before + body + after, encoding="utf-8")
+
+
 def main():
     """Run what is asked."""
     parser = argparse.ArgumentParser(description=__doc__.partition("\n")[0])
     parser.add_argument("--peer", help="an interpreter that has mirt and theta-irt")
-    parser.add_argument("--seconds", type=int, default=120, help="of CPU, for each program and size")
+    parser.add_argument("--seconds", type=int, default=120, help="of CPU, for each fit")
     parser.add_argument("--gigabytes", type=float, default=8.0, help="of memory, likewise")
     parser.add_argument("--sizes", type=int, default=len(SIZES), help="how many of them")
     parser.add_argument("--page", type=Path, help="the page that has the table")
