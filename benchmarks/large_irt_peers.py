@@ -273,6 +273,7 @@ def page(path):
     import pandas as pd
 
     rows = pd.read_csv(RESULTS).to_dict("records")
+    fitted = {row["program"] for row in rows if row["end"] == "fitted"}
     lines = [
         "| models x questions | program | CPU | clock | memory | steps | error of slopes "
         "| error of difficulties | abilities, r |",
@@ -285,7 +286,7 @@ def page(path):
         "| program | models x questions | CPU | clock | memory | middle error of slopes "
         "| of difficulties | abilities, r | next size |",
         "|---|---|---:|---:|---:|---:|---:|---:|---|",
-        *(beside(rows, name) for name in PROGRAMS if name != "psychollm"),
+        *(beside(rows, name) for name in PROGRAMS if name in fitted - {"psychollm"}),
     ]
     mark = "<!-- benchmarks/large_irt_peers.py: {} -->"
     text = path.read_text(encoding="utf-8")
