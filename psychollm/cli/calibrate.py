@@ -304,7 +304,7 @@ def read_stream(command: Calibrate) -> "Tables[Any]":
         # Labels of a file are text.
         questions = pd.Index(list(map(str, stated.questions)))
         found, line = _clusters(command, command.clusters, questions)
-        clusters = found.to_numpy()
+        clusters = found.set_axis(pd.Index(stated.questions, tupleize_cols=False))
         named = "list(map(str, stated.questions))"
         code += f"\n{line.replace('confidence.columns', named)}.to_numpy()"
     return Tables(stated, None, command.files, code, clusters=clusters)

@@ -2,7 +2,7 @@
 
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Literal
+from typing import TYPE_CHECKING, Any, Literal
 
 from psychollm.cli.options import Command, option
 from psychollm.cli.streamed import (
@@ -100,7 +100,7 @@ class Irt(Choosing, Command):
         return read_responses(self.answers, **self._reading)
 
     @property
-    def _reading(self) -> dict[str, object]:
+    def _reading(self) -> dict[str, Any]:
         """Arguments of `read_responses` that were typed."""
         found = self.chosen({"model": self.model_column, "value": self.value_column})
         if self.question_column:

@@ -201,8 +201,8 @@ def left_out_counts(
     """Return counts (groups, units) with one of at most 200 groups of units left out each."""
     units = np.arange(n_units) if clusters is None else clusters
     groups = units % _MAX_GROUPS
-    kept = groups[:, None] != np.arange(groups.max() + 1)
-    return kept.view(np.uint8).T if small else kept.T.astype(np.float64, order="C")
+    kept: AnyArray = groups[:, None] != np.arange(groups.max() + 1)
+    return np.asarray(kept.T, np.uint8) if small else np.asarray(kept.T, np.float64, order="C")
 
 
 def bootstrap_draws(

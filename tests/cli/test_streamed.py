@@ -126,11 +126,10 @@ def test_irt_fits_items_and_abilities(long, folder, capsys, tmp_path):
 
 
 def test_irt_of_a_table_is_the_fit_in_memory(long, capsys, tmp_path):
-    tables(long)[1].T.to_csv(tmp_path / "wide.csv")
     right = tables(long)[1]
     right.to_csv(tmp_path / "right.csv", index_label="model")
     found = told(capsys, "irt", tmp_path / "right.csv", "--model", "rasch")
-    fit = psy.fit_irt(right, model="rasch")
+    fit = psy.fit_irt(psy.read_responses(tmp_path / "right.csv"), model="rasch")
     assert found["log_likelihood"] == pytest.approx(fit.log_likelihood, rel=1e-12)
     assert len(found["items"]) == 120
 

@@ -359,8 +359,11 @@ def calibration_panel(
         metric for metric in panel_metrics() if any(one.key in wanted for one in metric.outputs)
     ]
     keys = [one.key for metric in used for one in metric.outputs]
-    made = estimate_all if isinstance(answers, StatedAnswers) else streamed_estimates
-    by_key = dict(zip(keys, made(used, answers, options), strict=True))
+    if isinstance(answers, StatedScan):
+        made = streamed_estimates(used, answers, options)
+    else:
+        made = estimate_all(used, answers, options)
+    by_key = dict(zip(keys, made, strict=True))
     return CalibrationPanel(
         estimates={key: by_key[key] for key in wanted},
         n=answers.n,

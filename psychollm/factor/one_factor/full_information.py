@@ -42,6 +42,7 @@ from scipy.special import log_ndtr, ndtr
 
 from psychollm._base.axes import Axes
 from psychollm._base.convergence import Convergence
+from psychollm._base.errors import OptionError
 from psychollm._base.replicate import progress_bar
 from psychollm._base.result import Result
 from psychollm._base.types import AnyArray, BoolArray, FloatArray, IntArray
@@ -238,6 +239,8 @@ def full_information(
     ------
     ShapeError
         If fewer than three models vary.
+    OptionError
+        If the answers are those of a scan.
 
     Warns
     -----
@@ -256,6 +259,9 @@ def full_information(
     """
     answers = CountedAnswers.of(responses)
     table = answers.table
+    if not isinstance(table, Responses):
+        msg = "full_information needs answers in memory: pass scan.responses(), or fit pair counts"
+        raise OptionError(msg)
     start = pairwise_likelihood(answers) if start is None else start
     keep = np.array([not reason for reason in start.reasons])
     patterns = answer_patterns(table.codes == 1, ~table.missing, keep)
