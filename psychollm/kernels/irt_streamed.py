@@ -133,11 +133,12 @@ def item_scores(cells, slope, intercept, rows, curved, score, information):
 
 
 @njit
-def item_targets(cells, slope, intercept, rows, prior, score, information, target):
+def item_targets(cells, items, rows, prior, score, information, target):
     """Fill gradient (1, J, 2) and information (1, J, 3), and where scoring steps lead (J, 2)."""
     # prior (3, 2): means, precisions and bounds of slope and intercept. Gradient and information
     # are without it. An item whose step is long takes more of them, for its cells are at hand: one
     # that a few answers leave without a top goes to its bounds at once, not by a step in a pass.
+    slope, intercept = items  # (1, J)
     item_scores(cells, slope, intercept, rows, True, score, information)
     start, columns, codes = cells
     one, two = np.empty((1, 1)), np.empty((1, 1))

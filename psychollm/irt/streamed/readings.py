@@ -94,7 +94,7 @@ class Compiled:
             slope, intercept = np.ascontiguousarray(point[None, low:high].T[..., 0])[:, None]
             score, information = np.empty((1, high - low, 2)), np.empty((1, high - low, 3))
             target, cells = np.empty((high - low, 2)), _arrays(table.read(low, high))
-            item_targets(cells, slope, intercept, rows, prior, score, information, target)
+            item_targets(cells, (slope, intercept), rows, prior, score, information, target)
             found.append(np.concatenate([score[0], information[0], target], axis=1))
         return np.concatenate(found)
 
