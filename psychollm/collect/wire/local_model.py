@@ -143,7 +143,7 @@ class LocalModel:
         device = self._model.device
         ids = torch.tensor([[pad] * n + row.ids for row, n in pairs], device=device)
         mask = torch.tensor([[0] * n + [1] * len(row.ids) for row, n in pairs], device=device)
-        watch = _Watch(self, rows, width, ends, stops, listed, seconds, stop)
+        watch = _Watch(self, rows, width, ends, stops, listed=listed, seconds=seconds, stop=stop)
         with torch.inference_mode(), watch.logits_of(self._model, wanted=listed is not None):
             made = self._model.generate(
                 input_ids=ids,
@@ -252,6 +252,7 @@ class _Watch:
         width: int,
         ends: set[int],
         stops: list[str],
+        *,
         listed: int | None,
         seconds: float,
         stop: Event,
@@ -287,7 +288,7 @@ class _Watch:
             if handle is not None:
                 handle.remove()
 
-    def __call__(self, ids: Any, scores: Any, **_: Any) -> Any:
+    def __call__(self, ids: Any, scores: Any) -> Any:
         """Return which replies have ended."""
         if self._listed is not None:
             self._note(ids[:, -1])
