@@ -57,6 +57,7 @@ TWINS = {
     "polychoric_influence": ("polychoric_slow", "correlation/test_polychoric.py"),
     "polyserial": ("polychoric_slow", "correlation/test_polyserial.py"),
     "proper_scores": ("proper_scores_slow", "calibration/test_proper_scores.py"),
+    "irt_streamed": ("irt_streamed_slow", "kernels/test_irt_streamed.py"),
     "quadrature": ("irt_slow", "irt/test_fit.py"),
     "random": ("streams_slow", "kernels/test_random.py"),
     "response_models": ("irt_slow", "irt/test_fit.py"),
