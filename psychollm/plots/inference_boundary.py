@@ -111,7 +111,15 @@ def plot_failures(
         ax.barh(y, width, left=left, color=colour_of(k), label=str(response), height=0.7)
         left += width
     for row in np.flatnonzero(left == 0.0):
-        write(ax, 0.01, float(row), "none failed", "left center", colour=MUTED, transform=ax.transData)
+        write(
+            ax,
+            0.01,
+            float(row),
+            "none failed",
+            "left center",
+            colour=MUTED,
+            transform=ax.transData,
+        )
     name_rows(ax, shares.labels, size=TICK_SIZE - 0.5)
     ax.set_xlim(0, 1)
     name_axes(ax, x=f"share of failed answers, {_name(study, kind)}")
