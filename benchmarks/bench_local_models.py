@@ -7,6 +7,7 @@ missing.
 ``python -m benchmarks.bench_local_models`` prints the seconds that a prompt costs.
 """
 
+import argparse
 import csv
 import importlib.util
 import os
@@ -67,6 +68,7 @@ class Batches:
 
 def main() -> None:
     """Print the seconds that a prompt costs."""
+    argparse.ArgumentParser(description=(__doc__ or "").partition("\n")[0]).parse_args()
     for at_once in Batches.params[0]:
         for logprobs in Batches.params[1]:
             bench = Batches()

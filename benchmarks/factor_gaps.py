@@ -6,6 +6,7 @@ were right rather than wrong ones.
 ``python -m benchmarks.factor_gaps`` prints the table of docs/factor.md.
 """
 
+import argparse
 import warnings
 
 import numpy as np
@@ -54,6 +55,7 @@ def row(gaps: str, handling: str) -> list[float]:
 
 def main() -> None:
     """Print the table."""
+    argparse.ArgumentParser(description=(__doc__ or "").partition("\n")[0]).parse_args()
     warnings.filterwarnings("ignore", "Mean of empty slice")
     print("| cells are empty | filled | predicted by | bias | RMS error |")
     print("|---|---:|---|---:|---:|")

@@ -4,8 +4,8 @@
 questions, one cell in ten filled, and prints a line; one process for each size, for memory's sake.
 """
 
+import argparse
 import resource
-import sys
 import time
 
 import numpy as np
@@ -63,4 +63,6 @@ def main(questions: int) -> None:
 
 
 if __name__ == "__main__":
-    main(int(sys.argv[1]))
+    parser = argparse.ArgumentParser(description=(__doc__ or "").partition("\n")[0])
+    parser.add_argument("questions", type=int)
+    main(parser.parse_args().questions)

@@ -47,6 +47,7 @@ from psychollm.reliability.raters.rate_contrast import rate_contrast
 from psychollm.reliability.raters.retest import retest
 from psychollm.studies.comparison.study import compare
 from psychollm.studies.difficulty.study import difficulty
+from psychollm.studies.dimensionality.streamed import shared_signals
 from psychollm.studies.dimensionality.study import dimensionality
 from psychollm.studies.evaluation_card.study import evaluation_card
 from psychollm.studies.groups.study import calibration_by, compare_by
@@ -479,6 +480,8 @@ def factors(extreme: Extreme, rng: np.random.Generator) -> Rates:
     data = simulate_study(n_models=6, n_questions=5 * QUESTIONS, self_knowledge={}, rng=rng)
     one = dimensionality(data.confidence, n_null=99, rng=rng).one_factor_test
     yield "dimensionality, one factor and no second", "question", below(one.p_value)
+    pairs = shared_signals(data.confidence, n_null=99, rng=rng).one_factor_test
+    yield "shared_signals, one factor and no second", "question", below(pairs.p_value)
 
 
 def residuals(extreme: Extreme, rng: np.random.Generator) -> Rates:

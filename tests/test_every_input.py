@@ -253,7 +253,8 @@ def test_every_form_of_an_array_is_the_same(
         call, arrays = arrays_of(name)
     except ImportError as error:  # an extra is not installed
         pytest.skip(str(error))
-    forms = {parameter: spell(array) for parameter, array in arrays.items()}
+    # A source of answers is a file or a table with names, and never an array.
+    forms = {name: spell(array) for name, array in arrays.items() if name != "source"}
     for parameter in NAMING & set(forms):
         forms[parameter].pop("nullable", None)
     if spell is not with_one_missing and read_alike(name, call, forms):

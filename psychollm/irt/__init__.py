@@ -11,7 +11,7 @@ from psychollm.irt.conditional.andersen import AndersenTest, andersen_test
 from psychollm.irt.conditional.martin_loef import MartinLoefTest, martin_loef_test
 from psychollm.irt.conditional.rasch import ConditionalRasch, conditional_rasch, rasch_ability
 from psychollm.irt.factors.fit import fit_factors
-from psychollm.irt.factors.result import FactorChoice, FactorFit, GapModel
+from psychollm.irt.factors.result import FactorChoice, GapModel, LogisticFactorFit
 from psychollm.irt.fit import fit_irt
 from psychollm.irt.fit_statistics.item_fit import ItemFit, item_fit
 from psychollm.irt.fit_statistics.local_dependence import LocalDependence, local_dependence
@@ -52,7 +52,6 @@ __all__ = [
     "DifferentialFunctioning",
     "DifferentialItems",
     "FactorChoice",
-    "FactorFit",
     "FitNull",
     "GapModel",
     "GroupIRTFit",
@@ -66,6 +65,7 @@ __all__ = [
     "LeaveOneOut",
     "Linking",
     "LocalDependence",
+    "LogisticFactorFit",
     "MartinLoefTest",
     "ModelFit",
     "MultidimensionalAbilities",

@@ -161,6 +161,8 @@ BASES = {
     "CalibrationError": "base of the binned and the smooth one",
     "PartScores": "base of the scores of questions in parts",
     "Scores": "base of the scores of instruments",
+    "ScanLabels": "what a scan keeps in its folder: tests/data/test_scan.py",
+    "SparseResponses": "responses kept by their cells: tests/data/test_sparse.py",
 }
 
 # Made with scikit-learn alone, which only the extra `text` brings.
@@ -200,7 +202,23 @@ def _confirmatory() -> tuple[Result, ...]:
     return found, found.modification_indices()
 
 
-MAKERS: tuple[Callable[[], Any], ...] = (_foreknowledge, _shared_confidence, _confirmatory)
+def _factors() -> tuple[Result, ...]:
+    from psychollm.irt.factors.fit import fit_factors
+
+    rng = np.random.default_rng(2)
+    answers = (rng.normal(size=(12, 1)) + rng.normal(size=(12, 90)) > 0.0).astype(float)
+    answers[rng.random(answers.shape) < 0.3] = np.nan
+    chosen = fit_factors(answers, "auto", rng=0)
+    modelled = fit_factors(answers, 1, gaps="modelled", rng=0)
+    return tuple(one for one in (chosen, chosen.choice, modelled.gaps) if one is not None)
+
+
+MAKERS: tuple[Callable[[], Any], ...] = (
+    _foreknowledge,
+    _shared_confidence,
+    _confirmatory,
+    _factors,
+)
 
 
 def every_class() -> dict[str, type[Result]]:

@@ -66,7 +66,11 @@ def instruments() -> dict[str, argparse.ArgumentParser]:
 
 @pytest.mark.parametrize("name", INSTRUMENTS)
 def test_every_option_is_a_field_and_says_what_it_is(name: str) -> None:
-    known = {one.name for one in fields(instrument_class(name))} | {"rule", "dataset"}
+    known = {one.name for one in fields(instrument_class(name))} | {
+        "rule",
+        "dataset",
+        "n_questions",
+    }
     own = {one.name for one in fields(WriteInstrument)}
     for action in instruments()[name.replace("_", "-")]._actions:
         if action.dest != "help":

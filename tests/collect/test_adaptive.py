@@ -162,19 +162,19 @@ class PlugError(Exception):
 def test_broken_off_it_goes_on_to_the_same_interval(
     make_plan: MakePlan, monkeypatch: pytest.MonkeyPatch, after: int
 ) -> None:
-    kept = Store.record
+    kept = Store.record_all
     times = 0
 
-    def record(self: Store, *args: Any, **options: Any) -> int:
+    def record(self: Store, exchanges: list[Any]) -> list[int]:
         nonlocal times
-        times += 1
+        times += len(exchanges)
         if times > after:
             raise PlugError
-        return kept(self, *args, **options)
+        return kept(self, exchanges)
 
     with Hostile(server) as here:
         plan = make_plan(here.url, asked=prompts(), adaptive=adaptive(), start_concurrency=2)
-        monkeypatch.setattr(Store, "record", record)
+        monkeypatch.setattr(Store, "record_all", record)
         with pytest.raises(PlugError):
             collect(plan)
         monkeypatch.undo()

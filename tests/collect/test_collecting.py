@@ -283,7 +283,7 @@ def test_a_store_that_fails_ends_the_run(
         msg = "disk is full"
         raise OSError(msg)
 
-    monkeypatch.setattr(Store, "record", full)
+    monkeypatch.setattr(Store, "record_all", full)
     with Hostile() as server, pytest.raises(OSError, match="full"):
         collect(make_plan(server.url, 50))
 

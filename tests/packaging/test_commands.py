@@ -22,6 +22,7 @@ OPTIONAL = {
     "examples/steering_match_smollm2.py": "torch",
     "benchmarks.bayes_irt_speed": "pymc",
     "benchmarks.mutants": "cosmic_ray",
+    "benchmarks.bench_local_models": "torch",
 }
 # Runs many programs in one process, each as if alone: its own first place to import from.
 HELP_OF_ALL = """

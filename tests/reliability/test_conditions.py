@@ -202,7 +202,7 @@ def test_notes_say_what_is_left_out():
     alone = kruskal_wallis(score, condition, bootstrap=20, rng=0)
     named = kruskal_wallis(score, condition, models=model, bootstrap=20, rng=0)
     assert not alone.note
-    assert "friedman" in named.note
+    assert "Friedman" in named.note
     assert named.summary().endswith(named.note)
     assert named.to_frame().shape == (3, 3)
     assert kruskal_wallis(score, model, models=model, bootstrap=20, rng=0).note == ""

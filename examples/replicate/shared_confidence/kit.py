@@ -4,7 +4,7 @@ import json
 import zlib
 
 import numpy as np
-from scipy.special import ndtri
+from scipy.special import ndtr, ndtri
 
 STUDY = "shared_confidence"
 SMALL = {"n_questions": 60, "form": "direct"}
@@ -42,6 +42,12 @@ def truth(folder):
     yield "one factor suffices (p > .05)", True, p > 0.05
     loading = float(np.mean([row["loading"] for row in found["models"]]))
     yield "mean loading", LOADING, loading, loading - 0.06, loading + 0.06
+    asked = (folder / "1-questions.jsonl").read_text(encoding="utf-8").splitlines()
+    items = sorted({json.loads(line)["item"] for line in asked})
+    shared, noise = np.array([ease(item) for item in items]), np.sqrt(1 - LOADING**2)
     for row, rate in zip(found["models"], RATES, strict=True):
-        ends = (row["yes_rate_lower"], row["yes_rate_upper"])
-        yield f"yes rate, {row['model']}", float(rate), row["yes_rate"], *ends
+        # Of these questions, whose ease all models share: what is left to chance is their noise.
+        chance = ndtr((LOADING * shared - ndtri(1 - rate)) / noise)
+        reach = 1.96 * float(np.sqrt((chance * (1 - chance)).sum())) / chance.size
+        said = row["yes_rate"]
+        yield f"yes rate, {row['model']}", float(chance.mean()), said, said - reach, said + reach

@@ -15,7 +15,7 @@ from psychollm.data.cells import parts
 from psychollm.estimates.reasons import Reason
 from psychollm.irt.factors.choice import MOST, choice_of, chosen, counts_more, held_out_losses
 from psychollm.irt.factors.reading import BLOCK, Asked, CellSource, Filled, as_source
-from psychollm.irt.factors.result import LOGISTIC, FactorChoice, FactorFit, GapModel
+from psychollm.irt.factors.result import LOGISTIC, FactorChoice, GapModel, LogisticFactorFit
 from psychollm.irt.factors.rounds import Ascent, Models, Questions, Reads
 from psychollm.irt.factors.standard import Position
 
@@ -36,7 +36,7 @@ def fit_factors(
     rng: RandomState = 0,
     n_jobs: int | None = None,
     progress: bool = False,
-) -> FactorFit:
+) -> LogisticFactorFit:
     """Fit logistic factors to the filled cells of a table.
 
     Each round reads the cells once, question by question, in blocks; what is kept are the vectors
@@ -171,7 +171,7 @@ def _result(
     asked: Asked | None,
     convergence: Convergence,
     choice: FactorChoice | None,
-) -> FactorFit:
+) -> LogisticFactorFit:
     """Put factors into standard position."""
     table, answers = source.by_question, ascent.kinds[0]
     position = Position.of(ascent)
@@ -188,7 +188,7 @@ def _result(
     for array in (scores, spread):
         array[silent] = np.nan
     errors = np.sqrt(_variances(around))
-    return FactorFit(
+    return LogisticFactorFit(
         loadings=items[:, 1:].copy(),
         loading_se=errors[:, 1:].copy(),
         intercepts=items[:, 0].copy(),

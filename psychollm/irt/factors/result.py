@@ -45,7 +45,7 @@ class GapModel(Result):
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False, repr=False)
-class FactorFit(Result):
+class LogisticFactorFit(Result):
     r"""Logistic factors of a table of models and questions.
 
     P(yes) = logit^-1(intercept + loadings . scores). Scores come from a population of models with
