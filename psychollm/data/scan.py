@@ -335,8 +335,8 @@ def scan(
 
     Notes
     -----
-    Memory: about 0.5 GB beside the labels, however many the answers; disk: eight bytes per answer
-    while it reads, and three to five when it is done.
+    Memory: about 0.5 GB beside the labels and what an engine holds, however many the answers.
+    Disk: eight bytes per answer while it reads, and three to five when it is done.
 
     Examples
     --------
