@@ -8,12 +8,19 @@ from psychollm._base.errors import OptionError
 from psychollm.irt.streamed import on_device
 from psychollm.irt.streamed.on_device import OnDevice
 from psychollm.irt.streamed.readings import COMPILED
-from tests.irt.test_streamed import both, table
+from tests.irt.test_streamed import table
 
 pytest.importorskip("torch", reason="device= needs torch")
 
 N, J, K, S = 60, 90, 3, 2
 TASK = [(0, 40), (40, 41), (41, J)]
+
+
+def made(long):
+    """A sparse table, without pyarrow, which reads long ones."""
+    values = np.full((long["model"].max() + 1, long["question"].max() + 1), np.nan)
+    values[long["model"], long["question"]] = long["value"]
+    return psy.Responses(values).sparse()
 
 
 @pytest.fixture(scope="module")
@@ -61,7 +68,7 @@ def test_readings_are_those_of_the_kernels(cells, known, piece, monkeypatch):
     [(700, 60, "2pl", None), (600, 40, "1pl", None), (80, 120, "2pl", "auto")],
 )
 def test_the_fit_is_that_of_the_kernels(n, items, model, priors):
-    sparse, _ = both(table(n, items, 0.6))
+    sparse = made(table(n, items, 0.6))
     found = psy.fit_irt(sparse, model=model, priors=priors, device="cpu")
     expected = psy.fit_irt(sparse, model=model, priors=priors)
     assert found.convergence.converged
@@ -72,13 +79,13 @@ def test_the_fit_is_that_of_the_kernels(n, items, model, priors):
 
 def test_in_threads_to_the_last_bit(monkeypatch):
     monkeypatch.setattr("psychollm.irt.streamed.posterior.LEAST_CELLS", 500)
-    sparse, _ = both(table(600, 40, 0.5))
+    sparse = made(table(600, 40, 0.5))
     one, two = (psy.fit_irt(sparse, priors=None, device="cpu", n_jobs=jobs) for jobs in (1, 2))
     assert np.array_equal(one.parameters, two.parameters)
 
 
 @pytest.mark.parametrize("device", ["cuda:99", "meta", "nowhere"])
 def test_a_device_that_is_not_there(device):
-    sparse, _ = both(table(50, 10, 0.9))
+    sparse = made(table(50, 10, 0.9))
     with pytest.raises(OptionError, match=rf"device='{device}' .*: use None, or one of cpu"):
         psy.fit_irt(sparse, device=device)
