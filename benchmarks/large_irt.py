@@ -218,9 +218,16 @@ def saved(path: Path, rows: list[dict[str, Any]]) -> None:
         writer.writerows(rows)
 
 
-def exponent(cells: Any, values: Any) -> float:
-    """Return the slope of values over cells, both on logarithmic scales."""
-    return float(np.polyfit(np.log(cells), np.log(values), 1)[0])
+def on_dask(rows: Any) -> list[str]:
+    """Return the table of fits on clusters."""
+    lines = ["| where | seconds | same bits |", "|---|---:|---|"]
+    named = {0: "this process, one thread", 1: "Dask, one worker", 2: "Dask, two workers"}
+    for row in rows.itertuples():
+        where = named[row.workers] + (", one killed on the way" if row.killed else "")
+        lines.append(f"| {where} | {row.seconds:.1f} | {'yes' if row.same_bits else 'no'} |")
+    whole = rows[~rows["killed"]].set_index("workers")["seconds"]
+    efficiency = whole[1] / (2 * whole[2])
+    return [*lines, "", f"Two workers have an efficiency of {efficiency:.2f} against one."]
 
 
 def page(path: Path) -> None:
@@ -243,21 +250,10 @@ def page(path: Path) -> None:
             for row in growth.itertuples()
         ),
     ]
-    larger = growth[growth["write_cells"] >= 1e6]
-    rate = exponent(larger["write_cells"], larger["fit_s"] / larger["steps"])
-    lines += [
-        "",
-        f"From a million answers on, time per step grows with the power {rate:.2f} of them.",
-    ]
-    dask = pd.read_csv("benchmarks/large_irt_dask.csv")
-    lines += ["", "| where | seconds | same bits |", "|---|---:|---|"]
-    named = {0: "this process, one thread", 1: "Dask, one worker", 2: "Dask, two workers"}
-    for row in dask.itertuples():
-        where = named[row.workers] + (", one killed on the way" if row.killed else "")
-        lines.append(f"| {where} | {row.seconds:.1f} | {'yes' if row.same_bits else 'no'} |")
-    whole = dask[~dask["killed"]].set_index("workers")["seconds"]
-    efficiency = whole[1] / (2 * whole[2])
-    lines += ["", f"Two workers have an efficiency of {efficiency:.2f} against one."]
+    steps = ", ".join(f"{s:.1f}" for s in growth["fit_s"] / growth["steps"])
+    lines += ["", f"Seconds a step, from the smallest to the largest: {steps}."]
+    if (clusters := Path("benchmarks/large_irt_dask.csv")).exists():
+        lines += ["", *on_dask(pd.read_csv(clusters))]
     mark = "<!-- benchmarks/large_irt.py: {} -->"
     text = path.read_text(encoding="utf-8")
     before, after = text.split(mark.format("begin"))[0], text.split(mark.format("end"))[1]
