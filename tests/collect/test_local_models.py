@@ -67,7 +67,9 @@ def world(monkeypatch: pytest.MonkeyPatch) -> World:
     made = World()
     torch = ModuleType("torch")
     torch.Tensor = type("Tensor", (), {})  # type: ignore[attr-defined] # SciPy asks for it
-    torch.empty = lambda n, device: None  # type: ignore[attr-defined] # each device is there
+    torch.uint8 = None  # type: ignore[attr-defined]
+    here = SimpleNamespace(cpu=lambda: None)
+    torch.zeros = lambda n, dtype, device: here  # type: ignore[attr-defined] # each device is there
     monkeypatch.setitem(sys.modules, "torch", torch)
     monkeypatch.setitem(sys.modules, "transformers", ModuleType("transformers"))
     monkeypatch.setattr(transformers_local, "load", made.load)
@@ -166,11 +168,11 @@ def test_a_precision_that_is_none(tmp_path: Path) -> None:
 
 @pytest.fixture
 def no_device(world: World, monkeypatch: pytest.MonkeyPatch) -> None:
-    def empty(n: int, *, device: str) -> None:
+    def zeros(n: int, *, dtype: object, device: str) -> None:
         msg = "Torch not compiled with CUDA enabled\nmore"
         raise AssertionError(msg)
 
-    monkeypatch.setattr(sys.modules["torch"], "empty", empty)
+    monkeypatch.setattr(sys.modules["torch"], "zeros", zeros)
     cuda = SimpleNamespace(device_count=lambda: 1)
     monkeypatch.setattr(sys.modules["torch"], "cuda", cuda, raising=False)
 
