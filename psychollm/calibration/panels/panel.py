@@ -344,7 +344,7 @@ def calibration_panel(
 
     A `StatedScan` gives the same numbers as its answers in memory. Beside the draws it takes some
     300 MB for each worker; draws (8 bytes for each resample, model and number) are kept up to 256
-    MB, and without them there are no `difference`s: ask for fewer metrics or models then.
+    MB, and without them `difference` has nothing to work on: ask for fewer metrics or models then.
 
     Examples
     --------
