@@ -16,13 +16,14 @@ import tempfile
 import time
 from pathlib import Path
 
-import duckdb
 import numpy as np
-import pyarrow as pa
 
 
 def make(path: Path, models: int, questions: int, filled: float) -> None:
     """Write the answers, a row each."""
+    import duckdb  # not in the environment in which asv looks for benchmarks
+    import pyarrow as pa
+
     rng = np.random.default_rng(1)
     slope = rng.lognormal(0.0, 0.3, questions)
     difficulty = rng.normal(0.0, 1.0, questions)
