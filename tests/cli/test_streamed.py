@@ -81,6 +81,7 @@ def test_calibrate_of_many_answers_gives_metrics_alone(folder, capsys, tmp_path,
     monkeypatch.setattr(stated_scan, "SMALL_MODELS", 5)
     out = tmp_path / "out"
     arguments = ("calibrate", folder, *STATED, "--scale", 100, "--metrics", "brier")
+    pytest.importorskip("matplotlib")
     assert main([*map(str, arguments), "--bootstrap", "20", "--out", str(out)]) == 0
     text = capsys.readouterr().out
     assert "StatedScan: 6 models x 120 questions" in text
