@@ -50,13 +50,10 @@ from psychollm._base.types import FloatArray, IntArray
 from psychollm.irt.climb import MAX_ITERATIONS, Steps
 from psychollm.irt.item_coordinates import points_and_roots
 from psychollm.irt.priors import POPULATION, ItemPopulation
+from psychollm.kernels.item_posteriors import LONGEST, move_posteriors
 
 FREEDOM = 8.0  # degrees of freedom of the items' distribution
 SETTLED = 1.5e-3  # root mean square of a round's changes, in posterior standard deviations
-LONGEST = 1.0  # change of a coordinate in one round
-DAMPING = 0.5  # share of the old precision in the new, without which steep items swing
-GROWTH = 0.2  # of the share of a step that is taken, from round to round
-SWING, SHORTEST = 0.02, 0.1  # in standard errors; share of a step
 LONGEST_LOG = 0.6  # change of the logarithm of a variance in one round
 LEAP_EVERY, LEAST_GAIN = 6, 0.01  # rounds; of the bound, where the next leap is as long
 MOST_PRIOR = 0.9  # share of the prior in a posterior up to which a leap makes up for it
@@ -313,7 +310,7 @@ def _round(
     for kind, items, (place, root) in zip(kinds, every, places, strict=True):
         turn, first = kind.curves.jacobian(place), kind.curves.first
         score = expected.score[:, kind.rows, first : first + turn.shape[-2]]
-        moved = _updated(items, np.einsum("sja,sjab->sjb", score, turn), root)
+        moved = _updated(items, score, np.ascontiguousarray(turn), root)
         if kind.curves.tied:
             moved = replace(moved, slope=_shared_slope(items, expected))
         following.append(_rescaled(kind.curves, moved, expected))
@@ -339,34 +336,15 @@ def _anchor(kind: Kind[C], every: Sequence[Items]) -> tuple[FloatArray, FloatArr
     return mean, kind.population.worth
 
 
-def _updated(items: Items, score: FloatArray, root: FloatArray) -> Items:
-    """Return new means and covariances, given the scores (S, J, q) at the sigma points."""
-    # The expected curvature comes from the differences of the scores (Price's theorem), in units
-    # of the roots of the old covariances.
-    q = items.mean.shape[1]
-    apart = (score[1::2] - score[0::2])[:q] / np.sqrt(2.0 * len(score))  # (q, J, q)
-    bend = np.einsum("jab,kja->jbk", root, apart)
-    values, vectors = np.linalg.eigh(0.5 * (bend + bend.transpose(0, 2, 1)))
-    bend = (vectors * np.maximum(values, 0.0)[:, None]) @ vectors.transpose(0, 2, 1)
-    precision = np.linalg.inv(items.population.covariance) * items.weight[:, None, None]
-    total = bend + root.transpose(0, 2, 1) @ precision @ root
-    share = (1.0 - DAMPING) * items.stride[:, None, None]
-    total = share * total + (1.0 - share) * np.eye(q)
-    covariance = root @ np.linalg.inv(total) @ root.transpose(0, 2, 1)
-    away = (items.mean - items.population.mean)[:, :, None]
-    gradient = score.mean(axis=0)[:, :, None] - precision @ away
-    step = (covariance @ gradient)[:, :, 0]
-    longest = np.abs(step).max(axis=1, keepdims=True)
-    step *= np.minimum(1.0, LONGEST / np.maximum(longest, 1e-300))
-    # Where points about an item lie on either side of a bend, a full step leads too far, by a
-    # factor that two steps tell (a secant).
-    metric, last = np.linalg.inv(covariance), items.step
-    size = np.einsum("ja,jab,jb->j", last, metric, last)
-    both = np.einsum("ja,jab,jb->j", step, metric, last)
-    ratio = np.divide(both, size, out=np.zeros_like(both), where=size > SWING**2)
-    stride = np.clip(items.stride / (1.0 - np.minimum(ratio, GROWTH)), SHORTEST, 1.0)
-    mean = items.mean + stride[:, None] * step
-    return replace(items, mean=mean, covariance=covariance, step=step, stride=stride)
+def _updated(items: Items, score: FloatArray, turn: FloatArray, root: FloatArray) -> Items:
+    """Return new means and covariances, from scores (S, J, p) and derivatives at the points."""
+    population = items.population
+    prior = np.vstack([population.mean, np.linalg.inv(population.covariance)])
+    moved = {
+        name: getattr(items, name).copy() for name in ("mean", "covariance", "step", "stride")
+    }
+    move_posteriors(np.ascontiguousarray(score), turn, root, prior, items.weight, **moved)
+    return replace(items, **moved)
 
 
 def _shared_slope(items: Items, expected: Expected[A]) -> float:

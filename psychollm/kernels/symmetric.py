@@ -1,12 +1,13 @@
-"""Small symmetric matrices inside replicate loops: Cholesky solve and the largest eigenvalue.
+"""Small symmetric matrices inside loops: Cholesky solve, largest eigenvalue, positive part.
 
 LAPACK stays outside kernels (it costs seconds of compile time); for k <= 100 plain loops are as
 fast. The largest eigenvalue is found by Householder tridiagonalisation and bisection on the
-Sturm sequence, which cannot stall on close eigenvalues as power iteration does.
+Sturm sequence, which cannot stall on close eigenvalues as power iteration does. The positive part
+takes all eigenvalues, by the rotations of Jacobi.
 
 References
 ----------
-Golub, G. H., & Van Loan, C. F. (2013). Matrix computations (4th ed.), sections 8.3.1 and 8.4.1.
+Golub, G. H., & Van Loan, C. F. (2013). Matrix computations (4th ed.), sections 8.3.1, 8.4.1, 8.5.
 """
 
 import math
@@ -16,6 +17,7 @@ import numpy as np
 from psychollm.kernels._jit import njit
 
 TINY = 1e-300
+SWEEPS = 30  # of rotations, of which four or five do
 
 
 @njit
@@ -139,3 +141,54 @@ def largest_eigenvalue(A):
         else:
             low = middle
     return 0.5 * (low + high)
+
+
+@njit
+def positive_part(A, axes):
+    """Overwrite A by its part with positive eigenvalues; `axes` (q, q) is for the work."""
+    q = A.shape[0]
+    for i in range(q):
+        for j in range(q):
+            axes[i, j] = 1.0 if i == j else 0.0
+    for _ in range(SWEEPS):
+        beside, all_of_it = 0.0, TINY
+        for i in range(q):
+            for j in range(q):
+                all_of_it += A[i, j] * A[i, j]
+                if i != j:
+                    beside += A[i, j] * A[i, j]
+        if beside <= 1e-32 * all_of_it:
+            break
+        for i in range(q):
+            for j in range(i + 1, q):
+                _rotate(A, axes, i, j)
+    for i in range(q):
+        # Columns take the root of their eigenvalue: products of rows are what is left.
+        root = math.sqrt(max(A[i, i], 0.0))
+        for j in range(q):
+            axes[j, i] *= root
+    for i in range(q):
+        for j in range(q):
+            value = 0.0
+            for m in range(q):
+                value += axes[i, m] * axes[j, m]
+            A[i, j] = value
+
+
+@njit
+def _rotate(A, axes, i, j):
+    """Clear A[i, j] by a rotation, and turn the axes along."""
+    if A[i, j] == 0.0:
+        return
+    tau = (A[j, j] - A[i, i]) / (2.0 * A[i, j])
+    t = math.copysign(1.0, tau) / (abs(tau) + math.sqrt(1.0 + tau * tau))
+    c = 1.0 / math.sqrt(1.0 + t * t)
+    s = t * c
+    for m in range(A.shape[0]):
+        left, right = A[m, i], A[m, j]
+        A[m, i], A[m, j] = c * left - s * right, s * left + c * right
+    for m in range(A.shape[0]):
+        left, right = A[i, m], A[j, m]
+        A[i, m], A[j, m] = c * left - s * right, s * left + c * right
+        left, right = axes[m, i], axes[m, j]
+        axes[m, i], axes[m, j] = c * left - s * right, s * left + c * right

@@ -17,6 +17,7 @@ from psychollm.irt.likelihood import COARSE, grid_for
 from psychollm.irt.models import family_of, family_of_items, item_population
 from psychollm.irt.one_ability import ItemCurves, OneAbility
 from psychollm.irt.priors import ItemPopulation, Priors
+from psychollm.kernels.item_posteriors import DAMPING
 from tests.oracles import item_population_slow as slow
 
 
@@ -225,8 +226,8 @@ def test_twin(monkeypatch):
         mean=mean,
         covariance=covariance,
         weight=weight,
-        step=np.zeros((3, 2)),
-        stride=np.ones(3),
+        step=np.array([[0.0, 0.0], [0.1, -0.2], [-0.3, 0.2]]),
+        stride=np.array([1.0, 0.6, 0.3]),
         slope=np.nan,
         population=population,
     )
@@ -241,20 +242,20 @@ def test_twin(monkeypatch):
     kappa = population.kappa
     weights = slow.posteriors(answers, mean, covariance, kappa, grid.nodes, grid.log_weights)
     for j in range(3):
-        ours, theirs = (
-            (moved.mean[j], moved.covariance[j]),
-            slow.updated(
-                answers[:, j],
-                weights,
-                grid.nodes,
-                (mean[j], covariance[j]),
-                (population.mean, population.covariance, weight[j]),
-                kappa,
-                round_of_items.DAMPING,
-            ),
+        mean_j, covariance_j, stride_j = slow.updated(
+            answers[:, j],
+            weights,
+            grid.nodes,
+            (mean[j], covariance[j]),
+            (population.mean, population.covariance, weight[j]),
+            kappa,
+            DAMPING,
+            items.step[j],
+            items.stride[j],
         )
-        np.testing.assert_allclose(ours[0], theirs[0], atol=1e-7)
-        np.testing.assert_allclose(ours[1], theirs[1], atol=1e-7)
+        np.testing.assert_allclose(moved.mean[j], mean_j, atol=1e-7)
+        np.testing.assert_allclose(moved.covariance[j], covariance_j, atol=1e-7)
+        assert moved.stride[j] == pytest.approx(stride_j, abs=1e-7)
 
 
 MODELS = ["2pl"] * 40 + ["graded"] * 40 + ["3pl"] * 3

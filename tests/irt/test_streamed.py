@@ -18,6 +18,7 @@ from psychollm._base.errors import (
 )
 from psychollm.estimates.reasons import Reason
 from psychollm.irt.priors import Priors
+from psychollm.irt.streamed import fit as streamed_fit
 
 
 def table(n, items, filled, seed=3, slope=None):
@@ -37,6 +38,17 @@ def both(long):
     frame = pd.DataFrame(long)
     sparse = psy.Responses.from_long(frame, sparse=True)
     return sparse, psy.Responses.from_long(frame, sparse=False)
+
+
+def test_few_nodes_do_for_long_tests(monkeypatch):
+    # Errors of quadrature of all items would add up in the scale: left to it they are 3e-5.
+    sparse, _ = both(table(200, 2_000, 1.0))
+    few = psy.fit_irt(sparse, priors=None)
+    monkeypatch.setattr(streamed_fit, "NODES", ((0, 15),))
+    many = psy.fit_irt(sparse, priors=None)
+    assert (few.n_nodes, many.n_nodes) == (5, 15)
+    assert few.convergence.converged
+    np.testing.assert_allclose(few.parameters, many.parameters, rtol=1e-6, atol=1e-6)
 
 
 @pytest.mark.parametrize(

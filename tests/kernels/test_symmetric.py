@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from psychollm.kernels.symmetric import cholesky_solve, largest_eigenvalue
+from psychollm.kernels.symmetric import cholesky_solve, largest_eigenvalue, positive_part
 
 
 @pytest.mark.parametrize("k", [1, 2, 3, 10, 60])
@@ -29,3 +29,22 @@ def test_cholesky_solves_and_refuses_indefinite_matrices():
     assert cholesky_solve(A.copy(), b, x)
     assert np.allclose(A @ x, b, atol=1e-9)
     assert not cholesky_solve(np.diag([1.0, -1.0]), np.ones(2), np.empty(2))
+
+
+@pytest.mark.parametrize("k", [1, 2, 3, 9])
+def test_positive_part_keeps_positive_eigenvalues(k):
+    rng = np.random.default_rng(k)
+    for _ in range(20):
+        A = rng.standard_normal((k, k))
+        A = A + A.T
+        values, axes = np.linalg.eigh(A)
+        expected = (axes * np.maximum(values, 0.0)) @ axes.T
+        positive_part(A, np.empty((k, k)))
+        np.testing.assert_allclose(A, expected, rtol=0, atol=1e-13)
+
+
+@pytest.mark.parametrize("A", [np.zeros((3, 3)), np.eye(4), -np.eye(2), np.ones((3, 3))])
+def test_positive_part_of_degenerate_matrices(A):
+    found = A.copy()
+    positive_part(found, np.empty_like(found))
+    np.testing.assert_allclose(found, A if A.sum() > 0.0 else 0.0, atol=1e-15)

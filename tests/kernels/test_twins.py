@@ -27,6 +27,7 @@ TWINS = {
     "irt_multidimensional": ("irt_multidimensional_slow", "irt/test_multidimensional.py"),
     "irt_multidimensional_scores": ("irt_multidimensional_slow", "irt/test_multidimensional.py"),
     "irt_polytomous": ("polytomous_slow", "irt/test_polytomous_statistics.py"),
+    "item_posteriors": ("item_population_slow", "irt/test_item_population.py"),
     "item_moments": ("consistency_slow", "reliability/test_consistency.py"),
     "kernel_smooth": ("binned_slow", "calibration/test_smooth.py"),
     "label_numbers": ("label_numbers_slow", "data/test_batches.py"),

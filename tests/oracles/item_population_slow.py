@@ -55,8 +55,8 @@ def gradient(answers, weights, nodes, place, kappa, step=1e-5):
     return np.array([(height(place + h) - height(place - h)) / (2 * step) for h in moves])
 
 
-def updated(answers, weights, nodes, item, population, kappa, damping):
-    """New mean and covariance of one item, given its own and those of all with its weight."""
+def updated(answers, weights, nodes, item, population, kappa, damping, last, stride):
+    """New mean, covariance and stride of one item, given its own and those of all."""
     (mean, covariance), (centre, spread, own_weight) = item, population
     places, root = around(mean, covariance)
     slopes = [gradient(answers, weights, nodes, place, kappa) for place in places]
@@ -69,7 +69,13 @@ def updated(answers, weights, nodes, item, population, kappa, damping):
     values, vectors = np.linalg.eigh((bend + bend.T) / 2)
     known = vectors @ np.diag(np.maximum(values, 0)) @ vectors.T
     prior = np.linalg.inv(spread) * own_weight
-    precision = (1 - damping) * (known + root.T @ prior @ root) + damping * np.eye(q)
+    share = (1 - damping) * stride
+    precision = share * (known + root.T @ prior @ root) + (1 - share) * np.eye(q)
     new = root @ np.linalg.inv(precision) @ root.T
     step = new @ (np.mean(slopes, axis=0) - prior @ (mean - centre))
-    return mean + step * min(1.0, 1.0 / np.abs(step).max()), new
+    step = step * min(1.0, 1.0 / np.abs(step).max())
+    # a secant of two steps, where the last one was longer than a fiftieth of a standard error
+    length = last @ np.linalg.inv(new) @ last
+    alike = step @ np.linalg.inv(new) @ last / length if length > 0.02**2 else 0.0
+    stride = min(max(stride / (1 - min(alike, 0.2)), 0.1), 1.0)
+    return mean + stride * step, new, stride

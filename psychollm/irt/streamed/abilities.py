@@ -14,6 +14,7 @@ from psychollm.irt.priors import ItemPopulation
 from psychollm.irt.result import IRTFit
 from psychollm.irt.streamed.fit import STREAMED, read_margins, sides_of
 from psychollm.irt.streamed.posterior import (
+    NODES,
     Answers,
     StreamedAbilities,
     nodes_for,
@@ -42,7 +43,7 @@ def posterior_means(
     keep = fit.estimated[rows]
     who, bar = workers(None), progress_bar(show=False, total=1, label="")
     read = read_margins(table, sides, who, bar)
-    k = nodes_for(read.answered)
+    k = nodes_for(read.answered, NODES)
     abilities = StreamedAbilities(
         answers=Answers.of(table, who, bar, k),
         keep=keep,

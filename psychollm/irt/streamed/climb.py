@@ -1,16 +1,19 @@
 r"""Maximisation of a marginal likelihood that is read range by range: accelerated EM.
 
 A step is a scoring step of each item on the posteriors of the abilities, after which abilities are
-put on mean 0 and standard deviation 1 (parameter expansion, as in `irt.climb`). These are taken
-from the gradient,
+put on mean 0 and standard deviation 1 (parameter expansion, as in `irt.climb`). These are found in
+the gradient (integrate by parts),
 
 .. math:: \sum_j a_j \frac{\partial \ell}{\partial d_j} = \sum_i E \theta_i, \qquad
           \sum_j a_j \frac{\partial \ell}{\partial a_j} = \sum_i (E \theta_i^2 - 1),  \quad (1)
 
-which are equal but for the error of quadrature, so that a step leads nowhere where the gradient is
-zero. Where a test tells abilities well, mean and deviation are all that items share, and a few
-steps lead to the top; SQUAREM leaps where they do not. A step costs two readings of the table, or
-three where peaks have moved.
+On few nodes the left sides, of thousands of items each, have a far larger error than the right
+ones, and it would go to the scale, which answers tell little of. So the gradient is moved until
+(1) holds, along what a shift and a stretch of the scale do to it: see `_on_scale`.
+
+Where a test tells abilities well, mean and deviation are all that items share, and a few steps
+lead to the top; SQUAREM leaps where they do not. A step costs two readings of the table, or three
+where peaks have moved.
 """
 
 from collections.abc import Callable
@@ -28,6 +31,7 @@ from psychollm.irt.streamed.posterior import Posterior, StreamedAbilities
 SETTLING = 0.02  # of the variance of abilities: from there on items without a top are left out
 WORTH = 1.5  # the shortest leap, in steps of EM
 LEAST_VARIANCE = 0.01  # of abilities after a step
+RIDGE = 1e-8  # of information
 LOSS = 1e-9  # of the objective, relative, that peaks off the middle of their nodes explain
 STALLED = 4  # cycles in which the gradient may fail to fall before rounding is all that is left
 
@@ -80,6 +84,10 @@ class StreamedProblem:
         means, precisions = self.prior.means, self.prior.precisions
         known = np.stack([means, precisions, self.family.bounds])
         score, information, target = seen.abilities.targets(parameters, seen.posterior, known)
+        push = _on_scale(seen, score, information)
+        score = score + push
+        expected = information + self.prior.information()
+        target = target + np.linalg.solve(expected + RIDGE * np.eye(2), push[:, :, None])[:, :, 0]
         gradient = score + self.prior.gradient(parameters)
         frozen = np.abs(parameters) >= self.family.bounds
         frozen &= gradient * parameters > 0.0
@@ -100,7 +108,7 @@ class StreamedProblem:
             posterior=seen.posterior,
             objective=seen.objective,
             gradient=gradient,
-            expected=information + self.prior.information(),
+            expected=expected,
             frozen=frozen,
             target=np.where(frozen, parameters, target),
             mean=mean,
@@ -140,6 +148,19 @@ class StreamedProblem:
         aim = start.parameters + 2.0 * length * step + length**2 * bend
         seen = self.seen(aim, second.abilities)
         return self.completed(seen) if seen.objective > second.objective else None
+
+
+def _on_scale(seen: Seen, score: FloatArray, information: FloatArray) -> FloatArray:
+    """Return what to add to scores (J, 2) so that (1) holds: a step along the scale's two ways."""
+    slope, posterior = seen.parameters[:, 0], seen.posterior
+    means, zero = posterior.means, np.zeros(slope.size)
+    shift, stretch = np.stack([zero, slope], axis=1), np.stack([slope, zero], axis=1)
+    ways = np.stack([shift, stretch], axis=2)  # (J, 2, 2)
+    told = np.array([means.sum(), (means**2 + posterior.variances - 1.0).sum()])
+    moved = information @ ways
+    total = np.einsum("jpk,jpl->kl", ways, moved)
+    gap = told - np.einsum("jpk,jp->k", ways, score)
+    return np.asarray(moved @ np.linalg.solve(total, gap))
 
 
 def climb(

@@ -31,6 +31,8 @@ from psychollm.irt.streamed.checkpoint import Checkpoint, KeptRounds
 from psychollm.irt.streamed.climb import StreamedProblem, climb
 from psychollm.irt.streamed.on_device import OnDevice
 from psychollm.irt.streamed.posterior import (
+    FEWER_NODES,
+    NODES,
     Answers,
     Posterior,
     StreamedAbilities,
@@ -190,7 +192,8 @@ def fit_streamed(
     keep = np.array([not reason for reason in reasons])
     if proper(priors, (model,)):
         keep |= np.array([reason is Reason.CONSTANT_ITEM for reason in reasons])
-    k = nodes_for(read.answered)
+    in_rounds = isinstance(priors, ItemPopulation)
+    k = nodes_for(read.answered, FEWER_NODES if in_rounds else NODES)
     answers = Answers.of(read.table, who, bar, k, reader)
     steps.per_step = 2 * len(answers.tasks)
     n = len(read.respondents)
@@ -269,8 +272,10 @@ def _settled_result(
     standard_errors: StandardErrors | None,
 ) -> IRTFit:
     """Return items that were fitted together with their distribution."""
-    posterior = settled.abilities.posterior(settled.parameters[None])
-    missing = settled.abilities.missing(settled.parameters, posterior)
+    n_nodes = nodes_for(taken[0][0].answered, NODES)
+    abilities = replace(settled.abilities, n_nodes=n_nodes, far=True)
+    posterior = abilities.posterior(settled.parameters[None])
+    missing = abilities.missing(settled.parameters, posterior)
     own = settled.covariance
     if family.tied:
         own = own + np.diag([1.0, 0.0])
@@ -284,7 +289,7 @@ def _settled_result(
         gradient=settled.change,
         posterior_sd=posterior.sd,
         n_patterns=posterior.centre.size,
-        n_nodes=settled.abilities.n_nodes,
+        n_nodes=abilities.n_nodes,
         convergence=settled.convergence,
     )
     covariance = _covariance(family, blocks - missing, frozen)

@@ -21,7 +21,7 @@ Liu, Q., & Pierce, D. A. (1994). A note on Gauss-Hermite quadrature. Biometrika,
 https://doi.org/10.1093/biomet/81.3.624
 """
 
-from collections.abc import Callable, Generator
+from collections.abc import Callable, Generator, Sequence
 from contextlib import closing
 from dataclasses import dataclass, replace
 from functools import partial
@@ -39,9 +39,11 @@ from psychollm.irt.streamed.readings import COMPILED, Reader, Task
 TASK_BYTES = 1 << 28  # of sums that tasks hold at once, all together
 MOST_TASKS = 64
 LEAST_CELLS = 1 << 16  # of a range
-NODES = ((20_000, 3), (2_000, 5), (500, 9), (100, 15), (0, 21))  # from so many answers on
+NODES = ((50_000, 3), (2_000, 5), (500, 9), (100, 15), (0, 21))  # from so many answers on
+# The same where items have a distribution: rounds end at a thousandth of a standard error.
+FEWER_NODES = ((2_000, 3), (500, 5), (100, 9), (0, 15))
 FEWEST = 3
-OFF_PEAK = 0.25  # of a posterior's width, from which on nodes are laid anew
+OFF_PEAK = 0.5  # of a posterior's width, from which on nodes are laid anew
 NEARER = 0.7  # by which a reading must bring peaks nearer for another to be worth it
 FURTHEST = 2.0  # that a peak moves between two readings
 
@@ -90,10 +92,10 @@ def rules(n_nodes: int) -> tuple[FloatArray, FloatArray]:
     return nodes, np.log(weights) + 0.5 * nodes**2
 
 
-def nodes_for(answers: AnyArray) -> int:
+def nodes_for(answers: AnyArray, counts: Sequence[tuple[int, int]]) -> int:
     """Return how many nodes do, given how many answers each respondent gave (N,)."""
     few = float(np.quantile(answers, 0.01))
-    return next(k for least, k in NODES if few >= least)
+    return next(k for least, k in counts if few >= least)
 
 
 @dataclass(frozen=True, slots=True, eq=False)

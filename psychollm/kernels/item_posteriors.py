@@ -1,0 +1,118 @@
+r"""Steps of the normal posteriors of items in a round of variational EM, item by item.
+
+An item has mean m, covariance :math:`C = R R^\top` with R lower triangular, scores g at pairs of
+points :math:`m \pm \sqrt{q} R_k`, and a prior with precision :math:`w P` about c. The expected
+curvature :math:`H` in units of R comes from differences of the scores (Price's theorem), its
+negative eigenvalues set to 0. Old and new precision are mixed, and the mean moves:
+
+.. math:: T = s (H + w R^\top P R) + (1 - s) I, \quad C' = R T^{-1} R^\top, \quad
+          m' = m + h \, C' (\bar g - w P (m - c)).
+
+The stride h falls where two steps show that a full one leads too far (a secant), as where points
+about an item lie on either side of a bend, and the share s with it.
+"""
+
+import math
+
+import numpy as np
+
+from psychollm.kernels._jit import njit
+from psychollm.kernels.symmetric import cholesky, positive_part
+
+LONGEST = 1.0  # change of a coordinate in one round
+DAMPING = 0.5  # share of the old precision in the new, without which steep items swing
+GROWTH = 0.2  # of the share of a step that is taken, from round to round
+SWING, SHORTEST = 0.02, 0.1  # in standard errors; share of a step
+
+
+@njit
+def move_posteriors(score, turn, root, prior, weight, mean, covariance, step, stride):
+    """Overwrite means (J, q), covariances (J, q, q), last steps (J, q) and strides (J,).
+
+    `score` (S, J, p) holds the scores of parameters at the points, `turn` (S, J, p, q) the
+    derivatives of parameters there, `root` (J, q, q) the roots R, `prior` (1 + q, q) the centre
+    c and the precision P, `weight` (J,) the factors w.
+    """
+    n_points, q = score.shape[0], mean.shape[1]
+    at_points, gradient, pull = np.empty((n_points, q)), np.empty(q), np.empty(q)
+    bend, total, half = np.empty((q, q)), np.empty((q, q)), np.empty((q, q))
+    unit = np.empty(q)
+    for j in range(mean.shape[0]):
+        R = root[j]
+        for s in range(n_points):
+            for b in range(q):
+                value = 0.0
+                for a in range(score.shape[2]):
+                    value += score[s, j, a] * turn[s, j, a, b]
+                at_points[s, b] = value
+        for k in range(q):
+            for b in range(q):
+                value = 0.0
+                for a in range(b, q):
+                    value += R[a, b] * (at_points[2 * k + 1, a] - at_points[2 * k, a])
+                half[b, k] = value / math.sqrt(2.0 * n_points)
+        for a in range(q):
+            for b in range(q):
+                bend[a, b] = 0.5 * (half[a, b] + half[b, a])
+        positive_part(bend, half)
+        # w P R, then T, whose lower triangle becomes its root.
+        for a in range(q):
+            pull[a] = 0.0
+            for b in range(q):
+                pull[a] += weight[j] * prior[1 + a, b] * (mean[j, b] - prior[0, b])
+                value = 0.0
+                for c in range(b, q):
+                    value += prior[1 + a, c] * R[c, b]
+                half[a, b] = weight[j] * value
+        share = (1.0 - DAMPING) * stride[j]
+        for a in range(q):
+            for b in range(a + 1):
+                value = bend[a, b]
+                for c in range(a, q):
+                    value += R[c, a] * half[c, b]
+                total[a, b] = share * value
+            total[a, a] += 1.0 - share
+        cholesky(total)
+        # The size of the last step by the new precision, before that is forgotten.
+        both, size = 0.0, 0.0
+        for a in range(q):
+            value = step[j, a]
+            for b in range(a):
+                value -= R[a, b] * unit[b]
+            unit[a] = value / R[a, a]
+        for a in range(q):
+            value = 0.0
+            for b in range(a, q):
+                value += total[b, a] * unit[b]
+            size += value * value
+        for a in range(q):  # rows of R L'^-1, whose products are C'
+            for b in range(q):
+                value = R[a, b] if b <= a else 0.0
+                for c in range(b):
+                    value -= total[b, c] * half[a, c]
+                half[a, b] = value / total[b, b]
+        for a in range(q):
+            value = 0.0
+            for s in range(n_points):
+                value += at_points[s, a]
+            gradient[a] = value / n_points - pull[a]
+            both += gradient[a] * step[j, a]
+        for a in range(q):
+            for b in range(q):
+                value = 0.0
+                for c in range(q):
+                    value += half[a, c] * half[b, c]
+                covariance[j, a, b] = value
+        longest = 1e-300
+        for a in range(q):
+            value = 0.0
+            for b in range(q):
+                value += covariance[j, a, b] * gradient[b]
+            step[j, a] = value
+            longest = max(longest, abs(value))
+        short = min(1.0, LONGEST / longest)
+        ratio = short * both / size if size > SWING**2 else 0.0
+        stride[j] = min(max(stride[j] / (1.0 - min(ratio, GROWTH)), SHORTEST), 1.0)
+        for a in range(q):
+            step[j, a] *= short
+            mean[j, a] += stride[j] * step[j, a]
