@@ -3,6 +3,7 @@
     python -m benchmarks.large_irt 1000 100000            # models, questions; one cell in ten
     python -m benchmarks.large_irt 10000 1000000 --folder cells --kill 120
     python -m benchmarks.large_irt --growth benchmarks/large_irt.csv
+    python -m benchmarks.large_irt --steps benchmarks/large_irt_steps.csv
     python -m benchmarks.large_irt --dask benchmarks/large_irt_dask.csv
     python -m benchmarks.large_irt --page docs/how_large.md
 
@@ -20,6 +21,7 @@ import subprocess
 import sys
 import tempfile
 import time
+import warnings
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -28,10 +30,14 @@ import numpy as np
 from numba import njit
 
 import psychollm as psy
+from psychollm._base.errors import ConvergenceWarning
+from psychollm.irt.streamed import fit as streamed_fit
+from psychollm.irt.streamed import posterior
 
 BLOCK = 2_000  # questions that are made at once
 FILLED = 0.1
 SEED = 20261125
+STEPS = 8  # of the fits whose readings are timed
 
 
 def truth(n_models: int, n_questions: int) -> tuple[Any, Any, Any]:
@@ -81,17 +87,31 @@ def write(folder: Path, n_models: int, n_questions: int) -> dict[str, Any]:
 
 
 def fit(
-    folder: Path, n_models: int, n_questions: int, n_jobs: int | None, checkpoint: str | None
+    folder: Path,
+    n_models: int,
+    n_questions: int,
+    *,
+    n_jobs: int | None,
+    checkpoint: str | None,
 ) -> dict[str, Any]:
     """Fit the 2PL and compare with the truth."""
     scan = psy.data.Scan.open(folder)
-    clock = time.perf_counter()
-    found = psy.fit_irt(scan, n_jobs=n_jobs, checkpoint=checkpoint, progress=sys.stderr.isatty())
-    seconds = time.perf_counter() - clock
+    # What is loaded once is not the fit of a size.
+    few = psy.data.scan(blocks(100, 1_000))
+    psy.ability(psy.fit_irt(few), few)
+    clock, cpu = time.perf_counter(), time.process_time()
+    found = psy.fit_irt(
+        scan,
+        n_jobs=n_jobs,
+        checkpoint=checkpoint,
+        progress=sys.stderr.isatty(),
+    )
+    seconds, used = time.perf_counter() - clock, time.process_time() - cpu
     slope, intercept, ability = truth(n_models, n_questions)
     question = np.array(found.labels)  # in the order of first occurrence
     rows: dict[str, Any] = {
         "fit_s": seconds,
+        "fit_cpu_s": used,
         "steps": found.convergence.iterations,
         "reason": found.convergence.reason,
         "gradient": found.gradient,
@@ -124,6 +144,34 @@ def fit(
     return rows
 
 
+def some_steps(folder: Path, n_jobs: int | None) -> dict[str, Any]:
+    """Take a few steps of maximum likelihood on three nodes, whatever the size."""
+    scan = psy.data.Scan.open(folder)
+    streamed_fit.NODES = ((0, 3),)
+    readings = 0
+    each = posterior.Answers.each
+
+    def counted(*given: Any) -> Any:
+        nonlocal readings
+        readings += 1
+        return each(*given)
+
+    few = psy.data.scan(blocks(100, 1_000))
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", ConvergenceWarning)
+        psy.fit_irt(few, priors=None, max_iterations=STEPS)
+        posterior.Answers.each = counted  # type: ignore[method-assign]
+        clock, cpu = time.perf_counter(), time.process_time()
+        found = psy.fit_irt(scan, n_jobs=n_jobs, priors=None, max_iterations=STEPS)
+    seconds, used = time.perf_counter() - clock, time.process_time() - cpu
+    return {
+        "steps": found.convergence.iterations,
+        "readings": readings,
+        "wall_per_reading": seconds / readings,
+        "cpu_per_reading": used / readings,
+    }
+
+
 def apart(*command: str) -> dict[str, Any]:
     """Run a step in a process of its own; return what it printed, time and memory."""
     before = resource.getrusage(resource.RUSAGE_CHILDREN)
@@ -142,7 +190,12 @@ def apart(*command: str) -> dict[str, Any]:
 
 
 def run(
-    folder: Path, n_models: int, n_questions: int, n_jobs: int, kill: float | None
+    folder: Path,
+    n_models: int,
+    n_questions: int,
+    *,
+    n_jobs: int,
+    kill: float | None = None,
 ) -> dict[str, Any]:
     """Write and fit one size; print both."""
     sizes = [str(n_models), str(n_questions), "--folder", str(folder)]
@@ -157,7 +210,8 @@ def run(
         with subprocess.Popen(command, stdout=subprocess.DEVNULL) as process:
             time.sleep(kill)
             process.kill()
-        rows["killed_s"], rows["checkpoint"] = kill, place.exists()
+        with np.load(place) as kept:
+            rows["killed_s"], rows["kept_steps"] = kill, int(kept["taken"])
     rows |= apart("fit", *sizes, *more)
     for key, value in rows.items():
         print(f"{key}: {value:.4g}" if isinstance(value, float) else f"{key}: {value}", flush=True)
@@ -218,6 +272,63 @@ def saved(path: Path, rows: list[dict[str, Any]]) -> None:
         writer.writerows(rows)
 
 
+def replaced(path: Path, part: str, lines: list[str]) -> None:
+    """Put lines between the two marks of a part of the page."""
+    begin, end = (
+        f"<!-- benchmarks/large_irt.py, {part}: {where} -->" for where in ("begin", "end")
+    )
+    text = path.read_text(encoding="utf-8")
+    before, after = text.split(begin)[0], text.split(end)[1]
+    path.write_text("\n".join([before + begin, "", *lines, "", end + after]), encoding="utf-8")
+
+
+def on_growth(rows: Any) -> list[str]:
+    """Return the table of readings on three nodes, and their exponents."""
+    lines = [
+        "| answers | a reading, s of CPU | ns an answer | memory, MB | exponent |",
+        "|---:|---:|---:|---:|---:|",
+    ]
+    above = None
+    for row in rows.itertuples():
+        cells, used = 0.1 * row.models * row.questions, row.cpu_per_reading
+        exponent = "" if above is None else f"{np.log10(used / above):.2f}"
+        numbers = (f"{cells:.0e}", f"{used:.3f}", f"{1e9 * used / cells:.1f}")
+        lines.append(f"| {' | '.join(numbers)} | {row.peak_mb:,.0f} | {exponent} |")
+        above = used
+    return [line.replace("e+0", "e") for line in lines]
+
+
+def efficiency(rows: Any) -> float:
+    """Return how much of two workers is used, against one."""
+    whole = rows[~rows["killed"]].set_index("workers")["seconds"]
+    return float(whole[1] / (2 * whole[2]))
+
+
+MACHINES = (
+    (1e10, 10_000_000, 16, "16 cores, 32 GB, 120 GB of disk"),
+    (1e11, 10_000_000, 64, "64 cores, or four machines of 16 that share a disk of 1.2 TB"),
+)
+
+
+def on_machines(largest: Any, used: float) -> list[str]:
+    """Return the table of machines, computed from the largest fit."""
+    step = largest["fit_s"] / largest["steps"]
+    each = largest["fit_cpu_s"] / largest["steps"] / largest["write_cells"]
+    lines = [
+        "| answers | questions | machine | a step | a fit |",
+        "|---:|---:|---|---:|---:|",
+        f"| 1e9 | 1,000,000 | 2 cores, 8 GB | {step:.0f} s | {largest['fit_s'] / 60:.0f} min "
+        f"({largest['steps']} steps) |",
+    ]
+    for answers, questions, cores, machine in MACHINES:
+        step = each * answers / (cores * used)
+        fit = step * largest["steps"] / 60
+        lines.append(
+            f"| {answers:.0e} | {questions:,} | {machine} | {step:.0f} s | {fit:.0f} min |"
+        )
+    return [line.replace("e+", "e") for line in lines]
+
+
 def on_dask(rows: Any) -> list[str]:
     """Return the table of fits on clusters."""
     lines = ["| where | seconds | same bits |", "|---|---:|---|"]
@@ -225,9 +336,8 @@ def on_dask(rows: Any) -> list[str]:
     for row in rows.itertuples():
         where = named[row.workers] + (", one killed on the way" if row.killed else "")
         lines.append(f"| {where} | {row.seconds:.1f} | {'yes' if row.same_bits else 'no'} |")
-    whole = rows[~rows["killed"]].set_index("workers")["seconds"]
-    efficiency = whole[1] / (2 * whole[2])
-    return [*lines, "", f"Two workers have an efficiency of {efficiency:.2f} against one."]
+    said = f"Two workers have an efficiency of {efficiency(rows):.2f} against one."
+    return [*lines, "", said]
 
 
 def page(path: Path) -> None:
@@ -250,15 +360,12 @@ def page(path: Path) -> None:
             for row in growth.itertuples()
         ),
     ]
-    steps = ", ".join(f"{s:.1f}" for s in growth["fit_s"] / growth["steps"])
-    lines += ["", f"Seconds a step, from the smallest to the largest: {steps}."]
-    if (clusters := Path("benchmarks/large_irt_dask.csv")).exists():
-        lines += ["", *on_dask(pd.read_csv(clusters))]
-    mark = "<!-- benchmarks/large_irt.py: {} -->"
-    text = path.read_text(encoding="utf-8")
-    before, after = text.split(mark.format("begin"))[0], text.split(mark.format("end"))[1]
-    body = "\n".join([mark.format("begin"), "", *lines, "", mark.format("end")])
-    path.write_text(before + body + after, encoding="utf-8")
+    stepped = pd.read_csv("benchmarks/large_irt_steps.csv")
+    clusters = pd.read_csv("benchmarks/large_irt_dask.csv")
+    replaced(path, "sizes", lines)
+    replaced(path, "growth", on_growth(stepped))
+    replaced(path, "clusters", on_dask(clusters))
+    replaced(path, "machines", on_machines(growth.iloc[-1], efficiency(clusters)))
     figure, (left, right) = plt.subplots(1, 2, figsize=(9.0, 3.6), layout="constrained")
     left.loglog(growth["write_cells"], growth["fit_s"], "o-", label="fit")
     left.loglog(growth["write_cells"], growth["write_wall_s"], "s--", label="read and sort")
@@ -276,28 +383,38 @@ def page(path: Path) -> None:
 
 
 GROWTH = ((100, 10_000), (320, 31_000), (1_000, 100_000), (3_200, 310_000), (10_000, 1_000_000))
+# One method for all: as many answers to each question.
+STEPPED = tuple((10_000, 10**k) for k in range(2, 7))
 
 
 def main() -> None:
     parser = argparse.ArgumentParser(description=(__doc__ or "").partition("\n")[0])
-    parser.add_argument("size", nargs="*", help="[write|fit] MODELS QUESTIONS")
+    parser.add_argument("size", nargs="*", help="[write|fit|steps] MODELS QUESTIONS")
     parser.add_argument("--folder", type=Path, help="where the cells are, or go")
     parser.add_argument("--n-jobs", type=int, default=2)
+    parser.add_argument("--steps", type=Path, help="a file for times of a few steps by size")
+    parser.add_argument("--sizes", type=int, default=len(GROWTH), help="how many of --growth")
     parser.add_argument("--checkpoint", help=argparse.SUPPRESS)
     parser.add_argument("--kill", type=float, help="seconds after which a fit is killed")
     parser.add_argument("--growth", type=Path, help="a file for times and memory by size")
     parser.add_argument("--dask", type=Path, help="a file for times on clusters")
     parser.add_argument("--page", type=Path, help="the page that has the tables")
     typed = parser.parse_args()
-    if typed.growth:
+    if where := typed.growth or typed.steps:
         with tempfile.TemporaryDirectory() as name:
             rows = []
-            for n, m in GROWTH:
-                folder = (
-                    typed.folder if typed.folder and n == GROWTH[-1][0] else Path(name) / f"{n}"
-                )
-                rows.append(run(folder, n, m, typed.n_jobs, None))
-                saved(typed.growth, rows)
+            for n, m in (STEPPED if typed.steps else GROWTH)[: typed.sizes]:
+                last = (n, m) == GROWTH[-1]
+                own = typed.folder if typed.folder and last else Path(name) / f"{n}x{m}"
+                if typed.steps:
+                    if not own.exists():
+                        apart("write", str(n), str(m), "--folder", str(own))
+                    found = apart("steps", str(n), str(m), "--folder", str(own))
+                    rows.append({"models": n, "questions": m} | found)
+                else:
+                    kill = typed.kill if last else None
+                    rows.append(run(own, n, m, n_jobs=typed.n_jobs, kill=kill))
+                saved(where, rows)
         return
     if typed.dask:
         saved(typed.dask, over_dask())
@@ -310,12 +427,20 @@ def main() -> None:
     if not step:
         with tempfile.TemporaryDirectory() as name:
             folder = typed.folder or Path(name) / "cells"
-            run(folder, n_models, n_questions, typed.n_jobs, typed.kill)
+            run(folder, n_models, n_questions, n_jobs=typed.n_jobs, kill=typed.kill)
         return
     if step == ["write"]:
         found = write(typed.folder, n_models, n_questions)
+    elif step == ["steps"]:
+        found = some_steps(typed.folder, typed.n_jobs)
     else:
-        found = fit(typed.folder, n_models, n_questions, typed.n_jobs, typed.checkpoint)
+        found = fit(
+            typed.folder,
+            n_models,
+            n_questions,
+            n_jobs=typed.n_jobs,
+            checkpoint=typed.checkpoint,
+        )
     found["peak_mb"] = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1024.0
     print(json.dumps(found))
 

@@ -213,6 +213,8 @@ def fit_streamed(
         settled = estimate_items(
             kinds_of(family, family, len(begin), priors), abilities, begin, steps, KeptRounds(kept)
         )
+        every = replace(settled.abilities, n_nodes=nodes_for(read.answered, NODES), far=True)
+        settled = replace(settled, abilities=every)
         return _settled_result(family, settled, taken, standard_errors)
     means, precisions = family.prior_arrays(priors)
     prior = NormalPrior(means, precisions, family.tied, int(keep.sum()))
@@ -272,8 +274,7 @@ def _settled_result(
     standard_errors: StandardErrors | None,
 ) -> IRTFit:
     """Return items that were fitted together with their distribution."""
-    n_nodes = nodes_for(taken[0][0].answered, NODES)
-    abilities = replace(settled.abilities, n_nodes=n_nodes, far=True)
+    abilities = settled.abilities
     posterior = abilities.posterior(settled.parameters[None])
     missing = abilities.missing(settled.parameters, posterior)
     own = settled.covariance
