@@ -2,13 +2,15 @@
 
     python benchmarks/duckdb_study.py                     # 1,000 models x 100,000 questions
     python benchmarks/duckdb_study.py --models 200 --questions 50000 --metrics brier,auroc
+    python benchmarks/duckdb_study.py --page docs/how_large.md   # the table of the last run
 
 Makes the file in blocks of models: answers of a 2PL, and stated confidences in steps of 0.05 that
 know something of them. Each command runs in a process of its own; printed are its time, the time
-of its processors, and its peak memory.
+of its processors, and its peak memory, which go to `duckdb_study.csv` beside this file.
 """
 
 import argparse
+import csv
 import os
 import subprocess
 import sys
@@ -17,6 +19,8 @@ import time
 from pathlib import Path
 
 import numpy as np
+
+RESULTS = Path(__file__).with_suffix(".csv")
 
 
 def make(path: Path, models: int, questions: int, filled: float) -> None:
@@ -48,8 +52,8 @@ def make(path: Path, models: int, questions: int, filled: float) -> None:
             database.unregister("block")
 
 
-def measured(name: str, arguments: list[str]) -> None:
-    """Run a command and print what it took."""
+def measured(name: str, arguments: list[str]) -> dict[str, object]:
+    """Run a command; print and return what it took."""
     begin = time.perf_counter()
     process = subprocess.Popen(
         [sys.executable, "-m", "psychollm", *arguments], stdout=subprocess.PIPE, text=True
@@ -60,10 +64,33 @@ def measured(name: str, arguments: list[str]) -> None:
     took = time.perf_counter() - begin
     print(
         f"{name:10} {took:8.1f} s  {used.ru_utime + used.ru_stime:8.1f} s of processors  "
-        f"{used.ru_maxrss / 1e6:6.2f} GB  exit code {os.waitstatus_to_exitcode(status)}",
+        f"{used.ru_maxrss * 1024 / 1e9:6.2f} GB  exit code {os.waitstatus_to_exitcode(status)}",
         flush=True,
     )
     print("   ", "\n    ".join(said.strip().splitlines()[:6]), flush=True)
+    options = " ".join(arguments[2:-2])
+    used_s = used.ru_utime + used.ru_stime
+    return {
+        "command": f"psychollm {name} answers.duckdb {options}",
+        "wall_s": took,
+        "cpu_s": used_s,
+        "peak_gb": used.ru_maxrss * 1024 / 1e9,
+        "exit_code": os.waitstatus_to_exitcode(status),
+    }
+
+
+def page(path: Path) -> None:
+    """Put the table of the last run into a page."""
+    with RESULTS.open(newline="") as file:
+        rows = list(csv.DictReader(file))
+    lines = ["| command | seconds | of processors | memory |", "|---|---:|---:|---:|"]
+    for row in rows:
+        wall, cpu, peak = (float(row[name]) for name in ("wall_s", "cpu_s", "peak_gb"))
+        lines.append(f"| `{row['command']}` | {wall:.0f} | {cpu:.0f} | {peak:.2f} GB |")
+    text = path.read_text(encoding="utf-8")
+    begin, end = (f"<!-- benchmarks/duckdb_study.py: {where} -->" for where in ("begin", "end"))
+    before, after = text.split(begin)[0], text.split(end)[1]
+    path.write_text("\n".join([before + begin, "", *lines, "", end + after]), encoding="utf-8")
 
 
 def main() -> None:
@@ -78,7 +105,11 @@ def main() -> None:
     parser.add_argument("--jobs", type=int, default=2)
     parser.add_argument("--only", default="study,calibrate,irt")
     parser.add_argument("--file", type=Path, help="of answers; made where it does not exist")
+    parser.add_argument("--page", type=Path, help="a page to put the last run's table into")
     given = parser.parse_args()
+    if given.page:
+        page(given.page)
+        return
     with tempfile.TemporaryDirectory() as folder:
         path = given.file or Path(folder) / "answers.duckdb"
         if not path.exists():
@@ -92,9 +123,14 @@ def main() -> None:
             "calibrate": ["--bootstrap", str(given.bootstrap), *metrics],
             "irt": ["--value-column", "correct"],
         }  # fmt: skip
+        rows = []
         for name in given.only.split(","):
             out = ["--out", str(Path(folder) / name)]
-            measured(name, [name, str(path), *commands[name], *jobs, *out])
+            rows.append(measured(name, [name, str(path), *commands[name], *jobs, *out]))
+            with RESULTS.open("w", newline="") as file:
+                writer = csv.DictWriter(file, fieldnames=list(rows[0]))
+                writer.writeheader()
+                writer.writerows(rows)
 
 
 if __name__ == "__main__":

@@ -255,6 +255,8 @@ def estimate_items(
 
 def _among_all(kinds: Sequence[Kind[C]], parts: Sequence[FloatArray]) -> FloatArray:
     """Put parameters (..., own J, own p) of each kind among all items (..., J, p)."""
+    if len(kinds) == 1:
+        return parts[0]
     items = sum(kind.rows.size for kind in kinds)
     table = np.zeros((*parts[0].shape[:-2], items, max(part.shape[-1] for part in parts)))
     for kind, part in zip(kinds, parts, strict=True):

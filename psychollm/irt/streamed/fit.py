@@ -206,7 +206,7 @@ def fit_streamed(
         tied=family.tied,
         lost=np.zeros(int(keep.sum()), dtype=np.bool_),
     )
-    begin = _start(read, family, abilities)
+    begin = _start(read, family, abilities, signed=not (in_rounds or family.tied))
     taken = (read, read.has_answer, (model,) * len(read.items)), keep, reasons
     kept = Checkpoint(checkpoint, _told(read, model, priors, keep))
     if isinstance(priors, ItemPopulation):
@@ -241,9 +241,14 @@ def fit_streamed(
     return result_of(end, covariance, taken, priors, standard_errors)
 
 
-def _start(read: Read, family: Family, abilities: StreamedAbilities) -> FloatArray:
-    """Return a start (kept J, p) from shares of yes and the signs of item-rest covariances."""
+def _start(
+    read: Read, family: Family, abilities: StreamedAbilities, *, signed: bool
+) -> FloatArray:
+    """Return a start (kept J, p) from shares of yes, and signs of item-rest covariances."""
     rates = (read.item_yes + 0.5) / (read.item_answers + 1.0)
+    shares = np.stack([1.0 - rates, rates], axis=1)[abilities.keep]
+    if not signed:
+        return family.start(shares, np.ones(len(shares)))
     logits = np.log(rates / (1.0 - rates))
     everyone = Posterior(
         centre=abilities.centre,
@@ -255,9 +260,8 @@ def _start(read: Read, family: Family, abilities: StreamedAbilities) -> FloatArr
     )
     level = np.stack([np.zeros(logits.size), logits], axis=1)
     score, _ = scores_at(abilities.answers, level[None], everyone)
-    signs = np.where((score[0, :, 0] >= 0.0) | family.tied, 1.0, -1.0)
-    shares = np.stack([1.0 - rates, rates], axis=1)
-    return family.start(shares[abilities.keep], signs[abilities.keep])
+    signs = np.where(score[0, :, 0] >= 0.0, 1.0, -1.0)
+    return family.start(shares, signs[abilities.keep])
 
 
 def _told(read: Read, model: Model, priors: Priors | ItemPopulation, keep: BoolArray) -> str:

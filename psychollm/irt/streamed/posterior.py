@@ -38,6 +38,7 @@ from psychollm.irt.streamed.readings import COMPILED, Reader, Task
 
 TASK_BYTES = 1 << 28  # of sums that tasks hold at once, all together
 MOST_TASKS = 64
+WORTH = 50  # cells of a task for each respondent, whose sums it keeps
 LEAST_CELLS = 1 << 16  # of a range
 NODES = ((50_000, 3), (2_000, 5), (500, 9), (100, 15), (0, 21))  # from so many answers on
 # The same where items have a distribution: rounds end at a thousandth of a standard error.
@@ -73,7 +74,8 @@ class Answers:
         cells = int(table.start[-1])
         ranges = parts(table, int(np.clip(cells / MOST_TASKS, LEAST_CELLS, PART)))
         size = 8 * table.n_columns * (3 * n_nodes + 2)
-        n = min(len(ranges), MOST_TASKS, max(4, TASK_BYTES // size))
+        worth = cells // (WORTH * table.n_columns)
+        n = min(len(ranges), MOST_TASKS, max(4, min(TASK_BYTES // size, worth)))
         bounds = np.linspace(0, len(ranges), n + 1).astype(int)
         tasks = tuple(ranges[a:b] for a, b in pairwise(bounds) if b > a)
         return cls(table, tasks, who, bar, reader)
@@ -256,6 +258,8 @@ class StreamedAbilities:
         """Return gradients (S, kept J, 2) and mean information (kept J, 2, 2)."""
         every = self._every(points)
         score, information = scores_at(self.answers, every, posterior, curved=curved)
+        if self.keep.all():
+            return score, information
         return score[:, self.keep], information[self.keep]
 
     def targets(
@@ -300,6 +304,8 @@ class StreamedAbilities:
 
     def _every(self, points: FloatArray) -> FloatArray:
         """Put points of items among all rows; the others are passed over."""
+        if self.keep.all() and not self.lost.any():
+            return points
         every = np.full((len(points), self.keep.size, 2), np.nan)
         every[:, self.keep] = np.where(self.lost[:, None], np.nan, points)
         return every
