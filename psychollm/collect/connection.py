@@ -159,7 +159,7 @@ class Connections:
                 raise _EncodedError
             size = 0
             # As it came: a few packed bytes may hold more than memory.
-            async for part in response.aiter_raw():
+            async for part in response.stream:
                 size += len(part)
                 if size > received.largest:
                     raise _TooLargeError

@@ -43,7 +43,9 @@ class Backend:
             raise self._errors.ConnectTimeout from error
         except OSError as error:
             raise self._errors.ConnectError from error
-        return Stream(reader, asyncio.StreamWriter(transport, protocol, reader, loop), self._errors)
+        return Stream(
+            reader, asyncio.StreamWriter(transport, protocol, reader, loop), self._errors
+        )
 
     async def sleep(self, seconds: float) -> None:
         """Wait."""
