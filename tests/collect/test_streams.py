@@ -26,10 +26,11 @@ async def request_of(reader: asyncio.StreamReader) -> bytes:
 def exchanges(serve: Serve, bodies: list[bytes], scheme: str = "http") -> list[Exchange]:
     """Post bodies one after another, each over the connection of the last, if it may be used."""
 
-    ended = []
+    ended: list[Awaitable[None]] = []
 
     async def to_its_end(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
-        ended.append(asyncio.current_task())
+        if (task := asyncio.current_task()) is not None:
+            ended.append(task)
         with suppress(ConnectionError, asyncio.IncompleteReadError):
             await serve(reader, writer)
         writer.close()
