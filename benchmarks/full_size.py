@@ -96,7 +96,9 @@ def study(store: Path) -> None:
         confidence, correctness = confidence_and_correctness(said.pooled_scores())
         del said
     with Step("judged"):
-        found = psy.shared_confidence(confidence, correctness, rng=1)
+        found = psy.shared_confidence(
+            confidence, correctness, rng=1, bootstrap=psy.Bootstrap(n_jobs=-1)
+        )
     print(found.summary())
 
 

@@ -3,7 +3,7 @@
 Each connection is an httpx transport of its own that holds one socket: a pool shared by many
 requests searches its list of connections at each of them, which at 200 at once costs four times
 the work. All share one TLS context, and the proxy that the environment names. Redirects are not
-followed, for a secret would travel with them.
+followed, for a secret would travel with them. The bytes go through streams of asyncio.
 """
 
 import asyncio
@@ -17,6 +17,7 @@ from urllib.request import getproxies, proxy_bypass
 from psychollm._base.optional import require
 from psychollm._base.version import __version__
 from psychollm.collect.faults import Kind
+from psychollm.collect.streams import Backend
 
 LARGEST_REPLY = 64 * 2**20  # bytes; no answer is longer
 LONGEST_CONNECT = 15.0  # seconds; a server that takes longer to accept is not there
@@ -56,9 +57,9 @@ class Connections:
         )
         self._headers.update(headers)
         self._timeout = timeout
-        self._limits = dict.fromkeys(("read", "write", "pool"), timeout)
-        self._limits["connect"] = min(timeout, LONGEST_CONNECT)
+        self._limits = {"connect": min(timeout, LONGEST_CONNECT)}
         self._context: Any = None
+        self._backend = Backend()
         self._idle: list[Any] = []
         self._all: list[Any] = []
 
@@ -72,6 +73,9 @@ class Connections:
             limits=self._httpx.Limits(max_connections=1, max_keepalive_connections=1),
             proxy=proxy_for(self.url),
         )
+        # httpx has no option for it. A pool that it has otherwise would keep to anyio.
+        if (pool := getattr(client, "_pool", None)) is not None:
+            pool._network_backend = self._backend
         self._all.append(client)
         return client
 
@@ -155,7 +159,7 @@ class Connections:
                 raise _EncodedError
             size = 0
             # As it came: a few packed bytes may hold more than memory.
-            async for part in response.aiter_raw():
+            async for part in response.stream:
                 size += len(part)
                 if size > received.largest:
                     raise _TooLargeError

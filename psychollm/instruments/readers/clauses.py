@@ -72,6 +72,7 @@ _BREAK = re.compile(
     r"|[.,](?![0-9]| (?:что|dass|daß|że) )|(?<![\w'])(?:(?<![Aa]ll )(?<!thing )(?<!none )(?<![Aa]ny \w{6} )but|and(?= (?:my|i|i'd|i'll|i'm|the answer|therefore|so|thus)\b)|yet|however|though|so(?!\s(?:is|are|was|were|do|does|did)\b)|aber|sondern|mais|pero|sino|ma|mas"
     r"|sondern|maar|ale|lecz|но|а|ama|fakat|يل|بل|लेकिन|बल्कि)(?![\w'])"
 )
+_UNBROKEN = re.compile(rf"[^{_ALWAYS_BREAK}]*")
 _NEGATION = re.compile(
     rf"(?<![{WORD}'])(?:not|never|cannot|can't|cant|neither|nor|rather than|instead of|nicht"
     rf"|kein\w{{0,2}}|pas|jamais|nunca|não|niet|geen|nie|не|ليس|ليست)(?![{WORD}'])|n't(?!\w)|不是|并非"
@@ -103,7 +104,8 @@ def clause_before(text: str, position: int, *, colon: bool = False) -> str:
     reach = text[max(position - _REACH, 0) : position]
     end = _COLON.search(reach) if colon else None
     stop = end.start() if end else len(reach)
-    start = max(reach.rfind(sign, 0, stop) for sign in _ALWAYS_BREAK) + 1
+    # From behind, as far as nothing breaks it: nine searches for one sign take ten times as long.
+    start = stop - len(_UNBROKEN.match(reach[:stop][::-1]).group())  # type: ignore[union-attr]
     for one in _BREAK.finditer(reach, start, stop):
         start = one.end()
     return reach[start:]

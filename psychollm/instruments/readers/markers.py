@@ -119,10 +119,11 @@ def _fields(text: str, labels: tuple[str, ...], *, lead: bool) -> list[tuple[int
 
 
 def _named(text: str, labels: tuple[str, ...], *, lead: bool) -> list[tuple[int, Marked]]:
-    marks = []
-    spans = sentences(text)
+    marks: list[tuple[int, Marked]] = []
+    names = list(_names(labels).finditer(text))
+    spans = sentences(text) if names else []
     at = 0
-    for name in _names(labels).finditer(text):
+    for name in names:
         while spans[at].end < name.start():
             at += 1
         own_words = (

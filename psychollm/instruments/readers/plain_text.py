@@ -78,6 +78,7 @@ _LINE_START = re.compile(
 _ARROW_START = re.compile(r"(?m)^[ \t]*(?:→|⇒|➜|➡|▶|->|=>|-->)[ \t]*")
 _EMPHASIS = re.compile(r"([*_`~])\1*")
 _MARKS_ONLY = re.compile(r"[\s*_`~#>|]*")
+_MARKDOWN = re.compile(r"[][*_`~#>|=+→⇒➜➡▶•‣◦▪–-]")  # whatever it begins with
 
 
 class Plain(NamedTuple):
@@ -207,6 +208,8 @@ def _boxes(text: str) -> str:
 
 
 def _without_markdown(text: str) -> str:
+    if _MARKDOWN.search(text) is None:
+        return text.rstrip()
     if "```" in text:
         text = _FENCE.sub("\n", text)
     if "~~" in text:

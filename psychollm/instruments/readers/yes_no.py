@@ -281,6 +281,8 @@ class _YesNo(Form):
             return frozenset(WHOLE[words])
         if words in CLAUSES:
             return frozenset({CLAUSES[words]})
+        if words in PARTICLES and "?" not in text:
+            return frozenset({PARTICLES[words]})
         if (truth := _truth(words, _TRUTH_ALONE)) is not None:
             return frozenset({truth})
         if "?" in text or len(words) > 80:
