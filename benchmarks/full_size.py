@@ -19,6 +19,7 @@ import time
 from pathlib import Path
 from typing import Self
 
+import joblib
 import numpy as np
 
 import psychollm as psy
@@ -91,8 +92,9 @@ class Step:
 def study(store: Path) -> None:
     """Read a store and judge it."""
     with Step("read"):
-        with psy.collect.Store(store, create=False) as opened:
-            said = psy.collect.readings(opened)
+        processes = joblib.parallel_config(backend="loky")
+        with processes, psy.collect.Store(store, create=False) as opened:
+            said = psy.collect.readings(opened, n_jobs=-1)
         confidence, correctness = confidence_and_correctness(said.pooled_scores())
         del said
     with Step("judged"):

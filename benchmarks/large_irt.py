@@ -23,6 +23,7 @@ import tempfile
 import time
 import warnings
 from collections.abc import Iterator
+from importlib import import_module
 from pathlib import Path
 from typing import Any
 
@@ -147,7 +148,6 @@ def fit(
 def some_steps(folder: Path, n_jobs: int | None) -> dict[str, Any]:
     """Take a few steps of maximum likelihood on three nodes, whatever the size."""
     scan = psy.data.Scan.open(folder)
-    streamed_fit.NODES = ((0, 3),)
     readings = 0
     each = posterior.Answers.each
 
@@ -156,11 +156,15 @@ def some_steps(folder: Path, n_jobs: int | None) -> dict[str, Any]:
         readings += 1
         return each(*given)
 
+    patched: Any = streamed_fit
+    patched.NODES = ((0, 3),)
+
     few = psy.data.scan(blocks(100, 1_000))
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", ConvergenceWarning)
         psy.fit_irt(few, priors=None, max_iterations=STEPS)
-        posterior.Answers.each = counted  # type: ignore[method-assign]
+        patched = posterior.Answers
+        patched.each = counted
         clock, cpu = time.perf_counter(), time.process_time()
         found = psy.fit_irt(scan, n_jobs=n_jobs, priors=None, max_iterations=STEPS)
     seconds, used = time.perf_counter() - clock, time.process_time() - cpu
@@ -225,7 +229,8 @@ def over_dask(n_models: int = 3_200, n_questions: int = 310_000) -> list[dict[st
     from threading import Timer
 
     import joblib
-    from distributed import Client, LocalCluster
+
+    distributed: Any = import_module("distributed")
 
     rows = []
     with tempfile.TemporaryDirectory() as name:
@@ -238,14 +243,18 @@ def over_dask(n_models: int = 3_200, n_questions: int = 310_000) -> list[dict[st
                 clock = time.perf_counter()
                 fit = psy.fit_irt(scan, n_jobs=1)
             else:
-                local = LocalCluster(
+                local = distributed.LocalCluster(
                     n_workers=workers,
                     threads_per_worker=1,
                     processes=True,
                     host="127.0.0.1",
                     dashboard_address=":0",
                 )
-                with local, Client(local) as client, joblib.parallel_config(backend="dask"):
+                with (
+                    local,
+                    distributed.Client(local) as client,
+                    joblib.parallel_config(backend="dask"),
+                ):
                     client.wait_for_workers(workers)
                     psy.fit_irt(scan, max_iterations=1)  # what workers load and compile once
                     if killed:

@@ -24,6 +24,7 @@ if TYPE_CHECKING:
     Found = tuple[Findable, dict[str, pd.DataFrame]]
     Compute = Callable[[Study, Scores, Readings], Found]
 
+MANY = 50_000  # requests, from which on it pays to start processes that read the replies
 PREDICTION = "self_prediction"  # whose study is that of two tables
 _BOUNDARY = (
     "certainty_inversion",
@@ -73,6 +74,8 @@ codes = pd.concat(coded if rules is None else [*coded, rules.to_frame()])""",
 
 def study_of_store(command: Study) -> Output:
     """Read the store, and carry out the study of what it holds; return what was found."""
+    from joblib import parallel_config
+
     from psychollm.cli.notes import busy
     from psychollm.collect.readings import readings
     from psychollm.collect.store import Store
@@ -82,7 +85,9 @@ def study_of_store(command: Study) -> Output:
         Store(command.inputs[0], create=False) as store,
     ):
         name = _chosen(store, command.instrument)
-        own = readings(store, instrument=name)
+        asked = sum(sum(kinds.values()) for kinds in store.counts().values())
+        with parallel_config(backend="loky"):
+            own = readings(store, instrument=name, n_jobs=command.jobs if asked > MANY else 1)
     if name == PREDICTION:
         return command.carried_out(
             lambda: _prediction_tables(command, own), command.judge, report=command.report

@@ -3,12 +3,16 @@
 Raw replies are kept for ever, so that they can be read again whenever reading has improved.
 """
 
-from collections import Counter
-from collections.abc import Iterable, Mapping
+from collections import Counter, deque
+from collections.abc import Iterable, Iterator, Mapping
+from contextlib import closing
 from dataclasses import dataclass, field, replace
-from typing import TYPE_CHECKING, Any
+from functools import partial
+from itertools import islice
+from typing import TYPE_CHECKING, Any, TypeAlias
 
 from psychollm._base.errors import LabelError
+from psychollm._base.replicate import Workers, spread, workers
 from psychollm._base.result import Result
 from psychollm.collect.errors import StoreError
 from psychollm.collect.export import Row, prompts_in, said
@@ -21,6 +25,7 @@ from psychollm.instruments.reading import Outcome, Reading
 if TYPE_CHECKING:
     import pandas as pd
 
+BATCH = 2_000  # replies that are read by one task
 NOT_ASKED = "not_asked"  # beside the outcomes: the call was not made yet
 
 
@@ -186,7 +191,9 @@ def instruments_in(store: Store) -> dict[str, int]:
     return dict(sorted(counts.items()))
 
 
-def readings(store: Store, *, instrument: str | None = None) -> Readings:
+def readings(
+    store: Store, *, instrument: str | None = None, n_jobs: int | None = None
+) -> Readings:
     """Read every reply of a store; nothing is asked.
 
     Parameters
@@ -195,6 +202,10 @@ def readings(store: Store, *, instrument: str | None = None) -> Readings:
         Of a run.
     instrument : str, optional
         Whose prompts; needed where the store holds those of several.
+    n_jobs : int, optional
+        Replies are read in Python, which threads do not speed up: under
+        ``joblib.parallel_config(backend="loky")`` processes read, several hundred thousand
+        replies in half the time on two cores.
 
     Returns
     -------
@@ -217,20 +228,20 @@ def readings(store: Store, *, instrument: str | None = None) -> Readings:
     Traceback (most recent call last):
     psychollm.collect.errors.StoreError: ...run.sqlite holds no requests
     """
-    return readings_of(said(store), _chosen(store, instrument))
+    return readings_of(said(store), _chosen(store, instrument), workers(n_jobs))
 
 
-def readings_of(rows: Iterable[tuple[Prompt, Row]], name: str) -> Readings:
+def readings_of(
+    rows: Iterable[tuple[Prompt, Row]], name: str, who: Workers | None = None
+) -> Readings:
     """Read the replies to the prompts of one instrument."""
-    read = reader_of(name)
     prompts: dict[str, dict[str, Prompt]] = {}
     by_model: dict[str, dict[int, dict[str, Reading | None]]] = {}
     outcomes: dict[str, Counter[str]] = {}
     keys: dict[tuple[str, int, str], str] = {}
     logliks: dict[tuple[str, int, str], float] = {}
-    for prompt, row in rows:
-        if prompt.about.get("instrument") != name:
-            continue
+    own_rows = (each for each in rows if each[0].about.get("instrument") == name)
+    for prompt, row, reading in _read(own_rows, name, who or workers(1)):
         model, sample, key = _whose(prompt, row)
         own = by_model.setdefault(model, {}).setdefault(sample, {})
         if key in own:
@@ -241,14 +252,10 @@ def readings_of(rows: Iterable[tuple[Prompt, Row]], name: str) -> Readings:
             raise LabelError(msg)
         prompts.setdefault(model, {}).setdefault(key, prompt)
         keys[model, sample, key] = row["key"]
-        own[key] = None
+        own[key] = reading
         if row["sequence_logprob"] is not None:
             logliks[model, sample, key] = row["sequence_logprob"]
-        if row["text"] is not None:
-            # Thinking that arrived beside the reply is part of what was said.
-            reply = with_reasoning(row["text"], row["reasoning"])
-            own[key] = read(prompt, reply, finish_reason=row["finish_reason"])
-        outcomes.setdefault(row["model"], Counter())[_kind(own[key], row["state"])] += 1
+        outcomes.setdefault(row["model"], Counter())[_kind(reading, row["state"])] += 1
     return Readings(
         instrument=name,
         prompts={model: tuple(known.values()) for model, known in prompts.items()},
@@ -257,6 +264,39 @@ def readings_of(rows: Iterable[tuple[Prompt, Row]], name: str) -> Readings:
         keys=keys,
         logliks=logliks,
     )
+
+
+Said: TypeAlias = tuple[Prompt, str | None, str | None]  # with the reply and why it ended
+
+
+def _read(
+    rows: Iterable[tuple[Prompt, Row]], name: str, who: Workers
+) -> Iterator[tuple[Prompt, Row, Reading | None]]:
+    """Yield rows with what their replies say, read in batches by whoever does the work."""
+    rows, waiting = iter(rows), deque[list[tuple[Prompt, Row]]]()
+
+    def batches() -> Iterator[list[Said]]:
+        while batch := list(islice(rows, BATCH)):
+            waiting.append(batch)
+            yield [(prompt, _reply(row), row["finish_reason"]) for prompt, row in batch]
+
+    with closing(spread(partial(_read_batch, name), batches(), who)) as found:
+        for readings in found:
+            for (prompt, row), reading in zip(waiting.popleft(), readings, strict=True):
+                yield prompt, row, reading
+
+
+def _reply(row: Row) -> str | None:
+    """Return what was said; thinking that arrived beside the reply is part of it."""
+    return None if row["text"] is None else with_reasoning(row["text"], row["reasoning"])
+
+
+def _read_batch(name: str, batch: list[Said]) -> list[Reading | None]:
+    read = reader_of(name)
+    return [
+        None if reply is None else read(prompt, reply, finish_reason=reason)
+        for prompt, reply, reason in batch
+    ]
 
 
 def _whose(prompt: Prompt, row: Row) -> tuple[str, int, str]:

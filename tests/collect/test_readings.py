@@ -5,6 +5,7 @@ import sys
 from dataclasses import replace
 from pathlib import Path
 
+import joblib
 import pytest
 
 from psychollm._base.errors import LabelError
@@ -76,6 +77,17 @@ def test_reading_again_changes_nothing(store: Path) -> None:
         after = next(opened.rows(KEPT))
     assert tuple(before) == tuple(after)
     assert first.by_model == second.by_model
+
+
+def test_processes_read_the_same(store: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(sys.modules["psychollm.collect.readings"], "BATCH", 3)
+    with Store(store, create=False) as opened:
+        here = readings(opened)
+        with joblib.parallel_config(backend="loky"):
+            there = readings(opened, n_jobs=2)
+    assert there.by_model == here.by_model
+    assert there.outcomes == here.outcomes
+    assert there.keys == here.keys
 
 
 def test_reading_needs_no_httpx(store: Path) -> None:
