@@ -280,7 +280,8 @@ def _read(
             waiting.append(batch)
             yield [(prompt, _reply(row), row["finish_reason"]) for prompt, row in batch]
 
-    with closing(spread(partial(_read_batch, name), batches(), who)) as found:
+    # In waves, which this thread draws: no other may read the store.
+    with closing(spread(partial(_read_batch, name), batches(), who, waiting=8)) as found:
         for readings in found:
             for (prompt, row), reading in zip(waiting.popleft(), readings, strict=True):
                 yield prompt, row, reading
