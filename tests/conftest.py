@@ -135,7 +135,7 @@ def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item
             return 1
         # The longest.
         long = whole in {"processes", "reports", "shared confidence"}
-        return 2 if long or whole.startswith("tests/test_every") else 3
+        return 2 if long or whole.startswith(("tests/test_every", "tests/test_kits")) else 3
 
     if hasattr(config, "workerinput"):
         items.sort(key=rank)

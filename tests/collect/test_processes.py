@@ -38,7 +38,7 @@ def start(plan: Path) -> "subprocess.Popen[str]":
 @pytest.mark.thorough
 def test_killed_again_and_again_it_loses_no_reply_and_asks_none_twice(tmp_path: Path) -> None:
     """Only what was under way when it was killed (at most 4 at a time) may be asked again."""
-    n, kills, at_once = 400, 20 if FUZZ else 3, 4
+    n, kills, at_once = (400, 20, 4) if FUZZ else (120, 2, 4)
     moments = np.random.default_rng(1)
     with Hostile(lambda body, n: Act(200, said().body, delay=0.01)) as server:
         extra = f"concurrency = {at_once}\nstart_concurrency = {at_once}"

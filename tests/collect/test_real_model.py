@@ -97,7 +97,7 @@ def test_from_a_plan_to_a_finished_study(
 ) -> None:
     """Four respondents, 32 questions: too few to conclude from, enough to go all the way.
 
-    They are one model four times; what it says is drawn. To save time, only every fourth
+    They are one model four times; what it says is drawn. To save time, only every eighth
     question is answered, too.
     """
     (tmp_path / "questions.csv").write_text(QUESTIONS)
@@ -106,7 +106,7 @@ def test_from_a_plan_to_a_finished_study(
         questions=questions, form="direct", examples=EXAMPLES, max_tokens=1, answer_tokens=3
     )
     predictions = [prompt for prompt in asked.prompts() if prompt.reply == "yes_no"]
-    answers = [prompt for prompt in asked.prompts() if prompt.reply == "text"][::4]
+    answers = [prompt for prompt in asked.prompts() if prompt.reply == "text"][::8]
     lines = [json.dumps(prompt.to_dict()) for prompt in (*predictions, *answers)]
     (tmp_path / "items.jsonl").write_text("\n".join(lines))
     models = [
@@ -140,7 +140,7 @@ def test_a_bank_draws_what_it_is_asked(url: str, tmp_path: Path) -> None:
     plan = tmp_path / "plan.toml"
     plan.write_text(
         'prompts = "items.jsonl"\nstore = "run.sqlite"\n[adaptive]\nbank = "bank.psy"\n'
-        "half_width = 0.13\nseed = 1\n[parameters]\ntemperature = 0.0\nseed = 1\n"
+        "half_width = 0.18\nseed = 1\n[parameters]\ntemperature = 0.0\nseed = 1\n"
         f'[endpoints.here]\nurl = "{url}"\nconcurrency = 2\n'
         '[[models]]\nname = "small"\nmodel = "SmolLM2"\nendpoint = "here"\n'
     )
@@ -148,6 +148,6 @@ def test_a_bank_draws_what_it_is_asked(url: str, tmp_path: Path) -> None:
     with Store(tmp_path / "run.sqlite") as store:
         found = bank_scores(store)["small"]
         assert store.counts() == {"small": {"answered": found["asked"]}}
-    assert found["stopped"] == "the half-width of the interval is at most 0.13"
+    assert found["stopped"] == "the half-width of the interval is at most 0.18"
     assert 20 <= found["asked"] < 60
     assert 0 <= found["lower"] <= found["score"] <= found["upper"] <= 1
