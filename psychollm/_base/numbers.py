@@ -18,6 +18,10 @@ _TYPESET = (
     (re.compile(r"(?<=\d) %"), "\u202f%"),
     (re.compile(r"\bp (=|<|&lt;) (?=\.?\d)"), "p\u00a0\\1\u00a0"),
     (re.compile(r"(\[[−\d.∞–\u202f%]+,) (?=[−\d.∞–\u202f%]+\])"), "\\1\u00a0"),
+    (re.compile(r"\bR2 = "), "R² = "),
+    (re.compile(r"\bchi2\("), "χ²("),
+    (re.compile(r"(?<=\([A-Z]) - (?=[A-Z]\))"), " − "),
+    (re.compile(r"(?<=[a-z])(?:'|&#39;|&#x27;)(?=[a-z]\b)"), "’"),
 )
 
 
@@ -176,12 +180,15 @@ def typeset(text: str) -> str:
     r"""Return plain text as it is printed on a page or in a figure.
 
     Numbers get true minus signs, thin spaces between thousands and before the per cent sign, and
-    spaces that do not break inside intervals and behind the letter p.
+    spaces that do not break inside intervals and behind the letter p; squares and apostrophes are
+    those of a book.
 
     Examples
     --------
     >>> typeset("-0.12 [-0.30, 0.05], p = .042, on 12,000 questions of gpt-4 (26 %)")
     '−0.12 [−0.30,\xa00.05], p\xa0=\xa0.042, on 12\u202f000 questions of gpt-4 (26\u202f%)'
+    >>> typeset("the model's R2 = 0.73, chi2(1) = 2.10 (C - A)")
+    'the model’s R² = 0.73, χ²(1) = 2.10 (C − A)'
     """
     for pattern, new in _TYPESET:
         text = pattern.sub(new, text)

@@ -274,6 +274,11 @@ def sentence_list(items: Sequence[Any], *, most: int = 6) -> str:
     return " and ".join([", ".join(words[:-1]), words[-1]]) if len(words) > 1 else "".join(words)
 
 
+def in_words(name: Any) -> str:
+    """Return a name of the library, such as self_awareness, as it stands in a sentence."""
+    return str(name).replace("_", " ")
+
+
 def _strength(outcome: Outcome | Verdicts | None) -> str:
     if isinstance(outcome, Verdicts):
         pairs = zip(outcome.labels, outcome.outcomes, strict=True)

@@ -83,6 +83,9 @@ def plot_links(
         )
         for ax in figure.axes:
             ax.set(xlim=across, ylim=up)
+        if len(alike := np.unique(np.concatenate([one.other for one in of_all]))) == 1:
+            for ax in figure.axes:  # none of the numbers beside it need be possible
+                ax.set_xticks(alike)
     for ax, (_, one) in zip(figure.axes, shown, strict=True):
         if len(one.labels) <= _NAMED:
             label_points(ax, one.other, one.totals, one.labels, size=6.5)

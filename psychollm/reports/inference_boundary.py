@@ -64,7 +64,8 @@ _FAILURES = Picture(
     key="failures",
     title="How models fail on uncovered events",
     caption="What models answer to questions about an event that no rule covers, when they do "
-    "not say so.",
+    "not say so. Confabulated: a rule is made up that closes the gap. Misattributed: what the "
+    "rules settle is called open. Unmonitored: answered as if nothing were open.",
     draw=lambda study, canvas: plot_failures(study, ax=canvas.subplots()),
     size=lambda study: (_size(study)[0], 1.3 + 0.26 * len(study.labels)),
     worth=lambda study: study.profiles[study.interaction].failures is not None,

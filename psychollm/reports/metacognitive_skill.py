@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 from psychollm._base.numbers import percent
 from psychollm.estimates.estimate import Estimate
-from psychollm.estimates.findings import Findings
+from psychollm.estimates.findings import Findings, in_words
 from psychollm.estimates.verdict import Outcome, SmallestEffects, Verdicts, counted
 from psychollm.reports.layout import (
     Beside,
@@ -47,11 +47,11 @@ def _call(function: str, inputs: str) -> str:
 
 
 def _prevalence(study: "MetacognitiveSkill") -> dict[str, Estimate]:
-    return {str(name): study.prevalence[name] for name in study.categories}
+    return {in_words(name): study.prevalence[name] for name in study.categories}
 
 
 def _gaps(study: "MetacognitiveSkill") -> dict[str, Estimate]:
-    return {str(name): study.deployment[name].gap for name in study.categories}
+    return {in_words(name): study.deployment[name].gap for name in study.categories}
 
 
 def _profile(study: "MetacognitiveSkill") -> dict[str, Estimate]:
@@ -67,7 +67,7 @@ def _profile(study: "MetacognitiveSkill") -> dict[str, Estimate]:
 def _prompted(study: "MetacognitiveSkill") -> dict[str, Estimate]:
     if study.prompting is None:
         return {}
-    return {str(name): study.prompting[name] for name in study.categories}
+    return {in_words(name): study.prompting[name] for name in study.categories}
 
 
 def _scaffold(study: "MetacognitiveSkill") -> dict[str, Estimate]:
@@ -84,7 +84,7 @@ def _scaffold(study: "MetacognitiveSkill") -> dict[str, Estimate]:
 def _diversity(study: "MetacognitiveSkill") -> dict[str, Estimate]:
     if study.structure is None:
         return {}
-    return {str(name): one for name, one in study.structure.diversity.items()}
+    return {in_words(name): one for name, one in study.structure.diversity.items()}
 
 
 def _deployment(study: "MetacognitiveSkill", smallest: SmallestEffects) -> Table:
@@ -104,7 +104,7 @@ def _deployment(study: "MetacognitiveSkill", smallest: SmallestEffects) -> Table
     return Table.of(
         [
             name_column("model", [study.labels[row] for row, _ in rows]),
-            text_column("behaviour", [str(name) for _, name in rows]),
+            text_column("behaviour", [in_words(name) for _, name in rows]),
             column("P(shown | right)", "given_correct"),
             column("P(shown | wrong)", "given_wrong"),
             column("P(shown | right) − P(shown)", "gap"),
@@ -119,7 +119,7 @@ def _agreement(study: "MetacognitiveSkill", smallest: SmallestEffects) -> Table 
         return None
     frame = found.to_frame()
     columns = [
-        text_column("behaviour", frame["category"]),
+        text_column("behaviour", [in_words(name) for name in frame["category"]]),
         interval_column(
             "Krippendorff’s α (ordinal)",
             frame["alpha"],
@@ -140,7 +140,7 @@ def _agreement(study: "MetacognitiveSkill", smallest: SmallestEffects) -> Table 
 
 def _skill_facts(study: "MetacognitiveSkill", smallest: SmallestEffects) -> tuple[Fact, ...]:
     facts = [
-        Fact(name=f"Show {str(name).replace('_', ' ')}", value=span(study.prevalence[name]))
+        Fact(name=f"Show {in_words(name)}", value=span(study.prevalence[name]))
         for name in study.categories
     ]
     facts.append(Fact(name="Behaviours per 1,000 tokens", value=span(study.total_density, 1)))
@@ -168,7 +168,9 @@ def _skill_methods(study: "MetacognitiveSkill") -> tuple[str, ...]:
 def _skill_wanted(study: "MetacognitiveSkill", smallest: SmallestEffects) -> Iterator[Wanted]:
     for name in study.categories:
         yield Wanted(
-            what=f"{name}: gap", estimate=study.deployment[name].gap, smallest=smallest.share
+            what=f"{in_words(name)}: gap",
+            estimate=study.deployment[name].gap,
+            smallest=smallest.share,
         )
     if study.scaffolding is not None:
         effect = study.scaffolding.effect
@@ -287,7 +289,7 @@ def _by_scenario(study: "AbstentionSkill", smallest: SmallestEffects) -> Table |
         return None
     columns = [name_column("model", parts.parts[0].labels)]
     columns += [
-        estimate_column(str(name), part.recall)
+        estimate_column(in_words(name), part.recall)
         for name, part in zip(parts.groups, parts.parts, strict=True)
         if part.recall.defined.any()
     ]
@@ -363,7 +365,7 @@ ABSTENTION = Layout(
         "<b>Abstention.</b> Questions without an answer stand beside twins that have one. Recall "
         "is the share of the former abstained from, over-abstention that of the latter; phi is "
         "the correlation of both, zero for a model that abstains at random at any rate, which F1 "
-        f"is not. Replies were read by the {escape(study.reader.replace('_', ' '))}; what nobody "
+        f"is not. Replies were read by the {escape(in_words(study.reader))}; what nobody "
         "could read is left out and counted.",
         "<b>Uncertainty.</b> Twins and repeats of a question are a cluster: "
         f"{escape(study.overall.recall.method)} for shares; F1 and phi: "
@@ -397,9 +399,7 @@ def _rates(names: dict[str, str]) -> Series:
 
 
 def _named(field: str) -> Series:
-    return lambda study: {
-        name.replace("_", " "): one for name, one in getattr(study, field).items()
-    }
+    return lambda study: {in_words(name): one for name, one in getattr(study, field).items()}
 
 
 def _control(study: "RevisionSkill") -> dict[str, Estimate]:
@@ -480,11 +480,11 @@ REVISION = Layout(
         ),
     },
     methods=lambda study: (
-        "<b>Revision.</b> Each question is answered, reviewed and revised. Merely asked once more "
-        "answers change, too, so that asking again is what revising has to beat. Rates are among "
-        "the answers that give occasion: errors caught among wrong answers, false alarms among "
-        "right ones. Several chains of one question are not several questions: intervals are at "
-        f"the effective size {cite('wilson', 'newcombe')}.",
+        "<b>Revision.</b> Each question is answered, reviewed and revised. Answers also change "
+        "where a model is merely asked once more: that is what revising has to beat. Errors "
+        "caught are a share of the wrong answers, false alarms of the right ones. Several chains "
+        "of one question are not several questions: intervals are at the effective size "
+        f"{cite('wilson', 'newcombe')}.",
     ),
     call=lambda study, source: (
         f"import psychollm as psy\n\n{source or _SOURCE}\n"

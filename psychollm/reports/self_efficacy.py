@@ -175,8 +175,8 @@ def _verdict(study: "SelfEfficacyStudy", findings: Findings, smallest: SmallestE
         Outcome.ABOVE: "higher ratings go with better performance",
         Outcome.BELOW: "higher ratings go with worse performance",
         Outcome.SMALL: "ratings have next to nothing to do with performance",
-        Outcome.OPEN: "too few models, or too little between them, to say whether ratings go "
-        "with performance",
+        Outcome.OPEN: "too few models, or too little difference between them, to say whether "
+        "ratings go with performance",
     }
     parts = [
         f"{text} ({sentence_list(judged.which(one))})"

@@ -117,7 +117,11 @@ def _facts(study: "SemanticCalibration", smallest: SmallestEffects) -> tuple[Fac
         Fact(name="Sure", value=span(study.mean_confidence, 3)),
         Fact(name="smECE", value=span(study.smooth.value, 3)),
         Fact(name="smECE of calibrated models", value=span(study.expected, 3)),
-        Fact(name="Beyond that", value=span(study.excess, 3), detail=f"least {p_equals(least)}"),
+        Fact(
+            name="smECE beyond that of calibrated models",
+            value=span(study.excess, 3),
+            detail=f"smallest {p_equals(least)}",
+        ),
         Fact(
             name="Samples a question",
             value=count(float(np.median(study.confidence.n_samples))),

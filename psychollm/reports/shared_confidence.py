@@ -49,7 +49,7 @@ def _facts(study: "SharedConfidence", smallest: SmallestEffects) -> tuple[Fact, 
         ),
         Fact(
             name="Confidence on accuracy, between models (slope)",
-            **_value(line.slope, line.slope_interval),
+            **_value(line.slope, line.slope_interval, 2),
         ),
         Fact(
             name="Right more often where it says yes and another no, beyond expectation",

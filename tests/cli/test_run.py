@@ -19,6 +19,7 @@ from psychollm.cli import INTERRUPTED, UNUSABLE
 from psychollm.cli.run import DESCRIPTION, STUDY_PARTS
 from psychollm.collect.plan import read_prompts
 from psychollm.collect.store import Store
+from psychollm.instruments.coding.replies import transcript_of
 from psychollm.instruments.stages import STAGES
 from tests.cli.respondents import MODELS, questions, reply, script
 from tests.collect.hostile import Act, Body, Hostile, said
@@ -231,6 +232,45 @@ def test_later_stages_go_on_from_the_first(call, tmp_path: Path) -> None:
     later = read_prompts(tmp_path / "out" / "2-revision.jsonl")
     assert len(later) == len(MODELS) * 12 * 3
     assert not any("While you think" in one.messages[0].content for one in later)
+
+
+def thinking(body: Body, n: int) -> Act:
+    """Reply with thoughts apart from the answer; only those of one model check anything."""
+    if "one JSON object" in body["messages"][-1]["content"]:
+        return said(reply(body), usage=(900, 50))
+    thought = "Let me check that." if body["model"] == "org/a" else "That is a sum."
+    message = {"content": "Answer: 43", "reasoning_content": thought}
+    whole = json.loads(said(message=message, usage=(200, 100)).body)
+    whole["usage"]["completion_tokens_details"] = {"reasoning_tokens": 60}
+    return Act(body=json.dumps(whole).encode())
+
+
+def test_thoughts_are_coded_and_what_all_cost_is_told(call, tmp_path: Path) -> None:
+    study = '[study.scaffold]\nquestions = "q.csv"\n[study.coding]\njudge = "j"\n'
+    with Hostile(thinking) as server:
+        write(tmp_path, study, server.url, n=4)
+        command = ("run", "metacognitive_skill", "plan.toml", "--no-report")
+        found = call(*command, *QUICK, "--out", "out")
+    assert found.returncode == 0, found.stderr
+    shown = [transcript_of(one) for one in read_prompts(tmp_path / "out" / "2-coding.jsonl")]
+    assert Counter(shown) == {
+        "Let me check that.\n\nAnswer: 43": 8,
+        "That is a sum.\n\nAnswer: 43": 24,
+    }
+    codes = pd.read_csv(tmp_path / "out" / "coding" / "codes.csv")
+    checks = codes[(codes["coder"] == "rules") & (codes["category"] == "evaluation")]
+    assert (checks.groupby("model")["code"].min() > 0).to_dict() == {
+        "a": True,
+        "b": False,
+        "c": False,
+        "d": False,
+    }
+    # A million tokens of input cost 1, and of output 2, thoughts among them.
+    rows = [re.split(r"  +", line) for line in found.stdout.splitlines()]
+    for one in MODELS:
+        assert [one, "1,600", "800", "480", "0.0032", "0.0004"] in rows
+    assert ["j", "28,800", "1,600", "0", "0.032", "0.001"] in rows
+    assert "Cost so far: 0.0448." in found.stdout
 
 
 # Interrupted ---------------------------------------------------------------------------------

@@ -29,7 +29,7 @@ from psychollm._base.result import Result
 from psychollm._base.types import BoolArray, FloatArray, RandomState
 from psychollm.data.labels import Labels, listed
 from psychollm.estimates.estimate import Estimate
-from psychollm.estimates.findings import Finding, Findings, Study, estimate_rows
+from psychollm.estimates.findings import Finding, Findings, Study, estimate_rows, in_words
 from psychollm.estimates.repeated_share import repeated_share
 from psychollm.estimates.resampling import Bootstrap, Resampling
 from psychollm.estimates.verdict import SMALLEST, Outcome, SmallestEffects, verdicts
@@ -168,7 +168,7 @@ def _agreement(agreement: CoderAgreement) -> Finding:
             f"Agreement of {', '.join(map(str, agreement.coders))} "
             "(Krippendorff's alpha, ordinal):"
         ),
-        rows=tuple(f"{name}: {alpha.text()}" for name, alpha in codes.items()),
+        rows=tuple(f"{in_words(name)}: {alpha.text()}" for name, alpha in codes.items()),
         numbers=codes,
     )
 
@@ -180,7 +180,7 @@ def _verdict(study: MetacognitiveSkill, smallest: SmallestEffects) -> Finding:
         judged = verdicts(study.deployment[name].gap, smallest=smallest.share)
         for one in Outcome:
             if who := judged.which(one):
-                shown.setdefault(one, {}).setdefault(tuple(who), []).append(str(name))
+                shown.setdefault(one, {}).setdefault(tuple(who), []).append(in_words(name))
     n = len(study.labels)
     parts = [
         f"{words}: "
@@ -192,7 +192,7 @@ def _verdict(study: MetacognitiveSkill, smallest: SmallestEffects) -> Finding:
             (Outcome.ABOVE, "shown more often with right answers"),
             (Outcome.BELOW, "shown less often with right answers"),
             (Outcome.SMALL, f"alike with right answers, to within {smallest.share:g}"),
-            (Outcome.OPEN, "too few traces to say whether it goes with right answers"),
+            (Outcome.OPEN, "too few traces to say whether these go with right answers"),
         )
         if one in shown
     ]
@@ -208,8 +208,9 @@ def _profile(study: MetacognitiveSkill, row: int) -> str:
     most, least = int(np.nanargmax(shares)), int(np.nanargmin(shares))
     names = study.categories
     return (
-        f"shows {names[most]} most often ({study.prevalence[names[most]].text(row)} of traces) "
-        f"and {names[least]} least ({study.prevalence[names[least]].text(row)}); "
+        f"shows {in_words(names[most])} most often "
+        f"({study.prevalence[names[most]].text(row)} of traces) "
+        f"and {in_words(names[least])} least ({study.prevalence[names[least]].text(row)}); "
         f"{study.total_density.text(row)} behaviours per 1,000 tokens, diversity "
         f"{study.diversity.text(row)} bits; repeats {study.repetition.text(row)} of its checks"
     )

@@ -189,7 +189,7 @@ class SemanticCalibration(Study, Result):
             judged,
             {
                 Outcome.SMALL: f"Calibrated in meaning to within {least:g}",
-                Outcome.OPEN: "Too few questions to say whether calibrated in meaning",
+                Outcome.OPEN: "Too few questions to say whether these are calibrated in meaning",
             },
         )
         arms = Verdicts(

@@ -381,7 +381,7 @@ def _between(study: SharedConfidence, smallest: SmallestEffects) -> Finding:
 def _slope(line: Line) -> str:
     return (
         f"slope of {line.outcome} on {line.predictor} "
-        f"{with_interval(line.slope, line.slope_interval, 3, signed=True)} "
+        f"{with_interval(line.slope, line.slope_interval, signed=True)} "
         f"({p_equals(line.p_value)})"
     )
 

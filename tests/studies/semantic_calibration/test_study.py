@@ -148,8 +148,8 @@ def test_a_sharpened_arm_is_found_and_a_calibrated_one_is_not(study: SemanticCal
     assert study.findings().verdict == study.verdict()
     assert study.verdict().startswith(
         "Not calibrated in meaning: power 3, 1 (overconfident). "
-        "Too few questions to say whether calibrated in meaning: power 1, 0, power 1, 2. "
-        "Calibrated worse than power 1, 0: power 3, 1."
+        "Too few questions to say whether these are calibrated in meaning: power 1, 0, power 1, 2."
+        " Calibrated worse than power 1, 0: power 3, 1."
     )
     assert "Against power 1, 0, paired by questions:" in study.summary()
 
