@@ -18,7 +18,7 @@ _TYPESET = (
     (re.compile(r"(?<=\d) %"), "\u202f%"),
     (re.compile(r"\bp (=|<|&lt;) (?=\.?\d)"), "p\u00a0\\1\u00a0"),
     (re.compile(r"(\[[−\d.∞–\u202f%]+,) (?=[−\d.∞–\u202f%]+\])"), "\\1\u00a0"),
-    (re.compile(r"\bR2 = "), "R² = "),
+    (re.compile(r"\bR2 (?=(?:= )?[-−]?\d?\.\d)"), "R² "),
     (re.compile(r"\bchi2\("), "χ²("),
     (re.compile(r"(?<=\([A-Z]) - (?=[A-Z]\))"), " − "),
     (re.compile(r"(?<=[a-z])(?:'|&#39;|&#x27;)(?=[a-z]\b)"), "’"),
