@@ -189,12 +189,14 @@ def _peaks(
 def scores_at(
     answers: Answers, points: FloatArray, posterior: Posterior, *, curved: bool = True
 ) -> tuple[FloatArray, FloatArray]:
-    """Return gradients (S, J, 2) at points and mean information (J, 2, 2), abilities given."""
+    """Return gradients (S, J, 2) at points; if `curved`, mean information (J, 2, 2), too."""
     rows = _rows(posterior)
     read = partial(
         answers.reader.scores, table=answers.table, points=points, rows=rows, curved=curved
     )
     found = np.concatenate(list(answers.each(read)), axis=1)
+    if not curved:
+        return found[:, :, :2], np.zeros((found.shape[1], 0, 0))
     return found[:, :, :2], _matrices(found[:, :, 2:].mean(axis=0))
 
 

@@ -31,7 +31,7 @@ class Reader(Protocol):
     def scores(
         self, task: Task, *, table: CellTable, points: FloatArray, rows: FloatArray, curved: bool
     ) -> FloatArray:
-        """Return gradients, and information where `curved`, of items at S points (S, J, 5)."""
+        """Return gradients (S, J, 2) of items at S points, with information if `curved` (S, J, 5)."""
 
     def targets(
         self,
@@ -76,7 +76,7 @@ class Compiled:
             score, information = np.empty((*slope.shape, 2)), np.empty((*slope.shape, 3))
             cells = _arrays(table.read(low, high))
             item_scores(cells, slope, intercept, rows, curved, score, information)
-            found.append(np.concatenate([score, information], axis=2))
+            found.append(np.concatenate([score, information], axis=2) if curved else score)
         return np.concatenate(found, axis=1)
 
     def targets(
