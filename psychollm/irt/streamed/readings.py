@@ -31,7 +31,7 @@ class Reader(Protocol):
     def scores(
         self, task: Task, *, table: CellTable, points: FloatArray, rows: FloatArray, curved: bool
     ) -> FloatArray:
-        """Return gradients (S, J, 2) of items at S points, with information if `curved` (S, J, 5)."""
+        """Return gradients of items at S points (S, J, 2); `curved`: with information (J, 5)."""
 
     def targets(
         self,
