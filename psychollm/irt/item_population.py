@@ -342,11 +342,10 @@ def _updated(items: Items, score: FloatArray, turn: FloatArray, root: FloatArray
     """Return new means and covariances, from scores (S, J, p) and derivatives at the points."""
     population = items.population
     prior = np.vstack([population.mean, np.linalg.inv(population.covariance)])
-    moved = {
-        name: getattr(items, name).copy() for name in ("mean", "covariance", "step", "stride")
-    }
-    move_posteriors(np.ascontiguousarray(score), turn, root, prior, items.weight, **moved)
-    return replace(items, **moved)
+    parts = (items.mean, items.covariance, items.step, items.stride)
+    mean, covariance, step, stride = moved = tuple(part.copy() for part in parts)
+    move_posteriors(np.ascontiguousarray(score), turn, root, prior, items.weight, moved)
+    return replace(items, mean=mean, covariance=covariance, step=step, stride=stride)
 
 
 def _shared_slope(items: Items, expected: Expected[A]) -> float:

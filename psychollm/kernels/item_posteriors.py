@@ -26,83 +26,32 @@ SWING, SHORTEST = 0.02, 0.1  # in standard errors; share of a step
 
 
 @njit
-def move_posteriors(score, turn, root, prior, weight, mean, covariance, step, stride):
-    """Overwrite means (J, q), covariances (J, q, q), last steps (J, q) and strides (J,).
+def move_posteriors(score, turn, root, prior, weight, items):
+    """Overwrite means (J, q), covariances (J, q, q), last steps (J, q) and strides (J,) of items.
 
     `score` (S, J, p) holds the scores of parameters at the points, `turn` (S, J, p, q) the
     derivatives of parameters there, `root` (J, q, q) the roots R, `prior` (1 + q, q) the centre
     c and the precision P, `weight` (J,) the factors w.
     """
+    mean, covariance, step, stride = items
     n_points, q = score.shape[0], mean.shape[1]
     at_points, gradient, pull = np.empty((n_points, q)), np.empty(q), np.empty(q)
-    bend, total, half = np.empty((q, q)), np.empty((q, q)), np.empty((q, q))
-    unit = np.empty(q)
+    bend, total, work = np.empty((q, q)), np.empty((q, q)), np.empty((q, q))
     for j in range(mean.shape[0]):
         R = root[j]
-        for s in range(n_points):
-            for b in range(q):
-                value = 0.0
-                for a in range(score.shape[2]):
-                    value += score[s, j, a] * turn[s, j, a, b]
-                at_points[s, b] = value
-        for k in range(q):
-            for b in range(q):
-                value = 0.0
-                for a in range(b, q):
-                    value += R[a, b] * (at_points[2 * k + 1, a] - at_points[2 * k, a])
-                half[b, k] = value / math.sqrt(2.0 * n_points)
-        for a in range(q):
-            for b in range(q):
-                bend[a, b] = 0.5 * (half[a, b] + half[b, a])
-        positive_part(bend, half)
-        # w P R, then T, whose lower triangle becomes its root.
-        for a in range(q):
-            pull[a] = 0.0
-            for b in range(q):
-                pull[a] += weight[j] * prior[1 + a, b] * (mean[j, b] - prior[0, b])
-                value = 0.0
-                for c in range(b, q):
-                    value += prior[1 + a, c] * R[c, b]
-                half[a, b] = weight[j] * value
+        _scores(score[:, j], turn[:, j], at_points)
+        _curvature(R, at_points, bend, work)
         share = (1.0 - DAMPING) * stride[j]
-        for a in range(q):
-            for b in range(a + 1):
-                value = bend[a, b]
-                for c in range(a, q):
-                    value += R[c, a] * half[c, b]
-                total[a, b] = share * value
-            total[a, a] += 1.0 - share
-        cholesky(total)
-        # The size of the last step by the new precision, before that is forgotten.
-        both, size = 0.0, 0.0
-        for a in range(q):
-            value = step[j, a]
-            for b in range(a):
-                value -= R[a, b] * unit[b]
-            unit[a] = value / R[a, a]
-        for a in range(q):
-            value = 0.0
-            for b in range(a, q):
-                value += total[b, a] * unit[b]
-            size += value * value
-        for a in range(q):  # rows of R L'^-1, whose products are C'
-            for b in range(q):
-                value = R[a, b] if b <= a else 0.0
-                for c in range(b):
-                    value -= total[b, c] * half[a, c]
-                half[a, b] = value / total[b, b]
+        _precision(R, prior, weight[j], share, bend, total)
+        _pull(prior, weight[j], mean[j], pull)
+        both, size = 0.0, _length(R, total, step[j], work[0])
+        _covariance(R, total, covariance[j], work)
         for a in range(q):
             value = 0.0
             for s in range(n_points):
                 value += at_points[s, a]
             gradient[a] = value / n_points - pull[a]
             both += gradient[a] * step[j, a]
-        for a in range(q):
-            for b in range(q):
-                value = 0.0
-                for c in range(q):
-                    value += half[a, c] * half[b, c]
-                covariance[j, a, b] = value
         longest = 1e-300
         for a in range(q):
             value = 0.0
@@ -116,3 +65,89 @@ def move_posteriors(score, turn, root, prior, weight, mean, covariance, step, st
         for a in range(q):
             step[j, a] *= short
             mean[j, a] += stride[j] * step[j, a]
+
+
+@njit
+def _scores(score, turn, at_points):
+    """Fill the scores of coordinates at each point."""
+    for s in range(score.shape[0]):
+        for b in range(at_points.shape[1]):
+            value = 0.0
+            for a in range(score.shape[1]):
+                value += score[s, a] * turn[s, a, b]
+            at_points[s, b] = value
+
+
+@njit
+def _curvature(R, at_points, bend, work):
+    """Fill H."""
+    n_points, q = at_points.shape
+    for k in range(q):
+        for b in range(q):
+            value = 0.0
+            for a in range(b, q):
+                value += R[a, b] * (at_points[2 * k + 1, a] - at_points[2 * k, a])
+            work[b, k] = value / math.sqrt(2.0 * n_points)
+    for a in range(q):
+        for b in range(q):
+            bend[a, b] = 0.5 * (work[a, b] + work[b, a])
+    positive_part(bend, work)
+
+
+@njit
+def _precision(R, prior, weight, share, bend, total):
+    """Fill the lower triangle of the root of T."""
+    q = R.shape[0]
+    for a in range(q):
+        for b in range(a + 1):
+            value = bend[a, b]
+            for c in range(a, q):
+                for d in range(b, q):
+                    value += weight * R[c, a] * prior[1 + c, d] * R[d, b]
+            total[a, b] = share * value
+        total[a, a] += 1.0 - share
+    cholesky(total)
+
+
+@njit
+def _pull(prior, weight, mean, pull):
+    """Fill w P (m - c)."""
+    for a in range(mean.size):
+        pull[a] = 0.0
+        for b in range(mean.size):
+            pull[a] += weight * prior[1 + a, b] * (mean[b] - prior[0, b])
+
+
+@njit
+def _length(R, total, last, unit):
+    """Return the squared length of the last step by the new precision."""
+    q, size = R.shape[0], 0.0
+    for a in range(q):
+        value = last[a]
+        for b in range(a):
+            value -= R[a, b] * unit[b]
+        unit[a] = value / R[a, a]
+    for a in range(q):
+        value = 0.0
+        for b in range(a, q):
+            value += total[b, a] * unit[b]
+        size += value * value
+    return size
+
+
+@njit
+def _covariance(R, total, covariance, work):
+    """Fill C': products of the rows of R with the inverse root of T."""
+    q = R.shape[0]
+    for a in range(q):
+        for b in range(q):
+            value = R[a, b] if b <= a else 0.0
+            for c in range(b):
+                value -= total[b, c] * work[a, c]
+            work[a, b] = value / total[b, b]
+    for a in range(q):
+        for b in range(q):
+            value = 0.0
+            for c in range(q):
+                value += work[a, c] * work[b, c]
+            covariance[a, b] = value

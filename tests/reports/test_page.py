@@ -144,7 +144,7 @@ def test_flagged_models_are_named_with_reasons(
     assert "flagged as not usable" in words
     for reasons in awkward.screen.reasons:
         for reason in reasons:
-            assert " ".join(reason.split()) in words
+            assert " ".join(typeset(reason).split()) in words
 
 
 def test_the_same_study_makes_the_same_page_under_any_user_settings(
