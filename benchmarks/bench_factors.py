@@ -2,12 +2,14 @@
 
 import numpy as np
 
-from psychollm.data.cells import MemoryCells
-from psychollm.irt.factors.fit import fit_factors
-from psychollm.irt.factors.reading import DenseSource
+from psychollm.data.cells import sorted_cells
+from psychollm.data.sparse import SparseResponses
+from psychollm.irt.factors.fit import Gaps, fit_factors
+
+Drawn = tuple[SparseResponses, np.ndarray]
 
 
-def sparse(models: int, questions: int, filled: float, k: int) -> tuple[DenseSource, np.ndarray]:
+def sparse(models: int, questions: int, filled: float, k: int) -> Drawn:
     """Draw answers; also return the logits of the first questions."""
     rng = np.random.default_rng(1)
     scores, loadings = rng.normal(size=(models, k)), rng.normal(size=(questions, k))
@@ -15,8 +17,11 @@ def sparse(models: int, questions: int, filled: float, k: int) -> tuple[DenseSou
     rows, columns = np.nonzero(rng.random((questions, models)) < filled)
     chance = 1.0 / (1.0 + np.exp(-logits[columns, rows]))
     codes = (rng.random(rows.size) < chance).astype(np.uint8)
-    cells = MemoryCells.of(rows, columns, codes, (questions, models))
-    return DenseSource(tuple(range(models)), tuple(range(questions)), cells), logits[:, :500]
+    cells = sorted_cells(rows, columns, codes, (questions, models))
+    made = SparseResponses.of_cells(
+        cells, models=tuple(range(models)), questions=tuple(range(questions))
+    )
+    return made, logits[:, :500]
 
 
 class Fits:
@@ -26,18 +31,18 @@ class Fits:
     param_names = ("size", "gaps")
     timeout = 300
 
-    def setup(self, size: tuple[int, int], gaps: str) -> None:
+    def setup(self, size: tuple[int, int], gaps: Gaps) -> None:
         self.answers, self.logits = sparse(*size, 0.1, 2)
-        fit_factors(sparse(50, 100, 0.3, 2)[0], 2, gaps=gaps)  # type: ignore[arg-type]
+        fit_factors(sparse(50, 100, 0.3, 2)[0], 2, gaps=gaps)
 
-    def time_fit(self, size: tuple[int, int], gaps: str) -> None:
-        fit_factors(self.answers, 2, gaps=gaps)  # type: ignore[arg-type]
+    def time_fit(self, size: tuple[int, int], gaps: Gaps) -> None:
+        fit_factors(self.answers, 2, gaps=gaps)
 
-    def peakmem_fit(self, size: tuple[int, int], gaps: str) -> None:
-        fit_factors(self.answers, 2, gaps=gaps)  # type: ignore[arg-type]
+    def peakmem_fit(self, size: tuple[int, int], gaps: Gaps) -> None:
+        fit_factors(self.answers, 2, gaps=gaps)
 
-    def track_logit_rmse(self, size: tuple[int, int], gaps: str) -> float:
-        fit = fit_factors(self.answers, 2, gaps=gaps)  # type: ignore[arg-type]
+    def track_logit_rmse(self, size: tuple[int, int], gaps: Gaps) -> float:
+        fit = fit_factors(self.answers, 2, gaps=gaps)
         found = fit.intercepts[:500] + fit.scores @ fit.loadings[:500].T
         return float(np.sqrt(np.mean((found - self.logits) ** 2)))
 

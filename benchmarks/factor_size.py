@@ -10,14 +10,14 @@ import time
 
 import numpy as np
 
-from psychollm.data.cells import Cells, MemoryCells
+from psychollm.data.cells import Cells
+from psychollm.data.sparse import SparseResponses
 from psychollm.irt.factors.fit import fit_factors
-from psychollm.irt.factors.reading import DenseSource
 
 MODELS, STEP, FILLED, SCALE = 1_000, 1_000, 0.1, (1.2, 0.8)
 
 
-def simulated(questions: int) -> tuple[DenseSource, np.ndarray, np.ndarray, np.ndarray]:
+def simulated(questions: int) -> tuple[SparseResponses, np.ndarray, np.ndarray, np.ndarray]:
     """Return answers, drawn block by block, with scores, loadings and intercepts."""
     rng = np.random.default_rng(0)
     scores = rng.normal(size=(MODELS, 2))
@@ -34,9 +34,11 @@ def simulated(questions: int) -> tuple[DenseSource, np.ndarray, np.ndarray, np.n
         columns.append(column.astype(np.uint16))
         codes.append(yes.astype(np.uint8))
     start = np.cumsum(np.concatenate(counts))
-    cells = MemoryCells(Cells(start, np.concatenate(columns), np.concatenate(codes)), MODELS)
-    labels = tuple(range(MODELS)), tuple(range(questions))
-    return DenseSource(*labels, cells), scores, loadings, intercepts
+    cells = Cells(start, np.concatenate(columns), np.concatenate(codes))
+    made = SparseResponses.of_cells(
+        cells, models=tuple(range(MODELS)), questions=tuple(range(questions))
+    )
+    return made, scores, loadings, intercepts
 
 
 def peak() -> float:

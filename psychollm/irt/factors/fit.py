@@ -11,10 +11,10 @@ from psychollm._base.convergence import Convergence
 from psychollm._base.errors import OptionError
 from psychollm._base.replicate import Progress, Workers, progress_bar, workers
 from psychollm._base.types import BoolArray, FloatArray, RandomState
-from psychollm.data.cells import parts
+from psychollm.data.cells import CellSource, parts
 from psychollm.estimates.reasons import Reason
 from psychollm.irt.factors.choice import MOST, choice_of, chosen, counts_more, held_out_losses
-from psychollm.irt.factors.reading import BLOCK, Asked, CellSource, Filled, as_source
+from psychollm.irt.factors.reading import BLOCK, Asked, Filled, as_source
 from psychollm.irt.factors.result import LOGISTIC, FactorChoice, GapModel, LogisticFactorFit
 from psychollm.irt.factors.rounds import Ascent, Models, Questions, Reads
 from psychollm.irt.factors.standard import Position

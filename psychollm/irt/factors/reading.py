@@ -3,14 +3,13 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any, Protocol
+from typing import Any, cast
 
 import numpy as np
 
 from psychollm._base.errors import InputError
 from psychollm._base.types import AnyArray, BoolArray, FloatArray, IntArray
-from psychollm.data.cells import CellTable, MemoryCells, parts
-from psychollm.data.labels import Labels
+from psychollm.data.cells import CellSource, CellTable, cells_of, parts
 from psychollm.data.responses import as_responses
 from psychollm.kernels.cell_draws import draw_empty, hold_out
 
@@ -18,42 +17,9 @@ BLOCK = 1 << 20  # cells: small enough for several workers to share a million an
 HELD_OUT = 0.02
 
 
-class CellSource(Protocol):
-    """A table kept by its filled cells."""
-
-    @property
-    def models(self) -> Labels:
-        """Names of the models."""
-
-    @property
-    def questions(self) -> Labels:
-        """Names of the questions."""
-
-    @property
-    def by_question(self) -> CellTable:
-        """The cells, question by question."""
-
-
-@dataclass(frozen=True, slots=True)
-class DenseSource:
-    """The cells of a table in memory."""
-
-    models: Labels
-    questions: Labels
-    by_question: CellTable
-
-
 def as_source(data: Any) -> CellSource:
     """Return what is kept by its cells as it is, and any other table as its cells."""
-    if hasattr(data, "by_question"):
-        source: CellSource = data
-        return source
-    table = as_responses(data)
-    questions, models = np.nonzero(~table.missing.T)
-    cells = MemoryCells.of(
-        questions, models, table.codes[models, questions], table.codes.shape[::-1]
-    )
-    return DenseSource(table.models, table.questions, cells)
+    return cells_of(data) or cast("CellSource", as_responses(data).sparse())
 
 
 @dataclass(frozen=True, slots=True)

@@ -76,12 +76,12 @@ class OnDevice:
     def scores(
         self, task: Task, *, table: CellTable, points: FloatArray, rows: FloatArray, curved: bool
     ) -> FloatArray:
-        """Return gradient and information; the latter costs little here and is always there."""
-        known, found = self._put(rows), []
+        """Return gradient and information, which costs little here."""
+        known, found, n = self._put(rows), [], 5 if curved else 2
         for low, high in _pieces(task, table, rows.shape[1]):
             at = points[:, low:high]
             cells = self._read(table, low, high).of(~np.isnan(at[0, :, 0]))
-            found.append(np.stack([self._scores(cells, point, known) for point in at]))
+            found.append(np.stack([self._scores(cells, point, known)[:, :n] for point in at]))
         return np.concatenate(found, axis=1)
 
     def targets(

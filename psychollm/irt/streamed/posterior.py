@@ -196,7 +196,7 @@ def scores_at(
     )
     found = np.concatenate(list(answers.each(read)), axis=1)
     if not curved:
-        return found[:, :, :2], np.zeros((found.shape[1], 0, 0))
+        return found, np.zeros((found.shape[1], 0, 0))
     return found[:, :, :2], _matrices(found[:, :, 2:].mean(axis=0))
 
 

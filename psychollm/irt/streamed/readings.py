@@ -31,7 +31,7 @@ class Reader(Protocol):
     def scores(
         self, task: Task, *, table: CellTable, points: FloatArray, rows: FloatArray, curved: bool
     ) -> FloatArray:
-        """Return gradients of items at S points (S, J, 2); `curved`: with information (J, 5)."""
+        """Return gradients at S points (S, J, 2), and information beside if `curved` (S, J, 5)."""
 
     def targets(
         self,

@@ -1,14 +1,17 @@
 """Logistic factors of sparse tables: recovery, the same bits, number, gaps, edges."""
 
+from types import SimpleNamespace
+
 import numpy as np
 import pytest
 
 from psychollm._base.errors import InputError, OptionError
-from psychollm.data.cells import CellWriter, MemoryCells
+from psychollm.data.cells import CellWriter, sorted_cells
+from psychollm.data.sparse import SparseResponses
 from psychollm.estimates.reasons import Reason
 from psychollm.irt.factors import fit as module
 from psychollm.irt.factors.fit import fit_factors
-from psychollm.irt.factors.reading import DenseSource, as_source
+from psychollm.irt.factors.reading import as_source
 from psychollm.irt.fit import fit_irt
 from psychollm.irt.logistic_factors import fit_logistic_factors
 
@@ -93,12 +96,14 @@ def test_same_bits_from_memory_from_disk_and_with_two_workers(tmp_path, monkeypa
         order = np.random.default_rng(1).permutation(rows.size)
         writer.add(rows[order], cells.columns[order], cells.codes[order])
         disk = writer.finish((150, 60))
+    labels = {"models": source.models, "questions": source.questions}
+    on_disk = SimpleNamespace(**labels, by_question=disk, is_sparse=True)
     found = [
         fit_factors(data, 1, gaps=gaps, n_jobs=n_jobs)
         for data, n_jobs in (
             (answers, 1),
             (answers, 2),
-            (DenseSource(source.models, source.questions, disk), 2),
+            (on_disk, 2),
         )
     ]
     assert same(found[0], found[1])
@@ -161,10 +166,11 @@ def test_the_model_of_gaps_says_how_many_cells_are_filled(table):
 def test_without_answers_there_is_nan_and_a_reason(table):
     answers = table[0].copy()
     answers[3], answers[:, 5] = np.nan, np.nan
-    cells = as_source(np.nan_to_num(answers))
+    full = as_source(np.nan_to_num(answers))
     rows, columns = np.nonzero(np.isfinite(answers.T))
-    kept = MemoryCells.of(rows, columns, answers[columns, rows].astype(np.uint8), (600, 150))
-    found = fit_factors(DenseSource(cells.models, cells.questions, kept), 1)
+    cells = sorted_cells(rows, columns, answers[columns, rows].astype(np.uint8), (600, 150))
+    kept = SparseResponses.of_cells(cells, models=full.models, questions=full.questions)
+    found = fit_factors(kept, 1)
     assert np.isnan(found.scores[3]).all()
     assert np.isnan(found.loadings[5]).all()
     assert found.model_reasons[3] is Reason.NO_CELLS
