@@ -11,7 +11,7 @@ from __future__ import annotations
 
 import shutil
 import tempfile
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
 from itertools import pairwise
 from pathlib import Path
@@ -227,6 +227,10 @@ class FolderCells:
             msg = f"{folder} holds no finished table of cells: {error}"
             raise InputError(msg) from error
         return cls(folder, n_columns, start)
+
+    def __reduce__(self) -> tuple[Callable[[Path], FolderCells], tuple[Path]]:
+        # Workers see the folder; where rows begin is megabytes, and would go with every call.
+        return FolderCells.open, (self.folder,)
 
     def read(self, low: int, high: int) -> Cells:
         """Return the cells of rows `low` to `high`."""

@@ -57,6 +57,7 @@ def products(n_jobs=None):
 @cache
 def scanned():
     """Answers in a folder that workers on this machine see."""
+    pytest.importorskip("pyarrow")
     rng = np.random.default_rng(8)
     model, question = np.nonzero(rng.random((60, 4_000)) < 0.3)
     value = rng.random(model.size) < 1.0 / (1.0 + np.exp(-rng.normal(size=60)[model]))

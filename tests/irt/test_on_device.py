@@ -7,13 +7,13 @@ import psychollm as psy
 from psychollm._base.errors import OptionError
 from psychollm.irt.streamed import on_device
 from psychollm.irt.streamed.on_device import OnDevice
-from psychollm.irt.streamed.readings import COMPILED
+from psychollm.irt.streamed.readings import COMPILED, Task
 from tests.irt.test_streamed import table
 
 pytest.importorskip("torch", reason="device= needs torch")
 
 N, J, K, S = 60, 90, 3, 2
-TASK = [(0, 40), (40, 41), (41, J)]
+RANGES = [(0, 40), (40, 41), (41, J)]
 
 
 def made(long):
@@ -47,11 +47,15 @@ def known():
 def readings(reader, cells, known):
     points, nodes, rows = known
     prior = np.array([[1.0, 0.0], [0.1, 0.0], [8.0, 12.0]])
-    like = reader.likelihood(TASK, table=cells, points=points, nodes=nodes)
-    scores = reader.scores(TASK, table=cells, points=points, rows=rows, curved=True)
-    flat = reader.scores(TASK, table=cells, points=points, rows=rows, curved=False)[..., :2]
-    at = {"table": cells, "point": points[0], "rows": rows}
-    return like, scores, flat, reader.targets(TASK, **at, prior=prior), reader.missing(TASK, **at)
+    many, one = (Task.of(RANGES, where) for where in (points, points[:1]))
+    at = {"table": cells, "rows": rows}
+    return (
+        reader.likelihood(many, table=cells, nodes=nodes),
+        reader.scores(many, **at, curved=True),
+        reader.scores(many, **at, curved=False)[..., :2],
+        reader.targets(one, **at, prior=prior),
+        reader.missing(one, **at),
+    )
 
 
 @pytest.mark.parametrize("piece", [on_device.PIECE, 900])

@@ -40,7 +40,7 @@ from psychollm.irt.streamed.posterior import (
     scores_at,
     start_centres,
 )
-from psychollm.irt.streamed.readings import COMPILED, Reader, Task
+from psychollm.irt.streamed.readings import COMPILED, Ranges, Reader, Task
 
 Sides: TypeAlias = tuple[Labels, Labels, Respondents]  # respondents, items, which are the models
 
@@ -137,9 +137,9 @@ def read_margins(table: CellTable, sides: Sides, who: Workers, bar: Progress) ->
     item_yes, total = [], np.zeros((2, n), dtype=np.int64)
 
     def count(task: Task) -> tuple[IntArray, IntArray]:
-        return _counted(table, task, n)
+        return _counted(table, task.ranges, n)
 
-    for yes, both in answers.each(count):
+    for yes, both in answers.each(count, np.empty((1, len(items), 0))):
         item_yes.append(yes)
         total += both
     return Read(
@@ -154,10 +154,10 @@ def read_margins(table: CellTable, sides: Sides, who: Workers, bar: Progress) ->
     )
 
 
-def _counted(table: CellTable, task: Task, n: int) -> tuple[IntArray, IntArray]:
-    """Return yes answers of a task's items, and yes and all answers of respondents (2, N)."""
+def _counted(table: CellTable, ranges: Ranges, n: int) -> tuple[IntArray, IntArray]:
+    """Return yes answers of some items, and yes and all answers of respondents (2, N)."""
     item_yes, both = [], np.zeros((2, n), dtype=np.int64)
-    for low, high in task:
+    for low, high in ranges:
         cells = table.read(low, high)
         if cells.codes.size and cells.codes.max() > 1:
             at = int(np.argmax(cells.codes > 1))
@@ -195,7 +195,7 @@ def fit_streamed(
     in_rounds = isinstance(priors, ItemPopulation)
     k = nodes_for(read.answered, FEWER_NODES if in_rounds else NODES)
     answers = Answers.of(read.table, who, bar, k, reader)
-    steps.per_step = 2 * len(answers.tasks)
+    steps.per_step = 2 * len(answers.ranges)
     n = len(read.respondents)
     abilities = StreamedAbilities(
         answers=answers,

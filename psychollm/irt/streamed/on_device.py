@@ -54,14 +54,12 @@ class OnDevice:
         check_device(torch(), device, otherwise="None", dtype="float64")
         return cls(device)
 
-    def likelihood(
-        self, task: Task, *, table: CellTable, points: FloatArray, nodes: FloatArray
-    ) -> FloatArray:
+    def likelihood(self, task: Task, *, table: CellTable, nodes: FloatArray) -> FloatArray:
         """Return logs of products, and the two sums."""
         n, k = nodes.shape
         theta, total = self._put(nodes), self._zeros(n, k + 2)
         for low, high in _pieces(task, table, k):
-            at = points[:, low:high]
+            at = task.at(low, high)
             cells = self._read(table, low, high).of(~np.isnan(at[0, :, 0]))
             here, added = theta[cells.columns], self._zeros(cells.yes.numel(), k + 2)
             for point in self._put(at):
@@ -74,29 +72,23 @@ class OnDevice:
         return _taken(total)
 
     def scores(
-        self, task: Task, *, table: CellTable, points: FloatArray, rows: FloatArray, curved: bool
+        self, task: Task, *, table: CellTable, rows: FloatArray, curved: bool
     ) -> FloatArray:
         """Return gradient and information, which costs little here."""
         known, found, n = self._put(rows), [], 5 if curved else 2
         for low, high in _pieces(task, table, rows.shape[1]):
-            at = points[:, low:high]
+            at = task.at(low, high)
             cells = self._read(table, low, high).of(~np.isnan(at[0, :, 0]))
             found.append(np.stack([self._scores(cells, point, known)[:, :n] for point in at]))
         return np.concatenate(found, axis=1)
 
     def targets(
-        self,
-        task: Task,
-        *,
-        table: CellTable,
-        point: FloatArray,
-        rows: FloatArray,
-        prior: FloatArray,
+        self, task: Task, *, table: CellTable, rows: FloatArray, prior: FloatArray
     ) -> FloatArray:
         """Return gradient, information and targets."""
         known, found = self._put(rows), []
         for low, high in _pieces(task, table, rows.shape[1]):
-            cells, here = self._read(table, low, high), point[low:high].copy()
+            cells, here = self._read(table, low, high), task.at(low, high)[0].copy()
             moving = ~np.isnan(here[:, 0])
             first = sums = self._scores(cells.of(moving), here, known)
             for _ in range(MOST_STEPS):
@@ -107,13 +99,11 @@ class OnDevice:
             found.append(np.concatenate([first, here], axis=1))
         return np.concatenate(found)
 
-    def missing(
-        self, task: Task, *, table: CellTable, point: FloatArray, rows: FloatArray
-    ) -> FloatArray:
+    def missing(self, task: Task, *, table: CellTable, rows: FloatArray) -> FloatArray:
         """Return variances of scores."""
         known, found = self._put(rows), []
         for low, high in _pieces(task, table, rows.shape[1]):
-            at = point[low:high]
+            at = task.at(low, high)[0]
             cells = self._read(table, low, high).of(~np.isnan(at[:, 0]))
             theta, weight, chance = self._chances(cells, at, known)
             score = cells.yes[:, None] - chance
@@ -171,7 +161,7 @@ class OnDevice:
 
 def _pieces(task: Task, table: CellTable, width: int) -> Iterator[tuple[int, int]]:
     """Divide ranges so that the cells of each, so many numbers wide, take one array of PIECE."""
-    for low, high in task:
+    for low, high in task.ranges:
         n = int(table.start[high] - table.start[low]) * width // PIECE + 1
         yield from pairwise(np.linspace(low, high, min(n, high - low) + 1).astype(int).tolist())
 

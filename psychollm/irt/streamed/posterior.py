@@ -34,7 +34,7 @@ from psychollm._base.replicate import Progress, Workers, spread
 from psychollm._base.types import AnyArray, BoolArray, FloatArray
 from psychollm.data.cells import PART, CellTable, parts
 from psychollm.irt.item_population import Expected
-from psychollm.irt.streamed.readings import COMPILED, Reader, Task
+from psychollm.irt.streamed.readings import COMPILED, Ranges, Reader, Task
 
 TASK_BYTES = 1 << 28  # of sums that tasks hold at once, all together
 MOST_TASKS = 64
@@ -56,7 +56,7 @@ class Answers:
     """A table with items in rows and respondents in columns, and who reads it."""
 
     table: CellTable
-    tasks: tuple[Task, ...]
+    ranges: tuple[Ranges, ...]  # of each task
     who: Workers
     bar: Progress
     reader: Reader
@@ -77,12 +77,13 @@ class Answers:
         worth = cells // (WORTH * table.n_columns)
         n = min(len(ranges), MOST_TASKS, max(4, min(TASK_BYTES // size, worth)))
         bounds = np.linspace(0, len(ranges), n + 1).astype(int)
-        tasks = tuple(ranges[a:b] for a, b in pairwise(bounds) if b > a)
-        return cls(table, tasks, who, bar, reader)
+        dealt = tuple(ranges[a:b] for a, b in pairwise(bounds) if b > a)
+        return cls(table, dealt, who, bar, reader)
 
-    def each(self, function: Callable[[Task], T]) -> Generator[T]:
-        """Yield what the function makes of each task, in order."""
-        with closing(spread(function, self.tasks, self.who)) as results:
+    def each(self, function: Callable[[Task], T], points: FloatArray) -> Generator[T]:
+        """Yield what the function makes of each task where items are at `points`, in order."""
+        tasks = (Task.of(ranges, points) for ranges in self.ranges)
+        with closing(spread(function, tasks, self.who)) as results:
             for result in results:
                 self.bar.update(1)
                 yield result
@@ -152,9 +153,9 @@ def posterior_at(
 ) -> Posterior:
     """Return posteriors where items are at any of `points` (S, J, 2), by one reading."""
     nodes = _nodes(centre, width, k)
-    read = partial(answers.reader.likelihood, table=answers.table, points=points, nodes=nodes)
+    read = partial(answers.reader.likelihood, table=answers.table, nodes=nodes)
     total = np.zeros((centre.size, k + 2))
-    for one in answers.each(read):
+    for one in answers.each(read, points):
         total += one
     joint = total[:, k : k + 1] * nodes + total[:, k + 1 :] - total[:, :k]
     joint /= len(points)
@@ -191,10 +192,8 @@ def scores_at(
 ) -> tuple[FloatArray, FloatArray]:
     """Return gradients (S, J, 2) at points; if `curved`, mean information (J, 2, 2), too."""
     rows = _rows(posterior)
-    read = partial(
-        answers.reader.scores, table=answers.table, points=points, rows=rows, curved=curved
-    )
-    found = np.concatenate(list(answers.each(read)), axis=1)
+    read = partial(answers.reader.scores, table=answers.table, rows=rows, curved=curved)
+    found = np.concatenate(list(answers.each(read, points)), axis=1)
     if not curved:
         return found, np.zeros((found.shape[1], 0, 0))
     return found[:, :, :2], _matrices(found[:, :, 2:].mean(axis=0))
@@ -205,17 +204,15 @@ def targets_at(
 ) -> tuple[FloatArray, FloatArray, FloatArray]:
     """Return gradient (J, 2), information (J, 2, 2) and where scoring steps lead (J, 2)."""
     rows = _rows(posterior)
-    read = partial(
-        answers.reader.targets, table=answers.table, point=point, rows=rows, prior=prior
-    )
-    found = np.concatenate(list(answers.each(read)))
+    read = partial(answers.reader.targets, table=answers.table, rows=rows, prior=prior)
+    found = np.concatenate(list(answers.each(read, point[None])))
     return found[:, :2], _matrices(found[:, 2:5]), found[:, 5:]
 
 
 def missing_at(answers: Answers, point: FloatArray, posterior: Posterior) -> FloatArray:
     """Return what abilities leave open of the information about each item (J, 2, 2)."""
-    read = partial(answers.reader.missing, table=answers.table, point=point, rows=_rows(posterior))
-    return _matrices(np.concatenate(list(answers.each(read))))
+    read = partial(answers.reader.missing, table=answers.table, rows=_rows(posterior))
+    return _matrices(np.concatenate(list(answers.each(read, point[None]))))
 
 
 def _rows(posterior: Posterior) -> FloatArray:

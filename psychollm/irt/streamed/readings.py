@@ -1,5 +1,7 @@
 """What a pass reads from the answers of some items, by compiled kernels."""
 
+from collections.abc import Iterator
+from dataclasses import dataclass
 from typing import Protocol, TypeAlias
 
 import numpy as np
@@ -13,7 +15,31 @@ from psychollm.kernels.irt_streamed import (
     score_variances,
 )
 
-Task: TypeAlias = list[tuple[int, int]]  # ranges of rows
+Ranges: TypeAlias = list[tuple[int, int]]  # of rows, one after the other
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Task:
+    """Ranges of items, and where these items are: all that a worker need be told of items."""
+
+    ranges: Ranges
+    points: FloatArray  # (S, J of the ranges, 2)
+
+    @classmethod
+    def of(cls, ranges: Ranges, points: FloatArray) -> "Task":
+        """Take the items of the ranges out of points (S, J, 2)."""
+        return cls(ranges, points[:, ranges[0][0] : ranges[-1][1]])
+
+    def at(self, low: int, high: int) -> FloatArray:
+        """Return where items `low` to `high` are (S, high - low, 2)."""
+        first = self.ranges[0][0]
+        return self.points[:, low - first : high - first]
+
+    def parts(self) -> Iterator[tuple[int, int, FloatArray, FloatArray]]:
+        """Yield each range with the slopes and intercepts there, (S, high - low) each."""
+        for low, high in self.ranges:
+            slope, intercept = np.ascontiguousarray(np.moveaxis(self.at(low, high), -1, 0))
+            yield low, high, slope, intercept
 
 
 class Reader(Protocol):
@@ -23,56 +49,41 @@ class Reader(Protocol):
     targets NaN. `rows` are nodes, weights and means of posteriors (N, 2 K + 1).
     """
 
-    def likelihood(
-        self, task: Task, *, table: CellTable, points: FloatArray, nodes: FloatArray
-    ) -> FloatArray:
+    def likelihood(self, task: Task, *, table: CellTable, nodes: FloatArray) -> FloatArray:
         """Return sums of log(1 + e^z) at nodes, of y a and of y d, over points (N, K + 2)."""
 
     def scores(
-        self, task: Task, *, table: CellTable, points: FloatArray, rows: FloatArray, curved: bool
+        self, task: Task, *, table: CellTable, rows: FloatArray, curved: bool
     ) -> FloatArray:
         """Return gradients at S points (S, J, 2), and information beside if `curved` (S, J, 5)."""
 
     def targets(
-        self,
-        task: Task,
-        *,
-        table: CellTable,
-        point: FloatArray,
-        rows: FloatArray,
-        prior: FloatArray,
+        self, task: Task, *, table: CellTable, rows: FloatArray, prior: FloatArray
     ) -> FloatArray:
-        """Return gradient and information of items, and where scoring steps lead (J, 7)."""
+        """Return gradient and information at one point, and where scoring steps lead (J, 7)."""
 
-    def missing(
-        self, task: Task, *, table: CellTable, point: FloatArray, rows: FloatArray
-    ) -> FloatArray:
-        """Return variances of the items' scores given the answers (J, 3)."""
+    def missing(self, task: Task, *, table: CellTable, rows: FloatArray) -> FloatArray:
+        """Return variances of the items' scores given the answers at one point (J, 3)."""
 
 
 class Compiled:
     """The kernels of `kernels.irt_streamed`."""
 
-    def likelihood(
-        self, task: Task, *, table: CellTable, points: FloatArray, nodes: FloatArray
-    ) -> FloatArray:
+    def likelihood(self, task: Task, *, table: CellTable, nodes: FloatArray) -> FloatArray:
         """Return logs of products, and the two sums."""
         n, k = nodes.shape
         rows = np.concatenate([nodes, np.ones((n, k)), np.zeros((n, 2))], axis=1)
         logs = np.zeros((n, k))
-        for low, high in task:
-            cells = _arrays(table.read(low, high))
-            slope, intercept = np.ascontiguousarray(np.moveaxis(points[:, low:high], -1, 0))
-            add_likelihood(cells, slope, intercept, rows, logs)
+        for low, high, slope, intercept in task.parts():
+            add_likelihood(_arrays(table.read(low, high)), slope, intercept, rows, logs)
         return np.concatenate([logs + np.log(rows[:, k : 2 * k]), rows[:, 2 * k :]], axis=1)
 
     def scores(
-        self, task: Task, *, table: CellTable, points: FloatArray, rows: FloatArray, curved: bool
+        self, task: Task, *, table: CellTable, rows: FloatArray, curved: bool
     ) -> FloatArray:
         """Return gradient and information."""
         found = []
-        for low, high in task:
-            slope, intercept = np.ascontiguousarray(np.moveaxis(points[:, low:high], -1, 0))
+        for low, high, slope, intercept in task.parts():
             score, information = np.empty((*slope.shape, 2)), np.empty((*slope.shape, 3))
             cells = _arrays(table.read(low, high))
             item_scores(cells, slope, intercept, rows, curved, score, information)
@@ -80,33 +91,24 @@ class Compiled:
         return np.concatenate(found, axis=1)
 
     def targets(
-        self,
-        task: Task,
-        *,
-        table: CellTable,
-        point: FloatArray,
-        rows: FloatArray,
-        prior: FloatArray,
+        self, task: Task, *, table: CellTable, rows: FloatArray, prior: FloatArray
     ) -> FloatArray:
         """Return gradient, information and targets."""
         found = []
-        for low, high in task:
-            slope, intercept = np.ascontiguousarray(point[None, low:high].T[..., 0])[:, None]
+        for low, high, slope, intercept in task.parts():
             score, information = np.empty((1, high - low, 2)), np.empty((1, high - low, 3))
             target, cells = np.empty((high - low, 2)), _arrays(table.read(low, high))
             item_targets(cells, (slope, intercept), rows, prior, score, information, target)
             found.append(np.concatenate([score[0], information[0], target], axis=1))
         return np.concatenate(found)
 
-    def missing(
-        self, task: Task, *, table: CellTable, point: FloatArray, rows: FloatArray
-    ) -> FloatArray:
+    def missing(self, task: Task, *, table: CellTable, rows: FloatArray) -> FloatArray:
         """Return variances of scores."""
         found = []
-        for low, high in task:
-            slope, intercept = np.ascontiguousarray(point[low:high].T)
+        for low, high, slope, intercept in task.parts():
             found.append(np.empty((high - low, 3)))
-            score_variances(_arrays(table.read(low, high)), slope, intercept, rows, found[-1])
+            cells = _arrays(table.read(low, high))
+            score_variances(cells, slope[0], intercept[0], rows, found[-1])
         return np.concatenate(found)
 
 
