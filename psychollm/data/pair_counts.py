@@ -286,7 +286,11 @@ def _check_rows(labels: tuple[Hashable, ...], of: Axis) -> None:
 
 def _weights_of(table: Responses | Scan, of: Axis, weights: ArrayLike) -> FloatArray:
     units = table.questions if of == "models" else table.models
-    return check_weights(in_order(weights, units, argument="weights"), len(units))
+    w = check_weights(in_order(weights, units, argument="weights"), len(units))
+    # Multiples of a power of two: sums are exact, in whatever order they are made, and a cell that
+    # is the difference of sums is zero where there is nobody.
+    step = 2.0 ** (np.ceil(np.log2(w.sum())) - 52)
+    return np.asarray(np.round(w / step) * step)
 
 
 def writable_counts(pairs: PairCounts) -> tuple[FloatArray, FloatArray, FloatArray]:
@@ -405,13 +409,7 @@ def _weighted_counts(
     own = (y * weights) @ a.T
     both = (a * weights) @ a.T
     squares = (a * weights**2) @ a.T
-    # Products of equal sums must be equal to the last bit: complete rows share one n.
-    return _symmetric(joint), own, _symmetric(both), _symmetric(squares)
-
-
-def _symmetric(matrix: FloatArray) -> FloatArray:
-    """Average out the rounding of a matrix product."""
-    return np.asarray(0.5 * (matrix + matrix.T), dtype=np.float64)
+    return joint, own, both, 0.5 * (squares + squares.T)  # which rounding leaves askew
 
 
 def _device_counts(yes: AnyArray, answered: AnyArray, device: str) -> tuple[FloatArray, ...]:
