@@ -3,6 +3,14 @@
 from typing import Any
 
 from psychollm._base.errors import OptionError
+from psychollm._base.optional import require
+
+
+def torch_on(device: str) -> Any:
+    """Return torch, or raise `OptionError` unless it has 64-bit numbers on a device."""
+    torch = require("torch", extra="steering", purpose="device=")
+    check_device(torch, device, otherwise="None", dtype="float64")
+    return torch
 
 
 def check_device(torch: Any, device: str, *, otherwise: str, dtype: str = "uint8") -> None:

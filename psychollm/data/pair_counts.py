@@ -10,10 +10,11 @@ import numpy as np
 
 from psychollm._base.axes import Axes
 from psychollm._base.checks import check_choice, check_weights
+from psychollm._base.device import torch_on
 from psychollm._base.errors import LabelError, ShapeError
 from psychollm._base.result import Result
 from psychollm._base.types import AnyArray, Axis, FloatArray, WordArray
-from psychollm.data.cells import dense_blocks, parts
+from psychollm.data.cells import block_size, dense_blocks, parts
 from psychollm.data.labels import in_order
 from psychollm.data.responses import Responses, ResponsesLike, as_responses
 from psychollm.data.scan import Scan
@@ -31,6 +32,7 @@ if TYPE_CHECKING:
 MAX_ROWS = 30_000
 MAX_BITS = 4_000_000_000  # bytes of a table kept by its cells that is held as bits
 PLANE = 1 << 28  # bytes of a plane of bits that is counted at once
+EXACT = 1 << 24  # up to here 32-bit numbers count
 
 CELLS = ("n11", "n10", "n01", "n00")
 
@@ -96,6 +98,7 @@ class PairCounts(Result):
         *,
         of: Axis = "models",
         weights: ArrayLike | None = None,
+        device: str | None = None,
     ) -> PairCounts:
         """Count all pairs of a table of binary responses.
 
@@ -109,19 +112,29 @@ class PairCounts(Result):
         weights : array of shape (questions,), optional
             Weight of each unit (question, or model with ``of="questions"``); scaled to mean one,
             so that counts keep the size of the sample.
+        device : str, optional
+            Where torch counts, "cuda", "cuda:1" or "cpu" (needs torch): by products of matrices
+            of 0 and 1, to the same numbers. None counts bits on the processor, where weighted
+            answers are counted in any case.
 
         Raises
         ------
         CodeError
             If the answers are not binary.
         OptionError
-            If weights are negative, not finite, all zero or of the wrong length.
+            If weights are negative, not finite, all zero or of the wrong length, or torch sees no
+            such device.
+        MissingPackageError
+            If `device` is named and torch is not installed.
         """
         check_choice("of", of, Axis)
+        if device is not None:
+            torch_on(device)
         if isinstance(responses, Scan):
             responses.check_binary("PairCounts")
-            return cell_counts(responses, of=of, weights=weights)
-        return binary_counts(as_responses(responses, binary=True), of=of, weights=weights)
+            return cell_counts(responses, of=of, weights=weights, device=device)
+        table = as_responses(responses, binary=True)
+        return binary_counts(table, of=of, weights=weights, device=device)
 
     def __add__(self, other: PairCounts) -> PairCounts:
         """Add the counts of another block of questions answered by the same models."""
@@ -174,17 +187,23 @@ class PairCounts(Result):
 
 
 def binary_counts(
-    table: Responses, *, of: Axis = "models", weights: ArrayLike | None = None
+    table: Responses,
+    *,
+    of: Axis = "models",
+    weights: ArrayLike | None = None,
+    device: str | None = None,
 ) -> PairCounts:
     """Count all pairs of a table that is known to be binary."""
     if isinstance(table, SparseResponses):
-        return cell_counts(table, of=of, weights=weights)
+        return cell_counts(table, of=of, weights=weights, device=device)
     codes, missing, labels = table.codes, table.missing, table.models
     if of == "questions":
         codes, missing, labels = codes.T, missing.T, table.questions
     _check_rows(labels, of)
     if weights is not None:
         arrays = _weighted_counts(codes == 1, ~missing, _weights_of(table, of, weights))
+    elif device is not None:
+        arrays = _sum_of_blocks(_slices(codes, missing), len(labels), None, device)
     else:
         arrays = _bit_counts(codes == 1, missing)
     joint, yes, n, squares = arrays
@@ -192,30 +211,50 @@ def binary_counts(
 
 
 def cell_counts(
-    table: SparseResponses | Scan, *, of: Axis = "models", weights: ArrayLike | None = None
+    table: SparseResponses | Scan,
+    *,
+    of: Axis = "models",
+    weights: ArrayLike | None = None,
+    device: str | None = None,
 ) -> PairCounts:
     """Count all pairs of a table kept by its cells, block by block."""
     labels = table.models if of == "models" else table.questions
     _check_rows(labels, of)
     cells = table.by_question if of == "models" else table.by_model
     w = None if weights is None else _weights_of(table, of, weights)
-    total = [np.zeros((len(labels), len(labels))) for _ in range(3 if w is None else 4)]
-    for arrays in _counts_of_blocks(dense_blocks(cells), w):
-        for mine, added in zip(total, arrays, strict=False):
+    blocks = dense_blocks(cells, _width(len(labels)))
+    joint, yes, n, squares = _sum_of_blocks(blocks, len(labels), w, device)
+    return PairCounts(joint=joint, yes=yes, n=n, squares=squares, labels=labels, of=of)
+
+
+def _width(k: int) -> int:
+    return min(block_size(k), EXACT)
+
+
+def _slices(codes: AnyArray, missing: AnyArray) -> Iterator[tuple[AnyArray, AnyArray]]:
+    """Yield a dense table (k, units) in blocks."""
+    k, units = codes.shape
+    for low in range(0, units, _width(k)):
+        block = slice(low, low + _width(k))
+        yield codes[:, block], missing[:, block]
+
+
+def _sum_of_blocks(
+    blocks: Iterator[tuple[AnyArray, AnyArray]],
+    k: int,
+    weights: FloatArray | None,
+    device: str | None,
+) -> tuple[FloatArray, ...]:
+    """Return joint, yes, n and squares over all blocks."""
+    total = [np.zeros((k, k)) for _ in range(3 if weights is None else 4)]
+    for arrays in _counts_of_blocks(blocks, weights, device):
+        for mine, added in zip(total, arrays, strict=True):
             mine += added
-    joint, yes, n, *squares = total
-    return PairCounts(
-        joint=joint,
-        yes=yes,
-        n=n,
-        squares=squares[0] if squares else n.copy(),
-        labels=labels,
-        of=of,
-    )
+    return (*total, total[2].copy()) if weights is None else tuple(total)
 
 
 def _counts_of_blocks(
-    blocks: Iterator[tuple[AnyArray, AnyArray]], weights: FloatArray | None
+    blocks: Iterator[tuple[AnyArray, AnyArray]], weights: FloatArray | None, device: str | None
 ) -> Iterator[tuple[FloatArray, ...]]:
     """Yield the counts of blocks, or of as many as make planes of bits worth counting."""
     start, yes, answered = 0, [], []
@@ -223,6 +262,8 @@ def _counts_of_blocks(
         stop = start + codes.shape[1]
         if weights is not None:
             yield _weighted_counts(codes == 1, ~missing, weights[start:stop])
+        elif device is not None:
+            yield _device_counts(codes == 1, ~missing, device)
         else:
             yes.append(pack_rows(codes == 1))
             answered.append(pack_rows(~missing))
@@ -245,7 +286,11 @@ def _check_rows(labels: tuple[Hashable, ...], of: Axis) -> None:
 
 def _weights_of(table: Responses | Scan, of: Axis, weights: ArrayLike) -> FloatArray:
     units = table.questions if of == "models" else table.models
-    return check_weights(in_order(weights, units, argument="weights"), len(units))
+    w = check_weights(in_order(weights, units, argument="weights"), len(units))
+    # Multiples of a power of two: sums are exact, in whatever order they are made, and a cell that
+    # is the difference of sums is zero where there is nobody.
+    step = 2.0 ** (np.ceil(np.log2(w.sum())) - 52)
+    return np.asarray(np.round(w / step) * step)
 
 
 def writable_counts(pairs: PairCounts) -> tuple[FloatArray, FloatArray, FloatArray]:
@@ -364,10 +409,11 @@ def _weighted_counts(
     own = (y * weights) @ a.T
     both = (a * weights) @ a.T
     squares = (a * weights**2) @ a.T
-    # Products of equal sums must be equal to the last bit: complete rows share one n.
-    return _symmetric(joint), own, _symmetric(both), _symmetric(squares)
+    return joint, own, both, 0.5 * (squares + squares.T)  # which rounding leaves askew
 
 
-def _symmetric(matrix: FloatArray) -> FloatArray:
-    """Average out the rounding of a matrix product."""
-    return np.asarray(0.5 * (matrix + matrix.T), dtype=np.float64)
+def _device_counts(yes: AnyArray, answered: AnyArray, device: str) -> tuple[FloatArray, ...]:
+    """Count by matrix products on a device; fewer units than `EXACT` are whole numbers."""
+    torch = torch_on(device)
+    y, a = (torch.tensor(one, device=device).float() for one in (yes & answered, answered))
+    return tuple(product.double().cpu().numpy() for product in (y @ y.T, y @ a.T, a @ a.T))

@@ -24,7 +24,8 @@ def _pair(counts, tau, i, j, rule, fixed):
 @njit
 def correlate_pairs(counts, tau, rule, fixed, out):
     """Estimate all pairs from counts (joint, yes, n) into a bundle of (k, k) arrays."""
-    # `out` is (matrix, complement, residual, iterations, status); complement is 1 - |rho|.
+    # `out` is (matrix, complement, residual, iterations, status); complement is 1 - |rho|. Pairs
+    # below the diagonal that are not NaN have been estimated already.
     matrix, complement, residual, iterations, status = out
     for i in range(tau.size):
         constant = not math.isfinite(tau[i])
@@ -32,12 +33,13 @@ def correlate_pairs(counts, tau, rule, fixed, out):
         complement[i, i], residual[i, i], iterations[i, i] = 0.0, 0.0, 0
         status[i, i] = UNDEFINED if constant else 0
         for j in range(i):
-            rho, rest, steps, left, how = _pair(counts, tau, i, j, rule, fixed)
-            matrix[i, j] = matrix[j, i] = rho
-            complement[i, j] = complement[j, i] = rest
-            residual[i, j] = residual[j, i] = left
-            iterations[i, j] = iterations[j, i] = steps
-            status[i, j] = status[j, i] = how
+            if math.isnan(matrix[i, j]):
+                rho, rest, steps, left, how = _pair(counts, tau, i, j, rule, fixed)
+                matrix[i, j], complement[i, j], residual[i, j] = rho, rest, left
+                iterations[i, j], status[i, j] = steps, how
+            matrix[j, i], complement[j, i] = matrix[i, j], complement[i, j]
+            residual[j, i], iterations[j, i] = residual[i, j], iterations[i, j]
+            status[j, i] = status[i, j]
 
 
 @njit
@@ -51,9 +53,9 @@ def correlate_into(counts, tau, rule, fixed, matrix):
 
 
 def empty_outputs(k: int) -> tuple[np.ndarray, ...]:
-    """Allocate the bundle that `correlate_pairs` fills."""
+    """Allocate the bundle that `correlate_pairs` fills: no pair is estimated yet."""
     return (
-        np.empty((k, k)),
+        np.full((k, k), np.nan),
         np.empty((k, k)),
         np.empty((k, k)),
         np.empty((k, k), dtype=np.int8),

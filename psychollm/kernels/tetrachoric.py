@@ -134,7 +134,8 @@ def _solve(t, residual, orientation, gap, product):
         if abs(newton) <= 4e-16 * t or residual == 0.0:
             break
         damping = 1.0 + 0.5 * slope * newton
-        step = newton / damping if damping > 0.25 else newton
+        # Where g vanishes, Halley's steps creep; Newton's leave the bracket, which is halved.
+        step = newton / damping if 0.25 < damping < 10.0 else newton
         following = t + step
         if not low < following < high:
             following = 0.5 * (low + high)

@@ -53,6 +53,23 @@ def test_median_split_is_the_sine_of_the_angle():
     assert float(table.rho) == pytest.approx(np.sin(np.pi * (0.8 - 0.5)), abs=1e-15)
 
 
+@pytest.mark.parametrize(
+    "counts",
+    [
+        (11, 1_868_198, 2_548_115, 3_311_879),
+        (355_992, 1_065_159, 5, 1_398_992),
+        (1_442_849, 2_593_131, 348_086, 5),
+        (99_341_564, 1_001, 147_287_272, 101_316_548),
+    ],
+)
+def test_a_start_where_the_integrand_vanishes(counts):
+    """Large tables with one small cell: the start lies far beyond the root, towards the bound."""
+    table = tetrachoric_table(*counts)
+    assert abs(table.residual) < 1e-15
+    # The oracle integrates to 1e-10 of the probability, which is steep in rho.
+    assert float(table.rho) == pytest.approx(slow.tetrachoric(*counts), abs=1e-6)
+
+
 @pytest.mark.parametrize("bad", [-1.0, np.nan, np.inf])
 def test_bad_counts(bad):
     with pytest.raises(CodeError, match="n10 holds"):

@@ -1,6 +1,7 @@
 """`tetrachoric` on tables: golden matrices, invariances, errors, certificates, empty cells."""
 
 import json
+import sys
 
 import numpy as np
 import pandas as pd
@@ -8,7 +9,14 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from psychollm._base.errors import CodeError, InputError, LabelError, OptionError, ShapeError
+from psychollm._base.errors import (
+    CodeError,
+    InputError,
+    LabelError,
+    MissingPackageError,
+    OptionError,
+    ShapeError,
+)
 from psychollm.correlation.tetrachoric import PairStatus, tetrachoric
 from psychollm.data.pair_counts import PairCounts
 from psychollm.data.responses import Responses
@@ -79,6 +87,12 @@ def test_golden_pairs_from_the_raw_data(golden):
     for row in pairs.itertuples():
         truth = row.rho_pairwise if np.isnan(row.rho_keepmargin_half) else row.rho_keepmargin_half
         assert ours.matrix[where[row.item_i], where[row.item_j]] == pytest.approx(truth, abs=1e-12)
+
+
+def test_a_device_without_torch(monkeypatch):
+    monkeypatch.setitem(sys.modules, "torch", None)
+    with pytest.raises(MissingPackageError, match=r'pip install "psychollm\[steering\]"'):
+        tetrachoric(simulated(), device="cpu")
 
 
 def test_certificate():

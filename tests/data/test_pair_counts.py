@@ -30,6 +30,19 @@ def test_slow_twin(missing, weighted):
     np.testing.assert_allclose(counts.n, n, atol=1e-10)
 
 
+@pytest.mark.parametrize("missing", [0.0, 0.2])
+def test_cells_are_empty_with_weights_where_they_are_without(missing):
+    """Sums of weights that rounded would leave 1e-15 where nobody is."""
+    rng = np.random.default_rng(3)
+    values = (rng.normal(size=(60, 1000)) > rng.normal(size=(60, 1)) * 2.0).astype(float)
+    values[::3] = 1.0 - values[1::3]
+    values[rng.random(values.shape) < missing] = np.nan
+    counts = PairCounts.count(Responses(values))
+    weighted = PairCounts.count(Responses(values), weights=rng.exponential(size=1000))
+    assert np.array_equal(weighted.empty_cells(), counts.empty_cells())
+    assert counts.empty_cells().max() >= 2
+
+
 @given(st.integers(1, 129), st.sampled_from([0.0, 0.3]))
 def test_blocks_add_up_to_the_whole(cut, missing):
     whole = table(missing=missing)
