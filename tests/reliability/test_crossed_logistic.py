@@ -238,8 +238,8 @@ def test_refusals() -> None:
 
 
 def test_too_few_answers_are_refused() -> None:
-    few = [[1, 1, 0, 1, 1], [0, 1, 0, 0, 1]]
-    with pytest.raises(ShapeError, match="2 models to 5 questions are too few"):
+    few = [[1, 0, 1], [0, 1, 1]]
+    with pytest.raises(ShapeError, match="2 models to 3 questions are too few"):
         crossed_logistic(few, rng=1)
     card = evaluation_card(few, rng=1)
     assert card.mixed is None
