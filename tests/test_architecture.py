@@ -43,6 +43,7 @@ IMPORTED_BY_NOBODY = {"integrations"}
 LATE = {
     "dask",
     "duckdb",
+    "httpcore",
     "httpx",
     "inspect_ai",
     "jinja2",

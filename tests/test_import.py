@@ -7,6 +7,7 @@ from pathlib import Path
 
 ROOT = Path(__file__).resolve().parents[1]
 HEAVY = {
+    "httpcore",
     "httpx",
     "inspect_ai",
     "joblib",

@@ -1,9 +1,12 @@
-"""Sending a request and receiving one reply, through httpx, with failures named.
+"""Sending a request and receiving one reply, through httpcore, with failures named.
 
-Each connection is an httpx transport of its own that holds one socket: a pool shared by many
-requests searches its list of connections at each of them, which at 200 at once costs four times
-the work. All share one TLS context, and the proxy that the environment names. Redirects are not
-followed, for a secret would travel with them. The bytes go through streams of asyncio.
+httpcore is what sends for httpx. Of httpx itself addresses, headers, proxies and certificates are
+used; its client would add a third to the time of a request, and does what is not wanted here:
+redirects (a secret would travel with them), cookies, packed replies.
+
+Connections are taken from a list: a pool searches its own at each request, which at 200 at once
+costs four times the work. All share one TLS context, and the proxy that the environment names. The
+bytes go through streams of asyncio.
 """
 
 import asyncio
@@ -21,6 +24,7 @@ from psychollm.collect.streams import Backend
 
 LARGEST_REPLY = 64 * 2**20  # bytes; no answer is longer
 LONGEST_CONNECT = 15.0  # seconds; a server that takes longer to accept is not there
+LONGEST_REST = 5.0  # seconds; many servers close a connection not long after
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -41,11 +45,9 @@ class Connections:
 
     def __init__(self, url: str, *, headers: Mapping[str, str], timeout: float) -> None:
         self._httpx = require("httpx", extra="collect", purpose="asking models")
-        self._unreachable = (
-            self._httpx.ConnectError,
-            self._httpx.ConnectTimeout,
-            self._httpx.ProxyError,
-        )
+        self._core = core = require("httpcore", extra="collect", purpose="asking models")
+        self._unreachable = (core.ConnectError, core.ConnectTimeout, core.ProxyError)
+        self._broken = (core.NetworkError, core.ProtocolError, core.UnsupportedProtocol, OSError)
         self.url = url
         self._places: dict[str, Any] = {}
         self._headers = self._httpx.Headers(
@@ -60,24 +62,43 @@ class Connections:
         self._limits = {"connect": min(timeout, LONGEST_CONNECT)}
         self._context: Any = None
         self._backend = Backend()
+        self._proxy = proxy_for(url)
         self._idle: list[Any] = []
-        self._all: list[Any] = []
+        self._all: set[Any] = set()
 
-    def _take(self) -> Any:
-        if self._idle:
-            return self._idle.pop()
+    async def _take(self, origin: Any) -> Any:
+        while self._idle:
+            line = self._idle.pop()
+            # A pool, which opens anew by itself, is what there is for proxies.
+            if self._proxy is not None or not (line.is_closed() or line.has_expired()):
+                return line
+            self._all.remove(line)
+            await line.aclose()
+        line = self._opened(origin)
+        self._all.add(line)
+        return line
+
+    def _opened(self, origin: Any) -> Any:
         if self._context is None:
             self._context = self._httpx.create_ssl_context()
-        client = self._httpx.AsyncHTTPTransport(
-            verify=self._context,
-            limits=self._httpx.Limits(max_connections=1, max_keepalive_connections=1),
-            proxy=proxy_for(self.url),
+        usual: dict[str, Any] = {
+            "ssl_context": self._context,
+            "keepalive_expiry": LONGEST_REST,
+            "network_backend": self._backend,
+        }
+        if self._proxy is None:
+            return self._core.AsyncHTTPConnection(origin, **usual)
+        proxy = self._httpx.Proxy(self._proxy)  # without the name and the password in it
+        socks = proxy.url.scheme.startswith("socks")
+        made = self._core.AsyncSOCKSProxy if socks else self._core.AsyncHTTPProxy
+        place = self._address(proxy.url)
+        return made(proxy_url=place, proxy_auth=proxy.raw_auth, max_connections=1, **usual)
+
+    def _address(self, url: Any) -> Any:
+        """Return an address of httpx as one of httpcore."""
+        return self._core.URL(
+            scheme=url.raw_scheme, host=url.raw_host, port=url.port, target=url.raw_path
         )
-        # httpx has no option for it. A pool that it has otherwise would keep to anyio.
-        if (pool := getattr(client, "_pool", None)) is not None:
-            pool._network_backend = self._backend
-        self._all.append(client)
-        return client
 
     def authorise(self, headers: Mapping[str, str]) -> None:
         """Put newer headers in the place of those of the same names."""
@@ -88,12 +109,10 @@ class Connections:
 
     def at(self, place: str) -> Any:
         """Return the address of a place below that of the endpoint; both may have a query."""
-        if place not in self._places:
-            parts, below = urlsplit(self.url), urlsplit(place)
-            query = "&".join(filter(None, (parts.query, below.query)))
-            path = parts.path.rstrip("/") + below.path
-            self._places[place] = self._httpx.URL(parts._replace(path=path, query=query).geturl())
-        return self._places[place]
+        parts, below = urlsplit(self.url), urlsplit(place)
+        query = "&".join(filter(None, (parts.query, below.query)))
+        path = parts.path.rstrip("/") + below.path
+        return self._httpx.URL(parts._replace(path=path, query=query).geturl())
 
     async def post(self, body: bytes, place: str) -> Exchange:
         """Post one body; what fails is named in the result, never raised."""
@@ -109,25 +128,26 @@ class Connections:
         largest: int = LARGEST_REPLY,
     ) -> Exchange:
         """Send a request with headers beside the usual ones; failures are named, never raised."""
-        client = self._take()
+        request = self._request(method, place, body, headers)
+        line = await self._take(request.url.origin)
         received = _Received(largest)
         started, clock = time.time(), time.perf_counter()
         kind, detail = Kind.OK, None
         try:
             async with asyncio.timeout(self._timeout):
-                await self._exchange(client, self._request(method, place, body, headers), received)
+                await self._exchange(line, request, received)
         except self._unreachable as error:
             kind, detail = Kind.UNREACHABLE, _said(error)
-        except (TimeoutError, self._httpx.TimeoutException):
+        except (TimeoutError, self._core.TimeoutException):
             kind, detail = Kind.TIMEOUT, f"no whole reply within {self._timeout:g} s"
         except _TooLargeError:
             kind, detail = Kind.TOO_LARGE, f"more than {received.largest} bytes"
         except _EncodedError:
             kind, detail = Kind.ENCODED, "a Content-Encoding, which was not asked for"
-        except (self._httpx.HTTPError, self._httpx.StreamError, OSError) as error:
+        except self._broken as error:
             kind, detail = Kind.BROKEN, _said(error)
         finally:
-            self._idle.append(client)
+            self._idle.append(line)
         return Exchange(
             started=started,
             seconds=time.perf_counter() - clock,
@@ -141,20 +161,31 @@ class Connections:
     def _request(
         self, method: str, place: str, body: bytes, more: Mapping[str, str] | None
     ) -> Any:
+        if place not in self._places:
+            url = self.at(place)
+            self._places[place] = self._address(url), (b"Host", url.netloc)
+        address, host = self._places[place]
         headers = self._headers
         if more:
             headers = self._httpx.Headers(headers)
             headers.update(more)
-        content = body if method == "POST" else None
-        request = self._httpx.Request(method, self.at(place), headers=headers, content=content)
-        request.extensions["timeout"] = self._limits
-        return request
+        lines = headers.raw if "host" in headers else [host, *headers.raw]
+        if method == "POST":
+            lines.append((b"Content-Length", b"%d" % len(body)))
+        return self._core.Request(
+            method,
+            address,
+            headers=lines,
+            content=body if method == "POST" else None,
+            extensions={"timeout": self._limits},
+        )
 
-    async def _exchange(self, client: Any, request: Any, received: "_Received") -> None:
-        response = await client.handle_async_request(request)
+    async def _exchange(self, line: Any, request: Any, received: "_Received") -> None:
+        response = await line.handle_async_request(request)
         try:
-            received.status, received.headers = response.status_code, response.headers
-            packed = response.headers.get("content-encoding", "identity").strip().lower()
+            received.status = response.status
+            received.headers = self._httpx.Headers(response.headers)
+            packed = received.headers.get("content-encoding", "identity").strip().lower()
             if packed not in {"", "identity"}:
                 raise _EncodedError
             size = 0
@@ -169,8 +200,8 @@ class Connections:
 
     async def close(self) -> None:
         """Close all."""
-        for client in self._all:
-            await client.aclose()
+        for line in self._all:
+            await line.aclose()
 
 
 def proxy_for(url: str) -> str | None:

@@ -1,6 +1,6 @@
-"""What carries the bytes of httpx: streams of asyncio itself, in place of those of anyio.
+"""What carries the bytes of httpcore: streams of asyncio itself, in place of those of anyio.
 
-httpx speaks HTTP through httpcore, and httpcore through a network backend, which may be given
+httpcore speaks HTTP through a network backend, which may be given
 (https://www.encode.io/httpcore/network-backends). The one that it takes by itself goes through
 anyio, for the sake of trio, and costs as much as all the rest of a request. Nothing here knows of
 HTTP. There are no limits on time but for connecting: a whole exchange has one, around it.

@@ -93,8 +93,8 @@ def test_certificates_are_read_once_for_all_connections(monkeypatch) -> None:
         return contexts[-1]
 
     monkeypatch.setattr(made._httpx, "create_ssl_context", counted)
-    made._take()
-    made._take()
+    made._opened(None)
+    made._opened(None)
     assert len(contexts) == 1
 
 

@@ -1,16 +1,15 @@
-"""The streams under httpx: what arrives unasked, what is long, and what does not answer."""
+"""The streams under httpcore: what arrives unasked, what is long, and what does not answer."""
 
 import asyncio
 import json
 from collections.abc import Awaitable, Callable
 from contextlib import suppress
-from typing import Any
 
 import pytest
 
 from psychollm.collect.connection import Connections, Exchange
 from psychollm.collect.faults import Kind
-from psychollm.collect.streams import FULL, Backend, Stream
+from psychollm.collect.streams import FULL
 from tests.collect.hostile import said
 
 BODY = said().body
@@ -52,23 +51,6 @@ def exchanges(serve: Serve, bodies: list[bytes], scheme: str = "http") -> list[E
         return found
 
     return asyncio.run(run())
-
-
-def test_httpx_takes_the_streams(monkeypatch: pytest.MonkeyPatch) -> None:
-    # It has no option for them: another release may keep its pool elsewhere.
-    connect, opened = Backend.connect_tcp, []
-
-    async def counted(self: Backend, host: str, port: int, **options: Any) -> Stream:
-        opened.append(host)
-        return await connect(self, host, port, **options)
-
-    async def serve(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
-        await request_of(reader)
-        writer.write(WHOLE)
-
-    monkeypatch.setattr(Backend, "connect_tcp", counted)
-    assert exchanges(serve, [b"{}"])[0].kind is Kind.OK
-    assert opened == ["127.0.0.1"]
 
 
 def test_what_arrives_unasked_on_a_connection_at_rest_answers_nothing() -> None:
