@@ -92,13 +92,6 @@ def said(store: Store) -> Iterator[tuple[Prompt, Row]]:
         yield prompts[row["prompt"]], row
 
 
-def prompts_in(store: Store) -> Iterator[Prompt]:
-    """Yield the prompt of each request."""
-    prompts = _Prompts()
-    for row in store.rows("SELECT prompt FROM request WHERE superseded = 0 ORDER BY id"):
-        yield prompts[row["prompt"]]
-
-
 class _Prompts(dict[str, Prompt]):
     """Prompts by their JSON: models are put the same, and each is made once."""
 

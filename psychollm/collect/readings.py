@@ -3,11 +3,12 @@
 Raw replies are kept for ever, so that they can be read again whenever reading has improved.
 """
 
+import json
 from collections import Counter, deque
 from collections.abc import Iterable, Iterator, Mapping
 from contextlib import closing
 from dataclasses import dataclass, field, replace
-from functools import partial
+from functools import lru_cache, partial
 from itertools import islice
 from typing import TYPE_CHECKING, Any, TypeAlias
 
@@ -15,7 +16,7 @@ from psychollm._base.errors import LabelError
 from psychollm._base.replicate import Workers, spread, workers
 from psychollm._base.result import Result
 from psychollm.collect.errors import StoreError
-from psychollm.collect.export import Row, prompts_in, said
+from psychollm.collect.export import Row, said
 from psychollm.collect.store import Store
 from psychollm.instruments.instrument import instrument_of, reader_of, scorer_of
 from psychollm.instruments.prompt import Prompt
@@ -26,6 +27,7 @@ if TYPE_CHECKING:
     import pandas as pd
 
 BATCH = 2_000  # replies that are read by one task
+PROMPTS = 1 << 15  # that a process which reads keeps: other models were put the same
 NOT_ASKED = "not_asked"  # beside the outcomes: the call was not made yet
 
 
@@ -187,8 +189,12 @@ def instruments_in(store: Store) -> dict[str, int]:
     ...     instruments_in(store)
     {}
     """
-    counts = Counter(map(instrument_of, prompts_in(store)))
-    return dict(sorted(counts.items()))
+    query = (
+        "SELECT count(*) AS n, prompt FROM request WHERE superseded = 0 "
+        "GROUP BY json_extract(prompt, '$.about.instrument')"
+    )
+    found = ((instrument_of(_from_json(row["prompt"])), row["n"]) for row in store.rows(query))
+    return dict(sorted(found))
 
 
 def readings(
@@ -266,7 +272,8 @@ def readings_of(
     )
 
 
-Said: TypeAlias = tuple[Prompt, str | None, str | None]  # with the reply and why it ended
+# A prompt, as JSON where it travels, with the reply and why it ended.
+Said: TypeAlias = tuple[Prompt | str, str | None, str | None]
 
 
 def _read(
@@ -278,7 +285,10 @@ def _read(
     def batches() -> Iterator[list[Said]]:
         while batch := list(islice(rows, BATCH)):
             waiting.append(batch)
-            yield [(prompt, _reply(row), row["finish_reason"]) for prompt, row in batch]
+            yield [
+                (prompt if who.shared else row["prompt"], _reply(row), row["finish_reason"])
+                for prompt, row in batch
+            ]
 
     # In waves, which this thread draws: no other may read the store.
     with closing(spread(partial(_read_batch, name), batches(), who, waiting=8)) as found:
@@ -295,9 +305,18 @@ def _reply(row: Row) -> str | None:
 def _read_batch(name: str, batch: list[Said]) -> list[Reading | None]:
     read = reader_of(name)
     return [
-        None if reply is None else read(prompt, reply, finish_reason=reason)
+        None if reply is None else read(_prompt(prompt), reply, finish_reason=reason)
         for prompt, reply, reason in batch
     ]
+
+
+def _prompt(told: Prompt | str) -> Prompt:
+    return _from_json(told) if isinstance(told, str) else told
+
+
+@lru_cache(maxsize=PROMPTS)
+def _from_json(text: str) -> Prompt:
+    return Prompt.from_dict(json.loads(text))
 
 
 def _whose(prompt: Prompt, row: Row) -> tuple[str, int, str]:
