@@ -393,7 +393,7 @@ def page(path: Path) -> None:
 
 GROWTH = ((100, 10_000), (320, 31_000), (1_000, 100_000), (3_200, 310_000), (10_000, 1_000_000))
 # A hundred answers or more to each question and from each model.
-STEPPED = ((1_000, 1_000), (3_200, 3_100), (10_000, 10_000), (10_000, 100_000), (10_000, 1_000_000))
+STEPPED = ((1_000, 1_000), (3_200, 3_100), *((10_000, 10**k) for k in (4, 5, 6)))
 
 
 def main() -> None:
