@@ -304,6 +304,12 @@ def on_growth(rows: Any) -> list[str]:
         numbers = (f"{cells:.0e}", f"{used:.3f}", f"{1e9 * used / cells:.1f}")
         lines.append(f"| {' | '.join(numbers)} | {row.peak_mb:,.0f} | {exponent} |")
         above = used
+    first, last = rows.iloc[1], rows.iloc[-1]
+    answers, times = (
+        np.log10(last[[*names]].prod() / first[[*names]].prod())
+        for names in (("models", "questions"), ("cpu_per_reading",))
+    )
+    lines += ["", f"From the second row to the last the exponent is {times / answers:.2f}."]
     return [line.replace("e+0", "e") for line in lines]
 
 

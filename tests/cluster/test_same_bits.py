@@ -15,6 +15,7 @@ import pytest
 
 import psychollm as psy
 from psychollm.estimates.resampling import Bootstrap, Resampling, bootstrap_draws
+from psychollm.irt.streamed import posterior
 from psychollm.nulls.one_factor import one_factor_null
 from psychollm.nulls.permutation import permutation_null
 
@@ -76,7 +77,8 @@ serial = cache(lambda work: work(n_jobs=1))
 
 @pytest.mark.parametrize("work", WORK)
 @pytest.mark.parametrize("jobs", [None, 2, 8])
-def test_threads(work, jobs):
+def test_threads(work, jobs, monkeypatch):
+    monkeypatch.setattr(posterior, "LEAST_SHARED", 0)
     assert np.array_equal(work(n_jobs=jobs), serial(work), equal_nan=True)
 
 

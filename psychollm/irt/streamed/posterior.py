@@ -24,13 +24,13 @@ https://doi.org/10.1093/biomet/81.3.624
 from collections.abc import Callable, Generator, Sequence
 from contextlib import closing
 from dataclasses import dataclass, replace
-from functools import partial
+from functools import lru_cache, partial
 from itertools import pairwise
 from typing import Self, TypeVar
 
 import numpy as np
 
-from psychollm._base.replicate import Progress, Workers, spread
+from psychollm._base.replicate import Progress, Workers, spread, workers
 from psychollm._base.types import AnyArray, BoolArray, FloatArray
 from psychollm.data.cells import PART, CellTable, parts
 from psychollm.irt.item_population import Expected
@@ -40,6 +40,7 @@ TASK_BYTES = 1 << 28  # of sums that tasks hold at once, all together
 MOST_TASKS = 64
 WORTH = 50  # cells of a task for each respondent, whose sums it keeps
 LEAST_CELLS = 1 << 16  # of a range
+LEAST_SHARED = 1 << 20  # cells; threads cost more than they bring where there are fewer
 NODES = ((50_000, 3), (2_000, 5), (500, 9), (100, 15), (0, 21))  # from so many answers on
 # The same where items have a distribution: rounds end at a thousandth of a standard error.
 FEWER_NODES = ((2_000, 3), (500, 5), (100, 9), (0, 15))
@@ -78,6 +79,8 @@ class Answers:
         n = min(len(ranges), MOST_TASKS, max(4, min(TASK_BYTES // size, worth)))
         bounds = np.linspace(0, len(ranges), n + 1).astype(int)
         dealt = tuple(ranges[a:b] for a, b in pairwise(bounds) if b > a)
+        if who.shared and cells < LEAST_SHARED:
+            who = workers(1)
         return cls(table, dealt, who, bar, reader)
 
     def each(self, function: Callable[[Task], T], points: FloatArray) -> Generator[T]:
@@ -89,6 +92,7 @@ class Answers:
                 yield result
 
 
+@lru_cache
 def rules(n_nodes: int) -> tuple[FloatArray, FloatArray]:
     """Return nodes (K,) in widths of the posterior, and logs of their weights without a kernel."""
     nodes, weights = np.polynomial.hermite_e.hermegauss(n_nodes)
