@@ -42,10 +42,7 @@ PER_QUESTION = {"clusters", "groups", "respondents", "by", "keys", "weights"}
 # Tables whose columns name something in the result.
 NAMING = {"dimensions"}
 # Runs of seconds: what their arrays go through is what those of the others go through.
-SLOW = {
-    *("shared_confidence", "studies.fit_gate", "studies.private_signal", "semantic_calibration"),
-    *("dimensionality", "evaluation_card", "predict_answers"),
-}
+SLOW = {"shared_confidence", "studies.fit_gate", "semantic_calibration", "dimensionality"}
 # Which axis of a function's first argument holds the questions, where it is not the last.
 _QUESTIONS = {
     **dict.fromkeys(("fleiss_kappa", "gwet_ac1", "krippendorff_alpha", "percent_agreement"), 0),
@@ -53,7 +50,7 @@ _QUESTIONS = {
     **dict.fromkeys(("state_probe", "difficulty", "fit_gate", "predicted_correctness"), 0),
     "question_audit": 0,
     **dict.fromkeys(("answer_variance", "semantic_calibration", "semantic_entropy"), 1),
-    "crossed_logistic": 1,
+    **dict.fromkeys(("crossed_logistic", "evaluation_card"), 1),
 }
 
 _RNG = np.random.default_rng(0)
@@ -62,6 +59,11 @@ _YES = (_RNG.normal(size=400) + _RNG.normal(size=(6, 400)) > 0).astype(np.int64)
 # Arrays that examples leave out. One label or weight per question is made to fit (`per_question`).
 MORE: dict[str, dict[str, Any]] = {
     "crossed_logistic": {"families": list("aabbccdd"), "domains": ["x", "y"] * 50},
+    "evaluation_card": {
+        "families": list("aabbcc"),
+        "domains": ["x", "y"] * 100,
+        "confidence": _RNG.random((6, 200)),
+    },
     "question_audit": {"families": list("aabbccddeeff")},
     "item_bank": {"families": list("aabbccddee"), "domains": ["x", "y"] * 25},
     "bayesian_2pl": {"families": ["a", "b"] * 200, "domains": ["x", "x", "y", "y"]},

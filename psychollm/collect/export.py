@@ -7,6 +7,7 @@ without an answer has no text; it is missing, whatever was asked.
 import json
 import sqlite3
 from collections.abc import Collection, Iterator, Mapping
+from functools import lru_cache
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeAlias
 
@@ -72,7 +73,6 @@ def replies(
     ...     list(replies(store))
     []
     """
-    prompts = _Prompts()
     query, values = REPLIES, tuple[str, ...]()
     if model is not None:
         query, values = (
@@ -82,22 +82,19 @@ def replies(
     for row in store.rows(query, values):
         table = {name: row[name] for name in _COLUMNS if name != "failure"}
         table["failure"] = None if row["state"] == "answered" else row["latest_kind"]
-        yield prompts[row["prompt"]], table
+        yield prompt_of(row["prompt"]), table
 
 
 def said(store: Store) -> Iterator[tuple[Prompt, Row]]:
     """Yield each request as its prompt and those columns of `replies` that instruments read."""
-    prompts = _Prompts()
     for row in store.rows(_SAID):
-        yield prompts[row["prompt"]], row
+        yield prompt_of(row["prompt"]), row
 
 
-class _Prompts(dict[str, Prompt]):
-    """Prompts by their JSON: models are put the same, and each is made once."""
-
-    def __missing__(self, text: str) -> Prompt:
-        prompt = self[text] = Prompt.from_dict(json.loads(text))
-        return prompt
+@lru_cache(maxsize=1 << 15)
+def prompt_of(text: str) -> Prompt:
+    """Return the prompt of a JSON text, made once: models are put the same."""
+    return Prompt.from_dict(json.loads(text))
 
 
 def replied(store: Store) -> list[Replied]:

@@ -3,12 +3,11 @@
 Raw replies are kept for ever, so that they can be read again whenever reading has improved.
 """
 
-import json
 from collections import Counter, deque
 from collections.abc import Iterable, Iterator, Mapping
 from contextlib import closing
 from dataclasses import dataclass, field, replace
-from functools import lru_cache, partial
+from functools import partial
 from itertools import islice
 from typing import TYPE_CHECKING, Any, TypeAlias
 
@@ -16,7 +15,7 @@ from psychollm._base.errors import LabelError
 from psychollm._base.replicate import Workers, spread, workers
 from psychollm._base.result import Result
 from psychollm.collect.errors import StoreError
-from psychollm.collect.export import Row, said
+from psychollm.collect.export import Row, prompt_of, said
 from psychollm.collect.store import Store
 from psychollm.instruments.instrument import instrument_of, reader_of, scorer_of
 from psychollm.instruments.prompt import Prompt
@@ -27,7 +26,6 @@ if TYPE_CHECKING:
     import pandas as pd
 
 BATCH = 2_000  # replies that are read by one task
-PROMPTS = 1 << 15  # that a process which reads keeps: other models were put the same
 NOT_ASKED = "not_asked"  # beside the outcomes: the call was not made yet
 
 
@@ -193,7 +191,7 @@ def instruments_in(store: Store) -> dict[str, int]:
         "SELECT count(*) AS n, prompt FROM request WHERE superseded = 0 "
         "GROUP BY json_extract(prompt, '$.about.instrument')"
     )
-    found = ((instrument_of(_from_json(row["prompt"])), row["n"]) for row in store.rows(query))
+    found = ((instrument_of(prompt_of(row["prompt"])), row["n"]) for row in store.rows(query))
     return dict(sorted(found))
 
 
@@ -311,12 +309,7 @@ def _read_batch(name: str, batch: list[Said]) -> list[Reading | None]:
 
 
 def _prompt(told: Prompt | str) -> Prompt:
-    return _from_json(told) if isinstance(told, str) else told
-
-
-@lru_cache(maxsize=PROMPTS)
-def _from_json(text: str) -> Prompt:
-    return Prompt.from_dict(json.loads(text))
+    return prompt_of(told) if isinstance(told, str) else told
 
 
 def _whose(prompt: Prompt, row: Row) -> tuple[str, int, str]:

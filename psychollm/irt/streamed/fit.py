@@ -83,7 +83,7 @@ def fit_cells(
         )
         raise ShapeError(msg)
     who = workers(n_jobs)
-    reader = COMPILED if device is None else OnDevice.checked(device)
+    reader = COMPILED if device is None else OnDevice(device)
     bar = progress_bar(show=progress, total=most, label="readings of the fit")
     with closing(bar):
         read = read_margins(table, sides, who, bar)

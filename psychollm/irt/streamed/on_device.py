@@ -11,7 +11,7 @@ from typing import Any
 
 import numpy as np
 
-from psychollm._base.device import check_device
+from psychollm._base.device import torch_on
 from psychollm._base.optional import require
 from psychollm._base.types import AnyArray, BoolArray, FloatArray
 from psychollm.data.cells import CellTable
@@ -48,11 +48,8 @@ class OnDevice:
 
     device: str
 
-    @classmethod
-    def checked(cls, device: str) -> "OnDevice":
-        """Raise `OptionError` unless torch can use the device."""
-        check_device(torch(), device, otherwise="None", dtype="float64")
-        return cls(device)
+    def __post_init__(self) -> None:
+        torch_on(self.device)
 
     def likelihood(self, task: Task, *, table: CellTable, nodes: FloatArray) -> FloatArray:
         """Return logs of products, and the two sums."""
