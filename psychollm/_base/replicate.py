@@ -81,8 +81,22 @@ def spread(
     who: Workers,
     *,
     waiting: int | None = None,
+    parcels: int | None = None,
 ) -> Generator[Any]:
-    """Yield ``function(piece)`` for each piece, in the order of the pieces."""
+    """Yield ``function(piece)`` for each piece, in the order of the pieces.
+
+    With `waiting`, pieces are drawn in waves of so many for each worker, and a wave before its
+    turn. Where memory is not shared, all pieces travel in so many `parcels` for each worker, one
+    by one if None.
+    """
+    if parcels is not None and not who.shared:
+        every = list(pieces)
+        size = max(1, -(-len(every) // (parcels * who.count)))
+        together = [every[i : i + size] for i in range(0, len(every), size)]
+        with closing(spread(partial(_each, function), together, who)) as lists:
+            for results in lists:
+                yield from results
+        return
     with one_blas_thread():
         if who.serial:
             yield from map(function, pieces)
@@ -94,8 +108,15 @@ def spread(
             return
         # joblib draws a piece whenever another is done, whether or not its result was taken.
         rest = iter(pieces)
-        while wave := list(islice(rest, waiting * who.count)):
-            yield from _taken(_parallel(who, "all")(call(piece) for piece in wave))
+        wave = list(islice(rest, waiting * who.count))
+        while wave:
+            results = _parallel(who, "all")(call(piece) for piece in wave)
+            wave = list(islice(rest, waiting * who.count))  # while the others work
+            yield from _taken(results)
+
+
+def _each(function: Callable[[Any], Any], pieces: list[Any]) -> list[Any]:
+    return [function(piece) for piece in pieces]
 
 
 def in_turn(
@@ -129,7 +150,8 @@ def _taken(results: Any) -> Generator[Any]:
     except GeneratorExit:
         with warnings.catch_warnings():
             warnings.filterwarnings("ignore", "(?s).*tasks .*have been", UserWarning)
-            results.close()
+            if isinstance(results, Generator):
+                results.close()
         raise
 
 
@@ -167,7 +189,7 @@ class _Parcels:
         self._client = _client(backend)
         self._token = uuid4().hex
         data = _pickled(function)
-        # joblib maps large arrays into memory.
+        # joblib maps large arrays into memory, and Dask sends arrays without a copy.
         self._payload = self._task(data) if self._client else np.frombuffer(data, dtype=np.uint8)
 
     def __call__(self, piece: Any) -> Any:
@@ -183,10 +205,11 @@ class _Parcels:
         config = import_module("dask.config")
         # Large graphs are slow where tasks repeat their data; here it is sent once.
         with config.set({"distributed.admin.large-graph-warning-threshold": "1TB"}):
-            return self._client.submit(_kept, data, key=f"psychollm-{uuid4().hex}")
+            array = np.frombuffer(data, dtype=np.uint8)
+            return self._client.submit(_kept, array, key=f"psychollm-{uuid4().hex}")
 
 
-def _kept(data: bytes) -> bytes:
+def _kept(data: AnyArray) -> AnyArray:
     return data
 
 

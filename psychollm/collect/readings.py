@@ -3,7 +3,7 @@
 Raw replies are kept for ever, so that they can be read again whenever reading has improved.
 """
 
-from collections import Counter, deque
+from collections import Counter, defaultdict, deque
 from collections.abc import Iterable, Iterator, Mapping
 from contextlib import closing
 from dataclasses import dataclass, field, replace
@@ -241,12 +241,12 @@ def readings_of(
     """Read the replies to the prompts of one instrument."""
     prompts: dict[str, dict[str, Prompt]] = {}
     by_model: dict[str, dict[int, dict[str, Reading | None]]] = {}
-    outcomes: dict[str, Counter[str]] = {}
+    outcomes = defaultdict[str, Counter[str]](Counter)
     keys: dict[tuple[str, int, str], str] = {}
     logliks: dict[tuple[str, int, str], float] = {}
     own_rows = (each for each in rows if each[0].about.get("instrument") == name)
     for prompt, row, reading in _read(own_rows, name, who or workers(1)):
-        model, sample, key = _whose(prompt, row)
+        model, sample, key = place = _whose(prompt, row)
         own = by_model.setdefault(model, {}).setdefault(sample, {})
         if key in own:
             fault = "stands for several prompts: give each repeat a key of its own"
@@ -255,11 +255,11 @@ def readings_of(
             msg = f"prompt {key!r} {fault}"
             raise LabelError(msg)
         prompts.setdefault(model, {}).setdefault(key, prompt)
-        keys[model, sample, key] = row["key"]
+        keys[place] = row["key"]
         own[key] = reading
         if row["sequence_logprob"] is not None:
-            logliks[model, sample, key] = row["sequence_logprob"]
-        outcomes.setdefault(row["model"], Counter())[_kind(reading, row["state"])] += 1
+            logliks[place] = row["sequence_logprob"]
+        outcomes[row["model"]][_kind(reading, row["state"])] += 1
     return Readings(
         instrument=name,
         prompts={model: tuple(known.values()) for model, known in prompts.items()},

@@ -65,21 +65,32 @@ class Marked(NamedTuple):
 
 
 @lru_cache(maxsize=64)
-def _names(labels: tuple[str, ...]) -> re.Pattern[str]:
-    own = [re.escape(label) for label in sorted(labels, key=len, reverse=True)]
-    spaced = "|".join(label for label in own if label.isascii() or label[0] < "\u3000")
-    unspaced = "|".join(label for label in own if label[0] >= "\u3000")
+def _names(labels: tuple[str, ...], *, plain: bool) -> re.Pattern[str]:
+    """Return what finds names of answers, four times as fast in text that is `plain`."""
+    # Plain text is ASCII, in lower case.
+    own = sorted(labels, key=len, reverse=True)
+    every: tuple[list[str], ...] = (own, _FINAL.split("|"), _NAMED.split("|"))
+    if plain:  # where capitals of Turkish lose a letter
+        lower = [[one.lower().replace("ı", "i") for one in names] for names in every]
+        every = tuple([one for one in names if one.isascii()] for names in lower)
+    spaced = [[one for one in names if one[0] < "\u3000"] for names in every]
     never = "(?!)"  # where there is no such label
-    # Most words are passed over by their first letter: that is four times as fast.
-    known = (*labels, *_FINAL.split("|"), *_NAMED.split("|"))
-    first = "".join(re.escape(letter) for letter in sorted({one[0] for one in known}))
-    names = (
-        rf"(?<![{WORD}'-])(?=[{first}])(?<!each )(?<!every )(?:(?P<final>{_FINAL})|(?P<own>{spaced or never})|(?P<named>{_NAMED}))"
-        rf"(?![{WORD}'-])|(?P<final_>{_FINAL_UNSPACED})|(?P<own_>{unspaced or never})"
-        rf"|(?P<named_>{_NAMED_UNSPACED})"
+    own_, final, named = ("|".join(map(re.escape, names)) or never for names in spaced)
+    # Most words are passed over by their first letter.
+    first = "".join(
+        re.escape(one) for one in sorted({one[0] for names in spaced for one in names})
     )
+    names = (
+        rf"(?=[{first}])(?<![{WORD}'-])(?<!each )(?<!every )"
+        rf"(?:(?P<final>{final})|(?P<own>{own_})|(?P<named>{named}))(?![{WORD}'-])"
+    )
+    if not plain:
+        unspaced = "|".join(re.escape(one) for one in own if one[0] >= "\u3000") or never
+        names += (
+            rf"|(?P<final_>{_FINAL_UNSPACED})|(?P<own_>{unspaced})|(?P<named_>{_NAMED_UNSPACED})"
+        )
     return re.compile(
-        rf"(?i)(?:{names})[\"']?"
+        rf"{'' if plain else '(?i)'}(?:{names})[\"']?"
         rf"(?:\s?\([^()\n]{{0,40}}\)|\s?\[[^\[\]\n]{{0,40}}\])?"
         rf"(?:\s(?:to|of|for|auf|à|a|alla|op|na|на)\s[^.:\n?!]{{1,80}}?)?"
         rf"(?:\s?(?:{_COPULA}|\n)| {{3,}})\s*"
@@ -120,7 +131,8 @@ def _fields(text: str, labels: tuple[str, ...], *, lead: bool) -> list[tuple[int
 
 def _named(text: str, labels: tuple[str, ...], *, lead: bool) -> list[tuple[int, Marked]]:
     marks: list[tuple[int, Marked]] = []
-    names = list(_names(labels).finditer(text))
+    plain = text.isascii()
+    names = list(_names(labels, plain=plain).finditer(text.lower() if plain else text))
     spans = sentences(text) if names else []
     at = 0
     for name in names:
@@ -132,8 +144,8 @@ def _named(text: str, labels: tuple[str, ...], *, lead: bool) -> list[tuple[int,
         if not own_words or of_error(name.group(), len(name.group()), 0):
             continue
         said = _line(text, name.end())
-        own, final = name["own"] or name["own_"], name["final"] or name["final_"]
-        rank = 1 if final else 0 if own and lead else 2
+        kind = (name.lastgroup or "").rstrip("_")
+        rank = 1 if kind == "final" else 0 if kind == "own" and lead else 2
         if said:
             marks.append((name.start(), Marked(said, rank)))
     return marks

@@ -40,6 +40,7 @@ TASK_BYTES = 1 << 28  # of sums that tasks hold at once, all together
 MOST_TASKS = 64
 WORTH = 50  # cells of a task for each respondent, whose sums it keeps
 LEAST_CELLS = 1 << 16  # of a range
+PARCELS = 4  # in which each of several processes gets its tasks: a message costs milliseconds
 LEAST_SHARED = 1 << 20  # cells; threads cost more than they bring where there are fewer
 NODES = ((50_000, 3), (2_000, 5), (500, 9), (100, 15), (0, 21))  # from so many answers on
 # The same where items have a distribution: rounds end at a thousandth of a standard error.
@@ -86,7 +87,7 @@ class Answers:
     def each(self, function: Callable[[Task], T], points: FloatArray) -> Generator[T]:
         """Yield what the function makes of each task where items are at `points`, in order."""
         tasks = (Task.of(ranges, points) for ranges in self.ranges)
-        with closing(spread(function, tasks, self.who)) as results:
+        with closing(spread(function, tasks, self.who, parcels=PARCELS)) as results:
             for result in results:
                 self.bar.update(1)
                 yield result
