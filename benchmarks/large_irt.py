@@ -133,7 +133,7 @@ def fit(
         rows[f"{name}_covered"] = float(np.mean(np.abs(error) < 1.96 * se[use]))
         rows[f"{name}_without"] = int((~use).sum())
     clock = time.perf_counter()
-    known_abilities = psy.ability(found, scan)
+    known_abilities = psy.ability(found, scan, n_jobs=n_jobs)
     rows["ability_s"] = time.perf_counter() - clock
     error = known_abilities.ability - ability[np.array(known_abilities.labels)]
     rows["ability_rmse"] = float(np.sqrt(np.mean(error**2)))
@@ -222,13 +222,6 @@ def run(
     return rows
 
 
-# How many workers (none: this process alone), whether Dask's profiler watches them, and whether
-# one of them is killed.
-CLUSTERS = (
-    (0, False, False), (1, True, False), (2, True, False), (2, False, False), (2, True, True)
-)  # fmt: skip
-
-
 def over_dask(n_models: int = 3_200, n_questions: int = 310_000) -> list[dict[str, Any]]:
     """Fit on clusters of one and of two processes, and of two one of which is killed."""
     import os
@@ -245,13 +238,11 @@ def over_dask(n_models: int = 3_200, n_questions: int = 310_000) -> list[dict[st
         write(folder, n_models, n_questions)
         scan = psy.data.Scan.open(folder)
         first = None
-        for workers, watched, killed in CLUSTERS:
+        for workers, killed in ((0, False), (1, False), (2, False), (2, True)):
             if not workers:
                 clock = time.perf_counter()
                 fit = psy.fit_irt(scan, n_jobs=1)
             else:
-                # Workers read their settings where they start.
-                os.environ["DASK_DISTRIBUTED__WORKER__PROFILE__ENABLED"] = str(watched)
                 local = distributed.LocalCluster(
                     n_workers=workers,
                     threads_per_worker=1,
@@ -275,13 +266,7 @@ def over_dask(n_models: int = 3_200, n_questions: int = 310_000) -> list[dict[st
             first = fit if first is None else first
             same = np.array_equal(fit.parameters, first.parameters, equal_nan=True)
             rows.append(
-                {
-                    "workers": workers,
-                    "watched": watched,
-                    "killed": killed,
-                    "seconds": seconds,
-                    "same_bits": same,
-                }
+                {"workers": workers, "killed": killed, "seconds": seconds, "same_bits": same}
             )
             print(rows[-1], flush=True)
     return rows
@@ -328,12 +313,10 @@ def on_growth(rows: Any) -> list[str]:
     return [line.replace("e+0", "e") for line in lines]
 
 
-def efficiency(rows: Any, *, watched: bool) -> float:
+def efficiency(rows: Any) -> float:
     """Return how much of two workers is used, against one."""
-    whole = rows[~rows["killed"]]
-    one = whole[whole["workers"] == 1]["seconds"]
-    two = whole[(whole["workers"] == 2) & (whole["watched"] == watched)]["seconds"]
-    return float(one.item() / (2 * two.item()))
+    whole = rows[~rows["killed"]].set_index("workers")["seconds"]
+    return float(whole[1] / (2 * whole[2]))
 
 
 MACHINES = (
@@ -367,10 +350,8 @@ def on_dask(rows: Any) -> list[str]:
     named = {0: "this process, one thread", 1: "Dask, one worker", 2: "Dask, two workers"}
     for row in rows.itertuples():
         where = named[row.workers] + (", one killed on the way" if row.killed else "")
-        where += ", not profiled" if row.workers == 2 and not row.watched else ""
         lines.append(f"| {where} | {row.seconds:.1f} | {'yes' if row.same_bits else 'no'} |")
-    said, alone = (f"{efficiency(rows, watched=one):.2f}" for one in (True, False))
-    said = f"Against one worker, two have an efficiency of {said}, and of {alone} not profiled."
+    said = f"Two workers have an efficiency of {efficiency(rows):.2f} against one."
     return [*lines, "", said]
 
 
@@ -399,7 +380,7 @@ def page(path: Path) -> None:
     replaced(path, "sizes", lines)
     replaced(path, "growth", on_growth(stepped))
     replaced(path, "clusters", on_dask(clusters))
-    replaced(path, "machines", on_machines(growth.iloc[-1], efficiency(clusters, watched=True)))
+    replaced(path, "machines", on_machines(growth.iloc[-1], efficiency(clusters)))
     figure, (left, right) = plt.subplots(1, 2, figsize=(9.0, 3.6), layout="constrained")
     left.loglog(growth["write_cells"], growth["fit_s"], "o-", label="fit")
     left.loglog(growth["write_cells"], growth["write_wall_s"], "s--", label="read and sort")

@@ -52,10 +52,11 @@ class Psychollm:
         """Return slopes and difficulties by question, abilities by model, and how it ended."""
         import psychollm as psy
 
-        found = psy.fit_irt(table, n_jobs=len(os.sched_getaffinity(0)))
+        n_jobs = len(os.sched_getaffinity(0))
+        found = psy.fit_irt(table, n_jobs=n_jobs)
         by_question, by_model = (np.argsort(np.array(one)) for one in (found.labels, table.models))
         difficulty = -found.intercept / found.slope
-        ability = psy.ability(found, table).ability
+        ability = psy.ability(found, table, n_jobs=n_jobs).ability
         items = found.slope[by_question], difficulty[by_question]
         end = found.convergence
         return *items, ability[by_model], end.converged, end.iterations

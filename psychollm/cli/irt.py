@@ -127,7 +127,7 @@ class Irt(Choosing, Command):
         from psychollm.irt.ability import ability
         from psychollm.studies.provenance import versions
 
-        items, able = fit.to_frame(), ability(fit, answers).to_frame()
+        items, able = fit.to_frame(), ability(fit, answers, n_jobs=self.jobs).to_frame()
         reader = (
             call_text(
                 "psy.data.scan",

@@ -91,6 +91,7 @@ def ability(
     responses: ResponsesLike,
     *,
     method: Method = "eap",
+    n_jobs: int | None = None,
 ) -> Abilities:
     """Estimate abilities from answers to items already fitted.
 
@@ -103,6 +104,9 @@ def ability(
         others. Of tables kept by their cells EAP is estimated.
     method : {"eap", "map", "ml", "wle"}
         Posterior mean or mode, likelihood mode, or Warm's weighted likelihood.
+    n_jobs : int, optional
+        Threads that read a table kept by its cells, -1 for all processors; None: one, or what
+        ``joblib.parallel_config`` says.
 
     Raises
     ------
@@ -120,7 +124,7 @@ def ability(
     if (source := cells_of(responses)) is not None:
         from psychollm.irt.streamed.abilities import posterior_means
 
-        value, se, reasons, labels = posterior_means(fit, source, method)
+        value, se, reasons, labels = posterior_means(fit, source, method, n_jobs)
         answered = np.array([not reason for reason in reasons])
         value, se = (np.where(answered, part * fit.ability_sd, np.nan) for part in (value, se))
         return Abilities(

@@ -23,7 +23,7 @@ from psychollm.irt.streamed.posterior import (
 
 
 def posterior_means(
-    fit: IRTFit, source: CellSource, method: Literal["eap"] | str
+    fit: IRTFit, source: CellSource, method: Literal["eap"] | str, n_jobs: int | None = None
 ) -> tuple[FloatArray, FloatArray, tuple[Reason, ...], Labels]:
     """Return means and deviations (N,) in units of the population, reasons and labels."""
     if fit.model not in STREAMED or fit.link != "logit" or method != "eap":
@@ -41,7 +41,7 @@ def posterior_means(
         raise LabelError(msg)
     rows = np.array([place[label] for label in sides[1]])
     keep = fit.estimated[rows]
-    who, bar = workers(None), progress_bar(show=False, total=1, label="")
+    who, bar = workers(n_jobs), progress_bar(show=False, total=1, label="")
     read = read_margins(table, sides, who, bar)
     k = nodes_for(read.answered, NODES)
     abilities = StreamedAbilities(
