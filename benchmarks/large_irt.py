@@ -304,12 +304,11 @@ def on_growth(rows: Any) -> list[str]:
         numbers = (f"{cells:.0e}", f"{used:.3f}", f"{1e9 * used / cells:.1f}")
         lines.append(f"| {' | '.join(numbers)} | {row.peak_mb:,.0f} | {exponent} |")
         above = used
-    first, last = rows.iloc[1], rows.iloc[-1]
-    answers, times = (
-        np.log10(last[[*names]].prod() / first[[*names]].prod())
-        for names in (("models", "questions"), ("cpu_per_reading",))
+    sizes, times = (
+        np.log10(column) for column in (rows.models * rows.questions, rows.cpu_per_reading)
     )
-    lines += ["", f"From the second row to the last the exponent is {times / answers:.2f}."]
+    every, later = (np.polyfit(sizes[k:], times[k:], 1)[0] for k in (0, 1))
+    lines += ["", f"The exponent of all rows is {every:.2f}, without the first {later:.2f}."]
     return [line.replace("e+0", "e") for line in lines]
 
 

@@ -8,7 +8,6 @@ value and the name of what went wrong. The replies are stored by columns, one to
 import argparse
 import csv
 import lzma
-import shutil
 import tomllib
 from io import StringIO
 from pathlib import Path
@@ -52,11 +51,10 @@ def main():
     text = StringIO()
     lines = csv.writer(text, lineterminator="\n")
     lines.writerows(zip(COLUMNS, *kept, strict=True))
-    # Bytes of text are told by the bytes before them, wherever they stand.
-    best = {"id": lzma.FILTER_LZMA2, "preset": 9 | lzma.PRESET_EXTREME, "lc": 4, "pb": 0}
-    packed = lzma.compress(text.getvalue().encode(), filters=[best])
+    packed = compressed(text.getvalue().encode())
     (FILES / "smollm2_replies.csv.xz").write_bytes(packed)
-    shutil.copy(HERE / "questions.csv", FILES / "smollm2_questions.csv")
+    questions = (HERE / "questions.csv").read_bytes()
+    (FILES / "smollm2_questions.csv.xz").write_bytes(compressed(questions))
     with (FILES / "smollm2_models.csv").open("w", encoding="utf-8", newline="") as file:
         lines = csv.writer(file, lineterminator="\n")
         lines.writerow(("model", "temperature", "system"))
@@ -64,6 +62,13 @@ def main():
             warmth = model.get("parameters", {}).get("temperature", 0.0)
             lines.writerow((model["name"], warmth, model.get("system", "")))
     print(f"{len(kept)} replies, {len(packed) / 1000:.0f} kB")
+
+
+def compressed(text):
+    """Return bytes of text as xz packs them best."""
+    # They are told by the bytes before them, wherever they stand.
+    best = {"id": lzma.FILTER_LZMA2, "preset": 9 | lzma.PRESET_EXTREME, "lc": 4, "pb": 0}
+    return lzma.compress(text, filters=[best])
 
 
 def respondents():

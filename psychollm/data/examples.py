@@ -5,7 +5,7 @@ The stored file of the simulated one is ``np.savez_compressed(path, **arrays)`` 
 
 The recorded answers of a real model: ``smollm2_replies.csv.xz`` holds every reply whole, with what
 it was read as, a column of the table to a line, which packs to less than two thirds of what rows
-do; ``smollm2_questions.csv`` the questions, ``smollm2_models.csv`` the respondents.
+do; ``smollm2_questions.csv.xz`` the questions, ``smollm2_models.csv`` the respondents.
 ``examples/smollm2`` holds what made them.
 """
 
@@ -229,12 +229,15 @@ def _unpacked(bits: AnyArray, n: int) -> AnyArray:
 def read_recorded(name: str) -> Recorded:
     """Read the files of a recorded example."""
     folder = files("psychollm.data").joinpath("files")
-    packed = folder.joinpath(f"{name}_replies.csv.xz").read_bytes()
-    columns = csv.reader(StringIO(lzma.decompress(packed).decode("utf-8"), newline=""))
-    names, *replies = zip(*columns, strict=True)
+    replies, questions = (
+        lzma.decompress(folder.joinpath(f"{name}_{what}.csv.xz").read_bytes())
+        for what in ("replies", "questions")
+    )
+    columns = csv.reader(StringIO(replies.decode("utf-8"), newline=""))
+    names, *rows = zip(*columns, strict=True)
     return Recorded(
-        replies=tuple(dict(zip(names, reply, strict=True)) for reply in replies),
-        questions=_rows(folder.joinpath(f"{name}_questions.csv").read_bytes()),
+        replies=tuple(dict(zip(names, row, strict=True)) for row in rows),
+        questions=_rows(questions),
         models=_rows(folder.joinpath(f"{name}_models.csv").read_bytes()),
     )
 

@@ -89,10 +89,6 @@ def _hedging(study: "InferenceBoundary") -> dict[str, Estimate]:
     return _kept({name: study.refusal_minus_commitment})
 
 
-def _refusals_and_hedging(study: "InferenceBoundary") -> dict[str, Estimate]:
-    return _refusals(study) | _hedging(study)
-
-
 def _skins(study: "InferenceBoundary") -> dict[str, Estimate]:
     """Return the contrasts by the shortest names that tell them apart: types, where they do."""
     short = [name.partition(":")[0] for name in study.skins]

@@ -24,7 +24,7 @@ from psychollm.data.labels import Labels, unit_labels
 from psychollm.data.logs_result import ScoreLog
 from psychollm.data.table import numbers, one_model
 from psychollm.estimates.estimate import Estimate
-from psychollm.estimates.findings import Finding, Findings, Study, sentence_list
+from psychollm.estimates.findings import Finding, Findings, Study
 from psychollm.estimates.verdict import SMALLEST, SmallestEffects
 from psychollm.reliability.components.crossed_logistic import CrossedLogistic, fit_crossed, grouped
 from psychollm.reliability.means.answers import answers_of, means_of
@@ -492,8 +492,3 @@ def detectable_texts(card: EvaluationCard) -> tuple[str, str]:
     """Return the smallest differences that can be shown, for half of the pairs and for all."""
     known = card.comparison.detectable[np.isfinite(card.comparison.detectable)]
     return (number(np.median(known), 3), extent(known, 3)) if known.size else ("–", "")
-
-
-def tier_names(card: EvaluationCard) -> str:
-    """Return the best tier in words."""
-    return sentence_list(card.comparison.tiers()[0]) if card.comparison.tier.any() else ""
