@@ -40,6 +40,7 @@ EFFECTS = ("family", "model", "domain", "model:domain", "question", "model:quest
 _NEWTON = 60
 _GAIN = 1e-10
 _NEAR = 1e-3
+_WORTH, _IDLE = 1e-3, 5  # steps in a row that bring less than this share of what they promise
 _LAST = 1e-6  # a step that gains less leaves a gain of the order of its square
 
 
@@ -231,7 +232,7 @@ def find_mode(design: Design, sd: Deviations, state: State, mean: float | None =
 
     value, levels, found = look(x, z)
     blocks = _blocks(found, G, R, prior, x, z)
-    converged = False
+    converged, idle = False, 0
     for _ in range(_NEWTON):
         dx = np.linalg.solve(blocks.S, blocks.right)
         dz = blocks.step - blocks.per_shared @ dx
@@ -247,10 +248,15 @@ def find_mode(design: Design, sd: Deviations, state: State, mean: float | None =
                 break
             pace *= 0.5
         x, z = x + pace * dx, z + pace * dz
+        # Where a few answers leave the mode to the error of quadrature, no step leads there.
+        stalled = gain >= _NEAR and ahead[0] - value < _WORTH * pace * gain
+        idle = idle + 1 if stalled else 0
         value, levels, found = ahead
         blocks = _blocks(found, G, R, prior, x, z)
         if gain < _LAST:
             converged = True
+            break
+        if idle == _IDLE:
             break
     log_det = float(np.linalg.slogdet(blocks.S)[1])
     if R.shape[1]:
