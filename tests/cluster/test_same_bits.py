@@ -122,7 +122,6 @@ def test_workers_that_die_lose_nothing(cluster, deaths):
     statistic = partial(lethal, victims=victims)
     with joblib.parallel_config(backend="dask"):
         found = permutation_null(answers(), statistic=statistic, n_null=300, rng=3).draws
-    cluster.wait_for_workers(2, timeout=120)
     assert victims.isdisjoint(cluster.run(os.getpid).values())
     expected = permutation_null(answers(), statistic=lethal, n_null=300, rng=3, n_jobs=1).draws
     assert np.array_equal(found, expected)
@@ -135,7 +134,6 @@ def test_a_fit_outlives_a_worker(cluster):
     Timer(0.5, os.kill, (victim, signal.SIGKILL)).start()
     with joblib.parallel_config(backend="dask"):
         found = streamed()
-    cluster.wait_for_workers(2, timeout=120)
     assert victim not in cluster.run(os.getpid).values()
     assert np.array_equal(found, expected, equal_nan=True)
 
