@@ -111,7 +111,11 @@ def spread(
         wave = list(islice(rest, waiting * who.count))
         while wave:
             results = _parallel(who, "all")(call(piece) for piece in wave)
-            wave = list(islice(rest, waiting * who.count))  # while the others work
+            try:
+                wave = list(islice(rest, waiting * who.count))  # while the others work
+            except BaseException:
+                _give_up(results)
+                raise
             yield from _taken(results)
 
 
@@ -143,16 +147,21 @@ def _client(backend: Any) -> Any:
 
 
 def _taken(results: Any) -> Generator[Any]:
-    """Yield results; whoever stops before the last has a reason, and needs no warning."""
+    """Yield results, of which whoever takes them may leave some."""
     try:
         for result in results:  # noqa: UP028 - `yield from` would close them before we can
             yield result
     except GeneratorExit:
+        _give_up(results)
+        raise
+
+
+def _give_up(results: Any) -> None:
+    """Leave results: whoever stops before the last has a reason, and needs no warning."""
+    if isinstance(results, Generator):
         with warnings.catch_warnings():
             warnings.filterwarnings("ignore", "(?s).*tasks .*have been", UserWarning)
-            if isinstance(results, Generator):
-                results.close()
-        raise
+            results.close()
 
 
 def _parallel(who: Workers, ahead: str) -> Any:

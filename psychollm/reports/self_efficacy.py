@@ -239,8 +239,9 @@ def _call(study: "SelfEfficacyStudy", source: str) -> str:
 LAYOUT = Layout(
     title="Self-efficacy: how sure are the models of themselves, and with what right?",
     subtitle=lambda study: (
-        f"{len(study.models)} models, {len(study.conditions)} conditions, {study.n_items} "
-        f"statements, {percent(study.level)} intervals"
+        f"{len(study.models)} models, {len(study.conditions)} condition"
+        f"{'s' * (len(study.conditions) > 1)}, {study.n_items} statements, "
+        f"{percent(study.level)} intervals"
     ),
     models=lambda study: study.models,
     verdict=_verdict,

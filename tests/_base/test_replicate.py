@@ -1,5 +1,6 @@
 """Replication and work handed out: same bits for any number of jobs; what an interrupt keeps."""
 
+import os
 import sys
 
 import joblib
@@ -106,6 +107,34 @@ def test_who_works():
 @pytest.mark.parametrize("n_jobs", [1, 2])
 def test_order(n_jobs):
     assert list(spread(abs, range(-40, 0), workers(n_jobs))) == list(range(40, 0, -1))
+
+
+def process(piece):
+    return piece, os.getpid()
+
+
+@pytest.mark.parametrize(("parcels", "together"), [(1, 5), (2, 3), (9, 1)])
+def test_parcels(parcels, together):
+    """Nine pieces for two processes: those of a parcel go to one of them, in order."""
+    with joblib.parallel_config(backend="loky", n_jobs=2):
+        found = list(spread(process, range(9), workers(None), parcels=parcels))
+    assert [piece for piece, _ in found] == list(range(9))
+    by = [pid for _, pid in found]
+    assert all(len(set(by[i : i + together])) == 1 for i in range(0, 9, together))
+    assert os.getpid() not in by
+
+
+@pytest.mark.parametrize("backend", ["threading", "loky"])
+def test_a_piece_that_cannot_be_drawn_while_others_are_worked_on(backend):
+    def pieces():
+        yield from range(6)
+        raise OSError("no further piece")
+
+    with (
+        joblib.parallel_config(backend=backend, n_jobs=2),
+        pytest.raises(OSError, match="no further"),
+    ):
+        list(spread(process, pieces(), workers(None), waiting=2))
 
 
 def test_one_thread_of_linear_algebra_until_the_last_has_left():
