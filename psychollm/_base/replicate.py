@@ -107,16 +107,22 @@ def spread(
             yield from _taken(_parallel(who, ahead)(call(piece) for piece in pieces))
             return
         # joblib draws a piece whenever another is done, whether or not its result was taken.
-        rest = iter(pieces)
-        wave = list(islice(rest, waiting * who.count))
+        rest, size = iter(pieces), waiting * who.count
+        wave, error = _drawn(rest, size)
         while wave:
             results = _parallel(who, "all")(call(piece) for piece in wave)
-            try:
-                wave = list(islice(rest, waiting * who.count))  # while the others work
-            except BaseException:
-                _give_up(results)
-                raise
+            wave, error = _drawn(rest, size)  # while the others work
             yield from _taken(results)
+        if error is not None:
+            raise error
+
+
+def _drawn(pieces: Iterator[Any], size: int) -> tuple[list[Any], Exception | None]:
+    """Return the next wave, or none and why it could not be drawn."""
+    try:
+        return list(islice(pieces, size)), None
+    except Exception as error:  # noqa: BLE001 -- raised when its turn has come
+        return [], error
 
 
 def _each(function: Callable[[Any], Any], pieces: list[Any]) -> list[Any]:
@@ -147,21 +153,16 @@ def _client(backend: Any) -> Any:
 
 
 def _taken(results: Any) -> Generator[Any]:
-    """Yield results, of which whoever takes them may leave some."""
+    """Yield results; whoever stops before the last has a reason, and needs no warning."""
     try:
         for result in results:  # noqa: UP028 - `yield from` would close them before we can
             yield result
     except GeneratorExit:
-        _give_up(results)
+        if isinstance(results, Generator):
+            with warnings.catch_warnings():
+                warnings.filterwarnings("ignore", "(?s).*tasks .*have been", UserWarning)
+                results.close()
         raise
-
-
-def _give_up(results: Any) -> None:
-    """Leave results: whoever stops before the last has a reason, and needs no warning."""
-    if isinstance(results, Generator):
-        with warnings.catch_warnings():
-            warnings.filterwarnings("ignore", "(?s).*tasks .*have been", UserWarning)
-            results.close()
 
 
 def _parallel(who: Workers, ahead: str) -> Any:

@@ -130,11 +130,13 @@ def test_a_piece_that_cannot_be_drawn_while_others_are_worked_on(backend):
         yield from range(6)
         raise OSError("no further piece")
 
+    found = []
     with (
         joblib.parallel_config(backend=backend, n_jobs=2),
         pytest.raises(OSError, match="no further"),
     ):
-        list(spread(process, pieces(), workers(None), waiting=2))
+        found.extend(piece for piece, _ in spread(process, pieces(), workers(None), waiting=2))
+    assert found == [0, 1, 2, 3]  # what was drawn in waves before
 
 
 def test_one_thread_of_linear_algebra_until_the_last_has_left():
