@@ -85,9 +85,8 @@ def spread(
 ) -> Generator[Any]:
     """Yield ``function(piece)`` for each piece, in the order of the pieces.
 
-    With `waiting`, pieces are drawn in waves of so many for each worker, and a wave before its
-    turn. Where memory is not shared, all pieces travel in so many `parcels` for each worker, one
-    by one if None.
+    With `waiting`, pieces are drawn in waves of so many for each worker. Where memory is not
+    shared, all pieces travel in so many `parcels` for each worker, one by one if None.
     """
     if parcels is not None and not who.shared:
         every = list(pieces)
@@ -107,22 +106,9 @@ def spread(
             yield from _taken(_parallel(who, ahead)(call(piece) for piece in pieces))
             return
         # joblib draws a piece whenever another is done, whether or not its result was taken.
-        rest, size = iter(pieces), waiting * who.count
-        wave, error = _drawn(rest, size)
-        while wave:
-            results = _parallel(who, "all")(call(piece) for piece in wave)
-            wave, error = _drawn(rest, size)  # while the others work
-            yield from _taken(results)
-        if error is not None:
-            raise error
-
-
-def _drawn(pieces: Iterator[Any], size: int) -> tuple[list[Any], Exception | None]:
-    """Return the next wave, or none and why it could not be drawn."""
-    try:
-        return list(islice(pieces, size)), None
-    except Exception as error:  # noqa: BLE001 -- raised when its turn has come
-        return [], error
+        rest = iter(pieces)
+        while wave := list(islice(rest, waiting * who.count)):
+            yield from _taken(_parallel(who, "all")(call(piece) for piece in wave))
 
 
 def _each(function: Callable[[Any], Any], pieces: list[Any]) -> list[Any]:

@@ -125,7 +125,7 @@ def test_parcels(parcels, together):
 
 
 @pytest.mark.parametrize("backend", ["threading", "loky"])
-def test_a_piece_that_cannot_be_drawn_while_others_are_worked_on(backend):
+def test_a_piece_that_cannot_be_drawn_comes_after_the_waves_before(backend):
     def pieces():
         yield from range(6)
         raise OSError("no further piece")
@@ -136,7 +136,7 @@ def test_a_piece_that_cannot_be_drawn_while_others_are_worked_on(backend):
         pytest.raises(OSError, match="no further"),
     ):
         found.extend(piece for piece, _ in spread(process, pieces(), workers(None), waiting=2))
-    assert found == [0, 1, 2, 3]  # what was drawn in waves before
+    assert found == [0, 1, 2, 3]
 
 
 def test_one_thread_of_linear_algebra_until_the_last_has_left():
