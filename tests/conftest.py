@@ -49,6 +49,15 @@ MEANWHILE = (
     "tests/test_import.py",
     "tests/test_words.py",
 )
+# The longest, which would keep others waiting at the end.
+LONG = (
+    "processes",
+    "reports",
+    "shared confidence",
+    "tests/collect/test_real_model.py",
+    "tests/test_every",
+    "tests/test_kits",
+)
 
 
 @pytest.fixture(scope="session")
@@ -131,11 +140,9 @@ def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item
         whole = one_process(item.nodeid)
         if whole == "results":
             return 0
-        if whole.startswith(MEANWHILE):
-            return 1
-        # The longest.
-        long = whole in {"processes", "reports", "shared confidence"}
-        return 2 if long or whole.startswith(("tests/test_every", "tests/test_kits")) else 3
+        if whole.startswith(LONG):
+            return 2
+        return 1 if whole.startswith(MEANWHILE) else 3
 
     if hasattr(config, "workerinput"):
         items.sort(key=rank)

@@ -22,7 +22,7 @@ from psychollm.bank.questions import CalibratedQuestions, numbers_of
 from psychollm.bank.session import Session, begin, resumed
 from psychollm.data.labels import Labels, listed, numbered, unit_labels
 from psychollm.estimates.folds import dealt
-from psychollm.reliability.means.answers import answers_of, means_of
+from psychollm.reliability.means.repeated_scores import answers_of, means_of
 
 if TYPE_CHECKING:
     from os import PathLike

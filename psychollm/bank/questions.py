@@ -13,7 +13,7 @@ from psychollm._base.result import Result
 from psychollm._base.types import BoolArray, FloatArray, IntArray
 from psychollm.bank.calibration import Calibration, Drawing
 from psychollm.data.labels import Labels, listed
-from psychollm.reliability.means.answers import answers_of, means_of
+from psychollm.reliability.means.repeated_scores import answers_of, means_of
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)

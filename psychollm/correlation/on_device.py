@@ -9,7 +9,7 @@ it stands, by Halley's steps, each with the whole integral: 20 nodes on each of 
 import math
 from typing import Any
 
-from psychollm._base.device import torch_on
+from psychollm._base.optional import torch_on
 from psychollm._base.types import AnyArray
 from psychollm.data.pair_counts import PairCounts
 from psychollm.kernels.bivariate import NODES_20, TWO_PI, WEIGHTS_20

@@ -12,8 +12,8 @@ from scipy.special import chdtri, ndtri
 
 from psychollm._base.axes import Axes
 from psychollm._base.checks import check_choice, check_fraction
-from psychollm._base.device import torch_on
 from psychollm._base.errors import OptionError
+from psychollm._base.optional import torch_on
 from psychollm._base.result import Result, drawn_by
 from psychollm._base.types import AnyArray, Axis, EmptyCells, FloatArray, MatrixOrder, Missing
 from psychollm.correlation.on_device import solve_pairs

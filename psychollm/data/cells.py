@@ -11,6 +11,7 @@ from __future__ import annotations
 
 import shutil
 import tempfile
+import threading
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
 from itertools import pairwise
@@ -67,8 +68,8 @@ class CellTable(Protocol):
     def n_columns(self) -> int:
         """Number of columns."""
 
-    def read(self, low: int, high: int) -> Cells:
-        """Return the cells of rows `low` to `high`."""
+    def read(self, low: int, high: int, *, lasting: bool = True) -> Cells:
+        """Return the cells of rows `low` to `high`, or lend them until this thread reads on."""
 
 
 class CellSource(Protocol):
@@ -150,7 +151,7 @@ class MemoryCells:
         """Sort cells by row, then by column."""
         return cls(sorted_cells(rows, columns, codes, shape), shape[1])
 
-    def read(self, low: int, high: int) -> Cells:
+    def read(self, low: int, high: int, *, lasting: bool = True) -> Cells:
         """Return the cells of rows `low` to `high`."""
         first, last = self.start[low], self.start[high]
         start = self.start[low : high + 1] - first
@@ -208,6 +209,21 @@ def _unpacked(packed: WordArray, shape: tuple[int, int]) -> Cells:
     return Cells(start.astype(np.int64, copy=False), columns, codes)
 
 
+class _Room(threading.local):
+    """Memory that a thread reads into again and again: new pages would take as long as reading."""
+
+    def of(self, name: str, n: int, kind: type[np.unsignedinteger]) -> AnyArray:
+        """Return room for n numbers."""
+        kept, size = getattr(self, name, np.empty(0, np.uint8)), n * np.dtype(kind).itemsize
+        if kept.size < size:
+            kept = np.empty(size + size // 8, np.uint8)
+            setattr(self, name, kept)
+        return kept[:size].view(kind)
+
+
+_ROOM = _Room()
+
+
 @dataclass(frozen=True, slots=True, weakref_slot=True)
 class FolderCells:
     """Cells in a folder: ``start.npy``, and raw files of columns and codes."""
@@ -232,15 +248,19 @@ class FolderCells:
         # Workers see the folder; where rows begin is megabytes, and would go with every call.
         return FolderCells.open, (self.folder,)
 
-    def read(self, low: int, high: int) -> Cells:
-        """Return the cells of rows `low` to `high`."""
+    def read(self, low: int, high: int, *, lasting: bool = True) -> Cells:
+        """Return the cells of rows `low` to `high`, or lend them until this thread reads on."""
         first, n = int(self.start[low]), int(self.start[high] - self.start[low])
-        kind = np.dtype(column_type(self.n_columns))
-        columns = np.fromfile(
-            self.folder / "columns.bin", kind, count=n, offset=first * kind.itemsize
-        )
-        codes = np.fromfile(self.folder / "codes.bin", np.uint8, count=n, offset=first)
-        return Cells(self.start[low : high + 1] - first, columns, codes)
+        found = []
+        for name, kind in (("columns", column_type(self.n_columns)), ("codes", np.uint8)):
+            room = np.empty(n, kind) if lasting else _ROOM.of(name, n, kind)
+            with (self.folder / f"{name}.bin").open("rb") as file:
+                file.seek(first * room.itemsize)
+                if file.readinto(room.data) < room.nbytes:
+                    msg = f"{self.folder / name}.bin ends too early: make the folder anew"
+                    raise InputError(msg)
+            found.append(room)
+        return Cells(self.start[low : high + 1] - first, *found)
 
     def transposed(self, folder: Path) -> FolderCells:
         """Write the same cells by column into another folder."""

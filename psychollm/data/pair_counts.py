@@ -10,8 +10,8 @@ import numpy as np
 
 from psychollm._base.axes import Axes
 from psychollm._base.checks import check_choice, check_weights
-from psychollm._base.device import torch_on
 from psychollm._base.errors import LabelError, ShapeError
+from psychollm._base.optional import torch_on
 from psychollm._base.result import Result
 from psychollm._base.types import AnyArray, Axis, FloatArray, WordArray
 from psychollm.data.cells import block_size, dense_blocks, parts

@@ -17,6 +17,7 @@ import numpy as np
 
 from psychollm._base.types import FloatArray
 from psychollm.irt.priors import KAPPA, PROBIT_SCALE
+from psychollm.kernels.item_posteriors import find_roots, find_turns
 from psychollm.kernels.response_models import logistic
 
 LEAST_GAP = 1e-3  # between thresholds at the start
@@ -64,11 +65,15 @@ class LogSlopes(Coordinates):
         coordinates[..., 0] = np.arcsinh(parameters[..., 0] / self.kappa)
         if self.design is not None:
             coordinates[..., self._steps] = parameters[..., self._steps] @ self.design.T
-        coordinates[..., self._steps] /= self.kappa * np.cosh(coordinates[..., :1])
+        coordinates[..., self._steps] /= self._length(parameters[..., :1])
         if self.ordered:
             gaps = -np.diff(coordinates[..., self._steps])
             coordinates[..., 2 : 1 + self.n_steps] = np.log(np.maximum(gaps, LEAST_GAP))
         return coordinates
+
+    def _length(self, slope: FloatArray) -> FloatArray:
+        """Return the derivative of the slope by its coordinate, the unit of intercepts."""
+        return np.sqrt(slope**2 + self.kappa**2)
 
     def _easiness(self, coordinates: FloatArray) -> FloatArray:
         """Return what multiplies the length of slopes in the intercepts (..., steps)."""
@@ -81,8 +86,7 @@ class LogSlopes(Coordinates):
         """Return the parameters (..., p) at coordinates (..., q)."""
         found = coordinates.copy()
         found[..., 0] = self.kappa * np.sinh(coordinates[..., 0])
-        found[..., self._steps] = self._easiness(coordinates)
-        found[..., self._steps] *= self.kappa * np.cosh(coordinates[..., :1])
+        found[..., self._steps] = self._easiness(coordinates) * self._length(found[..., :1])
         return found
 
     def jacobian(self, coordinates: FloatArray) -> FloatArray:
@@ -90,11 +94,10 @@ class LogSlopes(Coordinates):
         q, steps = coordinates.shape[-1], self._steps
         matrix = np.zeros((*coordinates.shape, q))
         matrix[..., range(q), range(q)] = 1.0
-        length = self.kappa * np.cosh(coordinates[..., 0])
+        slope = self.kappa * np.sinh(coordinates[..., 0])
+        length = self._length(slope)
         matrix[..., 0, 0] = length
-        matrix[..., steps, 0] = (
-            self.kappa * np.sinh(coordinates[..., :1]) * self._easiness(coordinates)
-        )
+        matrix[..., steps, 0] = slope[..., None] * self._easiness(coordinates)
         turn = np.eye(self.n_steps)
         if self.ordered:
             below = np.tri(self.n_steps, self.n_steps)
@@ -117,12 +120,25 @@ def points_and_roots(
 ) -> tuple[FloatArray, FloatArray]:
     """Return points (2 pairs, J, q) with these moments, and the roots (J, q, q) used."""
     # Pairs about the mean, one along each column of the root; more stand at the mean.
-    root = np.asarray(np.linalg.cholesky(covariance), dtype=np.float64)
-    q = mean.shape[1]
+    root, q = np.empty(covariance.shape), mean.shape[1]
+    if not find_roots(covariance, root):
+        msg = "a covariance is not positive definite"
+        raise np.linalg.LinAlgError(msg)
     pairs = pairs or q
     away = np.zeros((pairs, *mean.shape))
     away[:q] = np.sqrt(pairs) * np.moveaxis(root, 2, 0)
     return np.stack([mean + away, mean - away], axis=1).reshape(2 * pairs, *mean.shape), root
+
+
+def turns(there: FloatArray, linear: FloatArray, here: FloatArray) -> FloatArray:
+    """Return derivatives (J, q, q) of coordinates by those before a linear change of parameters.
+
+    `here` and `there` (J, q, q) hold derivatives of parameters by coordinates before and after it.
+    """
+    turn = np.empty(there.shape)
+    every = (there, np.broadcast_to(linear, there.shape), here)
+    find_turns(*map(np.ascontiguousarray, every), turn)
+    return turn
 
 
 MATCHING = 5  # passes

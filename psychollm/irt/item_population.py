@@ -50,7 +50,7 @@ from psychollm._base.types import FloatArray, IntArray
 from psychollm.irt.climb import MAX_ITERATIONS, Steps
 from psychollm.irt.item_coordinates import points_and_roots
 from psychollm.irt.priors import POPULATION, ItemPopulation
-from psychollm.kernels.item_posteriors import LONGEST, move_posteriors
+from psychollm.kernels.item_posteriors import LONGEST, move_posteriors, turn_covariances
 
 FREEDOM = 8.0  # degrees of freedom of the items' distribution
 SETTLED = 1.5e-3  # root mean square of a round's changes, in posterior standard deviations
@@ -362,12 +362,14 @@ def _shared_slope(items: Items, expected: Expected[A]) -> float:
 def _rescaled(curves: Curves, items: Items, expected: Expected[A]) -> Items:
     """Put abilities on mean 0 and standard deviation 1."""
     coordinates, turn = curves.rescaled(items.mean, items.slope, expected.mean, expected.sd)
+    covariance = items.covariance.copy()
+    turn_covariances(turn, covariance)
     shift = (coordinates - items.mean).mean(axis=0)
     population = items.population
     return replace(
         items,
         mean=coordinates,
-        covariance=turn @ items.covariance @ turn.transpose(0, 2, 1),
+        covariance=covariance,
         slope=float(items.slope * expected.sd) if curves.tied else np.nan,
         population=replace(population, mean=population.mean + shift * ~population.held),
     )

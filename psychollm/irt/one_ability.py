@@ -11,7 +11,7 @@ from psychollm.irt.answers import Patterns
 from psychollm.irt.climb import Summit, at
 from psychollm.irt.curvature import Parts, leading_columns
 from psychollm.irt.families import Family
-from psychollm.irt.item_coordinates import points_and_roots
+from psychollm.irt.item_coordinates import points_and_roots, turns
 from psychollm.irt.item_population import Expected, Kind, Settled
 from psychollm.irt.likelihood import COARSE, Grid, Problem, expectation, grid_for
 from psychollm.irt.low_rank import low_rank_curvature
@@ -65,10 +65,8 @@ class ItemCurves:
         old = way.parameters(coordinates, slope)
         moved = way.of(self.whole.rescaled(old, float(mean), float(sd)))
         linear = self.whole.rescaled(np.eye(old.shape[1]), float(mean), float(sd)).T
-        turn = np.linalg.solve(
-            way.jacobian(moved), linear[first:, first:] @ way.jacobian(coordinates)
-        )
-        return moved, np.asarray(turn, dtype=np.float64)
+        turn = turns(way.jacobian(moved), linear[first:, first:], way.jacobian(coordinates))
+        return moved, turn
 
     def _own(self, parameters: FloatArray) -> FloatArray:
         if not isinstance(self.family, Mixed):

@@ -68,6 +68,57 @@ def move_posteriors(score, turn, root, prior, weight, items):
 
 
 @njit
+def find_roots(covariance, root):
+    """Fill the roots R (J, q, q) of covariances; False if one is not positive definite."""
+    found = True
+    for j in range(root.shape[0]):
+        for a in range(root.shape[1]):
+            for b in range(root.shape[1]):
+                root[j, a, b] = covariance[j, a, b] if b <= a else 0.0
+        found = cholesky(root[j]) and found
+    return found
+
+
+@njit
+def find_turns(there, linear, here, turn):
+    """Fill derivatives (J, q, q) of new coordinates by old ones where parameters change linearly.
+
+    `here` and `there` (J, q, q) hold derivatives of parameters by either, `linear` (J, q, q) of
+    new parameters by old ones; all are lower triangular.
+    """
+    q = turn.shape[1]
+    for j in range(turn.shape[0]):
+        for a in range(q):
+            for c in range(q):
+                value = 0.0
+                for b in range(c, a + 1):
+                    value += linear[j, a, b] * here[j, b, c]
+                for b in range(c, a):
+                    value -= there[j, a, b] * turn[j, b, c]
+                turn[j, a, c] = value / there[j, a, a]
+
+
+@njit
+def turn_covariances(turn, covariance):
+    """Overwrite covariances C (J, q, q) by T C T' of lower-triangular T (J, q, q)."""
+    q = turn.shape[1]
+    for j in range(turn.shape[0]):
+        C = covariance[j]
+        for a in range(q - 1, -1, -1):
+            for c in range(q):
+                value = 0.0
+                for b in range(a + 1):
+                    value += turn[j, a, b] * C[b, c]
+                C[a, c] = value
+        for a in range(q):
+            for c in range(q - 1, -1, -1):
+                value = 0.0
+                for b in range(c + 1):
+                    value += C[a, b] * turn[j, c, b]
+                C[a, c] = value
+
+
+@njit
 def _scores(score, turn, at_points):
     """Fill the scores of coordinates at each point."""
     for s in range(score.shape[0]):
@@ -91,7 +142,11 @@ def _curvature(R, at_points, bend, work):
     for a in range(q):
         for b in range(q):
             bend[a, b] = 0.5 * (work[a, b] + work[b, a])
-    positive_part(bend, work)
+    for a in range(q):
+        for b in range(a + 1):
+            work[a, b] = bend[a, b]
+    if not cholesky(work):
+        positive_part(bend, work)
 
 
 @njit

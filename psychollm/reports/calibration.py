@@ -138,14 +138,10 @@ def write_calibration_report(
     ----------
     panel : CalibrationPanel
         What `calibration_panel` returns.
-    path : path
-        File to write; its folder is made.
-    source : str
-        Lines of Python that make the panel, shown on the page.
+    path, source, smallest
+        As in `write_report`.
     curves : PanelCurves, optional
         What ``panel.curves()`` returned, if it is at hand.
-    smallest : SmallestEffects
-        The smallest effects that matter, for what the page concludes.
 
     Returns
     -------
@@ -156,10 +152,8 @@ def write_calibration_report(
     ------
     OptionError
         If `panel` is not a calibration panel.
-    InputError
-        If the file cannot be written.
-    MissingPackageError
-        If matplotlib or jinja2 is not installed.
+    InputError, MissingPackageError
+        As in `write_report`.
 
     Examples
     --------

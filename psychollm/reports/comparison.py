@@ -45,12 +45,8 @@ def write_comparison(
     ----------
     result : Comparison
         What `psychollm.compare` returns.
-    path : path
-        File to write; its folder is made.
-    source : str
-        Lines of Python that make the comparison, shown on the page.
-    smallest : SmallestEffects
-        The smallest effects that matter.
+    path, source, smallest
+        As in `write_report`.
 
     Returns
     -------
@@ -59,10 +55,8 @@ def write_comparison(
 
     Raises
     ------
-    InputError
-        If the file cannot be written.
-    MissingPackageError
-        If matplotlib or jinja2 is not installed.
+    InputError, MissingPackageError
+        As in `write_report`.
 
     Examples
     --------

@@ -50,12 +50,8 @@ def write_evaluation_card(
     ----------
     result : EvaluationCard
         What `psychollm.evaluation_card` returns.
-    path : path
-        File to write; its folder is made.
-    source : str
-        Lines of Python that make the card, shown on the page.
-    smallest : SmallestEffects
-        The smallest effects that matter.
+    path, source, smallest
+        As in `write_report`.
 
     Returns
     -------
@@ -64,10 +60,8 @@ def write_evaluation_card(
 
     Raises
     ------
-    InputError
-        If the file cannot be written.
-    MissingPackageError
-        If matplotlib or jinja2 is not installed.
+    InputError, MissingPackageError
+        As in `write_report`.
 
     Examples
     --------

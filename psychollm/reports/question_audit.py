@@ -46,10 +46,8 @@ def write_question_audit(
     ----------
     result : QuestionAudit
         What `psychollm.question_audit` returns.
-    path : path
-        File to write; its folder is made.
-    source : str
-        Lines of Python that make the audit, shown on the page.
+    path, source
+        As in `write_report`.
     smallest : SmallestEffects
         As every report takes; none decides here.
     texts : Series or mapping, optional
@@ -65,10 +63,8 @@ def write_question_audit(
 
     Raises
     ------
-    InputError
-        If the file cannot be written.
-    MissingPackageError
-        If matplotlib or jinja2 is not installed.
+    InputError, MissingPackageError
+        As in `write_report`.
 
     Examples
     --------

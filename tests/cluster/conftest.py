@@ -22,7 +22,7 @@ def cluster(clusters: tuple[ExitStack, list[Any]]) -> Any:
     if clients:
         # Dask does not always bring a killed worker back; then there is another cluster.
         with suppress(TimeoutError):
-            clients[-1].wait_for_workers(2, timeout=60)
+            clients[-1].wait_for_workers(2, timeout=10)
             return clients[-1]
     local = distributed.LocalCluster(
         n_workers=2,

@@ -135,3 +135,26 @@ def test_a_folder_of_its_own_goes_with_an_error():
 def test_an_unfinished_folder(tmp_path):
     with pytest.raises(InputError, match="holds no finished table of cells"):
         FolderCells.open(tmp_path)
+
+
+def test_what_is_lent_lasts_until_the_next_range(tmp_path):
+    table = written(*some_cells((40, 30), 0.5, np.random.default_rng(8)), (40, 30), tmp_path)
+    whole = table.read(0, 40)
+    for low, high in ((0, 40), (3, 9), (30, 40)):
+        lent, kept = table.read(low, high, lasting=False), table.read(low, high)
+        first, last = whole.start[low], whole.start[high]
+        for found in (lent, kept):
+            assert np.array_equal(found.start, whole.start[low : high + 1] - first)
+            assert np.array_equal(found.columns, whole.columns[first:last])
+            assert np.array_equal(found.codes, whole.codes[first:last])
+        assert np.shares_memory(lent.codes, table.read(low, high, lasting=False).codes)
+        assert not np.shares_memory(kept.codes, table.read(low, high).codes)
+
+
+def test_a_folder_that_was_cut_off(tmp_path):
+    table = written(*some_cells((40, 30), 0.5, np.random.default_rng(8)), (40, 30), tmp_path)
+    codes = tmp_path / "codes.bin"
+    codes.write_bytes(codes.read_bytes()[:-1])
+    table.read(0, 39)
+    with pytest.raises(InputError, match=r"codes\.bin ends too early"):
+        table.read(0, 40)

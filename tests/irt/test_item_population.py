@@ -13,11 +13,12 @@ from psychollm.irt.answers import patterns_of
 from psychollm.irt.families import Dichotomous
 from psychollm.irt.fit import fit_irt
 from psychollm.irt.groups.fit import fit_irt_groups
+from psychollm.irt.item_coordinates import turns
 from psychollm.irt.likelihood import COARSE, grid_for
 from psychollm.irt.models import family_of, family_of_items, item_population
 from psychollm.irt.one_ability import ItemCurves, OneAbility
 from psychollm.irt.priors import ItemPopulation, Priors
-from psychollm.kernels.item_posteriors import DAMPING
+from psychollm.kernels.item_posteriors import DAMPING, find_roots, turn_covariances
 from tests.oracles import item_population_slow as slow
 
 
@@ -348,3 +349,21 @@ def test_a_perfect_scale_has_no_maximum(model, answers):
         fit = fit_irt(table, model=model)
     assert not fit.convergence.converged
     assert np.isfinite(fit.slope).all()
+
+
+def test_small_matrices_are_worked_on_as_by_linear_algebra():
+    rng = np.random.default_rng(6)
+    there, linear, here, root = np.tril(rng.normal(size=(4, 5, 3, 3))) + 3.0 * np.eye(3)
+    turn = turns(there, linear, here)
+    assert turn == pytest.approx(np.linalg.solve(there, linear @ here), abs=1e-13)
+    assert turns(there, linear[0], here)[1:] == pytest.approx(
+        np.linalg.solve(there, linear[0] @ here)[1:], abs=1e-13
+    )
+    covariance = root @ root.transpose(0, 2, 1)
+    found, moved = np.empty_like(root), covariance.copy()
+    assert find_roots(covariance, found)
+    assert found == pytest.approx(root, abs=1e-13)
+    turn_covariances(turn, moved)
+    assert moved == pytest.approx(turn @ covariance @ turn.transpose(0, 2, 1), abs=1e-12)
+    covariance[2, 1, 1] = -1.0
+    assert not find_roots(covariance, found)

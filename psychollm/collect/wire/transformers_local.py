@@ -21,9 +21,8 @@ from dataclasses import dataclass
 from threading import Event
 from typing import Any
 
-from psychollm._base.device import check_device
 from psychollm._base.errors import PsychollmError
-from psychollm._base.optional import require
+from psychollm._base.optional import check_device, require
 from psychollm.collect.connection import Exchange
 from psychollm.collect.faults import Kind
 from psychollm.collect.request import LIMITS, canonical_text

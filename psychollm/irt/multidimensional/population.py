@@ -20,7 +20,7 @@ from psychollm.irt.answers import Patterns
 from psychollm.irt.climb import Steps
 from psychollm.irt.curvature import Parts
 from psychollm.irt.families import Link
-from psychollm.irt.item_coordinates import kappa_of, points_and_roots
+from psychollm.irt.item_coordinates import kappa_of, points_and_roots, turns
 from psychollm.irt.item_population import Expected, Kind, Settled, estimate_items
 from psychollm.irt.low_rank import low_rank_curvature
 from psychollm.irt.multidimensional.curvature import Errors, errors_from
@@ -89,8 +89,7 @@ class SlopeCurves:
         linear[:, range(sd.size), range(sd.size)] = sd
         linear[:, -1, :-1], linear[:, -1, -1] = self.free * mean, 1.0
         moved = self.of((linear @ self._whole(coordinates)[:, :, None])[:, :, 0])
-        turn = np.linalg.solve(self._turn(moved), linear @ self._turn(coordinates))
-        return moved, np.asarray(turn, dtype=np.float64)
+        return moved, turns(self._turn(moved), linear, self._turn(coordinates))
 
 
 @dataclass(frozen=True, slots=True, eq=False)

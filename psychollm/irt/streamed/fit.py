@@ -158,7 +158,7 @@ def _counted(table: CellTable, ranges: Ranges, n: int) -> tuple[IntArray, IntArr
     """Return yes answers of some items, and yes and all answers of respondents (2, N)."""
     item_yes, both = [], np.zeros((2, n), dtype=np.int64)
     for low, high in ranges:
-        cells = table.read(low, high)
+        cells = table.read(low, high, lasting=False)
         if cells.codes.size and cells.codes.max() > 1:
             at = int(np.argmax(cells.codes > 1))
             row = low + int(np.searchsorted(cells.start, at, side="right")) - 1

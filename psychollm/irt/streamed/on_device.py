@@ -11,8 +11,7 @@ from typing import Any
 
 import numpy as np
 
-from psychollm._base.device import torch_on
-from psychollm._base.optional import require
+from psychollm._base.optional import require, torch_on
 from psychollm._base.types import AnyArray, BoolArray, FloatArray
 from psychollm.data.cells import CellTable
 from psychollm.irt.streamed.readings import Task

@@ -7,7 +7,7 @@ from typing import Protocol, TypeAlias
 import numpy as np
 
 from psychollm._base.types import AnyArray, FloatArray
-from psychollm.data.cells import Cells, CellTable
+from psychollm.data.cells import CellTable
 from psychollm.kernels.irt_streamed import (
     add_likelihood,
     item_scores,
@@ -75,7 +75,7 @@ class Compiled:
         rows = np.concatenate([nodes, np.ones((n, k)), np.zeros((n, 2))], axis=1)
         logs = np.zeros((n, k))
         for low, high, slope, intercept in task.parts():
-            add_likelihood(_arrays(table.read(low, high)), slope, intercept, rows, logs)
+            add_likelihood(_arrays(table, low, high), slope, intercept, rows, logs)
         return np.concatenate([logs + np.log(rows[:, k : 2 * k]), rows[:, 2 * k :]], axis=1)
 
     def scores(
@@ -85,7 +85,7 @@ class Compiled:
         found = []
         for low, high, slope, intercept in task.parts():
             score, information = np.empty((*slope.shape, 2)), np.empty((*slope.shape, 3))
-            cells = _arrays(table.read(low, high))
+            cells = _arrays(table, low, high)
             item_scores(cells, slope, intercept, rows, curved, score, information)
             found.append(np.concatenate([score, information], axis=2) if curved else score)
         return np.concatenate(found, axis=1)
@@ -97,7 +97,7 @@ class Compiled:
         found = []
         for low, high, slope, intercept in task.parts():
             score, information = np.empty((1, high - low, 2)), np.empty((1, high - low, 3))
-            target, cells = np.empty((high - low, 2)), _arrays(table.read(low, high))
+            target, cells = np.empty((high - low, 2)), _arrays(table, low, high)
             item_targets(cells, (slope, intercept), rows, prior, score, information, target)
             found.append(np.concatenate([score[0], information[0], target], axis=1))
         return np.concatenate(found)
@@ -107,7 +107,7 @@ class Compiled:
         found = []
         for low, high, slope, intercept in task.parts():
             found.append(np.empty((high - low, 3)))
-            cells = _arrays(table.read(low, high))
+            cells = _arrays(table, low, high)
             score_variances(cells, slope[0], intercept[0], rows, found[-1])
         return np.concatenate(found)
 
@@ -115,5 +115,6 @@ class Compiled:
 COMPILED = Compiled()
 
 
-def _arrays(cells: Cells) -> tuple[AnyArray, AnyArray, AnyArray]:
+def _arrays(table: CellTable, low: int, high: int) -> tuple[AnyArray, AnyArray, AnyArray]:
+    cells = table.read(low, high, lasting=False)
     return cells.start, cells.columns, cells.codes

@@ -60,8 +60,7 @@ from psychollm.reliability.components.logistic_posterior import (
     explored,
     maximum,
 )
-from psychollm.reliability.means.answers import answers_of
-from psychollm.reliability.means.repeated_scores import RepeatedScores
+from psychollm.reliability.means.repeated_scores import RepeatedScores, answers_of
 
 LogisticEstimation: TypeAlias = Literal["reml", "ml"]
 

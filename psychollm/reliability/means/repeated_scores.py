@@ -13,6 +13,7 @@ from psychollm._base.frames import long_table
 from psychollm._base.result import Result
 from psychollm._base.types import AnyArray, BoolArray, FloatArray, IntArray
 from psychollm.data.labels import Labels, as_labels
+from psychollm.data.logs_result import ScoreLog
 from psychollm.data.table import Table, models_first, numbers, one_model, values_like
 
 if TYPE_CHECKING:
@@ -231,3 +232,20 @@ def stacked_runs(
     names = range(1, len(tables) + 1) if labels is None else labels
     axes = (tables[0].models, tables[0].questions, as_labels("run", names, len(tables)))
     return np.stack(cells, axis=2), axes
+
+
+def answers_of(scores: Any) -> RepeatedScores:
+    """Return whatever holds scores as models x questions x repeats."""
+    if isinstance(scores, ScoreLog):
+        return RepeatedScores.from_long(scores.frame, run="repeat")
+    return repeated_scores(scores)
+
+
+def means_of(answers: RepeatedScores) -> FloatArray:
+    """Return the mean over repeats of each model and question, NaN where there is no score."""
+    with np.errstate(invalid="ignore"):
+        values = np.nansum(answers.values, axis=2) / answers.present.sum(axis=2)
+    if not np.isfinite(values).any():
+        msg = "scores holds no answer with a score: every value is missing"
+        raise ShapeError(msg)
+    return np.asarray(values, dtype=np.float64)

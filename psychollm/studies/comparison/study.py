@@ -56,9 +56,8 @@ from psychollm.estimates.verdict import (
     Verdicts,
     outcome,
 )
-from psychollm.reliability.means.answers import answers_of, means_of
 from psychollm.reliability.means.clustered import mean_score
-from psychollm.reliability.means.repeated_scores import RepeatedScores
+from psychollm.reliability.means.repeated_scores import RepeatedScores, answers_of, means_of
 from psychollm.reliability.means.score_differences import ScoreDifferences, score_differences
 
 if TYPE_CHECKING:

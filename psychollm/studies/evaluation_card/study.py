@@ -27,8 +27,7 @@ from psychollm.estimates.estimate import Estimate
 from psychollm.estimates.findings import Finding, Findings, Study
 from psychollm.estimates.verdict import SMALLEST, SmallestEffects
 from psychollm.reliability.components.crossed_logistic import CrossedLogistic, fit_crossed, grouped
-from psychollm.reliability.means.answers import answers_of, means_of
-from psychollm.reliability.means.repeated_scores import RepeatedScores
+from psychollm.reliability.means.repeated_scores import RepeatedScores, answers_of, means_of
 from psychollm.studies.comparison.study import Comparison, compare
 from psychollm.studies.evaluation_card.accuracies import Chances, accuracies
 from psychollm.studies.question_screen.study import QuestionScreen, question_screen

@@ -33,9 +33,8 @@ from psychollm.estimates.intervals import percentile_interval
 from psychollm.estimates.reasons import Reason
 from psychollm.estimates.resampling import Bootstrap
 from psychollm.estimates.verdict import SMALLEST, SmallestEffects
-from psychollm.reliability.means.answers import answers_of, means_of
 from psychollm.reliability.means.clustered import mean_score
-from psychollm.reliability.means.repeated_scores import RepeatedScores
+from psychollm.reliability.means.repeated_scores import RepeatedScores, answers_of, means_of
 from psychollm.studies.comparison.study import compare
 
 if TYPE_CHECKING:

@@ -43,7 +43,7 @@ from psychollm.data.labels import Labels
 from psychollm.estimates.findings import Finding, Findings, Study, sentence_list
 from psychollm.estimates.verdict import SMALLEST, SmallestEffects
 from psychollm.irt.screen import against_rest
-from psychollm.reliability.means.answers import answers_of, means_of
+from psychollm.reliability.means.repeated_scores import answers_of, means_of
 
 if TYPE_CHECKING:
     import pandas as pd
