@@ -5,7 +5,12 @@ import math
 import numpy as np
 
 from psychollm.kernels._jit import njit
-from psychollm.kernels.polychoric import correlate_ordered, count_table, margin_cuts
+from psychollm.kernels.polychoric import (
+    copy_values,
+    correlate_ordered,
+    count_table,
+    margin_cuts,
+)
 from psychollm.kernels.random import below, normal, seed_stream
 
 
@@ -81,7 +86,8 @@ def correlate_answers(codes, rule, fixed, cuts, matrix):
         matrix[i, i] = 1.0
         for j in range(i):
             count_table(codes[i], codes[j], weights, table)
-            t[:], u[:] = cuts[i], cuts[j]
+            copy_values(cuts[i], t)
+            copy_values(cuts[j], u)
             rho, _, _, _, _ = correlate_ordered(table, t, u, rule, fixed, corners)
             matrix[i, j] = matrix[j, i] = rho if rho == rho else 0.0
 

@@ -25,9 +25,11 @@ from psychollm.kernels.normal import normal_cdf, normal_pdf
 from psychollm.kernels.polychoric import (
     SMALLEST,
     cell,
+    copy_values,
     fill_corners,
     filled,
     margin_cuts,
+    margins_of,
     used_answers,
     used_cuts,
 )
@@ -135,7 +137,10 @@ def influence_pairs(tables, margins, cuts, estimate, rules, out):
             joint[pair], first[pair], second[pair] = math.nan, math.nan, math.nan
             estimated[i, j] = estimated[j, i] = held[i, j] = held[j, i] = math.nan
             if status[i, j] != UNDEFINED and status[i, j] != AT_BOUND:
-                table[:], t[:], u[:] = tables[pair], cuts[i], cuts[j]
+                for c in range(size - 1):
+                    copy_values(tables[pair, c], table[c])
+                copy_values(cuts[i], t)
+                copy_values(cuts[j], u)
                 n[:] = table.sum()
                 _prepare(table, t, u, rule, fixed)
                 if fixed:
@@ -155,12 +160,13 @@ def influence_pairs(tables, margins, cuts, estimate, rules, out):
 @njit
 def _prepare(table, t, u, rule, fixed):
     """Give a pair the cuts that its estimate had."""
-    two = used_answers(table.sum(axis=1)) == 2 and used_answers(table.sum(axis=0)) == 2
-    if not two:
+    rows, columns = margins_of(table)
+    if used_answers(rows) != 2 or used_answers(columns) != 2:
         filled(table, rule)
     if not fixed:
-        margin_cuts(table.sum(axis=1), t)
-        margin_cuts(table.sum(axis=0), u)
+        rows, columns = margins_of(table)
+        margin_cuts(rows, t)
+        margin_cuts(columns, u)
 
 
 @njit
@@ -168,7 +174,7 @@ def _variance(counts, parts, n, corners, square):
     """Sum the squares of what each unit adds; with `square` over the model's counts."""
     table, first_margin, second_margin = counts
     joint, first, second = parts
-    row, column = table.sum(axis=1), table.sum(axis=0)
+    row, column = margins_of(table)
     total = 0.0
     for a in range(row.size):
         total += max(first_margin[a] - row[a], 0.0) * first[a] ** 2
