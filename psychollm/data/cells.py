@@ -69,7 +69,7 @@ class CellTable(Protocol):
         """Number of columns."""
 
     def read(self, low: int, high: int, *, lasting: bool = True) -> Cells:
-        """Return the cells of rows `low` to `high`, or lend them until this thread reads on."""
+        """Return the cells of some rows: unless `lasting`, the next call may overwrite them."""
 
 
 class CellSource(Protocol):
@@ -249,7 +249,7 @@ class FolderCells:
         return FolderCells.open, (self.folder,)
 
     def read(self, low: int, high: int, *, lasting: bool = True) -> Cells:
-        """Return the cells of rows `low` to `high`, or lend them until this thread reads on."""
+        """Return the cells of some rows: unless `lasting`, the next call may overwrite them."""
         first, n = int(self.start[low]), int(self.start[high] - self.start[low])
         found = []
         for name, kind in (("columns", column_type(self.n_columns)), ("codes", np.uint8)):
