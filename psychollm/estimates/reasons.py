@@ -29,7 +29,7 @@ class Reason(StrEnum):
     NO_CORRECT = "never correct"
     NO_WRONG = "never wrong"
     NO_YES_NO_CORRECT = "never says yes and is never correct"
-    CONSTANT = "the predictor is constant"
+    CONSTANT = "all values are the same"
     PERFECT = "the predictor separates correct from wrong without an error"
     SEPARATED = "the answer predicts correctness without exception in one cell: penalised estimate"
     NO_SHARED_SCORE = "no shared score for these questions"

@@ -317,4 +317,4 @@ def test_a_sentence_per_model():
     )
     assert lines[0].startswith("0: ")
     assert lines[-1].endswith("undefined, no question has both a confidence and a correctness.")
-    assert "no slope, the predictor is constant" in lines[1]
+    assert "no slope, all values are the same" in lines[1]
