@@ -11,7 +11,7 @@ from psychollm.collect.errors import StoreError, clear_errors
 from psychollm.collect.migrations import MIGRATIONS, migrate, version_of
 from psychollm.collect.records import Attempt
 from psychollm.collect.request import Request
-from psychollm.collect.store import LEASE_SECONDS, Store
+from psychollm.collect.store import HELD, LEASE_SECONDS, Store
 from psychollm.instruments.prompt import Message, Prompt
 from tests.collect.conftest import prompts
 
@@ -113,6 +113,16 @@ def test_a_budget_counts_what_is_under_way(tmp_path: Path) -> None:
         one.record(first, LOST)
         assert one.spent() == one.spent("m") == 0.5
         assert two.reserve(second, 0.5, budget=1.0, model=None)
+
+
+@pytest.mark.parametrize("more", ["", " AND model = 'm'"])
+@pytest.mark.parametrize("held", HELD)
+def test_what_is_under_way_is_found_without_reading_all_requests(
+    held: str, more: str, tmp_path: Path
+) -> None:
+    with filled(tmp_path) as store:
+        (row,) = store.rows(f"EXPLAIN QUERY PLAN SELECT sum(reserved) {held}{more}")
+    assert "SEARCH request USING INDEX request_by_" in row[3]
 
 
 def test_a_budget_of_one_model_is_not_spent_by_another(tmp_path: Path) -> None:
