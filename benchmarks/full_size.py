@@ -29,11 +29,13 @@ PLAN = """\
 prompts = "items.jsonl"
 store = "run.sqlite"
 order = "models"
-[endpoints.here]
+{budget}[endpoints.here]
 url = "{url}"
 concurrency = 64
 start_concurrency = 64
 """
+BUDGET = "budget = 100000\n[parameters]\nmax_tokens = 64\n"
+PRICED = "prices = { input = 1.0, output = 2.0 }\n"
 MODEL = '[[models]]\nname = "m{0}"\nmodel = "m{0}"\nendpoint = "here"\n'
 
 
@@ -109,7 +111,7 @@ def called(*options: str) -> list[str]:
     return [sys.executable, "-m", "benchmarks.full_size", *options]
 
 
-def main(n_models: int, n: int) -> None:
+def main(n_models: int, n: int, *, budget: bool) -> None:
     """Run all steps."""
     cores = sorted(os.sched_getaffinity(0))
     print(f"{n_models} models x {n:,} questions x 2, load {os.getloadavg()[0]:.1f}", flush=True)
@@ -124,9 +126,9 @@ def main(n_models: int, n: int) -> None:
         assert server.stdout is not None
         url = f"http://127.0.0.1:{server.stdout.readline().strip()}/v1"
         os.sched_setaffinity(server.pid, {cores[-1]})
-        models = "".join(MODEL.format(i) for i in range(n_models))
+        models = "".join(MODEL.format(i) + PRICED * budget for i in range(n_models))
         plan, store = folder / "plan.toml", folder / "run.sqlite"
-        plan.write_text(PLAN.format(url=url) + models)
+        plan.write_text(PLAN.format(url=url, budget=BUDGET * budget) + models)
         asking = [sys.executable, "-m", "psychollm", "collect", str(plan), "--quiet"]
         try:
             with Step("collected", resource.RUSAGE_CHILDREN) as collected:
@@ -148,8 +150,11 @@ if __name__ == "__main__":
     parser.add_argument("--questions", type=int, default=10_570)
     parser.add_argument("--serve", action="store_true", help="only answer")
     parser.add_argument("--study", type=Path, help="only read and judge this store")
+    parser.add_argument("--budget", action="store_true", help="models with prices, and a budget")
     given = parser.parse_args()
     if given.study is not None:
         study(given.study)
+    elif given.serve:
+        serve(given.models, given.questions)
     else:
-        (serve if given.serve else main)(given.models, given.questions)
+        main(given.models, given.questions, budget=given.budget)
