@@ -7,7 +7,6 @@ import sys
 from pathlib import Path
 
 import pytest
-from scipy.stats import binom
 
 pytest.importorskip("matplotlib")
 pytest.importorskip("httpx")
@@ -34,7 +33,7 @@ def test_a_kit_runs_and_its_truth_comes_out(name: str, tmp_path: Path) -> None:
     )
     assert found.returncode == 0, found.stdout + found.stderr
     told = json.loads((tmp_path / "truth.json").read_text(encoding="utf-8"))
-    assert told["missed"] <= told["allowed"]
+    assert told["missed"] <= 0.2 * len(told["truths"])
     for report in REPORTS.get(name, (".",)):
         text = (tmp_path / report / "report.html").read_text(encoding="utf-8")
         assert_self_contained(text)
@@ -62,5 +61,4 @@ def test_a_kit_has_a_plan_with_a_key_and_a_budget_and_one_without(name: str, fil
 def test_what_is_expected_holds_the_truth(name: str) -> None:
     told = json.loads((KITS / name / "expected.json").read_text(encoding="utf-8"))
     assert told["missed"] == sum(not one["holds"] for one in told["truths"])
-    assert told["allowed"] == binom.ppf(0.99, len(told["truths"]), 0.05)
-    assert told["missed"] <= told["allowed"]
+    assert told["missed"] <= 0.1 * len(told["truths"])

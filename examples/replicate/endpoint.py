@@ -2,7 +2,7 @@
 
 It speaks chat completions. What is asked is looked up among the prompts of the plan, by the first
 and the last turn of the user; what is said comes from the kit's `answer`, drawn from a stream that
-belongs to the model, the prompt, and how often it was asked.
+belongs to the model, the prompt, how often it was asked, and the kit's `DRAW` if it names one.
 """
 
 import argparse
@@ -51,7 +51,8 @@ class Endpoint:
             return self.kit.judge(turns)
         place = self.asked[body["model"], prompt.key]
         self.asked[body["model"], prompt.key] += 1
-        seed = zlib.crc32(f"{body['model']}/{prompt.key}/{place}".encode())
+        draw = getattr(self.kit, "DRAW", "")
+        seed = zlib.crc32(f"{draw}{body['model']}/{prompt.key}/{place}".encode())
         rng = np.random.default_rng(seed)
         return self.kit.answer(prompt, self.models.index(body["model"]), turns, rng)
 
