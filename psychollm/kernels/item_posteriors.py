@@ -142,11 +142,7 @@ def _curvature(R, at_points, bend, work):
     for a in range(q):
         for b in range(q):
             bend[a, b] = 0.5 * (work[a, b] + work[b, a])
-    for a in range(q):  # most are positive definite, and stay as they are
-        for b in range(a + 1):
-            work[a, b] = bend[a, b]
-    if not cholesky(work):
-        positive_part(bend, work)
+    positive_part(bend, work)
 
 
 @njit

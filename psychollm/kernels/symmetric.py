@@ -148,6 +148,11 @@ def positive_part(A, axes):
     """Overwrite A by its part with positive eigenvalues; `axes` (q, q) is for the work."""
     q = A.shape[0]
     for i in range(q):
+        for j in range(i + 1):
+            axes[i, j] = A[i, j]
+    if cholesky(axes):
+        return
+    for i in range(q):
         for j in range(q):
             axes[i, j] = 1.0 if i == j else 0.0
     for _ in range(SWEEPS):
