@@ -4,6 +4,7 @@ The kit is one draw of what models say; here are the first one, which it does no
 drawn without asking anybody.
 """
 
+import argparse
 import sys
 import zlib
 from importlib import import_module
@@ -40,4 +41,6 @@ def main(n: int) -> None:
 
 
 if __name__ == "__main__":
-    main(int(sys.argv[1]))
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("draws", type=int, help="how many draws of the models' answers")
+    main(parser.parse_args().draws)
