@@ -45,7 +45,8 @@ def plot_forest(
     """Draw one or several estimates of the same models with their intervals, row by row.
 
     A hollow mark is a value with a reservation; it stands among the flags of ``to_frame()``. In
-    the row of a model without a value stands why it has none.
+    the row of a model without a value stands why it has none. An estimate that no model has is
+    left out, and the others keep their colours.
 
     Parameters
     ----------
@@ -80,24 +81,25 @@ def plot_forest(
     """
     shown = list(estimates) if isinstance(estimates, Sequence) else [estimates]
     _check_same_models(shown)
-    k = len(shown[0].labels)
-    ax = open_axes(ax, size=(6.4, 1.3 + 0.24 * k))
-    rows = by_value(-shown[0].value) if order is None else np.asarray(order)
+    drawn = [k for k, estimate in enumerate(shown) if estimate.defined.any()] or [0]
+    first = shown[drawn[0]]
+    ax = open_axes(ax, size=(6.4, 1.3 + 0.24 * len(first.labels)))
+    rows = by_value(-first.value) if order is None else np.asarray(order)
     if reference is not None:
         ax.axvline(reference, color=INK, lw=0.9, ls=DASHED, zorder=1)
-    offsets = np.linspace(-0.24, 0.24, len(shown)) if len(shown) > 1 else np.zeros(1)
-    for series, (estimate, offset) in enumerate(zip(shown, offsets, strict=True)):
-        name = names[series] if names is not None else estimate.name
-        _rows(ax, estimate, rows, offset, series, name)
-    _undefined_rows(ax, shown[0], rows)
-    names_shown = [shown[0].labels[i] for i in rows]
+    offsets = np.linspace(-0.24, 0.24, len(drawn)) if len(drawn) > 1 else np.zeros(1)
+    for series, offset in zip(drawn, offsets, strict=True):
+        name = names[series] if names is not None else shown[series].name
+        _rows(ax, shown[series], rows, offset, series, name)
+    _undefined_rows(ax, first, rows)
+    names_shown = [first.labels[i] for i in rows]
     name_rows(ax, names_shown, size=TICK_SIZE - 0.5, striped=True)
     for text, i in zip(ax.get_yticklabels(), rows, strict=True):
         bold = strong is not None and bool(strong[i])
         text.set_fontweight("bold" if bold else "normal")
-    name_axes(ax, x=x or shown[0].name)
-    if len(shown) > 1:
-        legend(ax, columns=min(len(shown), 3))
+    name_axes(ax, x=x or first.name)
+    if len(drawn) > 1:
+        legend(ax, columns=min(len(drawn), 3))
     return ax
 
 

@@ -70,6 +70,8 @@ def plot_failures(
 ) -> "Axes":
     """Draw how each model fails: shares of the responses that never pass, a bar per model.
 
+    A response has one colour, whatever the type of question.
+
     Parameters
     ----------
     study : InferenceBoundary
@@ -104,11 +106,14 @@ def plot_failures(
     if shares is None:
         msg = f"no answer to questions of type {kind!r} failed: there is nothing to draw"
         raise LabelError(msg)
+    every = [profile.failures for profile in study.profiles.values()]
+    known = dict.fromkeys(one for failed in every if failed for one in failed.categories)
+    colours = {response: colour_of(k) for k, response in enumerate(known)}
     ax = open_axes(ax, size=(6.4, 1.3 + 0.24 * len(study.labels)))
     y, left = np.arange(len(shares.labels)), np.zeros(len(shares.labels))
     for k, response in enumerate(shares.categories):
         width = np.nan_to_num(shares.value[:, k])
-        ax.barh(y, width, left=left, color=colour_of(k), label=str(response), height=0.7)
+        ax.barh(y, width, left=left, color=colours[response], label=str(response), height=0.7)
         left += width
     for row in np.flatnonzero(left == 0.0):
         write(

@@ -165,10 +165,10 @@ def forest_picture(
         return {name: one for name, one in series(study).items() if one.defined.any()}
 
     def draw(study: Any, canvas: "Canvas") -> None:
-        shown = known(study)
+        every = series(study)
         plot_forest(
-            list(shown.values()),
-            names=list(shown),
+            list(every.values()),
+            names=list(every),
             reference=reference,
             strong=None if strong is None else strong(study),
             x=x,

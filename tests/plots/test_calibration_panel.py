@@ -1,5 +1,7 @@
 """Panels, comparisons, and estimates of any room in forests."""
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
 from matplotlib.axes import Axes
@@ -46,6 +48,21 @@ def test_a_value_with_a_reservation_is_hollow(ax: Axes, panel: CalibrationPanel)
     (hollow,) = [line for line in ax.lines if line.get_color() == "white"]
     known = np.isfinite(hollow.get_xdata())
     assert np.array_equal(hollow.get_xdata()[known], [0.5])  # constant confidence
+
+
+def test_what_no_model_has_is_left_out_and_the_others_keep_their_colours(
+    panel: CalibrationPanel,
+) -> None:
+    brier, auroc = panel["brier"], panel["auroc"]
+    nowhere = replace(brier, value=np.full_like(brier.value, np.nan), name="nowhere")
+    drawn = []
+    for middle in (brier, nowhere):
+        three, ax = [auroc, middle, auroc], Figure().subplots()
+        plots.plot_forest(three, names=["a", "b", "c"], ax=ax)
+        drawn.append({line.get_label(): line.get_color() for line in ax.lines})
+    assert {"a", "b", "c"} <= drawn[0].keys()
+    assert "b" not in drawn[1]
+    assert drawn[1]["c"] == drawn[0]["c"] != drawn[0]["b"]
 
 
 def test_estimates_of_reliability_have_forests(ax: Axes) -> None:
