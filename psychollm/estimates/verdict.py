@@ -264,7 +264,12 @@ def counted(
 
 
 def _of_all(n: int, total: int, kind: str) -> str:
-    return f"all {n} {kind}s" if n == total > 1 else f"{n} of {total} {kind}{'s' * (total > 1)}"
+    return every(n, kind) if n == total > 1 else f"{n} of {total} {kind}{'s' * (total > 1)}"
+
+
+def every(n: int, kind: str) -> str:
+    """Return the words for all of several things: ``both models``, ``all 3 models``."""
+    return f"both {kind}s" if n == 2 else f"all {n} {kind}s"
 
 
 def names_of(labels: Sequence[str], *, most: int = 4) -> str:

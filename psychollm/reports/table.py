@@ -117,14 +117,14 @@ def interval_column(
 ) -> Column:
     """Return a column of numbers with their intervals."""
     cells = tuple(number(float(v), digits) for v in values)
-    intervals = (interval(pair, digits) for pair in bounds)
+    texts = [interval(pair, digits) for pair in bounds]
+    both = list(zip(cells, texts, strict=True))
     return Column(
         heading=heading,
         cells=cells,
-        details=tuple(
-            "" if cell == ABSENT else text for cell, text in zip(cells, intervals, strict=True)
-        ),
-        reasons=_where_absent(cells, reasons),
+        details=tuple("" if cell == ABSENT else text for cell, text in both),
+        # A value without an interval has a reason, too.
+        reasons=_where_absent([ABSENT if ABSENT in pair else pair[0] for pair in both], reasons),
     )
 
 

@@ -112,9 +112,9 @@ def test_counts_name_and_add_up():
     wanted = "2 of 4 models are x, 1 is x (c); for 1 there are too few answers to say"
     assert counted(found, words) == wanted
     nothing = Verdicts(("a", "b"), (Outcome.OPEN,) * 2)
-    assert counted(nothing, words) == "for all 2 models there are too few answers to say"
+    assert counted(nothing, words) == "for both models there are too few answers to say"
     told = counted(nothing, words, whether="whether they are x")
-    assert told == "for all 2 models there are too few answers to say whether they are x"
+    assert told == "for both models there are too few answers to say whether they are x"
 
 
 def panel(n, slope, rng):

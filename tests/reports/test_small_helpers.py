@@ -137,6 +137,14 @@ def test_words_of_a_page() -> None:
     assert named_versions({"numpy": "2.1"}) == (("NumPy", "2.1"),)
 
 
+def test_a_value_without_an_interval_says_why() -> None:
+    nan = float("nan")
+    bounds = [(0.1, 0.9), (nan, nan)]
+    column = interval_column("r", [0.5, 0.0], bounds, reasons=["few", "one question only"])
+    assert column.details == ("[0.10, 0.90]", "–")
+    assert column.reasons == ("", "one question only")
+
+
 def test_columns_of_a_table() -> None:
     assert text_column("model", ["a", 1]).cells == ("a", "1")
     assert number_column("n", [1000.0, 2.0], digits=0).cells == ("1,000", "2")

@@ -32,7 +32,7 @@ from psychollm.estimates.estimate import Estimate
 from psychollm.estimates.findings import Finding, Findings, Study, estimate_rows, in_words
 from psychollm.estimates.repeated_share import repeated_share
 from psychollm.estimates.resampling import Bootstrap, Resampling
-from psychollm.estimates.verdict import SMALLEST, Outcome, SmallestEffects, verdicts
+from psychollm.estimates.verdict import SMALLEST, Outcome, SmallestEffects, every, verdicts
 from psychollm.studies.metacognitive_skill.arms import (
     CoderAgreement,
     Scaffolding,
@@ -185,7 +185,7 @@ def _verdict(study: MetacognitiveSkill, smallest: SmallestEffects) -> Finding:
     parts = [
         f"{words}: "
         + "; ".join(
-            f"{', '.join(names)} ({f'all {n} models' if len(who) == n > 1 else ', '.join(who)})"
+            f"{', '.join(names)} ({every(n, 'model') if len(who) == n > 1 else ', '.join(who)})"
             for who, names in shown[one].items()
         )
         for one, words in (

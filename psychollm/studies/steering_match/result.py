@@ -19,7 +19,7 @@ from psychollm.data.responses import Responses
 from psychollm.estimates.estimate import Estimate
 from psychollm.estimates.findings import Finding, Findings, Study
 from psychollm.estimates.null import Null
-from psychollm.estimates.verdict import SMALLEST, Outcome, SmallestEffects, outcome
+from psychollm.estimates.verdict import SMALLEST, Outcome, SmallestEffects, every, outcome
 from psychollm.studies.steering_match.best_strengths import (
     BestStrengths,
 )
@@ -368,7 +368,7 @@ def _beyond(study: SteeringMatch, tables: list[Control]) -> str:
         said.append(f"a cut-off on the unsteered log odds ({_ahead_text(cuts[0])})")
     if tables:
         closest = min(tables, key=lambda one: one.ahead.value)
-        count = f"all {len(tables)} control directions" if len(tables) > 1 else "the control"
+        count = every(len(tables), "control direction") if len(tables) > 1 else "the control"
         said.append(f"{count} ({_ahead_text(closest)} ahead of the best)")
     if not said:
         return ", with no control direction and no log odds to compare with"
