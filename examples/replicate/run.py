@@ -75,6 +75,8 @@ def main():
     parser.add_argument("--out", type=Path, help="folder of the results (default: KIT-simulated)")
     typed = parser.parse_args()
     kit, out = load(typed.kit), typed.out or Path(f"{typed.kit}-simulated")
+    if out.is_file():
+        parser.error(f"--out {out} is a file: name a folder")
     out.mkdir(parents=True, exist_ok=True)
     plan = out / "plan.toml"
     text = plan_of(kit, HERE / typed.kit, small=typed.small)

@@ -2,7 +2,8 @@
 
 Every reply goes in whole, beside what it was read as, the mass that the first token gave to words
 of yes and of no, and why the reply ended. Nothing is left out: what could not be read has no
-value and the name of what went wrong. The replies are stored by columns, one to a line.
+value and the name of what went wrong. The replies are stored by columns, one to a line, question
+by question: what models say of the same one packs well.
 """
 
 import argparse
@@ -35,7 +36,8 @@ def rows(store):
         value = "" if reading.value is None else int(reading.value)
         mass = ("", "")
         if part == "predict" and row["yes_mass"] is not None:
-            mass = (f"{row['yes_mass']:.4g}", f"{row['no_mass']:.4g}")
+            yes, no = f"{row['yes_mass']:.4g}", f"{row['no_mass']:.4g}"
+            mass = (yes, round(1e5 * (1.0 - float(yes) - float(no))))
         finish, outcome = row["finish_reason"], reading.outcome.value
         yield (row["model"], prompt.item, part, text, finish, outcome, value, *mass)
 
@@ -47,7 +49,8 @@ def main():
     with Store(parser.parse_args().store, create=False) as store:
         kept = list(rows(store))
     order = {model["name"]: k for k, model in enumerate(respondents())}
-    kept.sort(key=lambda row: order[row[0]])
+    questions = list(dict.fromkeys(row[1] for row in kept))
+    kept.sort(key=lambda row: (questions.index(row[1]), order[row[0]]))
     text = StringIO()
     lines = csv.writer(text, lineterminator="\n")
     lines.writerows(zip(COLUMNS, *kept, strict=True))

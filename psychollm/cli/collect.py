@@ -8,6 +8,8 @@ from pathlib import Path
 from shutil import get_terminal_size
 from typing import TYPE_CHECKING
 
+from psychollm._base.csv_text import check_table_name
+from psychollm._base.errors import OptionError
 from psychollm.cli.options import Command, option
 
 if TYPE_CHECKING:
@@ -58,6 +60,11 @@ class Collect(Command):
         plan = read_plan(self.plan)
         if self.budget is not None:
             plan = replace(plan, budget=self.budget)
+        if self.export is not None:
+            check_table_name(self.export)
+            if self.export.resolve() == plan.store.resolve() or not self.export.parent.is_dir():
+                msg = f"--export {self.export} is the store of the plan, or in no folder"
+                raise OptionError(msg)
         if self.dry_run:
             from psychollm.cli.outputs import as_json
             from psychollm.collect.preview import preview

@@ -1,8 +1,11 @@
 """The commands that there are, and which one was typed."""
 
 import argparse
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
+from pathlib import Path
+from typing import Any
 
+from psychollm._base.errors import OptionError
 from psychollm.cli.audit import Audit
 from psychollm.cli.bank import Bank
 from psychollm.cli.calibrate import Calibrate
@@ -29,6 +32,7 @@ COMMANDS: dict[str, type[Command]] = {
         Irt, Audit, Bank, Import, Doctor, Warm, Version, Completion,
     )
 }  # fmt: skip
+_WRITTEN = ("out", "export")  # options that name a file or folder to write
 DESCRIPTION = "The psychometrics of language models: do they know what they know?"
 EPILOG = """\
 to begin:
@@ -36,8 +40,8 @@ to begin:
   psychollm COMMAND --help
 
 exit codes: 0 done; 1 failed, or something is missing; 2 the input or an option cannot be used,
-said in one line; 130 interrupted. With --json every command prints one JSON object and nothing
-else; what is undefined is null.
+said in one line; 130 interrupted. With --json every command but completion prints one JSON object
+and nothing else; what is undefined is null.
 """
 
 
@@ -70,4 +74,28 @@ def read_arguments(argv: Sequence[str]) -> Callable[[], int]:
     if typed.command is None:
         parser.print_help()
         return lambda: 0
-    return COMMANDS[typed.command].of(typed).run
+    command = COMMANDS[typed.command].of(typed)
+    _check_written(vars(typed))
+    return command.run
+
+
+def _check_written(typed: Mapping[str, Any]) -> None:
+    """Raise where a file would be written over one that is read, or over the store of a run."""
+    read = [one for name, one in typed.items() if name not in _WRITTEN]
+    for name in _WRITTEN:
+        path = Path(typed.get(name) or "")
+        if not path.is_file():
+            continue
+        with path.open("rb") as file:
+            is_store = file.read(15) == b"SQLite format 3"
+        files = [one for value in read for one in (value if isinstance(value, list) else [value])]
+        if is_store or any(_is(path, one) for one in files):
+            msg = f"--{name} {path} is read, or the store of a run: name another file"
+            raise OptionError(msg)
+
+
+def _is(path: Path, given: object) -> bool:
+    try:
+        return isinstance(given, str | Path) and path.samefile(given)
+    except (OSError, ValueError):  # no file
+        return False

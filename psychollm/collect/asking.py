@@ -62,8 +62,8 @@ class Asker:
             timeout=endpoint.timeout,
             device=endpoint.device,
         )
-        self._blot = Blotter(variables_of(endpoint, models.values()))
-        self._blot.learn(filter(None, [self._secret]))
+        self.blot = Blotter(variables_of(endpoint, models.values()))
+        self.blot.learn(filter(None, [self._secret]))
         self._dropped = {name: store.dropped(name) for name in models}
 
     @property
@@ -86,7 +86,7 @@ class Asker:
 
     def judged(self, job: Job, written: Written, exchange: Exchange) -> Asked:
         """Return what became of a request, from what came back."""
-        raw = None if exchange.raw is None else self._blot(exchange.raw)
+        raw = None if exchange.raw is None else self.blot(exchange.raw)
         kind, detail, reply = self._judge(exchange, raw)
         if kind is Kind.BAD_REQUEST and self._drop_refused(job, raw or b"", written.parameters):
             kind = Kind.REFUSED_PARAMETER
@@ -117,7 +117,7 @@ class Asker:
         if refused and self._endpoint.key_command is not None:
             if self._secret == before:  # else another request has renewed it meanwhile
                 self._secret = await asyncio.to_thread(self._endpoint.secret)
-                self._blot.learn(filter(None, [self._secret]))
+                self.blot.learn(filter(None, [self._secret]))
                 self._line.authorise(self._wire.headers(self._secret))
             if self._secret != before:
                 return await self._line.post(leaves, place)

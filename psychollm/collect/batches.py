@@ -127,7 +127,8 @@ class BatchLane:
         except BatchError as error:
             if error.kind not in HOPELESS | {Kind.NOT_FOUND}:
                 # What may have been taken stays as it is: a later run will find out.
-                self._state.progress[batch.model].halted = f"{error.kind.value} ({error.detail})"
+                said = self._blotted(error.detail)
+                self._state.progress[batch.model].halted = f"{error.kind.value} ({said})"
                 self._forget(batch)
                 return
             self._keep(jobs, {}, f"the batch came to nothing: {error.detail}")
@@ -135,6 +136,9 @@ class BatchLane:
             return
         close(self._store, batch)
         self._settled += 1
+
+    def _blotted(self, said: str) -> str:
+        return self._asker.blot(said.encode("utf-8", "replace"))[:300].decode("utf-8", "replace")
 
     def _forget(self, batch: Batch) -> None:
         """Close a batch unless the server may have it."""
@@ -247,6 +251,8 @@ class BatchLane:
         for name, job in jobs.items():
             outcome = found.get(name)
             lost = outcome is None or outcome.status is None
+            # What the server says it did not do costs nothing; what it says nothing of may.
+            gone = Kind.LOST if outcome is None and why is None else Kind.EXPIRED
             said = why or (outcome.why if outcome else None) or "the batch came back without it"
             exchange = Exchange(
                 started=moment,
@@ -254,8 +260,8 @@ class BatchLane:
                 status=None if outcome is None else outcome.status,
                 headers={},
                 raw=None if outcome is None else outcome.raw,
-                kind=Kind.LOST if lost else Kind.OK,
-                detail=said if lost else None,
+                kind=gone if lost else Kind.OK,
+                detail=self._blotted(said) if lost else None,
             )
             asked = self._asker.judged(job, written[name], exchange)
             failed = asked.kind in HOPELESS

@@ -137,6 +137,11 @@ def prepare(plan: Plan, store: Store) -> RunState:
     drawings = {}
     if plan.adaptive is None:
         store.enlist(plan.requests())
+        n = plan.repeats * sum(one.to in (None, name) for name in names for one in plan.prompts)
+        if sum(sum(one.values()) for one in _counts(plan, store).values()) > n:
+            # An earlier plan had others, which are not asked any more.
+            store.set_aside(names)
+            store.enlist(plan.requests())
         store.reopen(names)
     else:
         store.reopen(names)
@@ -167,6 +172,7 @@ async def _run(plan: Plan, state: RunState, watch: Watch | None, every: float) -
     except asyncio.CancelledError:
         if state.reason != INTERRUPTED:
             raise
+        state.store.release(charge=True)  # what was given up may have been served
     finally:
         for beat in beats:
             beat.cancel()

@@ -7,7 +7,7 @@ from email.utils import parsedate_to_datetime
 from enum import StrEnum
 
 from psychollm._base.untrusted_json import as_number, parse_json
-from psychollm.collect.request import LENGTHS
+from psychollm.collect.request import LENGTHS, LIMITS
 
 
 class Kind(StrEnum):
@@ -20,6 +20,7 @@ class Kind(StrEnum):
     SERVER_ERROR = "server_error"  # other 5xx, 408, 409
     TIMEOUT = "timeout"  # no whole reply in time
     LOST = "lost"  # a batch ended without it
+    EXPIRED = "expired"  # a batch ended before it was done
     BROKEN = "broken"  # the connection ended within the exchange
     BAD_JSON = "bad_json"  # what came is no JSON object
     NO_CHOICES = "no_choices"  # JSON without an answer
@@ -41,7 +42,7 @@ BUSY = frozenset({Kind.RATE_LIMITED, Kind.OVERLOADED, Kind.UNREACHABLE})
 # Something went wrong with this request: it is tried again a limited number of times.
 COUNTED = frozenset(
     {Kind.SERVER_ERROR, Kind.TIMEOUT, Kind.BROKEN, Kind.BAD_JSON, Kind.NO_CHOICES, Kind.EMPTY}
-    | {Kind.TOO_LARGE, Kind.ENCODED, Kind.LOST}
+    | {Kind.TOO_LARGE, Kind.ENCODED, Kind.LOST, Kind.EXPIRED}
 )
 # The same request would end in the same way: it is not tried again in this run.
 HOPELESS = frozenset({Kind.BAD_REQUEST, Kind.FILTERED, Kind.CUT_BY_THINKING})
@@ -52,6 +53,7 @@ FINAL = frozenset({Kind.UNAUTHORISED, Kind.PAYMENT, Kind.REDIRECTED, Kind.NOT_FO
 # The server may have worked, and charge for it, although no answer came.
 MAYBE_BILLED = frozenset(
     {Kind.TIMEOUT, Kind.BROKEN, Kind.BAD_JSON, Kind.NO_CHOICES, Kind.TOO_LARGE, Kind.ENCODED}
+    | {Kind.LOST}
 )
 
 _BY_STATUS = {
@@ -102,11 +104,12 @@ def refused_parameter(raw: bytes, sent: Collection[str]) -> tuple[str, str | Non
     for name in sorted(set(sent) - {"thinking"}, key=len, reverse=True):
         if name != named and (named is not None or not _blames(text, name)):
             continue
-        (other,) = set(LENGTHS) - {name} if name in LENGTHS else (None,)
-        if other is None or other in sent:
+        others = [one for one in LENGTHS if one != name] if name in LIMITS else []
+        if not others or not set(sent).isdisjoint(others):
             return name, None
-        if re.search(rf"(?<!\w){other}(?!\w)", text):
-            return name, other
+        for other in others:
+            if re.search(rf"(?<!\w){other}(?!\w)", text):
+                return name, other
     return None
 
 
@@ -147,7 +150,7 @@ def _number(value: str | None) -> float | None:
         number = as_number(float(value or ""))
     except ValueError:
         return None
-    return number if number is not None and abs(number) < 1e9 else None
+    return None if number is None else min(number, 1e9)
 
 
 def _moment(value: str | None) -> float | None:

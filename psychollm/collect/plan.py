@@ -41,6 +41,7 @@
 """
 
 import json
+import math
 import tomllib
 from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass, fields
@@ -89,11 +90,13 @@ _KINDS: dict[str, tuple[type, ...]] = {
     ),
     **dict.fromkeys(("prompts",), (str, list)),
     "models": (list,),
+    **dict.fromkeys(("repeats", "concurrency", "start_concurrency", "attempts"), (int,)),
     **dict.fromkeys(("store", "order"), (str,)),
     "bank": (str,),
 }
 _WANTED: dict[type, str] = {
     bool: "true or false",
+    int: "a whole number",
     str: "text",
     dict: "a table",
     list: "tables, [[models]]",
@@ -132,7 +135,9 @@ class Plan:
             ("", self.budget),
             *((f"model {m.name!r}: ", m.budget) for m in self.models),
         ]:
-            if budget is not None and not (isinstance(budget, int | float) and budget > 0):
+            if budget is not None and not (
+                isinstance(budget, int | float) and 0 < budget < math.inf
+            ):
                 msg = f"{what}budget={budget!r} must be a number above zero"
                 raise OptionError(msg)
         check_unique("model", [model.name for model in self.models])
@@ -145,8 +150,11 @@ class Plan:
                 known = ", ".join(self.endpoints)
                 msg = f"model {model.name!r}: endpoint {model.endpoint!r} is none of {known}"
                 raise OptionError(msg)
-            local = self.endpoints[model.endpoint].wire_format.local
-            _check_parameters(f"model {model.name!r}", model.parameters, local=local)
+            wire = self.endpoints[model.endpoint].wire_format
+            _check_parameters(f"model {model.name!r}", model.parameters, local=wire.local)
+            if "thinking" in wire.lacks and "thinking" in model.parameters:
+                msg = f"model {model.name!r}: the format {wire.name} has no word for thinking"
+                raise OptionError(msg)
             _check_budget(self, model)
         if self.adaptive is not None:
             self.adaptive.check(self.prompts)
@@ -278,17 +286,25 @@ def read_plan(path: Path, *, prompts: Sequence[Prompt] | None = None) -> Plan:
     elif files:
         msg = f"{path}: prompts and a study are two things: leave out prompts"
         raise OptionError(msg)
-    return Plan(
-        store=path.parent / table.get("store", path.with_suffix(".sqlite").name),
-        prompts=tuple(prompts),
-        endpoints={name: _endpoint(name, given) for name, given in table["endpoints"].items()},
-        models=tuple(_model(given, shared) for given in table["models"]),
-        repeats=table.get("repeats", 1),
-        budget=table.get("budget"),
-        order=table.get("order", "turns"),
-        adaptive=_adaptive(table.get("adaptive"), path.parent),
-        text=text,
-    )
+    for name, given in (("prompts", prompts), ("models", table["models"])):
+        if not given:
+            msg = f"{path}: {name} is empty: there is nothing to ask"
+            raise OptionError(msg)
+    try:
+        return Plan(
+            store=path.parent / table.get("store", path.with_suffix(".sqlite").name),
+            prompts=tuple(prompts),
+            endpoints={name: _endpoint(name, given) for name, given in table["endpoints"].items()},
+            models=tuple(_model(given, shared) for given in table["models"]),
+            repeats=table.get("repeats", 1),
+            budget=table.get("budget"),
+            order=table.get("order", "turns"),
+            adaptive=_adaptive(table.get("adaptive"), path.parent),
+            text=text,
+        )
+    except (LabelError, OptionError) as error:
+        msg = f"{path}: {error}"
+        raise type(error)(msg) from None
 
 
 def table_of(path: Path, text: str | None = None) -> dict[str, Any]:
@@ -323,7 +339,7 @@ def read_prompts(path: Path) -> tuple[Prompt, ...]:
             continue
         try:
             prompts.append(Prompt.from_dict(json.loads(line)))
-        except (ValueError, TypeError, KeyError, AttributeError) as error:
+        except (ValueError, TypeError, KeyError, AttributeError, RecursionError) as error:
             msg = f"{path}, line {number}: no prompt ({error})"
             raise InputError(msg) from error
     if not prompts:
@@ -345,7 +361,7 @@ def _check_names(
         msg = f"{where}: {', '.join(unknown)} not known; known are {', '.join(sorted(known))}"
         raise OptionError(msg)
     for name, value in table.items():
-        kinds = _KINDS.get(name, (int, float))
+        kinds = _KINDS.get(name, (float, int))
         if not isinstance(value, kinds) or (isinstance(value, bool) and bool not in kinds):
             msg = f"{where}: {name} must be {_WANTED.get(kinds[0], 'a number')}"
             raise OptionError(msg)
@@ -403,6 +419,9 @@ def _model(table: Any, shared: Mapping[str, Any]) -> Model:
     prices = table.get("prices")
     if prices is not None:
         _check_names(f"{where}, prices", prices, known=_PRICES)
+        if len(prices) < len(_PRICES) and (any(prices.values()) or not prices):
+            msg = f"{where}, prices: give both input and output"
+            raise OptionError(msg)
         prices = Prices(**prices)
     own = table.get("parameters", {})
     if any(limit in own for limit in LIMITS):  # it takes the place of the one of all models

@@ -16,7 +16,7 @@ from psychollm.collect.store import Store
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
 class Preview(Result):
-    """What a plan would ask: counts, tokens and cost by model.
+    """What a plan would ask: counts, tokens and cost by model, without what is answered.
 
     Replies that prompts continue are not known: they count with the most that they can have.
     Likely cost and time come from how the store's earlier requests to a model went, and from
@@ -91,14 +91,16 @@ def preview(plan: Plan, *, show: int = 3) -> Preview:
     most = dict.fromkeys(models, 0.0)
     shown: dict[str, str] = {}
     before: dict[str, Job] = {}  # jobs of the model at hand, for conversations that go on
+    answered, before_now = _known(plan)
     for request in _requests(plan):
         job = _whole(request, before)
+        if request.key in answered:
+            continue
         counts[request.model] += 1
         tokens[request.model] += likely_tokens(job)
         most[request.model] += most_cost(job, models[request.model])
         if len(shown) < show and request.prompt.reply not in shown:
             shown[request.prompt.reply] = _shown(request, job)
-    before_now = _before(plan)
     estimates = [
         likely(before_now.get(name), n, plan.endpoints[models[name].endpoint], tokens[name])
         for name, n in counts.items()
@@ -115,12 +117,13 @@ def preview(plan: Plan, *, show: int = 3) -> Preview:
     )
 
 
-def _before(plan: Plan) -> dict[str, dict[str, Any]]:
-    """Return what the store of a plan tells of earlier requests, if there is one."""
-    if not plan.store.is_file():
-        return {}
+def _known(plan: Plan) -> tuple[set[str], dict[str, dict[str, Any]]]:
+    """Return the keys that the store of a plan has answers to, and what they have cost."""
+    if not plan.store.exists():
+        return set(), {}
     with Store(plan.store, create=False) as store:
-        return costs(store)
+        answered = store.rows("SELECT key FROM request WHERE state = 'answered'")
+        return {row["key"] for row in answered}, costs(store)
 
 
 def _requests(plan: Plan) -> Iterator[Request]:

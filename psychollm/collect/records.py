@@ -92,13 +92,10 @@ def most_cost(job: Job, model: Model) -> float:
 
 def cost_of(usage: Usage, job: Job, model: Model) -> float:
     """Return the cost of one exchange: as the server names it, or from its tokens."""
-    # Tokens that the server does not count are taken at their bound.
+    # Tokens that the server does not count, or counts as none, are taken at their bound.
     if usage.cost is not None:
         return usage.cost
     if model.prices is None:
         return 0.0
     most = most_tokens(job)
-    return model.prices.of(
-        most[0] if usage.input is None else usage.input,
-        most[1] if usage.output is None else usage.output,
-    )
+    return model.prices.of(usage.input or most[0], usage.output or most[1])

@@ -8,7 +8,13 @@ from urllib.parse import urlsplit
 
 from psychollm._base.checks import check_count
 from psychollm._base.errors import OptionError
-from psychollm.collect.secrets import check_address, check_headers, printed, variable
+from psychollm.collect.secrets import (
+    check_address,
+    check_headers,
+    is_secret,
+    printed,
+    variable,
+)
 from psychollm.collect.wire import WIRES
 from psychollm.collect.wire.protocol import Wire
 
@@ -61,7 +67,7 @@ class Endpoint:
                 msg = f"{where}wire={self.wire!r} asks a server: leave out device"
                 raise OptionError(msg)
         _check_headers(self.headers, where)
-        if self.key is not None and not _VARIABLE.fullmatch(self.key):
+        if self.key is not None and (is_secret(self.key) or not _VARIABLE.fullmatch(self.key)):
             # The value is not shown: it may be the secret itself.
             msg = f"{where}key must be the name of an environment variable, not the secret"
             raise OptionError(msg)
@@ -79,7 +85,10 @@ class Endpoint:
             raise OptionError(msg)
         for name in ("concurrency", "start_concurrency", "attempts"):
             check_count(f"{where}{name}", getattr(self, name))
-        for name in ("requests_per_minute", "tokens_per_minute", "timeout", "patience", "poll"):
+        for name in (
+            *("requests_per_minute", "tokens_per_minute"),
+            *("timeout", "patience", "poll", "longest_wait"),
+        ):
             value = getattr(self, name)
             if value is not None and not value > 0:
                 msg = f"{where}{name}={value!r} must be above zero"
@@ -144,6 +153,12 @@ class Prices:
     input: float = 0.0
     output: float = 0.0
 
+    def __post_init__(self) -> None:
+        for name, price in (("input", self.input), ("output", self.output)):
+            if not 0.0 <= price < 1e9:
+                msg = f"prices: {name}={price!r} must be a number of at least 0"
+                raise OptionError(msg)
+
     def of(self, input_tokens: float, output_tokens: float) -> float:
         """Return the price of some tokens."""
         return (input_tokens * self.input + output_tokens * self.output) / 1e6
@@ -166,3 +181,8 @@ class Model:
     parameters: Mapping[str, Any] = field(default_factory=dict)
     prices: Prices | None = None
     budget: float | None = None
+
+    def __post_init__(self) -> None:
+        if not self.name or not self.name.isprintable():
+            msg = f"model name={self.name!r} must be one line of text"
+            raise OptionError(msg)

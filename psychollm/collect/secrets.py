@@ -22,7 +22,11 @@ _NAMES = re.compile(
     r"|api[-_]?key|((access|auth|bearer|refresh|session)[-_]?)token)$|^(key|token|auth)$"
 )
 _HEADER_NAMES = re.compile(r"(?i)[-_](key|token|auth)$")
-_VALUES = re.compile(r"(?i)\s*(bearer|basic)\s+\S|\s*sk-\S{12}")
+# How values begin that are secrets: of headers, and the keys of many providers.
+_VALUES = re.compile(
+    r"(?i)\s*(bearer|basic)\s+\S"
+    r"|\s*(sk-|pk-|hf_|gsk_|xai-|aiza|r8_|ghp_|pplx-|nvapi-|akia)\S{12}"
+)
 
 
 def variable(name: str, where: str) -> str:
@@ -69,6 +73,11 @@ def filled_address(url: str, where: str) -> str:
     return _REFERENCE.sub(lambda match: quote(variable(match[1], where), safe=":"), url)
 
 
+def is_secret(text: str) -> bool:
+    """Tell whether a text looks like a secret itself."""
+    return _VALUES.match(text) is not None
+
+
 def named_in(*settings: Any) -> set[str]:
     """Return the names of the variables that settings refer to."""
     return {name for text in _texts(settings) for name in _REFERENCE.findall(text)}
@@ -84,7 +93,8 @@ def check_headers(headers: Mapping[str, Any], where: str) -> None:
 def check_address(url: str, where: str) -> None:
     """Raise `OptionError` where the query string of an address holds a secret."""
     for name, value in parse_qsl(urlsplit(url).query):
-        _check_value(name, value, f"{where}{name} in the query string of url")
+        secret = _HEADER_NAMES.search(name) is not None
+        _check_value(name, value, f"{where}{name} in the query string of url", secret=secret)
 
 
 def check_parameters(parameters: Any, where: str) -> None:
@@ -101,7 +111,7 @@ def check_parameters(parameters: Any, where: str) -> None:
 def _check_value(name: str, value: Any, what: str, *, secret: bool = False) -> None:
     if not isinstance(value, str) or not value or _REFERENCE.search(value):
         return
-    if secret or _NAMES.search(name) or _VALUES.match(value):
+    if secret or _NAMES.search(name) or is_secret(value):
         # The value is not shown: it may be the secret itself.
         msg = f'{what} must name an environment variable, not hold the secret: write "${{NAME}}"'
         raise OptionError(msg)

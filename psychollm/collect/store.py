@@ -72,6 +72,9 @@ class Store:
         self.path = path
         self._busy_seconds = busy_seconds
         self.owner = f"{socket.gethostname()}:{os.getpid()}:{uuid4().hex}"
+        if path.is_dir():
+            msg = f"{path} is a folder: a store is a file"
+            raise StoreError(msg)
         if not create and not path.is_file():
             msg = f"{path} does not exist: name the store of a run"
             raise StoreError(msg)
@@ -245,9 +248,9 @@ class Store:
                     (time.time() + LEASE_SECONDS, self.owner),
                 )
 
-    def release(self) -> None:
-        """Give back all leases of this process."""
-        self._free(self.owner, charge=False)
+    def release(self, *, charge: bool = False) -> None:
+        """Give back all leases of this process; what they reserved counts as spent, or not."""
+        self._free(self.owner, charge=charge)
 
     def release_dead(self) -> int:
         """Free the leases of processes of this machine that no longer run; return how many.

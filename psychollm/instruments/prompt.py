@@ -30,6 +30,14 @@ class Message:
 
     def __post_init__(self) -> None:
         check_choice("role", self.role, Role)
+        if not isinstance(self.content, str):
+            msg = f"content={self.content!r:.80} must be text"
+            raise InputError(msg)
+        try:
+            self.content.encode()
+        except UnicodeEncodeError as error:
+            msg = f"content holds half of a pair of surrogates at {error.start}"
+            raise InputError(msg) from error
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -64,8 +72,19 @@ class Prompt:
 
     def __post_init__(self) -> None:
         check_choice("reply", self.reply, ReplyForm)
-        if not self.messages:
+        for name in ("key", "item"):
+            if not isinstance(value := getattr(self, name), str) or not value:
+                msg = f"{name}={value!r} of a prompt must be text"
+                raise InputError(msg)
+        if all(one.role != "user" for one in self.messages):
             msg = f"prompt {self.key!r} has no messages: it needs at least one of the user"
+            raise InputError(msg)
+        for name, value, low in (("repeat", self.repeat, 0), ("max_tokens", self.max_tokens, 1)):
+            if value is not None and (type(value) is not int or value < low):
+                msg = f"prompt {self.key!r}: {name}={value!r} must be a whole number from {low}"
+                raise InputError(msg)
+        if not isinstance(self.about, Mapping):
+            msg = f"prompt {self.key!r}: about={self.about!r:.80} must be an object"
             raise InputError(msg)
 
     def to_dict(self) -> dict[str, Any]:

@@ -9,6 +9,7 @@ import pytest
 from psychollm.cli import UNUSABLE
 from psychollm.cli.collect import _Screen, fitted
 from psychollm.collect.progress import ModelProgress
+from psychollm.collect.store import Store
 from psychollm.instruments.prompt import Message, Prompt
 from psychollm.instruments.self_prediction import SelfPrediction
 from tests.collect.hostile import Act, Body, Hostile, said
@@ -140,3 +141,28 @@ def test_progress_adds_up_where_there_are_several_models(capsys) -> None:
     lines = capsys.readouterr().err.splitlines()
     assert len(lines) == 3
     assert lines[-1].startswith("In all: 14/20 answered")
+
+
+def test_no_table_takes_the_place_of_a_store_or_of_what_is_read(call, plan, tmp_path) -> None:
+    path = plan("http://127.0.0.1:9/v1")
+    questions = tmp_path / "q.csv"
+    questions.write_text("question,answer\nWhat?,That\n")
+    store = tmp_path / "run.sqlite"
+    with Store(store):
+        pass
+    before = {file: file.read_bytes() for file in (questions, store)}
+    for command in (
+        ("instrument", "self-prediction", questions, "--out", questions),
+        ("stage", "grading", store, "--out", store),
+        ("score", store, "--out", store),
+        ("instrument", "self-prediction", questions, "--out", store),
+    ):
+        found = call(*command)
+        assert found.returncode == UNUSABLE
+        assert "is read, or the store of a run: name another file" in found.stderr
+    path.write_text(path.read_text().replace("run.sqlite", "w.csv"))
+    for name in ("w.csv", "none/a.csv"):
+        found = call("collect", path, "--export", tmp_path / name)
+        assert found.returncode == UNUSABLE
+        assert "is the store of the plan, or in no folder" in found.stderr
+    assert {file: file.read_bytes() for file in before} == before

@@ -55,8 +55,22 @@ def test_what_is_lost_or_expires_is_asked_by_itself(wire: str, make_plan: MakePl
     assert found.complete
     gone = sum(server.alone.values())
     assert 0 < gone < 50
-    assert kinds(found) == {"ok": 60, "lost": gone}
+    by_kind = kinds(found)
+    assert by_kind.keys() == {"ok", "lost", "expired"}
+    assert by_kind["lost"] + by_kind["expired"] == gone
+    assert by_kind["ok"] == 60
     assert set(server.alone.values()) == {1}
+
+
+@pytest.mark.parametrize(("rules", "each"), [({"lose": 1.0}, 35.0), ({"expire": 1.0}, 0.0)])
+def test_what_was_lost_may_have_to_be_paid_and_what_expired_not(
+    rules: dict[str, float], each: float, make_plan: MakePlan
+) -> None:
+    prices = Prices(input=1e6, output=1e6)  # a request costs 6, and 34 or 35 at most
+    with OpenAI(Rules(**rules)) as server:  # type: ignore[arg-type]
+        found = run(make_plan, server, "openai-chat", 10, prices=prices)
+    assert found.complete
+    assert abs(found.cost - 10 * (6.0 + each)) <= 10
 
 
 @BOTH
@@ -143,6 +157,29 @@ def test_a_secret_that_is_refused_ends_the_asking(wire: str, make_plan: MakePlan
         found = run(make_plan, server, wire)
     assert found.left == (20,)
     assert "unauthorised" in found.halted["m"]
+
+
+@BOTH
+@pytest.mark.parametrize("status", [401, 400])
+@pytest.mark.parametrize("spaces", [0, 230])  # the secret would be cut in two
+def test_a_secret_that_a_server_repeats_is_blotted_out(
+    wire: str, status: int, spaces: int, make_plan: MakePlan, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    secret = "a-secret-" + "0123456789" * 4
+    monkeypatch.setenv("BATCH_KEY", secret)
+
+    class Talkative(SERVERS[wire]):  # type: ignore[misc]
+        def route(self, method, place, head, raw):  # type: ignore[no-untyped-def]
+            said = " " * spaces + f"Incorrect API key provided: {secret}"
+            return json_act({"error": {"message": said}}, status)
+
+    with Talkative() as server:
+        found = run(make_plan, server, wire, 2, key="BATCH_KEY", attempts=1)
+    with Store(Path(found.store)) as store:
+        kept = [tuple(row) for row in store.rows("SELECT detail, raw FROM attempt")]
+    assert bool(kept) == (status == 400)
+    assert "Incorrect API key" in f"{found.halted} {kept}"
+    assert "a-secret-0" not in f"{found.halted} {kept} {found.summary()}"
 
 
 @BOTH

@@ -150,10 +150,34 @@ def test_a_budget_is_never_passed(make_plan: MakePlan) -> None:
         assert more.cost <= 200.0
 
 
+def test_what_left_the_plan_is_not_asked(make_plan: MakePlan) -> None:
+    prices = Prices(input=0.0, output=1e6)
+    with Hostile() as server:
+        first = collect(make_plan(server.url, 6, prices=prices, budget=8.5, repeats=3))
+        assert first.answered == (1,)
+        plan = make_plan(server.url, 2)
+        assert preview(plan).requests == (1,)
+        found = collect(plan)
+        assert (found.answered, found.left) == ((2,), (0,))
+        assert len(server.seen) == 2
+        # Back in the plan, it is asked.
+        assert collect(make_plan(server.url, 3)).answered == (3,)
+
+
 def test_prices_that_the_server_names_count(make_plan: MakePlan) -> None:
     reply = json.loads(said().body) | {"usage": {"cost": 0.25}}
     with Hostile(lambda body, n: Act(200, json.dumps(reply).encode())) as server:
         assert collect(make_plan(server.url, 4)).cost == 1.0
+
+
+def test_tokens_that_the_server_counts_as_none_are_taken_at_their_bound(
+    make_plan: MakePlan,
+) -> None:
+    usage = {"usage": {"prompt_tokens": 0, "completion_tokens": 0}}
+    reply = json.dumps(json.loads(said().body) | usage).encode()
+    with Hostile(lambda body, n: Act(200, reply)) as server:
+        found = collect(make_plan(server.url, 2, prices=Prices(input=0.0, output=1e6)))
+    assert found.cost == 16.0  # of 8 each
 
 
 def test_what_timed_out_counts_as_spent(make_plan: MakePlan) -> None:
@@ -327,9 +351,10 @@ def test_what_each_model_cost_and_what_more_will(make_plan: MakePlan) -> None:
     lines = [line.split() for line in found.summary().splitlines()]
     assert ["cheap", "20", "4", "0", "2", "0.5"] in lines
     assert ["dear", "20", "4", "0", "6", "1.5"] in lines
-    assert paced.likely_cost == (4.0, 12.0)
-    assert paced.seconds == (120.0, 120.0)
-    assert "likely 16" in paced.summary()
+    assert paced.requests == (4, 4)  # what is answered is not asked again
+    assert paced.likely_cost == (2.0, 6.0)
+    assert paced.seconds == (60.0, 60.0)
+    assert "likely 8" in paced.summary()
 
 
 def test_the_cost_of_all_is_told_while_it_runs() -> None:

@@ -1,5 +1,6 @@
 """One limit on the length of a reply: the plan's before the prompt's, under either name."""
 
+import json
 from collections.abc import Callable
 from pathlib import Path
 
@@ -9,6 +10,7 @@ from psychollm._base.errors import OptionError
 from psychollm.collect.client import collect
 from psychollm.collect.plan import Plan, read_plan
 from psychollm.collect.preview import preview
+from psychollm.collect.request import LIMITS
 from psychollm.collect.roster import Prices
 from psychollm.collect.wire import WIRES
 from tests.collect.conftest import write_plan
@@ -52,6 +54,20 @@ def test_a_limit_of_the_prompt_is_still_renamed(make_plan: MakePlan) -> None:
     with Hostile(script) as server:
         assert collect(make_plan(server.url, 2, start_concurrency=1)).complete
     assert server.seen[-1]["max_completion_tokens"] == 8
+
+
+@pytest.mark.parametrize("name", LIMITS)
+def test_the_only_limit_is_not_given_up(name: str, make_plan: MakePlan) -> None:
+    """Without it nothing would bound what a request costs."""
+
+    def script(body: Body, n: int) -> Act:
+        told = {"message": f"Unknown parameter: '{name}'", "param": name}
+        return Act(400, json.dumps({"error": told}).encode()) if name in body else said()
+
+    with Hostile(script) as server:
+        found = collect(make_plan(server.url, 2, parameters={name: 16}))
+        assert found.failed == (2,)
+        assert all(body[name] == 16 for body in server.seen)
 
 
 def test_a_models_own_limit_takes_the_place_of_the_one_of_all(tmp_path: Path) -> None:

@@ -71,7 +71,36 @@ BAD = {
     "budget": ("budget = -1.0\n" + WHOLE, "must be a number above zero"),
     "attempts": (WHOLE.replace('v1"\n', 'v1"\nattempts = 0\n'), "attempts"),
     "timeout": (WHOLE.replace('v1"\n', 'v1"\ntimeout = 0\n'), "timeout=0 must be above zero"),
-    "repeats": ("repeats = 0\n" + WHOLE, "repeats=0"),
+    "repeats": ("repeats = 0\n" + WHOLE, "plan.toml: repeats=0"),
+    "half a repeat": ("repeats = 2.0\n" + WHOLE, "repeats must be a whole number"),
+    "a budget without end": ("budget = inf\n" + WHOLE, "must be a number above zero"),
+    "nothing to ask": (WHOLE.replace('"items.jsonl"', "[]"), "prompts is empty"),
+    "nobody to ask": (
+        WHOLE.split("[[")[0].replace("[end", "models = []\n[end"),
+        "models is empty",
+    ),
+    "a name of two lines": (WHOLE + 'name = "a\\nb"\n', "must be one line"),
+    "a wait without end": (
+        WHOLE.replace('v1"\n', 'v1"\nlongest_wait = nan\n'),
+        "longest_wait=nan",
+    ),
+    "a key itself": (
+        WHOLE.replace('v1"\n', 'v1"\nkey = "hf_AbCdEfGhIjKlMnOp"\n'),
+        "not the secret",
+    ),
+    "a key in the address": (WHOLE.replace('v1"', 'v1?subscription-key=a1b2"'), "query string"),
+    "a key in a header": (
+        WHOLE.replace('v1"\n', 'v1"\nheaders = { X-Team = "gsk_AbCdEfGhIjKlMnOp" }\n'),
+        "header X-Team must name",
+    ),
+    "thinking without a word for it": (
+        WHOLE.replace('v1"\n', 'v1"\nwire = "openai-completions"\n')
+        + '[models.parameters]\nthinking = "low"\n',
+        "openai-completions has no word for thinking",
+    ),
+    "a price below nothing": (WHOLE + "prices = { input = -1, output = 1 }\n", "input=-1"),
+    "no price": (WHOLE + "prices = { input = nan, output = 1 }\n", "input=nan"),
+    "half of the prices": (WHOLE + "prices = { input = 1.0 }\n", "give both input and output"),
     "a reserved parameter": (
         WHOLE + "[models.parameters]\nstream = true\n",
         "stream cannot be set",
@@ -97,7 +126,27 @@ def test_plans_that_cannot_be(name: str, plan_file: Path) -> None:
 KING = '{"key": "a", "item": "a", "messages": [{"role": "king", "content": "?"}], "reply": "text"}'
 
 
-@pytest.mark.parametrize("line", ["{", "1", '{"key": "a"}', KING])
+PROMPT = (
+    '{"key": "a", "item": "a", "messages": [{"role": "user", "content": "?"}], "reply": "text"}'
+)
+ODD = [
+    PROMPT.replace('"?"', "null"),
+    PROMPT.replace('"?"', '["?"]'),
+    PROMPT.replace("?", "\\ud83d"),
+    PROMPT.replace('"user"', '"system"'),
+    PROMPT.replace('"key": "a"', '"key": 1'),
+    PROMPT.replace('"key": "a"', '"key": ""'),
+    *(
+        PROMPT.replace('"reply"', f'"{field}, "reply"')
+        for field in ('max_tokens": -1000', 'max_tokens": NaN', 'max_tokens": "16"')
+    ),
+    PROMPT.replace('"reply"', '"repeat": "0", "reply"'),
+    PROMPT.replace('"reply"', '"about": [1], "reply"'),
+    "[" * 100_000,
+]
+
+
+@pytest.mark.parametrize("line", ["{", "1", '{"key": "a"}', KING, *ODD])
 def test_prompts_that_cannot_be(line: str, plan_file: Path) -> None:
     (plan_file.parent / "items.jsonl").write_text("\n" + line)
     with pytest.raises(PsychollmError, match="line 2: no prompt"):

@@ -94,7 +94,10 @@ def test_interrupted_it_waits_for_what_is_under_way(tmp_path: Path) -> None:
 @POSIX
 def test_interrupted_twice_it_ends_at_once(tmp_path: Path) -> None:
     with Hostile(lambda body, n: Act(200, said().body, delay=30.0)) as server:
-        process = start(write_plan(tmp_path, server.url, 20))
+        plan = write_plan(tmp_path, server.url, 20)
+        priced = plan.read_text() + "prices = { input = 0, output = 1e6 }\n"  # 8 a request
+        plan.write_text(f"budget = 1e3\n{priced}")
+        process = start(plan)
         while len(server.seen) < 4 and process.poll() is None:
             time.sleep(0.01)
         process.send_signal(signal.SIGINT)
@@ -103,6 +106,9 @@ def test_interrupted_twice_it_ends_at_once(tmp_path: Path) -> None:
         _, err = process.communicate(timeout=10)
         assert process.returncode == 3, err
         assert "Traceback" not in err
+        # What was given up may have been served: it counts as spent.
+        with Store(tmp_path / "run.sqlite") as store:
+            assert store.spent() >= 8.0 * len(server.seen)
 
 
 def test_two_collectors_share_the_work(tmp_path: Path) -> None:

@@ -323,6 +323,9 @@ def test_what_cannot_be(make_plan: MakePlan) -> None:
     for setting in ("lots", 0, -1, True, 2.5):
         with pytest.raises(OptionError, match="thinking="):
             make_plan("http://127.0.0.1:9", parameters={"thinking": setting})
+    both = {"thinking": "high", "reasoning_effort": "low"}
+    with pytest.raises(OptionError, match="'m': thinking and reasoning_effort are two settings"):
+        make_plan("http://127.0.0.1:9", parameters=both)
 
 
 def test_a_table_of_raw_chosen_and_normalised_values(make_plan: MakePlan) -> None:

@@ -9,7 +9,9 @@ import hypothesis.strategies as st
 import numpy as np
 import pytest
 
+from psychollm._base.errors import OptionError
 from psychollm.collect.faults import Kind
+from psychollm.collect.request import LIMITS
 from psychollm.collect.wire import WIRES
 from psychollm.collect.wire.probabilities import (
     YesNoMass,
@@ -26,6 +28,7 @@ from psychollm.collect.wire.protocol import (
     fault_of,
     object_of,
 )
+from psychollm.collect.wire.thinking import thinking_of
 from tests.effort import examples
 
 CHAT, PLAIN, MESSAGES = (
@@ -218,11 +221,141 @@ def test_mass_of_yes_and_no() -> None:
         ("Use <think> and </think>.", "Use <think> and </think>.", None),
         ("Yes", "Yes", None),
         ("<think></think>Yes", "Yes", None),
+        ("[THINK]Hm.[/THINK]Yes", "Yes", "Hm."),
+        ("[THINK]Answer: Yes", "", "Answer: Yes"),
+        ("<|channel|>analysis<|message|>Answer: Yes", "", "Answer: Yes"),
+        (
+            "<|channel|>analysis<|message|>Hm.<|end|><|start|>assistant<|channel|>analysis"
+            "<|message|>So.<|end|><|start|>assistant<|channel|>final<|message|>No",
+            "No",
+            "Hm.\nSo.",
+        ),
+        ("<|channel|>final<|message|>No", "No", None),
     ],
 )
-def test_thinking_in_tags_is_kept_apart(said: str, text: str, thought: str | None) -> None:
-    found = CHAT.read(json.dumps({"choices": [{"message": {"content": said}}]}).encode())
-    assert (found.text, found.reasoning) == (text, thought)
+@pytest.mark.parametrize("wire", [one for one in WIRES if one != "transformers"])
+def test_thinking_in_tags_is_kept_apart(
+    wire: str, said: str, text: str, thought: str | None
+) -> None:
+    found = WIRES[wire].read(json.dumps(reply_of(wire, said, end="length")).encode())
+    assert (found.text, found.reasoning, found.finish_reason) == (text, thought, "length")
+    fault = fault_of(found)
+    assert (fault is None) == bool(text)
+    assert fault is None or fault[0] is Kind.CUT_BY_THINKING
+
+
+def reply_of(wire: str, said: str, *, end: str) -> dict[str, object]:
+    """Return the form that a server of a wire gives a reply."""
+    length = end == "length"
+    if wire == "anthropic":
+        blocks = [{"type": "text", "text": said}]
+        return {"content": blocks, "stop_reason": "max_tokens" if length else end}
+    if wire in {"gemini", "vertex"}:
+        parts = {"parts": [{"text": said}]}
+        return {
+            "candidates": [
+                {"content": parts, "finishReason": end.upper().replace("LENGTH", "MAX_TOKENS")}
+            ]
+        }
+    if wire == "bedrock":
+        message = {"content": [{"text": said}]}
+        return {"output": {"message": message}, "stopReason": "max_tokens" if length else end}
+    if wire == "openai-responses":
+        item = {"type": "message", "content": [{"type": "output_text", "text": said}]}
+        details = {"reason": "max_output_tokens" if length else end}
+        return {"output": [item], "status": "incomplete", "incomplete_details": details}
+    return {"choices": [{"message": {"content": said}, "text": said, "finish_reason": end}]}
+
+
+@pytest.mark.parametrize(
+    ("wire", "end"), [("bedrock", "malformed_model_output"), ("gemini", "malformed_response")]
+)
+def test_what_is_malformed_is_no_answer(wire: str, end: str) -> None:
+    fault = fault_of(WIRES[wire].read(json.dumps(reply_of(wire, "Yes", end=end)).encode()))
+    assert fault is not None
+    assert fault[0] is Kind.SERVER_ERROR
+
+
+def test_chat_servers_that_have_another_word_for_the_limit() -> None:
+    for end in ("max_tokens", "MAX_TOKENS"):
+        choice = {"message": {"content": "", "reasoning": "Hm"}, "finish_reason": end}
+        found = CHAT.read(json.dumps({"choices": [choice]}).encode())
+        assert found.finish_reason == "length"
+        fault = fault_of(found)
+        assert fault is not None
+        assert fault[0] is Kind.CUT_BY_THINKING
+
+
+REFUSALS = {
+    "beside nothing": ("openai-chat", {"content": None, "refusal": "I cannot. Answer: Yes"}),
+    "beside an answer": ("openai-chat", {"content": "Answer: Yes", "refusal": "I cannot."}),
+    "a part": ("openai-chat", {"content": [{"type": "refusal", "refusal": "No."}]}),
+    "an item": (
+        "openai-responses",
+        {
+            "content": [
+                {"type": "output_text", "text": "Answer: Yes"},
+                {"type": "refusal", "refusal": "I cannot."},
+            ]
+        },
+    ),
+}
+
+
+@pytest.mark.parametrize("name", REFUSALS)
+def test_an_explicit_refusal_is_no_answer(name: str) -> None:
+    wire, message = REFUSALS[name]
+    choice = {"message": message, "finish_reason": "stop"}
+    item = {"type": "message", **message}
+    body = {"choices": [choice], "output": [item], "status": "completed"}
+    found = WIRES[wire].read(json.dumps(body).encode())
+    assert found.finish_reason == "refusal"
+    assert found.text
+    fault = fault_of(found)
+    assert fault is not None
+    assert fault[0] is Kind.FILTERED
+
+
+@pytest.mark.parametrize("limit", LIMITS)
+def test_every_name_of_the_limit_bounds_what_is_spent(limit: str) -> None:
+    body = MESSAGES.body("m", TALK, {limit: 16})
+    assert {name: body[name] for name in LIMITS if name in body} == {"max_tokens": 16}
+    responses = WIRES["openai-responses"]
+    assert limit not in responses.lacks
+    assert responses.body("m", TALK, {limit: 32})["max_output_tokens"] == 32
+    body = CHAT.body("m", TALK, {limit: 16, "thinking": 4000})
+    assert [body[name] for name in LIMITS if name in body] == [4016]
+
+
+@pytest.mark.parametrize(
+    ("name", "own"),
+    [
+        ("reasoning_effort", "low"),
+        ("reasoning", {"effort": "low"}),
+        ("output_config", {"effort": "low"}),
+        ("thinkingConfig", {"thinkingBudget": 9}),
+        ("reasoningConfig", {"type": "disabled"}),
+    ],
+)
+def test_two_settings_of_thinking_are_one_error(name: str, own: object) -> None:
+    with pytest.raises(OptionError, match=f"thinking and {name} are two"):
+        thinking_of({"thinking": "high", name: own})
+    assert thinking_of({name: own}) is None
+    # A format's own table, and what else stands in one, are no second setting.
+    assert thinking_of({"thinking": {"type": "enabled"}, name: own}) is None
+    assert thinking_of({"thinking": 9, "reasoning": {"summary": "auto"}}) is not None
+
+
+def test_what_is_no_probability_says_nothing() -> None:
+    for top in ([("Yes", 0.7)], [("Yes", -1.0), ("No", 5.0)], [("Yes", 1e300)]):
+        token = token_of("Yes", -1.0, top)
+        assert token.top == ()
+        assert yes_no_mass([token]) is None
+    assert yes_no_mass([token_of("Yes", 0.7, [("Yes", -1.0)])]) is None
+    assert yes_no_mass([token_of("Yes", -0.01, [("Yes", -0.01), ("yes", -0.01)])]) is None
+    rounded = yes_no_mass([token_of("Yes", 1e-6, [("Yes", 1e-6), ("No", -7.0)])])
+    assert rounded is not None
+    assert rounded.yes == 1.0
 
 
 def test_no_tokens_left_for_the_answer() -> None:

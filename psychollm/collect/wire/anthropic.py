@@ -4,6 +4,7 @@ from collections.abc import Iterable, Mapping
 from typing import Any
 
 from psychollm.collect.faults import Kind
+from psychollm.collect.request import LIMITS
 from psychollm.collect.wire.batch_formats import AnthropicBatches
 from psychollm.collect.wire.over_http import OverHttp
 from psychollm.collect.wire.protocol import (
@@ -11,6 +12,7 @@ from psychollm.collect.wire.protocol import (
     Reply,
     UnreadableReplyError,
     Usage,
+    apart,
     count_or_none,
     text_or_none,
 )
@@ -20,7 +22,6 @@ from psychollm.collect.wire.thinking import Thinking, thinking_of, without_think
 VERSION = "2023-06-01"
 # The format has no default of its own and refuses a request without one.
 DEFAULT_MAX_TOKENS = 1024
-_RENAMED = {"max_completion_tokens": "max_tokens"}
 # So that one word means the same for every server.
 FINISH = {
     "end_turn": "stop",
@@ -51,8 +52,9 @@ class AnthropicMessages(OverHttp):
     ) -> dict[str, Any]:
         """Return the body; system turns are taken out of the conversation."""
         thinking = thinking_of(parameters)
-        named = {_RENAMED.get(k, k): value for k, value in without_thinking(parameters).items()}
-        known = {"max_tokens": DEFAULT_MAX_TOKENS, **named}
+        known = without_thinking(parameters)
+        limits = [known.pop(name) for name in LIMITS if name in known]
+        known["max_tokens"] = limits[0] if limits else DEFAULT_MAX_TOKENS
         if thinking is not None:
             known["max_tokens"] += thinking.tokens
             known |= claude_thinking(thinking)
@@ -99,9 +101,11 @@ class AnthropicMessages(OverHttp):
         if not isinstance(blocks, list):
             raise UnreadableReplyError(Kind.NO_CHOICES, "the reply holds no content")
         reason = text_or_none(body.get("stop_reason"))
+        thoughts = _joined(blocks, "thinking", "thinking") or None
+        text, reasoning = apart(_joined(blocks, "text", "text"), thoughts)
         return Reply(
-            text=_joined(blocks, "text", "text"),
-            reasoning=_joined(blocks, "thinking", "thinking") or None,
+            text=text,
+            reasoning=reasoning,
             finish_reason=FINISH.get(reason or "", reason),
             served_model=text_or_none(body.get("model")),
             usage=_usage(body.get("usage"), blocks),

@@ -18,6 +18,7 @@ from psychollm.collect.connection import Connections, Exchange
 from psychollm.collect.faults import Kind, kind_of_status
 
 LARGEST_RESULTS = 2**30  # bytes of all replies of a batch
+_KEPT = 2**16  # bytes of an error; cut further once secrets are out, lest half of one stay
 CLOCKS_DIFFER = 600.0  # seconds that a server's clock may be away from ours
 _PAGES = 20  # of the list of batches that are searched
 
@@ -104,7 +105,7 @@ def _bytes(exchange: Exchange) -> bytes:
     if exchange.kind is not Kind.OK or exchange.status is None or exchange.raw is None:
         raise BatchError(exchange.kind, exchange.detail or "nothing came back")
     if not 200 <= exchange.status < 300:
-        said = exchange.raw[:300].decode("utf-8", "replace")
+        said = exchange.raw[:_KEPT].decode("utf-8", "replace")
         raise BatchError(kind_of_status(exchange.status, exchange.raw), said)
     return exchange.raw
 
@@ -201,7 +202,7 @@ class OpenAIBatches:
             if one and isinstance(one, str)
         )
         if status == "failed" and not places:
-            errors = json.dumps(body.get("errors"))[:300]
+            errors = json.dumps(body.get("errors"))
             return Look(ended=True, refused=errors, crowded="token_limit_exceeded" in errors)
         ended = status in {"completed", "failed", "expired", "cancelled"}
         return Look(ended=ended, places=places if ended else ())
@@ -214,7 +215,7 @@ class OpenAIBatches:
         if isinstance(response, dict) and isinstance(response.get("status_code"), int):
             raw = json.dumps(response.get("body"), ensure_ascii=False).encode("utf-8", "replace")
             return Outcome(name, response["status_code"], raw)
-        return Outcome(name, None, b"", json.dumps(error)[:300])
+        return Outcome(name, None, b"", json.dumps(error))
 
 
 _STATUS = {

@@ -13,6 +13,7 @@ from psychollm.collect.wire.protocol import (
     Reply,
     UnreadableReplyError,
     Usage,
+    apart,
     count_or_none,
     text_or_none,
 )
@@ -31,7 +32,10 @@ _NAMES = {
 # What stands beside the settings of generation rather than among them.
 _BESIDE = ("safetySettings", "labels", "cachedContent")
 _FINISH = {"STOP": "stop", "MAX_TOKENS": "length"}
-_FAILED = {"OTHER", "MALFORMED_FUNCTION_CALL", "UNEXPECTED_TOOL_CALL", "LANGUAGE", "NO_IMAGE"}
+_FAILED = {
+    "OTHER", "MALFORMED_FUNCTION_CALL", "MALFORMED_RESPONSE", "UNEXPECTED_TOOL_CALL", "LANGUAGE",
+    "NO_IMAGE",
+}  # fmt: skip
 
 
 class Gemini(OverHttp):
@@ -108,11 +112,11 @@ class Gemini(OverHttp):
             raise UnreadableReplyError(Kind.NO_CHOICES, "the reply holds no candidate")
         parts = [one for one in _listed(first.get("content"), "parts") if isinstance(one, dict)]
         reason = text_or_none(first.get("finishReason"))
+        text, reasoning = apart(_said(parts), _said(parts, thought=True) or None)
         known = "error" if reason in _FAILED else _FINISH.get(reason or "", reason)
         return Reply(
-            text="".join(text_or_none(p.get("text")) or "" for p in parts if not p.get("thought")),
-            reasoning="".join(text_or_none(p.get("text")) or "" for p in parts if p.get("thought"))
-            or None,
+            text=text,
+            reasoning=reasoning,
             finish_reason=known,
             served_model=text_or_none(body.get("modelVersion")),
             usage=usage,
@@ -171,6 +175,11 @@ def _first(body: Mapping[str, Any]) -> dict[str, Any] | None:
 def _listed(holder: Any, name: str) -> list[Any]:
     listed = holder.get(name) if isinstance(holder, dict) else None
     return listed if isinstance(listed, list) else []
+
+
+def _said(parts: list[dict[str, Any]], *, thought: bool = False) -> str:
+    these = [part for part in parts if bool(part.get("thought")) is thought]
+    return "".join(text_or_none(part.get("text")) or "" for part in these)
 
 
 def _tokens(found: Any) -> tuple[Token, ...]:

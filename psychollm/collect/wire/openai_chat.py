@@ -5,7 +5,8 @@ from typing import Any
 from urllib.parse import quote
 
 from psychollm.collect.faults import Kind
-from psychollm.collect.request import LENGTHS
+from psychollm.collect.request import LENGTHS, LIMITS
+from psychollm.collect.wire.anthropic import FINISH
 from psychollm.collect.wire.batch_formats import BatchFormat, OpenAIBatches
 from psychollm.collect.wire.over_http import OverHttp
 from psychollm.collect.wire.probabilities import Token, openai_tokens, token_of
@@ -80,8 +81,11 @@ class OpenAIChat(OverHttp):
         if not isinstance(message, dict):
             raise UnreadableReplyError(Kind.NO_CHOICES, "the first choice holds no message")
         content = message.get("content")
-        if content is None and text_or_none(message.get("refusal")):
-            content = message["refusal"]
+        refusal = text_or_none(message.get("refusal"))
+        content = refusal if content is None else content
+        parts = content if isinstance(content, list) else []
+        if refusal or any(isinstance(one, dict) and one.get("refusal") for one in parts):
+            choice = {**choice, "finish_reason": "refusal"}
         thought = None
         if isinstance(content, list):
             content, thought = _joined(content)
@@ -112,9 +116,9 @@ def _thinking(parameters: Mapping[str, Any]) -> dict[str, Any]:
     if thinking is None:
         return known
     if not thinking.off:
-        limit = next((known.pop(name) for name in LENGTHS if name in known), None)
-        if limit is not None:
-            known["max_completion_tokens"] = limit + thinking.tokens
+        for name in known.keys() & set(LIMITS):
+            sent_as = "max_completion_tokens" if name in LENGTHS else name
+            known[sent_as] = known.pop(name) + thinking.tokens
     return {**known, "reasoning_effort": "none" if thinking.off else thinking.effort}
 
 
@@ -127,8 +131,9 @@ def _reply(
     reasoning: str | None = None,
 ) -> Reply:
     """Return a reply with what stands around it in the answer of a server."""
+    reason = text_or_none(choice.get("finish_reason"))
     return Reply(
-        finish_reason=text_or_none(choice.get("finish_reason")),
+        finish_reason=FINISH.get((reason or "").casefold(), reason),
         served_model=text_or_none(answer.get("model")),
         provider=text_or_none(answer.get("provider")),
         fingerprint=text_or_none(answer.get("system_fingerprint")),
@@ -205,7 +210,9 @@ class OpenAICompletions(OpenAIChat):
         text = text_or_none(choice.get("text"))
         if text is None:
             raise UnreadableReplyError(Kind.NO_CHOICES, "the first choice holds no text")
-        return _reply(answer, choice, text=text, tokens=_plain_tokens(choice.get("logprobs")))
+        text, thought = apart(text)
+        tokens = _plain_tokens(choice.get("logprobs"))
+        return _reply(answer, choice, text=text, reasoning=thought, tokens=tokens)
 
 
 def _plain_tokens(logprobs: Any) -> tuple[Token, ...]:

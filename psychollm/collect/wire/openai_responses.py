@@ -32,9 +32,7 @@ class OpenAIResponses(OverHttp):
     name = "openai-responses"
     path = "/responses"
     batches = OpenAIBatches()
-    lacks = frozenset(
-        {"seed", "stop", "logit_bias", "presence_penalty", "frequency_penalty", "n_predict"}
-    )
+    lacks = frozenset({"seed", "stop", "logit_bias", "presence_penalty", "frequency_penalty"})
 
     def body(
         self, model: str, messages: Messages, parameters: Mapping[str, Any]
@@ -43,12 +41,11 @@ class OpenAIResponses(OverHttp):
         thinking = thinking_of(parameters)
         known = without_thinking(parameters)
         limit = next((known.pop(name) for name in LIMITS if name in known), None)
+        effort = known.pop("reasoning_effort", None)
         if thinking is not None:
             effort = "none" if thinking.off else thinking.effort
-            known["reasoning"] = {**known.get("reasoning", {}), "effort": effort}
             limit = None if limit is None else limit + thinking.tokens
-        elif "reasoning_effort" in known:
-            effort = known.pop("reasoning_effort")
+        if effort is not None:
             known["reasoning"] = {**known.get("reasoning", {}), "effort": effort}
         if limit is not None:
             known["max_output_tokens"] = max(limit, LEAST)
@@ -87,7 +84,7 @@ class OpenAIResponses(OverHttp):
         return Reply(
             text=text,
             reasoning=reasoning,
-            finish_reason=_reason(body),
+            finish_reason="refusal" if any(p.get("refusal") for p in parts) else _reason(body),
             served_model=text_or_none(body.get("model")),
             provider=text_or_none(body.get("provider")),
             usage=_usage(body.get("usage")),

@@ -17,6 +17,7 @@ MARK = re.compile(_LABELLED % "answer")
 # What numbers are labelled with besides.
 NUMBER_MARK = re.compile(_LABELLED % "answer|confidence|probability|rating|score")
 _WORDS = ("yes", "no")
+ROUNDING = 0.01  # by which what servers round, or compute in 16 bits, may lie above its bound
 
 
 @dataclass(frozen=True, slots=True)
@@ -60,12 +61,15 @@ def logprob_of(value: Any) -> float | None:
 
 
 def token_of(text: Any, logprob: Any, top: Iterable[tuple[Any, Any]] = ()) -> Token:
-    """Return a token; what cannot be read of it is left out."""
-    known = ((one, logprob_of(value)) for one, value in top)
+    """Return a token; what cannot be read of it is left out, all where one is no probability."""
+    pairs = [(text, logprob), *top]
+    if any((as_number(value) or 0.0) > ROUNDING for _, value in pairs):
+        pairs = [(text, None)]
+    known = [(one, logprob_of(value)) for one, value in pairs]
     listed = tuple(
-        (one, value) for one, value in known if isinstance(one, str) and value is not None
+        (one, value) for one, value in known[1:] if isinstance(one, str) and value is not None
     )
-    return Token(text if isinstance(text, str) else "", logprob_of(logprob), listed)
+    return Token(text if isinstance(text, str) else "", known[0][1], listed)
 
 
 def openai_tokens(entries: Any, *, top: str = "top_logprobs") -> tuple[Token, ...]:
@@ -117,7 +121,8 @@ def yes_no_mass(tokens: Sequence[Token]) -> YesNoMass | None:
         word = word_of(text)
         if word in masses:
             masses[word] += probability
-    return YesNoMass(yes=masses["yes"], no=masses["no"])
+    mass = YesNoMass(yes=masses["yes"], no=masses["no"])
+    return mass if mass.captured <= 1.0 + ROUNDING else None
 
 
 def sequence_logprob(tokens: Sequence[Token]) -> float | None:

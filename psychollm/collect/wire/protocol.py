@@ -9,13 +9,14 @@ from psychollm._base.untrusted_json import as_number, parse_json
 from psychollm.collect.connection import Exchange
 from psychollm.collect.faults import Kind
 from psychollm.collect.wire.probabilities import Token, YesNoMass, yes_no_mass
+from psychollm.instruments.readers.plain_text import in_tags
 
 Messages = Sequence[Mapping[str, str]]
 MOST_COST = 1e6  # of one exchange, in any currency; a server that names more has erred
 # What servers call an end that is no end of an answer.
 _FAILED = frozenset({
     "abort", "aborted", "cancelled", "error", "failed", "insufficient_system_resource",
-    "network_error",
+    "malformed_model_output", "malformed_tool_use", "network_error",
 })  # fmt: skip
 _FILTERED = frozenset({
     "blocklist", "content_filter", "guardrail_intervened", "prohibited_content", "recitation",
@@ -174,7 +175,7 @@ _OPEN, _CLOSE = "<think>", "</think>"
 def apart(text: str, reasoning: str | None = None) -> tuple[str, str | None]:
     """Return an answer without the thinking that stands in tags before it, and all thinking."""
     # A closing tag alone means that the prompt had opened it; one never closed was cut off.
-    words = text.lstrip()
+    words = in_tags(text).lstrip()
     opened = words.startswith(_OPEN)
     if not opened and _CLOSE not in words:
         return text, reasoning

@@ -21,6 +21,9 @@ ROOM = {
     "xhigh": 65536,
     "max": 65536,
 }
+# What formats say the same with, and what else may stand in such a table.
+_OWN = ("reasoning_effort", "reasoning", "output_config", "thinkingConfig", "reasoningConfig")
+_BESIDE = {"summary", "exclude", "format"}
 # The level that a number of tokens is nearest to, where a format knows levels only.
 _NEAREST = ((2048, "minimal"), (8192, "low"), (20480, "medium"))
 
@@ -50,6 +53,11 @@ def thinking_of(parameters: Mapping[str, Any]) -> Thinking | None:
     given = parameters.get("thinking")
     if given is None or isinstance(given, Mapping):
         return None
+    for name in _OWN:
+        own = parameters.get(name)
+        if own is not None and not (isinstance(own, Mapping) and own.keys() <= _BESIDE):
+            msg = f"thinking and {name} are two settings of one thing: give one of them"
+            raise OptionError(msg)
     if isinstance(given, str) and given in ROOM:
         return Thinking(given, ROOM[given])
     if given == OFF and isinstance(given, str):

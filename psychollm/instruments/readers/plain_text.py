@@ -249,6 +249,11 @@ def _unless_within_a_word(mark: re.Match[str]) -> str:
 _THOUGHT_TAG = re.compile(
     r"(?i)<(/?)(?:think|thinking|thought|thoughts|reasoning|reflection|scratchpad|analysis)>"
 )
+# The names that other makers of models have for them.
+_OTHER_TAG = re.compile(
+    r"\[(?P<end>/?)THINK\]|(?P<on><\|end\|>)?(?:<\|start\|>assistant)?"
+    r"<\|channel\|>(?P<final>final)?[^<>\n]{0,40}<\|message\|>"
+)
 _ANSWER = re.compile(
     r"(?im)^[ \t>#*_`-]*(?:(?:so|thus|therefore),?\s+)?(?:(?:the|my)\s+)?(?:final\s+)?answer"
     r"[ \t*_`]*(?::|is\b:?)"
@@ -265,8 +270,8 @@ class Trace(NamedTuple):
 
 def split_trace(reply: str) -> Trace:
     """Return the thinking and the answer of a reply."""
-    # Thinking that is opened and never closed reaches to the end; a closing tag alone means that
-    # the prompt had opened it.
+    # Thinking that is opened and never closed reaches to the end, and what stands before it is no
+    # answer; a closing tag alone means that the prompt had opened it.
     thought, said = _by_tags(reply)
     marks = list(_ANSWER.finditer(said))
     if marks:
@@ -286,7 +291,19 @@ def with_reasoning(text: str, reasoning: str | None) -> str:
     return f"<think>{reasoning}</think>{text}" if reasoning else text
 
 
+def in_tags(reply: str) -> str:
+    """Return a reply with the thinking of any model in tags of one form."""
+    return _OTHER_TAG.sub(_tag, reply)
+
+
+def _tag(found: re.Match[str]) -> str:
+    if found["end"] or found["final"]:
+        return "</think>"
+    return "\n" if found["on"] else "<think>"
+
+
 def _by_tags(reply: str) -> tuple[list[str], str]:
+    reply = in_tags(reply)
     if "<" not in reply:
         return [], reply
     thought: list[str] = []
@@ -300,5 +317,6 @@ def _by_tags(reply: str) -> tuple[list[str], str]:
             (thought if depth else said).append(before)
         depth = max(depth + (-1 if closing else 1), 0)
         start = tag.end()
-    (thought if depth else said).append(reply[start:])
-    return thought, "".join(said)
+    if depth:
+        return [*thought, *said, reply[start:]], ""
+    return thought, "".join([*said, reply[start:]])

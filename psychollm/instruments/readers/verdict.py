@@ -39,6 +39,10 @@ _RETRACTS = re.compile(
     r"|(?:having )?thought about it (?:again|more))\b"
 )
 
+# Words of a sentence that corrects an answer before it, and how far before another they stand.
+_CORRECTS = re.compile(r"(?i)\b(?:hmm+|wait|actually|sorry|oops)\b[^.!?\n]*$")
+_REACH = 60
+
 # What asks for more than the question gave has not answered it.
 _ASKS_BACK = re.compile(
     r"(?i)\b(?:please|(?:could|can|would) you)(?: please)? (?:clarify|specify|share|provide|paste|send"
@@ -149,8 +153,29 @@ def _from_marks(text: str, form: Form) -> Reading | None:
     for rank in sorted({mark.rank for mark in marks}):
         reading = _from_rank([mark for mark in marks if mark.rank == rank], form)
         if reading is not None:
-            return reading
+            return _unless_corrected(reading, text, form)
     return None
+
+
+def _unless_corrected(found: Reading, text: str, form: Form) -> Reading:
+    """Call an answer ambiguous that a later sentence corrects: "Hmm, actually no"."""
+    if not (form.heads_oppose and found.answered):
+        return found
+    rest = text[text.rfind(found.said) + len(found.said) :]
+    corrected = _opposing(rest, form, heads=False) - {found.value}
+    return Reading(outcome=Outcome.AMBIGUOUS, said=found.said) if corrected else found
+
+
+def _opposing(rest: str, form: Form, *, heads: bool) -> set[Value]:
+    """Return what sentences after an answer say that correct it, or (`heads`) open with another."""
+    return {
+        one.value
+        for one in form.mentions(rest)
+        if one.mode is Mode.SAID
+        and (
+            (heads and one.heads) or _CORRECTS.search(rest, max(one.start - _REACH, 0), one.start)
+        )
+    }
 
 
 def _from_rank(marks: Iterable[Marked], form: Form) -> Reading | None:
@@ -168,7 +193,9 @@ def _from_rank(marks: Iterable[Marked], form: Form) -> Reading | None:
 
 def _segment(text: str, form: Form) -> _Found:
     """Read what was named as the answer: its opening, else the values of its first sentence."""
-    values = form.whole(text) or form.opening(text)
+    values = form.whole(text)
+    if not values and (values := form.opening(text)) and form.heads_oppose:
+        values |= {one.value for one in form.mentions(text) if one.mode is Mode.SAID}
     if values:
         return _Found(values, text)
     spans = sentences(text)
@@ -193,8 +220,7 @@ def _from_lines(text: str, form: Form, *, cut: bool) -> Reading | None:
         opening = form.opening(lines[0])
         values |= opening if len(opening) == 1 else frozenset()
     if first and form.heads_oppose:
-        rest = "\n".join(lines[1:])
-        values |= {one.value for one in form.mentions(rest) if one.heads and one.mode is Mode.SAID}
+        values |= _opposing("\n".join(lines[1:]), form, heads=True)
     return _decided(values, lines[-1] if last else lines[0])
 
 

@@ -4,6 +4,8 @@ import csv
 
 import pytest
 
+from psychollm.instruments import Outcome
+from psychollm.instruments.readers.plain_text import split_trace
 from tests.instruments.readers.replies import GOLDEN, READERS, agrees, forms
 
 # How many distinct forms there have to be; they were written by hand, before the readers.
@@ -46,6 +48,61 @@ def test_forms_are_many_distinct_and_explained(name):
 def test_says_what_an_answer_was_read_from(name):
     readings = [READERS[name](form.reply) for form in forms(name)]
     assert all(reading.said for reading in readings if reading.answered)
+
+
+@pytest.mark.parametrize("reason", [None, "stop", "length"])
+@pytest.mark.parametrize(
+    "reply",
+    [
+        "[THINK]Answer: {}",
+        "<|channel|>analysis<|message|>Answer: {}",
+        "Sure. <think>Answer: {}",
+        "{} <think>Answer: {}",
+    ],
+)
+def test_thoughts_that_never_ended_are_no_answer(reply, reason):
+    for name, said in {"yes_no": "Yes", "integer": "5", "option": "B", "percent": "70%"}.items():
+        reading = READERS[name](reply.replace("{}", said), finish_reason=reason)
+        expected = Outcome.TRUNCATED if reason == "length" else Outcome.UNREADABLE
+        assert reading.outcome is expected
+    assert split_trace(reply.replace("{}", "Yes")).answer == ""
+
+
+def test_thoughts_in_the_tags_of_other_models():
+    for reply in (
+        "[THINK]Answer: Yes[/THINK]No",
+        "<|channel|>analysis<|message|>Answer: Yes<|end|>"
+        "<|start|>assistant<|channel|>final<|message|>No<|return|>",
+    ):
+        assert READERS["yes_no"](reply).value == 0
+
+
+@pytest.mark.parametrize("label", ["", "Answer: ", "**Final answer:** "])
+@pytest.mark.parametrize(
+    "reply",
+    [
+        "Yes, but actually no",
+        "Yes... wait, no.",
+        "Yes\n\nHmm, actually no.",
+        "Yes (not really)",
+        "No, wait, Yes",
+    ],
+)
+def test_an_answer_that_is_corrected_is_ambiguous(label, reply):
+    assert READERS["yes_no"](label + reply).outcome is Outcome.AMBIGUOUS
+
+
+@pytest.mark.parametrize(
+    "reply",
+    [
+        "Answer: Yes. No doubt.",
+        "Answer: Yes, there is no evidence against it.",
+        "Answer: Yes\n\nExplanation: Actually, no one denies it.",
+        "Is it? Hmm, actually no.\n\nAnswer: Yes",
+    ],
+)
+def test_words_after_an_answer_that_do_not_correct_it(reply):
+    assert READERS["yes_no"](reply).value == 1
 
 
 def test_replies_cut_off():
