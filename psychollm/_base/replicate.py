@@ -27,6 +27,7 @@ from functools import partial
 from importlib import import_module
 from importlib.util import find_spec
 from itertools import islice
+from numbers import Real
 from threading import Lock
 from typing import Any, Protocol
 from uuid import uuid4
@@ -57,11 +58,19 @@ class Workers:
         return self.shared and self.count == 1
 
 
+def check_jobs(n_jobs: int | None) -> int | None:
+    """Return `n_jobs` as None or an int; refuse what counts no workers."""
+    if n_jobs is None:
+        return None
+    if not isinstance(n_jobs, Real) or isinstance(n_jobs, bool) or n_jobs % 1 or not n_jobs:
+        msg = f"n_jobs={n_jobs!r} has no meaning: use 1 for serial work or -1 for all processors"
+        raise OptionError(msg)
+    return int(n_jobs)
+
+
 def workers(n_jobs: int | None) -> Workers:
     """Return the workers: threads, unless ``joblib.parallel_config`` names another backend."""
-    if n_jobs == 0:
-        msg = "n_jobs=0 has no meaning: use 1 for serial work or -1 for all processors"
-        raise OptionError(msg)
+    n_jobs = check_jobs(n_jobs)
     if n_jobs == 1:
         return Workers(None, 1, 1, shared=True)
     from joblib.parallel import get_active_backend
@@ -364,11 +373,9 @@ def _seeds(root: tuple[int, int], start: int, stop: int) -> WordArray:
 
 def n_workers(n_jobs: int | None) -> int:
     """Return the number of workers that `n_jobs` stands for (scikit-learn's meaning)."""
+    n_jobs = check_jobs(n_jobs)
     if n_jobs is None:
         return 1
-    if n_jobs == 0:
-        msg = "n_jobs=0 has no meaning: use 1 for serial work or -1 for all processors"
-        raise OptionError(msg)
     return n_jobs if n_jobs > 0 else max(1, (os.cpu_count() or 1) + 1 + n_jobs)
 
 

@@ -9,23 +9,23 @@ distinct ones, and whether the answer was correct, in four bytes.
 
 from __future__ import annotations
 
-from contextlib import closing
+from contextlib import closing, nullcontext
 from dataclasses import dataclass, replace
 from os import PathLike
-from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from psychollm._base.checks import check_count
-from psychollm._base.errors import CodeError, InputError, LabelError, OptionError, ShapeError
+from psychollm._base.checks import check_count, check_fraction
+from psychollm._base.errors import CodeError, InputError, LabelError, ShapeError
 from psychollm._base.replicate import progress_bar
 from psychollm._base.types import AnyArray, FloatArray, IntArray
 from psychollm.calibration.stated import StatedAnswers, cluster_codes, question_weights
-from psychollm.data.batches import BATCH, Numbered, Source, _numbers
+from psychollm.data.batches import BATCH, CellError, Numbered, Source, _numbers
 from psychollm.data.cells import CellWriter, FolderCells, RepeatedCellError, parts
 from psychollm.data.engines import Chosen, coded_batches
 from psychollm.data.labels import Labels, as_labels
+from psychollm.data.scan import new_folder
 
 if TYPE_CHECKING:
     from numpy.typing import ArrayLike
@@ -166,8 +166,8 @@ def scan_stated(
         Round confidences to so many evenly spaced ones from 0 to 1, such as 101 for whole per
         cent; otherwise a table may hold up to 1,024 distinct ones.
     folder : path, optional
-        Where the answers are kept, five bytes each; by default in a temporary folder, which goes
-        with the result.
+        Where the answers are kept, five bytes each, and nothing else; by default in a temporary
+        folder, which goes with the result.
     n_jobs : int or None
         Workers that read the row groups of Parquet files.
     progress : bool
@@ -201,15 +201,16 @@ def scan_stated(
     """
     if levels is not None:
         check_count("levels", levels, low=2)
-    if not scale > 0.0:
-        msg = f"scale={scale:g} is no highest confidence: pass a number above 0"
-        raise OptionError(msg)
+    scale = check_fraction("scale", scale, high=np.inf)
     columns = Source((model, question, confidence, correct), _Pair(scale, levels), BATCH)  # type: ignore[arg-type]
     batches = coded_batches(source, columns, n_jobs=n_jobs, chosen=Chosen(table, query))
-    home = None if folder is None else Path(folder)
     reading = _Reading()
     bar = progress_bar(show=progress, total=batches.total, label="answers")
-    with CellWriter(home, bucket_rows=_BUCKET) as writer, closing(batches.stream) as stream:
+    with (
+        nullcontext() if folder is None else new_folder(folder) as home,
+        CellWriter(home, bucket_rows=_BUCKET) as writer,
+        closing(batches.stream) as stream,
+    ):
         for coded in stream:
             reading.add(writer, coded)
             bar.update(coded.code.shape[1])
@@ -234,19 +235,20 @@ class _Pair:
         with np.errstate(invalid="ignore"):
             outside = (confidence < 0.0) | (confidence > 1.0)
         if outside.any():
-            found = confidence[outside][0] * self.scale
+            row = int(np.argmax(outside))
             msg = (
-                f"hold a confidence of {found:g}, which is not inside [0, {self.scale:g}]: pass "
-                "scale="
+                f"hold a confidence of {stated[row]:g}, which is not inside [0, {self.scale:g}]: "
+                "pass scale="
             )
-            raise CodeError(msg)
+            raise CellError(row, msg)
         wrong = ~(np.isnan(correct) | (correct == 0.0) | (correct == 1.0))
         if wrong.any():
+            row = int(np.argmax(wrong))
             msg = (
-                f"hold {correct[wrong][0]:g} where an answer is correct (1) or wrong (0): chances "
+                f"hold {correct[row]:g} where an answer is correct (1) or wrong (0): chances "
                 "of being correct need tables in memory"
             )
-            raise CodeError(msg)
+            raise CellError(row, msg)
         if self.levels is not None:
             confidence = np.rint(confidence * (self.levels - 1)) / (self.levels - 1)
         return np.where(np.isnan(confidence) | np.isnan(correct), np.nan, (confidence, correct))
@@ -261,7 +263,7 @@ class _Reading:
 
     def add(self, writer: CellWriter, coded: Any) -> None:
         """Write the answers of a batch."""
-        row, column = self._models.number(coded.row), self._questions.number(coded.column)
+        row, column = coded.numbered(self._models, self._questions)
         if len(self._questions.labels) > MAX_QUESTIONS:
             msg = f"{coded.where}: there are more than {MAX_QUESTIONS:,} questions: read a part"
             raise ShapeError(msg)

@@ -4,18 +4,26 @@ from collections.abc import Generator, Iterator, Mapping, Sequence
 from contextlib import closing
 from dataclasses import dataclass, field
 from functools import partial
+from numbers import Real
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 
-from psychollm._base.checks import check_choice, check_count, is_missing_value
+from psychollm._base.checks import (
+    check_choice,
+    check_count,
+    is_missing_value,
+    is_numeral,
+    shown,
+)
 from psychollm._base.errors import CodeError, LabelError, OptionError
 from psychollm._base.optional import require
 from psychollm._base.replicate import in_turn, workers
 from psychollm._base.types import AnyArray, Axis, FloatArray, IntArray
 from psychollm.data.labels import listed
 from psychollm.data.readers.parquet_file import open_parquet
+from psychollm.data.table import WORDS, meanings
 from psychollm.kernels.label_numbers import number_labels, place_labels
 from psychollm.kernels.pair_counts import MISSING
 
@@ -23,6 +31,15 @@ BATCH = 1 << 20  # rows
 LONGEST = 16  # batches in a piece of work
 WAITING = 4  # pieces per worker whose answers may wait
 _UNKNOWN = np.inf
+_LABELS = {"string", "large_string", "string_view", "bool", "null"}
+
+
+class CellError(CodeError):
+    """What a cell of a batch holds is refused; `coded_batch` says where that is."""
+
+    def __init__(self, row: int, what: str) -> None:
+        super().__init__(what)
+        self.row = row
 
 
 @dataclass(frozen=True, slots=True)
@@ -35,15 +52,20 @@ class Rule:
     codes: Mapping[Any, int] | None = field(default=None, kw_only=True)
 
     def __post_init__(self) -> None:
-        if self.threshold is not None and not isinstance(self.threshold, float | int | np.number):
+        cut = 0 if self.threshold is None else self.threshold
+        if not isinstance(cut, Real) or isinstance(cut, bool) or not abs(cut) < np.inf:
             msg = (
-                f"threshold={self.threshold!r} must be a number for answers read in batches: "
+                f"threshold={cut!r} must be a number, and finite, for answers read in batches: "
                 "rules for each model, such as 'model_median', are for Responses(data, threshold=)"
             )
+            raise OptionError(msg)
+        if not isinstance(self.strict, bool | np.bool_):
+            msg = f"strict={self.strict!r} must be True or False"
             raise OptionError(msg)
         if self.codes is not None and self.threshold is not None:
             msg = "codes= (what words mean) and threshold= (where to split) exclude each other"
             raise OptionError(msg)
+        meanings({} if self.codes is None else self.codes)
 
     @property
     def coding(self) -> str:
@@ -55,21 +77,23 @@ class Rule:
     def read(self, column: Any) -> AnyArray:
         """Return the codes of a column of Arrow."""
         if self.codes is None:
-            return self.code(_numbers(column))
+            words = f", or {WORDS}" if self.highest > 1 and self.threshold is None else ""
+            return self.code(_numbers(column, words))
         if not hasattr(column, "dictionary"):
             column = column.dictionary_encode()
-        meanings = [self._meaning(value) for value in column.dictionary.to_pylist()]
-        used = column.indices.fill_null(len(meanings)).to_numpy(zero_copy_only=False)
-        coded = np.array([*meanings, np.nan])[used]
+        known = meanings(self.codes)
+        means = [
+            np.nan if is_missing_value(value) else known.get(value, _UNKNOWN)
+            for value in column.dictionary.to_pylist()
+        ]
+        used = column.indices.fill_null(len(means)).to_numpy(zero_copy_only=False)
+        coded = np.array([*means, np.nan])[used]
         absent = np.flatnonzero(coded == _UNKNOWN)
         if absent.size:
             value = column.dictionary[int(used[absent[0]])].as_py()
             msg = f"holds {value!r}, not a key of codes={dict(self.codes)!r}: add it"
-            raise CodeError(msg)
+            raise CellError(int(absent[0]), msg)
         return self.code(coded)
-
-    def _meaning(self, value: Any) -> float:
-        return np.nan if is_missing_value(value) else (self.codes or {}).get(value, _UNKNOWN)
 
     def code(self, values: FloatArray) -> AnyArray:
         """Return the code of each value, or MISSING (int8)."""
@@ -78,8 +102,9 @@ class Rule:
             coded = np.where(missing, MISSING, values)
             bad = ~(missing | ((coded >= 0) & (coded <= self.highest) & (coded == np.rint(coded))))
             if bad.any():
-                msg = f"holds {values[int(np.flatnonzero(bad)[0])]:g}: {self._admitted}"
-                raise CodeError(msg)
+                row = int(np.argmax(bad))
+                msg = f"holds {values[row]:g}: {self._admitted}"
+                raise CellError(row, msg)
             return coded.astype(np.int8)
         yes = values > self.threshold if self.strict else values >= self.threshold
         return np.where(missing, np.int8(MISSING), yes.astype(np.int8))
@@ -107,6 +132,8 @@ class Numbered:
 
     def number(self, column: Any) -> AnyArray:
         """Return the number of each label of a batch, as `Coded` has them."""
+        if self.labels and len(column):
+            _check_alike(self.labels[0], column[0].as_py())
         if not hasattr(column, "dictionary"):
             if self._whole is not None:
                 numbers, new = self._whole.number(column.to_numpy().astype(np.int64, copy=False))
@@ -133,6 +160,17 @@ class Numbered:
             self._translation[name] = self._known[self._names[name]] = len(self.labels)
             self.labels.append(self._names[name])
         return self._translation[indices]
+
+
+def _check_alike(first: Any, label: Any) -> None:
+    """Refuse labels of two types, except numbers, which are one label where they are equal."""
+    number = [isinstance(one, Real) and not isinstance(one, bool) for one in (first, label)]
+    if type(first) is not type(label) and not all(number):
+        msg = (
+            f"the label {label!r} is of type {type(label).__name__}, and {first!r} before it of "
+            f"type {type(first).__name__}: make all text or all numbers"
+        )
+        raise LabelError(msg)
 
 
 class _WholeNumbers:
@@ -173,6 +211,12 @@ class Source:
     rule: Rule
     batch: int
 
+    def __post_init__(self) -> None:
+        for name in self.names:
+            if self.names.count(name) > 1:
+                msg = f"column {name!r} is named twice: name another"
+                raise OptionError(msg)
+
     @classmethod
     def of(
         cls, axis: Axis, names: tuple[str, str], value: str, rule: Rule, batch: int
@@ -202,13 +246,21 @@ class Coded:
     code: AnyArray  # what the rule returns: int8, MISSING where there is no answer
     where: str
 
+    def numbered(self, rows: Numbered, columns: Numbered) -> tuple[AnyArray, AnyArray]:
+        """Return the numbers of both labels."""
+        try:
+            return rows.number(self.row), columns.number(self.column)
+        except LabelError as error:
+            msg = f"{self.where} cannot be read as columns: {error}"
+            raise LabelError(msg) from error
+
 
 def check_columns(names: Sequence[str], present: Sequence[str], what: object) -> None:
-    """Refuse a source that lacks a column."""
-    absent = [name for name in names if name not in present]
-    if absent:
-        msg = f"{what} has no column {absent[0]!r}: its columns are {listed(present)}"
-        raise LabelError(msg)
+    """Refuse a source that lacks a column, or has two of a name."""
+    for name in names:
+        if (n := present.count(name)) != 1:
+            msg = f"{what} has {n or 'no'} column{'s' * (n > 1)} {name!r}: its columns are "
+            raise LabelError(msg + listed(present))
 
 
 def _pieces(path: Path, source: Source) -> Iterator[_Piece]:
@@ -258,38 +310,59 @@ def _coded(piece: _Piece, source: Source, *, threads: bool) -> Generator[Coded]:
         for rows in file.iter_batches(
             source.batch, row_groups=list(piece.groups), columns=names, use_threads=threads
         ):
-            where = f"{piece.path}, rows {start:,} to {start + rows.num_rows - 1:,}"
+            yield coded_batch(rows, source, piece.path, start)
             start += rows.num_rows
-            yield coded_batch(rows.select(names), source.rule, where)
 
 
-def coded_batch(rows: Any, rule: Rule, where: str) -> Coded:
-    """Return a batch of Arrow, two columns of labels and those the rule takes, as a `Coded`."""
-    row, column = (_encoded(rows.column(i), rows.schema.names[i], where) for i in (0, 1))
+def coded_batch(rows: Any, source: Source, name: object, start: int) -> Coded:
+    """Return a batch of Arrow, which begins with row `start`, as a `Coded`."""
+    rows = rows.select(list(source.names))
+    where = f"{name}, rows {start:,} to {start + rows.num_rows - 1:,}"
+    row, column = (_encoded(rows.column(i), source.names[i], where, start) for i in (0, 1))
     try:
-        code = rule.read(*rows.columns[2:])
-    except (CodeError, ValueError, TypeError) as error:
-        named = " and ".join(map(repr, rows.schema.names[2:]))
-        msg = f"{where}, column{'s' * (rows.num_columns > 3)} {named} {error}"
+        code = source.rule.read(*rows.columns[2:])
+    except (ValueError, TypeError, NotImplementedError) as error:
+        at, what = where, f"cannot be read: {error}"
+        if isinstance(error, CellError):
+            at, what = f"{name}, row {start + error.row:,}", str(error)
+        named = " and ".join(map(repr, source.names[2:]))
+        msg = f"{at}, column{'s' * (rows.num_columns > 3)} {named} {what}"
         raise CodeError(msg) from error
     return Coded(row, column, code, where)
 
 
-def _encoded(column: Any, name: str, where: str) -> Any:
+def _encoded(column: Any, name: str, where: str, start: int) -> Any:
     """Return labels as whole numbers, or encoded by a dictionary."""
-    arrow = require("pyarrow", extra="io", purpose="reading long tables batch by batch")
+    types = require("pyarrow.types", extra="io", purpose="reading long tables batch by batch")
     if column.null_count:
-        msg = f"{where}: column {name!r} has {column.null_count:,} empty cells"
+        first = start + column.is_null().index(True).as_py()
+        msg = (
+            f"{where}: column {name!r} has {column.null_count:,} empty cells, the first in row "
+            f"{first:,}"
+        )
         raise LabelError(msg)
-    kind, types = column.type, arrow.types
-    if types.is_dictionary(kind) or (types.is_integer(kind) and not types.is_uint64(kind)):
+    encoded = types.is_dictionary(column.type)
+    kind = column.type.value_type if encoded else column.type
+    whole = types.is_integer(kind)
+    # What the file of a result can hold.
+    if not (whole or types.is_floating(kind) or str(kind) in _LABELS):
+        msg = f"{where}: column {name!r} holds labels of type {kind}: make them text or numbers"
+        raise LabelError(msg)
+    if encoded or (whole and not types.is_uint64(kind)):
         return column
     return column.dictionary_encode()
 
 
-def _numbers(column: Any) -> FloatArray:
+def _numbers(column: Any, words: str = "") -> FloatArray:
     arrow = require("pyarrow", extra="io", purpose="reading long tables batch by batch")
     if arrow.types.is_boolean(column.type):
         column = column.cast(arrow.int8())
-    values: FloatArray = column.cast(arrow.float64()).to_numpy(zero_copy_only=False)
+    try:
+        values: FloatArray = column.cast(arrow.float64()).to_numpy(zero_copy_only=False)
+    except (ValueError, NotImplementedError) as error:
+        for row, cell in enumerate(column.to_pylist()):
+            if not (is_missing_value(cell) or (isinstance(cell, str) and is_numeral(cell))):
+                msg = f"cannot hold {shown(cell)}, which is no number: pass numbers{words}"
+                raise CellError(row, msg) from error
+        raise
     return values

@@ -287,7 +287,6 @@ class CellWriter:
         self.folder = folder or Path(tempfile.mkdtemp(prefix="psychollm-cells-"))
         self.folder.mkdir(parents=True, exist_ok=True)
         self._buckets = self.folder / "unsorted"
-        shutil.rmtree(self._buckets, ignore_errors=True)
         self._buckets.mkdir()
         self._bucket_rows = bucket_rows
         self._buffer: WordArray = np.empty(BUFFERED, dtype=np.uint64)

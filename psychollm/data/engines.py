@@ -6,13 +6,15 @@ is read in its own order, with its columns chosen where it lies.
 """
 
 from collections.abc import Callable, Generator, Iterable, Iterator, Mapping
+from contextlib import closing
 from dataclasses import dataclass
 from os import PathLike
 from pathlib import Path
 from typing import Any
 
-from psychollm._base.errors import InputError, OptionError
+from psychollm._base.errors import InputError, OptionError, PsychollmError
 from psychollm._base.optional import require
+from psychollm._base.replicate import check_jobs
 from psychollm.data.batches import Coded, Source, check_columns, coded_batch, coded_files
 from psychollm.data.labels import listed
 
@@ -36,6 +38,11 @@ class Chosen:
     query: str | None = None
 
     def __post_init__(self) -> None:
+        for name in ("table", "query"):
+            given = getattr(self, name)
+            if not isinstance(given, str | None):
+                msg = f"{name}={given!r} must be text"
+                raise OptionError(msg)
         if self.table is not None and self.query is not None:
             msg = (
                 f"table={self.table!r} and query= exclude each other: name the table in the query"
@@ -48,7 +55,11 @@ class Chosen:
     def relation(self, path: Path, connection: Any) -> Any:
         """Return the rows, unread: of the only table where none is named."""
         if self.query is not None:
-            return connection.sql(self.query)
+            rows = connection.sql(self.query)
+            if rows is None:
+                msg = f"query={self.query!r} selects no rows: SELECT them"
+                raise OptionError(msg)
+            return rows
         names = [row[0] for row in connection.sql("SHOW TABLES").fetchall()]
         if self.table is None and len(names) != 1:
             msg = f"{path}: which table holds the answers? pass table= or query="
@@ -63,6 +74,7 @@ def coded_batches(
     data: Any, source: Source, *, n_jobs: int | None = None, chosen: Chosen = _ALL
 ) -> Batches:
     """Return the batches of any source; a choice is for database files."""
+    check_jobs(n_jobs)
     if _is_path(data):
         return _of_path(Path(data), source, n_jobs, chosen)
     if chosen:
@@ -83,7 +95,8 @@ def _is_path(data: Any) -> bool:
 
 def _of_path(path: Path, source: Source, n_jobs: int | None, chosen: Chosen) -> Batches:
     if _is_database(path):
-        return Batches(None, _of_database(path, source, chosen), str(path))
+        rows = _of_database(path, source, chosen)
+        return Batches(None, _coded(rows, source, str(path)), str(path))
     if chosen:
         msg = f"{path} is no database file of DuckDB: table= and query= choose the rows of one"
         raise OptionError(msg)
@@ -103,7 +116,7 @@ def _of_files(paths: list[Path], source: Source, n_jobs: int | None, name: str) 
 
 def _of_blocks(blocks: Iterable[Any], source: Source, n_jobs: int | None) -> Generator[Coded]:
     """Yield the batches of one block after the other."""
-    for number, block in enumerate(blocks, start=1):
+    for number, block in enumerate(_read(blocks, "these blocks"), start=1):
         if _is_path(block):
             yield from coded_batches(block, source, n_jobs=n_jobs).stream
         else:
@@ -125,12 +138,23 @@ def _of_table(data: Any, source: Source, name: str) -> Batches:
 
 def _coded(batches: Iterator[Any], source: Source, name: str) -> Generator[Coded]:
     start = 1
-    for whole in batches:
-        for at in range(0, whole.num_rows, source.batch):
-            rows = whole.slice(at, source.batch)
-            where = f"{name}, rows {start:,} to {start + rows.num_rows - 1:,}"
-            start += rows.num_rows
-            yield coded_batch(rows.select(list(source.names)), source.rule, where)
+    with closing(_read(batches, name)) as read:  # a database too, whatever keeps this frame
+        for whole in read:
+            for at in range(0, whole.num_rows, source.batch):
+                rows = whole.slice(at, source.batch)
+                yield coded_batch(rows, source, name, start)
+                start += rows.num_rows
+
+
+def _read(source: Iterable[Any], name: str) -> Generator[Any]:
+    """Yield what a source holds; whatever its engine raises is an `InputError`."""
+    try:
+        yield from source
+    except (PsychollmError, MemoryError):
+        raise
+    except Exception as error:  # each engine has errors of its own
+        msg = f"{name}: {str(error) or type(error).__name__}"
+        raise InputError(msg) from error
 
 
 Reader = Callable[[Any, Source], Iterator[Any]]
@@ -203,6 +227,7 @@ def _of_lazy(data: Any, source: Source) -> Iterator[Any]:
 
 
 def _of_relation(data: Any, source: Source) -> Iterator[Any]:
+    require("pyarrow", extra="io", purpose="reading long tables batch by batch")
     check_columns(source.names, list(data.columns), "the relation")
     quoted = [name.replace('"', '""') for name in source.names]
     chosen = data.project(", ".join(f'"{name}"' for name in quoted))
@@ -226,12 +251,7 @@ def _is_database(path: Path) -> bool:
         return file.read(12)[8:] == _DUCKDB
 
 
-def _of_database(path: Path, source: Source, chosen: Chosen) -> Generator[Coded]:
+def _of_database(path: Path, source: Source, chosen: Chosen) -> Iterator[Any]:
     duckdb = require("duckdb", extra="engines", purpose="reading a database file of DuckDB")
-    try:
-        with duckdb.connect(str(path), read_only=True) as connection:
-            relation = chosen.relation(path, connection)
-            yield from _coded(_of_relation(relation, source), source, str(path))
-    except duckdb.Error as error:
-        msg = f"{path}: {error}"
-        raise InputError(msg) from error
+    with duckdb.connect(str(path), read_only=True) as connection:
+        yield from _of_relation(chosen.relation(path, connection), source)

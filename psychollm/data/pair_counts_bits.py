@@ -96,7 +96,7 @@ def read_bits(
 
 def _add(bits: Bits, coded: Coded) -> None:
     """Add a batch."""
-    row, column = bits.rows.number(coded.row), bits.columns.number(coded.column)
+    row, column = coded.numbered(bits.rows, bits.columns)
     repeated = bits.add(row, column, coded.code)
     if repeated >= 0:
         pair = bits.rows.labels[row[repeated]], bits.columns.labels[column[repeated]]

@@ -9,8 +9,8 @@ from __future__ import annotations
 
 import shutil
 import tempfile
-from collections.abc import Mapping
-from contextlib import closing
+from collections.abc import Iterator, Mapping
+from contextlib import closing, contextmanager
 from dataclasses import dataclass, field
 from os import PathLike
 from pathlib import Path
@@ -89,7 +89,7 @@ class Scan:
         InputError
             If the folder holds no finished scan.
         """
-        path = Path(folder)
+        path = _path(folder)
         if not (path / _ABOUT).is_file():
             msg = (
                 f"{path} holds no finished scan: make one with scan(source, folder={str(path)!r})"
@@ -247,9 +247,10 @@ class Scan:
             # Several workers may ask at once: whoever is first to finish gives it its name.
             part = self.folder / f"{_BY_MODEL}.{uuid4().hex[:12]}"
             try:
-                self.by_question.transposed(part)
-                part.rename(final)
-            except OSError:
+                with _written(self.folder):
+                    self.by_question.transposed(part)
+                    part.rename(final)
+            except InputError:
                 if not final.exists():
                     raise
             finally:
@@ -306,7 +307,7 @@ def scan(
         Of a database file: the table, if it has several, or what to select in SQL. The file is
         opened for reading only.
     folder : path, optional
-        Where the cells are kept; `Scan.open` opens it again, without the source. By default they
+        Where the cells are kept, and nothing else; `Scan.open` opens it again. By default they
         lie in a temporary folder (set ``TMPDIR`` to say where), which goes with the scan.
     batch : int
         Rows to read at a time.
@@ -327,7 +328,7 @@ def scan(
     CodeError
         If an answer is no code, and there is no threshold.
     InputError
-        If there is nothing to read, or it cannot be read.
+        If there is nothing to read, it cannot be read, or the folder cannot be written.
     OptionError
         If the folder holds something else, or a database has several tables and none is named.
     MissingPackageError
@@ -359,32 +360,53 @@ def scan(
     rule = Rule(threshold, strict=strict, highest=MAX_CODE, codes=codes)
     columns = Source.of("models", (model, question), value, rule, batch)
     batches = coded_batches(source, columns, n_jobs=n_jobs, chosen=Chosen(table, query))
-    home = _prepared(folder)
-    try:
-        with CellWriter(home / _BY_QUESTION) as writer:
-            _Reading(writer).read(batches, rule, progress=progress).save(home / _ABOUT)
-    except BaseException:
-        shutil.rmtree(home, ignore_errors=True)
-        raise
+    with new_folder(folder) as home, CellWriter(home / _BY_QUESTION) as writer:
+        _Reading(writer).read(batches, rule, progress=progress).save(home / _ABOUT)
     made = Scan.open(home)
     if folder is None:
         finalize(made, shutil.rmtree, made.folder, ignore_errors=True)
     return made
 
 
-def _prepared(folder: str | PathLike[str] | None) -> Path:
-    """Return a folder that holds nothing."""
-    if folder is None:
-        return Path(tempfile.mkdtemp(prefix="psychollm-scan-"))
-    path = Path(folder)
-    if (path / _ABOUT).exists():
-        msg = f"folder {path} holds a scan: open it with Scan.open, or delete it"
+@contextmanager
+def new_folder(folder: str | PathLike[str] | None) -> Iterator[Path]:
+    """Yield a folder that holds nothing; after an error it holds nothing, or is gone if new."""
+    path = Path(tempfile.mkdtemp(prefix="psychollm-scan-")) if folder is None else _path(folder)
+    with _written(path):
+        if (path / _ABOUT).exists():
+            msg = f"folder {path} holds a scan: open it with Scan.open, or delete it"
+            raise OptionError(msg)
+        if path.exists() and (not path.is_dir() or any(path.iterdir())):
+            msg = f"folder {path} is not empty: name one that is, or that does not exist"
+            raise OptionError(msg)
+        kept = folder is not None and path.exists()
+        path.mkdir(parents=True, exist_ok=True)
+        try:
+            yield path
+        except BaseException:
+            for one in path.iterdir() if kept else [path]:
+                if one.is_dir():
+                    shutil.rmtree(one, ignore_errors=True)
+                else:
+                    one.unlink()
+            raise
+
+
+@contextmanager
+def _written(folder: Path) -> Iterator[None]:
+    """Name the folder that cannot be written."""
+    try:
+        yield
+    except OSError as error:
+        msg = f"the folder {folder} cannot be written: {error}"
+        raise InputError(msg) from error
+
+
+def _path(folder: object) -> Path:
+    if not isinstance(folder, str | PathLike):
+        msg = f"folder={folder!r} must be a path"
         raise OptionError(msg)
-    if path.exists() and (not path.is_dir() or any(path.iterdir())):
-        msg = f"folder {path} is not empty: name one that is, or that does not exist"
-        raise OptionError(msg)
-    path.mkdir(parents=True, exist_ok=True)
-    return path
+    return Path(folder)
 
 
 class _Reading:
@@ -402,7 +424,7 @@ class _Reading:
         bar = progress_bar(show=progress, total=batches.total, label="answers")
         with closing(batches.stream) as stream:
             for coded in stream:
-                row, column = self._models.number(coded.row), self._questions.number(coded.column)
+                row, column = coded.numbered(self._models, self._questions)
                 self._add(row, column, coded.code)
                 bar.update(coded.code.size)
         bar.close()

@@ -10,8 +10,16 @@ from typing import Any
 
 import numpy as np
 
-from psychollm._base.checks import advice, is_missing, is_number, is_numeral, plain_array, shown
-from psychollm._base.errors import CodeError, LabelError, ShapeError
+from psychollm._base.checks import (
+    advice,
+    is_missing,
+    is_missing_value,
+    is_number,
+    is_numeral,
+    plain_array,
+    shown,
+)
+from psychollm._base.errors import CodeError, LabelError, OptionError, ShapeError
 from psychollm._base.frames import MODELS, QUESTIONS, is_called, labelled
 from psychollm._base.types import AnyArray, BoolArray, CodeArray, FloatArray
 from psychollm.data.labels import Labels, as_labels, index_of, order_of
@@ -165,11 +173,14 @@ def numbers(table: Table, *, argument: str = "responses") -> FloatArray:
     return values
 
 
+WORDS = 'codes={"yes": 1, "no": 0}'
+
+
 def _advice(value: Any) -> str:
     """Say what to do with a value that is no number, where words may be answers."""
     if isinstance(value, str) and not is_numeral(value):
         return (
-            'answers in words need Responses(..., codes={"yes": 1, "no": 0}); '
+            f"answers in words need Responses(..., {WORDS}); "
             "labels belong in the index (DataFrame.set_index)"
         )
     return advice(value)
@@ -209,18 +220,30 @@ _NOT_A_CODE = (
 )
 
 
+def meanings(codes: Mapping[Any, int]) -> dict[Any, float]:
+    """Return the number that each value means, NaN for none."""
+    try:
+        return {
+            value: np.nan if is_missing_value(code) else float(code)
+            for value, code in codes.items()
+        }
+    except (AttributeError, TypeError, ValueError) as error:
+        msg = f"codes={codes!r} must name a number for each value: {WORDS}"
+        raise OptionError(msg) from error
+
+
 def _translated(table: Table, codes: Mapping[Any, int], argument: str) -> Table:
     """Replace every value by what `codes` says it means."""
     import pandas as pd
 
-    shape = table.values.shape
+    shape, means = table.values.shape, meanings(codes)
     cells = table.values.astype(object).ravel()
     index, distinct = pd.factorize(cells, use_na_sentinel=True)
     meaning = np.full(len(distinct) + 1, np.nan)  # the last stands for missing (index -1)
     unknown = np.zeros(len(distinct) + 1, dtype=np.bool_)
     for position, value in enumerate(distinct):
-        unknown[position] = value not in codes
-        meaning[position] = codes.get(value, 0)
+        unknown[position] = value not in means
+        meaning[position] = means.get(value, 0)
     bad = unknown[index].reshape(shape)
     if bad.any():
         _refuse(table, bad, argument, f"not a key of codes={dict(codes)!r}: add it")

@@ -1,5 +1,7 @@
 """Panels of answers that are read once: the same bits as in memory, and what is refused."""
 
+import gc
+
 import joblib
 import numpy as np
 import pandas as pd
@@ -162,6 +164,20 @@ def test_levels_round_and_scale_divides(tables):
         ({"correct": 0.5}, CodeError, "correct' hold 0.5 where an answer is correct"),
         ({"confidence": np.nan}, InputError, "no answer with confidence and correctness"),
         ({"question": "q1"}, LabelError, "model 'm0' answers question 'q1' twice"),
+        ({"confidence": [0.5, 2.0] * 25}, CodeError, "the table, row 2, columns 'confidence' and"),
+        (
+            {"correct": [1.0, 0.0, 7.0, 1.0, 1.0] * 10},
+            CodeError,
+            "the table, row 3, .*hold 7 where",
+        ),
+        *[
+            (
+                {"confidence": [cell] * 50},
+                CodeError,
+                "row 1, .* cannot hold .*no number: pass numbers$",
+            )
+            for cell in (pd.Timestamp("2020"), pd.Timedelta(1), [1], {"a": 1}, "sure")
+        ],
     ],
 )
 def test_what_is_wrong_is_said(tables, change, error, told):
@@ -172,8 +188,13 @@ def test_what_is_wrong_is_said(tables, change, error, told):
 
 def test_options_are_checked(tables, monkeypatch):
     long = long_form(*tables)
-    with pytest.raises(OptionError, match="scale=0"):
-        scan_stated(long, scale=0.0)
+    for scale in (0.0, np.inf, np.nan, "100", None):
+        with pytest.raises(OptionError, match=f"scale={scale!r} must be a number"):
+            scan_stated(long, scale=scale)
+    with pytest.raises(OptionError, match="column 'correct' is named twice"):
+        scan_stated(long, confidence="correct")
+    with pytest.raises(OptionError, match="n_jobs='x' has no meaning"):
+        scan_stated(long, n_jobs="x")
     with pytest.raises(OptionError, match="levels"):
         scan_stated(long, levels=1)
     with pytest.raises(LabelError, match="no column 'sure'"):
@@ -189,6 +210,49 @@ def test_options_are_checked(tables, monkeypatch):
     monkeypatch.setattr(stated_scan, "MAX_QUESTIONS", 100)
     with pytest.raises(ShapeError, match="more than 100 questions"):
         scan_stated(long)
+
+
+def test_folders_are_new_or_empty(tables, tmp_path, monkeypatch):
+    long = long_form(*tables)
+    mine = tmp_path / "mine"
+    (mine / "unsorted").mkdir(parents=True)
+    (mine / "codes.bin").touch()
+    with pytest.raises(OptionError, match="mine is not empty"):
+        scan_stated(long, folder=mine)
+    assert sorted(path.name for path in mine.iterdir()) == ["codes.bin", "unsorted"]
+    before = scan_stated(long, folder=tmp_path / "kept").dense().confidence
+    kept = {path: path.read_bytes() for path in (tmp_path / "kept").iterdir()}
+    with pytest.raises(OptionError, match="kept is not empty"):
+        scan_stated(long.assign(confidence=1 - long["confidence"]), folder=tmp_path / "kept")
+    assert {path: path.read_bytes() for path in (tmp_path / "kept").iterdir()} == kept
+    assert np.nansum(before) > 0
+    psy.data.scan(long, value="correct", folder=tmp_path / "scan")
+    with pytest.raises(OptionError, match="scan holds a scan"):
+        scan_stated(long, folder=tmp_path / "scan")
+    (tmp_path / "file.csv").touch()
+    with pytest.raises(OptionError, match="file.csv is not empty"):
+        scan_stated(long, folder=tmp_path / "file.csv")
+    with pytest.raises(InputError, match="sub cannot be written"):
+        scan_stated(long, folder=tmp_path / "file.csv" / "sub")
+    with pytest.raises(OptionError, match="folder=5 must be a path"):
+        scan_stated(long, folder=5)
+    (tmp_path / "empty").mkdir()
+    for name in ("empty", "new"):
+        with pytest.raises(CodeError):
+            scan_stated(long.assign(correct=7), folder=tmp_path / name)
+    assert list((tmp_path / "empty").iterdir()) == []
+    assert not (tmp_path / "new").exists()
+
+
+def test_a_temporary_folder_goes_with_the_answers(tables, tmp_path, monkeypatch):
+    monkeypatch.setattr("tempfile.tempdir", str(tmp_path))
+    scan = scan_stated(long_form(*tables)).grouped(None, None)
+    gc.collect()
+    assert len(list(tmp_path.iterdir())) == 1
+    assert scan.answers(0, 1).models == ("m0",)
+    del scan
+    gc.collect()
+    assert list(tmp_path.iterdir()) == []
 
 
 def test_a_scan_says_what_it_is(tables):

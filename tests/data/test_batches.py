@@ -3,8 +3,8 @@
 import numpy as np
 import pytest
 
-from psychollm._base.errors import CodeError, OptionError
-from psychollm.data.batches import Numbered, Rule
+from psychollm._base.errors import CodeError, LabelError, OptionError
+from psychollm.data.batches import Numbered, Rule, Source
 from tests.oracles.label_numbers_slow import numbered
 
 pa = pytest.importorskip("pyarrow")
@@ -20,17 +20,38 @@ def test_whole_numbers_against_the_slow_twin(distinct):
     assert all(type(label) is int for label in numbers.labels)
 
 
-def test_labels_may_change_their_type_from_batch_to_batch():
+def test_labels_may_change_how_they_are_kept_from_batch_to_batch():
     numbers = Numbered()
-    batches = [[5, 3], ["a", "5"], [3, 7], ["a", "b"]]
-    found = [
-        numbers.number(pa.array(batches[0])),
-        numbers.number(pa.array(["a", "5"]).dictionary_encode()),
-    ]
-    found += [numbers.number(pa.array(batches[2]))]
-    found += [numbers.number(pa.array(["a", "b"]).dictionary_encode())]
-    assert numbers.labels == [5, 3, "a", "5", 7, "b"]
-    assert np.concatenate(found).tolist() == [0, 1, 2, 3, 1, 4, 2, 5]
+    batches = [[5, 3], [2.5, 5.0], [3, 7], [7.0, 2.5]]
+    arrays = [pa.array(batch) for batch in batches]
+    found = [numbers.number(arrays[0]), numbers.number(arrays[1].dictionary_encode())]
+    found += [numbers.number(arrays[2]), numbers.number(arrays[3].dictionary_encode())]
+    found += [numbers.number(pa.array([7, 9]).dictionary_encode())]
+    assert numbers.labels == [5, 3, 2.5, 7, 9]
+    assert np.concatenate(found).tolist() == [0, 1, 2, 0, 1, 3, 3, 2, 3, 4]
+
+
+@pytest.mark.parametrize(
+    ("first", "second"),
+    [([5, 1], ["a", "5"]), (["1"], [1]), ([1, 2], [True]), ([True], [1.0]), ([0.5], ["a"])],
+)
+def test_labels_may_not_change_their_type(first, second):
+    numbers = Numbered()
+    numbers.number(pa.array(first).dictionary_encode())
+    for kept in range(1 + (second == [1])):  # whole numbers come as they are, too
+        column = pa.array(second) if kept else pa.array(second).dictionary_encode()
+        with pytest.raises(LabelError, match=f"{second[0]!r} is of type .* and {first[0]!r} bef"):
+            numbers.number(column)
+    assert numbers.number(column[:0]).size == 0
+    assert numbers.labels == first
+
+
+def test_two_columns_of_one_name():
+    rule = Rule(None, strict=True)
+    with pytest.raises(OptionError, match="column 'question' is named twice"):
+        Source.of("models", ("question", "question"), "value", rule, 10)
+    with pytest.raises(OptionError, match="column 'model' is named twice"):
+        Source.of("questions", ("model", "question"), "model", rule, 10)
 
 
 def test_labels_that_no_row_bears_are_not_numbered():
@@ -47,6 +68,9 @@ def test_codes_of_words():
     assert rule.read(column.dictionary_encode()).tolist() == [1, -1, 2, 0]
     with pytest.raises(CodeError, match=r"holds 'maybe', not a key of codes=\{'no': 0"):
         rule.read(pa.array(["yes", "maybe"]))
+    # As in memory.
+    rule = Rule(None, strict=True, highest=15, codes={"no": None, "yes": "1"})
+    assert rule.read(pa.array(["yes", "no"])).tolist() == [1, -1]
     with pytest.raises(CodeError, match="holds 16: answers are null or whole numbers 0 to 15"):
         Rule(None, strict=True, highest=15, codes={"a": 16}).read(pa.array(["a"]))
 
@@ -56,6 +80,14 @@ def test_codes_of_words():
     [
         ({"threshold": "model_median"}, "rules for each model"),
         ({"threshold": 0.5, "codes": {"a": 1}}, "exclude each other"),
+        ({"threshold": float("nan")}, "threshold=nan must be a number, and finite"),
+        ({"threshold": np.float32("inf")}, "must be a number, and finite"),
+        ({"threshold": True}, "threshold=True must be a number"),
+        ({"threshold": 1j}, "must be a number"),
+        ({"threshold": 0.5, "strict": "x"}, "strict='x' must be True or False"),
+        ({"codes": ["yes", "no"]}, r"must name a number for each value: codes=.\"yes\": 1"),
+        ({"codes": {"yes": "one"}}, "codes={'yes': 'one'} must name a number"),
+        ({"codes": {"yes": [1]}}, "must name a number"),
     ],
 )
 def test_rules_that_are_refused(options, said):

@@ -151,6 +151,14 @@ def test_what_is_lent_lasts_until_the_next_range(tmp_path):
         assert not np.shares_memory(kept.codes, table.read(low, high).codes)
 
 
+def test_what_a_folder_holds_is_not_deleted(tmp_path):
+    (tmp_path / "unsorted").mkdir()
+    (tmp_path / "unsorted" / "mine").touch()
+    with pytest.raises(FileExistsError):
+        CellWriter(tmp_path)
+    assert (tmp_path / "unsorted" / "mine").exists()
+
+
 def test_a_folder_that_was_cut_off(tmp_path):
     table = written(*some_cells((40, 30), 0.5, np.random.default_rng(8)), (40, 30), tmp_path)
     codes = tmp_path / "codes.bin"

@@ -114,7 +114,7 @@ def test_complaints_come_in_the_order_of_the_file(tmp_path, n_jobs):
     long.iloc[2000, long.columns.get_loc("value")] = 8
     path = tmp_path / "a.parquet"
     long.to_parquet(path, row_group_size=100)
-    with pytest.raises(CodeError, match="rows 101 to 200, column 'value' holds 7"):
+    with pytest.raises(CodeError, match="parquet, row 151, column 'value' holds 7"):
         read_pair_counts(path, batch=100, n_jobs=n_jobs)
 
 

@@ -99,8 +99,13 @@ LONG = pd.DataFrame({"model": list("aab"), "question": [1, 2, 1], "value": [1.0,
 @pytest.mark.parametrize(
     ("frame", "options", "error", "message"),
     [
-        (LONG.assign(value=[1, 0, 7]), {}, CodeError, r"rows 1 to 3, column 'value' holds 7"),
-        (LONG.assign(value="yes"), {}, CodeError, "rows 1 to 3, column 'value'"),
+        (LONG.assign(value=[1, 0, 7]), {}, CodeError, "parquet, row 3, column 'value' holds 7"),
+        (
+            LONG.assign(value="yes"),
+            {},
+            CodeError,
+            "parquet, row 1, column 'value' .*'yes', which is no number: pass numbers$",
+        ),
         (LONG.assign(question=1), {}, LabelError, "'a' and 1 have a second answer: aggregate"),
         (LONG.assign(model=[None, "a", "b"]), {}, LabelError, "column 'model' has 1 empty cells"),
         (LONG, {"model": "llm"}, LabelError, "has no column 'llm': its columns are 'model'"),

@@ -75,6 +75,9 @@ def test_graded_codes():
 
 def test_words_need_an_explicit_meaning():
     words = [["yes", "no", None], ["no", "yes", "yes"]]
+    for codes in (["yes"], {"yes": "one"}):
+        with pytest.raises(OptionError, match="must name a number for each value"):
+            Responses(words, codes=codes)
     with pytest.raises(CodeError, match="model 0, question 0 holds 'yes'.*codes="):
         as_responses(words)
     made = Responses(words, codes={"yes": 1, "no": 0})

@@ -2,6 +2,7 @@
 
 import gc
 import pickle
+import sys
 import warnings
 from decimal import Decimal
 
@@ -14,9 +15,11 @@ from psychollm._base.errors import (
     CodeError,
     InputError,
     LabelError,
+    MissingPackageError,
     OptionError,
     SparseError,
 )
+from psychollm.data.cells import FolderCells
 from psychollm.data.scan import Scan, scan
 
 pa = pytest.importorskip("pyarrow")
@@ -131,10 +134,18 @@ def test_duckdb(files):
         ({"table": "runs", "query": sums}, OptionError, "exclude each other"),
         ({"table": "absent"}, InputError, "answers.duckdb: .*absent"),
         ({"query": "SELECT nothing FROM runs"}, InputError, "nothing"),
+        ({"query": ""}, OptionError, "query='' selects no rows"),
+        ({"query": 5}, OptionError, "query=5 must be text"),
+        ({"table": 5}, OptionError, "table=5 must be text"),
         ({"table": "others"}, LabelError, "has no column 'question': its columns are 'model'"),
     ]:
         with pytest.raises(error, match=said):
             scan(path, **options)
+    with pytest.raises(CodeError) as kept:  # and with it its frames
+        scan(path, query="SELECT model, question, 99 AS value FROM runs")
+    with duckdb.connect(str(path)) as database:  # to write: nobody reads it any more
+        database.sql("DROP TABLE others")
+    assert "row 1, " in str(kept.value)
     with pytest.raises(OptionError, match="whole.parquet is no database file of DuckDB"):
         scan(files / "whole.parquet", table="runs")
     with pytest.raises(OptionError, match="filter the source itself"):
@@ -175,12 +186,36 @@ def test_missing_answers_are_no_cells():
     ("long", "options", "error", "said"),
     [
         (pd.concat([LONG, LONG[5:6]]), {}, LabelError, r"model 'm\d+' answers question \d+ twice"),
-        (LONG, {"value": "seconds"}, CodeError, "rows 1 to 7.., column 'seconds' holds 0"),
+        (LONG, {"value": "seconds"}, CodeError, "table, row 1, column 'seconds' holds 0"),
         (LONG, {"model": "llm"}, LabelError, "the DataFrame has no column 'llm': its columns are"),
         (LONG.assign(model=None), {}, LabelError, "column 'model' has 7.. empty cells"),
+        (LONG.assign(model=LONG["model"].shift(-1)), {}, LabelError, "the first in row 7..$"),
+        (LONG.assign(value=LONG.index // 6 * 16), {"batch": 5}, CodeError, "table, row 7, .* 16:"),
+        (LONG, {"model": "question"}, OptionError, "column 'question' is named twice"),
+        (pd.concat([LONG, LONG[["model"]]], axis=1), {}, LabelError, "has 2 columns 'model'"),
+        (LONG, {"threshold": np.nan}, OptionError, "threshold=nan must be a number, and finite"),
+        (LONG, {"codes": ["yes", "no"]}, OptionError, "must name a number for each value"),
+        (LONG, {"n_jobs": "x"}, OptionError, "n_jobs='x' has no meaning"),
+        (LONG, {"n_jobs": 0}, OptionError, "n_jobs=0 has no meaning"),
+        (LONG, {"folder": 5}, OptionError, "folder=5 must be a path"),
         (LONG.assign(value=np.nan), {}, InputError, "there is no answer in the table"),
         (LONG[:0], {}, InputError, "there is no answer in the table"),
         (LONG.assign(value="no"), {}, CodeError, "column 'value' .*'no'"),
+        (LONG.assign(value=["1", "0", "yes"] + ["1"] * (len(LONG) - 3)), {}, CodeError,
+         "row 3, column 'value' cannot hold 'yes', which is no number: .* codes={\"yes\": 1, "),
+        (LONG.assign(value="no"), {"threshold": 0.5}, CodeError, "'no', .* pass numbers$"),
+        *[
+            (LONG.assign(value=[cell] * len(LONG)), {}, CodeError, "row 1, .* cannot hold")
+            for cell in (pd.Timestamp("2020"), pd.Timedelta(1), [1], {"a": 1})
+        ],
+        (LONG.assign(value=[[1]] * len(LONG)), {"codes": {"a": 1}}, CodeError, "cannot be read"),
+        *[
+            (LONG.assign(question=[cell] * len(LONG)), {}, LabelError, "'question' holds")
+            for cell in ([1], (1, 2), pd.Timestamp("2020"), b"a", Decimal(1))
+        ],
+        ([LONG, LONG.assign(model="x", question="1")], {}, LabelError,
+         "block 2, rows 1 to 7.. cannot be read as columns: the label '1' is of type str, and"),
+        ([LONG, LONG.assign(model="x", question=True)], {}, LabelError, "label True is of ty"),
         (LONG.assign(model=[1, *["a"] * (len(LONG) - 1)]), {}, InputError, "rows 1 to 7.. cannot"),
         (LONG, {"threshold": "model_median"}, OptionError, "must be a number"),
         (LONG, {"batch": 0}, OptionError, "batch"),
@@ -195,6 +230,51 @@ def test_what_is_wrong_is_named(long, options, error, said, tmp_path, monkeypatc
     with pytest.raises(error, match=said):
         scan(long, **options)
     assert list(tmp_path.iterdir()) == []  # no folder is left behind
+
+
+@pytest.mark.parametrize("n_jobs", [1, 2])
+def test_files_whose_labels_differ_by_type(tmp_path, n_jobs):
+    LONG.to_parquet(tmp_path / "0.parquet")
+    LONG.assign(question=LONG["question"].astype(str)).to_parquet(tmp_path / "1.parquet")
+    with pytest.raises(
+        LabelError, match=r"1.parquet, rows 1 to .* is of type str, and \d+ before"
+    ):
+        scan(tmp_path, n_jobs=n_jobs)
+    for name in ("x", 1.5, True):
+        with pytest.raises(OptionError, match=f"n_jobs={name!r} has no meaning"):
+            scan(tmp_path, n_jobs=name)
+
+
+def test_errors_of_engines_are_named(files, tmp_path):
+    def stopped():
+        yield LONG
+        raise KeyError("mine")
+
+    frame = pytest.importorskip("dask.dataframe").from_pandas(LONG, npartitions=2)
+    duckdb, polars = pytest.importorskip("duckdb"), pytest.importorskip("polars")
+    table = polars.from_pandas(LONG)
+    rows = duckdb.read_parquet(f"{files}/whole.parquet")
+    for source, said in [
+        (frame.map_partitions(lambda part: 1 / 0 and part, meta=LONG[:0]), "the table: division"),
+        (rows.project("model::INT AS model, question, value"), "the table: Conversion Error"),
+        (
+            table.lazy().with_columns(polars.col("model").cast(polars.Int64)),
+            "the table: conversion",
+        ),
+        (polars.scan_parquet(tmp_path / "absent.parquet"), "the table: .*absent.parquet"),
+        (table["value"], "the table: .*schema"),
+        (stopped(), "these blocks: 'mine'"),
+    ]:
+        with pytest.raises(InputError, match=f"^{said}"):
+            scan(source)
+
+
+def test_a_relation_needs_pyarrow(files, monkeypatch):
+    duckdb = pytest.importorskip("duckdb")
+    rows = duckdb.read_parquet(f"{files}/whole.parquet")
+    monkeypatch.setitem(sys.modules, "pyarrow", None)
+    with pytest.raises(MissingPackageError, match=r'needs pyarrow: pip install "psychollm\[io\]"'):
+        scan(rows)
 
 
 def test_paths_that_cannot_be_read(tmp_path):
@@ -220,6 +300,37 @@ def test_a_named_folder_is_opened_again(tmp_path):
         scan(LONG, folder=tmp_path)
     with pytest.raises(InputError, match="holds no finished scan"):
         Scan.open(tmp_path)
+    with pytest.raises(OptionError, match="folder=None must be a path"):
+        Scan.open(None)
+
+
+def test_a_folder_is_after_an_error_as_it_was(tmp_path):
+    empty = tmp_path / "empty"
+    empty.mkdir()
+    for folder in (empty, tmp_path / "new"):
+        with pytest.raises(CodeError):
+            scan(LONG, value="seconds", folder=folder)
+    assert list(tmp_path.iterdir()) == [empty]
+    assert list(empty.iterdir()) == []
+
+
+def test_folders_that_cannot_be_written(tmp_path, monkeypatch):
+    def refused(*_, **__):
+        raise PermissionError(13, "denied")
+
+    made = scan(LONG, folder=tmp_path / "cells")
+    (tmp_path / "file.csv").touch()
+    with pytest.raises(InputError, match="file.csv/sub cannot be written"):
+        scan(LONG, folder=tmp_path / "file.csv" / "sub")
+    monkeypatch.setattr(FolderCells, "transposed", refused)
+    with pytest.raises(InputError, match="cells cannot be written: .*denied"):
+        _ = made.by_model
+    (tmp_path / "empty").mkdir()
+    monkeypatch.setattr("psychollm.data.cells.Path.mkdir", refused)
+    for name in ("empty", "new"):
+        with pytest.raises(InputError, match=f"{name} cannot be written: .*denied"):
+            scan(LONG, folder=tmp_path / name)
+    assert (tmp_path / "empty").is_dir()
 
 
 def test_a_temporary_folder_goes_with_the_scan():
