@@ -310,7 +310,7 @@ def replaced(path: Path, part: str, lines: list[str]) -> None:
 def on_growth(rows: Any) -> list[str]:
     """Return the table of readings on three nodes, and their exponents."""
     lines = [
-        "| answers | a reading, s of CPU | ns an answer | memory, MB | exponent |",
+        "| answers | a reading, s of CPU | ns an answer | memory, MiB | exponent |",
         "|---:|---:|---:|---:|---:|",
     ]
     above = None
@@ -373,8 +373,9 @@ def on_dask(rows: Any) -> list[str]:
         where += ", the settings of [clusters](clusters.md)" if row.quiet else ""
         lines.append(f"| {where} | {row.seconds:.1f} | {'yes' if row.same_bits else 'no'} |")
     said = (
-        f"Two workers have an efficiency of {efficiency(rows, quiet=False):.2f} against one "
-        f"process, and of {efficiency(rows, quiet=True):.2f} with those settings."
+        "Against the mean of the first two rows, two workers have an efficiency of "
+        f"{efficiency(rows, quiet=False):.2f}, and of {efficiency(rows, quiet=True):.2f} with "
+        "those settings."
     )
     return [*lines, "", said]
 
@@ -391,8 +392,8 @@ def page(path: Path) -> None:
         "|---|---:|---:|---:|---:|---:|---:|---:|",
         *(
             f"| {row.models:,} x {row.questions:,} | {row.write_cells:,} "
-            f"| {row.write_wall_s:.0f} s, {row.write_peak_mb:,.0f} MB "
-            f"| {row.fit_s:.1f} s | {row.peak_mb:,.0f} MB "
+            f"| {row.write_wall_s:.0f} s, {row.write_peak_mb:,.0f} MiB "
+            f"| {row.fit_s:.1f} s | {row.peak_mb:,.0f} MiB "
             f"| {row.slope_median_error:.3f} ({row.slope_median_expected:.3f}) "
             f"| {row.slope_covered:.1%} "
             f"| {row.ability_rmse_on_scale:.4f} ({row.ability_mean_se:.4f}) |"
@@ -412,7 +413,7 @@ def page(path: Path) -> None:
     left.legend(frameon=False)
     right.loglog(growth["write_cells"], growth["peak_mb"], "o-", label="fit")
     right.loglog(growth["write_cells"], growth["write_peak_mb"], "s--", label="read and sort")
-    right.set(xlabel="Answers", ylabel="Peak of memory, MB")
+    right.set(xlabel="Answers", ylabel="Peak of memory, MiB")
     for one in (left, right):
         one.grid(alpha=0.3)
         one.spines[["top", "right"]].set_visible(False)

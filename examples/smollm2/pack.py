@@ -36,8 +36,8 @@ def rows(store):
         value = "" if reading.value is None else int(reading.value)
         mass = ("", "")
         if part == "predict" and row["yes_mass"] is not None:
-            yes, no = f"{row['yes_mass']:.4g}", f"{row['no_mass']:.4g}"
-            mass = (yes, round(1e5 * (1.0 - float(yes) - float(no))))
+            yes, no = (float(f"{row[name]:.4g}") for name in ("yes_mass", "no_mass"))
+            mass = (round(1e5 * yes), round(1e5 * (1.0 - yes - no)))
         finish, outcome = row["finish_reason"], reading.outcome.value
         yield (row["model"], prompt.item, part, text, finish, outcome, value, *mass)
 
@@ -54,10 +54,8 @@ def main():
     text = StringIO()
     lines = csv.writer(text, lineterminator="\n")
     lines.writerows(zip(COLUMNS, *kept, strict=True))
-    packed = compressed(text.getvalue().encode())
-    (FILES / "smollm2_replies.csv.xz").write_bytes(packed)
-    questions = (HERE / "questions.csv").read_bytes()
-    (FILES / "smollm2_questions.csv.xz").write_bytes(compressed(questions))
+    packed = compressed((HERE / "questions.csv").read_bytes() + b"\0" + text.getvalue().encode())
+    (FILES / "smollm2.csv.xz").write_bytes(packed)
     with (FILES / "smollm2_models.csv").open("w", encoding="utf-8", newline="") as file:
         lines = csv.writer(file, lineterminator="\n")
         lines.writerow(("model", "temperature", "system"))

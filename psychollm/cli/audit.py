@@ -139,7 +139,9 @@ class Audit(Command):
 
     def _code(self) -> str:
         """Return the lines of Python that do the same."""
-        lines = ["import pandas as pd"]
+        from psychollm.studies.provenance import with_imports
+
+        lines = []
         named = []
         for name, path in (("groups", self.groups), ("families", self.families)):
             if path is not None:
@@ -152,13 +154,14 @@ class Audit(Command):
         arguments = ", ".join([*named, f"rng={self.seed}"])
         if self.key is None:
             lines.append(f"right = psy.read_responses({str(self.choices)!r})")
-            return "\n".join([*lines, f"result = psy.question_audit(right, {arguments})"])
+            lines.append(f"result = psy.question_audit(right, {arguments})")
+            return with_imports("\n".join(lines))
         lines += [
             f"choices = pd.read_csv({str(self.choices)!r}, index_col=0, dtype=str)",
             f"key = pd.read_csv({str(self.key)!r}, index_col=0, dtype=str).iloc[:, 0]",
             f"result = psy.question_audit(choices, key, {arguments})",
         ]
-        return "\n".join(lines)
+        return with_imports("\n".join(lines))
 
 
 def words_in(path: Path) -> "pd.DataFrame":

@@ -105,7 +105,11 @@ class Calibrate(ByGroups, TwoTables):
         parse=words,
         group=ANALYSIS,
     )
-    null: int = option("data sets simulated under calibration", default=1000, group=ANALYSIS)
+    null: int | None = option(
+        "data sets simulated under calibration; otherwise 1000, more for more than ten models",
+        default=None,
+        group=ANALYSIS,
+    )
 
     def __post_init__(self) -> None:
         self.check_inputs()
@@ -274,7 +278,11 @@ def source_code(tables: "Tables[Any]", command: Calibrate) -> str:
         inputs.append("clusters=clusters")
     call = call_text("psy.calibration_panel", tuple(inputs), options)
     call = call.replace("(", "(\n    ", 1).removesuffix(")") + ",\n)"
-    return f"{tables.code}\npanel = {call}"
+    code = f"{tables.code}\npanel = {call}"
+    if command.streams and not tables.confidence.is_small:
+        return code
+    draws = "" if command.null is None else f"n_draws={command.null}, "
+    return f"{code}\ncurves = panel.curves({draws}rng={command.seed})"
 
 
 def read_stream(command: Calibrate) -> "Tables[Any]":

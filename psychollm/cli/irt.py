@@ -138,7 +138,7 @@ class Irt(Choosing, Command):
             else call_text("psy.read_responses", self.answers, self._reading)
         )
         return Output(
-            summary=_told(fit, able),
+            summary=_told(fit),
             results={
                 "model": fit.model,
                 "converged": fit.convergence.converged,
@@ -158,11 +158,11 @@ class Irt(Choosing, Command):
         )
 
 
-def _told(fit: "IRTFit", able: object) -> str:
-    """Say what was fitted, on a few lines."""
+def _told(fit: "IRTFit") -> str:
+    """Say what was fitted."""
     ending = fit.convergence
     how = "converged" if ending.converged else f"did not converge ({ending.reason})"
     return (
         f"{fit.model} of {fit.n_respondents:,} models on {len(fit.labels):,} questions: {how} "
-        f"after {ending.iterations} iterations, log-likelihood {fit.log_likelihood:,.1f}.\n"
+        f"after {ending.iterations} iterations, log-likelihood {fit.log_likelihood:,.1f}."
     )

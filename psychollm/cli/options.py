@@ -119,24 +119,24 @@ class Parser(argparse.ArgumentParser):
         msg = f"{message} (see '{self.prog} --help')"
         raise OptionError(msg)
 
+    def parse_known_args(self, args: Any = None, namespace: Any = None) -> Any:
+        """Parse, and complain here of what is not known: the parser above has another help."""
+        typed, unknown = super().parse_known_args(args, namespace)
+        if unknown:
+            self.error(f"unrecognized arguments: {' '.join(unknown)}")
+        return typed, unknown
+
     def _meant(self, message: str) -> list[str]:
         """Return the command, choice or option that looks most like what was typed."""
         wrong = re.search(r"invalid choice: '(.*?)'|unrecognized arguments:.*?(--[\w-]+)", message)
         if wrong is None:
             return []
-        # What a command does not know, the parser above it reports.
-        below = [one for action in self._actions for one in _parsers(action)]
-        actions = [action for one in (self, *below) for action in one._actions]
         known = [
             str(name)
-            for action in actions
+            for action in self._actions
             for name in (action.choices or () if wrong[1] else action.option_strings)
         ]
         return get_close_matches(wrong[1] or wrong[2], known, n=1)
-
-
-def _parsers(action: argparse.Action) -> list[argparse.ArgumentParser]:
-    return list(action.choices.values()) if isinstance(action.choices, dict) else []
 
 
 @dataclass(frozen=True, slots=True)

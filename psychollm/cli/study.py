@@ -295,7 +295,9 @@ class Study(TwoTables):
             write_report=self.page_of(study, tables.code),
         )
 
-    def page_of(self, study: "Findable", source: str) -> Callable[[Path], object]:
+    def page_of(
+        self, study: "Findable", source: str, options: str = "rng=1"
+    ) -> Callable[[Path], object]:
         """Return what writes the report of a study."""
         from psychollm.reports.study import write_report
 
@@ -303,6 +305,7 @@ class Study(TwoTables):
             write_report,
             study,
             source=source,
+            options=options,
             smallest=self.smallest,
             simulated=self.simulated,
         )

@@ -143,6 +143,9 @@ def _judged(command: Study, readings: "Readings", scores: "Scores") -> Output:
     study, tables = STUDIES[readings.instrument](command, scores, readings)
     summary = study.summary(smallest=command.smallest)
     name = readings.instrument
+    options = f"bootstrap={command.bootstrap}, level={command.level}, rng={command.seed}"
+    if name == "semantic_sampling":
+        options = f"n_null={command.null}, {options}"
     source = _CODES.get(name, _SCORES).format(path=str(command.inputs[0]), instrument=name)
     return Output(
         summary=summary,
@@ -157,7 +160,7 @@ def _judged(command: Study, readings: "Readings", scores: "Scores") -> Output:
         },
         tables=tables,
         remark=f"{readings.summary()}\n",
-        write_report=command.page_of(study, source),
+        write_report=command.page_of(study, source, options),
     )
 
 

@@ -3,10 +3,10 @@
 The stored file of the simulated one is ``np.savez_compressed(path, **arrays)`` of the arrays that
 ``pack_example(make_example())`` returns; a test compares.
 
-The recorded answers of a real model: ``smollm2_replies.csv.xz`` holds every reply whole, with what
-it was read as, a column of the table to a line, question by question, and in place of the mass of
-no, in units of 1e-5, what it and that of yes leave: so it packs to half of what rows do.
-``smollm2_questions.csv.xz`` are the questions, ``smollm2_models.csv`` the respondents.
+The recorded answers of a real model: ``smollm2.csv.xz`` holds the questions and, after a zero
+byte, every reply whole, with what it was read as: a column of the table to a line, question by
+question, the mass of yes in units of 1e-5, and in place of that of no what both leave. So it packs
+to half of what rows do. ``smollm2_models.csv`` are the respondents.
 ``examples/smollm2`` holds what made them.
 """
 
@@ -230,10 +230,8 @@ def _unpacked(bits: AnyArray, n: int) -> AnyArray:
 def read_recorded(name: str) -> Recorded:
     """Read the files of a recorded example."""
     folder = files("psychollm.data").joinpath("files")
-    replies, questions = (
-        lzma.decompress(folder.joinpath(f"{name}_{what}.csv.xz").read_bytes())
-        for what in ("replies", "questions")
-    )
+    packed = folder.joinpath(f"{name}.csv.xz").read_bytes()
+    questions, replies = lzma.decompress(packed).split(b"\0")
     columns = csv.reader(StringIO(replies.decode("utf-8"), newline=""))
     names, *rows = zip(*columns, strict=True)
     models = _rows(folder.joinpath(f"{name}_models.csv").read_bytes())
@@ -243,7 +241,8 @@ def read_recorded(name: str) -> Recorded:
     )
     for row in found:
         if row["yes"]:
-            row["no"] = str((100_000 - round(float(row["yes"]) * 1e5) - int(row["no"])) / 1e5)
+            yes, rest = int(row["yes"]), int(row["no"])
+            row["yes"], row["no"] = str(yes / 1e5), str((100_000 - yes - rest) / 1e5)
     return Recorded(replies=tuple(found), questions=_rows(questions), models=models)
 
 

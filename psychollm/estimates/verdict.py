@@ -35,6 +35,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from psychollm._base.errors import OptionError
+from psychollm._base.numbers import count
 from psychollm._base.types import FloatArray
 
 if TYPE_CHECKING:
@@ -270,6 +271,11 @@ def _of_all(n: int, total: int, kind: str) -> str:
 def every(n: int, kind: str) -> str:
     """Return the words for all of several things: ``both models``, ``all 3 models``."""
     return f"both {kind}s" if n == 2 else f"all {n} {kind}s"
+
+
+def futile(have: str, cannot: str, least: int) -> str:
+    """Say that nothing could be shown, and how many it takes."""
+    return f"With {have} no {cannot}, whatever the answers: it takes {count(least)}"
 
 
 def names_of(labels: Sequence[str], *, most: int = 4) -> str:

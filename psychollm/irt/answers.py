@@ -18,6 +18,7 @@ Respondents: TypeAlias = Literal["models", "questions"]
 
 CELLS = 600_000  # of a (patterns, nodes) table worked on at once
 MISSING = -1
+NOTHING = "responses: no item varies, so there is nothing to fit: look at the `reasons`"
 
 
 class Sides(Protocol):
@@ -145,8 +146,7 @@ class Patterns:
 def patterns_of(codes: IntArray, n_categories: int) -> Patterns:
     """Collect the distinct rows of `codes` (N, J)."""
     if not codes.size:
-        msg = "responses: no item varies, so there is nothing to fit: look at the `reasons`"
-        raise ShapeError(msg)
+        raise ShapeError(NOTHING)
     first, inverse, frequency = _distinct(codes, n_categories)
     rows = codes[first]
     complete = bool(rows.min() >= 0)

@@ -25,7 +25,6 @@ from collections.abc import Sequence
 from contextlib import closing
 from dataclasses import dataclass, replace
 from os import PathLike
-from pathlib import Path
 from typing import Literal, TypeAlias
 
 import numpy as np
@@ -179,16 +178,17 @@ def fit_irt(
 
         options = (model, link, priors, standard_errors)
         most = check_count("max_iterations", max_iterations)
-        place = None if checkpoint is None else Path(checkpoint)
-        how = (n_jobs, device, place, progress)
+        how = (n_jobs, device, checkpoint, progress)
         found = fit_cells(source, respondents, options, most, how)
         found.convergence.warn(f"the {found.model} fit")
         return found
-    if device is not None:
-        msg = (
-            f"device={device!r} is for tables kept by their cells: use responses.sparse(), or None"
-        )
-        raise OptionError(msg)
+    for name, value in (("device", device), ("checkpoint", checkpoint)):
+        if value is not None:
+            msg = (
+                f"{name}={value!r} is for tables kept by their cells: use responses.sparse(), or "
+                "None"
+            )
+            raise OptionError(msg)
     table = as_responses(responses)
     answers = orient(table, respondents)
     models = models_of_items(model, answers.items)

@@ -44,7 +44,7 @@ def add_likelihood(cells, slope, intercept, rows, logs):
     theta, factor, buffer, rounded = np.empty(size), np.empty(size), np.empty(size), np.empty(size)
     bits = rounded.view(np.int64)
     scale = bits.view(np.float64)
-    highest = HIGHEST / slope.shape[0]
+    highest, furthest = HIGHEST / slope.shape[0], np.abs(rows[:, :n_nodes]).max()
     for j in range(slope.shape[1]):
         if np.isnan(slope[0, j]):  # no item of this fit
             continue
@@ -64,6 +64,10 @@ def add_likelihood(cells, slope, intercept, rows, logs):
                 _exponentials(buffer[:size], rounded[:size], bits[:size], scale[:size])
                 for k in range(size):
                     factor[k] *= 1.0 + buffer[k]
+                if abs(a) * furthest + abs(d) > highest:  # what a factor leaves out
+                    for k in range(size):
+                        i = columns[low + k // n_nodes]
+                        logs[i, k % n_nodes] += max(a * theta[k] + d - highest, 0.0)
             for c in range(n):
                 i, yes = columns[low + c], float(codes[low + c])
                 rows[i, 2 * n_nodes] += yes * slopes

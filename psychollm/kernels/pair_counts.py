@@ -36,12 +36,6 @@ def pack_rows(flags: AnyArray) -> WordArray:
     return padded.view(np.uint64)
 
 
-def unpack_rows(words: WordArray, n: int) -> AnyArray:
-    """Undo `pack_rows`: booleans of shape (k, n)."""
-    octets = np.ascontiguousarray(words).view(np.uint8)
-    return np.unpackbits(octets, axis=1, count=n, bitorder="little").view(np.bool_)
-
-
 @njit
 def count_common(first: WordArray, second: WordArray) -> float:
     """Count the bits set in both rows, shape (w,) each."""

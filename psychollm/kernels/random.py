@@ -51,13 +51,6 @@ def seed_stream(seed):
     return state
 
 
-def new_stream(seed: WordArray) -> WordArray:
-    """Return what `seed_stream` returns, for callers outside the kernels."""
-    state = np.empty(4, dtype=np.uint64)
-    _fill_stream(seed, state)
-    return state
-
-
 @njit
 def next_word(state: WordArray) -> np.uint64:
     """Return 64 random bits and advance the stream."""

@@ -32,7 +32,7 @@ def plot_calibration_panel(
 ) -> "Figure":
     """Draw estimates with their intervals, metrics side by side, models in the same rows.
 
-    The dashed line is what confidence that knows nothing, or that is calibrated, would show. The
+    The dashed line marks confidence that carries no information or is perfectly calibrated. The
     numbers are those of ``panel.to_frame()``.
 
     Parameters

@@ -165,9 +165,9 @@ def plot_sensitivity(result: "Sensitivity", *, ax: "Axes | None" = None) -> "Axe
         points(ax, share, rows, colour, size=6.0, label=name)
     for row, shares in zip(rows, result.shares, strict=True):
         for which in range(min(2, k)):
-            look: dict[str, Any] = {"ha": "center", "fontsize": TEXT_SIZE - 1.5, "color": MUTED}
+            look: dict[str, Any] = {"va": "center", "fontsize": TEXT_SIZE - 1.5, "color": MUTED}
             text, at = percent(shares[which]), (shares[which], row)
-            ax.annotate(text, at, (0, 6), textcoords="offset points", **look)
+            ax.annotate(text, at, (6, 0), textcoords="offset points", **look)
     ax.axvline(0.0, color=INK, lw=0.9)
     used = [f"{rule} (used)" if rule == result.chosen else rule for rule in result.rules]
     ax.set_yticks(rows, used, color=INK)

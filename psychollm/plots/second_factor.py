@@ -70,6 +70,8 @@ def plot_second_factor(
     ax = open_axes(ax, size=(6.4, 4.0))
     order = np.argsort(tau, kind="stable")
     observed = shown[0].observed
+    path = np.linspace(np.nanmin(tau), np.nanmax(tau), 60)
+    lines = [np.column_stack([path, 0.0 * path])]  # that no name is to lie on
     for null in shown:
         low, middle, high = np.quantile(aligned(null.draws, observed), [0.05, 0.5, 0.95], axis=0)
         colour = NULL_COLOURS.get(null.scheme, GREY)
@@ -77,6 +79,7 @@ def plot_second_factor(
         at = tau[order]
         ax.fill_between(at, low[order], high[order], color=colour, alpha=0.25, lw=0, zorder=1)
         ax.plot(at, middle[order], color=colour, lw=1.4, ls=DASHED, label=name, zorder=2)
+        lines.append(np.column_stack([path, np.interp(path, at, middle[order])]))
     points(ax, tau, observed, BLUE, size=5.5, label="observed")
     ax.axhline(0.0, color=INK, lw=0.7)
     name_axes(
@@ -84,7 +87,7 @@ def plot_second_factor(
     )
     legend(ax, columns=3)
     if names is not None:
-        label_points(ax, tau, observed, names)
+        label_points(ax, tau, observed, names, obstacles=np.vstack(lines))
     return ax
 
 

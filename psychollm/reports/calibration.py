@@ -110,18 +110,20 @@ def definitions(panel: "CalibrationPanel") -> Table:
             text_column("interval", [output.method for output in panel.estimates.values()]),
             text_column("key", list(words)),
         ],
-        caption="Metrics: neutral is what confidence shows that knows nothing, or is calibrated",
+        caption="Metrics; neutral: no information, or perfectly calibrated",
     )
 
 
-def code(panel: "CalibrationPanel", source: str) -> str:
+def code(panel: "CalibrationPanel", source: str, n_draws: int) -> str:
     """Return the lines of Python that repeat the panel; `source` is what makes it."""
     given = source or (
         "# confidence and correctness: the two tables, models x questions\n"
         "panel = psy.calibration_panel("
         f"confidence, correctness, bootstrap={panel.n_bootstrap}, level={panel.level:g})"
     )
-    return f'import psychollm as psy\n\n{given}\npanel.report("report.html")'
+    if "\ncurves = " not in given:
+        given += f"\ncurves = panel.curves(n_draws={n_draws})"
+    return f'{given}\npanel.report("report.html", curves=curves)'
 
 
 def write_calibration_report(
@@ -196,7 +198,7 @@ def calibration_page(panel: "CalibrationPanel", evidence: "Evidence", *, source:
             sections.definitions_of(definitions(panel)),
         ),
         methods=methods(panel, evidence),
-        call=code(panel, source),
+        call=code(panel, source, evidence.curves.n_draws),
         versions=named_versions(versions()),
         models=tuple(map(str, panel.models)),
     )

@@ -64,7 +64,8 @@ def overview(panel: "CalibrationPanel", evidence: "Evidence", findings: Findings
         size=panel_size(panel.models, len(keys)),
         caption=f"The main metrics with their intervals, models ordered by "
         f"{escape(panel_outputs()[keys[-1]].heading)}, the best on top. The dashed "
-        "line is what confidence would show that knows nothing, or that is calibrated; a hollow "
+        "line marks the value of confidence that carries no information, or that is perfectly "
+        "calibrated; a hollow "
         'mark is a value <a href="#flags">with a reservation</a>.',
         title="Main metrics of all models with intervals",
         key="overview-forest",

@@ -92,9 +92,7 @@ def _methods(study: "Difficulty") -> tuple[str, ...]:
 
 def _call(study: "Difficulty", source: str) -> str:
     made = source or "# texts and scores: of each question"
-    return (
-        f"import psychollm as psy\n\n{made}\nstudy = psy.studies.difficulty(texts, scores, rng=1)"
-    )
+    return f"{made}\nstudy = psy.studies.difficulty(texts, scores, rng=1)"
 
 
 LAYOUT = Layout(

@@ -234,7 +234,6 @@ def _call(study: "InferenceBoundary", source: str) -> str:
     pairs = [(one.thinking, one.base) for one in study.thinking]
     thinking = f", thinking={pairs!r}" if pairs else ""
     return (
-        "import pandas as pd\nimport psychollm as psy\n\n"
         f"{source or '# scores: the scores of each model, by its name'}\n"
         "answers = pd.concat([one.to_frame(model) for model, one in scores.items()])\n"
         f"study = psy.inference_boundary(answers{thinking}, rng=1)"

@@ -153,8 +153,8 @@ def _skill_methods(study: "MetacognitiveSkill") -> tuple[str, ...]:
     return (
         f"<b>Coding.</b> After {cite('kargupta')[1:-1]}: each trace has a code for each "
         f"behaviour, 0, 1 or 2, and counts as showing it from {study.threshold} on. The codes are "
-        f"those of {escape(str(study.coder or 'the one coder'))}; where there are several coders, "
-        f"their agreement is Krippendorff’s α {cite('krippendorff')} and Cohen’s κ.",
+        f"those of the {escape(f'coder ‘{study.coder}’' if study.coder else 'one coder')}; the "
+        f"agreement of several is Krippendorff’s α {cite('krippendorff')} and Cohen’s κ.",
         "<b>Deployment.</b> P(shown | right) − P(shown) is above zero where a behaviour goes "
         "along with right answers and is often not there. It is an association: what a behaviour "
         "does takes an experiment, the same questions with a prompt that directs the model to it.",
@@ -253,7 +253,7 @@ LAYOUT = Layout(
     },
     methods=_skill_methods,
     call=lambda study, source: (
-        f"import psychollm as psy\n\n{source or '# codes: a row per trace and category'}\n"
+        f"{source or '# codes: a row per trace and category'}\n"
         + _call("metacognitive_skill", f"codes{arguments(study, _ARMS)}")
     ),
     wanted=_skill_wanted,
@@ -372,7 +372,7 @@ ABSTENTION = Layout(
         f"{escape(study.overall.f1.method)}.",
     ),
     call=lambda study, source: (
-        f"import pandas as pd\nimport psychollm as psy\n\n{source or _SOURCE}\n"
+        f"{source or _SOURCE}\n"
         "answers = pd.concat([one.to_frame(model) for model, one in scores.items()])\n"
         + _call("abstention_skill", "answers")
     ),
@@ -487,8 +487,8 @@ REVISION = Layout(
         f"{cite('wilson', 'newcombe')}.",
     ),
     call=lambda study, source: (
-        f"import psychollm as psy\n\n{source or _SOURCE}\n"
-        "study = psy.studies.revision_skill(scores)"
+        f"{source or _SOURCE}\n"
+        f"study = psy.studies.revision_skill(scores, level={study.informativeness.level:g})"
     ),
     wanted=lambda study, smallest: (
         Wanted(

@@ -17,6 +17,7 @@ from psychollm._base.version import __version__
 from psychollm.estimates.findings import Finding, sentence_list
 from psychollm.reports.figure import Figure
 from psychollm.reports.table import Table
+from psychollm.studies.provenance import with_imports
 
 _LINK = re.compile(r'href="#ref-(\w+)"')
 
@@ -142,7 +143,8 @@ def render(page: Page) -> str:
         folder.joinpath(name).read_text(encoding="utf-8") for name in ("page.css", "page.js")
     )
     template = environment.get_template("page.html.jinja")
-    return _typeset(template.render(page=_numbered(page), style=style, script=script))
+    page = replace(_numbered(page), call=with_imports(page.call))
+    return _typeset(template.render(page=page, style=style, script=script))
 
 
 def _typeset(text: str) -> str:

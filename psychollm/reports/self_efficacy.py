@@ -233,7 +233,7 @@ def _methods(study: "SelfEfficacyStudy") -> tuple[str, ...]:
 
 def _call(study: "SelfEfficacyStudy", source: str) -> str:
     made = source or "# scores: the scores of each model, by its name"
-    return f"import psychollm as psy\n\n{made}\nstudy = psy.self_efficacy(scores, rng=1)"
+    return f"{made}\nstudy = psy.self_efficacy(scores, rng=1)"
 
 
 LAYOUT = Layout(

@@ -157,7 +157,7 @@ def _call(study: "SemanticCalibration", source: str) -> str:
     made = source or "# scores: the samples of each arm, by its name"
     given = arguments(study, ("baseline",)) if study.baseline != study.labels[0] else ""
     call = f"study = psy.semantic_calibration(scores{given}, rng=1)"
-    return f"import psychollm as psy\n\n{made}\n{call}"
+    return f"{made}\n{call}"
 
 
 LAYOUT = Layout(

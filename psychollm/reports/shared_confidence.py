@@ -153,7 +153,7 @@ def code(study: "SharedConfidence", source: str) -> str:
     tables = source or "# confidence and correctness: the two tables, models x questions"
     call = study.call.replace("(", "(\n    ", 1).replace(", ", ",\n    ")
     call = call.removesuffix(")") + ",\n)"
-    return f"import psychollm as psy\n\n{tables}\nstudy = psy.{call}"
+    return f"{tables}\nstudy = psy.{call}"
 
 
 LAYOUT = Layout(

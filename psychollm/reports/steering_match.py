@@ -127,9 +127,7 @@ def _wanted(study: "SteeringMatch", smallest: SmallestEffects) -> "Iterator[Want
 
 def _call(study: "SteeringMatch", source: str) -> str:
     made = source or "# steered: SteeredAnswers; targets: models x questions"
-    return (
-        f"import psychollm as psy\n\n{made}\nstudy = psy.steering_match(steered, targets, rng=1)"
-    )
+    return f"{made}\nstudy = psy.steering_match(steered, targets, rng=1)"
 
 
 LAYOUT = Layout(

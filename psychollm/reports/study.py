@@ -1,5 +1,6 @@
 """The report of a study, by the layout that belongs to it."""
 
+from dataclasses import replace
 from importlib import import_module
 from os import PathLike
 from pathlib import Path
@@ -34,6 +35,7 @@ def write_report(
     path: str | PathLike[str],
     *,
     source: str = "",
+    options: str = "rng=1",
     smallest: SmallestEffects = SMALLEST,
     simulated: bool = False,
 ) -> Path:
@@ -47,6 +49,8 @@ def write_report(
         File to write; its folder is made.
     source : str
         Lines of Python that make the data, shown with the call.
+    options : str
+        How the call chooses resamples, coverage and seed.
     smallest : SmallestEffects
         The smallest effects that matter, for what the page concludes.
     simulated : bool
@@ -83,7 +87,9 @@ def write_report(
         raise OptionError(msg)
     return write_text(
         path,
-        lambda: report_text(result, source=source, smallest=smallest, simulated=simulated),
+        lambda: report_text(
+            result, source=source, options=options, smallest=smallest, simulated=simulated
+        ),
     )
 
 
@@ -91,11 +97,13 @@ def report_text(
     result: Study,
     *,
     source: str = "",
+    options: str = "rng=1",
     smallest: SmallestEffects = SMALLEST,
     simulated: bool = False,
 ) -> str:
     """Return the page as text."""
-    return render(study_page(result, source=source, smallest=smallest, simulated=simulated))
+    page = study_page(result, source=source, smallest=smallest, simulated=simulated)
+    return render(replace(page, call=page.call.replace("rng=1", options)))
 
 
 def study_page(

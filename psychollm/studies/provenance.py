@@ -1,6 +1,7 @@
 """What it takes to repeat a study: the seed, the call, the versions."""
 
 import platform
+import re
 from collections.abc import Mapping
 from importlib.metadata import version
 
@@ -11,6 +12,17 @@ def call_text(function: str, inputs: tuple[str, ...], options: Mapping[str, obje
     """Return the Python call of a function with its inputs by name and all options."""
     arguments = [*inputs, *(f"{name}={value!r}" for name, value in options.items())]
     return f"{function}({', '.join(arguments)})"
+
+
+def with_imports(code: str) -> str:
+    """Return code that begins with those of the usual imports that it needs and lacks."""
+    lines = {"pd": "import pandas as pd", "psy": "import psychollm as psy"}
+    absent = [
+        line
+        for name, line in lines.items()
+        if re.search(rf"\b{name}\.", code) and line not in code
+    ]
+    return "\n".join([*absent, "", code] if absent else [code])
 
 
 def versions() -> dict[str, str]:

@@ -8,7 +8,7 @@ from hypothesis import strategies as st
 
 from psychollm._base.errors import LabelError, OptionError
 from psychollm.calibration.panels.catalogue import metric_keys, panel_metrics
-from psychollm.calibration.panels.panel import calibration_panel
+from psychollm.calibration.panels.panel import CalibrationPanel, calibration_panel
 from psychollm.calibration.stated import stated_answers
 from psychollm.calibration.tally import tallies
 from psychollm.estimates.reasons import Reason
@@ -188,3 +188,37 @@ def test_findings_are_worded_once() -> None:
     assert [row.partition(":")[0] for row in found["comparisons"].rows] == ["Brier score", "AUROC"]
     few = calibration_panel(confidence[:1], correct[:1], metrics="brier", bootstrap=20, rng=0)
     assert "comparisons" not in [one.key for one in few.findings(curves=few.curves(n_draws=20))]
+
+
+def overclaiming(k: int) -> CalibrationPanel:
+    rng = np.random.default_rng(2)
+    right = (rng.random((k, 60)) < 0.3).astype(int)
+    said = np.round(rng.uniform(0.8, 1.0, right.shape), 1)
+    return calibration_panel(said, right, metrics="brier", bootstrap=20, rng=0)
+
+
+def test_too_few_simulated_data_sets_are_not_called_too_few_answers() -> None:
+    panel = overclaiming(19)
+    told = panel.findings(curves=panel.curves(n_draws=100))["calibration"].statement
+    assert told.startswith(
+        "For all 19 models there are too few simulated data sets to say whether they are "
+        "calibrated. With 100 simulated data sets no adjusted p can be below 0.19, whatever the "
+        "answers: it takes 379 (--null, n_draws=). The calibration error"
+    )
+    enough = panel.evidence(curves=panel.curves(n_draws=379))
+    assert enough.miscalibrated.all()
+    told = enough.findings()["calibration"].statement
+    assert told.startswith("None of the 19 models is calibrated. The calibration error")
+    single = overclaiming(1)
+    told = single.findings(curves=single.curves(n_draws=10))["calibration"].statement
+    assert "too few simulated data sets to say whether the model is calibrated" in told
+
+
+def test_more_models_have_more_simulated_data_sets() -> None:
+    assert overclaiming(2).curves().n_draws == 1000
+    panel = overclaiming(60)
+    curves = panel.curves()
+    assert curves.n_draws == 6000
+    assert panel.evidence(curves=curves).miscalibrated.all()
+    with pytest.raises(OptionError, match="n_bands=0"):
+        panel.curves(n_draws=0)

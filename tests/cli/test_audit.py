@@ -35,6 +35,7 @@ def test_a_page_to_go_through_worst_first(call, tables, tmp_path: Path) -> None:
     page = (folder / "report.html").read_text("utf-8")
     assert f"What is &lt;b&gt;{frame['question'][0]}&lt;/b&gt;?" in page
     assert page.index(frame["question"][0]) < page.index(frame["question"][5])
+    assert "<code>import pandas as pd\nimport psychollm as psy\n\nchoices = pd.read_csv(" in page
 
 
 def test_json_holds_what_is_flagged(call, tables, tmp_path: Path) -> None:
@@ -46,7 +47,7 @@ def test_json_holds_what_is_flagged(call, tables, tmp_path: Path) -> None:
     assert found["any_fault"][0] == found["questions"][0]["question"]
     spaces: dict[str, object] = {}
     code = found["call"].replace("'choices.csv'", repr(str(tables[0])))
-    exec("import psychollm as psy\n" + code, spaces)  # noqa: S102 -- what the command wrote
+    exec(code, spaces)  # noqa: S102 -- what the command wrote
     again = spaces["result"].to_frame().set_index("question")["p_flawed"]
     for row in found["questions"][:-1]:
         assert again[row["question"]] == pytest.approx(row["p_flawed"])

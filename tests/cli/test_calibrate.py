@@ -161,6 +161,8 @@ def test_the_call_repeats_the_panel(call, long) -> None:
     assert result["left_out"] == "Left out: m2 (as asked)."
     space: dict = {"psy": psy}
     exec(result["call"], space)  # noqa: S102
+    error = space["curves"].error.to_frame()
+    assert error["p_value"].tolist() == [row["p_value"] for row in result["calibration_error"]]
     frame = space["panel"].to_frame()
     assert np.allclose(frame["upper"], [row["upper"] for row in result["metrics"]])
 

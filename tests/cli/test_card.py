@@ -1,6 +1,7 @@
 """``psychollm card``: one page from logs or tables."""
 
 import json
+import re
 from pathlib import Path
 
 import numpy as np
@@ -39,6 +40,7 @@ def test_a_card_is_written(call, scores, tmp_path: Path) -> None:
     page = (folder / "report.html").read_text(encoding="utf-8")
     assert "Evaluation card" in page
     assert "keep=[" in page
+    assert "<code>import psychollm as psy\n\nlog = psy.read_scores(" in page
     results = json.loads((folder / "results.json").read_text(encoding="utf-8"))
     assert 0.0 < results["reliability"]["value"] < 1.0
     assert sum(one["value"] for one in results["shares"]) == pytest.approx(1.0)
@@ -53,6 +55,12 @@ def test_files_name_groups_and_json_is_all_there_is(call, scores, tmp_path: Path
     results = json.loads(found.stdout)
     assert {"family", "domain"} <= {one["component"] for one in results["shares"]}
     assert results["gaps"][-1].startswith("No confidences")
+
+
+def test_a_card_and_a_comparison_say_the_same_of_differences(call, scores) -> None:
+    both = [call(name, scores, "--seed", 7, "--markdown").stdout for name in ("card", "compare")]
+    card, comparison = (re.search(r"[\d.]+ to [\d.]+ points", text) for text in both)
+    assert card[0] == comparison[0]
 
 
 def test_markdown(call, scores) -> None:

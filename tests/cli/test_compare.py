@@ -38,6 +38,8 @@ def test_tables_become_ranks_and_a_page(run, wide, tmp_path: Path) -> None:
         "comment.md",
     }
     assert len(pd.read_csv(folder / "pairs.csv")) == 3
+    page = (folder / "report.html").read_text(encoding="utf-8")
+    assert "<code>import psychollm as psy\n\nlog = psy.read_scores(" in page
 
 
 def test_json_holds_verdict_models_and_pairs(call, wide) -> None:

@@ -136,6 +136,8 @@ def test_the_study_of_self_efficacy(call, tmp_path: Path) -> None:
     assert found.returncode == 0, found.stderr
     table = pd.read_csv(tmp_path / "here" / "conditions.csv")
     assert table["condition"].tolist() == ["none", "social"]
+    page = (tmp_path / "here" / "report.html").read_text(encoding="utf-8")
+    assert "psy.self_efficacy(scores, bootstrap=50, level=0.95, rng=1)" in page
 
 
 def test_the_study_of_samples(call, tmp_path: Path) -> None:
@@ -151,6 +153,9 @@ def test_the_study_of_samples(call, tmp_path: Path) -> None:
     found = call("study", path, *QUICK, "--json")
     assert found.returncode == 0, found.stderr
     assert len(json.loads(found.stdout)["arms"]) == 2
+    assert call("study", path, *QUICK, "--level", 0.9, "--out", "here").returncode == 0
+    page = (tmp_path / "here" / "report.html").read_text(encoding="utf-8")
+    assert "psy.semantic_calibration(scores, n_null=19, bootstrap=50, level=0.9, rng=1)" in page
 
 
 @pytest.mark.parametrize("name", ["abstention", "revision"])

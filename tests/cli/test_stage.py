@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 
-from psychollm.cli import UNUSABLE
+from psychollm.cli import UNUSABLE, main
 from psychollm.collect.export import replied
 from psychollm.collect.plan import read_prompts
 from psychollm.collect.store import Store
@@ -93,3 +93,16 @@ def test_wrong_use_is_one_line(call, store: Path, arguments, words) -> None:
     (line,) = found.stderr.splitlines()
     for word in words:
         assert word in line
+
+
+def test_helps_are_sentences(capsys) -> None:
+    helps = {
+        ("stage", "revision"): "Write the prompts to follow up on answers in the store (review,",
+        ("stage", "scaffold"): "Write the prompts that were already answered once more, with",
+        ("instrument", "semantic-sampling"): "continues solved questions (base, base_reasoning)",
+        ("instrument", "self-efficacy"): 'stand (on the command line, "none" asks no',
+    }
+    for command, said in helps.items():
+        with pytest.raises(SystemExit):
+            main([*command, "--help"])
+        assert said in " ".join(capsys.readouterr().out.split())

@@ -132,6 +132,8 @@ def test_irt_of_a_table_is_the_fit_in_memory(long, capsys, tmp_path):
     found = told(capsys, "irt", tmp_path / "right.csv", "--model", "rasch")
     fit = psy.fit_irt(psy.read_responses(tmp_path / "right.csv"), model="rasch")
     assert found["log_likelihood"] == pytest.approx(fit.log_likelihood, rel=1e-12)
+    assert main(["irt", str(tmp_path / "right.csv"), "--model", "rasch"]) == 0
+    assert not capsys.readouterr().out.endswith("\n\n")
     assert len(found["items"]) == 120
 
 

@@ -140,7 +140,10 @@ def test_a_wrong_answer_is_named_by_file_line_and_column(call, tables, tmp_path,
         (["study", "--example", "--seed", "-1"], ["seed"]),
         (["studie"], ["studie", "did you mean study?"]),
         (["study", "--example", "--empty-cells", "add_hal"], ["did you mean add_half?"]),
-        (["study", "--example", "--levl", "0.9"], ["--levl", "did you mean --level?"]),
+        (
+            ["study", "--example", "--levl", "0.9"],
+            ["did you mean --level? (see 'psychollm study --help')"],
+        ),
     ],
 )
 @pytest.mark.usefixtures("plotting")

@@ -1,4 +1,4 @@
-"""Directions how to think: prompts in two arms, answers, and what changes between them."""
+"""Directions on how to think: prompts in two arms, answers, and what changes between them."""
 
 import numpy as np
 import pytest

@@ -15,10 +15,12 @@ from psychollm._base.errors import (
     InputError,
     MissingPackageError,
     OptionError,
+    ShapeError,
 )
 from psychollm.estimates.reasons import Reason
 from psychollm.irt.priors import Priors
 from psychollm.irt.streamed import fit as streamed_fit
+from psychollm.irt.streamed import posterior
 
 
 def table(n, items, filled, seed=3, slope=None):
@@ -122,6 +124,95 @@ def test_items_without_two_answers():
     prior = psy.fit_irt(sparse, priors=Priors(slope=(1.0, 0.5), intercept=(0.0, 2.0)))
     assert prior.reasons[prior.labels.index(3)] is Reason.PRIOR_ALONE
     assert np.isfinite(prior.slope).all()
+
+
+@pytest.mark.parametrize("priors", [None, "auto"])
+@pytest.mark.parametrize("values", [np.ones((10, 20)), np.where(np.eye(12), 1.0, np.nan)])
+def test_a_table_in_which_nothing_varies(values, priors):
+    for answers in (psy.Responses(values), psy.Responses(values).sparse()):
+        with pytest.raises(ShapeError, match="no item varies"):
+            psy.fit_irt(answers, priors=priors)
+
+
+def test_dense_abilities_of_a_fit_with_a_constant_item():
+    values = np.random.default_rng(0).integers(0, 2, (40, 15)).astype(float)
+    values[:, 0] = 1.0
+    dense = psy.Responses(values)
+    fit = psy.fit_irt(dense.sparse())
+    assert np.array_equal(fit.has_answer, psy.fit_irt(dense).has_answer)
+    expected = psy.ability(fit, dense.sparse())
+    np.testing.assert_allclose(psy.ability(fit, dense).ability, expected.ability, atol=1e-6)
+
+
+def drawn(n, items, filled, seed, perfect=()):
+    """A table of few respondents, some of whom were right throughout."""
+    rng = np.random.default_rng(seed)
+    gap = rng.normal(size=(n, 1)) - rng.normal(size=items)
+    z = rng.lognormal(0.0, 0.3, items) * gap
+    values = (rng.random((n, items)) < 1.0 / (1.0 + np.exp(-z))).astype(float)
+    values[list(perfect)] = 1.0
+    values[rng.random((n, items)) > filled] = np.nan
+    return psy.Responses(values)
+
+
+EDGES = {
+    "a perfect one of three": (np.array([[1] * 12, [1, 0] * 6, [0, 0, 1] * 4]), "rasch"),
+    "coins": (np.random.default_rng(0).random((10, 30)) < 0.5, "2pl"),
+    "few items": (drawn(40, 9, 0.8, 109), "2pl"),
+    "a perfect one of twenty": (drawn(20, 600, 1.0, 3, [0]), "rasch"),
+    "a perfect one, few answers": (drawn(15, 700, 0.2, 3, [0]), "rasch"),
+}
+
+
+@pytest.mark.parametrize("name", EDGES)
+def test_skewed_posteriors(name):
+    """The search of peaks had no end there, or few nodes were off the optimum by 1e-3."""
+    values, model = EDGES[name]
+    dense = psy.Responses(values)
+    found, expected = (
+        psy.fit_irt(one, model=model, priors=None) for one in (dense.sparse(), dense)
+    )
+    assert found.convergence.converged
+    errors = np.sqrt(np.einsum("jpp->jp", expected.covariance))
+    errors[errors == 0.0] = 1.0
+    assert np.nanmax(np.abs(found.parameters - expected.parameters) / errors) < 1e-5
+    sparse, plain = (psy.ability(expected, one) for one in (dense.sparse(), dense))
+    np.testing.assert_allclose(sparse.ability, plain.ability, atol=2e-6)
+    np.testing.assert_allclose(sparse.se, plain.se, atol=5e-6)
+
+
+@pytest.mark.filterwarnings("ignore::psychollm._base.errors.ConvergenceWarning")
+@pytest.mark.parametrize(
+    ("shape", "options"),
+    [
+        ((2, 50, 1.0, 105, [0]), {}),
+        ((20, 60, 0.5, 100), {}),
+        ((60, 3, 1.0, 0), {"respondents": "questions"}),
+        ((15, 700, 0.2, 3), {"priors": None}),  # three answers to an item
+    ],
+)
+def test_fits_of_small_tables_end(shape, options):
+    fit = psy.fit_irt(drawn(*shape).sparse(), max_iterations=60, **options)
+    assert fit.log_likelihood < 0.0
+
+
+def test_more_nodes_for_a_skewed_respondent():
+    long, skewed = np.full(1_000, 800), np.full(1_000, 400)
+    skewed[7] = 799
+    counts = posterior.NODES
+    assert posterior.enough_nodes(long, long // 2, counts) == 9
+    assert posterior.enough_nodes(long, skewed, counts) == posterior.SKEWED
+    assert posterior.enough_nodes(long[:100], skewed[:100], counts) == posterior.FINEST
+    skewed[7], long[7] = 1, 3  # few answers of one respondent are not worth it
+    assert posterior.enough_nodes(long, skewed, counts) == 9
+
+
+def test_no_error_of_a_deviation_of_0():
+    answers = psy.Responses((np.random.default_rng(4).random((3, 40)) < 0.5).astype(float))
+    fit = psy.fit_irt(answers.sparse(), model="rasch", priors=None)
+    assert fit.convergence.converged
+    assert fit.ability_sd < 1e-6
+    assert np.isnan(fit.se_ability_sd)
 
 
 def test_reversed_items_keep_their_sign():
@@ -230,6 +321,46 @@ def test_a_checkpoint_of_another_fit_is_refused(tmp_path):
         psy.fit_irt(sparse, checkpoint=place)
 
 
+def test_a_checkpoint_of_answers_with_the_same_margins_is_refused(tmp_path):
+    values = np.random.default_rng(2).integers(0, 2, (40, 30)).astype(float)
+    values[:2, :2] = np.eye(2)
+    swapped = values.copy()
+    swapped[:2, :2] = 1.0 - np.eye(2)
+    place = tmp_path / "fit.npz"
+    psy.fit_irt(psy.Responses(values).sparse(), checkpoint=place)
+    named = psy.Responses(values, questions=[f"other {j}" for j in range(30)])
+    for other in (psy.Responses(swapped), named):
+        with pytest.raises(InputError, match="left by another fit"):
+            psy.fit_irt(other.sparse(), checkpoint=place)
+    for jobs in (1, 3):
+        psy.fit_irt(psy.Responses(values).sparse(), checkpoint=place, n_jobs=jobs)
+
+
+def test_what_is_no_checkpoint_is_refused_before_answers_are_read(tmp_path, monkeypatch):
+    sparse, dense = both(table(40, 20, 0.9))
+    whole = tmp_path / "fit.npz"
+    psy.fit_irt(sparse, checkpoint=whole)
+    content = whole.read_bytes()
+    bad = {"cut.npz": content[: len(content) // 2], "empty.npz": b""}
+    for name, left in bad.items():
+        (tmp_path / name).write_bytes(left)
+    np.save(tmp_path / "array.npy", np.zeros(3))
+    np.savez(tmp_path / "other.npz", x=np.zeros(3))
+    told = np.load(whole)["of"]
+    np.savez(tmp_path / "told.npz", of=told)
+    with pytest.raises(InputError, match="left by another fit"):
+        psy.fit_irt(sparse, checkpoint=tmp_path / "told.npz")
+    monkeypatch.setattr(streamed_fit, "read_margins", None)
+    for name in (*bad, "array.npy", "other.npz", ""):
+        with pytest.raises(InputError, match="no checkpoint of a fit"):
+            psy.fit_irt(sparse, checkpoint=tmp_path / name)
+    for place in (5, tmp_path / "nowhere" / "fit.npz", whole / "fit.npz", "/proc/fit.npz"):
+        with pytest.raises(InputError, match="no file that can be written"):
+            psy.fit_irt(sparse, checkpoint=place)
+    with pytest.raises(OptionError, match=r"checkpoint=.* responses.sparse\(\)"):
+        psy.fit_irt(dense, checkpoint=whole)
+
+
 def test_what_needs_a_dense_table_says_so():
     sparse, dense = both(table(100, 20, 0.9))
     for options in ({"model": "3pl"}, {"link": "probit"}, {"standard_errors": "sandwich"}):
@@ -242,9 +373,12 @@ def test_what_needs_a_dense_table_says_so():
 def test_graded_answers_are_refused():
     long = table(50, 10, 0.9)
     long["value"] = long["value"] + 1
-    sparse, _ = both(long)
-    with pytest.raises(CodeError, match="code 2"):
-        psy.fit_irt(sparse)
+    sparse, _ = both(long | {"question": [f"q{j}" for j in long["question"]]})
+    plain, _ = both(table(50, 10, 0.9) | {"question": [f"q{j}" for j in long["question"]]})
+    fit = psy.fit_irt(plain)
+    for call in (psy.fit_irt, lambda answers: psy.ability(fit, answers)):
+        with pytest.raises(CodeError, match="'q0' has code 2.*threshold="):
+            call(sparse)
 
 
 def test_dense_tables_are_not_read_on_a_device():

@@ -9,8 +9,8 @@ import pandas as pd
 import pytest
 
 from psychollm.kernels.null_matrices import shuffle_columns, shuffle_rows, trade_rows
-from psychollm.kernels.pair_counts import pack_rows, unpack_rows
-from psychollm.kernels.random import new_stream
+from psychollm.kernels.pair_counts import pack_rows
+from tests.kernels.words import new_stream, unpack_rows
 
 
 def stream(seed):

@@ -14,8 +14,8 @@ from psychollm.kernels.one_factor import (
     margin_thresholds,
     simulate_one_factor,
 )
-from psychollm.kernels.pair_counts import pack_rows, unpack_rows
-from psychollm.kernels.random import new_stream
+from psychollm.kernels.pair_counts import pack_rows
+from tests.kernels.words import new_stream, unpack_rows
 
 COMPLETE = np.empty((0, 0), dtype=np.uint64)
 

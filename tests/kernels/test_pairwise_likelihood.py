@@ -15,7 +15,7 @@ from psychollm.kernels.pairwise_likelihood import (
     residuals,
     start_loadings,
 )
-from psychollm.kernels.random import new_stream
+from tests.kernels.words import new_stream
 
 K, N = 7, 900
 LOADINGS = np.array([0.9, -0.5, 0.7, 0.8, -0.6, 0.75, 0.4])

@@ -3,7 +3,8 @@
 import numpy as np
 import pytest
 
-from psychollm.kernels.random import below, new_stream, next_word, normal, uniform
+from psychollm.kernels.random import below, next_word, normal, uniform
+from tests.kernels.words import new_stream
 from tests.oracles import streams_slow as slow
 
 

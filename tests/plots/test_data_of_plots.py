@@ -1,12 +1,14 @@
 """What is drawn is what the result says in numbers."""
 
 from dataclasses import replace
+from typing import Any
 
 import numpy as np
 import pytest
 from matplotlib import pyplot
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
+from matplotlib.text import Text
 
 import psychollm as psy
 from psychollm import plots
@@ -185,6 +187,24 @@ def test_second_factor_aligns_replicates(ax: Axes, small: SimulatedStudy) -> Non
         plots.plot_second_factor(null, thresholds=tau[:-1], ax=ax)
 
 
+def test_names_of_second_loadings_lie_on_no_line(ax: Axes, example: Example) -> None:
+    null = psy.one_factor_null(example.confidence, statistic="second_loadings", n_null=30, rng=0)
+    result = psy.tetrachoric(example.confidence)
+    plots.plot_second_factor(null, thresholds=result.thresholds, names=result.labels, ax=ax)
+    figure: Any = ax.figure
+    figure.draw_without_rendering()
+    line = ax.transData.transform(line_named(ax, "one factor"))
+    across = np.linspace(line[0, 0], line[-1, 0], 500)
+    path = np.column_stack([across, np.interp(across, line[:, 0], line[:, 1])])
+    crossed = [
+        text.get_text()
+        for text in ax.texts
+        if Text.get_window_extent(text).count_contains(path) > 10
+    ]
+    assert len(ax.texts) == 19
+    assert not crossed
+
+
 def test_correlation_marks_empty_cells_and_sorts_by_threshold(ax: Axes, example: Example) -> None:
     result = psy.tetrachoric(example.confidence)
     result.plot(order="threshold", ax=ax)
@@ -249,6 +269,8 @@ def test_sensitivity_draws_shares(ax: Axes, example: Example) -> None:
     plots.plot_sensitivity(result, ax=ax)
     for name, which in (("first", 0), ("second", 1), ("last", -1)):
         assert np.array_equal(line_named(ax, name)[:, 0], result.shares[:, which])
+    # Beside the points: the lines run above and below them.
+    assert {text.get_position() for text in ax.texts} == {(6, 0)}
 
 
 def test_screen_names_flagged_models_only(ax: Axes) -> None:

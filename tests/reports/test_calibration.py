@@ -189,3 +189,11 @@ def test_a_place_that_cannot_be_written_is_named(panel: CalibrationPanel, tmp_pa
     blocked.write_text("")
     with pytest.raises(psy.errors.InputError, match="cannot be written there"):
         panel.report(blocked / "page.html", curves=panel.curves(n_draws=20))
+
+
+def test_code_makes_the_curves_that_are_shown(panel: CalibrationPanel) -> None:
+    end = 'panel.report("report.html", curves=curves)'
+    code = f"panel = mine()\ncurves = panel.curves(n_draws=30)\n{end}"
+    assert code in html.unescape(page_of(panel, source="panel = mine()"))
+    own = "panel = mine()\ncurves = panel.curves(n_draws=30, rng=4)"
+    assert f"{own}\n{end}" in html.unescape(page_of(panel, source=own))

@@ -39,6 +39,7 @@ from psychollm.reports.table import (
     p_column,
     text_column,
 )
+from psychollm.studies.provenance import with_imports
 from psychollm.studies.shared_confidence.result import SharedConfidence
 
 
@@ -65,12 +66,13 @@ def test_metrics_of_a_panel_and_the_code_that_repeats_it() -> None:
     panel = psy.calibration_panel([0.9, 0.2, 0.7], [1, 0, 1], metrics=["auroc"], rng=0)
     table = calibration.definitions(panel)
     assert [cell.text for cell in table.rows[0]][2:4] == ["higher", "0.5"]
-    assert calibration.code(panel, "").splitlines() == [
+    assert with_imports(calibration.code(panel, "", 1000)).splitlines() == [
         "import psychollm as psy",
         "",
         "# confidence and correctness: the two tables, models x questions",
         "panel = psy.calibration_panel(confidence, correctness, bootstrap=2000, level=0.95)",
-        'panel.report("report.html")',
+        "curves = panel.curves(n_draws=1000)",
+        'panel.report("report.html", curves=curves)',
     ]
 
 

@@ -245,3 +245,14 @@ def test_only_what_is_open_needs_more():
 def test_a_span_is_one_number_where_all_are_equal():
     assert span(_shares([5, 5], [10, 10])) == "0.50"
     assert span(_shares([1, 5], [10, 10])) == "0.10 to 0.50"
+
+
+def test_the_coder_is_named_as_one():
+    assert "The codes are those of the coder ‘judge’;" in report_text(_skill())
+
+
+def test_code_has_the_options_that_were_chosen():
+    given = "bootstrap=9, level=0.9, rng=4"
+    text = read(report_text(_abstention(), options=given)).text
+    assert f"study = psy.studies.abstention_skill(answers, {given})" in text
+    assert "import pandas as pd import psychollm as psy # scores" in text

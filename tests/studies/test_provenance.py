@@ -8,7 +8,7 @@ from psychollm._base.errors import LabelError, ShapeError
 from psychollm.calibration.stated import binary_tables
 from psychollm.data.responses import Responses
 from psychollm.data.screen import validity_screen
-from psychollm.studies.provenance import call_text, versions
+from psychollm.studies.provenance import call_text, versions, with_imports
 from psychollm.studies.shared_confidence.study import uncorrelatable, unusable
 
 
@@ -25,6 +25,14 @@ def test_call_text_is_python():
         7,
         {"rule": "half", "level": 0.95, "rng": 1},
     )
+
+
+def test_code_begins_with_the_imports_that_it_lacks():
+    psy, pd = "import psychollm as psy\n", "import pandas as pd\n"
+    assert with_imports("a = psy.read(1)") == f"{psy}\na = psy.read(1)"
+    assert with_imports("psy.f(pd.concat(a))") == f"{pd}{psy}\npsy.f(pd.concat(a))"
+    assert with_imports(f"{pd}\npsy.f(pd.concat(a))") == f"{psy}\n{pd}\npsy.f(pd.concat(a))"
+    assert with_imports("") == with_imports(with_imports("")) == ""
 
 
 def test_versions_are_text():

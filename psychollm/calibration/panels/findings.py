@@ -24,6 +24,7 @@ from psychollm.estimates.verdict import (
     SmallestEffects,
     Verdicts,
     counted,
+    futile,
     names_of,
     outcome,
     verdicts,
@@ -148,7 +149,16 @@ class Evidence:
         return Findings(items=(*findings, self._reservations()))
 
     def _calibration(self) -> Finding:
-        error, least = self.curves.error, number(self.smallest.calibration_error)
+        error = self.curves.error
+        to_within = f"calibrated to within {number(self.smallest.calibration_error)}"
+        simulated, tested = self.curves.n_draws, int(np.isfinite(self.calibration_p).sum())
+        enough, data, cannot = int(tested / (1.0 - error.value.level)), "answers", ""
+        if simulated < enough:
+            data = "simulated data sets"
+            least_p = f"adjusted p can be below {number(tested / (simulated + 1))}"
+            cannot = (
+                f" {futile(f'{count(simulated)} {data}', least_p, enough)} (--null, n_draws=)."
+            )
         judged = verdicts(
             error.corrected,
             smallest=self.smallest.calibration_error,
@@ -157,22 +167,26 @@ class Evidence:
         if len(judged.labels) > 1:
             words = {
                 Outcome.ABOVE: ("is not calibrated", "are not calibrated"),
-                Outcome.SMALL: (f"is, to within {least}", f"are, to within {least}"),
+                Outcome.SMALL: (f"is {to_within}", f"are {to_within}"),
             }
-            told = counted(judged, words, whether="whether they are calibrated")
+            told = counted(judged, words, data=data, whether="whether they are calibrated")
+            n = len(judged.labels)
+            if judged.count(Outcome.ABOVE) == n:
+                who = "neither model" if n == 2 else f"none of the {n} models"
+                told = f"{who} is calibrated"
         else:
             told = {
                 Outcome.ABOVE: "calibration is rejected",
-                Outcome.SMALL: f"the model is calibrated to within {least}",
+                Outcome.SMALL: f"the model is {to_within}",
             }.get(
                 judged.outcomes[0],
-                "there are too few answers to say whether the model is calibrated",
+                f"there are too few {data} to say whether the model is calibrated",
             )
         return Finding(
             key="calibration",
             question="Does what is stated come true?",
             statement=(
-                f"{sentence(told)} The calibration error is "
+                f"{sentence(told)}{cannot} The calibration error is "
                 f"{extent(error.value.value, digits=3)}; calibrated models with the same "
                 f"confidences would show {extent(error.expected.value, digits=3)}."
             ),

@@ -100,7 +100,7 @@ class CalibrationPanel(Study, Result):
     def curves(
         self,
         *,
-        n_draws: int = 1000,
+        n_draws: int | None = None,
         rng: RandomState = 0,
         n_jobs: int | None = None,
         progress: bool = False,
@@ -109,8 +109,9 @@ class CalibrationPanel(Study, Result):
 
         Parameters
         ----------
-        n_draws : int
-            Data sets simulated under calibration: for consistency bands and p-values.
+        n_draws : int, optional
+            Data sets simulated under calibration, for bands and p-values: 1000 by default, more
+            for the p-values of more than ten models.
         rng, n_jobs, progress
             As in `brier`; the seed is fixed, so that the curves of a panel are always the same.
 

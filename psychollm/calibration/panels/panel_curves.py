@@ -29,6 +29,7 @@ class PanelCurves(Result):
     risk_coverage: RiskCoverage | None  # None where correctness is a chance
     roc: Type2ROC | None
     models: Labels
+    n_draws: int  # data sets simulated under calibration
 
     def frames(self) -> "dict[str, pd.DataFrame]":
         """Return all curves as tables, by name."""
@@ -49,7 +50,9 @@ class PanelCurves(Result):
         return frames
 
 
-def panel_curves(answers: StatedAnswers, options: Resampling, *, n_draws: int) -> PanelCurves:
+def panel_curves(
+    answers: StatedAnswers, options: Resampling, *, n_draws: int | None
+) -> PanelCurves:
     """Compute all curves of the same answers."""
     confidence, correct = _frames(answers)
     source = check_generator(options.rng)
@@ -63,12 +66,16 @@ def panel_curves(answers: StatedAnswers, options: Resampling, *, n_draws: int) -
     }
     known = answers.correct[answers.present]
     certain = bool(((known == 0.0) | (known == 1.0)).all())
+    n_bands = n_null = 1000 if n_draws is None else n_draws
+    if n_draws is None:  # so many that the smallest adjusted p is a fifth of what rejects
+        n_null = max(n_null, round(5 * len(answers.models) / (1.0 - options.level)))
     return PanelCurves(
-        reliability=corp(confidence, correct, n_bands=n_draws, **shared),
-        error=calibration_error(confidence, correct, n_null=n_draws, **shared),
+        reliability=corp(confidence, correct, n_bands=n_bands, **shared),
+        error=calibration_error(confidence, correct, n_null=n_null, **shared),
         risk_coverage=risk_coverage(confidence, correct, **shared) if certain else None,
         roc=type2_roc(confidence, correct, **shared) if certain else None,
         models=answers.models,
+        n_draws=n_null,
     )
 
 

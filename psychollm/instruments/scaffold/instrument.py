@@ -1,4 +1,4 @@
-"""The instrument: every question twice, once as it is, once with directions how to think.
+"""The instrument: every question twice, once as it is, once with directions on how to think.
 
 Kargupta et al. (2025) told models to do what had gone along with right answers and found that it
 helped some and harmed others nearly as often. Both arms share the question, the request to think
@@ -73,7 +73,7 @@ def directed(direct: Sequence[Behaviour]) -> str:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Scaffold(Instrument[ScaffoldScores]):
-    """Questions that are put as they are, and with directions how to think.
+    """Questions that are put as they are, and with directions on how to think.
 
     Parameters
     ----------

@@ -93,8 +93,8 @@ class SelfEfficacy(Instrument[SelfEfficacyScores]):
         Ratings in the conversation in which the tasks were done, or in one of their own that
         only names the kind of task.
     followups : tuple of {"neutral", "sceptical", "encouraging", "too_modest"}
-        How to ask whether the ratings stand, if at all (on the command line, "none" is not at
-        all); each in a branch of its own.
+        How to ask whether the ratings stand (on the command line, "none" asks no such question);
+        each in a branch of its own.
     personas : tuple of {"plain", "mechanistic", "anthropomorphic", "expert", "novice", "cautious"}
         Who the model is told to be.
     graded : bool

@@ -58,8 +58,8 @@ class SemanticSampling(Instrument[SemanticSamples]):
     n_samples : int
         Times that each is asked.
     form : {"instruct", "reasoning", "base", "base_reasoning"}
-        An instructed model that answers in a few words, or reasons first; a base model that
-        continues solved questions, without or with reasoning.
+        An instructed model that answers in a few words (instruct) or reasons first (reasoning), or
+        a base model that continues solved questions (base, base_reasoning).
     collapse : Collapse, optional
         How answers are put together. By default by the question: numbers within its tolerances
         where it is graded by numbers, normal forms of texts otherwise.

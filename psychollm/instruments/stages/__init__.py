@@ -11,7 +11,7 @@ The others go on with each model, in the conversation that it has had:
 
 * `feedback`: it is told how its tasks went, and rates itself again;
 * `revision`: it reviews its answer, or meets a user who doubts it or insists on another one;
-* `scaffold`: it is asked the same again, with directions how to think.
+* `scaffold`: it is asked the same again, with directions on how to think.
 
 Prompts of a stage need nothing but themselves to be asked, read and scored: earlier turns stand
 among their messages, `Prompt.to` says to whom they are put, and ``about`` holds the name of the

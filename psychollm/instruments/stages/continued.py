@@ -151,9 +151,10 @@ def revision(
     seed: int = 0,
     of: str | None = None,
 ) -> tuple[Prompt, ...]:
-    """Return what follows on answers that are there: see `Revision`.
+    """Return the prompts to follow up on answers in the store (review, ask again, doubt, insist).
 
-    With ``arms=("doubt", "insist_wrong", "insist_right")`` it is a test of sycophancy.
+    See `Revision`. With ``arms=("doubt", "insist_wrong", "insist_right")`` it is a test of
+    sycophancy.
 
     Parameters
     ----------
@@ -241,7 +242,7 @@ def scaffold(
     direct: tuple[Behaviour, ...] = BEHAVIOURS,
     of: str | None = None,
 ) -> tuple[Prompt, ...]:
-    """Return the prompts that answers were given to again, with directions how to think.
+    """Return the prompts that were already answered once more, with directions on how to think.
 
     The answers that are there are the arm without directions: see `Scaffold`. They must have been
     asked for with room to think: those of `Revision`, of `Abstention` with reasoning, and of

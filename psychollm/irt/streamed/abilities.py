@@ -17,7 +17,7 @@ from psychollm.irt.streamed.posterior import (
     NODES,
     Answers,
     StreamedAbilities,
-    nodes_for,
+    enough_nodes,
     start_centres,
 )
 
@@ -43,7 +43,7 @@ def posterior_means(
     keep = fit.estimated[rows]
     who, bar = workers(n_jobs), progress_bar(show=False, total=1, label="")
     read = read_margins(table, sides, who, bar)
-    k = nodes_for(read.answered, NODES)
+    k = enough_nodes(read.answered, read.yes, NODES)
     abilities = StreamedAbilities(
         answers=Answers.of(table, who, bar, k),
         keep=keep,

@@ -3,8 +3,11 @@
 import os
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
+from os import PathLike
 from pathlib import Path
+from tempfile import TemporaryFile
 from typing import Any
+from zipfile import BadZipFile
 
 import numpy as np
 
@@ -34,17 +37,12 @@ class Checkpoint:
             os.fsync(file.fileno())
         beside.replace(self.path)
 
-    def read(self) -> dict[str, Any] | None:
+    def read(self, *names: str) -> dict[str, Any] | None:
         """Return what was kept, or None."""
         if self.path is None or not self.path.exists():
             return None
-        try:
-            with np.load(self.path) as kept:
-                values = dict(kept)
-        except (OSError, ValueError) as error:
-            msg = f"checkpoint: {self.path} is no checkpoint of a fit: name another file"
-            raise InputError(msg) from error
-        if str(values.pop("of", "")) != self.of:
+        values = _loaded(self.path)
+        if str(values["of"]) != self.of or not {*names, *_PEAKS} <= values.keys():
             msg = (
                 f"checkpoint: {self.path} was left by another fit (other answers, model or "
                 "priors): name another file, or delete it"
@@ -60,7 +58,7 @@ class Checkpoint:
         self, begin: FloatArray, abilities: StreamedAbilities, steps: Steps
     ) -> tuple[FloatArray, StreamedAbilities]:
         """Return where a climb was, or its start."""
-        kept = self.read()
+        kept = self.read("parameters", "taken")
         if kept is None:
             return begin, abilities
         steps.take(int(kept["taken"]))
@@ -85,7 +83,8 @@ class KeptRounds:
 
     def restored(self, start: Round[StreamedAbilities]) -> Round[StreamedAbilities]:
         """Return the round that was kept, or the start."""
-        kept = self.checkpoint.read()
+        names = (f"items_{name}" for name in _ITEMS)
+        kept = self.checkpoint.read(*_NUMBERS, *names, "mean", "covariance", "n_items")
         if kept is None:
             return start
         (items,) = start.every
@@ -107,10 +106,40 @@ class KeptRounds:
 
 _NUMBERS = ("change", "height", "taken", "top", "reach")
 _ITEMS = ("mean", "covariance", "weight", "step", "stride", "slope")
+_PEAKS = ("centre", "width", "lost", "far")
+# What numpy and zipfile raise of files that are something else, or damaged.
+_UNREADABLE = (OSError, ValueError, TypeError, EOFError, KeyError, BadZipFile, NotImplementedError)
+
+
+def place_of(checkpoint: str | PathLike[str] | None) -> Path | None:
+    """Return its path; raise where it cannot be written, or holds something else."""
+    if checkpoint is None:
+        return None
+    try:
+        path = Path(checkpoint)
+        with TemporaryFile(dir=path.parent):
+            pass
+    except (OSError, TypeError) as error:
+        msg = f"checkpoint={checkpoint!r} is no file that can be written: {error}"
+        raise InputError(msg) from error
+    if path.exists():
+        _loaded(path)
+    return path
+
+
+def _loaded(path: Path) -> dict[str, Any]:
+    try:
+        with path.open("rb") as file, np.load(file) as kept:
+            values = dict(kept)
+        values["of"]
+    except _UNREADABLE as error:
+        msg = f"checkpoint: {path} is no checkpoint of a fit: name another file"
+        raise InputError(msg) from error
+    return values
 
 
 def _peaks(abilities: StreamedAbilities) -> dict[str, Any]:
-    return {name: getattr(abilities, name) for name in ("centre", "width", "lost", "far")}
+    return {name: getattr(abilities, name) for name in _PEAKS}
 
 
 def _with_peaks(abilities: StreamedAbilities, kept: Mapping[str, Any]) -> StreamedAbilities:

@@ -26,13 +26,14 @@ from psychollm._base.types import BoolArray, FloatArray
 from psychollm.irt.climb import EM_TRIES, FLAT, ROUNDING, TOLERANCE, Passes, Steps, scoring_step
 from psychollm.irt.families import Family
 from psychollm.irt.likelihood import NormalPrior
-from psychollm.irt.streamed.posterior import Posterior, StreamedAbilities
+from psychollm.irt.streamed.posterior import FINEST, Posterior, StreamedAbilities
 
 SETTLING = 0.02  # of the variance of abilities: from there on items without a top are left out
 WORTH = 1.5  # the shortest leap, in steps of EM
 LEAST_VARIANCE = 0.01  # of abilities after a step
 RIDGE = 1e-8  # of information
 LOSS = 1e-9  # of the objective, relative, that peaks off the middle of their nodes explain
+UNTOLD = 1e-10  # information of a respondent's answers where both sides of (1) are rounding
 STALLED = 4  # cycles in which the gradient may fail to fall before rounding is all that is left
 
 
@@ -96,6 +97,7 @@ class StreamedProblem:
         square = 1.0 + float(parameters[:, 0] @ free[:, 0]) / n
         lost = seen.abilities.lost | frozen.any(axis=1)
         known_well = not self.family.tied and abs(square - 1.0) < SETTLING
+        known_well &= seen.abilities.n_nodes < FINEST  # on a fine grid it is no edge
         if known_well and lost.sum() > seen.abilities.lost.sum():
             # An edge in the likelihood, which would tie the scale of all others to its bound.
             return self.at(parameters, replace(seen.abilities, lost=lost))
@@ -159,6 +161,8 @@ def _on_scale(seen: Seen, score: FloatArray, information: FloatArray) -> FloatAr
     told = np.array([means.sum(), (means**2 + posterior.variances - 1.0).sum()])
     moved = information @ ways
     total = np.einsum("jpk,jpl->kl", ways, moved)
+    if np.trace(total) < UNTOLD * means.size:
+        return np.zeros_like(score)
     gap = told - np.einsum("jpk,jp->k", ways, score)
     return np.asarray(moved @ np.linalg.solve(total, gap))
 
@@ -179,7 +183,8 @@ def climb(
         following, _ = passes.run(point, steps, cycles=1, close=0.0)
         steps.near(following.steepness, tolerance)
         keep(following, steps.taken)
-        stalled = 0 if following.steepness < 0.9 * flattest else stalled + 1
+        rises = following.objective - point.objective > LOSS * abs(point.objective)
+        stalled = 0 if following.steepness < 0.9 * flattest or rises else stalled + 1
         flattest = min(flattest, following.steepness)
         if following is point:
             break

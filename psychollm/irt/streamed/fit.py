@@ -5,6 +5,7 @@ from __future__ import annotations
 import zlib
 from contextlib import closing
 from dataclasses import dataclass, replace
+from os import PathLike
 from pathlib import Path
 from typing import Literal, TypeAlias
 
@@ -17,7 +18,7 @@ from psychollm._base.types import BoolArray, FloatArray, IntArray
 from psychollm.data.cells import CellSource, CellTable
 from psychollm.data.labels import Labels
 from psychollm.estimates.reasons import Reason, first_reason
-from psychollm.irt.answers import Respondents
+from psychollm.irt.answers import NOTHING, Respondents
 from psychollm.irt.climb import Steps
 from psychollm.irt.families import Family, Link, Model
 from psychollm.irt.fit import Ending, Reading, StandardErrors, result_of
@@ -27,8 +28,8 @@ from psychollm.irt.models import ItemModels, chosen_priors, family_of, proper
 from psychollm.irt.one_ability import ItemCurves, kinds_of, population_of, with_unanswered
 from psychollm.irt.priors import ItemPopulation, Priors
 from psychollm.irt.result import IRTFit
-from psychollm.irt.streamed.checkpoint import Checkpoint, KeptRounds
-from psychollm.irt.streamed.climb import StreamedProblem, climb
+from psychollm.irt.streamed.checkpoint import Checkpoint, KeptRounds, place_of
+from psychollm.irt.streamed.climb import UNTOLD, StreamedProblem, climb
 from psychollm.irt.streamed.on_device import OnDevice
 from psychollm.irt.streamed.posterior import (
     FEWER_NODES,
@@ -36,6 +37,7 @@ from psychollm.irt.streamed.posterior import (
     Answers,
     Posterior,
     StreamedAbilities,
+    enough_nodes,
     nodes_for,
     scores_at,
     start_centres,
@@ -59,7 +61,7 @@ def fit_cells(
     respondents: Respondents,
     options: tuple[ItemModels, Link, Priors | Literal["auto"] | None, StandardErrors],
     most: int,
-    how: tuple[int | None, str | None, Path | None, bool],
+    how: tuple[int | None, str | None, str | PathLike[str] | None, bool],
 ) -> IRTFit:
     """Fit a table kept by its cells, as `fit_irt` says."""
     model, link, priors, standard_errors = options
@@ -82,6 +84,7 @@ def fit_cells(
             "abilities needs at least two"
         )
         raise ShapeError(msg)
+    place = place_of(checkpoint)
     who = workers(n_jobs)
     reader = COMPILED if device is None else OnDevice(device)
     bar = progress_bar(show=progress, total=most, label="readings of the fit")
@@ -97,7 +100,7 @@ def fit_cells(
             steps=Steps(most, bar),
             who=who,
             bar=bar,
-            checkpoint=checkpoint,
+            checkpoint=place,
             reader=reader,
         )
 
@@ -114,6 +117,7 @@ class Read:
     item_answers: IntArray  # (J,)
     yes: IntArray  # (N,) of each respondent
     answered: IntArray  # (N,)
+    crc: int  # of all cells
 
     @property
     def has_answer(self) -> BoolArray:
@@ -134,14 +138,24 @@ def read_margins(table: CellTable, sides: Sides, who: Workers, bar: Progress) ->
     respondents, items, reading = sides
     n = len(respondents)
     answers = Answers.of(table, who, bar, 1)
-    item_yes, total = [], np.zeros((2, n), dtype=np.int64)
+    item_yes, total, crc = [], np.zeros((2, n), dtype=np.int64), 0
 
-    def count(task: Task) -> tuple[IntArray, IntArray]:
+    def count(task: Task) -> tuple[IntArray, IntArray, bytes]:
         return _counted(table, task.ranges, n)
 
-    for yes, both in answers.each(count, np.empty((1, len(items), 0))):
-        item_yes.append(yes)
-        total += both
+    try:
+        for yes, both, sums in answers.each(count, np.empty((1, len(items), 0))):
+            item_yes.append(yes)
+            total += both
+            crc = zlib.crc32(sums, crc)
+    except CodeError as error:
+        row, code = error.args
+        msg = (
+            f"responses: {items[row]!r} has code {code}, and tables kept by their cells are "
+            "fitted with answers 0 and 1: split graded answers with threshold= where they are "
+            "read, or make the table dense for model='graded'"
+        )
+        raise CodeError(msg) from None
     return Read(
         table=table,
         respondents=respondents,
@@ -151,27 +165,25 @@ def read_margins(table: CellTable, sides: Sides, who: Workers, bar: Progress) ->
         item_answers=np.diff(table.start),
         yes=total[0],
         answered=total[1],
+        crc=crc,
     )
 
 
-def _counted(table: CellTable, ranges: Ranges, n: int) -> tuple[IntArray, IntArray]:
-    """Return yes answers of some items, and yes and all answers of respondents (2, N)."""
-    item_yes, both = [], np.zeros((2, n), dtype=np.int64)
+def _counted(table: CellTable, ranges: Ranges, n: int) -> tuple[IntArray, IntArray, bytes]:
+    """Return yes answers of items, yes and all answers of respondents (2, N), and checksums."""
+    item_yes, both, sums = [], np.zeros((2, n), dtype=np.int64), b""
     for low, high in ranges:
         cells = table.read(low, high, lasting=False)
         if cells.codes.size and cells.codes.max() > 1:
             at = int(np.argmax(cells.codes > 1))
             row = low + int(np.searchsorted(cells.start, at, side="right")) - 1
-            msg = (
-                f"responses: row {row} has code {cells.codes[at]}, and tables kept by their "
-                "cells are fitted with answers 0 and 1: split them with threshold="
-            )
-            raise CodeError(msg)
+            raise CodeError(row, int(cells.codes[at]))
         running = np.concatenate([[0], np.cumsum(cells.codes, dtype=np.int64)])
         item_yes.append(running[cells.start[1:]] - running[cells.start[:-1]])
         both[0] += np.bincount(cells.columns[cells.codes == 1], minlength=n)
         both[1] += np.bincount(cells.columns, minlength=n)
-    return np.concatenate(item_yes), both
+        sums += zlib.crc32(cells.codes.data, zlib.crc32(cells.columns.data)).to_bytes(4)
+    return np.concatenate(item_yes), both, sums
 
 
 def fit_streamed(
@@ -190,10 +202,13 @@ def fit_streamed(
     family = family_of(model, "logit", 2)
     reasons = read.reasons
     keep = np.array([not reason for reason in reasons])
+    if not keep.any():
+        raise ShapeError(NOTHING)
     if proper(priors, (model,)):
         keep |= np.array([reason is Reason.CONSTANT_ITEM for reason in reasons])
     in_rounds = isinstance(priors, ItemPopulation)
-    k = nodes_for(read.answered, FEWER_NODES if in_rounds else NODES)
+    enough = enough_nodes(read.answered, read.yes, NODES)
+    k = nodes_for(read.answered, FEWER_NODES) if in_rounds else enough
     answers = Answers.of(read.table, who, bar, k, reader)
     steps.per_step = 2 * len(answers.ranges)
     n = len(read.respondents)
@@ -207,13 +222,14 @@ def fit_streamed(
         lost=np.zeros(int(keep.sum()), dtype=np.bool_),
     )
     begin = _start(read, family, abilities, signed=not (in_rounds or family.tied))
-    taken = (read, read.has_answer, (model,) * len(read.items)), keep, reasons
+    models = (model,) * len(read.items)
+    taken = (read, np.ones((len(models), 2), dtype=np.bool_), models), keep, reasons
     kept = Checkpoint(checkpoint, _told(read, model, priors, keep))
     if isinstance(priors, ItemPopulation):
         settled = estimate_items(
             kinds_of(family, family, len(begin), priors), abilities, begin, steps, KeptRounds(kept)
         )
-        every = replace(settled.abilities, n_nodes=nodes_for(read.answered, NODES), far=True)
+        every = replace(settled.abilities, n_nodes=enough, far=True)
         settled = replace(settled, abilities=every)
         return _settled_result(family, settled, taken, standard_errors)
     means, precisions = family.prior_arrays(priors)
@@ -266,9 +282,9 @@ def _start(
 
 def _told(read: Read, model: Model, priors: Priors | ItemPopulation, keep: BoolArray) -> str:
     """Return a few words that two fits have in common only if they are the same."""
-    counts = (read.item_yes, read.item_answers, read.yes, read.answered)
-    sums = [zlib.crc32(part.tobytes()) for part in counts]
-    return f"{model}, {priors}, {keep.sum()} items, {sums}"
+    labels = zlib.crc32(repr((read.respondents, read.items)).encode())
+    rows = zlib.crc32(read.item_answers.tobytes())
+    return f"{model}, {priors}, {keep.sum()} items, {[labels, rows, read.crc]}"
 
 
 def _settled_result(
@@ -319,4 +335,6 @@ def _of_the_scale(parameters: FloatArray, posterior: Posterior) -> FloatArray:
     both = np.zeros((len(parameters), 2, 2))
     both[:, 1, 1] = parameters[:, 0] ** 2 / told.sum()
     both[:, 0, 0] = parameters[:, 0] ** 2 / (2.0 * (told**2).sum())
+    if told.max() < UNTOLD:  # at a deviation of 0 the likelihood is flat
+        both[:, 0, 0] = np.nan
     return both

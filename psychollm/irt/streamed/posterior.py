@@ -45,6 +45,10 @@ LEAST_SHARED = 1 << 20  # cells; threads cost more than they bring where there a
 NODES = ((50_000, 3), (2_000, 5), (500, 9), (100, 15), (0, 21))  # from so many answers on
 # The same where items have a distribution: rounds end at a thousandth of a standard error.
 FEWER_NODES = ((2_000, 3), (500, 5), (100, 9), (0, 15))
+SHORT, RARE = 100, 20  # answers, and rarer answers: fewer make posteriors skewed, or with edges
+SKEWED = 21  # nodes for these
+SMALL, FINEST = 1 << 18, 201  # cells of a table where an even grid costs little, and its nodes
+HALF = 9.0  # of that grid, in deviations of the posterior
 FEWEST = 3
 OFF_PEAK = 0.5  # of a posterior's width, from which on nodes are laid anew
 NEARER = 0.7  # by which a reading must bring peaks nearer for another to be worth it
@@ -96,6 +100,9 @@ class Answers:
 @lru_cache
 def rules(n_nodes: int) -> tuple[FloatArray, FloatArray]:
     """Return nodes (K,) in widths of the posterior, and logs of their weights without a kernel."""
+    if n_nodes == FINEST:
+        nodes = np.linspace(-HALF, HALF, FINEST)
+        return nodes, np.full(FINEST, np.log(nodes[1] - nodes[0]))
     nodes, weights = np.polynomial.hermite_e.hermegauss(n_nodes)
     return nodes, np.log(weights) + 0.5 * nodes**2
 
@@ -104,6 +111,15 @@ def nodes_for(answers: AnyArray, counts: Sequence[tuple[int, int]]) -> int:
     """Return how many nodes do, given how many answers each respondent gave (N,)."""
     few = float(np.quantile(answers, 0.01))
     return next(k for least, k in counts if few >= least)
+
+
+def enough_nodes(answered: AnyArray, yes: AnyArray, counts: Sequence[tuple[int, int]]) -> int:
+    """Return how many nodes do for the likelihood itself: more where a posterior is skewed."""
+    few = np.quantile(answered, 0.01)
+    rarer = np.minimum(yes, answered - yes)[answered >= few].min()
+    if few >= SHORT and rarer >= RARE:
+        return nodes_for(answered, counts)
+    return FINEST if max(answered.sum(), 16 * answered.size) < SMALL else SKEWED
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -170,7 +186,7 @@ def posterior_at(
     top = joint.max(axis=1, keepdims=True)
     np.exp(joint - top, out=joint)
     sums = joint.sum(axis=1, keepdims=True)
-    return Posterior(
+    found = Posterior(
         centre=centre,
         width=width,
         weights=joint / sums,
@@ -178,6 +194,9 @@ def posterior_at(
         peak=peak,
         spread=spread,
     )
+    if k == FINEST:  # moments find their way where an edge has no parabola
+        return replace(found, peak=found.means, spread=np.sqrt(found.variances) + 0.01 * width)
+    return found
 
 
 def _peaks(
@@ -244,17 +263,18 @@ class StreamedAbilities:
 
     def posterior(self, points: FloatArray) -> Posterior:
         """Return posteriors where items are at any of `points` (S, kept J, 2), peaks found."""
-        every, centre, width, far = self._every(points), self.centre, self.width, self.far
-        before = np.inf
+        every, centre, width = self._every(points), self.centre, self.width
+        searched, k, before = False, FEWEST if self.far else self.n_nodes, np.inf
         while True:
-            # Peaks are looked for with three nodes: a cheaper reading.
-            k = FEWEST if far else self.n_nodes
+            # Peaks are looked for with three nodes, a cheaper reading, until these lead no nearer.
             found = posterior_at(self.answers, every, centre, width, k)
             # A slope without bound makes an edge where a peak is never found.
-            near = found.off <= OFF_PEAK or found.off > NEARER * before
+            near = not OFF_PEAK < found.off <= NEARER * before
             if near and k == self.n_nodes:
                 return found
-            centre, width, far, before = found.peak, found.spread, not near, found.off
+            searched |= near
+            k, before = self.n_nodes if searched else FEWEST, np.inf if near else found.off
+            centre, width = found.peak, found.spread
 
     def scores(
         self, points: FloatArray, posterior: Posterior, *, curved: bool = True

@@ -124,7 +124,8 @@ class Comparison(Study, Result):
 
     def findings(self, *, smallest: SmallestEffects = SMALLEST) -> Findings:
         """Return who is best, the ranks, the differences, and what the questions can show."""
-        judged = self.outcomes(smallest=smallest)
+        judged, pairs = self.outcomes(smallest=smallest), self._adjacent()
+        more = len(pairs) - _SHOWN
         items = (
             Finding(
                 statement=self._verdict(judged), numbers={"score": self.score}, outcome=judged
@@ -143,7 +144,10 @@ class Comparison(Study, Result):
             Finding(
                 key="differences",
                 question="How far is each model from the next?",
-                rows=tuple(map(self._pair, self._adjacent()[:_SHOWN])),
+                rows=(
+                    *map(self._pair, pairs[:_SHOWN]),
+                    *([f"and {more} more, in the table of pairs"] if more > 0 else []),
+                ),
                 explanation=(
                     "Differences on the questions that both models answered: what is hard for "
                     "both cancels. The intervals hold for all pairs at once."

@@ -285,7 +285,7 @@ def evaluation_card(
     level : float
         Coverage of the intervals.
     n_draws : int
-        Draws from posterior distributions, and for intervals that hold at once.
+        Draws from posterior distributions, and, 4000 at least, for intervals that hold at once.
     rng : Generator, int or None
         Source of randomness.
 
@@ -319,7 +319,7 @@ def evaluation_card(
     answers = answers_of(scores)
     stated = _stated_in(scores, confidence, answers)
     compared = compare(
-        answers, clusters=clusters, power=power, level=level, n_draws=max(n_draws, 1000),
+        answers, clusters=clusters, power=power, level=level, n_draws=max(n_draws, 4000),
         rng=generator,
     )  # fmt: skip
     order = [answers.models.index(label) for label in compared.labels]

@@ -24,13 +24,7 @@ from psychollm._base.result import Result, drawn_by
 from psychollm._base.types import FloatArray, RandomState
 from psychollm.data.labels import Labels, listed
 from psychollm.estimates.estimate import Difference, Estimate
-from psychollm.estimates.findings import (
-    Finding,
-    Findings,
-    Study,
-    estimate_rows,
-    sentence,
-)
+from psychollm.estimates.findings import Finding, Findings, Study, estimate_rows, sentence
 from psychollm.estimates.intervals import clopper_pearson, wilson
 from psychollm.estimates.resampling import Bootstrap, Resampling, ResamplingArguments
 from psychollm.estimates.verdict import (
@@ -38,6 +32,7 @@ from psychollm.estimates.verdict import (
     Outcome,
     SmallestEffects,
     counted,
+    every,
     outcome,
     verdicts,
 )
@@ -316,11 +311,12 @@ def _rates(study: InferenceBoundary, kind: Hashable) -> str:
     rate = profile.retest.rate
     if not rate.defined.any():
         return "no answers"
-    low, high = np.nanargmin(rate.value), np.nanargmax(rate.value)
-    return (
-        f"{percent(rate.value[low], 1)} ({rate.labels[low]}) to {percent(rate.value[high], 1)} "
-        f"({rate.labels[high]}) pass; runs: {len(profile.retest.runs)}"
-    )
+    n, low, high = rate.defined.sum(), np.nanargmin(rate.value), np.nanargmax(rate.value)
+    least, most = percent(rate.value[low], 1), percent(rate.value[high], 1)
+    text = f"{least} ({rate.labels[low]}) to {most} ({rate.labels[high]}) pass"
+    if least == most:
+        text = f"{least} pass" + (f" ({every(n, 'model')})" if n > 1 else "")
+    return f"{text}; runs: {len(profile.retest.runs)}"
 
 
 def _thinking_row(one: ThinkingContrast) -> str:

@@ -56,6 +56,7 @@ STATED = (0.1, 0.2, 0.3, 0.5)  # shares of false discoveries that the audit trie
 _FLIPPED = 0.05  # of all keys, to see what is found
 _FEWEST_MODELS = 3
 _SHOWN = 12
+_IN_FIVE = "one in five of those named may be sound"
 _SUSPECT = 0.5  # chance to stand in a stretch from which it is named
 UNREAD = "no answer was read"
 
@@ -228,11 +229,11 @@ class QuestionAudit(Study, Result):
     def _verdict(self) -> str:
         keys, faults = np.nansum(self.p_wrong_key), np.nansum(self.p_flawed)
         flagged = len(self.flagged())
-        named = "None can be named" if not flagged else f"{count(flagged)} can be named"
+        named = count(flagged) if flagged else "None"
         return (
             f"About {count(round(keys))} of {count(len(self.labels))} keys are wrong, and about "
-            f"{count(round(faults - keys))} more questions have another fault. {named} with one "
-            "false discovery in five."
+            f"{count(round(faults - keys))} more questions have another fault. {named} can be "
+            f"named if at most {_IN_FIVE}."
         )
 
     def _rows(self, fault: Fault) -> tuple[str, ...]:
@@ -249,8 +250,7 @@ class QuestionAudit(Study, Result):
         if not len(places):
             return "None can be named."
         return (
-            f"None can be named with one false discovery in five; {count(len(places))} can with "
-            "one in two."
+            f"None can be named if at most {_IN_FIVE}; {count(len(places))} can if one in two may."
         )
 
     def _trial(self, level: int) -> str:

@@ -41,7 +41,7 @@ from psychollm._base.result import Result
 from psychollm._base.types import BoolArray, FloatArray, IntArray
 from psychollm.data.labels import Labels
 from psychollm.estimates.findings import Finding, Findings, Study, sentence_list
-from psychollm.estimates.verdict import SMALLEST, SmallestEffects
+from psychollm.estimates.verdict import SMALLEST, SmallestEffects, futile
 from psychollm.irt.screen import against_rest
 from psychollm.reliability.means.repeated_scores import answers_of, means_of
 
@@ -205,12 +205,10 @@ class QuestionScreen(Study, Result):
         return self._too_few("pair", self._models_for_two()) or "None that can be shown."
 
     def _too_few(self, what: str, least: int) -> str:
-        if self.n_models < least:
-            return (
-                f"With {count(self.n_models)} {'model' if self.n_models == 1 else 'models'} no "
-                f"{what} could be shown to be, whatever the answers: it takes {count(least)}."
-            )
-        return ""
+        if self.n_models >= least:
+            return ""
+        have = f"{count(self.n_models)} {'model' if self.n_models == 1 else 'models'}"
+        return f"{futile(have, f'{what} could be shown to be', least)}."
 
     def _models_for_one(self) -> int:
         """Return how many models it takes for any question to be named."""

@@ -5,7 +5,7 @@ import pytest
 
 from psychollm.factor.number_of_factors.ordered_design import ordered_design
 from psychollm.kernels.ordered_nulls import shuffle_answers
-from psychollm.kernels.random import new_stream
+from tests.kernels.words import new_stream
 
 
 def planted(m, n=1200, seed=0, cuts=(-0.4, 0.7)):

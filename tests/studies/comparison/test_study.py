@@ -267,3 +267,11 @@ def test_pairs_are_counted_with_the_right_verb() -> None:
     outcomes = (Outcome.SMALL, Outcome.SMALL, Outcome.ABOVE)
     judged = Verdicts(outcomes=outcomes, labels=labels)
     assert _judged(judged) == "Of 3 pairs 1 differs; 2 are equal for all that matters."
+
+
+def test_pairs_that_are_not_listed_are_counted() -> None:
+    drawn = np.random.default_rng(4)
+    rows = compare(drawn.integers(0, 2, (15, 30)), rng=1).findings()["differences"].rows
+    assert len(rows) == 13
+    assert rows[-1] == "and 2 more, in the table of pairs"
+    assert len(compare(drawn.integers(0, 2, (13, 30)), rng=1).findings()["differences"].rows) == 12

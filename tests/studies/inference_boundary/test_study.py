@@ -254,3 +254,12 @@ def test_thinking_that_too_few_questions_could_be_read_of_is_no_error() -> None:
     assert found.detectable is None
     assert np.isnan(found.smallest_shown)
     assert "too few questions to show any difference" in study.summary()
+
+
+def test_rates_that_are_equal_are_given_once() -> None:
+    frame = simulated({"a": {"A": 1.0, "C": 0.5}, "b": {"A": 1.0, "C": 0.9}})
+    rows = inference_boundary(frame, **QUICK).summary()
+    assert "A: 100.0 % pass (both models); runs: 2" in rows
+    assert " (a) to " in rows
+    one = inference_boundary(frame[frame["model"] == "a"], **QUICK).summary()
+    assert "A: 100.0 % pass; runs: 2" in one
