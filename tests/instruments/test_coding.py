@@ -422,6 +422,8 @@ def test_a_scheme_of_ones_own(tmp_path):
     [
         ('name = "wit"', "", r"own.toml: category: it has no 'name'"),
         ('meaning = "jokes."', "meaning = 3", "meaning=3 must be text"),
+        ('meaning = "jokes."', 'meaning = " "', "meaning=' ' must be text"),
+        ('name = "wit"', 'name = "w\\nit"', "or it is of two lines"),
         ("strong = true", "strong = 'yes'", "category 'wit': cue: strong='yes' must be true"),
         ("strong = true", "weight = 3", "unknown field 'weight': known are name, pattern"),
         ("no pun|{i} joke", "(", "cue 'pun' is no regular expression"),
@@ -443,6 +445,10 @@ def test_a_scheme_without_categories_or_with_two_of_a_name(tmp_path):
     with pytest.raises(InputError, match="has no 'category'"):
         as_scheme(path)
     path.write_text(OWN + OWN.partition("\n")[2].partition("\n")[2], encoding="utf-8")
+    with pytest.raises(InputError, match="two of category 'wit'"):
+        as_scheme(path)
+    again = OWN.partition("\n")[2].partition("\n")[2].replace('name = "wit"', 'name = "WIT"')
+    path.write_text(OWN + again, encoding="utf-8")
     with pytest.raises(InputError, match="two of category 'wit'"):
         as_scheme(path)
     with pytest.raises(InputError, match="cannot be read"):

@@ -186,7 +186,8 @@ def _fields(
         if name not in kinds:
             msg = f"{where}: unknown field {name!r}: known are {', '.join(kinds)}"
             raise InputError(msg)
-        if not isinstance(table[name], kinds[name]) or table[name] == "":
+        blank = isinstance(table[name], str) and not table[name].strip()
+        if not isinstance(table[name], kinds[name]) or blank:
             what = {str: "text", bool: "true or false", list: "tables"}[kinds[name]]
             msg = f"{where}: {name}={table[name]!r:.60} must be {what}"
             raise InputError(msg)
@@ -206,9 +207,10 @@ def _tables(values: list[Any], name: str, where: str) -> list[dict[str, Any]]:
 
 
 def _check_names(what: str, names: list[str], where: str) -> None:
+    alike = [name.casefold() for name in names]
     for name in names:
-        if names.count(name) > 1:
-            msg = f"{where}: there are two of {what} {name!r}"
+        if alike.count(name.casefold()) > 1 or not name.isprintable():
+            msg = f"{where}: there are two of {what} {name!r}, or it is of two lines"
             raise InputError(msg)
 
 
