@@ -337,15 +337,24 @@ def analysis_of(study: StudyName, path: Path, staged: "StagedPlan") -> dict[str,
     from psychollm.collect.plan import table_of
 
     table = _tables(study, table_of(path).get("study"), path).get("analysis")
+    asked = [model.name for model in staged.respondents]
+    if study == "shared_confidence":
+        from psychollm.studies.shared_confidence.residual_structure import LEAST_MODELS
+
+        if len(asked) < LEAST_MODELS:
+            msg = f"{path}: {study} needs {LEAST_MODELS} models, and the plan has {len(asked)}"
+            raise OptionError(msg)
     if table is None:
         return {}
     where = f"{path}, [study.analysis]"
     given = settings(ANALYSES[study], table, where, path.parent)
-    asked = [model.name for model in staged.respondents]
     for name, value in given.items():
         named = [value] if isinstance(value, str) else [one for pair in value for one in pair]
         if lost := [one for one in named if one not in asked]:
             msg = f"{where}: {name} names {lost[0]!r}, which is none of {', '.join(asked)}"
+            raise OptionError(msg)
+        if not isinstance(value, str) and any(len(set(pair)) < len(pair) for pair in value):
+            msg = f"{where}: {name} sets a model beside itself"
             raise OptionError(msg)
     return given
 

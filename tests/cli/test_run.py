@@ -435,6 +435,7 @@ PREDICT = '[study.self_prediction]\nquestions = "q.csv"\n'
         (BOUNDARY, "", ["no settings", "[study.rule_world]"]),
         (BOUNDARY, f"{RULES}[study.analysis]\nbaseline = 'a'", ["[study.analysis]", "baseline"]),
         (BOUNDARY, f"{RULES}[study.analysis]\nthinking = [['a', 'e']]", ["'e'", "a, b, c, d"]),
+        (BOUNDARY, f"{RULES}[study.analysis]\nthinking = [['a', 'a']]", ["beside itself"]),
         (EFFICACY, "[study.analysis]\nbaseline = 'a'", ["study.analysis is no part"]),
         (BOUNDARY, "[study]\nseed = 1\n", ["study.seed is no part", "[study.rule_world]"]),
         (BOUNDARY, "[study]\nrule_world = 1\n", ["study.rule_world is no table"]),
@@ -511,6 +512,15 @@ examples = [["What is 1 + 1?", true], ["Who am I?", false]]
     pressed = '[study.revision]\nquestions = "q.csv"\nsuggestions = { q1 = "Zanzibar" }\n'
     write(tmp_path, pressed)
     assert call("run", "metacognitive_skill", "plan.toml", "--dry-run").returncode == 0
+
+
+def test_a_study_of_too_few_models_asks_nobody(call, tmp_path: Path) -> None:
+    path = write(tmp_path, PREDICT)
+    head, *models = path.read_text().split("[[models]]")
+    path.write_text("[[models]]".join([head, *models[:2], models[-1]]))
+    found = call("run", "shared_confidence", "plan.toml", "--dry-run")
+    assert found.returncode == UNUSABLE
+    assert "needs 4 models, and the plan has 3" in found.stderr
 
 
 def test_interrupted_by_hand(call, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
