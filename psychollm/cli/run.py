@@ -164,7 +164,8 @@ class Run(Command):
         for name, output in self._studied(staged, analysis):
             found.studies[name] = output.results
             if not (self.json or self.quiet):
-                print(f"\n{name}:", output.summary, sep="\n")
+                told = filter(None, (output.remark.rstrip(), output.summary))
+                print(f"\n{name}:", *told, sep="\n")
                 if self.report:
                     print(f"Report: {self._folder(staged, name) / 'report.html'}")
         self._tell(found)
