@@ -150,7 +150,7 @@ def _number(value: str | None) -> float | None:
         number = as_number(float(value or ""))
     except ValueError:
         return None
-    return None if number is None else min(number, 1e9)
+    return number if number is not None and abs(number) < 1e9 else None
 
 
 def _moment(value: str | None) -> float | None:

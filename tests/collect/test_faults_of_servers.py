@@ -94,14 +94,11 @@ def test_retry_after_is_obeyed_as_seconds_and_as_a_date(
     assert least <= time.monotonic() - start < least + 5
 
 
-@pytest.mark.parametrize(("word", "wait"), [("7200", "7200 s"), ("9" * 20, "1000000000 s")])
-def test_a_server_that_wants_hours_of_rest_is_left_alone(
-    word: str, wait: str, make_plan: MakePlan
-) -> None:
-    with Hostile(lambda body, n: Act(429, b"{}", {"Retry-After": word})) as server:
+def test_a_server_that_wants_hours_of_rest_is_left_alone(make_plan: MakePlan) -> None:
+    with Hostile(lambda body, n: Act(429, b"{}", {"Retry-After": "7200"})) as server:
         found = collect(make_plan(server.url, 3))
     assert found.left == (3,)
-    assert wait in found.halted["m"]
+    assert "7200 s" in found.halted["m"]
 
 
 def test_rate_limits_never_fail_a_request(make_plan: MakePlan) -> None:
