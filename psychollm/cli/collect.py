@@ -62,8 +62,10 @@ class Collect(Command):
             plan = replace(plan, budget=self.budget)
         if self.export is not None:
             check_table_name(self.export)
-            if self.export.resolve() == plan.store.resolve() or not self.export.parent.is_dir():
-                msg = f"--export {self.export} is the store of the plan, or in no folder"
+            same = self.export.resolve() == plan.store.resolve()
+            if same or not self.export.parent.is_dir():
+                fault = "is the store of the plan" if same else "is in a folder that is not there"
+                msg = f"--export {self.export} {fault}: name another file"
                 raise OptionError(msg)
         if self.dry_run:
             from psychollm.cli.outputs import as_json

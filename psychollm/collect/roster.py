@@ -85,10 +85,8 @@ class Endpoint:
             raise OptionError(msg)
         for name in ("concurrency", "start_concurrency", "attempts"):
             check_count(f"{where}{name}", getattr(self, name))
-        for name in (
-            *("requests_per_minute", "tokens_per_minute"),
-            *("timeout", "patience", "poll", "longest_wait"),
-        ):
+        waits = ("timeout", "patience", "poll", "longest_wait")
+        for name in ("requests_per_minute", "tokens_per_minute", *waits):
             value = getattr(self, name)
             if value is not None and not value > 0:
                 msg = f"{where}{name}={value!r} must be above zero"

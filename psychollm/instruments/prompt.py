@@ -77,7 +77,7 @@ class Prompt:
                 msg = f"{name}={value!r} of a prompt must be text"
                 raise InputError(msg)
         if all(one.role != "user" for one in self.messages):
-            msg = f"prompt {self.key!r} has no messages: it needs at least one of the user"
+            msg = f"prompt {self.key!r} has no messages of the user: it needs at least one"
             raise InputError(msg)
         for name, value, low in (("repeat", self.repeat, 0), ("max_tokens", self.max_tokens, 1)):
             if value is not None and (type(value) is not int or value < low):

@@ -423,7 +423,7 @@ def test_a_scheme_of_ones_own(tmp_path):
         ('name = "wit"', "", r"own.toml: category: it has no 'name'"),
         ('meaning = "jokes."', "meaning = 3", "meaning=3 must be text"),
         ('meaning = "jokes."', 'meaning = " "', "meaning=' ' must be text"),
-        ('name = "wit"', 'name = "w\\nit"', "or it is of two lines"),
+        ('name = "wit"', 'name = "w\\nit"', "category .* must be one line"),
         ("strong = true", "strong = 'yes'", "category 'wit': cue: strong='yes' must be true"),
         ("strong = true", "weight = 3", "unknown field 'weight': known are name, pattern"),
         ("no pun|{i} joke", "(", "cue 'pun' is no regular expression"),

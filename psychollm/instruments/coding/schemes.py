@@ -209,8 +209,11 @@ def _tables(values: list[Any], name: str, where: str) -> list[dict[str, Any]]:
 def _check_names(what: str, names: list[str], where: str) -> None:
     alike = [name.casefold() for name in names]
     for name in names:
-        if alike.count(name.casefold()) > 1 or not name.isprintable():
-            msg = f"{where}: there are two of {what} {name!r}, or it is of two lines"
+        fault = "" if name.isprintable() else f"{what} {name!r} must be one line"
+        if alike.count(name.casefold()) > 1:
+            fault = f"there are two of {what} {name!r}"
+        if fault:
+            msg = f"{where}: {fault}"
             raise InputError(msg)
 
 
