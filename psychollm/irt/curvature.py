@@ -39,7 +39,6 @@ NEGLIGIBLE = 1e-13  # share of a degree in the sum of squares below which the se
 ROUGH = 1e-7  # the same for a Newton step, which errors of the matrix hardly lengthen
 WIDE, GROUP = 200, 8  # nodes from which patterns are taken by groups of near abilities
 OUTSIDE = 1e-30  # mass of a node that no sum sees
-UNSEEN = 1e-20  # the same where masses are not rooted
 BATCH = 2**22  # cells of posteriors held at once
 
 
@@ -233,35 +232,32 @@ def _node_products(
     # polynomials than there are nodes.
     patterns, size = problem.patterns, parameters.size
     table = problem.family.scores(parameters, grid.nodes)  # (J, C, p, Q)
-    always = table[:, 0] * patterns.complete  # (J, p, Q)
     by_answer = table[:, 1:] - table[:, :1] if patterns.complete else table
+    items, answers, p, nodes = by_answer.shape
+    always = (table[:, 0] * patterns.complete).reshape(size, nodes)
     total, products = np.zeros((size, size)), np.zeros((size, size))
     for rows, posterior in _batches(problem, parameters, grid):
         indicator, frequency = patterns.indicator[rows], patterns.frequency[rows]
         mean = _projected(patterns.codes[rows], table)(posterior) * np.sqrt(frequency)[:, None]
         products += mean.T @ mean
-        weights = posterior.T * frequency
-        for q in range(grid.nodes.size):
-            seen = np.flatnonzero(posterior[:, q] > UNSEEN)
-            weight = weights[q, seen]
-            answers = indicator[seen]
-            answers *= np.sqrt(weight)[:, None]
-            turn, fixed = by_answer[..., q], always[..., q].reshape(-1, 1)
-            total += _turned(answers.T @ answers, turn)
-            if patterns.complete:
-                yes = np.sqrt(weight) @ answers
-                sums = np.einsum("jc,jcp->jp", yes.reshape(turn.shape[:2]), turn).reshape(-1, 1)
-                total += (sums + 0.5 * weight.sum() * fixed) @ fixed.T
-                total += fixed @ (sums + 0.5 * weight.sum() * fixed).T
+        weighted = posterior * frequency[:, None]
+        for j in range(items):
+            later = slice(j * answers, None)  # the other half is its mirror image
+            part = np.zeros((p, (items - j) * p))
+            for c in range(answers):
+                given = np.flatnonzero(indicator[:, j * answers + c])
+                pairs = indicator[given, later].T @ weighted[given]
+                pairs = pairs.reshape(items - j, answers, 1, nodes)
+                turned = (pairs * by_answer[j:]).sum(axis=1).reshape(-1, nodes)
+                part += by_answer[j, c] @ turned.T
+            total[j * p : (j + 1) * p, j * p :] += part
+            total[(j + 1) * p :, j * p : (j + 1) * p] += part[:, p:].T
+        if patterns.complete:
+            yes = (indicator.T @ weighted).reshape(items, answers, 1, nodes)
+            sums = (yes * by_answer).sum(axis=1).reshape(size, nodes)
+            cross = (sums + 0.5 * weighted.sum(axis=0) * always) @ always.T
+            total += cross + cross.T
     return total - products, products
-
-
-def _turned(pairs: FloatArray, turn: FloatArray) -> FloatArray:
-    """Return B N B^T for N (J C, J C) and a block-diagonal B given as its blocks (J, C, p)."""
-    items, answers, p = turn.shape
-    left = turn.transpose(0, 2, 1) @ pairs.reshape(items, answers, -1)  # (J, p, J C)
-    right = left.reshape(items * p, items, answers).transpose(1, 0, 2) @ turn  # (J, J p, p)
-    return np.asarray(right.transpose(1, 0, 2).reshape(items * p, items * p))
 
 
 def _batches(

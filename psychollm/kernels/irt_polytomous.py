@@ -84,10 +84,11 @@ def probability_moments(
     """Return gradient, observed and expected information of counts (J, C, Q)."""
     ratio = counts / p
     gradient = np.einsum("jcq,jcaq->ja", ratio, first)
-    observed = np.einsum("jcq,jcaq,jcbq->jab", ratio / p, first, first, optimize=True)
+    by_log = first / p[:, :, None]  # p^2 would leave the range of doubles
+    observed = np.einsum("jcq,jcaq,jcbq->jab", counts, by_log, by_log, optimize=True)
     observed -= np.einsum("jcq,jcabq->jab", ratio, second)
-    weight = counts.sum(axis=1)[:, None] / p
-    expected = np.einsum("jcq,jcaq,jcbq->jab", weight, first, first, optimize=True)
+    total = counts.sum(axis=1)[:, None]
+    expected = np.einsum("jcq,jcaq,jcbq->jab", total * p, by_log, by_log, optimize=True)
     return gradient, observed, expected
 
 

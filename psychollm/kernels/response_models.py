@@ -147,11 +147,12 @@ def count_moments(
     first = first_derivatives(parameters, nodes, link)
     residual = yes / p - no / q
     gradient = np.einsum("jq,jaq->ja", residual, first)
-    weight = yes / p**2 + no / q**2
-    observed = np.einsum("jq,jaq,jbq->jab", weight, first, first, optimize=True)
+    by_yes, by_no = first / p[:, None], first / q[:, None]  # p^2 would leave the range of doubles
+    observed = (by_yes * yes[:, None]) @ by_yes.transpose(0, 2, 1)
+    observed += (by_no * no[:, None]) @ by_no.transpose(0, 2, 1)
     second = second_derivatives(parameters, nodes, link)
     observed -= np.einsum("jq,jabq->jab", residual, second)
-    expected = np.einsum("jq,jaq,jbq->jab", (yes + no) / (p * q), first, first, optimize=True)
+    expected = (by_yes * (yes + no)[:, None]) @ by_no.transpose(0, 2, 1)
     return gradient, observed, expected
 
 

@@ -4,6 +4,7 @@ import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from scipy.special import ndtri
 
 from psychollm._base.errors import CodeError, ConvergenceWarning, OptionError, ShapeError
 from psychollm.data.responses import Responses
@@ -14,7 +15,7 @@ from psychollm.irt.curvature import parts
 from psychollm.irt.families import Dichotomous
 from psychollm.irt.fit import fit_irt
 from psychollm.irt.likelihood import Problem, expectation, grid_for, narrowest_posterior
-from psychollm.irt.models import default_priors
+from psychollm.irt.models import default_priors, family_of
 from psychollm.irt.priors import NO_PRIORS, Priors
 from tests.effort import examples
 from tests.oracles import irt_slow
@@ -354,3 +355,33 @@ def test_guessing_without_priors_converges_where_answers_are_missing():
     fit = fit_irt(answers, model="3pl", priors=None)
     assert fit.convergence.converged
     assert Reason.UNIDENTIFIED in fit.reasons
+
+
+def lapsing(questions, seed, lapse=0.0):
+    """Return answers of 19 models with yes rates from 1 to 99 % and one shared factor."""
+    rng = np.random.default_rng(seed)
+    signal, own = rng.normal(size=questions), rng.normal(size=(19, questions))
+    yes = 0.9 * signal + np.sqrt(1 - 0.81) * own > -ndtri(np.linspace(0.01, 0.99, 19))[:, None]
+    coin = rng.random(yes.shape) < 0.5
+    return np.where(rng.random(yes.shape) < lapse, coin, yes)
+
+
+@pytest.mark.parametrize("model", ["2pl", "3pl", "graded"])
+def test_moments_where_squared_probabilities_underflow(model):
+    family = family_of(model, "probit", 2)
+    parameters = np.tile([25.0, 60.0, -5.0][: len(family.names)], (2, 1))
+    parameters[1, :2] *= -1.0
+    nodes = np.linspace(-6.5, 6.5, 101)
+    counts = np.exp(family.log_probabilities(parameters, nodes))
+    gradient, observed, expected = family.moments(parameters, nodes, counts)
+    np.testing.assert_allclose(gradient, 0.0, atol=1e-9)
+    np.testing.assert_allclose(observed, expected, rtol=1e-6, atol=1e-6)
+
+
+@pytest.mark.parametrize(("questions", "seed"), [(500, 0), (500, 1), (2000, 2)])
+def test_normal_ogives_with_lapses_where_yes_is_rare(questions, seed):
+    answers = lapsing(questions, seed, lapse=0.01)
+    priors = Priors(slope=(2.0, 1.5), guessing=(-5.0, 1.5), upper=(5.0, 1.5))
+    fit = fit_irt(answers, model="4pl", link="probit", respondents="questions", priors=priors)
+    assert fit.convergence.converged
+    assert np.isfinite([fit.slope, fit.se_slope, fit.guessing, fit.se_upper]).all()
