@@ -17,7 +17,6 @@
          ├─ ConvergenceWarning         an iteration ended before its tolerance was met
          ├─ EmptyCellWarning           pairs whose 2 x 2 table has an empty cell
          ├─ ValidityWarning            respondents that the validity screen would flag
-         ├─ InterruptedWarning         replication stopped early; what is done was returned
          └─ RenamedWarning             an old name or argument, which a later version drops
 
 Messages name the argument, the value or label at fault, and the remedy.
@@ -70,10 +69,6 @@ class EmptyCellWarning(PsychollmWarning):
 
 class ValidityWarning(PsychollmWarning):
     """Respondents that the validity screen would flag."""
-
-
-class InterruptedWarning(PsychollmWarning):
-    """Replication was interrupted; what had been done is returned."""
 
 
 class RenamedWarning(PsychollmWarning, FutureWarning):

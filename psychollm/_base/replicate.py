@@ -35,7 +35,7 @@ from uuid import uuid4
 import numpy as np
 
 from psychollm._base.checks import check_count, check_generator
-from psychollm._base.errors import InterruptedWarning, OptionError, PsychollmError
+from psychollm._base.errors import OptionError, PsychollmError
 from psychollm._base.optional import require
 from psychollm._base.types import AnyArray, RandomState, WordArray
 
@@ -391,8 +391,7 @@ def replicate(
 ) -> AnyArray:
     """Run `task` over `n` replicates (in calls of seed words (m, 2)) and stack what it returns."""
     # `at_once` fixes how many replicates a call takes, for tasks whose rows depend on how many
-    # there are: a product of matrices adds up in an order that depends on their shapes. After an
-    # interrupt (Ctrl-C) there are fewer rows, with an `InterruptedWarning`.
+    # there are: a product of matrices adds up in an order that depends on their shapes.
     check_count("n", n)
     check_count("at_once", at_once or 1)
     run = _Run(task, _root(rng), at_once)
@@ -405,12 +404,6 @@ def replicate(
             for block in blocks:
                 done.append(block)
                 bar.update(len(block))
-    except KeyboardInterrupt:
-        if not done:
-            raise
-        finished = sum(map(len, done))
-        msg = f"interrupted: {finished} of {n} {label} are done and returned"
-        warnings.warn(msg, InterruptedWarning, stacklevel=2)
     finally:
         bar.close()
     return np.concatenate(done)

@@ -27,9 +27,9 @@ def main(argv: Sequence[str] | None = None) -> int:
     psychollm ...
     True
     """
-    from psychollm.cli.parser import read_arguments
-
     try:
+        from psychollm.cli.parser import read_arguments
+
         command = read_arguments(sys.argv[1:] if argv is None else argv)
         return command()
     except PsychollmError as error:

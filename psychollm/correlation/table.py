@@ -108,7 +108,7 @@ def tetrachoric_table(
             raise CodeError(msg)
     stacked = np.stack([cell.ravel() for cell in cells], axis=1)
     shape = cells[0].shape
-    real, codes = correlate_tables(stacked, RULES[empty_cells])
+    real = correlate_tables(stacked, RULES[empty_cells])
     return TableCorrelation(
         rho=real[:, 0].reshape(shape),
         complement=real[:, 1].reshape(shape),
@@ -116,6 +116,6 @@ def tetrachoric_table(
         thresholds=real[:, 3:5].reshape(*shape, 2),
         se=real[:, 5].reshape(shape),
         se_fixed_thresholds=real[:, 6].reshape(shape),
-        status=codes[:, 0].reshape(shape),
-        iterations=codes[:, 1].reshape(shape),
+        status=real[:, 7].astype(np.int8).reshape(shape),
+        iterations=real[:, 8].astype(np.int8).reshape(shape),
     )

@@ -13,6 +13,9 @@
   caller was loaded from the cache first, Numba 0.68 has lost the array's type by the time it is
   handed to Python ("'descr' is NULL").
 
+* a kernel returns at most one array to Python: an interrupt during one that returns several would
+  become a SystemError.
+
 Numba's cache does not see changes in functions of other files: a kernel inlines only what stands
 in its own file or in files that change rarely; tests run against a cold cache in CI.
 """

@@ -140,15 +140,33 @@ def _correlate_bits(table, mask, counts, rule, fixed, tau, matrix):
     correlate_into(counts, tau, rule, fixed, matrix)
 
 
-@njit
-def draw_permuted(seeds, scheme, design, counts, rule, fixed, trades):
+def draw_permuted(seeds, scheme, design, counts, *rules):
     """Draw correlations (m, k, k) and thresholds (m, k) of tables shuffled by seeds (m, 2)."""
+    drawn = _empty(seeds, design)
+    _fill_permuted(seeds, scheme, design, counts, rules, drawn)
+    return drawn
+
+
+def draw_one_factor(seeds, loadings, cuts, design, counts, *rules):
+    """Correlation matrices and thresholds of tables simulated from the one-factor model."""
+    drawn = _empty(seeds, design)
+    _fill_one_factor(seeds, loadings, cuts, design, counts, rules, drawn)
+    return drawn
+
+
+def _empty(seeds, design):
+    m, k = seeds.shape[0], design[0].shape[0]
+    return np.empty((m, k, k)), np.empty((m, k))
+
+
+@njit
+def _fill_permuted(seeds, scheme, design, counts, rules, drawn):
     # `design` is (yes, answered, mask, n_questions, totals, sizes): packed answers, packed flags
     # of what was answered, the mask for counting (empty if complete), and per row the number of
     # answers and of yes answers.
     yes, answered, mask, n_questions, totals, sizes = design
     k = yes.shape[0]
-    matrices, thresholds = np.empty((seeds.shape[0], k, k)), np.empty((seeds.shape[0], k))
+    (rule, fixed, trades), (matrices, thresholds) = rules, drawn
     table = np.empty_like(yes)
     for r in range(seeds.shape[0]):
         state = seed_stream(seeds[r])
@@ -162,20 +180,16 @@ def draw_permuted(seeds, scheme, design, counts, rule, fixed, trades):
                     table[i, w] = yes[i, w]
             trade_rows(state, answered, n_questions, trades, table)
         _correlate_bits(table, mask, counts, rule, fixed, thresholds[r], matrices[r])
-    return matrices, thresholds
 
 
 @njit
-def draw_one_factor(seeds, loadings, cuts, design, counts, rule, fixed):
-    """Correlation matrices and thresholds of tables simulated from the one-factor model."""
+def _fill_one_factor(seeds, loadings, cuts, design, counts, rules, drawn):
     yes, _, mask, n_questions, _, _ = design
-    k = yes.shape[0]
-    matrices, thresholds = np.empty((seeds.shape[0], k, k)), np.empty((seeds.shape[0], k))
+    (rule, fixed), (matrices, thresholds) = rules, drawn
     table = np.empty_like(yes)
     for r in range(seeds.shape[0]):
         simulate_one_factor(loadings, cuts, n_questions, seed_stream(seeds[r]), table)
         _correlate_bits(table, mask, counts, rule, fixed, thresholds[r], matrices[r])
-    return matrices, thresholds
 
 
 @njit

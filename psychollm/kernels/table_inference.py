@@ -257,11 +257,10 @@ OWN_THRESHOLDS = False
 @njit
 def correlate_tables(cells, rule):
     """Estimate every row (n11, n10, n01, n00) of `cells`, shape (m, 4)."""
-    # Returns (m, 7): rho, 1 - |rho|, residual, both thresholds, both standard errors; and (m, 2):
-    # status, steps. Thresholds are those of the table after the empty-cell rule.
+    # Returns (m, 9): rho, 1 - |rho|, residual, both thresholds, both standard errors, status,
+    # steps. Thresholds are those of the table after the empty-cell rule.
     m = cells.shape[0]
-    real = np.empty((m, 7))
-    codes = np.empty((m, 2), dtype=np.int8)
+    real = np.empty((m, 9))
     for r in range(m):
         n11, n10, n01, n00 = cells[r, 0], cells[r, 1], cells[r, 2], cells[r, 3]
         n = n11 + n10 + n01 + n00
@@ -276,5 +275,5 @@ def correlate_tables(cells, rule):
         first, second = standard_errors(tau1, tau2, rho, rest, n, n, n)
         real[r, 0], real[r, 1], real[r, 2] = rho, rest, left
         real[r, 3], real[r, 4], real[r, 5], real[r, 6] = tau1, tau2, first, second
-        codes[r, 0], codes[r, 1] = status, steps
-    return real, codes
+        real[r, 7], real[r, 8] = status, steps
+    return real

@@ -95,11 +95,6 @@ def permutation_null(
     CodeError
         If a model is constant or a pair of models shares no question.
 
-    Warns
-    -----
-    InterruptedWarning
-        If interrupted from the keyboard; the replicates done so far are returned.
-
     Examples
     --------
     >>> import psychollm as psy

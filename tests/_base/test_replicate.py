@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 import threadpoolctl
 
-from psychollm._base.errors import InterruptedWarning, MissingPackageError, OptionError
+from psychollm._base.errors import MissingPackageError, OptionError
 from psychollm._base.replicate import (
     _pickled,
     _run,
@@ -47,26 +47,19 @@ def test_processes_give_the_same_bits():
     assert np.array_equal(spread, replicate(echo, 300, rng=5))
 
 
-def test_interrupt_returns_what_is_done():
+@pytest.mark.parametrize("n_jobs", [1, 2])
+@pytest.mark.parametrize("done", [0, 1, 3])
+def test_an_interrupt_is_passed_on(done, n_jobs):
     calls = []
 
     def task(seeds):
         calls.append(len(seeds))
-        if len(calls) == 2:
+        if len(calls) > done:
             raise KeyboardInterrupt
         return echo(seeds)
 
-    with pytest.warns(InterruptedWarning, match="1 of 100 replicates are done"):
-        draws = replicate(task, 100, rng=5, n_jobs=1)
-    assert len(draws) == 1
-
-
-def test_interrupt_before_anything_is_done_is_passed_on():
-    def task(seeds):
-        raise KeyboardInterrupt
-
     with pytest.raises(KeyboardInterrupt):
-        replicate(task, 10, n_jobs=1)
+        replicate(task, 10, at_once=1, n_jobs=n_jobs)
 
 
 def test_workers():

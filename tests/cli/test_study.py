@@ -14,7 +14,7 @@ from pathlib import Path
 import pandas as pd
 import pytest
 
-from psychollm._base.errors import InterruptedWarning, ValidityWarning
+from psychollm._base.errors import ValidityWarning
 from psychollm.cli import INTERRUPTED, UNUSABLE, main
 from psychollm.cli.notes import as_notes
 
@@ -172,7 +172,7 @@ def test_a_missing_extra_is_named(tables, tmp_path: Path, capsys, monkeypatch) -
     assert 'pip install "psychollm[plot]"' in capsys.readouterr().err
 
 
-def test_notes_are_lines_and_an_interrupt_stops(capsys: pytest.CaptureFixture[str]) -> None:
+def test_notes_are_lines(capsys: pytest.CaptureFixture[str]) -> None:
     import warnings
 
     with as_notes(quiet=False):
@@ -181,8 +181,6 @@ def test_notes_are_lines_and_an_interrupt_stops(capsys: pytest.CaptureFixture[st
     with as_notes(quiet=True):
         warnings.warn("nothing", ValidityWarning, stacklevel=1)
     assert capsys.readouterr().err == ""
-    with pytest.raises(KeyboardInterrupt), as_notes(quiet=False):
-        warnings.warn("stopped", InterruptedWarning, stacklevel=1)
 
 
 def test_an_interrupt_has_its_exit_code(
