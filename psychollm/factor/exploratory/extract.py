@@ -16,7 +16,7 @@ from psychollm._base.errors import InputError, PsychollmWarning, ShapeError
 from psychollm._base.numbers import percent
 from psychollm._base.result import Result
 from psychollm._base.types import BoolArray, FloatArray, IntArray
-from psychollm.data.matrix_input import correlation_matrix
+from psychollm.data.matrix_input import ROUNDING, correlation_matrix
 from psychollm.factor.exploratory.discrepancy import ML, ULS
 from psychollm.factor.exploratory.minimise import (
     MOST_STARTS,
@@ -199,8 +199,8 @@ def _minimised(
 ) -> tuple[FloatArray, Convergence, int]:
     if method == "ml" and np.linalg.eigvalsh(R)[0] <= 0.0:
         msg = (
-            "matrix is not positive definite, so it has no likelihood: pass smooth(matrix), or "
-            "use method='minres'"
+            "matrix is not positive definite, so it has no likelihood: pass smooth(matrix, "
+            "method='minimum_trace') of the correlations, or use method='minres'"
         )
         raise InputError(msg)
     best, minima, _ = lowest_minimum(DISCREPANCIES[method], R, n_factors, low, n_starts)
@@ -248,10 +248,15 @@ def positive_definite(matrix: FloatArray, method: str) -> tuple[FloatArray, floa
     if not weight:
         return matrix, 0.0
     smallest = float(np.linalg.eigvalsh(matrix)[0])
+    # Smoothing ends at the edge, where a second smoothing leaves everything as it is.
+    smoothed = smallest > -ROUNDING
+    state = "singular, as smoothing leaves it" if smoothed else "not positive definite"
+    unsmoothed = "the matrix before it was smoothed" if smoothed else "matrix"
     msg = (
-        f"the matrix is not positive definite (smallest eigenvalue {smallest:.3g}), as "
-        f"method={method!r} needs: correlations were shrunk by {percent(weight, 1)}. Pass "
-        "smooth(matrix) for another repair, or use method='minres', which needs none"
+        f"the matrix is {state} (smallest eigenvalue {smallest:.3g}), and method={method!r} needs "
+        f"a positive definite one: correlations were shrunk by {percent(weight, 1)}. For another "
+        f"repair pass smooth({unsmoothed}, method='minimum_trace'), or use method='minres', which "
+        "needs none"
     )
     warnings.warn(msg, PsychollmWarning, stacklevel=4)
     return mended, weight

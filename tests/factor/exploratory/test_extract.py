@@ -200,8 +200,9 @@ def test_minres_takes_an_indefinite_matrix():
     np.fill_diagonal(R, 1.0)
     assert np.linalg.eigvalsh(R)[0] < 0
     assert extract(R).convergence.converged
-    with pytest.raises(InputError, match=r"not positive definite.*smooth\(matrix\)"):
+    with pytest.raises(InputError, match=r"not positive definite.*method='minimum_trace'\)"):
         extract(R, method="ml")
+    assert extract(psy.smooth(R, method="minimum_trace"), method="ml").convergence.converged
 
 
 def test_stacks_give_what_single_problems_give():

@@ -246,3 +246,16 @@ def test_no_single_start_ends_lower(method, numbers):
         several += found.extraction_minima > 1
         assert found.objective <= min(reached) + 1e-7
     assert several
+
+
+def test_advice_on_a_singular_matrix_can_be_followed():
+    rng = np.random.default_rng(5)
+    matrix = np.corrcoef(rng.normal(size=(6, 6))) + rng.normal(0, 0.4, (6, 6))
+    matrix = np.clip((matrix + matrix.T) / 2, -1, 1)
+    np.fill_diagonal(matrix, 1)
+    with pytest.warns(PsychollmWarning, match=r"smooth\(matrix, method='minimum_trace'\)"):
+        psy.factor_analysis(matrix, 1, method="ml")
+    # Smoothed to the edge, it is singular: to smooth it again would change nothing.
+    with pytest.warns(PsychollmWarning, match="singular, as smoothing leaves it.*before it was"):
+        psy.factor_analysis(psy.smooth(matrix), 1, method="ml")
+    psy.factor_analysis(psy.smooth(matrix, method="minimum_trace"), 1, method="ml")
