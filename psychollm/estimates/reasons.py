@@ -22,6 +22,8 @@ class Reason(StrEnum):
     NONE = ""
     UNDEFINED = "one of the two values is undefined"
     NO_ANSWERS = "no question has both a confidence and a correctness"
+    NO_SCORES = "no question has a score"
+    NO_COMMON = "no question has a score of both"
     TOO_FEW = "too few observations"
     AT_BOUND = "the estimate lies at its bound"
     NO_YES = "never says yes"

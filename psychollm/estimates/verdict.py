@@ -140,6 +140,7 @@ class Outcome(StrEnum):
     BELOW = "below"
     SMALL = "smaller than what matters"
     OPEN = "too few to say"
+    APART = "nothing in common"
 
     @property
     def shown(self) -> bool:

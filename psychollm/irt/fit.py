@@ -21,6 +21,7 @@ https://doi.org/10.1007/BF02293801
 
 from __future__ import annotations
 
+import warnings
 from collections.abc import Sequence
 from contextlib import closing
 from dataclasses import dataclass, replace
@@ -31,10 +32,11 @@ import numpy as np
 
 from psychollm._base.checks import check_choice, check_count
 from psychollm._base.convergence import Convergence
-from psychollm._base.errors import CodeError, OptionError, ShapeError
+from psychollm._base.errors import CodeError, OptionError, ShapeError, ValidityWarning
 from psychollm._base.replicate import progress_bar
 from psychollm._base.types import BoolArray, FloatArray, IntArray
 from psychollm.data.cells import cells_of
+from psychollm.data.connected import connected
 from psychollm.data.responses import Responses, ResponsesLike, as_responses
 from psychollm.estimates.reasons import Reason
 from psychollm.irt.answers import (
@@ -320,6 +322,14 @@ def _check_answers(
     if without:
         msg = f"link={link!r} does not exist for model={without[0]!r}, which is log-linear: "
         raise OptionError(msg + "use 'logit'")
+    given = answers.codes >= 0
+    sets = int(connected(given[given.any(axis=1)]).max(initial=0)) + 1
+    if sets > 1:
+        msg = (
+            f"respondents fall into {sets} sets without a common question: abilities of different "
+            "sets are not on one scale, and their differences rest on the prior"
+        )
+        warnings.warn(msg, ValidityWarning, stacklevel=4)
     if all_yes_or_no(models):
         as_responses(table, binary=True)
     yes_or_no = np.array([kind_of(model).yes_or_no for model in models])

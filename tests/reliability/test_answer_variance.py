@@ -45,7 +45,7 @@ def test_every_flag_of_answer_variance():
     answers[3] = [[0, 1], [1, 0], [0, 1]]
     found = answer_variance(answers, bootstrap=20, rng=0)
     assert found.between.flags == (
-        Reason.NO_ANSWERS,
+        Reason.NO_SCORES,
         Reason.ONE_SAMPLE,
         Reason.ONE_QUESTION,
         Reason.NEGATIVE_COMPONENT,

@@ -115,7 +115,7 @@ def test_every_flag_of_a_mean():
     scores = [[np.nan] * 4, [1, np.nan, np.nan, np.nan], [1, 0, np.nan, np.nan], [0.1] * 4]
     found = few(scores, clusters=["a", "a", "b", "b"])
     assert found.flags == (
-        Reason.NO_ANSWERS,
+        Reason.NO_SCORES,
         Reason.ONE_QUESTION,
         Reason.ONE_CLUSTER,
         Reason.NO_SPREAD,

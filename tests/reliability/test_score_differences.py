@@ -39,7 +39,7 @@ def test_every_flag_of_a_difference():
     pairs = [(0, 2), (2, 3), (0, 3), (0, 1), (1, 3)]
     found = score_differences(scores, pairs=pairs, clusters=["a", "a", "b", "b"])
     assert found.flags == (
-        Reason.NO_ANSWERS,
+        Reason.NO_COMMON,
         Reason.ONE_QUESTION,
         Reason.ONE_CLUSTER,
         Reason.NO_SPREAD,

@@ -41,7 +41,7 @@ def test_every_flag_of_sets():
     scores = [[np.nan, np.nan, 1, 0], [1, np.nan, 1, 0], [1, 1, 0, 0], [1, 0, 0, 1]]
     found = set_difference(scores, [0, 1], [2, 3])
     assert found.flags == (
-        Reason.NO_ANSWERS,
+        Reason.NO_SCORES,
         Reason.ONE_QUESTION,
         Reason.NO_SPREAD,
         Reason.NONE,

@@ -223,7 +223,7 @@ class QuestionAnswers:
     def flags(self, value: FloatArray) -> tuple[Reason, ...]:
         """Why a variance is undefined, or that it is negative (models,)."""
         return first_reason(
-            (self.n == 0, Reason.NO_ANSWERS),
+            (self.n == 0, Reason.NO_SCORES),
             (self.repeated.sum(axis=1) == 0, Reason.ONE_SAMPLE),
             (self.n == 1, Reason.ONE_QUESTION),
             (value < 0, Reason.NEGATIVE_COMPONENT),

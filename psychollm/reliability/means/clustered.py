@@ -245,7 +245,7 @@ def _parts(
 def _flags(mean: ClusteredMean, weight: FloatArray) -> tuple[Reason, ...]:
     n = (weight > 0).sum(axis=1)
     return first_reason(
-        (n == 0, Reason.NO_ANSWERS),
+        (n == 0, Reason.NO_SCORES),
         (n == 1, Reason.ONE_QUESTION),
         (mean.n_clusters == 1, Reason.ONE_CLUSTER),
         (mean.se == 0, Reason.NO_SPREAD),

@@ -58,11 +58,12 @@ from psychollm._base.replicate import one_blas_thread
 from psychollm._base.result import Result
 from psychollm._base.types import BoolArray, FloatArray, IntArray, RandomState
 from psychollm.calibration.stated import cluster_codes
+from psychollm.data.connected import connected
 from psychollm.data.labels import Labels, listed
 from psychollm.data.responses import ResponsesLike
 from psychollm.data.table import numbers, one_model
 from psychollm.estimates.clustered import few
-from psychollm.estimates.comparisons import FamilyAdjustment, MaxT, max_t
+from psychollm.estimates.comparisons import FamilyAdjustment, max_t
 from psychollm.estimates.reasons import Reason, first_reason
 from psychollm.reliability.means.clustered import ClusteredMean, Correction, clustered_mean
 
@@ -198,9 +199,12 @@ def score_differences(
         single = [clustered_mean(side, weight, None).se for side in (first, second)]
     p_value, interval = _p_value(mean), mean.interval(level)
     if adjustment == "max_t":
-        family = _all_at_once(mean, level, check_count("n_draws", n_draws, low=100), rng)
-        interval = np.where(mean.se[:, None] > 0, family.interval, np.nan)
-        adjusted = np.where(np.isfinite(p_value), family.step_down, np.nan)
+        draws = check_count("n_draws", n_draws, low=100)
+        # Pairs whose models no questions connect are families of their own.
+        family = connected(np.isfinite(values))[i]
+        interval, adjusted = _all_at_once(mean, family, level, draws, rng)
+        interval = np.where(mean.se[:, None] > 0, interval, np.nan)
+        adjusted = np.where(np.isfinite(p_value), adjusted, np.nan)
     else:
         adjusted = adjust_p_values(p_value, method=adjustment)
     b, c = _discordant(first, second, both)
@@ -292,8 +296,10 @@ def _p_value(mean: ClusteredMean) -> FloatArray:
     return np.asarray(np.where(mean.se > 0, p, np.where(mean.se == 0, constant, np.nan)))
 
 
-def _all_at_once(mean: ClusteredMean, level: float, n_draws: int, rng: RandomState) -> MaxT:
-    """Return the tests of all pairs by the largest of their errors, drawn as one."""
+def _all_at_once(
+    mean: ClusteredMean, family: IntArray, level: float, n_draws: int, rng: RandomState
+) -> tuple[FloatArray, FloatArray]:
+    """Return intervals and p-values of all pairs by the largest error of each family."""
     parts = np.nan_to_num(mean.parts)
     source = check_generator(rng)
     with one_blas_thread():  # sums that threads share round by their number
@@ -307,7 +313,12 @@ def _all_at_once(mean: ClusteredMean, level: float, n_draws: int, rng: RandomSta
     with np.errstate(invalid="ignore", divide="ignore"):
         draws *= mean.se * np.sqrt(mean.df / (mean.df + 1.0)) / draws.std(axis=0, ddof=1)
     draws = np.where(mean.se > 0, draws, 0.0)
-    return max_t(mean.value, draws + mean.value, df=np.nan_to_num(mean.df, nan=1.0), level=level)
+    draws, df = draws + mean.value, np.nan_to_num(mean.df, nan=1.0)
+    interval, adjusted = np.full((len(family), 2), np.nan), np.full(len(family), np.nan)
+    for own in (family == one for one in np.unique(family)):
+        found = max_t(mean.value[own], draws[:, own], df=df[own], level=level)
+        interval[own], adjusted[own] = found.interval, found.step_down
+    return interval, adjusted
 
 
 def _discordant(
@@ -329,7 +340,7 @@ def _correlation(difference: FloatArray, first: FloatArray, second: FloatArray) 
 
 def _flags(mean: ClusteredMean, n: IntArray) -> tuple[Reason, ...]:
     return first_reason(
-        (n == 0, Reason.NO_ANSWERS),
+        (n == 0, Reason.NO_COMMON),
         (n == 1, Reason.ONE_QUESTION),
         (mean.n_clusters == 1, Reason.ONE_CLUSTER),
         (mean.se == 0, Reason.NO_SPREAD),

@@ -112,7 +112,7 @@ def set_difference(
         interval=np.stack([value - margin, value + margin], axis=1),
         n=a.n + b.n,
         flags=first_reason(
-            ((a.n == 0) | (b.n == 0), Reason.NO_ANSWERS),
+            ((a.n == 0) | (b.n == 0), Reason.NO_SCORES),
             (~several, Reason.ONE_QUESTION if clusters is None else Reason.ONE_CLUSTER),
             (se == 0, Reason.NO_SPREAD),
             (few(df) & (clusters is not None), Reason.FEW_CLUSTERS),

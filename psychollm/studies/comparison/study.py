@@ -7,7 +7,9 @@ they show to be better, and K models in all, the rank of i lies in
 
 .. math:: [1 + |B_i|, \; K - |W_i|],                                                      \quad (1)
 
-for all models at once, with at least the chance that the intervals hold at once. Pairs with fewer
+for all models at once, with at least the chance that the intervals hold at once. Models that no
+questions connect, not even through other models, are ranked apart: K and the intervals then hold
+for the models that are connected. Pairs with fewer
 than ten questions, or with too few clusters, show nothing. From the top
 down, a tier ends before the first model that is shown to be worse than the best of the tier:
 whoever stands in a tier cannot be told from its best.
@@ -41,7 +43,8 @@ from psychollm._base.axes import Axes
 from psychollm._base.checks import check_fraction
 from psychollm._base.numbers import count, number, percent, significant, with_interval
 from psychollm._base.result import Result, drawn_by, view
-from psychollm._base.types import BoolArray, FloatArray, IntArray, RandomState
+from psychollm._base.types import FloatArray, IntArray, RandomState
+from psychollm.data.connected import connected
 from psychollm.data.labels import Labels
 from psychollm.data.table import Table
 from psychollm.estimates.estimate import Estimate, proportion
@@ -49,7 +52,6 @@ from psychollm.estimates.findings import Finding, Findings, Study, sentence_list
 from psychollm.estimates.intervals import wilson
 from psychollm.estimates.reasons import Reason
 from psychollm.estimates.verdict import (
-    FEWEST,
     SMALLEST,
     Outcome,
     SmallestEffects,
@@ -59,6 +61,7 @@ from psychollm.estimates.verdict import (
 from psychollm.reliability.means.clustered import mean_score
 from psychollm.reliability.means.repeated_scores import RepeatedScores, answers_of, means_of
 from psychollm.reliability.means.score_differences import ScoreDifferences, score_differences
+from psychollm.studies.comparison.ranks import enough, rank, shown_better, tiers
 
 if TYPE_CHECKING:
     from os import PathLike
@@ -91,6 +94,7 @@ class Comparison(Study, Result):
     rank: FloatArray  # (models,) 1 for the best; equal scores share one; NaN without a score
     rank_interval: IntArray  # (models, 2) (1)
     tier: IntArray  # (models,) 1 for the best and whoever cannot be told from it
+    component: IntArray  # (models,) 1 for the largest set of models that questions connect
     detectable: FloatArray  # (pairs,) difference that is shown with the chance `power`
     needed: FloatArray  # (pairs,) questions that would show the difference as it is, likewise
     power: float
@@ -108,6 +112,7 @@ class Comparison(Study, Result):
         "rank",
         "rank_{bound}=rank_interval",
         "tier",
+        "component",
         "flag=score.flags",
     )
 
@@ -116,10 +121,13 @@ class Comparison(Study, Result):
         return self.differences.to_frame().assign(detectable=self.detectable, needed=self.needed)
 
     def tiers(self) -> tuple[Labels, ...]:
-        """Return the models of each tier, the best first."""
+        """Return the models of each tier, the best first, one set of models after the other."""
+        places = sorted({pair for pair in zip(self.component, self.tier, strict=True) if pair[1]})
         return tuple(
-            tuple(np.array(self.labels, dtype=object)[self.tier == tier])
-            for tier in range(1, int(self.tier.max(initial=0)) + 1)
+            tuple(
+                np.array(self.labels, dtype=object)[(self.component == part) & (self.tier == tier)]
+            )
+            for part, tier in places
         )
 
     def findings(self, *, smallest: SmallestEffects = SMALLEST) -> Findings:
@@ -175,8 +183,10 @@ class Comparison(Study, Result):
         return Verdicts(
             tuple(f"{a} - {b}" for a, b in zip(pairs.first, pairs.second, strict=True)),
             tuple(
-                outcome(bounds, smallest=smallest.share, enough=bool(enough))
-                for bounds, enough in zip(pairs.interval, _enough(pairs), strict=True)
+                outcome(bounds, smallest=smallest.share, enough=bool(known))
+                if n
+                else Outcome.APART
+                for bounds, known, n in zip(pairs.interval, enough(pairs), pairs.n, strict=True)
             ),
         )
 
@@ -223,28 +233,54 @@ class Comparison(Study, Result):
         return written
 
     def _verdict(self, judged: Verdicts) -> str:
-        ranked = self.score.defined
-        if not ranked.any():
+        if not self.score.defined.any():
             return "No model has a score."
-        tops = self.score.value == self.score.value[0]
+        n = int(self.component.max())
+        judgement = _judged(judged)
+        if n == 1:
+            return f"{self._best(1)} {judgement}".rstrip()
+        each = " ".join(self._best(part) for part in range(1, n + 1))
+        return (
+            f"The models fall into {n} sets without a common question, between which nothing can "
+            f"be said. {each} {judgement}".rstrip()
+        )
+
+    def _best(self, part: int) -> str:
+        """Say who is best among the models of one set."""
+        own = self.component == part
+        ranked = self.score.defined & own
+        if not ranked.any():
+            return f"{sentence_list([self.labels[row] for row in np.flatnonzero(own)])}: no score."
+        if own.sum() == 1 and (~own).any():
+            row = int(np.flatnonzero(own)[0])
+            return f"{self.labels[row]} stands alone with {self.score.text(row, 3)}."
+        top = int(np.flatnonzero(ranked)[0])
+        tops = ranked & (self.score.value == self.score.value[top])
         rivals = ranked & (self.rank_interval[:, 0] == 1)
         first, names = (
             [label for label, own in zip(self.labels, which, strict=True) if own]
             for which in (tops, rivals & ~tops)
         )
         scores, is_ = ("scores", "is") if len(first) == 1 else ("score", "are")
-        best = f"{sentence_list(first)} {scores} highest, {self.score.text(0, 3)}"
+        among = ""
+        if (~own).any():
+            among = f"Among {sentence_list([self.labels[k] for k in np.flatnonzero(own)])}, "
+        best = f"{among}{sentence_list(first)} {scores} highest, {self.score.text(top, 3)}"
         if (rivals | tops)[ranked].all():
             who = ", but no model is shown to be worse"
         elif names:
             who = f"; {sentence_list(names)} may be as good"
         else:
             who = f", and {is_} shown to be better than every other model"
-        return f"{best}{who}. {_judged(judged)}".rstrip()
+        return f"{best}{who}."
 
     def _model(self, row: int) -> str:
         text, tier = f"{self.labels[row]}: {self.score.text(row, 3)}", self.tier[row]
-        return f"{text}, rank {self._bounds(row)}, tier {tier}" if tier else text
+        return f"{text}, rank {self._bounds(row)}, tier {tier}{self.part(row)}" if tier else text
+
+    def part(self, row: int) -> str:
+        """Return the set of a model in words, "" where questions connect all models."""
+        return f" of set {self.component[row]}" if self.component.max() > 1 else ""
 
     def _bounds(self, row: int) -> str:
         """Return where the rank lies, for all that the others show."""
@@ -254,10 +290,12 @@ class Comparison(Study, Result):
     def _adjacent(self) -> list[int]:
         """Return the pairs of models that follow one another."""
         i, j = np.triu_indices(len(self.labels), 1)
-        return np.flatnonzero(j == i + 1).tolist()
+        return np.flatnonzero((j == i + 1) & (self.component[i] == self.component[j])).tolist()
 
     def _pair(self, row: int) -> str:
         pairs, needed = self.differences, self.needed[row]
+        if not pairs.n[row]:
+            return f"{pairs.first[row]} - {pairs.second[row]}: no common question"
         gap = with_interval(pairs.value[row], pairs.interval[row], 3, signed=True)
         text = f"{pairs.first[row]} - {pairs.second[row]}: {gap}"
         shown = pairs.interval[row][0] > 0.0 or pairs.interval[row][1] < 0.0
@@ -267,7 +305,7 @@ class Comparison(Study, Result):
 
     def _power(self) -> str:
         shares = _are_shares(self.score.value[self.score.defined])
-        known = self.detectable[_enough(self.differences)]
+        known = self.detectable[enough(self.differences)]
         known = known[known < (1.0 if shares else np.inf)]
         if not known.size:
             return "They are too few to show any difference."
@@ -351,7 +389,8 @@ def compare(
         table, clusters=clusters, adjustment="max_t", level=level, n_draws=n_draws, rng=rng
     )
     score = _score(table, answers, clusters, level)
-    better = _shown_better(differences, len(table.models))
+    part = connected(np.isfinite(np.asarray(table.values, dtype=np.float64)))
+    better = shown_better(differences, part)
     multiple = (differences.interval[:, 1] - differences.value) / differences.se + ndtri(power)
     with np.errstate(divide="ignore"):
         gap = np.where(np.abs(differences.value) > _ROUNDING, differences.value, 0.0)
@@ -359,9 +398,12 @@ def compare(
     return Comparison(
         score=score,
         differences=differences,
-        rank=_rank(score.value),
-        rank_interval=np.stack([1 + better.sum(axis=0), len(better) - better.sum(axis=1)], axis=1),
-        tier=_tiers(better, score.defined),
+        rank=rank(score.value, part),
+        rank_interval=np.stack(
+            [1 + better.sum(axis=0), np.bincount(part)[part] - better.sum(axis=1)], axis=1
+        ),
+        tier=tiers(better, score.defined, part),
+        component=part + 1,
         detectable=multiple * differences.se,
         needed=np.ceil(needed),
         power=power,
@@ -377,7 +419,7 @@ def _means(answers: RepeatedScores) -> Table:
     values = means_of(answers)
     known = np.isfinite(values)
     mean = np.where(known, values, 0.0).sum(axis=1) / np.maximum(known.sum(axis=1), 1e-9)
-    order = np.argsort(np.where(known.any(axis=1), -mean, np.inf), kind="stable")
+    order = np.lexsort((np.where(known.any(axis=1), -mean, np.inf), connected(known)))
     models = tuple(answers.models[row] for row in order)
     return Table(values[order], models, answers.questions)
 
@@ -390,7 +432,7 @@ def _score(table: Table, answers: RepeatedScores, clusters: Any, level: float) -
     if clusters is None and single and np.isin(values[known], (0.0, 1.0)).all():
         n = known.sum(axis=1).astype(np.float64)
         hits = np.where(known, values, 0.0).sum(axis=1)
-        empty = (n == 0, Reason.NO_ANSWERS)
+        empty = (n == 0, Reason.NO_SCORES)
         return proportion("score", hits, n, empty, level=level, labels=table.models)
     mean = mean_score(table, clusters=clusters, bootstrap=0, level=level)
     if not _are_shares(values[known]):
@@ -408,53 +450,18 @@ def _are_shares(values: FloatArray) -> bool:
     return bool(((values >= 0.0) & (values <= 1.0)).all())
 
 
-def _enough(differences: ScoreDifferences) -> BoolArray:
-    """Return which pairs share enough questions, and clusters, for their intervals (pairs,)."""
-    few = np.array([flag == Reason.FEW_CLUSTERS for flag in differences.flags])
-    return np.asarray((differences.n >= FEWEST) & ~few, dtype=np.bool_)
-
-
-def _shown_better(differences: ScoreDifferences, k: int) -> BoolArray:
-    """Return whether the row is shown to score higher than the column (models, models)."""
-    lower, upper = np.where(_enough(differences)[:, None], differences.interval, np.nan).T
-    alpha = (1.0 - differences.level) / len(lower)
-    # A gap that never varies has no standard error: then the exact test decides.
-    with np.errstate(invalid="ignore"):
-        exact = (differences.se == 0.0) & (differences.mcnemar_exact_p <= alpha)
-        up = (lower > 0.0) | (exact & (differences.value > 0.0))
-        down = (upper < 0.0) | (exact & (differences.value < 0.0))
-    better = np.zeros((k, k), dtype=np.bool_)
-    i, j = np.triu_indices(k, 1)
-    better[i, j], better[j, i] = up, down
-    return better
-
-
-def _rank(value: FloatArray) -> FloatArray:
-    """Return 1 for the best; equal scores share a rank."""
-    above = (value[None, :] > value[:, None]).sum(axis=1)
-    return np.where(np.isfinite(value), 1.0 + above, np.nan)
-
-
-def _tiers(better: BoolArray, defined: BoolArray) -> IntArray:
-    """Return the tier of each model, the best first: 0 without a score."""
-    tier, first = np.zeros(len(better), dtype=np.int64), 0
-    for row in np.flatnonzero(defined).tolist():
-        begins = row == 0 or better[first, row]
-        first = row if begins else first
-        tier[row] = 1 if row == 0 else tier[row - 1] + begins
-    return tier
-
-
 def _judged(judged: Verdicts) -> str:
     """Count the pairs by what is shown of them."""
     pairs = len(judged.outcomes)
     if pairs == 1:
         return "The two are equal for all that matters." if judged.count(Outcome.SMALL) else ""
     shown = sum(one.shown for one in judged.outcomes)
-    small, few = judged.count(Outcome.SMALL), judged.count(Outcome.OPEN)
+    small, few, apart = map(judged.count, (Outcome.SMALL, Outcome.OPEN, Outcome.APART))
     parts = [f"{count(shown)} {'differs' if shown == 1 else 'differ'}"]
     if small:
         parts.append(f"{count(small)} {'is' if small == 1 else 'are'} equal for all that matters")
+    if apart:
+        parts.append(f"{count(apart)} {'has' if apart == 1 else 'have'} no common question")
     if few:
         parts.append(f"for {count(few)} there are too few questions to say")
     return f"Of {count(pairs)} pairs {'; '.join(parts)}."

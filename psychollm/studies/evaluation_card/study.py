@@ -163,8 +163,8 @@ class EvaluationCard(Study, Result):
             f"{self.labels[row]}: {self.benchmark.text(row, 3)} on these questions, "
             f"{self.generalised.text(row, 3)} on questions like these"
         )
-        tier = self.comparison.tier[row]
-        return f"{text}, rank {self.rank_text(row)}, tier {tier}" if tier else text
+        tier = f"{self.comparison.tier[row]}{self.comparison.part(row)}"
+        return text if tier[0] == "0" else f"{text}, rank {self.rank_text(row)}, tier {tier}"
 
     def _accuracies(self) -> str:
         strata = " of the same domains" if "domains" in self.groups else ""
@@ -358,6 +358,7 @@ def evaluation_card(
                 missing,
                 modelled=mixed is not None,
                 stated=stated is not None,
+                sets=int(compared.component.max()),
             )
         ),
         n_questions=len(answers.questions),
@@ -444,9 +445,15 @@ def _gaps(
     *,
     modelled: bool,
     stated: bool,
+    sets: int,
 ) -> Iterator[str]:
     """Say what the table cannot show, the gravest first."""
     n_models = len(answers.models)
+    if sets > 1:
+        yield (
+            f"The models fall into {sets} sets without a common question: between sets nothing "
+            "compares."
+        )
     if n_answers <= 1.0:
         yield (
             "Each question was asked once: how far answers to it vary by chance, and so how far "

@@ -8,8 +8,9 @@ from hypothesis import strategies as st
 from scipy import stats
 
 import psychollm as psy
-from psychollm._base.errors import OptionError, ShapeError
+from psychollm._base.errors import OptionError, ShapeError, ValidityWarning
 from psychollm.estimates.verdict import Outcome, Verdicts
+from psychollm.irt.fit import fit_irt
 from psychollm.reliability.means.clustered import mean_score
 from psychollm.reliability.means.repeated_scores import RepeatedScores
 from psychollm.studies.comparison.study import _judged, compare
@@ -275,3 +276,64 @@ def test_pairs_that_are_not_listed_are_counted() -> None:
     assert len(rows) == 13
     assert rows[-1] == "and 2 more, in the table of pairs"
     assert len(compare(drawn.integers(0, 2, (13, 30)), rng=1).findings()["differences"].rows) == 12
+
+
+# Models without a common question
+
+
+def apart() -> np.ndarray:
+    """Return two sets of models: a and b on forty questions, c and d on forty others."""
+    rng = np.random.default_rng(4)
+    right = rng.random((5, 80)) < np.array([[0.9], [0.4], [0.95], [0.5], [0.3]])
+    scores = right.astype(float)
+    scores[:2, 40:] = scores[2:, :40] = np.nan
+    return scores
+
+
+def test_models_without_a_common_question_are_not_ranked():
+    found = compare(pd.DataFrame(apart(), index=list("abcde")), rng=1)
+    assert found.labels == ("c", "d", "e", "a", "b")  # the larger set first
+    assert found.component.tolist() == [1, 1, 1, 2, 2]
+    assert found.rank.tolist() == [1, 2, 3, 1, 2]
+    assert found.rank_interval.max(axis=0)[1] == 3
+    assert (found.rank_interval[found.component == 2] <= 2).all()
+    assert found.tiers()[0][0] == "c"
+    assert all(len({"abcde".index(label) < 2 for label in one}) == 1 for one in found.tiers())
+    text = found.summary()
+    assert "2 sets without a common question" in text
+    assert "6 have no common question" in text
+    assert "c - a" not in text
+    flags = found.pairs().set_index(["first", "second"])["flag"]
+    assert flags["c", "a"] == "no question has a score of both"
+
+
+def test_each_set_has_the_intervals_that_it_has_alone():
+    scores = apart()
+    many = {"n_draws": 100_000, "rng": 1}
+    whole = compare(pd.DataFrame(scores, index=list("abcde")), **many).pairs()
+    alone = compare(pd.DataFrame(scores[:2, :40], index=list("ab")), **many).pairs()
+    pair = whole[(whole["first"] == "a") & (whole["second"] == "b")]
+    np.testing.assert_allclose(pair["lower"], alone["lower"], rtol=0.01)
+
+
+def test_two_models_without_a_common_question():
+    found = compare(
+        pd.DataFrame([[1, 0, None, None], [None, None, 1, 1]], index=["a", "b"]), rng=1
+    )
+    assert found.rank.tolist() == [1, 1]
+    text = found.summary()
+    assert "stands alone with 0.500" in " ".join(text.split())
+    assert "too few questions to say" not in text
+
+
+def test_a_chain_of_models_is_one_set():
+    scores = np.full((3, 40), np.nan)
+    scores[0, :20], scores[1, 10:30], scores[2, 20:] = 1, 0, 1
+    found = compare(pd.DataFrame(scores, index=list("abc")), rng=1)
+    assert found.component.tolist() == [1, 1, 1]
+    assert "1 has no common question" in found.summary()
+
+
+def test_abilities_of_sets_are_warned_of():
+    with pytest.warns(ValidityWarning, match="2 sets without a common question"):
+        fit_irt(pd.DataFrame(apart()), respondents="models", model="rasch")

@@ -1,0 +1,31 @@
+"""Which models common questions connect: others have no scale in common."""
+
+import numpy as np
+
+from psychollm._base.types import BoolArray, IntArray
+
+
+def connected(present: BoolArray) -> IntArray:
+    """Return the set of each model (models,), 0 for the largest: a set is connected by questions.
+
+    Parameters
+    ----------
+    present : bool array (models, questions)
+        Where there is an answer. Models without any belong to the largest set.
+
+    Examples
+    --------
+    >>> connected(np.array([[1, 0, 0], [0, 1, 1], [0, 0, 1]], dtype=bool))
+    array([1, 0, 0])
+    """
+    from scipy.sparse import coo_array
+    from scipy.sparse.csgraph import connected_components
+
+    n, total = len(present), sum(present.shape)
+    rows, columns = np.nonzero(present)
+    links = coo_array((np.ones(rows.size), (rows, columns + n)), shape=(total, total))
+    _, found = np.unique(connected_components(links, directed=False)[1][:n], return_inverse=True)
+    known = present.any(axis=1)
+    sizes = np.bincount(found, known)
+    order = np.argsort(-sizes, kind="stable")  # sets of one size as they come
+    return np.where(known, np.argsort(order)[found], 0)
