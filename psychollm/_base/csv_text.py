@@ -10,6 +10,7 @@ OWASP. CSV injection. https://owasp.org/www-community/attacks/CSV_Injection
 
 import csv
 import re
+from codecs import BOM_UTF16_BE, BOM_UTF16_LE
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -63,6 +64,17 @@ def write_table(frame: "pd.DataFrame", path: Path) -> None:
     except OSError as error:
         msg = f"{path} cannot be written: {error.strerror}"
         raise InputError(msg) from error
+
+
+def encoding_of(first: bytes) -> str:
+    """Return the encoding that the mark at the beginning of a text names; UTF-8 without one.
+
+    Examples
+    --------
+    >>> encoding_of("model".encode("utf-16")), encoding_of(b"model")
+    ('utf-16', 'utf-8-sig')
+    """
+    return "utf-16" if first[:2] in (BOM_UTF16_LE, BOM_UTF16_BE) else "utf-8-sig"
 
 
 def delimiter_of(header: str) -> str:

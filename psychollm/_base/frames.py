@@ -4,6 +4,7 @@ Polars, Arrow, and whatever else narwhals reads: each column becomes what pandas
 of its values. None of these has labels of rows; their first column holds them, in both directions.
 """
 
+import re
 import sys
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
@@ -17,9 +18,20 @@ if TYPE_CHECKING:
     import pandas as pd
     import polars
 
-# What models, and questions, are called as columns and as dimensions: each in the plural too.
-MODELS = ("model", "respondent", "person", "subject", "participant", "llm", "system")
-QUESTIONS = ("question", "item", "prompt", "task")
+# What models, and questions, are called as columns and as dimensions: each in the plural, with
+# "id" or "name" after it, and in any case.
+MODELS = (
+    "model", "respondent", "person", "subject", "participant", "llm", "system", "examinee",
+    "student", "user", "agent",
+)  # fmt: skip
+QUESTIONS = ("question", "item", "prompt", "task", "problem", "qid")
+IDS = ("sample_id", "doc_id", "instance_id", "example_id")  # of questions
+SCORES = (
+    "score", "value", "correct", "response", "resp", "correctness", "accuracy", "acc", "outcome",
+    "result", "rating", "grade", "exact_match", "passed", "success",
+)  # fmt: skip
+_ENDING = re.compile(r"[\W_]*(id|name|label)s?$")
+_UNNAMED = re.compile(r"|unnamed: \d+|row\W?names?|index")
 _NAMES_OF_ROWS = {*MODELS, *QUESTIONS, "run", "rater", "strength", "label"}
 _NUMBERS = {"integer", "floating", "mixed-integer-float", "boolean", "decimal", "empty"}
 _SHOWN = 12
@@ -28,8 +40,23 @@ _MARKS = ("columns", "__arrow_c_array__", "__arrow_c_stream__", "__narwhals_seri
 
 
 def is_called(name: Any, names: Sequence[str]) -> bool:
-    """Tell whether a column or a dimension has one of the names, in the singular or the plural."""
-    return isinstance(name, str) and name.lower() in {*names, *(f"{one}s" for one in names)}
+    """Tell whether a column or a dimension has one of the names, in the singular or the plural.
+
+    Examples
+    --------
+    >>> is_called("Model Name", MODELS), is_called("item_id", QUESTIONS), is_called("", MODELS)
+    (True, True, False)
+    """
+    if not isinstance(name, str):
+        return False
+    text = re.sub(r"[\W_]+", "_", name.strip().lower())
+    forms = {text, text.removeprefix("is_"), _ENDING.sub("", text) if names != SCORES else text}
+    return not forms.isdisjoint({*names, *(f"{one}s" for one in names)})
+
+
+def is_unnamed(name: Any) -> bool:
+    """Tell whether a column only counts rows, or labels them without saying what they are."""
+    return isinstance(name, str) and _UNNAMED.fullmatch(name.strip().lower()) is not None
 
 
 def in_pandas(data: Any) -> Any:
@@ -101,7 +128,7 @@ def labelled(data: Any) -> Any:
     column = data.iloc[:, 0]
     # Numbers that repeat are no labels but answers to a question with such a name.
     distinct = column.is_unique or column.dtype.kind not in "biuf"
-    named = distinct and is_called(first, tuple(_NAMES_OF_ROWS))
+    named = distinct and (is_called(first, tuple(_NAMES_OF_ROWS)) or is_unnamed(first))
     if named or (is_counted(index) and _text_before_numbers(data)):
         return data.set_index(first)
     return data

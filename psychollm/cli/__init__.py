@@ -34,8 +34,10 @@ def main(argv: Sequence[str] | None = None) -> int:
         return command()
     except PsychollmError as error:
         from psychollm.cli.import_logs import in_options
+        from psychollm.cli.parser import options_of
 
-        complain(f"error: {in_options(str(error))}")
+        known = options_of(sys.argv[1:] if argv is None else argv)
+        complain(f"error: {in_options(str(error), known)}")
         return UNUSABLE
     except KeyboardInterrupt:
         complain("interrupted")

@@ -4,7 +4,9 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from psychollm.cli.options import Command, option
+from psychollm.cli.one_table import OneTable
+from psychollm.cli.options import option
+from psychollm.cli.streamed import call_text
 from psychollm.cli.two_tables import ANALYSIS, OUTPUT
 
 if TYPE_CHECKING:
@@ -28,7 +30,7 @@ examples:
 
 
 @dataclass(frozen=True, kw_only=True)
-class Audit(Command):
+class Audit(OneTable):
     """The command."""
 
     NAME = "audit"
@@ -87,7 +89,9 @@ class Audit(Command):
         with as_notes(quiet=self.quiet):
             with busy("reading the choices", quiet=self.quiet):
                 choices: Any = (
-                    read_responses(self.choices) if self.key is None else words_in(self.choices)
+                    read_responses(self.choices, **self.reading)
+                    if self.key is None
+                    else words_in(self.choices, self.missing or ())
                 )
                 given = {
                     name: None if path is None else words_in(path).iloc[:, 0].to_dict()
@@ -153,7 +157,7 @@ class Audit(Command):
             named.append(f"n_options={self.options}")
         arguments = ", ".join([*named, f"rng={self.seed}"])
         if self.key is None:
-            lines.append(f"right = psy.read_responses({str(self.choices)!r})")
+            lines.append(f"right = {call_text('psy.read_responses', self.choices, self.reading)}")
             lines.append(f"result = psy.question_audit(right, {arguments})")
             return with_imports("\n".join(lines))
         lines += [
@@ -164,14 +168,17 @@ class Audit(Command):
         return with_imports("\n".join(lines))
 
 
-def words_in(path: Path) -> "pd.DataFrame":
+def words_in(path: Path, missing: tuple[str, ...] = ()) -> "pd.DataFrame":
     """Read a CSV file whose cells are words, by the labels in its first column."""
     import pandas as pd
 
+    from psychollm._base.csv_text import encoding_of
     from psychollm._base.errors import InputError, LabelError
 
     try:
-        frame = pd.read_csv(path, index_col=0, dtype=str, keep_default_na=False)
+        with path.open("rb") as file:
+            coded = encoding_of(file.read(2))
+        frame = pd.read_csv(path, index_col=0, dtype=str, keep_default_na=False, encoding=coded)
     except (OSError, ValueError) as error:  # pandas' own errors are ValueErrors
         why = getattr(error, "strerror", None) or error
         msg = f"{path} cannot be read as a CSV file: {why}"
@@ -184,4 +191,4 @@ def words_in(path: Path) -> "pd.DataFrame":
     if frame.empty:
         msg = f"{path} holds no second column: a label and what belongs to it per line"
         raise InputError(msg)
-    return frame.replace("", pd.NA)
+    return frame.replace(["", *missing], pd.NA)

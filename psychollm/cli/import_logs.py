@@ -1,13 +1,16 @@
 """``psychollm import``: logs of evaluation tools in, one table of responses out."""
 
+import re
 import shlex
+from ast import literal_eval
+from collections.abc import Collection
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal
 
 from psychollm._base.csv_text import check_table_name, write_table
-from psychollm._base.errors import InputError
-from psychollm.cli.options import Command, option, pairs
+from psychollm._base.errors import InputError, LabelError
+from psychollm.cli.options import Command, option, pairs, words
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -63,6 +66,17 @@ def scorers(text: str) -> str | dict[str, str]:
     return pairs(str, "name=value,name=value")(text) if "=" in text else text
 
 
+def missing_values(text: str) -> tuple[str, ...]:
+    """Split values at their commas; "none" names none."""
+    return () if text == "none" else words(text)
+
+
+_DEFAULTS = {
+    "match": "content", "layout": "auto", "labels": True, "errors": "missing",
+    "unreadable": "skip",
+}  # fmt: skip
+
+
 @dataclass(frozen=True, kw_only=True)
 class Choices(Command):
     """Which of the scores in logs count."""
@@ -99,6 +113,33 @@ class Choices(Command):
         parse=pairs(str, "name=value,name=value"),
         group=LOGS,
     )
+    layout: Literal["auto", "wide", "long", "transposed"] = option(
+        "of a table: a row per model, per answer, or per question", default="auto", group=LOGS
+    )
+    labels: bool = option("a column of a wide table labels its rows", default=True, group=LOGS)
+    missing: tuple[str, ...] | None = option(
+        "values that stand for a missing answer in a table, such as -99,.; none where all values "
+        "are scores",
+        "VALUE,...",
+        default=None,
+        parse=missing_values,
+        group=LOGS,
+    )
+    score_map: dict[str, float] | None = option(
+        "what scores that are words mean, such as left=0,both=1",
+        "WORD=X,...",
+        default=None,
+        parse=pairs(float, "left=0,both=1"),
+        group=LOGS,
+    )
+    errors: Literal["missing", "wrong"] = option(
+        "what answers count as that ended in errors", default="missing", group=LOGS
+    )
+    strict: bool = option(
+        "a log in a folder that cannot be read is an error, and not left out",
+        default=False,
+        group=LOGS,
+    )
     quiet: bool = option("no progress, no notes, no summary on the screen", default=False)
 
     @property
@@ -114,13 +155,19 @@ class Choices(Command):
             "no_answer": self.no_answer,
             "match": "label" if self.by_label else "content",
             "columns": self.columns,
+            "layout": self.layout,
+            "labels": self.labels,
+            "missing_values": self.missing,
+            "score_map": self.score_map,
+            "errors": self.errors,
+            "unreadable": "refuse" if self.strict else "skip",
             "progress": watched(quiet=self.quiet),
         }
 
     def typed_choices(self) -> list[str]:
         """Return the options as they are typed."""
         typed = ["--by-label"] if self.by_label else []
-        for name in ("format", "scorer", "filter", "no_answer", "columns"):
+        for name in ("format", "scorer", "filter", "no_answer", "columns", "score_map"):
             value = getattr(self, name)
             if isinstance(value, dict):
                 value = ",".join(f"{key}={one}" for key, one in value.items())
@@ -136,7 +183,17 @@ class Choices(Command):
             return read_store(paths[0])
         from psychollm.data.logs import read_scores
 
-        return read_scores(paths, keep=keep, **self.selection)
+        try:
+            return read_scores(paths, keep=keep, **self.selection)
+        except LabelError as error:
+            named = re.match(r"keep='(.*?)': ", str(error))
+            if named is None:
+                raise
+            typed = next(
+                one for one in ("by", "domains", "families") if getattr(self, one, "") == named[1]
+            )
+            msg = f"--{typed} {named[1]}: {str(error)[named.end() :]}"
+            raise LabelError(msg) from error
 
     def read_code(self, paths: tuple[Path, ...], keep: tuple[str, ...] = ()) -> str:
         """Return the Python that does the same."""
@@ -145,7 +202,7 @@ class Choices(Command):
         given = {
             name: value
             for name, value in self.selection.items()
-            if name != "progress" and value not in (None, "content")
+            if name != "progress" and value != _DEFAULTS.get(name)
         }
         given |= {"keep": list(keep)} if keep else {}
         options = "".join(f", {name}={value!r}" for name, value in given.items())
@@ -238,7 +295,13 @@ def _table(imported: "LogImport", name: str) -> "pd.DataFrame":
 
 
 _OPTIONS = (
-    ("pass value=,", "pass --confidence-column or --correctness-column,"),
+    (
+        "pass value=,",
+        "pass --value-column,",
+        "pass --confidence-column or --correctness-column,",
+    ),
+    ("pass model=", "pass --model-column", "pass --columns model=COLUMN"),
+    ("pass question=", "pass --question-column", "pass --columns question=COLUMN"),
     ('codes={"yes": 1, "no": 0}', "--codes yes=1,no=0"),
     ("codes= (what words mean)", "--codes (what words mean)"),
     ('duplicates="first" or "last"', "--duplicates first or last"),
@@ -247,7 +310,6 @@ _OPTIONS = (
         "split a stated confidence with --threshold",
     ),
     ("pass task=, with a scorer= for each", "pass --task, with --scorer TASK=NAME,... for each"),
-    ("keep=", "--by "),
     ("pass scorer=,", "pass --scorer,"),
     ("pass filter=,", "pass --filter,"),
     ("pass repeats=,", "pass --repeats,"),
@@ -278,8 +340,30 @@ _OPTIONS = (
 )
 
 
-def in_options(text: str) -> str:
-    """Replace Python arguments by the options of the command."""
-    for argument, name in _OPTIONS:
-        text = text.replace(argument, name)
-    return text
+_NAMED = re.compile(
+    r"\b(?:pass |with )?(missing_values|codes|score_map|layout|errors|scorer|duplicates)="
+    r"(\([^()]*\)|\[[^\]]*\]|\{[^{}]*\}|'[^']*')"
+)
+
+
+def _typed(found: "re.Match[str]") -> str:
+    """Return an argument of Python with its value as it is typed."""
+    name = found[1].replace("missing_values", "missing").replace("_", "-")
+    try:
+        value = literal_eval(found[2])
+    except (SyntaxError, ValueError):
+        return found[0]
+    if isinstance(value, dict):
+        value = ",".join(f"{word}={one}" for word, one in value.items())
+    elif not isinstance(value, str):
+        value = ",".join(map(str, value)) or "none"
+    lead = found[0][: found.start(1) - found.start()]
+    return f"{lead}--{name} {shlex.quote(value)}"
+
+
+def in_options(text: str, known: Collection[str] = ()) -> str:
+    """Replace Python arguments by the options of a command: by the first of them that it has."""
+    for argument, *names in _OPTIONS:
+        fitting = (one for one in names if set(re.findall(r"--[a-z-]+", one)) <= set(known))
+        text = text.replace(argument, next(fitting, names[0]) if known else names[0])
+    return _NAMED.sub(_typed, text)

@@ -4,7 +4,8 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal
 
-from psychollm.cli.options import Command, option
+from psychollm.cli.one_table import OneTable
+from psychollm.cli.options import option
 from psychollm.cli.streamed import (
     STREAMS_ARE,
     Choosing,
@@ -39,7 +40,7 @@ examples:
 
 
 @dataclass(frozen=True, kw_only=True)
-class Irt(Choosing, Command):
+class Irt(Choosing, OneTable):
     """The command."""
 
     NAME = "irt"
@@ -50,15 +51,6 @@ class Irt(Choosing, Command):
     answers: Path = option("who was right on what", "ANSWERS", positional=True)
     model: Literal["2pl", "1pl", "rasch"] = option(
         "the item response model", default="2pl", group=ANALYSIS
-    )
-    model_column: str | None = option(
-        'labels of the models (long: "model")', "NAME", default=None, group=READING
-    )
-    question_column: tuple[str, ...] = option(
-        'labels of the questions in a long table ("question")', "NAME", default=(), group=READING
-    )
-    value_column: str | None = option(
-        'answers in a long table ("value")', "NAME", default=None, group=READING
     )
     threshold: float | None = option(
         "answers with a score above it are right", "CUT", default=None, group=READING
@@ -102,9 +94,7 @@ class Irt(Choosing, Command):
     @property
     def _reading(self) -> dict[str, Any]:
         """Arguments of `read_responses` that were typed."""
-        found = self.chosen({"model": self.model_column, "value": self.value_column})
-        if self.question_column:
-            found["question"] = self.question_column
+        found = self.chosen({}) | self.reading
         if self.threshold is not None:
             found |= {"threshold": self.threshold, "strict": not self.at_least}
         return found

@@ -14,9 +14,10 @@ from psychollm._base.errors import PsychollmWarning
 def as_notes(*, quiet: bool) -> Iterator[None]:
     """Print the library's warnings as notes."""
     from psychollm.cli import complain
+    from psychollm.cli.import_logs import in_options
 
     def show(message: Warning | str, category: type[Warning], *where: Any) -> None:
-        complain(f"note: {message}")
+        complain(f"note: {in_options(str(message))}")
 
     with warnings.catch_warnings():
         warnings.simplefilter("ignore" if quiet else "default", PsychollmWarning)

@@ -68,7 +68,7 @@ def build_parser(only: str | None = None) -> argparse.ArgumentParser:
 def read_arguments(argv: Sequence[str]) -> Callable[[], int]:
     """Return the command that the arguments ask for, checked and ready to run."""
     parser = build_parser(only=next((one for one in argv if not one.startswith("-")), ""))
-    typed = parser.parse_args(argv)
+    typed = parser.parse_args(_joined(argv))
     if typed.version:
         return Version().run
     if typed.command is None:
@@ -77,6 +77,31 @@ def read_arguments(argv: Sequence[str]) -> Callable[[], int]:
     command = COMMANDS[typed.command].of(typed)
     _check_written(vars(typed))
     return command.run
+
+
+def _joined(argv: Sequence[str]) -> list[str]:
+    """Join an option whose value begins with a hyphen, as missing values do, to its value."""
+    joined: list[str] = []
+    for one in argv:
+        if joined and joined[-1] == "--missing":
+            joined[-1] += f"={one}"
+        else:
+            joined.append(one)
+    return joined
+
+
+def options_of(argv: Sequence[str]) -> set[str]:
+    """Return the options of the command that the arguments name; empty without one."""
+    named = [one for one in argv if not one.startswith("-")]
+    return _options_below(build_parser(only=named[0] if named else ""), named)
+
+
+def _options_below(parser: argparse.ArgumentParser, named: Sequence[str]) -> set[str]:
+    below = [one for one in parser._actions if isinstance(one, argparse._SubParsersAction)]
+    for commands in below:
+        found = next((commands.choices[one] for one in named if one in commands.choices), None)
+        return set() if found is None else _options_below(found, named[1:])
+    return {name for action in parser._actions for name in action.option_strings}
 
 
 def _check_written(typed: Mapping[str, Any]) -> None:

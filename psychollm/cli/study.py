@@ -106,7 +106,7 @@ class Study(TwoTables):
     empty_cells: EmptyCells = option(
         "what is done to 2 x 2 tables with an empty cell", default="keep_margins", group=ANALYSIS
     )
-    missing: Missing = option(
+    thresholds: Missing = option(
         "thresholds of a pair: from its own table, or from all answers",
         default="pairwise",
         group=ANALYSIS,
@@ -280,7 +280,7 @@ class Study(TwoTables):
             tables.confidence,
             tables.correctness,
             empty_cells=self.empty_cells,
-            missing=self.missing,
+            missing=self.thresholds,
             screen="drop" if self.drop_unusable else "flag",
             n_null=self.null,
             **self.replication,

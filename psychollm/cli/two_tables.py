@@ -23,7 +23,7 @@ if TYPE_CHECKING:
     from psychollm.estimates.verdict import SmallestEffects
 
 READING, ANALYSIS, OUTPUT = "reading the tables", "analysis", "output"
-_DEFAULTS = {"layout": "auto", "duplicates": "error", "strict": True}
+_DEFAULTS = {"layout": "auto", "duplicates": "error", "strict": True, "labels": True}
 _EFFECTS = pairs(float, "a quantity and a number, such as auroc=0.1")
 T = TypeVar("T")
 
@@ -58,9 +58,6 @@ class TwoTables(Choosing, Choices):
         "FILE",
         default=(),
         positional=True,
-    )
-    layout: Literal["auto", "wide", "long"] = option(
-        "a row per model, or a row per answer", default="auto", group=READING
     )
     model_column: str | None = option(
         'labels of the models (long: "model")', "NAME", default=None, group=READING
@@ -259,6 +256,8 @@ class TwoTables(Choosing, Choices):
         """Return how each table is read, given what the two differ in."""
         both = {
             "layout": self.layout,
+            "labels": self.labels,
+            "missing_values": self.missing,
             "model": self.model_column,
             "question": self.question_column or None,
             "duplicates": self.duplicates,

@@ -8,7 +8,7 @@ where right begins. An answer that failed is missing, never wrong.
 import warnings
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass, fields
+from dataclasses import fields
 from os import PathLike
 from typing import TYPE_CHECKING, Any, Literal, TypeAlias
 
@@ -16,12 +16,13 @@ import numpy as np
 
 from psychollm._base.checks import check_choice
 from psychollm._base.errors import CodeError, InputError, LabelError, OptionError, ValidityWarning
-from psychollm._base.types import FloatArray
-from psychollm.data.labels import as_labels
+from psychollm.data.labels import as_labels, listed
+from psychollm.data.logs_cells import Repeats, one_per_cell
 from psychollm.data.logs_result import LogImport, ScoreLog
 from psychollm.data.logs_runs import (
     Choice,
     Scorer,
+    Unreadable,
     all_runs,
     choose,
     leave_out,
@@ -29,18 +30,28 @@ from psychollm.data.logs_runs import (
     respondents,
     unlike,
     valid,
+    with_words,
 )
-from psychollm.data.long import check_cells
+from psychollm.data.long import Layout, check_cells
+from psychollm.data.missing_codes import Missing, MissingValues
 from psychollm.data.readers.logs.detect import LogFormat
-from psychollm.data.readers.logs.run import NO_ANSWER, Run, Sample, Score
+from psychollm.data.readers.logs.run import (
+    INVALIDATED,
+    NO_ANSWER,
+    UNSCORED,
+    Run,
+    Sample,
+    Score,
+)
+from psychollm.data.readers.logs.source import Reading
 from psychollm.data.responses import Responses
-from psychollm.data.table import Table
+from psychollm.data.table import SCORE_MAP, Table, word_advice
 
 if TYPE_CHECKING:
     import pandas as pd
 
-Repeats: TypeAlias = Literal["mean", "first", "majority", "keep"]
 NoAnswer: TypeAlias = Literal["wrong", "missing"]
+Errors: TypeAlias = Literal["missing", "wrong"]
 Match: TypeAlias = Literal["content", "label"]
 COLUMNS = (
     "model", "question", "score", "task", "repeat", "scorer", "filter", "error", "confidence",
@@ -61,6 +72,12 @@ def read_logs(
     no_answer: NoAnswer | None = None,
     match: Match = "content",
     columns: Mapping[str, str] | None = None,
+    layout: Layout = "auto",
+    labels: bool = True,
+    missing_values: MissingValues = None,
+    score_map: Mapping[str, float] | None = None,
+    errors: Errors = "missing",
+    unreadable: Unreadable = "skip",
     progress: bool = False,
 ) -> LogImport:
     r"""Read logs of evaluation tools as one table: what was right, by model and question.
@@ -98,6 +115,16 @@ def read_logs(
     columns : mapping, optional
         For tables: which column holds ``model``, ``question``, ``score``, ``task``, ``repeat``,
         ``scorer``, ``filter``, ``error``, ``confidence``, ``content``.
+    layout, labels, missing_values
+        Of tables, as in `read_responses`.
+    score_map : mapping, optional
+        What scores that are words mean, such as ``{"left": 0, "both": 1}``. The share of one word
+        takes no map: ``scorer="SCORER:WORD"`` is 1 where the word was given, and else 0.
+    errors : {"missing", "wrong"}
+        What an answer counts as that ended in an error.
+    unreadable : {"skip", "refuse"}
+        What becomes of a file in a folder that cannot be read: it is left out, with a warning, or
+        it is an error.
     progress : bool
         Whether to show a bar.
 
@@ -143,6 +170,12 @@ def read_logs(
         no_answer=no_answer,
         match=match,
         columns=columns,
+        layout=layout,
+        labels=labels,
+        missing_values=missing_values,
+        score_map=score_map,
+        errors=errors,
+        unreadable=unreadable,
         progress=progress,
     )
     return imported(record, repeats=repeats, threshold=threshold, strict=strict)
@@ -158,6 +191,12 @@ def read_scores(
     no_answer: NoAnswer | None = None,
     match: Match = "content",
     columns: Mapping[str, str] | None = None,
+    layout: Layout = "auto",
+    labels: bool = True,
+    missing_values: MissingValues = None,
+    score_map: Mapping[str, float] | None = None,
+    errors: Errors = "missing",
+    unreadable: Unreadable = "skip",
     progress: bool = False,
     keep: Sequence[str] = (),
 ) -> ScoreLog:
@@ -168,7 +207,9 @@ def read_scores(
 
     Parameters
     ----------
-    paths, format, task, scorer, filter, no_answer, match, columns, progress
+    paths, format, task, scorer, filter, no_answer, match, columns
+        As in `read_logs`.
+    layout, labels, missing_values, score_map, errors, unreadable, progress
         As in `read_logs`.
     keep : sequence of str
         Further columns of a table, or fields of what was asked (of Inspect's metadata, of the
@@ -198,37 +239,72 @@ def read_scores(
     check_choice("match", match, Match)
     if no_answer is not None:
         check_choice("no_answer", no_answer, NoAnswer)
+    check_choice("errors", errors, Errors)
     kept = [name for name in ([keep] if isinstance(keep, str) else keep) if name not in COLUMNS]
-    everything, n_logs = all_runs(
-        paths, format=format, columns=columns, progress=progress, keep=kept
+    reading = Reading(
+        keep=kept, columns=columns or {}, layout=layout, labels=labels,
+        missing=Missing(missing_values), score_map=score_map or {},
+    )  # fmt: skip
+    everything, n_logs, damaged = all_runs(
+        paths, format=format, reading=reading, progress=progress, unreadable=unreadable
     )
     runs, left_out = valid(everything)
     if not runs:
         msg = f"all {len(everything)} runs are left out: {left_out[0].reason}"
         raise InputError(msg)
-    names = respondents(runs)
+    left_out = [*damaged, *left_out]
+    runs = with_words(runs, reading, scorer)
     choice = choose(runs, task=task, scorer=scorer, filter=filter)
-    chosen = [
-        (run, name) for run, name in zip(runs, names, strict=True) if run.task in choice.scorers
-    ]
+    counted = [run for run in runs if run.task in choice.scorers]
+    chosen = list(zip(counted, respondents(counted), strict=True))
     left_out += [
         leave_out(run, "a task that was not asked for")
         for run in runs
         if run.task not in choice.scorers
     ]
     frame, n_apart = _frame(chosen, choice, by_content=match == "content", keep=kept)
-    frame["score"] = _scores(frame["score"], no_answer)
+    given = frame.loc[list(map(_is_word, frame["score"])), "scorer"]
+    frame["score"] = _scores(frame["score"], no_answer, next(iter(given), ""))
+    failed = frame["score"].isna() & ~frame["error"].isin(["", UNSCORED, INVALIDATED])
     frame.loc[frame["score"].isna() & (frame["error"] == ""), "error"] = NO_ANSWER
+    wrong = errors == "wrong" and bool(failed.any())
+    if wrong:
+        frame.loc[failed, "score"] = 0.0
     if frame["score"].isna().all():
-        msg = "no answer has a score: see the errors in the logs"
-        raise InputError(msg)
+        raise InputError(_no_scores(counted, frame))
     return ScoreLog(
         frame=frame,
         scorers=choice.scorers,
         filters=choice.filters,
         n_logs=n_logs,
         left_out=tuple(left_out),
-        notes=_notes([run for run, _ in chosen], n_apart),
+        notes=(
+            *_notes(counted, n_apart),
+            *([f"{failed.sum()} answers that ended in errors count as wrong"] if wrong else []),
+        ),
+    )
+
+
+def _no_scores(runs: Sequence[Run], frame: "pd.DataFrame") -> str:
+    """Say why no answer has a score."""
+    sources = listed(list(dict.fromkeys(run.source for run in runs)))
+    if frame.empty:
+        return (
+            f"no answer has a score: the logs hold no samples, only what came of them ({sources});"
+            " pass logs that were written with their samples"
+        )
+    reasons = frame["error"].value_counts()
+    if set(reasons.index) == {UNSCORED}:
+        of_inspect = set(frame["format"]) == {"inspect"}
+        how = ", with 'inspect score LOG --scorer NAME'" if of_inspect else ""
+        return (
+            f"no answer has a score: the logs are not scored yet ({len(frame):,} answers in "
+            f"{sources}); score them first{how}"
+        )
+    told = "; ".join(f"{reason}, {n} times"[:80] for reason, n in reasons.head(5).items())
+    return (
+        f"no answer has a score: {told} ({sources}); count those that ended in errors as wrong "
+        "with errors='wrong'"
     )
 
 
@@ -306,7 +382,7 @@ def _row(
 ) -> tuple[Any, ...]:
     sample, question, repeat = asked
     score = sample.scores.get(scorer)
-    error = "" if score is not None else sample.error or "not scored"
+    error = "" if score is not None else sample.error or UNSCORED
     stated = sample.confidence.get(scorer, sample.confidence.get("", np.nan))
     return (
         respondent, question, score, run.task, repeat, scorer, sample.filter, error, stated,
@@ -314,9 +390,19 @@ def _row(
     )  # fmt: skip
 
 
-def _scores(column: "pd.Series[Any]", no_answer: NoAnswer | None) -> Any:
+def _scores(column: "pd.Series[Any]", no_answer: NoAnswer | None, scorer: str) -> Any:
     """Return scores as numbers, once it is said what no answer means."""
     values: list[Score] = column.tolist()
+    words = Counter(str(value).strip() for value in values if _is_word(value))
+    if words:
+        told = ", ".join(f"{word!r} {n} times" for word, n in words.most_common(5))
+        advice = word_advice(words, SCORE_MAP)
+        msg = (
+            f"scorer {scorer!r} gives words, not numbers ({told}): {advice}; for the share of one "
+            f"word pass scorer={f'{scorer}:{next(iter(words))}'!r}; where a word stands for no "
+            f"score, pass missing_values={[next(iter(words))]!r}"
+        )
+        raise CodeError(msg)
     n = sum(value == NO_ANSWER for value in values)
     if n and no_answer is None:
         msg = (
@@ -327,6 +413,10 @@ def _scores(column: "pd.Series[Any]", no_answer: NoAnswer | None) -> Any:
     instead = 0.0 if no_answer == "wrong" else np.nan
     plain = (instead if value == NO_ANSWER else value for value in values)
     return np.array([np.nan if value is None else value for value in plain], dtype=np.float64)
+
+
+def _is_word(score: Any) -> bool:
+    return isinstance(score, str) and score != NO_ANSWER
 
 
 def _notes(runs: Sequence[Run], n_apart: int) -> tuple[str, ...]:
@@ -398,87 +488,3 @@ def _as_frame(table: Table) -> "pd.DataFrame":
         index=pd.Index(table.models, name="model"),
         columns=pd.Index(table.questions, name="question"),
     )
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Cells:
-    """One row per cell: labels, score and confidence, NaN where missing."""
-
-    frame: "pd.DataFrame"  # model, question, score, confidence
-    n_ties: int  # cells without a majority
-
-
-def one_per_cell(
-    frame: "pd.DataFrame", *, repeats: str | None, threshold: float | None, strict: bool
-) -> Cells:
-    """Return one score per model and question."""
-    if repeats is not None:
-        check_choice("repeats", repeats, Repeats)
-    groups = frame.groupby(["model", "question"], sort=False, observed=True)
-    _check_repeats(frame, repeats)
-    split = (
-        frame if threshold is None else frame.assign(score=_split(frame, threshold, strict=strict))
-    )
-    ties = 0
-    if repeats == "keep":
-        labels = frame["model"].astype(str) + " #" + frame["repeat"].astype(str)
-        cells = split.assign(model=labels)
-    elif repeats == "mean":
-        means = groups[["score", "confidence"]].mean().reset_index()
-        cells = (
-            means
-            if threshold is None
-            else means.assign(score=_split(means, threshold, strict=strict))
-        )
-    elif repeats == "majority":
-        _check_binary(split, repeats)
-        cells, ties = _majority(split)
-    else:
-        cells = split.sort_values("repeat", kind="stable")
-        cells = cells.drop_duplicates(["model", "question"]).sort_index()
-    _check_binary(cells, repeats)
-    return Cells(frame=cells[["model", "question", "score", "confidence"]], n_ties=ties)
-
-
-def _check_repeats(frame: "pd.DataFrame", repeats: str | None) -> None:
-    again = frame.duplicated(["model", "question"]).to_numpy()
-    if repeats is not None or not again.any():
-        return
-    first = frame.iloc[int(np.flatnonzero(again)[0])]
-    same = (frame["model"] == first["model"]) & (frame["question"] == first["question"])
-    msg = (
-        f"model {first['model']!r} answered question {first['question']!r} {int(same.sum())} "
-        f"times ({int(again.sum()):,} answers more than questions in all): pass repeats=, one of "
-        "'mean' (with a threshold=), 'first', 'majority', 'keep'"
-    )
-    raise OptionError(msg)
-
-
-def _split(frame: "pd.DataFrame", threshold: float, *, strict: bool) -> FloatArray:
-    score = frame["score"].to_numpy(dtype=np.float64)
-    above = score > threshold if strict else score >= threshold
-    return np.asarray(np.where(np.isnan(score), np.nan, above), dtype=np.float64)
-
-
-def _majority(frame: "pd.DataFrame") -> tuple["pd.DataFrame", int]:
-    groups = frame.groupby(["model", "question"], sort=False, observed=True)
-    cells = groups[["score", "confidence"]].mean().reset_index()
-    share = cells["score"].to_numpy()
-    tied = share == 0.5
-    winner = np.where(np.isnan(share) | tied, np.nan, share > 0.5)
-    return cells.assign(score=winner), int(tied.sum())
-
-
-def _check_binary(frame: "pd.DataFrame", repeats: str | None) -> None:
-    score: Any = frame["score"].to_numpy(dtype=np.float64)
-    graded = np.unique(score[~np.isnan(score) & (score != 0.0) & (score != 1.0)])
-    if not graded.size:
-        return
-    shown = ", ".join(f"{value:.4g}" for value in graded[:4])
-    more = ", ..." if graded.size > 4 else ""
-    cause = "means of repeats" if repeats == "mean" else "scores"
-    msg = (
-        f"the {cause} are not all 0 or 1 ({shown}{more}): pass threshold=, above which an answer "
-        "counts as right"
-    )
-    raise CodeError(msg)

@@ -7,18 +7,23 @@ questions that stand in the same place in two runs have two. Tasks, scorers and 
 by the caller wherever there is a choice.
 """
 
+import warnings
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from glob import glob, has_magic
 from os import PathLike
 from pathlib import Path
-from typing import TypeAlias
+from typing import Literal, TypeAlias
 
-from psychollm._base.errors import InputError, LabelError, OptionError
+from psychollm._base.checks import check_choice
+from psychollm._base.errors import InputError, LabelError, OptionError, PsychollmWarning
 from psychollm._base.replicate import progress_bar
 from psychollm.data.labels import listed
-from psychollm.data.readers.logs.detect import read_runs, readable
-from psychollm.data.readers.logs.run import Run, Sample, digest
+from psychollm.data.readers.logs.detect import LogFormat, read_runs, readable
+from psychollm.data.readers.logs.run import Run, Sample, Score, Word, digest
+from psychollm.data.readers.logs.source import Reading
+
+Unreadable: TypeAlias = Literal["skip", "refuse"]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -35,29 +40,46 @@ def all_runs(
     paths: str | PathLike[str] | Iterable[str | PathLike[str]],
     *,
     format: str | None,  # noqa: A002
-    columns: Mapping[str, str] | None,
+    reading: Reading,
     progress: bool,
-    keep: Sequence[str] = (),
-) -> tuple[list[Run], int]:
-    """Return every run in files and folders, and the number of logs."""
+    unreadable: Unreadable = "skip",
+) -> tuple[list[Run], int, list[LeftOut]]:
+    """Return every run in files and folders, the number of logs, and what could not be read."""
     # What is named must be a log; in a folder, files that no reader knows are passed over, for
-    # tools keep more than answers there.
+    # tools keep more than answers there, and so are damaged ones, unless nothing is left.
+    if format is not None:
+        check_choice("format", format, LogFormat)
+    check_choice("unreadable", unreadable, Unreadable)
     files = list(_files(paths))
     bar = progress_bar(show=progress, total=len(files), label="logs")
     runs: list[Run] = []
+    damaged: list[InputError] = []
+    left_out: list[LeftOut] = []
     n_logs = 0
     try:
         for path, named in files:
-            held = read_runs(path, format=format, columns=columns, named=named, keep=keep)
+            bar.update(1)
+            try:
+                held = read_runs(path, format=format, reading=reading, named=named)
+            except InputError as error:
+                if named or unreadable == "refuse":
+                    raise
+                damaged.append(error)
+                left_out.append(LeftOut(source=str(path), what="", reason=str(error), n=0))
+                continue
             runs += held
             n_logs += bool(held)
-            bar.update(1)
     finally:
         bar.close()
+    if damaged and not runs:
+        raise damaged[0]
+    if damaged:
+        msg = f"{len(damaged)} of {len(files)} files cannot be read and is left out: {damaged[0]}"
+        warnings.warn(msg, PsychollmWarning, stacklevel=4)
     if not runs:
         msg = f"there is no log in {', '.join(str(path) for path, _ in files[:3]) or 'the folder'}"
         raise InputError(msg)
-    return _with_tasks(runs), n_logs
+    return _with_tasks(runs), n_logs, left_out
 
 
 def _with_tasks(runs: Sequence[Run]) -> list[Run]:
@@ -250,6 +272,33 @@ def _filters(names: Mapping[str, Sequence[str]], wanted: str | None) -> dict[str
         task: own[0] if len(own) == 1 else _one("filter", task, own, wanted)
         for task, own in names.items()
     }
+
+
+def with_words(runs: Sequence[Run], reading: Reading, scorer: Scorer | None) -> list[Run]:
+    """Return runs with words mapped to numbers; ``SCORER:WORD`` is 1 where the word was given."""
+    wanted = scorer.values() if isinstance(scorer, Mapping) else [scorer or ""]
+    shares = {name: name.rpartition(":") for name in wanted if ":" in name}
+
+    def scores(sample: Sample) -> dict[str, Score]:
+        found = dict(sample.scores)
+        for full, (name, _, word) in shares.items():
+            given = found.get(name)
+            if isinstance(given, Word) and full not in sample.scores:
+                found[full] = float(given.strip() == word)
+        return {
+            name: number(one.strip()) if isinstance(one, Word) else one
+            for name, one in found.items()
+        }
+
+    def number(word: str) -> Score:
+        return None if reading.missing.holds(word) else reading.score_map.get(word, Word(word))
+
+    if not shares and not reading.score_map and not reading.missing:
+        return list(runs)
+    return [
+        replace(run, samples=tuple(replace(one, scores=scores(one)) for one in run.samples))
+        for run in runs
+    ]
 
 
 _LONG = 40

@@ -1,29 +1,42 @@
 """Long tables: which columns mean what, and their answers (one per row) as models x questions."""
 
 from collections.abc import Callable, Container, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal, TypeAlias
 
 import numpy as np
 
-from psychollm._base.checks import check_choice
+from psychollm._base.checks import check_choice, is_numeral
 from psychollm._base.errors import InputError, LabelError, ShapeError
-from psychollm._base.frames import long_table
+from psychollm._base.frames import (
+    IDS,
+    MODELS,
+    QUESTIONS,
+    SCORES,
+    is_called,
+    is_unnamed,
+    long_table,
+)
 from psychollm._base.types import AnyArray, BoolArray, IntArray
 from psychollm.data.cells import is_better_sparse
 from psychollm.data.labels import as_labels, listed
+from psychollm.data.missing_codes import Missing
 from psychollm.data.table import Table
 
 if TYPE_CHECKING:
     import pandas as pd
 
-Layout: TypeAlias = Literal["auto", "wide", "long"]
+Layout: TypeAlias = Literal["auto", "wide", "long", "transposed"]
 Duplicates: TypeAlias = Literal["error", "first", "last"]
 
 FREE_CELLS = 50_000_000
-_QUESTION_NAMES = ("question", "item")
-_QUESTION_IDS = ("item_id", "question_id", "prompt_id", "sample_id", "qid")
+VOTES = {"winner", "model_a", "model_b"}
+OF_VOTES = (
+    "it holds votes between two models; what is read here has columns of models, questions and "
+    "scores"
+)
+_QUESTIONS = ("question", "item", "problem", "qid", *IDS)
 
 
 @dataclass(frozen=True, slots=True)
@@ -36,6 +49,8 @@ class Columns:
     duplicates: Duplicates = "error"
     words: Container[Any] = ()  # texts that the caller gives a meaning
     may_be_sparse: bool = False  # whether the caller takes a SparseLong for a large table
+    labels: bool = True  # whether a column of a wide table labels its rows
+    missing: Missing = field(default_factory=Missing)
 
 
 class SparseLong(Exception):  # noqa: N818 - no error: what a large table is handed over as
@@ -64,26 +79,72 @@ def is_long(layout: Layout, header: Sequence[str], columns: Columns) -> bool:
     """Tell a long file from a wide one."""
     # With "auto" a file is long if a column is named, or if its header holds "model" and
     # "question" (or "item").
-    if layout != "auto":
+    if layout != "auto" or not columns.labels:
         return layout == "long"
     if columns.question is not None or columns.value is not None:
         return True
-    return "model" in header and any(name in header for name in _QUESTION_NAMES)
+    if "model" in header and ("question" in header or "item" in header):
+        return True
+    return bool(_question_names(header) and _model_names(header) and _score_names(header))
+
+
+def _model_names(header: Sequence[Any]) -> list[Any]:
+    """Return the columns that may label models: "id" where nothing else does."""
+    known = [name for name in header if is_called(name, MODELS)]
+    exact = [name for name in known if str(name).lower() == "model"]
+    return exact or known or [name for name in header if str(name).lower() == "id"]
+
+
+def _question_names(header: Sequence[Any]) -> list[Any]:
+    known = [name for name in header if is_called(name, _QUESTIONS)]
+    return known + [name for name in header if is_called(name, ("prompt_id",))]
+
+
+def _score_names(header: Sequence[Any]) -> list[Any]:
+    """Return the columns that may hold scores: the first of the usual names, or all others."""
+    usual = [name for name in SCORES[:3] if name in header]
+    return usual[:1] or [name for name in header if is_called(name, SCORES)]
+
+
+def known_columns(header: Sequence[Any]) -> dict[str, list[Any]]:
+    """Return the columns that may hold model, question and score, by their names."""
+    return {
+        "model": _model_names(header),
+        "question": _question_names(header),
+        "score": _score_names(header),
+    }
+
+
+def label_column(header: Sequence[str], model: str | None) -> int:
+    """Return the place of the column that labels the rows of a wide table."""
+    named = [place for place, name in enumerate(header) if name.lower() == "model"]
+    if model is not None:
+        return header.index(model) if model in header else -1
+    if len(named) == 1:
+        return named[0]
+    counted = len(header) > 2 and is_unnamed(header[0])
+    return int(counted and is_called(header[1], (*MODELS, *QUESTIONS)))
 
 
 def long_columns(place: Path | str, header: Sequence[str], columns: Columns) -> LongColumns:
     """Fill in the columns that the caller left open."""
-    model = columns.model or "model"
+    models = _model_names(header)
+    if columns.model is None and len(models) > 1:
+        msg = f"{place}: which column labels the models, {_either(models)}? pass model="
+        raise LabelError(msg)
+    model = columns.model or (models[0] if models else "model")
     question = _question_columns(place, header, columns)
     rest = [name for name in header if name not in {model, *question}]
-    if columns.value is None and len(rest) != 1 and "value" not in rest:
+    scores = ["value"] if "value" in rest else _score_names(rest)
+    if columns.value is None and len(rest) != 1 and len(scores) != 1:
         msg = (
-            f"{place}: which column holds the answers? pass value=, one of {listed(rest)}"
+            f"{place}: which column holds the answers? pass value=, one of "
+            f"{', '.join(map(repr, (scores or rest)[:12]))}"
             if rest
             else f"{place}: no column is left to hold the answers besides {listed(header)}"
         )
         raise LabelError(msg)
-    value = columns.value or ("value" if "value" in rest else rest[0])
+    value = columns.value or (rest[0] if len(rest) == 1 else scores[0])
     found = LongColumns(model=model, question=question, value=value)
     at = f"{place}, line 1" if isinstance(place, Path) else place
     for name in found.names:
@@ -97,10 +158,10 @@ def _question_columns(
     place: Path | str, header: Sequence[str], columns: Columns
 ) -> tuple[str, ...]:
     if columns.question is None:
-        known = [name for name in header if name in {*_QUESTION_NAMES, *_QUESTION_IDS}]
+        known = [name for name in _question_names(header) if name != columns.model]
         if len(known) > 1:
             msg = (
-                f"{place}: which column identifies the question, {' or '.join(map(repr, known))}? "
+                f"{place}: which column identifies the question, {_either(known)}? "
                 "the same text may stand for several questions: pass question="
             )
             raise LabelError(msg)
@@ -108,8 +169,15 @@ def _question_columns(
     return (columns.question,) if isinstance(columns.question, str) else tuple(columns.question)
 
 
+def _either(names: Sequence[Any]) -> str:
+    return " or ".join(map(repr, names))
+
+
 def check_header(path: Path, header: Sequence[str]) -> None:
     """Refuse a header that repeats a column, or that was split at the wrong character."""
+    if set(header) >= VOTES:
+        msg = f"{path}: {OF_VOTES}"
+        raise InputError(msg)
     if len(header) == 1 and "|" in header[0]:
         msg = (
             f"{path}, line 1: one column only, {header[0]!r}: columns are separated by commas, "
@@ -120,6 +188,8 @@ def check_header(path: Path, header: Sequence[str]) -> None:
     for place, name in enumerate(header, start=1):
         if name in seen:
             msg = f"{path}, line 1: column {name!r} occurs twice (again as {place}): rename it"
+            if all(map(is_numeral, header)):
+                msg = f"{path}, line 1 holds numbers: put a line before it that names the columns"
             raise LabelError(msg)
         seen.add(name)
 

@@ -1,7 +1,7 @@
 """The table of the library: what each model answered to each question."""
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any, TypeAlias, Union
 
 import numpy as np
@@ -16,6 +16,7 @@ from psychollm.data.cells import MemoryCells, block_size
 from psychollm.data.confidence import Threshold
 from psychollm.data.labels import Labels, positions, reorder
 from psychollm.data.long import Columns, Duplicates
+from psychollm.data.missing_codes import Missing, MissingValues
 from psychollm.data.table import Table, as_table, values_like
 
 if TYPE_CHECKING:
@@ -44,6 +45,8 @@ class Responses(Result):
         Unique labels that replace those of the data; without any, the positions 0, 1, 2, ...
     codes : mapping, optional
         What each value means, such as ``{"yes": 1, "no": 0}``: the only way to pass text.
+    missing_values : iterable, optional
+        Values that stand for a missing answer, such as ``[9, -99]``.
     threshold : float, {"model_median", "model_mean", "model_balanced"}, mapping or array, optional
         Splits stated confidence, on any scale, into yes and no: a cut for all models, a rule
         applied to each model's own statements, or a cut per model. ``"model_balanced"`` cuts
@@ -131,6 +134,7 @@ class Responses(Result):
         models: Iterable[Any] | None = None,
         questions: Iterable[Any] | None = None,
         codes: Mapping[Any, int] | None = None,
+        missing_values: MissingValues = None,
         threshold: Threshold | None = None,
         strict: bool = True,
         model: str | None = None,
@@ -141,6 +145,9 @@ class Responses(Result):
         argument = "responses" if threshold is None else "confidence"
         columns = Columns(model, question, value, duplicates)
         table = as_table(read_any(data, columns, argument), models=models, questions=questions)
+        missing = Missing(missing_values)
+        if missing:
+            table = replace(table, values=missing.masked(table.values))
         fields = (
             coded_fields(table, codes, argument)
             if threshold is None

@@ -4,6 +4,7 @@ Codes are whole numbers 0 to 15 with a mask of what is missing; every constructo
 starts here.
 """
 
+import warnings
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
 from typing import Any
@@ -19,8 +20,14 @@ from psychollm._base.checks import (
     plain_array,
     shown,
 )
-from psychollm._base.errors import CodeError, LabelError, OptionError, ShapeError
-from psychollm._base.frames import MODELS, QUESTIONS, is_called, labelled
+from psychollm._base.errors import (
+    CodeError,
+    LabelError,
+    OptionError,
+    PsychollmWarning,
+    ShapeError,
+)
+from psychollm._base.frames import MODELS, QUESTIONS, in_pandas, is_called, labelled
 from psychollm._base.types import AnyArray, BoolArray, CodeArray, FloatArray
 from psychollm.data.labels import Labels, as_labels, index_of, order_of
 
@@ -38,6 +45,12 @@ class Table:
     def __post_init__(self) -> None:
         object.__setattr__(self, "values", plain_array(self.values, "values"))
 
+    def transposed(self) -> "Table":
+        """Exchange models and questions."""
+        origin = self.origin
+        turned = None if origin is None else lambda row, column: origin(column, row)
+        return Table(self.values.T, self.questions, self.models, turned, self.named[::-1])
+
     def place(self, row: int, column: int) -> str:
         """Name one cell, and where it stands in its file if it came from one."""
         cell = f"model {self.models[row]!r}, question {self.questions[column]!r}"
@@ -54,6 +67,12 @@ def as_table(
     """Return any table as a labelled one; `models` and `questions` replace its own labels."""
     if isinstance(data, Table) and models is None and questions is None:
         return data
+    data = in_pandas(data)
+    if hasattr(data, "iloc") and data.ndim == 2 and models is None and questions is None:
+        from psychollm.data.long import Columns, is_long, spread_frame
+
+        if is_long("auto", [*data.columns], Columns()):
+            return spread_frame(data, Columns(), argument=argument)
     data = labelled(data)
     values: AnyArray
     rows: Iterable[Any] | None = None
@@ -65,6 +84,14 @@ def as_table(
     else:
         values = plain_array(data, argument)
         if hasattr(data, "iloc") and hasattr(data, "columns"):
+            if is_called(data.index.name, QUESTIONS) or is_called(data.columns.name, MODELS):
+                msg = (
+                    f"{argument}: rows are taken for questions and columns for models, as the "
+                    f"index ({data.index.name!r}) and the columns ({data.columns.name!r}) are "
+                    "called; if it is otherwise, rename them"
+                )
+                warnings.warn(msg, PsychollmWarning, stacklevel=3)
+                values, data = values.T, data.T
             rows, columns = data.index, data.columns
     _check_shape(values, argument)
     rows = rows if models is None else models
@@ -160,12 +187,14 @@ def models_first(data: Any) -> Any:
 MAX_CODE = 15
 
 
-def numbers(table: Table, *, argument: str = "responses") -> FloatArray:
-    """Return the values as finite floats, missing ones (None, NaN, pandas.NA, masked) as NaN."""
+def numbers(table: Table, *, argument: str = "responses", words: str = "codes") -> FloatArray:
+    """Return the values as finite floats, missing ones (None, NaN, pandas.NA, masked) as NaN.
+
+    `words` is the argument that says what words mean.
+    """
     if table.values.dtype.kind not in "biuf":
         good = is_number(table.values) | is_missing(table.values)
-        value = table.values[~good][0]
-        _refuse(table, ~good, argument, f"not a number: {_advice(value)}")
+        _refuse(table, ~good, argument, f"not a number: {_advice(table, ~good, words)}")
     values = np.array(table.values, dtype=np.float64)
     infinite = np.isinf(values)
     if infinite.any():
@@ -173,23 +202,63 @@ def numbers(table: Table, *, argument: str = "responses") -> FloatArray:
     return values
 
 
+def known_values(values: AnyArray) -> FloatArray:
+    """Return the numbers among values, and NaN for all else."""
+    if values.dtype.kind in "biuf":
+        return np.asarray(values, dtype=np.float64)
+    return np.where(is_number(values), values, np.nan).astype(np.float64)
+
+
 WORDS = 'codes={"yes": 1, "no": 0}'
+SCORE_MAP = "score_map"
+_RIGHT = {"correct", "right", "true", "yes", "pass", "passed", "c", "y", "success"}
+_WRONG = {"incorrect", "wrong", "false", "no", "fail", "failed", "i", "n", "failure"}
 
 
-def _advice(value: Any) -> str:
-    """Say what to do with a value that is no number, where words may be answers."""
-    if isinstance(value, str) and not is_numeral(value):
+def word_advice(words: Iterable[str], argument: str) -> str:
+    """Say what to do with words where numbers are needed: what they mean, or that they are none.
+
+    Examples
+    --------
+    >>> word_advice(["correct", "incorrect"], "codes")
+    "answers in words need codes={'correct': 1, 'incorrect': 0}"
+    """
+    held = list(dict.fromkeys(words))
+    spoken = [word for word in held if any(map(str.isalnum, word)) and not word.startswith("#")]
+    if not spoken:
+        return f"if missing answers are meant, pass missing_values={held[:5]!r}"
+    if len(spoken) > 12:
         return (
-            f"answers in words need Responses(..., {WORDS}); "
-            "labels belong in the index (DataFrame.set_index)"
+            "if the column holds no scores, name the one that does, or leave it out; if missing "
+            f"answers are meant, pass missing_values={spoken[:1]!r}"
         )
-    return advice(value)
+    lower = {word: word.strip().lower() for word in spoken}
+    told = set(lower.values()) <= _RIGHT | _WRONG
+    means = {word: int(lower[word] in _RIGHT) if told else k for k, word in enumerate(spoken)}
+    rest = [word for word in held if word not in means]
+    more = f"; if missing answers are meant, pass missing_values={rest[:5]!r}" if rest else ""
+    return f"answers in words need {argument}={means!r}{'' if told else ' or the like'}{more}"
+
+
+def _advice(table: Table, bad: BoolArray, words: str) -> str:
+    """Say what to do with values that are no numbers, where words may be answers."""
+    values = table.values[bad]
+    full = np.asarray(bad.any(axis=0) & (bad | is_missing(table.values)).all(axis=0))
+    first = int(np.flatnonzero(bad.any(axis=0))[0])
+    if table.origin is not None and full[first] and not bad.any(axis=0).all():
+        return "if the column holds no answers, leave it out"
+    texts = [value for value in values.ravel() if isinstance(value, str) and not is_numeral(value)]
+    if not texts or len(texts) < values.size:
+        return advice(values.ravel()[0])
+    labels = "; labels belong in the index (DataFrame.set_index)" if words == "codes" else ""
+    return f"{word_advice(texts, words)}{labels}"
 
 
 def _refuse(table: Table, bad: BoolArray, argument: str, reason: str) -> None:
     row, column = (int(i) for i in np.argwhere(bad)[0])
     value = shown(table.values[row, column])
-    msg = f"{argument}: {table.place(row, column)} holds {value}, which is {reason}"
+    where = "" if table.origin else f"{argument}: "
+    msg = f"{where}{table.place(row, column)} holds {value}, which is {reason}"
     raise CodeError(msg)
 
 
@@ -216,7 +285,8 @@ def encode(
 
 _NOT_A_CODE = (
     f"not a code: codes are whole numbers 0 (no) to {MAX_CODE}; "
-    "split a stated confidence with Responses(values, threshold=...)"
+    "split a stated confidence with Responses(values, threshold=...), and name values that stand "
+    "for a missing answer as missing_values=[...]"
 )
 
 

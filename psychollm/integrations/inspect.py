@@ -21,7 +21,7 @@ from psychollm._base.errors import CodeError, LabelError, OptionError
 from psychollm._base.optional import require
 from psychollm._base.types import RandomState
 from psychollm.data.readers.logs.inspect_log import grade_of, parts_of
-from psychollm.data.readers.logs.run import NO_ANSWER
+from psychollm.data.readers.logs.run import NO_ANSWER, Word
 
 if TYPE_CHECKING:
     from inspect_ai.dataset import Dataset, Sample
@@ -263,6 +263,8 @@ def _number(value: Any) -> float | None:
     if value is None or (isinstance(value, float) and isnan(value)):  # its sign for "not scored"
         return nan
     grade = grade_of(value)
+    if isinstance(grade, Word):
+        return None
     return 0.0 if grade == NO_ANSWER else grade
 
 

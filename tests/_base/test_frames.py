@@ -19,6 +19,7 @@ from psychollm._base.errors import (
     InputError,
     LabelError,
     PsychollmError,
+    PsychollmWarning,
     ShapeError,
     ValidityWarning,
 )
@@ -240,7 +241,8 @@ def test_answers_to_a_question_called_task_are_no_labels():
     frame = pd.DataFrame({"task": [1, 0, 1], "b": [1, 1, 0]})
     assert as_responses(frame, argument="answers").questions == ("task", "b")
     frame["task"] = ["x", "y", "z"]
-    assert as_responses(frame, argument="answers").models == ("x", "y", "z")
+    with pytest.warns(PsychollmWarning, match="answers: rows are taken for questions"):
+        assert as_responses(frame, argument="answers").questions == ("x", "y", "z")
 
 
 LONG: dict[str, tuple[Any, dict[str, Any]]] = {

@@ -72,7 +72,7 @@ def test_panels_of_domains(call, answers, tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("by", "words"),
     [
-        ("era", ["--by 'era'", "no such column"]),
+        ("era", ["--by era:", "no such column"]),
         ("confidence", ["--by confidence", "neither each question nor each model"]),
         ("few.csv", ["--by few.csv", "'q1' has none"]),
     ],

@@ -116,7 +116,7 @@ def test_all_choices(command, tmp_path):
         (["hal", "--confidence", "sure.csv"], InputError, "these logs hold no confidences"),
         (["hal", "--columns", "model"], OptionError, "--columns model: write it as name=value"),
         (["absent"], InputError, "there is no such file or folder"),
-        (["README.md"], InputError, "a table is read if --columns says which columns"),
+        (["README.md"], InputError, "no table: which column holds the model? pass --columns with"),
     ],
 )
 def test_errors_are_one_line_in_the_words_of_the_command(command, arguments, error, message):

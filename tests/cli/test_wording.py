@@ -21,7 +21,7 @@ def library() -> str:
     return joined
 
 
-@pytest.mark.parametrize("argument", [argument for argument, _ in _OPTIONS])
+@pytest.mark.parametrize("argument", [argument for argument, *_ in _OPTIONS])
 def test_the_library_still_says_it(argument: str, library: str) -> None:
     assert argument in library
 

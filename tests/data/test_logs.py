@@ -77,9 +77,9 @@ def test_several_scorers_in_a_table(write):
 @pytest.mark.parametrize(
     ("text", "options", "error", "message"),
     [
-        ("llm,item,score\na,1,1\n", {}, InputError, "is no log that is known"),
+        ("foo,item,score\na,1,1\n", {}, InputError, "is no log that is known"),
         (
-            "llm,item,score\na,1,1\n",
+            "foo,item,score\na,1,1\n",
             {"format": "table"},
             LabelError,
             "which column holds the model",
@@ -89,7 +89,12 @@ def test_several_scorers_in_a_table(write):
         (LONG + "a,s\n", {}, InputError, "line 5: 2 cells, but the header has 3 columns"),
         (LONG + ",s,1\n", {}, LabelError, "line 5 has no model"),
         (LONG + "a,,1\n", {}, LabelError, "line 5 has no question"),
-        (LONG + "a,s,good\n", {}, CodeError, "line 5: score holds 'good', which is not a number"),
+        (
+            LONG + "a,s,good\n",
+            {},
+            CodeError,
+            "line 5, column 'score' holds 'good', which is not a number",
+        ),
         (LONG + "a,s,3\n", {}, CodeError, "are not all 0 or 1 (3): pass threshold="),
         (LONG + "a,q,1\n", {}, OptionError, "'a' answered question 'q' 2 times (1 answers more"),
         ("model,question,score\na,q,\n", {}, InputError, "no answer has a score"),

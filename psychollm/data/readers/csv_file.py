@@ -22,10 +22,9 @@ from typing import TYPE_CHECKING, Any, TextIO
 
 import numpy as np
 
-from psychollm._base.csv_text import delimiter_of
-from psychollm._base.errors import InputError, LabelError, ShapeError
+from psychollm._base.csv_text import delimiter_of, encoding_of
+from psychollm._base.errors import InputError, ShapeError
 from psychollm._base.types import AnyArray, IntArray
-from psychollm.data.labels import as_labels
 from psychollm.data.long import (
     Columns,
     Layout,
@@ -35,7 +34,9 @@ from psychollm.data.long import (
     long_columns,
     spread,
 )
+from psychollm.data.missing_codes import Missing
 from psychollm.data.readers.logs.archive import FREE, MAX_RATIO
+from psychollm.data.readers.wide import wide_table
 from psychollm.data.table import Table
 
 if TYPE_CHECKING:
@@ -55,17 +56,19 @@ def read_csv(path: Path, *, layout: Layout, columns: Columns) -> Table:
     check_header(path, header)
     if is_long(layout, header, columns):
         return _read_long(path, header, columns)
-    return _read_wide(path, header, columns)
+    return _read_wide(path, header, columns, layout)
 
 
 @contextmanager
 def _opened(path: Path) -> Iterator[TextIO]:
     opener: Any = gzip.open if path.suffix == ".gz" else open
     try:
-        with opener(path, "rt", encoding="utf-8-sig", newline="") as file:
+        with opener(path, "rb") as raw:
+            encoding = encoding_of(raw.read(2))
+        with opener(path, "rt", encoding=encoding, newline="") as file:
             yield file
-    except (UnicodeDecodeError, OSError, EOFError, zlib.error, csv.Error) as error:
-        msg = f"{path} is not a CSV file in UTF-8: {error}"
+    except (UnicodeError, OSError, EOFError, zlib.error, csv.Error) as error:
+        msg = f"{path} is not a CSV file in UTF-8 or UTF-16: {error}"
         raise InputError(msg) from error
 
 
@@ -132,62 +135,42 @@ def _with_point(cell: str, mark: str) -> str:
 # Wide
 
 
-def _read_wide(path: Path, header: Sequence[str], columns: Columns) -> Table:
-    import pandas as pd
+def _read_wide(path: Path, header: Sequence[str], columns: Columns, layout: Layout) -> Table:
+    rows = list(rows_of(path))
+    lines = [line for line, _ in rows]
+    cells = np.empty((len(rows), len(header)), dtype=object)
+    for place, (_, row) in enumerate(rows):
+        cells[place] = row
 
-    model = columns.model if columns.model is not None else header[0]
-    if model not in header:
-        msg = f"{path}, line 1: there is no column {model!r} with the labels of the models"
-        raise LabelError(msg)
-    at = header.index(model)
-    labels, cells, lines = _wide_cells(path, header, at)
-    questions = [*header[:at], *header[at + 1 :]]
-    if not cells or not questions:
-        msg = (
-            f"{path} holds {len(cells)} models and {len(questions)} questions: at least one "
-            "of each is needed (a wide file has a line per model, its label in the first column)"
-        )
-        raise ShapeError(msg)
-    text = np.array(cells, dtype=object)
-    place, distinct = pd.factorize(text.ravel())
-    values = meanings(distinct, columns.words)[place]
-    return Table(
-        values.reshape(text.shape),
-        as_labels("model", labels, len(labels)),
-        as_labels("question", questions, len(questions)),
-        lambda row, column: f"{path}, line {lines[row]}, column {questions[column]!r}",
+    return wide_table(
+        path,
+        header,
+        cells,
+        columns,
+        layout=layout,
+        read=lambda texts: texts_read(texts, columns),
+        name_row=lambda row: f"line {lines[row]}",
     )
 
 
-def _wide_cells(
-    path: Path, header: Sequence[str], at: int
-) -> tuple[list[str], list[list[str]], list[int]]:
-    """Return the models' labels, their cells, and the lines they stand in."""
-    labels: list[str] = []
-    cells: list[list[str]] = []
-    lines: list[int] = []
-    place: dict[str, int] = {}
-    for line, row in rows_of(path):
-        label = row.pop(at)
-        if not label.strip():
-            msg = f"{path}, line {line}, column {header[at]!r}: no model is named"
-            raise LabelError(msg)
-        if label in place:
-            first = lines[place[label]]
-            msg = f"{path}, line {line}: model {label!r} stands in line {first} already: rename it"
-            raise LabelError(msg)
-        place[label] = len(labels)
-        labels.append(label)
-        cells.append(row)
-        lines.append(line)
-    return labels, cells, lines
+def texts_read(texts: AnyArray, columns: Columns) -> AnyArray:
+    """Return the values of cells that hold text."""
+    import pandas as pd
+
+    at, distinct = pd.factorize(texts.ravel())
+    return meanings(distinct, columns.words, columns.missing)[at].reshape(texts.shape)
 
 
-def meanings(texts: Iterable[str], words: Container[Any] = ()) -> AnyArray:
+def meanings(
+    texts: Iterable[str], words: Container[Any] = (), missing: Missing | None = None
+) -> AnyArray:
     """Return the number that each text holds; keep other text and the given `words`."""
     # What is kept goes on to the step that codes answers: it knows what words mean, or names the
     # first cell at fault.
-    found = [text if text in words else _meaning(text) for text in texts]
+    gone = missing or Missing()
+    found = [
+        text if text in words else np.nan if gone.holds(text) else _meaning(text) for text in texts
+    ]
     kind = object if any(isinstance(value, str) for value in found) else np.float64
     return np.array(found, dtype=kind)
 
@@ -210,7 +193,7 @@ def _meaning(word: str) -> float | str:
 
 def _read_long(path: Path, header: Sequence[str], columns: Columns) -> Table:
     found = long_columns(path, header, columns)
-    frame, lines = _long_frame(path, header, found, columns.words)
+    frame, lines = _long_frame(path, header, found, columns)
     return spread(
         frame,
         model=found.model,
@@ -224,7 +207,7 @@ def _read_long(path: Path, header: Sequence[str], columns: Columns) -> Table:
 
 
 def _long_frame(
-    path: Path, header: Sequence[str], found: LongColumns, words: Container[Any]
+    path: Path, header: Sequence[str], found: LongColumns, columns: Columns
 ) -> tuple["pd.DataFrame", "array[int]"]:
     """Return the columns needed and the line of each row; each distinct text is kept once."""
     import pandas as pd
@@ -247,7 +230,8 @@ def _long_frame(
             for name, text, code in zip(found.names[:-1], texts, codes, strict=False)
         }
     )
-    frame[found.value] = meanings(texts[-1], words)[np.frombuffer(codes[-1], dtype=np.int64)]
+    means = meanings(texts[-1], columns.words, columns.missing)
+    frame[found.value] = means[np.frombuffer(codes[-1], dtype=np.int64)]
     return frame, lines
 
 

@@ -14,11 +14,12 @@ from psychollm._base.types import FloatArray
 from psychollm.data.confidence import Threshold
 from psychollm.data.labels import listed
 from psychollm.data.long import Columns, Duplicates, Layout, SparseLong
+from psychollm.data.missing_codes import Missing, MissingValues, check_codes
 from psychollm.data.readers.csv_file import read_csv
 from psychollm.data.readers.jsonl_file import read_jsonl
 from psychollm.data.readers.parquet_file import read_parquet
 from psychollm.data.responses import Responses
-from psychollm.data.table import Table, encode, numbers
+from psychollm.data.table import Table, encode, known_values, numbers
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -43,6 +44,8 @@ def read_responses(
     value: str | None = None,
     duplicates: Duplicates = "error",
     codes: Mapping[Any, int] | None = None,
+    missing_values: MissingValues = None,
+    labels: bool = True,
     threshold: Threshold | None = None,
     strict: bool = True,
 ) -> Responses:
@@ -54,21 +57,31 @@ def read_responses(
         ``.csv`` or ``.tsv`` (also ``.gz``), ``.jsonl`` or ``.parquet``. Columns of text are
         separated by commas, semicolons or tabs; without commas, numbers may have a decimal comma.
         Read other formats with pandas and pass the frame to `Responses`.
-    layout : {"auto", "wide", "long"}
-        Wide: a line per model, the labels of the questions in the header. Long: a line per
-        answer. "auto" means long if `question` or `value` is given or the header holds "model"
-        and "question" (or "item"), wide otherwise.
+    layout : {"auto", "wide", "long", "transposed"}
+        Wide: a line per model, the labels of the questions in the header. Transposed: a line per
+        question. Long: a line per answer. "auto" means long if `question` or `value` is given, or
+        if the header names models, questions and answers in usual words ("model", "llm", "person",
+        ...; "question", "item", ...; "score", "value", "correct", "response", ...). Any other
+        file is transposed, with a warning, if its first column is called as questions are, and
+        wide otherwise.
     model : str, optional
-        Column with the labels of the models; by default the first column of a wide file and
-        "model" in a long one.
+        Column with the labels of the models; by default the first column of a wide file, and the
+        one that is called so in a long file.
     question : str or sequence of str, optional
-        Columns of a long file that identify the question; by default "question" or "item".
+        Columns of a long file that identify the question; by default the one that is called so.
     value : str, optional
-        Column of a long file that holds the answers; by default "value", or the only one left.
+        Column of a long file that holds the answers; by default the one that is called so, or the
+        only one left.
     duplicates : {"error", "first", "last"}
         What to do in a long file when a model answers a question twice.
     codes : mapping, optional
         What each word of the file means, such as ``{"yes": 1, "no": 0}``.
+    missing_values : iterable, optional
+        Values that stand for a missing answer, such as ``[-99, ".", "#NULL!"]``. By default values
+        that look like such codes are refused; ``()`` takes all values for answers.
+    labels : bool
+        Whether a column of a wide file labels its rows. Where the first column holds answers as
+        the others do, rows are counted, with a warning.
     threshold, strict : optional
         If given, the values are stated confidences, split as in `Responses`.
 
@@ -96,7 +109,10 @@ def read_responses(
     if codes is not None and threshold is not None:
         msg = "codes= (what words mean) and threshold= (where to split numbers) exclude each other"
         raise OptionError(msg)
-    columns = Columns(model, question, value, duplicates, codes or (), may_be_sparse=True)
+    columns = Columns(
+        model, question, value, duplicates, codes or (), may_be_sparse=True, labels=labels,
+        missing=Missing(missing_values),
+    )  # fmt: skip
     try:
         table = _labelled(path, layout, columns)
     except SparseLong as long:
@@ -114,13 +130,15 @@ def read_table(
     value: str | None = None,
     duplicates: Duplicates = "error",
     codes: Mapping[Any, int] | None = None,
+    missing_values: MissingValues = None,
+    labels: bool = True,
     scale: float | None = None,
 ) -> "pd.DataFrame":
     """Read a table of numbers, models x questions.
 
     Parameters
     ----------
-    path, layout, model, question, value, duplicates
+    path, layout, model, question, value, duplicates, missing_values, labels
         As in `read_responses`.
     codes : mapping, optional
         What each word of the file means, such as ``{"right": 1, "wrong": 0}``.
@@ -155,7 +173,11 @@ def read_table(
     if codes is not None and scale is not None:
         msg = "codes= (what words mean) and scale= (what numbers are out of) exclude each other"
         raise OptionError(msg)
-    table = _labelled(path, layout, Columns(model, question, value, duplicates, codes or ()))
+    columns = Columns(
+        model, question, value, duplicates, codes or (), labels=labels,
+        missing=Missing(missing_values),
+    )  # fmt: skip
+    table = _labelled(path, layout, columns)
     if codes is None:
         values = _scaled(table, fspath(path), scale)
     else:
@@ -234,9 +256,9 @@ def read_clusters(
     {'q1': 'a', 'q2': 'a'}
     """
     if column is not None:
-        columns = Columns(model, question, column, "first")
+        columns = Columns(model, question, column, "first", missing=Missing(()))
         return _of_answers(Path(path), _labelled(path, "long", columns))
-    return _of_list(Path(path), _labelled(path, "wide", Columns()))
+    return _of_list(Path(path), _labelled(path, "wide", Columns(missing=Missing(()))))
 
 
 def _of_list(file: Path, table: Table) -> "pd.Series[Any]":
@@ -275,6 +297,12 @@ def _labelled(path: str | PathLike[str], layout: Layout, columns: Columns) -> Ta
     check_choice("layout", layout, Layout)
     file = Path(path)
     ending = next((end for end in READERS if file.name.lower().endswith(end)), None)
+    if file.is_dir() or file.suffix.lower() == ".eval":
+        msg = (
+            f"{file} holds logs, and a table is needed: 'psychollm import {file} --out right.csv' "
+            "makes one, as read_logs does"
+        )
+        raise InputError(msg)
     if not file.is_file():
         msg = f"{file}: there is no such file"
         raise InputError(msg)
@@ -284,4 +312,7 @@ def _labelled(path: str | PathLike[str], layout: Layout, columns: Columns) -> Ta
             f"; {remedy}" if remedy else "; read it with pandas and pass the frame to Responses"
         )
         raise InputError(msg)
-    return READERS[ending](file, layout=layout, columns=columns)
+    table = READERS[ending](file, layout=layout, columns=columns)
+    if not columns.words:
+        check_codes(known_values(table.values), table.questions, columns.missing, table.place)
+    return table

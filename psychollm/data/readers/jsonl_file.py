@@ -4,11 +4,13 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
+import numpy as np
+
 from psychollm._base.errors import ShapeError
 from psychollm.data.long import Columns, Layout, is_long, long_columns, spread
-from psychollm.data.readers.csv_file import meanings
+from psychollm.data.readers.csv_file import meanings, texts_read
 from psychollm.data.readers.logs.source import Source
-from psychollm.data.readers.parquet_file import wide_table
+from psychollm.data.readers.wide import wide_table
 from psychollm.data.table import Table
 
 
@@ -25,14 +27,19 @@ def read_jsonl(path: Path, *, layout: Layout, columns: Columns) -> Table:
         msg = f"{path} is empty: it needs an object per line, for each model or answer"
         raise ShapeError(msg)
     if not is_long(layout, header, columns):
-        model = columns.model if columns.model is not None else header[0]
-        frame = pd.DataFrame(
-            {
-                name: _labels(rows, name) if name == model else _values(rows, name, columns)
-                for name in header
-            }
+        texts = [
+            ["" if row.get(name) is None else str(row[name]) for name in header] for row in rows
+        ]
+        return wide_table(
+            path,
+            header,
+            np.array(texts, dtype=object),
+            columns,
+            layout=layout,
+            read=lambda cells: texts_read(cells, columns),
+            name_row=lambda row: f"line {lines[row]}",
+            guess=False,
         )
-        return wide_table(path, frame, columns, name_row=lambda row: f"line {lines[row]}")
     found = long_columns(path, header, columns)
     frame = pd.DataFrame({name: _labels(rows, name) for name in found.names})
     frame[found.value] = _values(rows, found.value, columns)
@@ -59,4 +66,5 @@ def _values(rows: Sequence[dict[str, Any]], name: str, columns: Columns) -> Any:
     return meanings(
         ("" if cell is None else str(cell) for cell in (row.get(name) for row in rows)),
         columns.words,
+        columns.missing,
     )

@@ -4,16 +4,17 @@ Files that nobody vouches for are opened within bounds: values that repeat take 
 a file, and few bytes may declare any number of them.
 """
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from psychollm._base.errors import InputError, LabelError
+from psychollm._base.checks import plain_array
+from psychollm._base.errors import InputError
 from psychollm._base.optional import require
-from psychollm.data.labels import as_labels
 from psychollm.data.long import Columns, Layout, is_long, long_columns, spread
-from psychollm.data.table import Table, as_table
+from psychollm.data.readers.wide import wide_table
+from psychollm.data.table import Table
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -21,12 +22,24 @@ if TYPE_CHECKING:
 
 def read_parquet(path: Path, *, layout: Layout, columns: Columns) -> Table:
     """Read a Parquet file as a labelled table; only the columns needed are read."""
+    import pandas as pd
+
     with open_parquet(path) as file:
         header = list(file.schema_arrow.names)
         if is_long(layout, header, columns):
             return _read_long(path, file, header, columns)
         frame = _frame(path, file.read())
-        return wide_table(path, frame, columns, name_row=lambda row: f"row {row + 1}")
+        frame = frame if isinstance(frame.index, pd.RangeIndex) else frame.reset_index()
+        cells = frame.to_numpy(object)
+        return wide_table(
+            path,
+            list(map(str, frame.columns)),
+            cells,
+            columns,
+            layout=layout,
+            read=lambda found: columns.missing.masked(plain_array(found, str(path))),
+            name_row=lambda row: f"row {row + 1}",
+        )
 
 
 def _frame(path: Path, table: Any) -> "pd.DataFrame":
@@ -42,8 +55,11 @@ def _frame(path: Path, table: Any) -> "pd.DataFrame":
 def _read_long(path: Path, file: Any, header: Sequence[str], columns: Columns) -> Table:
     found = long_columns(path, header, columns)
     frame = _frame(path, file.read(columns=found.names))
+    frame = frame.reset_index()  # a column that pandas stored as its index
+    if columns.missing:
+        frame[found.value] = columns.missing.masked(plain_array(frame[found.value], str(path)))
     return spread(
-        frame.reset_index(),  # a column that pandas stored as its index
+        frame,
         model=found.model,
         question=found.question,
         value=found.value,
@@ -51,29 +67,6 @@ def _read_long(path: Path, file: Any, header: Sequence[str], columns: Columns) -
         may_be_sparse=columns.may_be_sparse,
         name_row=lambda row: f"{path}, row {row + 1}",
         name_cell=lambda row: f"{path}, row {row + 1}, column {found.value!r}",
-    )
-
-
-def wide_table(
-    path: Path, frame: "pd.DataFrame", columns: Columns, *, name_row: Callable[[int], str]
-) -> Table:
-    """Take the models' labels from the named column, the stored index, or the first column."""
-    import pandas as pd
-
-    stored = not isinstance(frame.index, pd.RangeIndex)
-    if not stored or columns.model not in {None, frame.index.name}:
-        model = columns.model if columns.model is not None else next(iter(frame.columns), "model")
-        if model not in frame.columns:
-            msg = f"{path}: there is no column {model!r} with the labels of the models"
-            raise LabelError(msg)
-        frame = frame.set_index(model)
-    table = as_table(frame, argument=str(path))
-    questions = as_labels("question", [str(name) for name in table.questions], len(frame.columns))
-    return Table(
-        table.values,
-        table.models,
-        questions,
-        lambda row, column: f"{path}, {name_row(row)}, column {questions[column]!r}",
     )
 
 

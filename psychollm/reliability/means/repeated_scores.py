@@ -9,15 +9,21 @@ import numpy as np
 from psychollm._base.axes import Axes
 from psychollm._base.checks import plain_array
 from psychollm._base.errors import LabelError, ShapeError
-from psychollm._base.frames import long_table
+from psychollm._base.frames import in_pandas, long_table
 from psychollm._base.result import Result
 from psychollm._base.types import AnyArray, BoolArray, FloatArray, IntArray
 from psychollm.data.labels import Labels, as_labels
 from psychollm.data.logs_result import ScoreLog
+from psychollm.data.long import Columns, is_long, long_columns
+from psychollm.data.missing_codes import Missing, check_codes
 from psychollm.data.table import Table, models_first, numbers, one_model, values_like
 
 if TYPE_CHECKING:
     import pandas as pd
+
+
+_RUNS = ("repeat", "run", "attempt", "epoch", "trial")
+_COUNT = "number of the run"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
@@ -177,6 +183,9 @@ def repeated_scores(scores: Any) -> RepeatedScores:
     if hasattr(scores, "scores") and hasattr(scores, "runs"):  # Ratings
         names = {"models": scores.models, "questions": scores.questions, "runs": scores.runs}
         return RepeatedScores.from_array(scores.scores, **names)
+    frame = in_pandas(scores)
+    if hasattr(frame, "iloc") and frame.ndim == 2 and is_long("auto", [*frame.columns], Columns()):
+        return _of_long(frame)
     if _n_axes(scores) == 3:
         models = questions = runs = None
         scores = models_first(scores)
@@ -186,6 +195,18 @@ def repeated_scores(scores: Any) -> RepeatedScores:
             )
         return RepeatedScores.from_array(scores, models=models, questions=questions, runs=runs)
     return RepeatedScores.from_runs([scores], labels=[0])
+
+
+def _of_long(frame: "pd.DataFrame") -> RepeatedScores:
+    """Return a long table, its columns found by their names; answers are counted as they come."""
+    found = long_columns("scores", [*frame.columns], Columns())
+    names = [found.model, found.question[0]]
+    runs = next((name for name in _RUNS if name in frame), None)
+    repeat = frame.groupby(names, sort=False).cumcount() + 1 if runs is None else frame[runs]
+    return RepeatedScores.from_long(
+        frame.assign(**{_COUNT: repeat}), model=names[0], question=names[1], run=_COUNT,
+        value=found.value,
+    )  # fmt: skip
 
 
 def _n_axes(scores: Any) -> int:
@@ -238,7 +259,16 @@ def answers_of(scores: Any) -> RepeatedScores:
     """Return whatever holds scores as models x questions x repeats."""
     if isinstance(scores, ScoreLog):
         return RepeatedScores.from_long(scores.frame, run="repeat")
-    return repeated_scores(scores)
+    found = repeated_scores(scores)
+    if found is not scores:
+        check_codes(
+            found.values.reshape(len(found.models), -1),
+            tuple(question for question in found.questions for _ in found.runs),
+            Missing(),
+            "scores",
+            remedy="replace {} by NaN; if all are scores, pass RepeatedScores.from_runs([scores])",
+        )
+    return found
 
 
 def means_of(answers: RepeatedScores) -> FloatArray:

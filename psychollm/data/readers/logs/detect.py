@@ -1,10 +1,10 @@
 """Which reader reads which log, told by what is in the file."""
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import Literal, TypeAlias, get_args
+from typing import Literal, TypeAlias
 
 from psychollm._base.checks import check_choice
 from psychollm._base.convert import WORKBOOKS, conversion
@@ -24,8 +24,13 @@ from psychollm.data.readers.logs.openai_evals import is_openai_evals, read_opena
 from psychollm.data.readers.logs.opencompass import is_opencompass, read_opencompass
 from psychollm.data.readers.logs.promptfoo import is_promptfoo, read_promptfoo
 from psychollm.data.readers.logs.run import Run
-from psychollm.data.readers.logs.source import Source
-from psychollm.data.readers.logs.table_log import is_table, read_table_log
+from psychollm.data.readers.logs.source import Reading, Source
+from psychollm.data.readers.logs.table_log import (
+    is_table,
+    may_be_table,
+    read_table_log,
+    unknown_table,
+)
 
 LogFormat: TypeAlias = Literal[
     "inspect",
@@ -103,9 +108,8 @@ def read_runs(
     path: Path,
     *,
     format: str | None = None,  # noqa: A002
-    columns: Mapping[str, str] | None = None,
+    reading: Reading | None = None,
     named: bool = True,
-    keep: Sequence[str] = (),
 ) -> list[Run]:
     """Read one log."""
     # A file that was found in a folder (not `named`) need not be one: if no reader knows it,
@@ -115,32 +119,31 @@ def read_runs(
     if named and path.suffix.lower() in WORKBOOKS:
         msg = f"{path} is a workbook, which is not read: {conversion(path)}"
         raise InputError(msg)
-    source = Source(path, keep)
-    if columns:
-        name = "table" if named or is_table(source, columns) else None
+    source = Source(path, reading)
+    if source.reading.columns:
+        name = "table" if named or is_table(source) else None
     elif format is not None:
         name = format if named or READERS[format].knows(source) else None
     else:
         name = _format_of(source)
         if name is None and named:
-            raise InputError(_unknown(source))
+            if source.shape == "lines" or not may_be_table(source):
+                raise InputError(_unknown(source))
+            name = "table"
     if name is None:
         return []
-    if columns:
-        runs = read_table_log(source, columns)
-    else:
-        with _laid_out(path, name):
-            runs = READERS[name].read(source)
+    with _laid_out(path, name):
+        runs = READERS[name].read(source)
     return [replace(run, format=name, source=str(path)) for run in runs]
 
 
 def _unknown(source: Source) -> str:
-    known = ", ".join(get_args(LogFormat))
     if source.shape in {"text", "parquet", "lines"}:
-        advice = "a table is read if columns= says which columns hold model, question and score"
-    else:
-        advice = "it may go with the log that holds the answers: pass that, or the folder"
-    return f"{source.path} is no log that is known ({known}); {advice}"
+        return f"{source.path} is no log that is known, and no table: {unknown_table(source)}"
+    return (
+        f"{source.path} is no log that is known; it may go with the log that holds the answers: "
+        "pass that, or the folder"
+    )
 
 
 def readable(path: Path) -> bool:

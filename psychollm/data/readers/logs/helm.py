@@ -45,6 +45,8 @@ def read_helm(source: Source) -> list[Run]:
     asked = _asked(source.path)
     by_split: dict[str, list[Sample]] = {}
     for one in source.document:
+        if not one.get("stats"):
+            continue  # an entry without statistics stands for no answer
         split, sample = _sample(one, asked)
         by_split.setdefault(split, []).append(sample)
     task = _task(str(spec.get("name") or source.path.parent.name))

@@ -12,18 +12,22 @@ scorer, ``scorer.name``. A sample that failed has no score, even if Inspect was 
 """
 
 import re
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from typing import Any
 
 from psychollm._base.errors import InputError
+from psychollm.data.readers.csv_file import MISSING_WORDS
 from psychollm.data.readers.logs.archive import Archive
 from psychollm.data.readers.logs.run import (
+    INVALIDATED,
     NO_ANSWER,
     Run,
     Sample,
     Score,
+    Word,
     as_score,
+    differs,
     digest,
     flatten,
     without,
@@ -104,18 +108,46 @@ def _run(source: Source, log: Mapping[str, Any], found: Iterable[Any]) -> Run:
         configuration=_configuration(log, about),
         created=str(about.get("created", "")),
         identity=str(about.get("task_id", "")),
-        invalid="invalidated in the log" if log.get("invalidated") else "",
-        notes=_notes(log.get("status", "started"), about, len(samples)),
+        invalid=INVALIDATED if log.get("invalidated") else "",
+        notes=tuple(_notes(log, about, samples)),
     )
 
 
-def _notes(status: Any, about: Mapping[str, Any], n: int) -> tuple[str, ...]:
-    if status == "success":
-        return ()
-    asked = (about.get("dataset") or {}).get("samples")
-    epochs = (about.get("config") or {}).get("epochs") or 1
-    of = f" of {asked * epochs}" if isinstance(asked, int) and isinstance(epochs, int) else ""
-    return (f"the run did not finish (status {status!r}): {n}{of} samples are there",)
+def _notes(
+    log: Mapping[str, Any], about: Mapping[str, Any], samples: Sequence[Sample]
+) -> Iterator[str]:
+    status, results = log.get("status", "started"), _fields(log.get("results"))
+    config, asked = about.get("config") or {}, results.get("total_samples")
+    part = config.get("limit") or config.get("sample_id")  # of the samples of the dataset
+    if not isinstance(asked, int) and not part:
+        asked, epochs = (about.get("dataset") or {}).get("samples"), config.get("epochs") or 1
+        asked = asked * epochs if isinstance(asked, int) and isinstance(epochs, int) else None
+    n = len({(one.question, one.repeat) for one in samples})
+    if status != "success":
+        of = f" of {asked}" if isinstance(asked, int) else ""
+        yield f"the run did not finish (status {status!r}): {n}{of} samples are there"
+    elif isinstance(asked, int) and asked != n:
+        yield f"the run says that it ended with {asked} samples, and the log holds {n}"
+    elif n:
+        yield from _deviations(results, samples)
+
+
+def _fields(found: Any) -> Mapping[str, Any]:
+    return found if isinstance(found, Mapping) else {}
+
+
+def _deviations(results: Mapping[str, Any], samples: Sequence[Sample]) -> Iterator[str]:
+    """Say where the accuracy that the log states is not that of its samples."""
+    scores = results.get("scores")
+    for one in map(_fields, scores if isinstance(scores, list) else []):
+        name, reducer = str(one.get("name")), one.get("reducer") or "mean"
+        metrics = _fields(one.get("metrics"))
+        stated = [as_score(_fields(metrics.get(key)).get("value")) for key in ("accuracy", "mean")]
+        value = next((each for each in stated if each is not None), None)
+        given = [sample.scores[name] for sample in samples if name in sample.scores]
+        if value is None or reducer != "mean" or any(isinstance(each, Word) for each in given):
+            continue
+        yield from differs(name, value, [0.0 if each == NO_ANSWER else each for each in given])
 
 
 def _configuration(log: Mapping[str, Any], about: Mapping[str, Any]) -> dict[str, str]:
@@ -169,7 +201,7 @@ def _scores(found: Mapping[str, Any], log: Mapping[str, Any]) -> Mapping[str, An
 
 def _error(found: Mapping[str, Any]) -> str:
     if found.get("invalidation"):
-        return "invalidated in the log"
+        return INVALIDATED
     error = found.get("error")
     if not error:
         return ""
@@ -199,4 +231,6 @@ def grade_of(value: Any) -> Score:
     word = value.strip().lower()
     if word in _GRADES:
         return _GRADES[word]
-    return as_score(float(word)) if _NUMBER.fullmatch(word) else None
+    if _NUMBER.fullmatch(word):
+        return as_score(float(word))
+    return None if word in MISSING_WORDS else Word(value)

@@ -12,12 +12,20 @@ choice, among the options; it goes with the metric ``acc``.
 
 import re
 from collections import Counter
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from math import exp
 from pathlib import Path
 from typing import Any
 
-from psychollm.data.readers.logs.run import Run, Sample, as_score, digest, flatten, without
+from psychollm.data.readers.logs.run import (
+    Run,
+    Sample,
+    as_score,
+    differs,
+    digest,
+    flatten,
+    without,
+)
 from psychollm.data.readers.logs.source import Source, parse
 
 _NAME = re.compile(r"samples_(?P<task>.+)_(?P<time>\d{4}-\d\d-\d\dT[\d\-:.]+)\.jsonl")
@@ -57,9 +65,31 @@ def read_lm_eval(source: Source) -> list[Run]:
             created=time,
             # The harness adds files to one folder: the newest holds what counts.
             identity=f"{source.path.parent}/{task}" if time else "",
-            notes=note,
+            notes=(*note, *_deviations(results, task, samples)),
         )
     ]
+
+
+# Metrics that are a mean over samples.
+_MEANS = frozenset({"acc", "acc_norm", "exact_match", "em", "f1", "contains", "mc1", "mc2"})
+
+
+def _deviations(results: Mapping[str, Any], task: str, samples: Sequence[Sample]) -> Iterator[str]:
+    """Say where the results hold other numbers of samples, or other means, than the samples."""
+    asked = ((results.get("n-samples") or {}).get(task) or {}).get("effective")
+    stated = (results.get("results") or {}).get(task) or {}
+    for name in dict.fromkeys(one.filter for one in samples):
+        own = [one for one in samples if one.filter == name]
+        questions = {one.question for one in own}
+        whose = f" of filter {name!r}" if name else ""
+        if len(questions) < len(own):
+            yield f"{len(own)} rows{whose} for {len(questions)} questions: repeats, or copies"
+        if isinstance(asked, int) and len(questions) != asked:
+            yield f"results of {asked} questions, and the log holds {len(questions)}{whose}"
+        for metric in _MEANS:
+            value = as_score(stated.get(f"{metric},{name}"))
+            if value is not None:
+                yield from differs(metric, value, [one.scores.get(metric) for one in own])
 
 
 def _results(path: Path, time: str) -> tuple[Mapping[str, Any], tuple[str, ...]]:

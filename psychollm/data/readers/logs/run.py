@@ -1,16 +1,25 @@
 """What every reader of logs gives: runs, and the samples in them."""
 
 import json
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 from hashlib import sha256
+from math import fsum
 from typing import Any, Literal, TypeAlias
 
 from psychollm._base.errors import CodeError
 from psychollm._base.untrusted_json import as_number
 
 NO_ANSWER: Literal["no answer"] = "no answer"  # said by the log, and counted as wrong by some
-Score: TypeAlias = float | Literal["no answer"] | None
+_ROUNDED = 1e-3  # logs round to as many digits
+UNSCORED, INVALIDATED = "not scored", "invalidated in the log"
+Score: TypeAlias = float | Literal["no answer"] | "Word" | None
+
+
+class Word(str):
+    """A score that is a word, of which nothing says what it counts."""
+
+    __slots__ = ()
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -49,6 +58,23 @@ class Run:
     identity: str = ""  # a later run with the same identity takes this one's place
     invalid: str = ""  # why the run must not be used
     notes: tuple[str, ...] = ()
+
+
+def differs(name: str, stated: float, scores: Iterable[Any]) -> Iterator[str]:
+    """Say that a log states another mean score than its samples have.
+
+    Examples
+    --------
+    >>> list(differs("match", 0.75, [1.0, 0.0, None]))
+    ["the log states a mean of 0.75 for 'match', and its 2 scores have 0.5"]
+    """
+    known = [float(one) for one in scores if one is not None]
+    mean = fsum(known) / max(len(known), 1)
+    if known and abs(mean - stated) > _ROUNDED * max(1.0, abs(stated)):
+        yield (
+            f"the log states a mean of {stated:.4g} for {name!r}, and its {len(known):,} scores "
+            f"have {mean:.4g}"
+        )
 
 
 def digest(*parts: Any) -> str:

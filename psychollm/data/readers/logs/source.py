@@ -1,14 +1,19 @@
 """A file of unknown content: what it looks like, and its JSON, in bounded memory."""
 
 import re
+from codecs import EncodedFile
 from collections.abc import Iterator, Mapping, Sequence
-from contextlib import AbstractContextManager
+from contextlib import AbstractContextManager, contextmanager
+from dataclasses import dataclass, field
 from functools import cached_property
 from pathlib import Path
 from typing import Any, Literal, TypeAlias
 
+from psychollm._base.csv_text import encoding_of
 from psychollm._base.errors import InputError
 from psychollm._base.untrusted_json import parse_json
+from psychollm.data.long import Layout
+from psychollm.data.missing_codes import Missing
 from psychollm.data.readers.logs.archive import Archive
 from psychollm.data.readers.parquet_file import open_parquet
 
@@ -18,12 +23,25 @@ MAX_DOCUMENT = 1 << 30  # bytes of a JSON file, which is parsed in one piece
 MAX_LINE = 1 << 28  # bytes of one line of a JSONL file
 
 
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Reading:
+    """What the caller said about logs: most of it is about tables."""
+
+    keep: Sequence[str] = ()  # columns, or fields of what was asked, kept beside the scores
+    columns: Mapping[str, str] = field(default_factory=dict)
+    layout: Layout = "auto"
+    labels: bool = True
+    missing: Missing = field(default_factory=Missing)
+    score_map: Mapping[str, float] = field(default_factory=dict)  # what words mean
+
+
 class Source:
     """A file, looked into once."""
 
-    def __init__(self, path: Path, keep: Sequence[str] = ()) -> None:
+    def __init__(self, path: Path, reading: Reading | None = None) -> None:
         self.path = path
-        self.keep = keep  # columns, or fields of what was asked, to be kept beside the scores
+        self.reading = reading or Reading()
+        self.keep = self.reading.keep
 
     def about(self, found: Any) -> dict[str, str]:
         """Return what is to be kept of the fields of a row, or of a sample."""
@@ -36,10 +54,18 @@ class Source:
             if isinstance(value, str | int | float) and str(value).strip() and value == value
         }
 
+    @contextmanager
+    def _opened(self) -> Iterator[Any]:
+        """Open the file as bytes; text in UTF-16 becomes UTF-8."""
+        with self.path.open("rb") as file:
+            encoding = encoding_of(file.read(2))
+            file.seek(0)
+            yield file if encoding != "utf-16" else EncodedFile(file, "utf-8", encoding)
+
     @cached_property
     def shape(self) -> Shape:
         """What kind of file this is, by its content."""
-        with self.path.open("rb") as file:
+        with self._opened() as file:
             first = file.readline(MAX_LINE).removeprefix(b"\xef\xbb\xbf")
             while first and not first.strip():
                 first = file.readline(MAX_LINE)
@@ -73,7 +99,7 @@ class Source:
 
     def lines(self) -> Iterator[tuple[int, dict[str, Any]]]:
         """Yield the number and the object of each line of a JSONL file; empty ones are skipped."""
-        with self.path.open("rb") as file:
+        with self._opened() as file:
             number = 0
             while line := file.readline(MAX_LINE + 1):
                 number += 1
@@ -101,6 +127,8 @@ class Source:
 def parse(data: bytes, where: str) -> Any:
     """Return what JSON holds; halves of characters become U+FFFD, for no file can hold them."""
     try:
+        if encoding_of(data[:2]) == "utf-16":
+            data = data.decode("utf-16").encode()
         return parse_json(_whole_characters(data))
     except UnicodeDecodeError as error:
         msg = f"{where} is not in UTF-8: {error}"

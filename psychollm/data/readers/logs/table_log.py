@@ -1,92 +1,140 @@
 """Tables of scores that no tool wrote: text, Parquet or JSONL, a row per score or per model.
 
-Columns `model`, `question` (or `item`) and `score` (or `value`, `correct`) are needed; `task`,
-`repeat`, `scorer`, `filter`, `error`, `confidence` and `content` (what was asked) are used where
-they are. Other names are given as a mapping from these to the columns of the file. A file whose
-first column is `model` (or has no name), and that has none of the others, has a row per model and
-a column per question. Without a column `task` the task has no name here.
+Columns `model`, `question` and `score`, or others that are called so in usual words, are needed;
+`task`, `repeat`, `scorer`, `filter`, `error`, `confidence` and `content` (what was asked) are used
+where they are. Other names are given as a mapping from these to the columns of the file. Without
+columns of questions and scores a file has a row per model and a column per question, or the other
+way round (`psychollm.data.readers.wide`). Without a column `task` the task has no name here.
 """
 
+import warnings
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from functools import cache
 from pathlib import Path
 from typing import Any
 
-from psychollm._base.errors import CodeError, InputError, LabelError
-from psychollm.data.readers.csv_file import header_of, meanings, rows_of
-from psychollm.data.readers.logs.run import Run, Sample, as_score, digest
-from psychollm.data.readers.logs.source import Source
+import numpy as np
 
-ALIASES: dict[str, tuple[str, ...]] = {
-    "model": ("model",),
-    "question": ("question", "item"),
-    "score": ("score", "value", "correct"),
-    "task": ("task",),
-    "repeat": ("repeat",),
-    "scorer": ("scorer",),
-    "filter": ("filter",),
-    "error": ("error",),
-    "confidence": ("confidence",),
-    "content": ("content",),
-}
+from psychollm._base.errors import CodeError, InputError, LabelError, PsychollmWarning
+from psychollm._base.frames import MODELS, QUESTIONS, is_called, is_unnamed
+from psychollm.data.long import OF_VOTES, VOTES, Columns, Layout, known_columns, label_column
+from psychollm.data.missing_codes import Missing, check_codes
+from psychollm.data.readers.csv_file import header_of, meanings, read_csv, rows_of
+from psychollm.data.readers.jsonl_file import read_jsonl
+from psychollm.data.readers.logs.run import Run, Sample, as_score, digest
+from psychollm.data.readers.logs.source import Reading, Source
+from psychollm.data.readers.parquet_file import read_parquet
+from psychollm.data.table import SCORE_MAP, Table, numbers, word_advice
+
 NEEDED = ("model", "question", "score")
+KEYS = (*NEEDED, "task", "repeat", "scorer", "filter", "error", "confidence", "content")
 Row = tuple[str, Mapping[str, Any]]  # the place in the file, and the cells
 
 
-def is_table(source: Source, columns: Mapping[str, str] | None = None) -> bool:
-    """Tell whether a file is a table with the columns that are needed."""
-    if source.shape in {"archive", "document"}:
+def is_table(source: Source) -> bool:
+    """Tell whether a file is a table by the names of its columns."""
+    header = _header_or_none(source)
+    if header is None or set(header) >= VOTES:
         return False
+    wide = source.reading.layout in {"wide", "transposed"} or not source.reading.labels
+    if wide or _is_wide(header, source):
+        first = header[label_column(header, None)]
+        if wide or is_unnamed(first) or is_called(first, MODELS):
+            return True
+        # A list of questions, such as of their clusters, has one column more.
+        return is_called(first, QUESTIONS) and len(header) > 2 and may_be_table(source)
     try:
-        header = _header(source)
-        if not _is_wide(header, columns):
-            places(header, columns or {}, source.path)
-    except (InputError, OSError):
+        places(header, source.reading.columns, source.path)
+    except LabelError:
         return False
     return True
 
 
+def may_be_table(source: Source) -> bool:
+    """Tell whether a file is a wide table, whatever its first column is called, by its cells."""
+    header = _header_or_none(source)
+    if header is None or not _is_wide(header, source):
+        return False
+    layouts: tuple[Layout, ...] = ("wide", "auto")
+    return any(_holds_numbers(source, layout) for layout in layouts)
+
+
+def _holds_numbers(source: Source, layout: Layout) -> bool:
+    try:
+        with warnings.catch_warnings(action="ignore", category=PsychollmWarning):
+            return _wide(source, layout).values.dtype.kind in "biuf"
+    except InputError:
+        return False
+
+
+def unknown_table(source: Source) -> str:
+    """Say what the columns of a file are, and what is lacking."""
+    header = _header_or_none(source)
+    if header is None:
+        return "its first line names no columns"
+    if set(header) >= VOTES:
+        return OF_VOTES
+    try:
+        places(header, source.reading.columns, source.path)
+    except LabelError as error:
+        return str(error).removeprefix(f"{source.path}: ")
+    return "its first column labels no rows"
+
+
 def holds_confidence(source: Source) -> bool:
     """Tell whether a table holds scores and confidences, side by side."""
-    return is_table(source) and bool({*ALIASES["confidence"]} & set(_header(source)))
+    return is_table(source) and "confidence" in _header(source)
 
 
-def _is_wide(header: Sequence[str], columns: Mapping[str, str] | None) -> bool:
+def _is_wide(header: Sequence[str], source: Source) -> bool:
     """Tell whether there is a row per model: no column is what a row per score needs."""
-    needed = {name for key in NEEDED[1:] for name in ALIASES[key]}
-    return not columns and header[:1] in (["model"], [""]) and not needed & set(header)
+    known = known_columns(header)
+    # A row per question has a column of questions, too: then no column holds models, or scores.
+    long = known["score"] or (known["question"] and known["model"])
+    return not source.reading.columns and source.reading.layout != "long" and not long
+
+
+def _header_or_none(source: Source) -> list[str] | None:
+    if source.shape in {"archive", "document"}:
+        return None
+    try:
+        return _header(source) or None
+    except (InputError, OSError):
+        return None
 
 
 def places(header: Sequence[str], columns: Mapping[str, str], path: Path | str) -> dict[str, str]:
     """Return which column of a file holds what."""
-    unknown = [name for name in columns if name not in ALIASES]
+    unknown = [name for name in columns if name not in KEYS]
     absent = [name for name in columns.values() if name not in header]
     if unknown or absent:
         what = f"columns= has a key {unknown[0]!r}" if unknown else f"no column {absent[0]!r}"
-        msg = f"{path}: {what}; keys are {', '.join(ALIASES)}, columns {', '.join(header[:12])}"
+        msg = f"{path}: {what}; keys are {', '.join(KEYS)}, columns {', '.join(header[:12])}"
         raise LabelError(msg)
+    taken = set(columns.values())
+    usual = known_columns([name for name in header if name not in taken])
+    usual["question"] = [one for one in ("question", "item") if one in header] or usual["question"]
     found = {}
-    for name, aliases in ALIASES.items():
-        column = columns.get(name) or next((one for one in aliases if one in header), None)
-        if column is not None:
-            found[name] = column
-    lacking = [name for name in NEEDED if name not in found]
-    if lacking:
-        msg = (
-            f"{path}: which column holds the {lacking[0]}? pass columns= with a key "
-            f"{lacking[0]!r}; its columns are {', '.join(map(repr, header[:12]))}"
-        )
-        raise LabelError(msg)
+    for name in KEYS:
+        choices = usual.get(name, [name] if name in header else [])
+        if name in columns or len(choices) == 1 or (choices and choices[0] == name):
+            found[name] = columns.get(name) or choices[0]
+        elif name in NEEDED:
+            msg = (
+                f"{path}: which column holds the {name}? pass columns= with a key {name!r}; its "
+                f"columns are {', '.join(map(repr, header[:12]))}"
+            )
+            raise LabelError(msg)
     return found
 
 
-def read_table_log(source: Source, columns: Mapping[str, str] | None = None) -> list[Run]:
+def read_table_log(source: Source) -> list[Run]:
     """Read a table with one row per score, or per model."""
-    header = _header(source)
-    if _is_wide(header, columns):
-        return [_model(source, header, *row) for row in _rows(source, header)]
-    found = places(header, columns or {}, source.path)
+    header, reading = _header(source), source.reading
+    if reading.layout in {"wide", "transposed"} or _is_wide(header, source) or not reading.labels:
+        return _models(_wide(source), reading.score_map)
+    found = places(header, reading.columns, source.path)
     runs: dict[tuple[str, str], list[Sample]] = {}
     fingerprint = cache(digest)
     kept = [name for name in source.keep if name in header]
@@ -97,36 +145,80 @@ def read_table_log(source: Source, columns: Mapping[str, str] | None = None) -> 
                 msg = f"{where} has no {name}: every score needs one"
                 raise LabelError(msg)
         key = (_text(cells["model"]), _text(cells.get("task")))
-        runs.setdefault(key, []).append(
-            replace(_sample(where, cells, fingerprint), about=source.about(row))
-        )
+        try:
+            sample = _sample(where, cells, fingerprint, reading)
+        except CodeError as error:
+            raise _of_words(source, found) or error from error
+        runs.setdefault(key, []).append(replace(sample, about=source.about(row)))
+    held = [one for own in runs.values() for each in own for one in each.scores.values()]
+    scores = np.array([[np.nan if one is None else one] for one in held], dtype=np.float64)
+    check_codes(scores, (found["score"],), reading.missing, str(source.path))
     return [
-        Run(
-            model=model,
-            task=task,
-            samples=tuple(samples),
-        )
+        Run(model=model, task=task, samples=tuple(samples))
         for (model, task), samples in runs.items()
     ]
 
 
-def _model(source: Source, header: Sequence[str], where: str, row: Mapping[str, Any]) -> Run:
-    """Read the scores of one model, which stand side by side."""
-    model = _text(row[header[0]])
-    if not model:
-        msg = f"{where} has no model: every row needs one"
-        raise LabelError(msg)
-    scores = ((name, _number(row.get(name), f"{where}, column {name!r}")) for name in header[1:])
-    samples = (
-        Sample(question=name, scores={"": score}, error="" if score is not None else "not scored")
-        for name, score in scores
+def _wide(source: Source, layout: Layout | None = None) -> Table:
+    """Read a wide table; what the words of `score_map` mean is left to the caller."""
+    reading = source.reading
+    columns = Columns(
+        words=reading.score_map,
+        labels=reading.labels,
+        missing=reading.missing if layout is None else Missing(()),
     )
-    return Run(model=model, task="", samples=tuple(samples))
+    read = {"parquet": read_parquet, "lines": read_jsonl}.get(source.shape, read_csv)
+    return read(source.path, layout=layout or reading.layout, columns=columns)
 
 
-def _sample(where: str, cells: Mapping[str, Any], fingerprint: Callable[[str], str]) -> Sample:
+def _models(table: Table, score_map: Mapping[str, float]) -> list[Run]:
+    """Return a wide table as a run for each model."""
+    values = numbers(_mapped(table, score_map), words=SCORE_MAP)
+    scores = [[None if one != one else one for one in row] for row in values.tolist()]
+    labels = list(map(_text, table.questions))
+    return [
+        Run(
+            model=_text(model),
+            task="",
+            samples=tuple(
+                Sample(question=name, scores={"": one}, error="not scored" if one is None else "")
+                for name, one in zip(labels, row, strict=True)
+            ),
+        )
+        for model, row in zip(table.models, scores, strict=True)
+    ]
+
+
+def _mapped(table: Table, score_map: Mapping[str, float]) -> Table:
+    if not score_map:
+        return table
+    cells = [[score_map.get(one, one) for one in row] for row in table.values.astype(object)]
+    return replace(table, values=np.array(cells, dtype=object))
+
+
+def _of_words(source: Source, found: Mapping[str, str]) -> CodeError | None:
+    """Return the error of all scores that are words of which nothing is said."""
+    reading, column = source.reading, found["score"]
+    words: dict[str, str] = {}
+    for where, row in _rows(source, list(found.values())):
+        value = row.get(column)
+        said = reading.missing.holds(value) or _text(row.get(found.get("error", "")))
+        if said or not isinstance(value, str) or value.strip() in reading.score_map:
+            continue
+        if isinstance(meanings([value])[0], str):
+            words.setdefault(value, where)
+    if not words:
+        return None
+    first, where = next(iter(words.items()))
+    msg = f"{where}, column {column!r} holds {first!r}, which is not a number: "
+    return CodeError(msg + word_advice(words, SCORE_MAP))
+
+
+def _sample(
+    where: str, cells: Mapping[str, Any], fingerprint: Callable[[str], str], reading: Reading
+) -> Sample:
     error = _text(cells.get("error"))
-    score = None if error else _number(cells["score"], f"{where}: score")
+    score = None if error else _score(cells["score"], f"{where}: score", reading)
     stated = _number(cells.get("confidence"), f"{where}: confidence")
     repeat = _number(cells.get("repeat"), f"{where}: repeat")
     return Sample(
@@ -146,6 +238,14 @@ def _text(value: Any) -> str:
     if isinstance(value, float) and value.is_integer():
         return str(int(value))
     return str(value).strip()
+
+
+def _score(value: Any, what: str, reading: Reading) -> float | None:
+    if reading.missing.holds(value):
+        return None
+    if isinstance(value, str):
+        return _number(reading.score_map.get(value.strip(), value), what)
+    return _number(value, what)
 
 
 def _number(value: Any, what: str) -> float | None:

@@ -40,7 +40,7 @@ def test_grades(write, value, score):
     assert values(read_logs(path)) == [[score, 1, 0]]
 
 
-@pytest.mark.parametrize("value", ["maybe", None, float("nan"), ""])
+@pytest.mark.parametrize("value", ["n/a", None, float("nan"), ""])
 def test_what_is_no_grade_is_missing(write, value):
     spoken = sample("q")
     spoken["scores"]["match"]["value"] = value

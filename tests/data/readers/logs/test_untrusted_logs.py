@@ -56,12 +56,11 @@ def test_a_header_of_empty_lists_is_refused_before_it_is_read(tmp_path: Path) ->
     within(1.0, read)
 
 
-def test_members_of_one_name_are_refused(tmp_path: Path) -> None:
+def test_the_last_of_members_of_one_name_counts(tmp_path: Path) -> None:
     path = inspect_log(tmp_path / "a.eval", scored("I"))
     with zipfile.ZipFile(path, "a") as made, pytest.warns(UserWarning, match="Duplicate"):
         made.writestr("samples/0_epoch_1.json", json.dumps(scored("C")))
-    with pytest.raises(InputError, match="two members have the name 'samples/0"):
-        read_logs(path)
+    assert read_logs(path).responses.values.tolist() == [[1.0]]
 
 
 def test_a_scorer_for_each_sample_is_refused(tmp_path: Path) -> None:

@@ -1,0 +1,59 @@
+"""What `irt` and `audit` share: one table of answers, and how it is read."""
+
+from dataclasses import dataclass
+from typing import Any, Literal
+
+from psychollm.cli.import_logs import missing_values
+from psychollm.cli.options import Command, option, pairs
+from psychollm.cli.two_tables import READING
+
+
+@dataclass(frozen=True, kw_only=True)
+class OneTable(Command):
+    """How a table of answers is read."""
+
+    model_column: str | None = option(
+        'labels of the models (long: "model")', "NAME", default=None, group=READING
+    )
+    question_column: tuple[str, ...] = option(
+        'labels of the questions in a long table ("question")', "NAME", default=(), group=READING
+    )
+    value_column: str | None = option(
+        'answers in a long table ("value")', "NAME", default=None, group=READING
+    )
+    layout: Literal["auto", "wide", "long", "transposed"] = option(
+        "a row per model, per answer, or per question", default="auto", group=READING
+    )
+    labels: bool = option("a column of a wide table labels its rows", default=True, group=READING)
+    missing: tuple[str, ...] | None = option(
+        "values that stand for a missing answer, such as -99,.; none where all are answers",
+        "VALUE,...",
+        default=None,
+        parse=missing_values,
+        group=READING,
+    )
+    codes: dict[str, int] | None = option(
+        "what words mean, such as correct=1,incorrect=0",
+        "WORD=N,...",
+        default=None,
+        parse=pairs(int, "correct=1,incorrect=0"),
+        group=READING,
+    )
+    duplicates: Literal["error", "first", "last"] = option(
+        "a question answered twice by a model in a long table", default="error", group=READING
+    )
+
+    @property
+    def reading(self) -> dict[str, Any]:
+        """Arguments of `read_responses` that were typed."""
+        typed = {
+            "model": self.model_column,
+            "question": self.question_column or None,
+            "value": self.value_column,
+            "layout": None if self.layout == "auto" else self.layout,
+            "labels": None if self.labels else False,
+            "missing_values": self.missing,
+            "codes": self.codes,
+            "duplicates": None if self.duplicates == "error" else self.duplicates,
+        }
+        return {name: value for name, value in typed.items() if value is not None}
