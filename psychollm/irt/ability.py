@@ -255,7 +255,7 @@ def why_none(
 ) -> AnyArray:
     """Return why a pattern has no estimate."""
     answered = codes >= 0
-    reasons = np.full(codes.shape[0], Reason.NONE, dtype=object)
+    reasons = np.array([Reason.NONE] * codes.shape[0], dtype=object)
     if method in ("ml", "wle"):
         left = np.abs(value) > FURTHEST - 1.0
         reasons[left] = Reason.UNBOUNDED

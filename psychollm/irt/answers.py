@@ -62,6 +62,13 @@ class Oriented:
         codes = range(max(self.n_categories, 1))
         return np.stack([(self.codes == c).any(axis=0) for c in codes], axis=1)
 
+    @property
+    def rarest(self) -> float:
+        """Fewest answers beside its commonest of an item that varies."""
+        counts = np.stack([(self.codes == c).sum(axis=0) for c in range(self.n_categories)])
+        beside = counts.sum(axis=0) - counts.max(axis=0, initial=0)
+        return float(min(beside[beside > 0].tolist(), default=np.inf))
+
     def reasons(self) -> tuple[Reason, ...]:
         """Return why an item cannot be fitted, for each item."""
         different = self.given.sum(axis=1)

@@ -44,6 +44,7 @@ MAX_ITERATIONS = 500
 LEFT_OUT = (0.9, 0.6, 0.0)  # of the missing information, where all of it leaves too little
 STALE = 0.03  # of the gradient must be left at most for a matrix to serve the next step
 FLAT = 1e-6  # steepness from which on rounding may be all that is left
+AT_BOUND = 1e-3  # of a bound: as good as there
 FURTHEST_LEAP = 16.0  # of SQUAREM, in EM steps
 EM_TRIES = 4  # of shorter EM steps: near the top, priors make expanded ones fail at any length
 SLACK = 1e-13  # relative loss of the objective that is rounding
@@ -128,7 +129,7 @@ def at(problem: Problem, parameters: FloatArray, grid: Grid) -> Point:
     precisions = problem.prior.information()
     if problem.family.tied:
         gradient[:, 0] = gradient[:, 0].sum()
-    frozen = (np.abs(parameters) >= bounds) & (gradient * parameters > 0.0)
+    frozen = (np.abs(parameters) >= bounds - AT_BOUND) & (gradient * parameters > 0.0)
     frozen |= problem.family.absent
     return Point(
         parameters, state, gradient, moments[1] + precisions, moments[2] + precisions, frozen
@@ -203,13 +204,24 @@ def improved(
 ) -> Point | None:
     """Move towards `target`, less far where that would lower the objective; None if it must."""
     size = abs(point.objective)
+    step = _up_to_bounds(problem.family, point.parameters, target - point.parameters)
     for halving in range(tries):
-        reached = at(problem, point.parameters + 0.5**halving * (target - point.parameters), grid)
+        reached = at(problem, point.parameters + 0.5**halving * step, grid)
         loss = point.objective - reached.objective
         flatter = reached.steepness <= 0.1 * point.steepness
         if loss <= SLACK * size or (flatter and loss <= ROUNDED * size):
             return reached
     return None
+
+
+def _up_to_bounds(family: Family, place: FloatArray, step: FloatArray) -> FloatArray:
+    """Shorten the steps of items whose slope or intercept would cross its bound."""
+    # Clipped alone, a slope would leave the direction in which it climbs with its intercept.
+    with np.errstate(divide="ignore", invalid="ignore"):
+        room = (np.sign(step) * family.bounds - place) / step
+    room = np.where(family.asymptotes | ~(room > 0.0), np.inf, room * (1.0 + 1e-9))
+    shortest = room.min(axis=None if family.tied else 1, keepdims=True)
+    return np.asarray(step * np.minimum(1.0, shortest))
 
 
 class Height(Protocol):

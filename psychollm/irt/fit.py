@@ -124,7 +124,11 @@ def fit_irt(
         "auto" estimates below 500 answers to an item (the median) how ten items or more are
         distributed together with the items, those of each model apart, and reports posterior
         means and standard deviations on the scale of these respondents, mean 0 and standard
-        deviation 1; fewer items have weak fixed priors instead. Asymptotes have a prior always.
+        deviation 1; fewer items have weak fixed priors instead. From 500 answers on, slopes have
+        a prior so wide that it matters only to items whose answers hardly bound them, in models
+        with asymptotes and where an item has fewer than 20 answers beside its commonest (not in
+        tables kept by their cells).
+        Asymptotes have a prior always.
         None maximises the likelihood alone. The result says what was used. A prior gives items
         that do not vary, or were not answered, estimates as well, marked in `reasons`.
     standard_errors : {"observed", "cross_product", "sandwich"}
@@ -195,7 +199,8 @@ def fit_irt(
     answers = orient(table, respondents)
     models = models_of_items(model, answers.items)
     _check_answers(table, answers, models, link)
-    used = chosen_priors(priors, models, link, answers.per_item, answers.n_categories)
+    sizes = answers.per_item, answers.n_categories, answers.rarest
+    used = chosen_priors(priors, models, link, *sizes)
     if isinstance(used, ItemPopulation) and standard_errors != "observed":
         msg = (
             f"standard_errors={standard_errors!r} is for likelihoods, and priors='auto' estimates "
@@ -373,9 +378,10 @@ def _qualified(end: Ending, variances: FloatArray) -> list[Reason]:
     held, asymptotes = end.frozen & ~end.family.absent, end.family.asymptotes
     vague = ((variances > VAGUE**2) | held) & asymptotes
     lost = held & ~asymptotes
-    qualified = np.where(vague.any(axis=1), Reason.UNIDENTIFIED, Reason.NONE).astype(object)
-    qualified[lost.any(axis=1)] = Reason.UNBOUNDED
-    return list(qualified)
+    return [
+        Reason.UNBOUNDED if no_maximum else Reason.UNIDENTIFIED if unknown else Reason.NONE
+        for no_maximum, unknown in zip(lost.any(axis=1), vague.any(axis=1), strict=True)
+    ]
 
 
 def _with_gaps(reasons: tuple[Reason, ...], has_answer: BoolArray) -> tuple[Reason, ...]:

@@ -41,6 +41,8 @@ FIXED: dict[str, Normal] = {  # below `FEW` respondents; of asymptotes always
     "upper": (3.0, 0.7),
     "answer_slope": (1.0, 2.0),
 }
+WIDE_SLOPE = (2.0, 4.0)  # which only items feel whose answers hardly bound their slopes
+RARE = 20  # answers of one kind below which that happens (1 item in 11 with 8 to 12 of 500)
 ASYMPTOTES = ("guessing", "upper")
 
 
@@ -155,18 +157,24 @@ def item_population(model: Model, link: Link, n_categories: int = 2) -> ItemPopu
     return ItemPopulation(names=names, mean=mean, covariance=np.diag(np.square(sd)), kappa=kappa)
 
 
-def default_priors(models: Collection[Model], link: Link, per_item: float) -> Priors:
+def default_priors(
+    models: Collection[Model], link: Link, per_item: float, rarest: float = np.inf
+) -> Priors:
     """Return fixed priors, for where the population of these items is not estimated."""
     # Below 500 answers to an item slopes and intercepts get weak priors; asymptotes have one
-    # always, because hardly any data determine them.
+    # always, because hardly any data determine them. Beside asymptotes, or where an item has few
+    # answers of one kind (`rarest`), slopes may have no finite maximum.
     scale = 1.0 if link == "logit" else 1.0 / PROBIT_SCALE
     wanted = {name for model in set(models) for name in kind_of(model).priors}
+    known = FIXED
     if per_item >= FEW:
-        wanted &= set(ASYMPTOTES)
+        known = FIXED | {"slope": WIDE_SLOPE}
+        steep = rarest < RARE or not wanted.isdisjoint(ASYMPTOTES)
+        wanted &= {*ASYMPTOTES, *(["slope"] if steep else [])}
     units = dict.fromkeys(("slope", "intercept"), scale)
     return Priors(
         **{
-            name: (FIXED[name][0] * units.get(name, 1.0), FIXED[name][1] * units.get(name, 1.0))
+            name: (known[name][0] * units.get(name, 1.0), known[name][1] * units.get(name, 1.0))
             for name in wanted
         }
     )
@@ -181,7 +189,12 @@ def proper(priors: Priors | ItemPopulation, models: Collection[Model]) -> bool:
 
 
 def chosen_priors(
-    priors: object, models: Sequence[Model], link: Link, per_item: float, n_categories: int
+    priors: object,
+    models: Sequence[Model],
+    link: Link,
+    per_item: float,
+    n_categories: int,
+    rarest: float = np.inf,
 ) -> Priors | ItemPopulation:
     """Return the priors that the argument means."""
     if priors is None:
@@ -192,6 +205,6 @@ def chosen_priors(
         few = per_item < FEW and len(models) >= POPULATION
         if few:
             return item_population(models[0], link, n_categories)
-        return default_priors(models, link, per_item)
+        return default_priors(models, link, per_item, rarest)
     msg = f"priors={priors!r} must be 'auto', None or Priors(slope=(mean, sd), ...)"
     raise OptionError(msg)

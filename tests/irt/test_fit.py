@@ -242,7 +242,7 @@ def test_3pl_without_priors_says_what_is_not_determined(simulated):
 def test_3pl_with_its_prior(simulated):
     answers = simulated(3000, np.full(8, 1.5), np.linspace(-1.5, 1, 8), 15, guessing=0.25)
     fit = fit_irt(answers, model="3pl")
-    assert str(fit.priors) == "logit guessing ~ N(-1.4, 0.7)"
+    assert str(fit.priors) == "slope ~ N(2, 4), logit guessing ~ N(-1.4, 0.7)"
     assert fit.convergence.converged
     assert np.abs(fit.guessing - 0.25).max() < 0.2
     assert list(fit.to_frame().columns)[7:9] == ["guessing", "se_guessing"]
@@ -385,3 +385,33 @@ def test_normal_ogives_with_lapses_where_yes_is_rare(questions, seed):
     fit = fit_irt(answers, model="4pl", link="probit", respondents="questions", priors=priors)
     assert fit.convergence.converged
     assert np.isfinite([fit.slope, fit.se_slope, fit.guessing, fit.se_upper]).all()
+
+
+@pytest.mark.parametrize("seed", range(4))
+@pytest.mark.parametrize("model", ["2pl", "4pl"])
+def test_rare_answers_leave_no_slope_without_an_estimate(model, seed):
+    answers = lapsing(500, seed)
+    fit = fit_irt(answers, model=model, link="probit", respondents="questions")
+    varies = answers.any(axis=1) & ~answers.all(axis=1)
+    assert fit.convergence.converged
+    assert np.isfinite([fit.slope, fit.intercept, fit.se_slope, fit.se_intercept])[:, varies].all()
+
+
+def test_a_wide_prior_is_for_items_with_rare_answers_alone():
+    often = lapsing(500, 0)[4:15]
+    assert fit_irt(often, link="probit", respondents="questions").priors == NO_PRIORS
+    rare = np.vstack([often, np.arange(500) < 5])
+    one = fit_irt(rare, link="probit", respondents="questions", priors=None)
+    other = fit_irt(rare, link="probit", respondents="questions")
+    assert "slope" in str(other.priors)
+    gap = (other.slope - one.slope) / one.se_slope
+    assert np.abs(gap[:-1]).max() < 0.1
+
+
+@pytest.mark.parametrize("seed", [1, 8, 11, 12])
+def test_a_climb_ends_where_a_slope_has_no_finite_maximum(seed):
+    answers = lapsing(500, seed)
+    fit = fit_irt(answers, link="probit", respondents="questions", priors=None)
+    assert fit.convergence.converged
+    for slope, reason in zip(fit.slope, fit.reasons, strict=True):
+        assert np.isfinite(slope) == (reason is Reason.NONE)

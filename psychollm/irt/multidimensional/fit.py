@@ -255,7 +255,7 @@ def _result(
     errors = errors or errors_of(point.place, summit.matrix, link)
     signs = _flips(point.place, problem.free[:, :m])
     place, errors = _flipped(point.place, errors, signs)
-    qualified = iter(np.where(point.running, Reason.UNBOUNDED, Reason.NONE).tolist())
+    qualified = iter([Reason.UNBOUNDED if lost else Reason.NONE for lost in point.running])
     shown = np.where(point.running[:, None], np.nan, 1.0)
     loadings, thresholds = standardised(place.table, place.correlation, link)
     size, value, n = problem.n_parameters, point.log_likelihood, len(answers.respondents)

@@ -60,6 +60,6 @@ def posterior_means(
     if isinstance(fit.priors, ItemPopulation) and np.isfinite(variances).any(axis=1).all():
         points = fit.family_of(fit.estimated).points(parameters, covariance)
     posterior = abilities.posterior(points)
-    reasons = np.full(read.answered.size, Reason.NONE, dtype=object)
+    reasons = np.array([Reason.NONE] * read.answered.size, dtype=object)
     reasons[read.answered == 0] = Reason.UNSCORED
     return posterior.means, np.sqrt(posterior.variances), tuple(reasons), sides[0]
