@@ -12,14 +12,25 @@ if [[ ! "${KEY:-}" =~ ^[A-Za-z0-9-]*$ ]]; then
   exit 2
 fi
 mapfile -t logs < <(printf '%s\n' "$LOGS" | sed 's/^[[:space:]]*//; s/[[:space:]]*$//; /^$/d')
-mapfile -t arguments < <(printf '%s\n' "${ARGUMENTS:-}" | xargs -n 1 printf '%s\n' | sed '/^$/d')
+# Quoted as in a shell, and on as many lines as one likes.
+printf '%s' "${ARGUMENTS:-}" | python -c '
+import shlex, sys
+try:
+    print(*shlex.split(sys.stdin.read()), sep="\0", end="\0")
+except ValueError as error:
+    sys.exit(f"arguments: {error}")' >"$body.arguments" || exit 2
+mapfile -d '' -t arguments <"$body.arguments"
+[[ -n "${arguments[*]}" ]] || arguments=()
 psychollm compare "${arguments[@]}" --markdown -- "${logs[@]}" >"$body.found"
 
-# Names of models come out of logs: none of them is to call anybody. GitHub takes 65,536 characters.
+# Names of models come out of logs: none of them is to call anybody, or to name an issue. GitHub
+# takes 65,536 characters. A title is one line.
+title="${TITLE:-Which model is better?}"
+title="${title//[$'\r\n']/ }"
 {
-  printf '%s\n### %s\n\n' "$marker" "${TITLE:-Which model is better?}"
-  head -c 60000 "$body.found" | iconv -c -f utf-8 -t utf-8 | sed 's/@/@\xE2\x80\x8B/g'
-} >"$body"
+  printf '%s\n### %s\n\n' "$marker" "$title"
+  head -c 60000 "$body.found" | iconv -c -f utf-8 -t utf-8
+} | sed '2,$s/@/@\xE2\x80\x8B/g; 4,$s/#\([0-9]\)/#\xE2\x80\x8B\1/g' >"$body"
 
 cat "$body" >>"${GITHUB_STEP_SUMMARY:-/dev/null}"
 printf 'markdown=%s\n' "$body" >>"${GITHUB_OUTPUT:-/dev/null}"
@@ -29,9 +40,12 @@ if [[ -z "${PULL_REQUEST:-}" || "${COMMENT:-true}" != true ]]; then
   exit 0
 fi
 comments="repos/$GITHUB_REPOSITORY/issues/$PULL_REQUEST/comments"
-# The comment of an earlier run is brought up to date; a pull request gets one for each key.
+# Our comment of an earlier run is brought up to date; a pull request gets one for each key. Whoever
+# else begins a comment with our marker keeps it.
+ME=$(gh api graphql -f 'query={viewer{login}}' --jq .data.viewer.login)
+export ME
 earlier=$(gh api --paginate "$comments" --jq \
-  ".[] | select(.body | startswith(\"$marker\")) | .id" | sed -n 1p)
+  ".[] | select(.user.login == env.ME and (.body | startswith(\"$marker\"))) | .id" | sed -n 1p)
 if [[ -n "$earlier" ]]; then
   gh api --method PATCH "repos/$GITHUB_REPOSITORY/issues/comments/$earlier" -F "body=@$body" --silent
 else

@@ -22,9 +22,14 @@
 Messages name the argument, the value or label at fault, and the remedy.
 """
 
+from psychollm._base.shown import visible
+
 
 class PsychollmError(Exception):
     """Base class of all errors raised on purpose."""
+
+    def __str__(self) -> str:
+        return visible(super().__str__())
 
 
 class InputError(PsychollmError, ValueError):
@@ -57,6 +62,9 @@ class MissingPackageError(PsychollmError, ImportError):
 
 class PsychollmWarning(UserWarning):
     """Base class of all warnings."""
+
+    def __str__(self) -> str:
+        return visible(super().__str__())
 
 
 class ConvergenceWarning(PsychollmWarning):

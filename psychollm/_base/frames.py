@@ -122,6 +122,11 @@ def labelled(data: Any) -> Any:
     data = in_pandas(data)
     if not _is_pandas(data) or data.ndim != 2 or data.shape[1] < 2 or data.empty:
         return data
+    if np.longdouble in (data.index.dtype, data.columns.dtype):  # which pandas cannot look up
+        rows, columns = (
+            axis.astype(float) if axis.dtype == np.longdouble else axis for axis in data.axes
+        )
+        data = data.set_axis(rows).set_axis(columns, axis=1)
     index, first = data.index, data.columns[0]
     if index.name is not None or index.dtype.kind not in "iu" or not data.columns.is_unique:
         return data

@@ -17,6 +17,7 @@ from typing import TYPE_CHECKING, Any, ClassVar, Self
 import numpy as np
 
 from psychollm._base.errors import InputError
+from psychollm._base.shown import in_lines, shown, visible
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -49,9 +50,10 @@ def plain_data(value: Any) -> Any:
         return value.to_dict()
     if isinstance(value, np.ndarray):
         return plain_data(value.tolist())
-    if isinstance(value, np.generic):
+    if isinstance(value, np.generic) and not isinstance(value, np.longdouble):
         return plain_data(value.item())
-    if isinstance(value, float):
+    if isinstance(value, float | np.longdouble):
+        value = float(value)
         return value if np.isfinite(value) else None
     if isinstance(value, dict):
         return {str(key): plain_data(item) for key, item in value.items()}
@@ -69,11 +71,15 @@ class Result:
 
     __slots__ = ()
     _AXES: ClassVar["Axes | None"] = None  # the rows and columns of `to_frame`, as in `_base.axes`
+    _WHOLE: ClassVar[tuple[str, ...]] = ()  # fields whose texts are shown with their lines
 
     def __init_subclass__(cls) -> None:
         # `dataclass` writes a repr of its own into every class that has none in its body.
         if "__repr__" not in vars(cls):
             cls.__repr__ = cls.__repr__  # type: ignore[method-assign]
+        for name in {"__repr__", "summary"} & set(vars(cls)):
+            if not hasattr(vars(cls)[name], "__wrapped__"):
+                setattr(cls, name, shown(vars(cls)[name]))
 
     def __post_init__(self) -> None:
         for field in fields(self):  # type: ignore[arg-type]
@@ -250,11 +256,13 @@ class Result:
         kind = name if isinstance(name, str) else type(self).__name__
         return [f"{kind} ({method})" if isinstance(method, str) else kind]
 
+    @shown
     def __repr__(self) -> str:
         from psychollm._base.display import result_repr
 
         return result_repr(self)
 
+    @shown
     def __str__(self) -> str:
         from psychollm._base.display import result_text
 
@@ -271,4 +279,4 @@ class Result:
     def _repr_html_(self) -> str:
         from psychollm._base.display import result_html
 
-        return result_html(self)
+        return visible(result_html(in_lines(self)))

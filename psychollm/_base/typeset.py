@@ -8,9 +8,14 @@ from itertools import accumulate, islice
 
 from psychollm._base.errors import OptionError
 from psychollm._base.numbers import ABSENT
+from psychollm._base.shown import visible
 
 WIDEST_CELL = 44  # on a screen
-_TAG = re.compile(r"<(?=[A-Za-z/!?])")  # what Markdown would take for HTML
+# What Markdown takes for HTML, entities, links, code, emphasis, or the edge of a cell.
+_MARKDOWN = re.compile(
+    r"<(?=[A-Za-z/!?])|&(?=#?\w+;)|\](?=[(\[:])|(?<=[A-Za-z]):(?=//)|(?<=www)\.|[`*~|]"
+    r"|\\(?=[!-/:-@\[-`{-~])|(?<![^\W_])_|_(?![^\W_])|^(?:[#>]|[-+](?=\s))"
+)
 _LATEX = {
     "\\": r"\textbackslash{}",
     "~": r"\textasciitilde{}",
@@ -73,10 +78,7 @@ class Table:
 
     def markdown(self) -> str:
         """Return a pipe table, padded so that it can be read as it stands."""
-        cells = [
-            [_TAG.sub(r"\\<", _one_line(cell)).replace("|", "\\|") for cell in row]
-            for row in self._all()
-        ]
+        cells = [[markdown_text(_one_line(cell)) for cell in row] for row in self._all()]
         widths = [max(3, *map(len, column)) for column in zip(*cells, strict=True)]
         lines = [
             "| " + " | ".join(map(_padded, row, widths, self.numeric)) + " |" for row in cells
@@ -135,13 +137,18 @@ class Table:
         return " & ".join([first, *cells[1:]]) + " \\\\"
 
 
+def markdown_text(text: str) -> str:
+    """Return text that Markdown prints as it stands."""
+    return _MARKDOWN.sub(r"\\\g<0>", text)
+
+
 def latex_text(text: str) -> str:
     """Return text that LaTeX prints as it stands."""
     return "".join(_LATEX.get(letter, letter) for letter in _one_line(text))
 
 
 def _one_line(text: str) -> str:
-    return " ".join(text.split())
+    return visible(" ".join(text.split()))
 
 
 def _shortened(cell: str) -> str:

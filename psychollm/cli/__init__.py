@@ -6,8 +6,10 @@ be used, said in one line; 130 interrupted.
 
 import sys
 from collections.abc import Sequence
+from contextlib import redirect_stdout
 
 from psychollm._base.errors import PsychollmError
+from psychollm._base.shown import Screen, on_screen
 
 DONE, FAILED, UNUSABLE, INTERRUPTED = 0, 1, 2, 130
 
@@ -30,8 +32,8 @@ def main(argv: Sequence[str] | None = None) -> int:
     try:
         from psychollm.cli.parser import read_arguments
 
-        command = read_arguments(sys.argv[1:] if argv is None else argv)
-        return command()
+        with redirect_stdout(sys.stdout and Screen(sys.stdout)):
+            return read_arguments(sys.argv[1:] if argv is None else argv)()
     except PsychollmError as error:
         from psychollm.cli.import_logs import in_options
         from psychollm.cli.parser import options_of
@@ -51,4 +53,4 @@ def main(argv: Sequence[str] | None = None) -> int:
 def complain(text: str) -> None:
     """Write one line to standard error."""
     line = " ".join(text.split())
-    print(f"psychollm: {line}", file=sys.stderr)
+    print(on_screen(f"psychollm: {line}", sys.stderr), file=sys.stderr)

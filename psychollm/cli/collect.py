@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING
 
 from psychollm._base.csv_text import check_table_name
 from psychollm._base.errors import OptionError
+from psychollm._base.shown import on_screen
 from psychollm.cli.options import Command, option
 
 if TYPE_CHECKING:
@@ -136,7 +137,7 @@ class _Screen:
             self.clear()
             lines = fitted(lines, *get_terminal_size())
             self._lines = len(lines)
-        print("\n".join(lines), file=sys.stderr, flush=True)
+        print(on_screen("\n".join(lines), sys.stderr), file=sys.stderr, flush=True)
 
     def clear(self) -> None:
         """Take away what stands at a terminal: the summary says it once more."""

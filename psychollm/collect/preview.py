@@ -3,7 +3,7 @@
 from collections.abc import Iterator
 from dataclasses import dataclass
 from textwrap import indent
-from typing import Any
+from typing import Any, ClassVar
 
 from psychollm._base.result import Result
 from psychollm.collect.costs import costs, likely
@@ -31,6 +31,8 @@ class Preview(Result):
     In all: 4 requests, about 1,200 tokens, likely 0.2, at most 0.5, about 30 s (budget 2). \
 Nothing was asked.
     """
+
+    _WHOLE: ClassVar = ("prompts",)
 
     models: tuple[str, ...]
     requests: tuple[int, ...]

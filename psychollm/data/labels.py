@@ -5,6 +5,7 @@ model or row is put in their order: what has labels of its own goes by labels; w
 array, a list or a Series that counts its rows, goes by position.
 """
 
+import re
 from collections.abc import Hashable, Iterable, Mapping, Sequence
 from difflib import get_close_matches
 from typing import Any, TypeAlias
@@ -25,6 +26,7 @@ from psychollm._base.types import FloatArray, IntArray
 Labels: TypeAlias = tuple[Hashable, ...]
 
 _SHOWN = 3
+_SURROGATE = re.compile("[\ud800-\udfff]")
 
 
 def as_labels(kind: str, labels: Iterable[Any] | None, n: int) -> Labels:
@@ -35,8 +37,10 @@ def as_labels(kind: str, labels: Iterable[Any] | None, n: int) -> Labels:
         msg = f"{kind}s={labels!r} is one string: pass a list of {n} labels"
         raise LabelError(msg)
     labels = in_pandas(labels)
-    # tolist() turns NumPy scalars into plain str and int.
+    # tolist() turns NumPy scalars into plain str and int; long doubles are none in Python.
     names = tuple(labels.tolist() if hasattr(labels, "tolist") else labels)
+    if any(isinstance(one, np.longdouble) for one in names):
+        names = tuple(float(one) if isinstance(one, np.longdouble) else one for one in names)
     if len(names) != n:
         msg = f"{kind}s holds {len(names)} labels for {n} {kind}s: pass one for each"
         raise ShapeError(msg)
@@ -58,6 +62,13 @@ def _check_labels(kind: str, labels: Labels) -> None:
                 raise LabelError(msg)
     if len(unique) != len(labels):
         check_unique(kind, labels)
+    texts = [label for label in labels if isinstance(label, str)]
+    try:
+        "".join(texts).encode()
+    except UnicodeEncodeError as error:
+        halved = next(one for one in texts if _SURROGATE.search(one))
+        msg = f"{kind} label {halved!r} holds half a character, which no file can hold: rename it"
+        raise LabelError(msg) from error
 
 
 def positions(kind: str, labels: Labels, wanted: Any) -> IntArray:

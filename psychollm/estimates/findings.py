@@ -16,6 +16,8 @@ from typing import TYPE_CHECKING, Any
 from psychollm._base.errors import LabelError
 from psychollm._base.numbers import typeset
 from psychollm._base.result import plain_data, view
+from psychollm._base.shown import in_lines, on_screen
+from psychollm._base.typeset import markdown_text
 from psychollm.estimates.verdict import SMALLEST, Outcome, SmallestEffects, Verdicts
 
 if TYPE_CHECKING:
@@ -70,6 +72,11 @@ class Finding:
     outcome: Outcome | Verdicts | None = None
     reason: str = ""
 
+    def __post_init__(self) -> None:
+        # Labels may hold anything: in a finding they stand in one line.
+        for name in ("question", "statement", "rows", "explanation", "reason"):
+            object.__setattr__(self, name, in_lines(getattr(self, name)))
+
     @property
     def alone(self) -> "Findings":
         """The finding as all that was found."""
@@ -79,13 +86,13 @@ class Finding:
         """Return the finding in lines of plain text."""
         lines = [_filled(f"{self.question} {self.statement}".strip(), "", "  ")]
         lines += [_filled(row, "  ", "    ") for row in self.rows]
-        return "\n".join(lines)
+        return on_screen("\n".join(lines))
 
     def to_markdown(self) -> str:
         """Return the finding as Markdown: a heading, a paragraph and a list."""
-        parts = [f"### {self.question}"] if self.question else []
-        parts += [text for text in (self.statement, self.explanation) if text]
-        parts += ["\n".join(f"- {row}" for row in self.rows)] if self.rows else []
+        parts = [f"### {markdown_text(self.question)}"] if self.question else []
+        parts += [markdown_text(one) for one in (self.statement, self.explanation) if one]
+        parts += ["\n".join(f"- {markdown_text(row)}" for row in self.rows)] if self.rows else []
         return "\n\n".join(parts)
 
     def to_html(self) -> str:
@@ -155,11 +162,11 @@ class Findings:
     def text(self) -> str:
         """Return the findings as plain text of 96 characters to the line."""
         head = [_filled(self.head, "", "")] if self.head else []
-        return "\n".join([*head, *(one.text() for one in self.items)])
+        return on_screen("\n".join([*head, *(one.text() for one in self.items)]))
 
     def to_markdown(self) -> str:
         """Return the findings as Markdown."""
-        head = [self.head] if self.head else []
+        head = [markdown_text(self.head)] if self.head else []
         return "\n\n".join([*head, *(one.to_markdown() for one in self.items)])
 
     def to_html(self) -> str:

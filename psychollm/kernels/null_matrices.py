@@ -142,21 +142,18 @@ def _correlate_bits(table, mask, counts, rule, fixed, tau, matrix):
 
 def draw_permuted(seeds, scheme, design, counts, *rules):
     """Draw correlations (m, k, k) and thresholds (m, k) of tables shuffled by seeds (m, 2)."""
-    drawn = _empty(seeds, design)
+    m, k = len(seeds), len(design[0])
+    drawn = np.empty((m, k, k)), np.empty((m, k))
     _fill_permuted(seeds, scheme, design, counts, rules, drawn)
     return drawn
 
 
 def draw_one_factor(seeds, loadings, cuts, design, counts, *rules):
     """Correlation matrices and thresholds of tables simulated from the one-factor model."""
-    drawn = _empty(seeds, design)
+    m, k = len(seeds), len(design[0])
+    drawn = np.empty((m, k, k)), np.empty((m, k))
     _fill_one_factor(seeds, loadings, cuts, design, counts, rules, drawn)
     return drawn
-
-
-def _empty(seeds, design):
-    m, k = seeds.shape[0], design[0].shape[0]
-    return np.empty((m, k, k)), np.empty((m, k))
 
 
 @njit

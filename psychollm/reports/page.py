@@ -13,6 +13,7 @@ from typing import Any, NamedTuple
 from psychollm._base.errors import InputError
 from psychollm._base.numbers import typeset
 from psychollm._base.optional import require
+from psychollm._base.shown import visible
 from psychollm._base.version import __version__
 from psychollm.estimates.findings import Finding, sentence_list
 from psychollm.reports.figure import Figure
@@ -144,7 +145,7 @@ def render(page: Page) -> str:
     )
     template = environment.get_template("page.html.jinja")
     page = replace(_numbered(page), call=with_imports(page.call))
-    return _typeset(template.render(page=page, style=style, script=script))
+    return visible(_typeset(template.render(page=page, style=style, script=script)))
 
 
 def _typeset(text: str) -> str:

@@ -6,8 +6,9 @@ import pytest
 
 import psychollm as psy
 from psychollm._base.errors import InputError, LabelError, OptionError, ShapeError
+from psychollm._base.result import plain_data
 from psychollm.calibration import auroc, brier
-from psychollm.data.responses import as_responses
+from psychollm.data.responses import Responses, as_responses
 from psychollm.irt import item_screen, person_fit
 from psychollm.reliability import alpha, kruskal_wallis
 
@@ -118,3 +119,22 @@ def test_names_of_dimensions_that_say_nothing_are_refused(dims):
 def test_messages_name_the_remedy(call, error, message):
     with pytest.raises(error, match=message):
         call()
+
+
+def test_half_a_character_is_no_label() -> None:
+    with pytest.raises(LabelError, match=r"model label 'a\\ud800' holds half a character"):
+        Responses([[1, 0], [0, 1]], models=["a\ud800", "b"])
+
+
+def test_long_doubles_are_numbers(tmp_path) -> None:
+    long = np.array([0.5, 1.5], dtype=np.longdouble)
+    for table in (
+        Responses([[1, 0], [0, 1]], models=long, questions=long),
+        Responses([[1, 0], [0, 1]], models=list(long), questions=tuple(long)),
+        Responses(pd.DataFrame([[1, 0], [0, 1]], index=long, columns=long)),
+    ):
+        assert table.models == table.questions == (0.5, 1.5)
+        assert {type(one) for one in table.models} == {float}
+        assert table.to_dict()["models"] == [0.5, 1.5]
+        table.save(tmp_path / "table.psy")
+    assert plain_data({"a": long[0], "b": np.longdouble("nan")}) == {"a": 0.5, "b": None}

@@ -1,5 +1,6 @@
 """The GitHub Action: its script is run on sample logs, with a stand-in for `gh`."""
 
+import csv
 import json
 import os
 import re
@@ -31,9 +32,12 @@ body = next((one.split("@", 1)[1] for one in sys.argv if one.startswith("body=@"
 with open("calls.jsonl", "a") as file:
     text = None if body is None else open(body, encoding="utf-8").read()
     file.write(json.dumps([sys.argv[1:], text]) + "\\n")
-if body is None and os.environ["KEY"] == "again":
+if "graphql" in sys.argv:
+    print("bot[bot]")
+elif body is None and os.environ["KEY"] == "again":
     assert "<!-- psychollm compare: again -->" in sys.argv[-1]
-    print(41)
+    assert ".user.login == env.ME" in sys.argv[-1]
+    print(41 if os.environ["ME"] == "bot[bot]" else 40)
 """
 
 
@@ -44,6 +48,7 @@ def act(tmp_path: Path) -> Run:
     tools.mkdir()
     for name, text in (
         ("gh", GH.format(python=sys.executable)),
+        ("python", f'#!/bin/sh\nexec "{sys.executable}" "$@"\n'),
         ("psychollm", f'#!/bin/sh\nexec "{sys.executable}" -m psychollm "$@"\n'),
     ):
         (tools / name).write_text(text)
@@ -78,7 +83,7 @@ def calls(folder: Path) -> list[tuple[list[str], str | None]]:
 def test_a_new_pull_request_gets_a_comment(act: Run, tmp_path: Path) -> None:
     found = act(**HELM, **PULL, TITLE="Sums")
     assert found.returncode == 0, found.stderr
-    listed, sent = calls(tmp_path)
+    _, listed, sent = calls(tmp_path)
     assert listed[0][:3] == ["api", "--paginate", "repos/us/evals/issues/7/comments"]
     assert sent[0][:4] == ["api", "--method", "POST", "repos/us/evals/issues/7/comments"]
     assert sent[1] is not None
@@ -121,6 +126,31 @@ def test_what_logs_and_inputs_hold_is_never_run(act: Run, tmp_path: Path) -> Non
     assert body is not None
     assert "@us" not in body
     assert "@\u200bus/all" in body
+
+
+def test_a_label_cannot_act_in_the_comment(act: Run, tmp_path: Path) -> None:
+    labels = ["<img src=x onerror=y>", "[a](http://e.vil)", "see #12 `code`", "two\x1b[2J\nlines"]
+    with (tmp_path / "a.csv").open("w", newline="") as file:
+        rows = [(m, q, (q + k) % 3 // 2) for k, m in enumerate(labels) for q in range(12)]
+        csv.writer(file).writerows([("model", "question", "score"), *rows])
+    title = 'It\'s "which"?\n<!-- psychollm compare: other --> @us'
+    found = act(LOGS="a.csv", ARGUMENTS="--seed \n '2'\n", TITLE=title, **PULL)
+    assert found.returncode == 0, found.stderr
+    body = calls(tmp_path)[-1][1]
+    assert body is not None
+    assert body.splitlines()[1].startswith('### It\'s "which"? <!-- ')
+    assert "@us" not in body
+    below = body.partition("\n\n")[2]
+    assert not re.search(r"(?<!\\)(<img|\]\(|`|://)|#12|\x1b|^lines", below, re.MULTILINE)
+
+
+def test_arguments_are_quoted_as_in_a_shell(act: Run) -> None:
+    found = act(LOGS=HELM["LOGS"], ARGUMENTS="--scorer 'exact\n_match'", **PULL)
+    assert found.returncode == 2
+    assert r"scorer='exact\n_match'" in found.stderr
+    found = act(**{**HELM, "ARGUMENTS": "--scorer it's"})
+    assert found.returncode == 2
+    assert found.stderr == "arguments: No closing quotation\n"
 
 
 def test_a_key_is_a_word(act: Run) -> None:

@@ -43,7 +43,9 @@ from psychollm._base.axes import Axes
 from psychollm._base.checks import check_fraction
 from psychollm._base.numbers import count, number, percent, significant, with_interval
 from psychollm._base.result import Result, drawn_by, view
+from psychollm._base.shown import one_line
 from psychollm._base.types import FloatArray, IntArray, RandomState
+from psychollm._base.typeset import markdown_text
 from psychollm.data.connected import connected
 from psychollm.data.labels import Labels
 from psychollm.data.table import Table
@@ -210,11 +212,13 @@ class Comparison(Study, Result):
         found = self.findings(smallest=smallest)
         rows = ["| model | score | rank | tier |", "|---|---|---|---|"]
         for row, model in enumerate(self.labels):
-            name = str(model).replace("|", "\\|")
+            name = markdown_text(one_line(str(model)))
             rank, tier = (self._bounds(row), self.tier[row]) if self.tier[row] else ("–", "–")
             rows.append(f"| {name} | {self.score.text(row, 3)} | {rank} | {tier} |")
-        parts = (found.verdict, "\n".join(rows), found.head, found["power"].statement)
-        return "\n\n".join(parts)
+        verdict, head, power = map(
+            markdown_text, (found.verdict, found.head, found["power"].statement)
+        )
+        return "\n\n".join((verdict, "\n".join(rows), head, power))
 
     def plot(self, *, ax: "Drawn | None" = None) -> "Drawn":
         """Draw scores and ranks, tier by tier: `psychollm.plots.plot_comparison`."""

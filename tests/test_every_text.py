@@ -1,0 +1,89 @@
+"""No text of a result lets a label act: not on a terminal, in Markdown, or on a page."""
+
+import re
+import warnings
+from contextlib import suppress
+from typing import Any
+
+import numpy as np
+import pandas as pd
+import pytest
+
+from psychollm._base.errors import PsychollmError
+from psychollm._base.result import Result
+from psychollm._base.shown import visible
+from psychollm.data.responses import Responses
+from psychollm.estimates.findings import Study
+from tests.every_function import WITHOUT_EXAMPLE, example_call, public_functions
+
+HOSTILE = "\x1b[31m\u202e\nTAIL<img src=x>[a](http://e.vil)`"
+# Runs of seconds: their parts are results of others.
+SLOW = {"shared_confidence", "studies.fit_gate", "semantic_calibration", "dimensionality"}
+
+
+def named(value: Any) -> Any:
+    """Return an argument with hostile labels, where it has or can have some."""
+    if isinstance(value, Responses):
+        return Responses(
+            value.values,
+            models=[f"{one}{HOSTILE}" for one in value.models],
+            questions=[f"{one}{HOSTILE}" for one in value.questions],
+            codes=None,
+        )
+    if isinstance(value, pd.DataFrame):
+        return value.rename(index=named, columns=named) if value.index.dtype == object else value
+    if isinstance(value, np.ndarray) and value.ndim == 2 and value.dtype.kind in "biuf":
+        rows, columns = ([f"{k}{HOSTILE}" for k in range(n)] for n in value.shape)
+        return pd.DataFrame(value, index=rows, columns=columns)
+    if isinstance(value, list | tuple) and value and isinstance(value[0], list | tuple):
+        return named(np.array(value)) if len({*map(len, value)}) == 1 else value
+    if isinstance(value, list | tuple) and value and all(isinstance(one, str) for one in value):
+        return [one + HOSTILE for one in value]
+    if isinstance(value, dict):
+        return {f"{key}{HOSTILE}": one for key, one in value.items()}
+    return value
+
+
+def called(name: str, call: dict[str, Any]) -> Any:
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        return public_functions()[name](**call)
+
+
+def texts(result: Any) -> dict[str, str]:
+    """Return all texts that a result writes."""
+    found = {"repr": repr(result), "str": str(result), "page": result._repr_html_()}
+    if hasattr(result, "summary"):
+        found["summary"] = result.summary()
+    if isinstance(result, Study):
+        findings = result.findings()
+        found |= {"findings": repr(findings), "findings.md": findings.to_markdown()}
+        found["findings.page"] = findings.to_html()
+    with suppress(PsychollmError):  # it has no table
+        found |= {"table.md": result.to_markdown(), "LaTeX": result.to_latex()}
+    return found
+
+
+@pytest.mark.parametrize("name", sorted(set(public_functions()) - WITHOUT_EXAMPLE - SLOW))
+def test_no_label_acts(name: str) -> None:
+    try:
+        call = example_call(name)
+    except ImportError as error:  # an extra is not installed
+        pytest.skip(str(error))
+    result = None
+    for parameter, value in call.items():
+        try:
+            result = called(name, changed := {**call, parameter: named(value)})
+        except Exception:  # noqa: BLE001, S112 - no labels are wanted there
+            continue
+        call = changed
+    if not isinstance(result, Result):
+        return
+    for kind, text in texts(result).items():
+        assert visible(text) == text, kind
+        if kind != "page":
+            assert not re.search(r"(?m)^\s*TAIL", text), kind
+        if kind.endswith("page"):
+            assert "<img" not in text, kind
+        if kind.endswith(".md"):
+            assert not re.search(r"(?<!\\)<img|(?<!\\)\]\(|(?<!\\)`", text), kind
