@@ -246,22 +246,24 @@ class Run(Command):
             told = [{"stage": name, **one.to_dict()} for name, one in stages.items()]
             print(as_json({"study": self.study, "stages": told}))
             return
-        requests, cost = 0, 0.0
+        requests, tokens, cost = 0, 0, 0.0
         for number, (name, one) in enumerate(stages.items(), start=1):
             print(*(f"{text}\n" for text in one.prompts), sep="\n", end="")
             most = "at most " if number > 1 else ""
             print(f"Stage {number}, {name}:")
-            for model, n, price in zip(one.models, one.requests, one.most_cost, strict=True):
-                print(f"  {model}: {most}{counted(n, 'request')}" + _price(price))
-            requests, cost = requests + sum(one.requests), cost + sum(one.most_cost)
+            rows = zip(one.models, one.requests, one.tokens, one.most_cost, strict=True)
+            for model, n, length, price in rows:
+                print(f"  {model}: {most}{counted(n, 'request')}{_amount(length, price)}")
+            requests, tokens = requests + sum(one.requests), tokens + sum(one.tokens)
+            cost += sum(one.most_cost)
         most = "at most " if len(stages) > 1 else ""
         budget = "" if staged.plan.budget is None else f" (budget {staged.plan.budget:.4g})"
-        whole = f"{most}{counted(requests, 'request')}{_price(cost)}{budget}"
+        whole = f"{most}{counted(requests, 'request')}{_amount(tokens, cost)}{budget}"
         print(f"In all: {whole}. Nothing was asked.")
 
 
-def _price(cost: float) -> str:
-    return f", at most {cost:.3g}" if cost else ""
+def _amount(tokens: int, cost: float) -> str:
+    return f", about {tokens:,} tokens" + (f", at most {cost:.3g}" if cost else "")
 
 
 @dataclass(slots=True)
@@ -340,11 +342,17 @@ def analysis_of(study: StudyName, path: Path, staged: "StagedPlan") -> dict[str,
     table = _tables(study, table_of(path).get("study"), path).get("analysis")
     asked = [model.name for model in staged.respondents]
     if study == "shared_confidence":
+        from psychollm.data.screen import ScreenRules
         from psychollm.studies.shared_confidence.residual_structure import LEAST_MODELS
 
-        if len(asked) < LEAST_MODELS:
-            msg = f"{path}: {study} needs {LEAST_MODELS} models, and the plan has {len(asked)}"
-            raise OptionError(msg)
+        n_questions = len({prompt.item for prompt in staged.plan.prompts})
+        for what, n, least in (
+            ("models", len(asked), LEAST_MODELS),
+            ("questions", n_questions, ScreenRules().min_answers),
+        ):
+            if n < least:
+                msg = f"{path}: {study} needs {least} {what}, and the plan has {n}"
+                raise OptionError(msg)
     if table is None:
         return {}
     where = f"{path}, [study.analysis]"

@@ -18,8 +18,11 @@ References
    totals. Nature Communications, 5, 4114. https://doi.org/10.1038/ncomms5114
 """
 
+from typing import Any
+
 import numpy as np
 
+from psychollm._base.types import FloatArray, WordArray
 from psychollm.kernels._jit import njit
 from psychollm.kernels.correlate import correlate_into
 from psychollm.kernels.one_factor import count_answers, simulate_one_factor
@@ -140,7 +143,9 @@ def _correlate_bits(table, mask, counts, rule, fixed, tau, matrix):
     correlate_into(counts, tau, rule, fixed, matrix)
 
 
-def draw_permuted(seeds, scheme, design, counts, *rules):
+def draw_permuted(
+    seeds: WordArray, scheme: int, design: Any, counts: Any, *rules: Any
+) -> tuple[FloatArray, FloatArray]:
     """Draw correlations (m, k, k) and thresholds (m, k) of tables shuffled by seeds (m, 2)."""
     m, k = len(seeds), len(design[0])
     drawn = np.empty((m, k, k)), np.empty((m, k))
@@ -148,7 +153,9 @@ def draw_permuted(seeds, scheme, design, counts, *rules):
     return drawn
 
 
-def draw_one_factor(seeds, loadings, cuts, design, counts, *rules):
+def draw_one_factor(
+    seeds: WordArray, loadings: FloatArray, cuts: FloatArray, design: Any, counts: Any, *rules: Any
+) -> tuple[FloatArray, FloatArray]:
     """Correlation matrices and thresholds of tables simulated from the one-factor model."""
     m, k = len(seeds), len(design[0])
     drawn = np.empty((m, k, k)), np.empty((m, k))

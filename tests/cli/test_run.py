@@ -91,9 +91,9 @@ judge = "j"
 """
 
 
-def write(folder: Path, study: str, url: str = NOWHERE, *, extra: str = "", n: int = 12) -> Path:
+def write(folder: Path, study: str, url: str = NOWHERE, *, extra: str = "", n: int = 0) -> Path:
     """Write a plan of four models and a judge, and its questions."""
-    questions(folder, n)
+    questions(folder, n or (40 if "self_prediction" in study else 12))
     prices = "prices = { input = 1.0, output = 2.0 }"
     models = [
         f'[[models]]\nname = "{one}"\nmodel = "org/{one}"\nendpoint = "here"\n{prices}\n'
@@ -132,9 +132,8 @@ WRITTEN_TWICE = ("shared_confidence", "inference_boundary")
 @pytest.mark.usefixtures("plotting")
 @pytest.mark.parametrize("name", STUDIES)
 def test_a_study_from_its_plan_to_its_report(call, tmp_path: Path, name: str) -> None:
-    n = 40 if name == "shared_confidence" else 12
     with Hostile(drifting) as server:
-        write(tmp_path, STUDIES[name], server.url, extra="budget = 50.0", n=n)
+        write(tmp_path, STUDIES[name], server.url, extra="budget = 50.0")
         foretold = json.loads(call("run", name, "plan.toml", "--dry-run", "--json").stdout)
         assert not server.seen
         found = call("run", name, "plan.toml", *QUICK, "--out", "results")
@@ -396,7 +395,8 @@ def test_a_dry_run_tells_stages_requests_and_cost(call, tmp_path: Path) -> None:
         "  j: at most 96 requests",
     ]
     whole = re.fullmatch(
-        r"In all: at most 336 requests, at most ([\d.]+) \(budget 5\)\. Nothing was asked\.",
+        r"In all: at most 336 requests, about [\d,]+ tokens, at most ([\d.]+) \(budget 5\)\. "
+        r"Nothing was asked\.",
         lines[-1],
     )
     parts = [float(line.rpartition(" ")[2]) for line in models]
@@ -508,7 +508,9 @@ form = "direct"
 examples = [["What is 1 + 1?", true], ["Who am I?", false]]
 """
     write(tmp_path, study)
-    (tmp_path / "odd.csv").write_text("asked,right\nWhat is 2 + 2?,4\n")
+    (tmp_path / "odd.csv").write_text(
+        "asked,right\n" + "".join(f"What is 2 + {n}?,{2 + n}\n" for n in range(30))
+    )
     found = call("run", "shared_confidence", "plan.toml", "--dry-run")
     assert found.returncode == 0, found.stderr
     assert "What is 1 + 1?" in found.stdout
@@ -524,6 +526,25 @@ def test_a_study_of_too_few_models_asks_nobody(call, tmp_path: Path) -> None:
     found = call("run", "shared_confidence", "plan.toml", "--dry-run")
     assert found.returncode == UNUSABLE
     assert "needs 4 models, and the plan has 3" in found.stderr
+
+
+def test_a_study_of_too_few_questions_asks_nobody(call, tmp_path: Path) -> None:
+    with Hostile(script) as server:
+        for n, fits in ((10, False), (29, False), (30, True)):
+            write(tmp_path, PREDICT, server.url, n=n)
+            found = call("run", "shared_confidence", "plan.toml", "--dry-run")
+            assert (found.returncode == 0) == fits
+            assert fits or f"needs 30 questions, and the plan has {n}" in found.stderr
+    assert not server.seen
+
+
+def test_a_dry_run_without_prices_tells_tokens(call, tmp_path: Path) -> None:
+    path = write(tmp_path, RULES)
+    path.write_text(re.sub("prices = .*", "", path.read_text()))
+    lines = call("run", "inference_boundary", "plan.toml", "--dry-run").stdout.splitlines()
+    told = [line for line in lines if re.match("  [abcd]: |In all: ", line)]
+    assert len(told) == 5
+    assert all(re.search(r"requests, about [\d,]+ tokens(\.|$)", line) for line in told), told
 
 
 def test_interrupted_by_hand(call, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
