@@ -16,6 +16,8 @@ from psychollm._base.frames import labelled
 from psychollm._base.types import AnyArray, BoolArray, FloatArray, RandomState
 
 _NUMERIC = "biuf"
+_LEAST_WEIGHT = 1e-15
+_MOST = 2**53
 _TOO_LARGE = 2**1023  # for a float
 
 
@@ -181,6 +183,8 @@ def check_fraction(name: str, value: float, *, low: float = 0.0, high: float = 1
     """Return `value` as a float if it lies strictly between `low` and `high`."""
     if not isinstance(value, Real) or not low < value < high:
         msg = f"{name}={value!r} must be a number between {low:g} and {high:g} (both excluded)"
+        if name == "level" and isinstance(value, str):
+            msg += ", the coverage of intervals: the level of measurement is metric= or weights="
         raise OptionError(msg)
     return float(value)
 
@@ -188,8 +192,9 @@ def check_fraction(name: str, value: float, *, low: float = 0.0, high: float = 1
 def check_count(name: str, value: int, *, low: int = 1) -> int:
     """Return `value` as an int if it is a whole number of at least `low`."""
     whole = isinstance(value, Real) and not isinstance(value, bool) and value % 1 == 0
-    if not whole or value < low:
-        msg = f"{name}={value!r} must be a whole number of at least {low}"
+    if not whole or not low <= value <= _MOST:
+        most = f" and at most {_MOST}" if whole and value > _MOST else ""
+        msg = f"{name}={value!r:.80} must be a whole number of at least {low}{most}"
         raise OptionError(msg)
     return int(value)
 
@@ -236,8 +241,11 @@ def check_weights(weights: object, n: int) -> FloatArray:
     if bad.size:
         msg = f"weights[{bad[0]}] = {array[bad[0]]}: weights must be finite and not negative"
         raise OptionError(msg)
-    total = array.sum()
-    if total <= 0:
+    most = array.max(initial=0.0)
+    if most <= 0:
         msg = "weights sum to zero: at least one question needs a positive weight"
         raise OptionError(msg)
-    return np.asarray(array * (n / total), dtype=np.float64)
+    # Relative to the largest, so that no sum overflows; what no sum can hold beside it is nothing.
+    array = np.ldexp(array, -np.frexp(most)[1])
+    array[array < _LEAST_WEIGHT] = 0.0
+    return np.asarray(array * (n / array.sum()), dtype=np.float64)

@@ -185,6 +185,7 @@ def models_first(data: Any) -> Any:
 
 
 MAX_CODE = 15
+_LARGEST = 1e100
 
 
 def numbers(table: Table, *, argument: str = "responses", words: str = "codes") -> FloatArray:
@@ -199,6 +200,9 @@ def numbers(table: Table, *, argument: str = "responses", words: str = "codes") 
     infinite = np.isinf(values)
     if infinite.any():
         _refuse(table, infinite, argument, "infinity: leave unknown answers missing (NaN)")
+    huge = np.abs(np.nan_to_num(values)) > _LARGEST
+    if huge.any():
+        _refuse(table, huge, argument, "too large for a sum of squares: rescale the table")
     return values
 
 

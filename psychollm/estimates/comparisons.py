@@ -46,7 +46,7 @@ from psychollm._base.result import Result
 from psychollm._base.types import BoolArray, FloatArray, IntArray
 from psychollm.estimates.clustered import expanded_level, few, tail_of_t
 from psychollm.estimates.estimate import Estimate
-from psychollm.estimates.intervals import percentile_interval
+from psychollm.estimates.intervals import percentile_interval, within_range
 from psychollm.estimates.null import monte_carlo_p_value
 from psychollm.estimates.reasons import Reason, first_reason
 
@@ -342,6 +342,7 @@ def compare_all(
         interval = percentile_interval(known, expanded_level(coverage, freedom))
         adjusted = adjust_p_values(p_value, method=adjustment)
     n = np.isfinite(gaps).sum(axis=0).astype(np.int64)
+    interval = within_range(interval, estimate.draws, -1.0)
     return Comparisons(
         name=estimate.name,
         first=tuple(estimate.labels[row] for row in i),

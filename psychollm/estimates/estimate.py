@@ -8,7 +8,7 @@ import numpy as np
 
 from psychollm._base.axes import Axes
 from psychollm._base.checks import check_fraction
-from psychollm._base.errors import LabelError, OptionError
+from psychollm._base.errors import LabelError, OptionError, ShapeError
 from psychollm._base.numbers import UNDEFINED, with_interval
 from psychollm._base.result import Result
 from psychollm._base.types import BoolArray, FloatArray
@@ -329,12 +329,21 @@ def proportion(
     labels : tuple
         The models.
 
+    Raises
+    ------
+    ShapeError
+        If there is not one of each for each model.
+
     Examples
     --------
     >>> proportion("hits", np.array([2.0]), np.array([4.0]), level=0.95, labels=("m",)).value
     array([0.5])
     """
-    successes, n = counts_of(successes, n)
+    names = np.zeros(len(labels))
+    successes, n = counts_of({"successes": successes, "n": n, "labels": names})[:2]
+    if n.shape != names.shape:
+        msg = f"labels holds {names.size} models, but there are counts of {n.size}: name each"
+        raise ShapeError(msg)
     with np.errstate(invalid="ignore", divide="ignore"):
         value = np.where(n > 0, successes / n, np.nan)
     return Estimate(

@@ -43,13 +43,14 @@ Wilson, E. B. (1927). Probable inference, the law of succession, and statistical
 Journal of the American Statistical Association, 22, 209-212.
 """
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from typing import Any, NamedTuple
 
 import numpy as np
 from scipy.special import betaincinv, ndtr, ndtri, stdtrit
 
 from psychollm._base.checks import check_fraction, float_array
+from psychollm._base.errors import ShapeError
 from psychollm._base.types import FloatArray
 
 
@@ -76,13 +77,18 @@ def wilson(successes: Any, n: Any, *, level: float = 0.95, df: Any = np.inf) -> 
     ndarray (..., 2)
         Bounds inside [0, 1]; NaN where `n` is zero, or there are no degrees of freedom.
 
+    Raises
+    ------
+    ShapeError
+        If there are not as many of each.
+
     Examples
     --------
     >>> wilson([0, 11], [20, 11]).round(4)
     array([[0.    , 0.1611],
            [0.7412, 1.    ]])
     """
-    hits, size = counts_of(successes, n)
+    hits, size = counts_of({"successes": successes, "n": n})
     df = float_array(df, "df")
     normal = normal_multiplier(level)
     square = np.where(np.isinf(df), normal, stdtrit(df, 0.5 + 0.5 * level)) ** 2
@@ -112,13 +118,18 @@ def clopper_pearson(successes: Any, n: Any, *, level: float = 0.95) -> FloatArra
     ndarray (..., 2)
         Bounds inside [0, 1]; NaN where `n` is zero.
 
+    Raises
+    ------
+    ShapeError
+        If there are not as many of each.
+
     Examples
     --------
     >>> clopper_pearson([0, 11], [20, 11]).round(4)
     array([[0.    , 0.1684],
            [0.7151, 1.    ]])
     """
-    hits, size = counts_of(successes, n)
+    hits, size = counts_of({"successes": successes, "n": n})
     tail = 0.5 - 0.5 * check_fraction("level", level)
     # At 0 and n one bound is 0 or 1 by definition: the beta quantile does not exist there.
     lower = np.where(hits > 0, betaincinv(np.maximum(hits, 1.0), size - hits + 1.0, tail), 0.0)
@@ -129,7 +140,7 @@ def clopper_pearson(successes: Any, n: Any, *, level: float = 0.95) -> FloatArra
 
 def proportion_se(successes: Any, n: Any) -> FloatArray:
     """Return the Wald standard error of a proportion, NaN where `n` is zero."""
-    hits, size = counts_of(successes, n)
+    hits, size = counts_of({"successes": successes, "n": n})
     with np.errstate(invalid="ignore", divide="ignore"):
         rate = hits / size
         return np.asarray(np.sqrt(rate * (1.0 - rate) / size), dtype=np.float64)
@@ -154,16 +165,17 @@ def paired_difference(
     ndarray (..., 2)
         Bounds of (first - second) inside [-1, 1]; NaN where `n` is zero.
 
+    Raises
+    ------
+    ShapeError
+        If there are not as many of each.
+
     Examples
     --------
     >>> paired_difference(10, 4, 50).round(3)
     array([-0.032,  0.263])
     """
-    up, down, size = np.broadcast_arrays(
-        float_array(first_only, "first_only"),
-        float_array(second_only, "second_only"),
-        float_array(n, "n"),
-    )
+    up, down, size = counts_of({"first_only": first_only, "second_only": second_only, "n": n})
     high, low = (up + 1.0) / (size + 2.0), (down + 1.0) / (size + 2.0)
     difference = high - low
     spread = normal_multiplier(level) * np.sqrt((high + low - difference**2) / (size + 2.0))
@@ -173,16 +185,30 @@ def paired_difference(
 
 def paired_difference_se(first_only: Any, second_only: Any, n: Any) -> FloatArray:
     """Return the Wald standard error of a difference between two paired proportions."""
-    up, down, size = (np.asarray(count, float) for count in (first_only, second_only, n))
+    up, down, size = counts_of({"first_only": first_only, "second_only": second_only, "n": n})
     with np.errstate(invalid="ignore", divide="ignore"):
         variance = (up + down) / size - ((up - down) / size) ** 2
         return np.asarray(np.sqrt(np.maximum(variance, 0.0) / size), dtype=np.float64)
 
 
-def counts_of(successes: Any, n: Any) -> tuple[FloatArray, FloatArray]:
-    """Return both counts as arrays of one shape."""
-    hits, size = np.broadcast_arrays(float_array(successes, "successes"), float_array(n, "n"))
-    return hits, size
+def counts_of(counts: Mapping[str, Any]) -> tuple[FloatArray, ...]:
+    """Return named counts as arrays of one shape."""
+    arrays = [float_array(values, name) for name, values in counts.items()]
+    try:
+        return np.broadcast_arrays(*arrays)
+    except ValueError as error:
+        shapes = ", ".join(
+            f"{name} {values.shape}" for name, values in zip(counts, arrays, strict=True)
+        )
+        msg = f"counts have different shapes, {shapes}: pass as many of each, or one number"
+        raise ShapeError(msg) from error
+
+
+def within_range(bounds: FloatArray, scores: FloatArray, low: float = 0.0) -> FloatArray:
+    """Cut bounds at [low, 1] if all scores lie inside [0, 1]: of means 0, of differences -1."""
+    known = scores[np.isfinite(scores)]
+    shares = known.size > 0 and known.min() >= 0.0 and known.max() <= 1.0
+    return np.clip(bounds, low, 1.0) if shares else bounds
 
 
 class Scale(NamedTuple):
@@ -230,6 +256,19 @@ def basic_interval(value: FloatArray, draws: FloatArray, level: float | FloatArr
     """Return percentile bounds reflected about the value: for estimates whose draws are biased."""
     bounds = percentile_interval(draws, level)
     return np.asarray(2.0 * value[..., None] - bounds[..., ::-1], dtype=np.float64)
+
+
+def less_bias_interval(value: FloatArray, draws: FloatArray, level: float) -> FloatArray:
+    """Return bounds (k, 2) inside [0, 1]: normal, about the value less the bias of the draws."""
+    bounds = np.full((value.size, 2), np.nan)
+    for row in np.flatnonzero(np.isfinite(value) & (np.isfinite(draws).sum(axis=0) > 1)):
+        known = draws[np.isfinite(draws[:, row]), row]
+        bias = known.mean() - value[row]
+        # The bias is no better known than it is large: it widens the interval as well.
+        step = normal_multiplier(level) * np.hypot(known.std(ddof=1), bias)
+        low, high = np.clip(value[row] - bias + np.array([-step, step]), 0.0, 1.0)
+        bounds[row] = min(low, value[row]), max(high, value[row])
+    return bounds
 
 
 def bca_interval(

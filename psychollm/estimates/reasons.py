@@ -61,6 +61,7 @@ class Reason(StrEnum):
     ONE_SAMPLE = "one sample per question"
     ONE_ANSWER = "one answer to each question: chance is taken from the model, rather too large"
     NO_VARIANCE = "the total score does not vary"
+    NO_REST_VARIANCE = "the sum of the other items, standardised, does not vary"
     CONSTANT_ITEMS = "some items do not vary"
     NEGATIVE_ITEMS = "some items correlate negatively with the rest"
     FEW_RESPONDENTS = "fewer than three respondents"
@@ -73,6 +74,10 @@ class Reason(StrEnum):
     NO_PAIRS = "no unit was rated twice"
     ONE_VARIES = "all variation lies in one question or cluster: no standard error or interval"
     FEW_VARY = "it rests on fewer than ten questions: the interval may be too short"
+    RARE_ANSWERS = (
+        "fewer than twenty questions hold an unusual answer: the interval may be too short"
+    )
+    UNEQUAL_STEPS = "the weights go by rank, and the numbers that occur are not equally spaced"
     NEGATIVE_COMPONENT = "a variance component is estimated below zero"
     ALL_TIED = "all values are equal"
     OUTSIDE = "noise moves it out of its interval, which is about the population"
@@ -89,6 +94,8 @@ class Reason(StrEnum):
     EXTREME = "the most extreme of many splits, beyond its value in the population: no interval"
     NO_TEST_VARIANCE = "confidences of 0, 1/2 and 1 alone leave the test no variance"
     FEWER_FACTORS = "the items hold fewer factors than were asked for"
+    IMPROPER = "no interval: the factors are not determined, ask for fewer of them"
+    EMPTY_SUBSCALE = "no item belongs to this factor"
     UNANSWERED = "nobody answered it"
     PRIOR_ALONE = "no answer to it varies: it rests on the prior"
     UNIDENTIFIED = "the data do not determine it"

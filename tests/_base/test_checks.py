@@ -94,3 +94,10 @@ def test_weights_are_scaled_to_mean_one() -> None:
 def test_weights_that_cannot_be_used(weights: list[object], message: str) -> None:
     with pytest.raises(OptionError, match=message):
         check_weights(weights, 3)
+
+
+def test_the_smallest_weights_count_by_their_ratios() -> None:
+    least = 5e-324
+    np.testing.assert_allclose(check_weights([least] * 4, 4), np.ones(4))
+    np.testing.assert_allclose(check_weights([1e308] * 4, 4), np.ones(4))
+    np.testing.assert_array_equal(check_weights([1.0, least], 2), [2.0, 0.0])

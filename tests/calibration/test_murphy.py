@@ -221,3 +221,17 @@ def test_a_resample_is_a_sample(pair, seed):
     found = metric.compute(metric.shared(tally), *drawn)[0, :3]
     np.testing.assert_allclose(found, slow.murphy(*again, bins=list(again[0]))[:3], atol=1e-13)
     assert metric.names == MURPHY.names
+
+
+def test_the_corrected_uncertainty_of_lone_answers_says_why_it_is_undefined() -> None:
+    parts = murphy([[0.1, 0.4, 0.8, 0.9]], [[0, 1, 1, 0]], bootstrap=20, rng=0)
+    assert np.isnan(parts.uncertainty_corrected.value[0])
+    assert parts.uncertainty_corrected.flags == (Reason.SPARSE_BINS,)
+
+
+def test_weights_of_any_size_count_by_their_ratios() -> None:
+    said, right = [[0.2, 0.2, 0.9, 0.9, 0.9]], [[0, 1, 1, 0, 1]]
+    plain = murphy(said, right, weights=[1, 2, 1, 1, 1], bootstrap=20, rng=0)
+    tiny = murphy(said, right, weights=np.array([1, 2, 1, 1, 1]) * 5e-324, bootstrap=20, rng=0)
+    for name in ("brier", "reliability", "resolution", "uncertainty_corrected"):
+        assert getattr(tiny, name).value == pytest.approx(getattr(plain, name).value)

@@ -5,6 +5,7 @@ import pytest
 from scipy import stats
 from scipy.stats import binomtest
 
+from psychollm._base.errors import ShapeError
 from psychollm.estimates.estimate import proportion
 from psychollm.estimates.intervals import (
     basic_interval,
@@ -98,3 +99,18 @@ def test_clusters_are_drawn_whole() -> None:
 def test_clusters_of_one_question_are_the_plain_bootstrap() -> None:
     seeds = np.stack([np.arange(5, dtype=np.uint64)] * 2, axis=1)
     assert (resample_counts(seeds, 7, np.arange(7)) == resample_counts(seeds, 7)).all()
+
+
+@pytest.mark.parametrize(
+    "call",
+    [
+        lambda: wilson([1, 2], [3, 4, 5]),
+        lambda: clopper_pearson([1, 2], [3, 4, 5]),
+        lambda: paired_difference([1, 2], [3, 4, 5], 10),
+        lambda: proportion("x", np.ones(2), np.ones(3), level=0.9, labels=("a", "b")),
+        lambda: proportion("x", np.ones(2), np.ones(2), level=0.9, labels=("a",)),
+    ],
+)
+def test_counts_of_different_lengths_are_one_clear_error(call) -> None:
+    with pytest.raises(ShapeError, match=r"different shapes|name each"):
+        call()

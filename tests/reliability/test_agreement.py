@@ -27,6 +27,12 @@ from psychollm.reliability.raters.score_interval import clustered_share, score_i
 from tests.oracles import agreement_slow as slow
 
 QUICK = {"bootstrap": 20, "rng": 0}
+NOMINAL = {**QUICK, "metric": "nominal"}
+
+
+def by_unit(rows) -> np.ndarray:
+    """Return a table with a row per question; a sequence of rows would be runs."""
+    return np.array(rows, dtype=object)
 
 
 def number(value: float | None) -> float:
@@ -46,7 +52,7 @@ def vornish(golden, case: str, kind: str, value: str) -> tuple[Ratings, dict]:
 def test_reference_values(golden, case: str, kind: str) -> None:
     scores, blocks = vornish(golden, case, kind, "score")
     responses, _ = vornish(golden, case, kind, "response")
-    of_scores, of_responses = agreement(scores, **QUICK), agreement(responses, **QUICK)
+    of_scores, of_responses = agreement(scores, **NOMINAL), agreement(responses, **NOMINAL)
     shares = response_shares(responses)
     for i, model in enumerate(scores.models):
         expected = blocks[1e-9][model][kind]
@@ -66,7 +72,7 @@ def test_reference_values(golden, case: str, kind: str) -> None:
 @pytest.mark.parametrize("case", ["vornish_a", "vornish_b"])
 def test_r_counts_the_same_identical_runs(golden, case: str) -> None:
     responses, blocks = vornish(golden, case, "C", "response")
-    found = agreement(responses, **QUICK).all_identical.value
+    found = agreement(responses, **NOMINAL).all_identical.value
     wanted = [blocks[1e-6][model]["all_runs_identical"] for model in responses.models]
     assert found == pytest.approx(wanted, abs=1e-6)
 
@@ -82,7 +88,7 @@ def test_slow_twins(table: list[list[int | None]]) -> None:
     paired = slow.rated(table)
     if len({value for unit in paired for value in unit}) < 2:
         return
-    found = agreement(table, **QUICK)
+    found = agreement(by_unit(table), **NOMINAL)
     assert found.categories == tuple(given_values)
     expected = {
         "pairwise": slow.pairwise(table),
@@ -99,10 +105,10 @@ def test_slow_twins(table: list[list[int | None]]) -> None:
 
 @given(ratings_tables, st.randoms(use_true_random=False))
 def test_order_of_questions_and_runs_changes_nothing(table, random) -> None:
-    before = agreement(table, **QUICK)
+    before = agreement(by_unit(table), **NOMINAL)
     shuffled = random.sample(table, len(table))
     order = random.sample(range(3), 3)
-    after = agreement([[unit[i] for i in order] for unit in shuffled], **QUICK)
+    after = agreement(by_unit([[unit[i] for i in order] for unit in shuffled]), **NOMINAL)
     for name in COEFFICIENTS:
         first, second = getattr(before, name), getattr(after, name)
         assert first.value == pytest.approx(second.value, abs=1e-12, nan_ok=True)
@@ -113,8 +119,8 @@ def test_order_of_questions_and_runs_changes_nothing(table, random) -> None:
 @given(ratings_tables)
 def test_names_of_categories_change_nothing(table) -> None:
     words = {1: "yes", 2: "no", 3: "maybe", 5: "refused", None: None}
-    before = agreement(table, **QUICK)
-    after = agreement([[words[value] for value in unit] for unit in table], **QUICK)
+    before = agreement(by_unit(table), **NOMINAL)
+    after = agreement(by_unit([[words[value] for value in unit] for unit in table]), **NOMINAL)
     for name in COEFFICIENTS:
         first, second = getattr(before, name), getattr(after, name)
         assert first.value == pytest.approx(second.value, abs=1e-12, nan_ok=True)
@@ -122,7 +128,7 @@ def test_names_of_categories_change_nothing(table) -> None:
 
 @given(ratings_tables)
 def test_bounds(table) -> None:
-    found = agreement(table, **QUICK)
+    found = agreement(by_unit(table), **NOMINAL)
     for name in ("pairwise", "all_identical"):
         estimate = getattr(found, name)
         if estimate.defined[0] and estimate.n[0] > 1:
@@ -139,7 +145,7 @@ def test_bounds(table) -> None:
 
 def test_all_data_twice_leaves_all_but_alpha() -> None:
     table = [[1, 1, 2], [2, 2, 2], [3, 1, 3], [1, 1, 1]]
-    once, twice = agreement(table, **QUICK), agreement(table * 2, **QUICK)
+    once, twice = agreement(by_unit(table), **NOMINAL), agreement(by_unit(table * 2), **NOMINAL)
     for name in COEFFICIENTS[:-1]:
         assert getattr(once, name).value == pytest.approx(getattr(twice, name).value)
     # alpha corrects for the number of ratings
@@ -155,7 +161,7 @@ def simulated(n: int, seed: int, models: int = 3) -> np.ndarray:
 
 def test_a_model_alone_has_the_draws_it_has_in_a_panel() -> None:
     runs = simulated(60, 1)
-    together, alone = agreement(runs, **QUICK), agreement(runs[:, 1:2], **QUICK)
+    together, alone = agreement(runs, **NOMINAL), agreement(runs[:, 1:2], **NOMINAL)
     for name in COEFFICIENTS:
         assert (getattr(together, name).draws[:, 1] == getattr(alone, name).draws[:, 0]).all()
 
@@ -179,8 +185,8 @@ def test_single_functions_are_the_columns_of_the_panel() -> None:
 
 def test_jobs_change_nothing() -> None:
     runs = simulated(50, 3)
-    one = agreement(runs, bootstrap=60, rng=4)
-    two = agreement(runs, bootstrap=Bootstrap(60, n_jobs=2), rng=4)
+    one = agreement(runs, bootstrap=60, rng=4, metric="nominal")
+    two = agreement(runs, bootstrap=Bootstrap(60, n_jobs=2), rng=4, metric="nominal")
     assert (one.krippendorff_alpha.draws == two.krippendorff_alpha.draws).all()
 
 
@@ -188,7 +194,7 @@ def test_differences_are_paired() -> None:
     runs = simulated(200, 5)
     runs[:, 1] = runs[:, 0]
     runs[0, 1, 0] = (runs[0, 0, 0] + 1) % 3
-    found = agreement(runs, bootstrap=200, rng=0).fleiss_kappa
+    found = agreement(runs, bootstrap=200, rng=0, metric="nominal").fleiss_kappa
     gap = found.difference(0, 1)
     assert gap.value == pytest.approx(found.value[0] - found.value[1])
     assert gap.se < 0.2 * found.se[0]
@@ -196,8 +202,8 @@ def test_differences_are_paired() -> None:
 
 def test_the_jackknife_standard_error_is_that_of_the_bootstrap() -> None:
     runs = simulated(150, 6)
-    scored = agreement(runs, bootstrap=1500, rng=0)
-    resampled = agreement(runs, bootstrap=1500, rng=0, interval="percentile")
+    scored = agreement(runs, bootstrap=1500, rng=0, metric="nominal")
+    resampled = agreement(runs, bootstrap=1500, rng=0, metric="nominal", interval="percentile")
     for name in COEFFICIENTS:
         # 1500 draws: 2 % noise; jackknife and bootstrap differ by O(1/n)
         assert getattr(scored, name).se == pytest.approx(getattr(resampled, name).se, rel=0.12)
@@ -205,15 +211,15 @@ def test_the_jackknife_standard_error_is_that_of_the_bootstrap() -> None:
 
 def test_two_runs_agree_as_often_as_they_are_identical() -> None:
     runs = simulated(300, 7)[:2]
-    found = agreement(runs, **QUICK)
+    found = agreement(runs, **NOMINAL)
     assert found.pairwise.interval == pytest.approx(found.all_identical.interval, abs=1e-12)
 
 
 def test_clusters_of_equal_questions_count_once() -> None:
     runs = simulated(40, 8)
     thrice = np.repeat(runs, 3, axis=2)
-    plain = agreement(runs, **QUICK)
-    grouped = agreement(thrice, clusters=np.repeat(np.arange(40), 3), **QUICK)
+    plain = agreement(runs, **NOMINAL)
+    grouped = agreement(thrice, clusters=np.repeat(np.arange(40), 3), **NOMINAL)
     for name in COEFFICIENTS[:-1]:
         first, second = getattr(plain, name), getattr(grouped, name)
         assert first.value == pytest.approx(second.value)
@@ -226,8 +232,8 @@ def test_clusters_of_equal_questions_count_once() -> None:
 @pytest.mark.parametrize("interval", ["bca", "percentile"])
 def test_other_intervals(interval) -> None:
     runs = simulated(80, 9)
-    found = agreement(runs, interval=interval, bootstrap=400, rng=0)
-    scored = agreement(runs, **QUICK)
+    found = agreement(runs, interval=interval, bootstrap=400, rng=0, metric="nominal")
+    scored = agreement(runs, **NOMINAL)
     for name in COEFFICIENTS:
         # of the same data with little skewness: bounds within a fifth of their width
         width = np.diff(getattr(scored, name).interval)[:, 0]
@@ -271,7 +277,7 @@ def flags(found: Agreement) -> dict[str, Reason]:
 
 
 def test_a_single_value() -> None:
-    found = agreement([["a", "a"]] * 10, **QUICK)
+    found = agreement(by_unit([["a", "a"]] * 10), **NOMINAL)
     assert flags(found) == dict.fromkeys(COEFFICIENTS[:2], Reason.PERFECT_AGREEMENT) | {
         "fleiss_kappa": Reason.SINGLE_VALUE,
         "gwet_ac1": Reason.PERFECT_AGREEMENT,
@@ -291,7 +297,7 @@ def test_a_single_value() -> None:
 
 
 def test_perfect_agreement_is_no_certainty() -> None:
-    found = agreement([["a", "a", "a"], ["b", "b", "b"]] * 10, **QUICK)
+    found = agreement(by_unit([["a", "a", "a"], ["b", "b", "b"]] * 10), **NOMINAL)
     assert set(flags(found).values()) == {Reason.PERFECT_AGREEMENT}
     for name in COEFFICIENTS:
         estimate = getattr(found, name)
@@ -301,7 +307,7 @@ def test_perfect_agreement_is_no_certainty() -> None:
 
 
 def test_all_variation_in_one_question() -> None:
-    found = agreement([["a", "a", "a"]] * 20 + [["a", "b", "a"]], **QUICK)
+    found = agreement(by_unit([["a", "a", "a"]] * 20 + [["a", "b", "a"]]), **NOMINAL)
     assert flags(found) == {
         "pairwise": Reason.NONE,
         "all_identical": Reason.NONE,
@@ -317,7 +323,7 @@ def test_all_variation_in_one_question() -> None:
 @pytest.mark.parametrize(("unusual", "flag"), [(9, Reason.FEW_VARY), (10, Reason.NONE)])
 def test_few_questions_with_an_unusual_answer(unusual: int, flag: Reason) -> None:
     table = [["a", "a"]] * 40 + [["b", "b"]] * (unusual - 2) + [["a", "b"], ["b", "a"]]
-    found = agreement(table, **QUICK)
+    found = agreement(by_unit(table), **NOMINAL)
     assert flags(found) == {
         "pairwise": Reason.NONE,
         "all_identical": Reason.NONE,
@@ -331,8 +337,8 @@ def test_few_questions_with_an_unusual_answer(unusual: int, flag: Reason) -> Non
 
 @pytest.mark.parametrize("metric", ["ordinal", "interval", "ratio"])
 def test_few_graded_disagreements(metric) -> None:
-    table = [[1, 1], [2, 2], [4, 4]] * 20 + [[1, 4]] * 4
-    found = agreement(table, metric=metric, **QUICK)
+    table = [[1, 1], [2, 2], [3, 3]] * 20 + [[1, 3]] * 4
+    found = agreement(by_unit(table), metric=metric, **QUICK)
     assert found.krippendorff_alpha.flags == (Reason.FEW_VARY,)
     assert found.fleiss_kappa.flags == (Reason.NONE,)
     first, second = zip(*table, strict=True)
@@ -349,7 +355,7 @@ def test_few_graded_disagreements(metric) -> None:
     ],
 )
 def test_nothing_to_compare(table, reason) -> None:
-    found = agreement(table, **QUICK)
+    found = agreement(by_unit(table), **NOMINAL)
     assert set(flags(found).values()) == {reason}
     for name in COEFFICIENTS:
         estimate = getattr(found, name)
@@ -359,7 +365,7 @@ def test_nothing_to_compare(table, reason) -> None:
 
 
 def test_one_cluster() -> None:
-    found = agreement([[1, 1], [1, 2], [2, 2]], clusters=["x"] * 3, **QUICK)
+    found = agreement(by_unit([[1, 1], [1, 2], [2, 2]]), clusters=["x"] * 3, **NOMINAL)
     assert set(flags(found).values()) == {Reason.ONE_CLUSTER}
     assert np.isnan(found.pairwise.interval).all()
     assert np.isfinite(found.pairwise.value).all()
@@ -368,7 +374,7 @@ def test_one_cluster() -> None:
 def test_one_model_of_a_panel_may_be_silent() -> None:
     runs = simulated(20, 10).astype(float)
     runs[:, 1] = np.nan
-    found = agreement(runs, **QUICK)
+    found = agreement(runs, **NOMINAL)
     assert [flag is Reason.NO_RATINGS for flag in found.fleiss_kappa.flags] == [False, True, False]
     assert np.isfinite(found.fleiss_kappa.interval[[0, 2]]).all()
 
@@ -376,7 +382,7 @@ def test_one_model_of_a_panel_may_be_silent() -> None:
 def test_units_rated_once_are_left_out() -> None:
     table = [[1, 1], [1, 2], [2, 2], [1, 2]]
     more = [*table, [2, None], [None, 1], [None, None]]
-    first, second = agreement(table, **QUICK), agreement(more, **QUICK)
+    first, second = agreement(by_unit(table), **NOMINAL), agreement(by_unit(more), **NOMINAL)
     for name in COEFFICIENTS:
         assert getattr(first, name).value == getattr(second, name).value
         assert getattr(second, name).n[0] == 4
@@ -384,8 +390,8 @@ def test_units_rated_once_are_left_out() -> None:
 
 def test_declared_categories_enter_ac1_alone() -> None:
     table = [["a", "a"], ["a", "b"], ["b", "b"]]
-    plain = agreement(table, **QUICK)
-    wider = agreement(table, categories=["a", "b", "c", "d"], **QUICK)
+    plain = agreement(by_unit(table), **NOMINAL)
+    wider = agreement(by_unit(table), categories=["a", "b", "c", "d"], **NOMINAL)
     assert wider.gwet_ac1.value[0] > plain.gwet_ac1.value[0]
     for name in ("pairwise", "fleiss_kappa", "krippendorff_alpha"):
         assert getattr(wider, name).value == getattr(plain, name).value
@@ -394,12 +400,12 @@ def test_declared_categories_enter_ac1_alone() -> None:
 def test_tables_and_sentences() -> None:
     runs = simulated(30, 11)
     runs[:, 2] = 1
-    found = agreement(runs, **QUICK)
+    found = agreement(runs, **NOMINAL)
     frame = found.to_frame()
     assert frame["gwet_ac1"].tolist() == found.gwet_ac1.value.tolist()
     lines = found.summary().splitlines()
     assert len(lines) == 3
     assert "undefined: a single value occurs" in lines[2]
     assert "[" in lines[0]
-    empty = agreement([[None, None], [None, None]], **QUICK).summary()
+    empty = agreement(by_unit([[None, None], [None, None]]), **NOMINAL).summary()
     assert empty == f"0: {Reason.NO_RATINGS}"

@@ -10,12 +10,14 @@ from hypothesis import strategies as st
 
 from psychollm._base.errors import CodeError, OptionError, ShapeError
 from psychollm.estimates.reasons import Reason
+from psychollm.reliability.components.generalizability import generalizability
 from psychollm.reliability.components.intraclass import FORMS, MCGRAW_WONG, intraclass
 from psychollm.reliability.components.two_way import (
     expected_mean_squares,
     generalised_interval,
     mean_squares,
 )
+from psychollm.reliability.scales.split_half import split_half
 from tests.effort import examples
 from tests.oracles import consistency_slow as slow
 
@@ -350,3 +352,11 @@ def test_coverage():
         hits += (interval[:, 0] <= truth) & (truth <= interval[:, 1])
     assert (hits / 300 >= 0.91).all()
     assert (hits / 300 <= 0.99).all()
+
+
+@pytest.mark.parametrize("function", [intraclass, split_half, generalizability])
+def test_a_cell_that_no_square_can_hold_is_one_clear_error(function):
+    scores = np.random.default_rng(0).normal(size=(20, 4))
+    scores[3, 2] = 1e308
+    with pytest.raises(CodeError, match=r"model 3, question 2 holds 1e\+308, which is too large"):
+        function(scores)

@@ -245,8 +245,8 @@ def test_weights_of_words_need_an_order() -> None:
 
 def test_two_runs_are_needed() -> None:
     with pytest.raises(ShapeError, match=r"compares two runs, got 3"):
-        cohen_kappa([[1, 1, 1], [2, 2, 1]], **QUICK)
-    assert cohen_kappa([[1, 1], [2, 1], [2, 2]], **QUICK).value[0] == pytest.approx(0.4)
+        cohen_kappa([[1, 2], [1, 2], [1, 1]], **QUICK)
+    assert cohen_kappa([[1, 2, 2], [1, 1, 2]], **QUICK).value[0] == pytest.approx(0.4)
 
 
 def test_tables_of_nothing() -> None:
@@ -265,3 +265,15 @@ def test_clusters_that_hold_the_disagreements_are_few():
     found = cohen_kappa(first, second, clusters=codes, bootstrap=2, rng=0)
     low, high = found.interval[found.defined].T
     assert ((low <= truth) & (truth <= high)).mean() > 0.93
+
+
+def test_ranks_of_numbers_with_a_gap_are_flagged() -> None:
+    first, second = [1, 2, 5, 5, 1, 2] * 5, [1, 2, 5, 2, 2, 1] * 5
+    gap = cohen_kappa(first, second, weights="quadratic", **QUICK)
+    assert gap.flags == (Reason.UNEQUAL_STEPS,)
+    filled = cohen_kappa(first, second, weights="quadratic", categories=range(1, 6), **QUICK)
+    assert Reason.UNEQUAL_STEPS not in filled.flags
+    assert filled.value[0] != gap.value[0]
+    even = cohen_kappa([2 * x for x in [1, 2, 3] * 8], [2, 4, 6] * 8, weights="linear", **QUICK)
+    assert Reason.UNEQUAL_STEPS not in even.flags
+    assert cohen_kappa(first, second, **QUICK).flags != (Reason.UNEQUAL_STEPS,)

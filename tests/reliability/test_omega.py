@@ -265,10 +265,11 @@ def test_resamples_are_reproducible_and_shared():
     second = omega(scores, rng=1, bootstrap=Bootstrap(60, n_jobs=2), interval="bootstrap")
     np.testing.assert_allclose(first.total.draws, second.total.draws, atol=1e-12)
     assert first.total.draws.shape == (60, 1)
-    assert first.total.method == "BCa bootstrap over respondents"
+    assert first.total.method == "bootstrap less bias over respondents, inside [0, 1]"
+    assert first.alpha.method == "BCa bootstrap over respondents"
     assert np.isfinite(first.hierarchical.interval).all()
     jackknife = omega(scores, rng=1, bootstrap=60)
-    assert jackknife.total.method == "jackknife over respondents, log(1 - x)"
+    assert jackknife.alpha.method == "jackknife over respondents, log(1 - x)"
     assert jackknife.total.value[0] == first.total.value[0]
     gap = first.group_general.difference("factor_1", "factor_2")
     assert gap.n_resamples == 60
@@ -281,7 +282,8 @@ def test_resamples_give_what_fits_from_nothing_give():
     rng = np.random.default_rng(0)
     drawn = [scores[rng.integers(300, size=300)] for _ in range(15)]
     stack = np.array([np.corrcoef(sample, rowvar=False) for sample in drawn])
-    near = refit_in_blocks(fit, stack, np.ones((15, 12), dtype=bool), flip=True)
+    near, proper = refit_in_blocks(fit, stack, np.ones((15, 12), dtype=bool), flip=True)
+    assert proper.all()
     for row, sample in zip(near, stack, strict=True):
         alone = omega(sample)
         assert row[0] == pytest.approx(alone.hierarchical.value[0], abs=1e-5)
@@ -394,3 +396,56 @@ def test_lambda6_of_a_singular_matrix_is_undefined():
 def test_bad_input(data, options, error, message):
     with pytest.raises(error, match=message):
         omega(data, **options)
+
+
+def one_factor_scores(n, seed, k=8):
+    rng = np.random.default_rng(seed)
+    loading = np.linspace(0.4, 0.8, k)
+    return rng.normal(size=(n, 1)) * loading + np.sqrt(1 - loading**2) * rng.normal(size=(n, k))
+
+
+@pytest.mark.parametrize("seed", range(5))
+def test_group_factors_that_are_not_there_have_no_intervals(seed):
+    found = omega(one_factor_scores(200, seed), bootstrap=60, rng=0)
+    for name in (*COEFFICIENTS, *SUBSCALES):
+        estimate = getattr(found, name)
+        if name in {"alpha", "lambda6"}:
+            assert np.isfinite(estimate.interval).all()
+            continue
+        assert np.isnan(estimate.interval).all(), name
+        assert set(estimate.flags) <= {Reason.HEYWOOD, Reason.IMPROPER, Reason.EMPTY_SUBSCALE}
+    text = found.summary()
+    assert "try n_factors=1" in text
+    assert text.count(str(found.total.flags[0])[1:]) == 1
+    alone = omega(one_factor_scores(200, seed), n_factors=1, bootstrap=0).total
+    assert alone.interval[0, 0] < alone.value[0] < alone.interval[0, 1]
+
+
+@pytest.mark.parametrize("n", [60, 200, 1000])
+def test_intervals_of_shares_hold_them_inside_zero_and_one(n):
+    found = omega(hierarchical_scores(n, n), bootstrap=80, rng=0)
+    for name in (*COEFFICIENTS, *SUBSCALES):
+        estimate = getattr(found, name)
+        low, high = estimate.interval.T
+        known = np.isfinite(low)
+        assert (low[known] <= estimate.value[known]).all()
+        assert (high[known] >= estimate.value[known]).all()
+        assert (high[known] <= 1.0).all()
+        if name not in {"alpha", "lambda6"}:
+            assert (low[known] >= 0.0).all()
+    assert np.isfinite(found.hierarchical.interval).all() == (n > 60)
+
+
+def test_an_empty_subscale_says_so():
+    tables = (omega(one_factor_scores(100, seed), bootstrap=0) for seed in range(20))
+    found = next(one for one in tables if np.isnan(one.group_total.value).any())
+    empty = np.flatnonzero(np.isnan(found.group_total.value))
+    assert {found.group_total.flags[i] for i in empty} == {Reason.EMPTY_SUBSCALE}
+
+
+def test_without_resamples_shares_of_several_factors_have_no_intervals():
+    found = omega(hierarchical_scores(200, 0), bootstrap=0)
+    assert found.total.method == "none: no resamples"
+    assert np.isnan(found.total.interval).all()
+    assert found.total.flags == (Reason.NONE,)
+    assert np.isfinite(found.alpha.interval).all()

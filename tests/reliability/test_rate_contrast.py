@@ -80,7 +80,7 @@ def test_clusters_over_both_types_are_paired() -> None:
     options = {"bootstrap": 400, "rng": 0}
     apart = rate_contrast(runs, kinds, {"A": 1, "B": -1}, **options)
     paired = rate_contrast(runs, kinds, {"A": 1, "B": -1}, clusters=clusters, **options)
-    assert "BCa" in paired.method
+    assert "two more clusters" in paired.method
     assert paired.se[0] < 0.8 * apart.se[0]
     within = rate_contrast(
         runs,
@@ -137,3 +137,38 @@ def test_names() -> None:
     kinds = list("AABB")
     assert rate_contrast(runs, kinds, {"A": -1, "B": 1}, **QUICK).name == "- A + B"
     assert rate_contrast(runs, kinds, {"A": 0.5, "B": 0.5}, **QUICK).name == "0.5 A + 0.5 B"
+
+
+@pytest.mark.parametrize("score", [0.0, 1.0])
+def test_pairs_that_all_agree_leave_an_interval(score: float) -> None:
+    rng = np.random.default_rng(0)
+    same = np.full(20, score) if score else (rng.random(20) < 0.6) * 1.0
+    pairs = np.tile(same, 2)[None]
+    found = rate_contrast(
+        [pairs], ["A"] * 20 + ["B"] * 20, {"A": 1, "B": -1}, clusters=[*range(20)] * 2, **QUICK
+    )
+    low, high = found.interval[0]
+    assert -0.2 < low < -0.1
+    assert found.value[0] == 0.0
+    assert high == pytest.approx(-low)
+
+
+def test_rare_disagreement_of_pairs_is_covered() -> None:
+    rng = np.random.default_rng(0)
+    first = rng.random((200, 20)) < 0.7
+    second = np.where(rng.random((200, 20)) < 0.05, rng.random((200, 20)) < 0.8, first)
+    runs = np.concatenate([first, second], axis=1)[None] * 1.0
+    found = rate_contrast(
+        runs, ["A"] * 20 + ["B"] * 20, {"A": 1, "B": -1}, clusters=[*range(20)] * 2, **QUICK
+    )
+    truth = 0.05 * (0.7 - 0.8)
+    low, high = found.interval.T
+    assert ((low <= truth) & (truth <= high)).mean() > 0.93  # .25 by percentiles of resamples
+    assert (low >= -1.0).all()
+    assert (high <= 1.0).all()
+
+
+@pytest.mark.parametrize("weight", [5e-324, 1e308])
+def test_weights_that_no_product_can_hold(weight: float) -> None:
+    with pytest.raises(OptionError, match="one finite number per type"):
+        rate_contrast(np.eye(4), list("aabb"), {"a": weight, "b": 1.0}, **QUICK)

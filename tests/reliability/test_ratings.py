@@ -4,10 +4,29 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from psychollm._base.errors import CodeError, LabelError, OptionError, ShapeError
+from psychollm._base.errors import (
+    CodeError,
+    LabelError,
+    OptionError,
+    PsychollmWarning,
+    ShapeError,
+)
 from psychollm.data.responses import Responses
-from psychollm.reliability.raters.agreement import agreement
+from psychollm.reliability.raters.agreement import (
+    agreement,
+    fleiss_kappa,
+    gwet_ac1,
+    krippendorff_alpha,
+    percent_agreement,
+)
+from psychollm.reliability.raters.kappa import cohen_kappa
+from psychollm.reliability.raters.rate_contrast import rate_contrast
 from psychollm.reliability.raters.ratings import Ratings, as_ratings
+from psychollm.reliability.raters.response_shares import response_shares
+from psychollm.reliability.raters.retest import retest
+
+QUICK = {"bootstrap": 5, "rng": 0}
+NOMINAL = {**QUICK, "metric": "nominal"}
 
 RUNS = [[[1, 0, 2], [0, 0, 1]], [[1, 1, 2], [0, np.nan, 1]]]
 
@@ -104,10 +123,10 @@ def test_labels_of_runs() -> None:
     ("data", "error", "message"),
     [
         ([], ShapeError, "dimension"),
-        ([[1, 2], [1]], ShapeError, "different lengths"),
+        ([[1, 2], [1]], ShapeError, "1 models x 1 questions, but 1 x 2 are needed"),
         (np.zeros(3), ShapeError, "dimension"),
         ([np.zeros((2, 3)), np.zeros((2, 4))], ShapeError, "2 models x 4 questions, but 2 x 3"),
-        ([[1, np.inf]], CodeError, "question 0, run 1 holds infinity"),
+        ([[1, np.inf]], CodeError, "question 1, run 1 holds infinity"),
         ([[{}, 1]], CodeError, "hashable"),
         ([pd.DataFrame([[1]], index=["a"]), pd.DataFrame([[1]], index=["b"])], LabelError, "'a'"),
     ],
@@ -118,7 +137,7 @@ def test_bad_input(data, error, message) -> None:
 
 
 def test_bad_categories() -> None:
-    with pytest.raises(CodeError, match=r"question 1, run 0 holds 'c', which is not in"):
+    with pytest.raises(CodeError, match=r"question 0, run 2 holds 'c', which is not in"):
         as_ratings([["a", "b"], ["c", "a"]], categories=["a", "b"])
     with pytest.raises(LabelError, match="unique"):
         as_ratings([["a", "b"]], categories=["a", "b", "a"])
@@ -146,3 +165,55 @@ def test_bad_long_tables() -> None:
 def test_no_runs() -> None:
     with pytest.raises(ShapeError, match="holds no run"):
         Ratings.from_runs([])
+
+
+FUNCTIONS = [
+    lambda data: agreement(data, **NOMINAL).krippendorff_alpha,
+    lambda data: percent_agreement(data, **QUICK),
+    lambda data: fleiss_kappa(data, **QUICK),
+    lambda data: gwet_ac1(data, **QUICK),
+    lambda data: krippendorff_alpha(data, **NOMINAL),
+    lambda data: cohen_kappa(data, **QUICK),
+    lambda data: retest(data, **QUICK).rate,
+    lambda data: rate_contrast(data, list("aabb"), {"a": 1, "b": -1}, **QUICK),
+    lambda data: response_shares(data),
+]
+
+
+@pytest.mark.parametrize("function", FUNCTIONS)
+@pytest.mark.parametrize("kind", [list, tuple, np.array, pd.Series])
+def test_a_sequence_of_vectors_holds_runs(function, kind) -> None:
+    first, second = [1, 0, 1, 1], [1, 0, 0, 1]
+    table = np.column_stack([first, second])  # a row per question
+    found, expected = function([kind(first), kind(second)]), function(table)
+    assert found.value == pytest.approx(expected.value)
+    assert found.n.tolist() == expected.n.tolist()
+    assert len(found.labels) == 1
+
+
+def test_vectors_with_labels_go_by_them() -> None:
+    first = pd.Series([1, 2, 3], index=["x", "y", "z"])
+    found = as_ratings([first, first.iloc[::-1]])
+    assert found.questions == ("x", "y", "z")
+    assert (found.codes[:, :, 0] == found.codes[:, :, 1]).all()
+
+
+@pytest.mark.parametrize("function", [agreement, krippendorff_alpha])
+def test_numbers_are_not_taken_for_names_without_a_word(function) -> None:
+    five = [[1, 2, 3, 4, 5], [1, 2, 3, 5, 4]]
+    with pytest.warns(PsychollmWarning, match=r'takes the 5 numbers .* metric="ordinal"'):
+        function(five, **QUICK)
+    for known in (five, [[1, 2, 1, 1, 2], [1, 2, 2, 1, 2]], [list("abcde"), list("abced")]):
+        function(known, **(NOMINAL if known is five else QUICK))
+    with pytest.raises(OptionError, match="level of measurement is metric="):
+        function(five, level="ordinal")
+
+
+def test_empty_text_is_no_category() -> None:
+    first, second = ["a", "b", "", "a", "  "], ["a", "b", "", "b", ""]
+    assert cohen_kappa(first, second, **QUICK).value[0] == pytest.approx(0.4)
+    found = agreement([first, second], **QUICK)
+    assert found.categories == ("a", "b")
+    assert found.pairwise.n[0] == 3
+    named = as_ratings([first, second], categories=["a", "b", "", "  "])
+    assert (named.codes >= 0).all()

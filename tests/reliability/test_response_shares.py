@@ -24,7 +24,7 @@ def test_runs_that_repeat_each_other_add_nothing_to_shares() -> None:
 
 
 def test_shares_among_some_categories() -> None:
-    table = [["ok", "late"], ["lost", "lost"], ["ok", None], ["ok", "ok"]]
+    table = [["ok", "lost", "ok", "ok"], ["late", "lost", None, "ok"]]
     found = response_shares(table, among=["lost", "late"])
     assert found.categories == ("lost", "late")
     assert found.value[0] == pytest.approx([2 / 3, 1 / 3])

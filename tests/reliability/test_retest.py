@@ -76,7 +76,7 @@ scored = st.lists(
 def test_majorities_against_their_twin(table) -> None:
     if not any(value is not None for unit in table for value in unit):
         return
-    found = retest(table, **QUICK)
+    found = retest(np.array(table, dtype=float), **QUICK)
     assert found.majority.value[0] == pytest.approx(slow.majority(table), abs=1e-12)
     known = [value for unit in table for value in unit if value is not None]
     assert found.rate.value[0] == pytest.approx(np.mean(known), abs=1e-12)

@@ -5,8 +5,11 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from psychollm._base.errors import CodeError, ShapeError
 from psychollm.estimates.reasons import Reason
+from psychollm.reliability.means.clustered import mean_score
 from psychollm.reliability.means.score_differences import mcnemar, score_differences
+from psychollm.reliability.means.set_difference import set_difference
 from tests.oracles import clustered_slow as slow
 from tests.reliability.golden_cases import clusters_case
 
@@ -83,3 +86,26 @@ def test_pairing_is_right_where_models_agree():
     assert found.correlation[0] > 0.7
     assert found.se[0] < 0.6 * found.se_unpaired[0]
     assert found.to_frame().shape == (1, 15)
+
+
+def test_limits_of_shares_stay_in_their_range():
+    found = score_differences([[1, 1], [1, 0]])
+    assert found.interval.tolist() == [[-1.0, 1.0]]
+    assert found.margin[0] > 5.0
+    assert set_difference([[1, 1, 0, 1]], [0, 1], [2, 3]).interval.tolist() == [[-1.0, 1.0]]
+    assert mean_score([[0.5, 1.0]], bootstrap=0).interval.tolist() == [[0.0, 1.0]]
+    assert score_differences([[5, 9], [5, 4]]).interval[0, 0] < -10.0
+
+
+@pytest.mark.parametrize(
+    ("counts", "error", "message"),
+    [
+        (([1, 0, 1], [1, 0]), ShapeError, r"first_only \(3,\), second_only \(2,\)"),
+        (([1, 0, 1], [1, 0, 0]), CodeError, r"hold answers, 0 and 1.*score_differences"),
+        ((-1, 2), CodeError, "counts of questions"),
+        ((0.5, 2), CodeError, "counts of questions"),
+    ],
+)
+def test_mcnemar_takes_counts(counts, error, message):
+    with pytest.raises(error, match=message):
+        mcnemar(*counts)

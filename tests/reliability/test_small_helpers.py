@@ -215,7 +215,7 @@ def test_distances_of_ratios() -> None:
 
 
 def test_agreement_by_name() -> None:
-    ratings = as_ratings([[1, 1], [2, 2], [1, 2]])
+    ratings = as_ratings([[1, 2, 1], [1, 2, 2]])
     options = Resampling(n=9, rng=0, interval="bca")
     found = estimate_agreement({"Fleiss' kappa": FLEISS}, ratings, None, options)
     assert found[0].value.round(3).tolist() == [0.333]

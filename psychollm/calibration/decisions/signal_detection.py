@@ -185,13 +185,25 @@ def _criterion_gradient(t: Cells) -> FloatArray:
     return -0.5 * (hits + alarms)
 
 
-def _error(t: Cells) -> FloatArray:
-    """Return the square root of (2)."""
+def _variances(t: Cells) -> tuple[FloatArray, FloatArray]:
+    """Return the two terms of (2)."""
     hits, alarms = (
         ratio(rate * (1.0 - rate), n * _density(rate) ** 2)
         for rate, n in zip(_rates(t), (t.correct, t.wrong), strict=True)
     )
-    return np.sqrt(hits + alarms)
+    return hits, alarms
+
+
+def _error(t: Cells) -> FloatArray:
+    """Return the square root of (2)."""
+    return np.sqrt(np.add(*_variances(t)))
+
+
+def _hidden(t: Cells) -> FloatArray:
+    """Return the variance (2) of rates of 0 or 1, which no cluster shows."""
+    hits, alarms = _variances(t)
+    extreme = (t.tp * t.fn == 0, t.fp * t.tn == 0)
+    return np.where(extreme[0], hits, 0.0) + np.where(extreme[1], alarms, 0.0)
 
 
 def _around(value: FloatArray, se: FloatArray, level: float) -> Bounds:
@@ -213,6 +225,7 @@ D_PRIME = CellStatistic(
     scale="real",
     size=lambda t: t.n,
     cases=_cases,
+    hidden=_hidden,
 )
 CRITERION = CellStatistic(
     name="type-2 c",
@@ -223,4 +236,5 @@ CRITERION = CellStatistic(
     scale="real",
     size=lambda t: t.n,
     cases=_cases,
+    hidden=lambda t: 0.25 * _hidden(t),
 )

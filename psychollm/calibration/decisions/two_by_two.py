@@ -115,6 +115,7 @@ class CellStatistic:
     scale: Scale  # on which it varies symmetrically
     size: Callable[[Cells], FloatArray]  # answers that the value is a share of
     cases: Callable[[Cells], Cases]  # why it is undefined, or what qualifies it
+    hidden: Callable[[Cells], FloatArray] | None = None  # variance of what no cluster shows
 
     def flags(self, cells: Cells) -> tuple[Reason, ...]:
         """Return the first reason that applies to each table (tables,)."""
@@ -171,14 +172,17 @@ def cell_metric(statistics: Sequence[CellStatistic], *, yes_above: float) -> Met
         errors = sandwich(tally, gradients)
         # What sets shares against each other is skewed where few clusters hold a rare cell.
         contrasts = np.array([each.scale == "Fisher z" for each in statistics])
+        hidden = np.array(
+            [float(one.hidden(cells)[0]) if one.hidden else 0.0 for one in statistics]
+        )
         freedom = np.where(contrasts, errors.skewed, errors.df)
         bounds = [
             interval_on(each.scale, value, variance, trials=errors.clusters, df=df, level=level)
             for each, value, variance, df in zip(
-                statistics, values, errors.larger, freedom, strict=True
+                statistics, values, errors.larger + hidden, freedom, strict=True
             )
         ]
-        return errors.se, np.array(bounds)
+        return np.sqrt(errors.se**2 + hidden), np.array(bounds)
 
     def flags(tally: Tally) -> tuple[Reason, ...]:
         cells = table(tally)

@@ -198,9 +198,10 @@ def _features(features: Any, n_models: int, n_questions: int) -> FloatArray:
             f"questions, features) for {n_models} models and {n_questions} questions"
         )
         raise ShapeError(msg)
-    bad = np.argwhere(~np.isfinite(known))
+    bad = np.argwhere(~(np.abs(known) <= 1e100))
     if bad.size:
-        msg = f"features of question number {int(bad[0][1]) + 1} are not finite: fill or drop them"
+        row = int(bad[0][1]) + 1
+        msg = f"features of question number {row} are not finite, or too large: mend or drop them"
         raise CodeError(msg)
     return known
 

@@ -229,7 +229,8 @@ def _flags(tally: Tally, *, binning: Binning) -> tuple[Reason, ...]:
     sparse = Reason.SPARSE_BINS if (size <= 1.0).any() else Reason.NONE
     one = Reason.ONE_BIN if size.size == 1 else Reason.NONE
     single = one_class(tally)
-    return one, single or one, single, sparse or one, sparse or single or one, single
+    alone = Reason.SPARSE_BINS if (size <= 1.0).all() else Reason.NONE
+    return one, single or one, single, sparse or one, sparse or single or one, alone or single
 
 
 MURPHY = murphy_metric().in_panel(

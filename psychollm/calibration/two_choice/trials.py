@@ -25,6 +25,9 @@ from psychollm.kernels.meta_d import count_cells
 Bins: TypeAlias = Literal["quantile", "width"]
 
 
+MOST_RATINGS = 1000  # of a scale: tables and fits grow with them
+
+
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
 class RatedConfidence(Result):
     """Stated confidence cut into ratings.
@@ -119,7 +122,7 @@ def rate_confidence(
     array([[1., 2., 2., 2., 3., 3.]])
     """
     check_choice("bins", bins, Bins)
-    check_count("n_ratings", n_ratings, low=2)
+    _check_number(check_count("n_ratings", n_ratings, low=2))
     table = one_model(confidence, argument="confidence")
     stated = numbers(table, argument="confidence")
     if bins == "width" and (np.nanmin(stated, initial=0) < 0 or np.nanmax(stated, initial=0) > 1):
@@ -201,7 +204,8 @@ def _check_ratings(codes: FloatArray, table: Table, n_ratings: int | None) -> in
     known = np.isfinite(codes)
     top = 2 if n_ratings is None else check_count("n_ratings", n_ratings, low=2)
     if n_ratings is None and known.any():
-        top = max(top, int(codes[known].max()))
+        top = max(top, int(min(codes[known].max(), MOST_RATINGS)))
+    _check_number(top)
     bad = known & ((codes != np.floor(codes)) | (codes < 1) | (codes > top))
     if bad.any():
         _refuse(
@@ -213,6 +217,12 @@ def _check_ratings(codes: FloatArray, table: Table, n_ratings: int | None) -> in
             "rate_confidence(confidence, n_ratings=4)",
         )
     return top
+
+
+def _check_number(n_ratings: int) -> None:
+    if n_ratings > MOST_RATINGS:
+        msg = f"n_ratings={n_ratings} is more than {MOST_RATINGS}: cut confidence into fewer"
+        raise OptionError(msg)
 
 
 def _refuse(values: FloatArray, table: Table, bad: BoolArray, argument: str, rule: str) -> None:

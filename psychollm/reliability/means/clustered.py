@@ -51,7 +51,7 @@ from psychollm.data.responses import ResponsesLike
 from psychollm.data.table import numbers, one_model
 from psychollm.estimates.clustered import corrected_sums, satterthwaite, tail_freedom, units_of
 from psychollm.estimates.estimate import Estimate
-from psychollm.estimates.intervals import wilson
+from psychollm.estimates.intervals import wilson, within_range
 from psychollm.estimates.reasons import Reason, first_reason
 from psychollm.estimates.resampling import Bootstrap, Resampling, bootstrap_draws
 
@@ -142,7 +142,7 @@ def mean_estimate(
         name="mean score",
         value=mean.value,
         se=mean.se,
-        interval=mean.interval(options.level, shares=shares),
+        interval=within_range(mean.interval(options.level, shares=shares), counted),
         n=(weight > 0).sum(axis=1).astype(np.float64),
         flags=flags if units is None else units.flagged(flags, mean.value),
         method=f"{method} ({correction}), {'Wilson, t' if shares else 't'}",

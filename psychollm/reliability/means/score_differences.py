@@ -50,9 +50,8 @@ from psychollm._base.checks import (
     check_count,
     check_fraction,
     check_generator,
-    float_array,
 )
-from psychollm._base.errors import LabelError, ShapeError
+from psychollm._base.errors import CodeError, LabelError, ShapeError
 from psychollm._base.multiplicity import adjust_p_values
 from psychollm._base.replicate import one_blas_thread
 from psychollm._base.result import Result
@@ -64,6 +63,7 @@ from psychollm.data.responses import ResponsesLike
 from psychollm.data.table import numbers, one_model
 from psychollm.estimates.clustered import few
 from psychollm.estimates.comparisons import FamilyAdjustment, max_t
+from psychollm.estimates.intervals import counts_of, within_range
 from psychollm.estimates.reasons import Reason, first_reason
 from psychollm.reliability.means.clustered import ClusteredMean, Correction, clustered_mean
 
@@ -85,6 +85,7 @@ class ScoreDifferences(Result):
     se: FloatArray  # (pairs,) paired, and clustered where clusters are given
     df: FloatArray  # (pairs,) degrees of freedom of se
     interval: FloatArray  # (pairs, 2) Student's t: all at once for max_t, else each on its own
+    margin: FloatArray  # (pairs,) half its width, before it is cut at what shares allow
     p_value: FloatArray  # (pairs,) of no difference, two-sided
     adjusted: FloatArray  # (pairs,) p-values for the family of these pairs
     n: IntArray  # (pairs,) questions both answered
@@ -210,14 +211,15 @@ def score_differences(
     b, c = _discordant(first, second, both)
     n = both.sum(axis=1)
     clustered = mean.n_clusters < n
-    chi2, asymptotic, exact = (np.where(clustered, np.nan, part) for part in mcnemar(b, c))
+    chi2, asymptotic, exact = (np.where(clustered, np.nan, part) for part in _mcnemar(b, c))
     return ScoreDifferences(
         first=tuple(table.models[row] for row in i),
         second=tuple(table.models[row] for row in j),
         value=mean.value,
         se=mean.se,
         df=mean.df,
-        interval=interval,
+        interval=within_range(interval, values, -1.0),
+        margin=interval[:, 1] - mean.value,
         p_value=p_value,
         adjusted=adjusted,
         n=n.astype(np.int64),
@@ -251,12 +253,36 @@ def mcnemar(first_only: Any, second_only: Any) -> tuple[FloatArray, FloatArray, 
         Statistic, asymptotic and exact p-value; without discordant questions the first two are NaN
         and the third is 1.
 
+    Raises
+    ------
+    ShapeError
+        If there are not as many counts of each.
+    CodeError
+        If these are no counts, or answers to questions instead.
+
     Examples
     --------
     >>> [float(part.round(4)) for part in mcnemar(10, 4)]
     [2.5714, 0.1088, 0.1796]
     """
-    b, c = float_array(first_only, "first_only"), float_array(second_only, "second_only")
+    b, c = counts_of({"first_only": first_only, "second_only": second_only})
+    both = np.stack([b, c])
+    with np.errstate(invalid="ignore"):
+        bad = (both < 0.0) | (both % 1.0 != 0.0)
+    if bad[~np.isnan(both)].any():
+        msg = "first_only and second_only must be counts of questions: 0, 1, 2, ..."
+        raise CodeError(msg)
+    if both[0].size > 1 and (both <= 1.0).all():
+        msg = (
+            "first_only and second_only hold answers, 0 and 1, but two counts are needed: pass "
+            "((first == 1) & (second == 0)).sum() and the reverse, or take "
+            "score_differences([first, second])"
+        )
+        raise CodeError(msg)
+    return _mcnemar(b, c)
+
+
+def _mcnemar(b: FloatArray, c: FloatArray) -> tuple[FloatArray, FloatArray, FloatArray]:
     n = b + c
     with np.errstate(invalid="ignore", divide="ignore"):
         chi2 = (b - c) ** 2 / n

@@ -38,6 +38,7 @@ from psychollm.data.responses import ResponsesLike
 from psychollm.data.table import numbers, one_model
 from psychollm.estimates.clustered import few
 from psychollm.estimates.estimate import Estimate
+from psychollm.estimates.intervals import within_range
 from psychollm.estimates.reasons import Reason, first_reason
 from psychollm.reliability.means.clustered import ROUNDING, cluster_sums, clustered_mean
 
@@ -109,7 +110,7 @@ def set_difference(
         name="difference of sets",
         value=value,
         se=se,
-        interval=np.stack([value - margin, value + margin], axis=1),
+        interval=within_range(np.stack([value - margin, value + margin], axis=1), values, -1.0),
         n=a.n + b.n,
         flags=first_reason(
             ((a.n == 0) | (b.n == 0), Reason.NO_SCORES),

@@ -26,16 +26,21 @@ is due to the general factor and to its own; its omega is their sum, and the sum
 the latter's numerators, divided by V, is the share of group factors in the total score.
 """
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Literal, TypeAlias
 
 import numpy as np
 
 from psychollm._base.types import BoolArray, FloatArray, IntArray
 from psychollm.factor.exploratory.criteria import QUARTIMIN
-from psychollm.factor.exploratory.extract import DISCREPANCIES, extract, principal_axes
+from psychollm.factor.exploratory.extract import (
+    DISCREPANCIES,
+    NEAR_BOUND,
+    extract,
+    principal_axes,
+)
 from psychollm.factor.exploratory.gradient_projection import turn
-from psychollm.factor.exploratory.minimise import minimise, squared_multiple
+from psychollm.factor.exploratory.minimise import MOST_STARTS, minimise, squared_multiple
 from psychollm.factor.exploratory.rotate import rotate
 from psychollm.factor.exploratory.schmid_leiman import (
     SchmidLeiman,
@@ -43,6 +48,7 @@ from psychollm.factor.exploratory.schmid_leiman import (
     second_order,
     transformed,
 )
+from psychollm.reliability.scales.moments import ROUNDING
 
 OmegaMethod: TypeAlias = Literal["minres", "ml", "principal_axis"]
 
@@ -60,8 +66,8 @@ SUBSCALES = ("group_total", "group_general", "group_specific")
 MIN_UNIQUENESS = 0.005
 EMPTY = 1e-6  # a factor with smaller loadings is none
 _ARRIVED = 1e-7
-_MAX_STEPS = 500
-_BLOCK_BYTES = 8_000_000
+_MAX_STEPS = 200
+_BLOCK_BYTES, _AT_ONCE = 8_000_000, 50
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
@@ -81,6 +87,7 @@ class OmegaFit:
         """Solve matrices (b, k, k) from here; what does not arrive is NaN."""
         A, arrived = self._extracted(matrices)
         uniquenesses = 1.0 - np.sum(A**2, axis=2)
+        proper = (uniquenesses > MIN_UNIQUENESS + NEAR_BOUND).all(axis=1)
         if A.shape[2] == 1:
             general, groups = A[:, :, 0], np.zeros_like(A)
         else:
@@ -89,10 +96,10 @@ class OmegaFit:
             phi = np.swapaxes(T, 1, 2) @ T
             higher = second_order(phi, method=self.method, tolerance=self.tolerance)
             general, groups = transformed(turned.loadings, higher.loadings)
-            arrived = arrived & turned.converged
+            arrived, proper = arrived & turned.converged, proper & ~higher.heywood
         general = general * np.where(general.sum(axis=1, keepdims=True) < 0.0, -1.0, 1.0)
         lost = np.where(arrived, 0.0, np.nan)
-        return Hierarchies(general + lost[:, None], groups, uniquenesses)
+        return Hierarchies(general + lost[:, None], groups, uniquenesses, arrived & proper)
 
     def _extracted(self, matrices: FloatArray) -> tuple[FloatArray, BoolArray]:
         m = self.pattern.shape[1]
@@ -120,10 +127,12 @@ class Hierarchies:
     general: FloatArray  # (b, k)
     groups: FloatArray  # (b, k, m)
     uniquenesses: FloatArray  # (b, k)
+    proper: BoolArray  # (b,) found, and no uniqueness at its bound
 
     def reversed(self, keys: FloatArray) -> "Hierarchies":
         """Return the loadings with items turned round (b, k)."""
-        return Hierarchies(self.general * keys, self.groups * keys[:, :, None], self.uniquenesses)
+        general, groups = self.general * keys, self.groups * keys[:, :, None]
+        return replace(self, general=general, groups=groups)
 
 
 def fit_omega(
@@ -136,6 +145,7 @@ def fit_omega(
         method=method,
         min_uniqueness=MIN_UNIQUENESS,
         tolerance=tolerance,
+        n_starts=max(8, min(MOST_STARTS, 2000 // len(matrix))),  # minutes with 120 items, else
     )
     if np.linalg.matrix_rank(extraction.loadings, tol=EMPTY) < n_factors:
         return None
@@ -208,14 +218,15 @@ def omega_numbers(
 
 
 def _variance(matrices: FloatArray, counted: FloatArray) -> FloatArray:
-    return np.asarray(np.einsum("bij,bi,bj->b", matrices, counted, counted), dtype=np.float64)
+    """Return the sums of correlations (b,), NaN for what is zero but for rounding."""
+    total = np.einsum("bij,bi,bj->b", matrices, counted, counted)
+    return np.where(total > ROUNDING * counted.sum(axis=1) ** 2, total, np.nan)
 
 
 def _total(hierarchies: Hierarchies, matrices: FloatArray, counted: FloatArray) -> FloatArray:
     """Return (1) without the specific share (b, 6)."""
     k = counted.sum(axis=1)
     variance = _variance(matrices, counted)
-    variance = np.where(variance > 0.0, variance, np.nan)
     unique = np.sum(hierarchies.uniquenesses * counted, axis=1)
     general = np.sum(hierarchies.general * counted, axis=1) ** 2
     common = np.sum(hierarchies.general**2, axis=1)
@@ -247,21 +258,44 @@ def _subscale(
 
 
 def refit_in_blocks(
-    fit: OmegaFit, matrices: FloatArray, varying: BoolArray, *, flip: bool
-) -> FloatArray:
-    """Return the numbers of many matrices (b, k, k), some at a time; NaN for undefined ones."""
+    fit: OmegaFit, matrices: FloatArray, varying: BoolArray, *, flip: bool, lost: float = 1.0
+) -> tuple[FloatArray, BoolArray]:
+    """Return the numbers of many matrices (b, k, k), some at a time, and which are proper."""
+    # NaN where undefined. Ends once more than the share `lost` is known to be improper.
     b, k = matrices.shape[:2]
     m = fit.pattern.shape[1]
     numbers = np.full((b, len(COEFFICIENTS) + len(SUBSCALES) * m), np.nan)
+    proper = np.zeros(b, dtype=np.bool_)
     defined = np.isfinite(matrices).all(axis=(1, 2)) & (varying.sum(axis=1) >= 2)
     if fit.method == "ml":
         defined &= np.linalg.eigvalsh(np.where(defined[:, None, None], matrices, 0.0))[:, 0] > 0.0
     usable = np.flatnonzero(defined)
-    step = max(1, _BLOCK_BYTES // (8 * k * k))
+    step = max(1, min(_AT_ONCE, _BLOCK_BYTES // (8 * k * k)))
     for start in range(0, usable.size, step):
         block = usable[start : start + step]
         hierarchies = fit.refit(matrices[block])
         numbers[block] = omega_numbers(
             hierarchies, matrices[block], fit.member, varying=varying[block], flip=flip
         )
+        proper[block] = hierarchies.proper
+        if (~proper[usable[: start + step]]).sum() > lost * b:
+            break
+    return numbers, proper
+
+
+def bare_numbers(
+    fit: OmegaFit, matrices: FloatArray, varying: BoolArray, *, flip: bool
+) -> FloatArray:
+    """Return alpha and lambda 6 of many matrices, items pointing as they do; NaN elsewhere."""
+    parts = (fit.hierarchy.general, fit.hierarchy.groups, fit.hierarchy.uniquenesses)
+    general, groups, own = (np.broadcast_to(part, (len(matrices), *part.shape)) for part in parts)
+    numbers = np.full(
+        (len(matrices), len(COEFFICIENTS) + len(SUBSCALES) * groups.shape[2]), np.nan
+    )
+    known = np.flatnonzero(np.isfinite(matrices).all(axis=(1, 2)))
+    same = Hierarchies(general[known], groups[known], own[known], np.ones(known.size, np.bool_))
+    every = omega_numbers(same, matrices[known], fit.member, varying=varying[known], flip=flip)
+    for name in ("alpha", "lambda6"):
+        column = COEFFICIENTS.index(name)
+        numbers[known, column] = every[:, column]
     return numbers

@@ -22,6 +22,7 @@ https://doi.org/10.1080/19312450709336664
 Krippendorff, K. (2019). Content analysis: An introduction to its methodology (4th ed.). Sage.
 """
 
+import warnings
 from collections.abc import Hashable, Iterable
 from dataclasses import dataclass
 from typing import Any
@@ -29,10 +30,11 @@ from typing import Any
 import numpy as np
 
 from psychollm._base.axes import Axes, whole
+from psychollm._base.errors import PsychollmWarning
 from psychollm._base.result import Result
 from psychollm._base.types import FloatArray, RandomState
 from psychollm.calibration.stated import cluster_codes
-from psychollm.data.labels import Labels
+from psychollm.data.labels import Labels, listed
 from psychollm.estimates.estimate import Estimate
 from psychollm.estimates.reasons import Reason
 from psychollm.estimates.resampling import Bootstrap, Resampling
@@ -60,6 +62,7 @@ from psychollm.reliability.raters.unit_bootstrap import (
 # Below this many questions with an unusual answer (or, on graded scales, with disagreement) 95 %
 # intervals of chance-corrected agreement hold in 60 to 90 % of samples only.
 FEW = 10
+FEW_GRADED = 20  # the same on graded scales, where answers far from the usual one weigh most
 
 COEFFICIENTS = ("pairwise", "all_identical", "fleiss_kappa", "gwet_ac1", "krippendorff_alpha")
 
@@ -70,7 +73,7 @@ class Agreement(Result):
 
     Examples
     --------
-    >>> found = agreement([["A", "A"], ["B", "B"], ["B", "A"], ["C", "C"]], rng=0)
+    >>> found = agreement([["A", "B", "B", "C"], ["A", "B", "A", "C"]], rng=0)
     >>> found.pairwise.value, found.krippendorff_alpha.value.round(3)
     (array([0.75]), array([0.667]))
     """
@@ -95,7 +98,7 @@ class Agreement(Result):
 
         Examples
         --------
-        >>> print(agreement([[1, 1], [2, 2], [2, 1], [2, 2]], rng=0).summary())
+        >>> print(agreement([[1, 2, 2, 2], [1, 2, 1, 2]], rng=0).summary())
         0: the same answer in all runs on 75.0 % [30.1, 95.4] of 4 questions; ...
         """
         return "\n".join(self._sentence(row) for row in range(len(self.labels)))
@@ -118,7 +121,7 @@ class Agreement(Result):
 def agreement(
     ratings: RatingsLike,
     *,
-    metric: Distance = "nominal",
+    metric: Distance | None = None,
     categories: Iterable[Hashable] | None = None,
     clusters: Any = None,
     interval: AgreementInterval = "score",
@@ -130,12 +133,14 @@ def agreement(
 
     Parameters
     ----------
-    ratings : Ratings, DataFrame, array_like (questions, runs) or (runs, models, questions)
-        What was answered: numbers or words, missing allowed. A table has a row per question
-        (unit) and a column per run (rater); three dimensions, or a sequence of tables models x
-        questions, are the runs of a panel. For long tables see `Ratings.from_long`.
-    metric : {"nominal", "ordinal", "interval", "ratio"}
-        Distance of Krippendorff's alpha; the other coefficients are nominal.
+    ratings : Ratings, DataFrame, array (questions, runs) or (runs, models, questions), sequence
+        What was answered: numbers or words, missing (NaN, None, empty text) allowed. A table has a
+        row per question (unit) and a column per run (rater). A sequence holds the runs: vectors
+        ``[first, second, third]`` of one model, or tables models x questions, as three dimensions
+        do. For long tables see `Ratings.from_long`.
+    metric : {"nominal", "ordinal", "interval", "ratio"}, optional
+        Distance of Krippendorff's alpha; the other coefficients are nominal. By default "nominal",
+        with a warning where three or more numbers are the categories.
     categories : iterable, optional
         All categories there are, in increasing order; by default those that occur in any model.
         AC1 depends on how many there are, the ordinal metric on their order.
@@ -157,8 +162,9 @@ def agreement(
         Questions rated once are left out, from chance agreement too (Gwet's own software keeps
         them there). NaN with a reason where no question was rated twice, or, for Fleiss' kappa
         and Krippendorff's alpha, where a single value occurs. These two are flagged where fewer
-        than ten questions hold any but the most frequent answer, or, with graded distances, any
-        disagreement: their intervals are then too short.
+        than ten questions (twenty, with graded distances) hold any but the most frequent answer,
+        or, with graded distances, fewer than ten any disagreement: their intervals are then too
+        short.
 
     Raises
     ------
@@ -176,9 +182,10 @@ def agreement(
        n  pairwise  fleiss_kappa
     0  4     0.833         0.625
     """
-    known = as_ratings(ratings, categories=categories)
-    alpha = krippendorff(known, metric)
     options = Resampling.of(bootstrap, level, rng, interval)
+    known = as_ratings(ratings, categories=categories)
+    metric = _metric(known, metric)
+    alpha = krippendorff(known, metric)
     estimates = estimate_agreement(
         {
             "pairwise agreement": PAIRWISE,
@@ -224,7 +231,7 @@ def percent_agreement(
 
     Examples
     --------
-    >>> percent_agreement([[1, 1, 1], [1, 2, 1]], rng=0).value.round(3)
+    >>> percent_agreement([[1, 1], [1, 2], [1, 1]], rng=0).value.round(3)
     array([0.667])
     """
     options = Resampling.of(bootstrap, level, rng, interval)
@@ -261,7 +268,7 @@ def fleiss_kappa(
 
     Examples
     --------
-    >>> fleiss_kappa([[1, 1, 1], [2, 2, 1], [2, 2, 2]], rng=0).value.round(4)
+    >>> fleiss_kappa([[1, 2, 2], [1, 2, 2], [1, 1, 2]], rng=0).value.round(4)
     array([0.55])
     """
     options = Resampling.of(bootstrap, level, rng, interval)
@@ -301,8 +308,7 @@ def gwet_ac1(
 
     Examples
     --------
-    >>> answers = [["yes", "yes"]] * 9 + [["yes", "no"]]
-    >>> gwet_ac1(answers, rng=0).value.round(4)
+    >>> gwet_ac1([["yes"] * 10, ["yes"] * 9 + ["no"]], rng=0).value.round(4)
     array([0.8895])
     """
     options = Resampling.of(bootstrap, level, rng, interval)
@@ -313,7 +319,7 @@ def gwet_ac1(
 def krippendorff_alpha(
     ratings: RatingsLike,
     *,
-    metric: Distance = "nominal",
+    metric: Distance | None = None,
     categories: Iterable[Hashable] | None = None,
     clusters: Any = None,
     interval: AgreementInterval = "score",
@@ -326,10 +332,11 @@ def krippendorff_alpha(
     Parameters
     ----------
     ratings, clusters, interval, bootstrap, level, rng
-        As in `agreement`: a table has a row per unit and a column per rater (transpose
-        Krippendorff's reliability data).
-    metric : {"nominal", "ordinal", "interval", "ratio"}
-        Distance of two ratings; all but the first need numbers, or for "ordinal" `categories`.
+        As in `agreement`: a table has a row per unit and a column per rater, a sequence of vectors
+        one for each rater (Krippendorff's reliability data).
+    metric : {"nominal", "ordinal", "interval", "ratio"}, optional
+        Distance of two ratings; all but the first need numbers, or for "ordinal" `categories`. By
+        default "nominal", with a warning where three or more numbers are the categories.
     categories : iterable, optional
         The categories in increasing order, where they are not numbers.
 
@@ -345,12 +352,13 @@ def krippendorff_alpha(
 
     Examples
     --------
-    >>> ratings = [[1, 1, None], [2, 3, 3], [3, 3, 3], [2, 2, 2], [1, 2, 3], [4, 4, 4]]
-    >>> krippendorff_alpha(ratings, metric="ordinal", rng=0).value.round(3)
+    >>> raters = [[1, 2, 3, 2, 1, 4], [1, 3, 3, 2, 2, 4], [None, 3, 3, 2, 3, 4]]
+    >>> krippendorff_alpha(raters, metric="ordinal", rng=0).value.round(3)
     array([0.754])
     """
-    known = as_ratings(ratings, categories=categories)
     options = Resampling.of(bootstrap, level, rng, interval)
+    known = as_ratings(ratings, categories=categories)
+    metric = _metric(known, metric)
     coefficient = {f"Krippendorff's alpha ({metric})": krippendorff(known, metric)}
     return estimate_agreement(coefficient, known, clusters, options)[0]
 
@@ -374,6 +382,19 @@ def estimate_agreement(
     )
 
 
+def _metric(ratings: Ratings, metric: Distance | None) -> Distance:
+    """Return the metric; say so where nobody asked to ignore the order of several numbers."""
+    known = ratings.categories
+    if metric is None and len(known) > 2 and all(isinstance(one, int | float) for one in known):
+        msg = (
+            f"Krippendorff's alpha takes the {len(known)} numbers {listed(known)} for names "
+            'without an order: pass metric="ordinal", "interval" or "ratio" for a scale, '
+            'metric="nominal" for codes'
+        )
+        warnings.warn(msg, PsychollmWarning, stacklevel=3)
+    return metric or "nominal"
+
+
 def _member(coefficients: list[Coefficient], table: UnitTable) -> Panelist:
     units = next((one.disagreement for one in coefficients if one.disagreement), None)
     summation = Summation(table, None if units is None else units(table))
@@ -389,6 +410,7 @@ def _member(coefficients: list[Coefficient], table: UnitTable) -> Panelist:
         expected=np.array([_expected(coefficient, table) for coefficient in coefficients]),
         pairs=max(0.5 * float((table.size * (table.size - 1.0)).sum()), 1.0),
         shares=tuple(_share(coefficient, table) for coefficient in coefficients),
+        graded=tuple(coefficient.graded for coefficient in coefficients),
     )
 
 
@@ -422,4 +444,7 @@ def _reason(coefficient: Coefficient, table: UnitTable) -> Reason:
         return Reason.PERFECT_AGREEMENT
     few = coefficient.marginal and table.n_unusual < FEW
     uneven = coefficient.graded and (table.paired & (table.identical == 0)).sum() < FEW
-    return Reason.FEW_VARY if few or uneven else Reason.NONE
+    if few or uneven:
+        return Reason.FEW_VARY
+    rare = coefficient.graded and table.n_unusual < FEW_GRADED
+    return Reason.RARE_ANSWERS if rare else Reason.NONE

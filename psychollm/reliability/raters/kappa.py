@@ -46,7 +46,7 @@ from psychollm.estimates.reasons import Reason
 from psychollm.estimates.resampling import Bootstrap, Resampling
 from psychollm.kernels.agreement import sum_over_units
 from psychollm.reliability.raters.agreement import FEW
-from psychollm.reliability.raters.ratings import Ratings, as_ratings
+from psychollm.reliability.raters.ratings import Ratings, as_ratings, category_values
 from psychollm.reliability.raters.unit_bootstrap import (
     Panel,
     Panelist,
@@ -81,7 +81,9 @@ def cohen_kappa(
         Or `first` alone: `Ratings` of two runs.
     weights : {"linear", "quadratic"} or array_like (categories, categories), optional
         Credit for disagreements: 1 on the diagonal, less off it. The named ones fall with the
-        distance of two categories in their order, 1, 2, 3, ...; none without.
+        distance of two categories in their order, 1, 2, 3, ...; none without. By default these are
+        the categories that occur: where numbers have a gap, that is flagged, and `categories` or
+        weights of one's own fill it.
     categories : iterable, optional
         All categories there are, in increasing order; by default those that occur, sorted.
     clusters, bootstrap, level, rng
@@ -116,6 +118,7 @@ def cohen_kappa(
     check_choice("interval", interval, KappaInterval)
     pair = _two_runs(first, second, categories)
     credit = kappa_weights(weights, pair)
+    uneven = isinstance(weights, str) and not _equally_spaced(pair)
     numbers = None if clusters is None else cluster_codes(clusters, pair.questions)
     if interval == "asymptotic" and numbers is not None:
         msg = 'interval="asymptotic" takes questions as independent: with clusters, drop it'
@@ -125,7 +128,7 @@ def cohen_kappa(
     estimate = estimate_panel(
         Panel(
             names=("Cohen's kappa" if weights is None else "weighted kappa",),
-            members=[_member(codes, credit) for codes in pair.codes],
+            members=[_member(codes, credit, uneven) for codes in pair.codes],
             labels=pair.models,
             clusters=numbers,
             options=Resampling.of(bootstrap, level, rng, bounds),
@@ -203,7 +206,15 @@ def _two_runs(first: Any, second: Any, categories: Iterable[Hashable] | None) ->
     return pair
 
 
-def _member(codes: IntArray, credit: FloatArray) -> Panelist:
+def _equally_spaced(ratings: Ratings) -> bool:
+    """Return whether ranks of categories are as far apart as their numbers."""
+    if not all(isinstance(category, int | float) for category in ratings.categories):
+        return True
+    steps = np.diff(category_values(ratings))
+    return bool(np.allclose(steps, steps[:1]))
+
+
+def _member(codes: IntArray, credit: FloatArray, uneven: bool) -> Panelist:  # noqa: FBT001
     """Return one model from places among categories (questions, 2)."""
     size = credit.shape[0]
     both = np.asarray((codes >= 0).all(axis=1), dtype=np.bool_)
@@ -220,7 +231,7 @@ def _member(codes: IntArray, credit: FloatArray) -> Panelist:
     return Panelist(
         compute=compute,
         paired=both,
-        flags=(_reason(codes, credit),),
+        flags=(_reason(codes, credit, uneven),),
         expected=np.array([_expected(_table(codes, size), credit)]),
         pairs=max(float(both.sum()), 1.0),
         shares=(None,),
@@ -242,7 +253,7 @@ def _expected(table: FloatArray, credit: FloatArray) -> float:
     return max(float((chance * loss).sum()) / max(float(loss.max(initial=0.0)), 1e-12), 1e-12)
 
 
-def _reason(codes: IntArray, credit: FloatArray) -> Reason:
+def _reason(codes: IntArray, credit: FloatArray, uneven: bool) -> Reason:  # noqa: FBT001
     if not (codes >= 0).any():
         return Reason.NO_RATINGS
     table = _table(codes, credit.shape[0])
@@ -253,6 +264,8 @@ def _reason(codes: IntArray, credit: FloatArray) -> Reason:
         return Reason.SINGLE_VALUE
     if value == 1.0:
         return Reason.PERFECT_AGREEMENT
+    if uneven:
+        return Reason.UNEQUAL_STEPS
     graded = bool((credit[~np.eye(len(credit), dtype=bool)] > 0).any())
     if graded and table.sum() - np.trace(table) < FEW:
         return Reason.FEW_VARY

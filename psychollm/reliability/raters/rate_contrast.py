@@ -9,8 +9,24 @@ bounds :math:`l_k, u_k` of the rates (MOVER; Newcombe, 1998; Zou and Donner, 200
 
 and U alike. It holds where rates are near 0 or 1, and needs types that share no cluster.
 
+Where clusters hold questions of several types, such as tellings of one world, each of G clusters
+adds :math:`e_g` to the contrast beyond its share (the influences of its answers, times G), between
+:math:`a - \hat\theta` and :math:`b - \hat\theta` where the contrast lies in [a, b]. Two clusters
+are added, one at each end (Bonett and Price, 2012, for paired rates),
+
+.. math:: \tilde\theta = \hat\theta + \frac{a + b - 2 \hat\theta}{G + 2}, \qquad
+          s^2 = \frac{1}{G + 2} \Big[\frac{\sum_g e_g^2 + (a - \hat\theta)^2 + (b - \hat\theta)^2}
+          {G + 2} - (\tilde\theta - \hat\theta)^2\Big],                                \quad (2)
+
+and the interval is :math:`\tilde\theta \pm t s`, cut at a and b. It has a length where all pairs
+agree.
+
 References
 ----------
+Bonett, D. G., & Price, R. M. (2012). Adjusted Wald confidence interval for a difference of
+binomial proportions based on paired data. Journal of Educational and Behavioral Statistics,
+37(4), 479-488. https://doi.org/10.3102/1076998611411915
+
 Newcombe, R. G. (1998). Interval estimation for the difference between independent proportions:
 Comparison of eleven methods. Statistics in Medicine, 17, 873-890.
 
@@ -24,6 +40,7 @@ from functools import partial
 from typing import Any
 
 import numpy as np
+from scipy.special import stdtrit
 
 from psychollm._base.errors import LabelError, OptionError
 from psychollm._base.types import FloatArray, IntArray, RandomState, WordArray
@@ -59,7 +76,7 @@ def rate_contrast(
 
     Parameters
     ----------
-    scores : Ratings, DataFrame, array_like (questions, runs) or (runs, models, questions)
+    scores : Ratings, DataFrame, array (questions, runs) or (runs, models, questions), sequence
         Scores inside [0, 1], as in `retest`.
     kinds : array_like (questions,)
         The type of each question. A Series is put in the order of the questions.
@@ -67,8 +84,8 @@ def rate_contrast(
         Weight of the rate on each type: ``{"C": 1, "A": -1}`` is the rate on C minus that on A,
         ``{"A": 0.5, "B": 0.5}`` the mean of two rates.
     clusters : array_like (questions,), optional
-        What each question belongs to. Where a cluster holds questions of several types, whole
-        clusters are resampled and the interval is BCa; else it is (1).
+        What each question belongs to. Where a cluster holds questions of several types, the
+        interval is (2); else it is (1).
     bootstrap, level, rng
         As in `agreement`. Without clusters, questions are resampled within their type.
 
@@ -86,8 +103,8 @@ def rate_contrast(
     LabelError
         If a type in `weights` has no question.
     OptionError
-        If `weights` is empty, or holds something that is not a finite number, or there are no
-        resamples.
+        If `weights` is empty, or holds something that is not a number, or too large or too small
+        a one, or there are no resamples.
 
     Notes
     -----
@@ -184,8 +201,9 @@ def _estimate(
         for own, flag in zip(flags, estimate.flags, strict=True)
     )
     estimate = replace(estimate, flags=known)
-    crossed = clusters is not None and _crosses(clusters, contrast.kind)
-    return _without_single(estimate) if crossed else _mover(estimate, contrast, clusters)
+    if clusters is not None and _crosses(clusters, contrast.kind):
+        return _without_single(_with_two_more(estimate, contrast, clusters))
+    return _mover(estimate, contrast, clusters)
 
 
 def _coded(
@@ -193,8 +211,10 @@ def _coded(
 ) -> tuple[IntArray, FloatArray]:
     """Return the place of each question's type among the weights, and the weights."""
     values = np.array(list(weights.values()), dtype=np.float64)
-    if not values.size or not np.isfinite(values).all():
-        msg = f"weights={dict(weights)!r:.60} must give one finite number per type"
+    size = np.abs(values[values != 0.0])
+    if not values.size or not ((size >= 1e-100) & (size <= 1e100)).all():
+        given = f"weights={dict(weights)!r:.60}"
+        msg = f"{given} must give one finite number per type: 1e-100 to 1e100, or 0"
         raise OptionError(msg)
     types = unit_labels(kinds, questions, argument="kinds", optional=True)
     absent = [kind for kind in weights if kind not in types]
@@ -252,6 +272,32 @@ def _mover(estimate: Estimate, contrast: Contrast, clusters: IntArray | None) ->
     method = f"MOVER of Wilson intervals, effective n over {units}"
     replaced = replace(estimate, se=np.array(se), interval=np.array(bounds), method=method)
     return _without_single(replaced)
+
+
+def _with_two_more(estimate: Estimate, contrast: Contrast, clusters: IntArray) -> Estimate:
+    """Replace bounds by (2)."""
+    weights = contrast.weights
+    ends = np.array([weights[weights < 0.0].sum(), weights[weights > 0.0].sum()])
+    bounds, se = np.full(estimate.interval.shape, np.nan), np.full(estimate.se.shape, np.nan)
+    units = units_of(contrast.sizes * (contrast.kind >= 0) > 0, clusters)
+    for row in np.flatnonzero(estimate.defined):
+        value, influence = estimate.value[row], np.zeros(contrast.kind.size)
+        for kind, weight in enumerate(weights):
+            own = contrast.members(kind)
+            hits, sizes = contrast.hits[row, own], contrast.sizes[row, own]
+            influence[own] = weight * (hits - hits.sum() / sizes.sum() * sizes) / sizes.sum()
+        held = np.bincount(clusters, contrast.sizes[row] * (contrast.kind >= 0)) > 0.0
+        n = float(held.sum())
+        added = n * np.bincount(clusters, influence)[held]
+        squares, shift = (added**2).sum(), (ends.sum() - 2.0 * value) / (n + 2.0)
+        spread = (squares + ((ends - value) ** 2).sum()) / (n + 2.0) - shift**2
+        df = float(units.df[row]) if units is not None else n - 1.0
+        step = stdtrit(df, 0.5 + 0.5 * estimate.level) * np.sqrt(spread / (n + 2.0))
+        around = np.clip(value + shift + np.array([-step, step]), *ends)
+        bounds[row] = min(around[0], value), max(around[1], value)
+        se[row] = np.sqrt(squares / n / (n - 1.0)) if n > 1.0 else np.nan
+    method = "t of influences and two more clusters"
+    return replace(estimate, se=se, interval=bounds, method=method)
 
 
 def _combined(

@@ -36,13 +36,13 @@ def encode_categories(
     cells: AnyArray, categories: Iterable[Hashable] | None, name: Name
 ) -> Encoded:
     """Return the place of each rating among its categories."""
-    codes, values = _distinct(cells, name)
-    if categories is None:
+    given = None if categories is None else tuple(_plain(category) for category in categories)
+    codes, values = _distinct(cells, name, given or ())
+    if given is None:
         numeric = all(isinstance(value, int | float) for value in values)
         order = sorted(range(len(values)), key=lambda i: _sort_key(values[i]))
         known = tuple(values[i] for i in order)
         return Encoded(_moved(codes, np.argsort(order)), known, numeric)
-    given = tuple(_plain(category) for category in categories)
     check_unique("category", given)
     code = {category: i for i, category in enumerate(given)}
     for i, value in enumerate(values):
@@ -59,10 +59,14 @@ def _moved(codes: IntArray, target: AnyArray) -> IntArray:
     return np.asarray(np.append(target, -1).astype(np.int64)[codes], dtype=np.int64)
 
 
-def _distinct(cells: AnyArray, name: Name) -> tuple[IntArray, list[Any]]:
+def _distinct(cells: AnyArray, name: Name, given: tuple[Any, ...]) -> tuple[IntArray, list[Any]]:
     """Return the number of each cell's value among the distinct ones, -1 where missing."""
+    # Empty text is no answer, unless it is a category that was given.
     import pandas as pd
 
+    if cells.dtype == object:
+        flat = [None if _is_blank(cell) and cell not in given else cell for cell in cells.flat]
+        cells = np.fromiter(flat, object, cells.size).reshape(cells.shape)
     try:
         codes, distinct = pd.factorize(cells.ravel())
     except TypeError as error:
@@ -76,6 +80,10 @@ def _distinct(cells: AnyArray, name: Name) -> tuple[IntArray, list[Any]]:
             msg = f"ratings: {where} holds infinity: leave unknown ratings missing (NaN)"
             raise CodeError(msg)
     return shaped, values
+
+
+def _is_blank(value: Any) -> bool:
+    return isinstance(value, str) and not value.strip()
 
 
 def _plain(value: Any) -> Any:
@@ -308,7 +316,7 @@ def as_ratings(data: RatingsLike, *, categories: Iterable[Hashable] | None = Non
             msg = "categories belong to the Ratings: pass them to Ratings.from_... instead"
             raise OptionError(msg)
         return data
-    if _holds_tables(data):
+    if _holds_runs(data):
         return Ratings.from_runs(data, categories=categories)
     return Ratings.from_table(data, categories=categories)
 
@@ -341,13 +349,13 @@ def _kept(kind: str, labels: Labels, wanted: Iterable[Any] | None) -> tuple[IntA
     return rows, tuple(labels[i] for i in rows)
 
 
-def _holds_tables(data: Any) -> bool:
-    """Tell a sequence of tables, or three dimensions, from one table."""
+def _holds_runs(data: Any) -> bool:
+    """Tell a sequence of vectors or of tables, or three dimensions, from one table."""
     if isinstance(data, np.ndarray):
         return data.ndim == 3
     if not isinstance(data, list | tuple) or not data:
         return False
     first = data[0]
     if isinstance(first, list | tuple):
-        return bool(first) and isinstance(first[0], list | tuple | np.ndarray)
-    return getattr(in_pandas(first), "ndim", 0) == 2 or hasattr(first, "codes")
+        return True
+    return getattr(in_pandas(first), "ndim", 0) in {1, 2} or hasattr(first, "codes")

@@ -36,7 +36,7 @@ class ResponseShares(Result):
 
     Examples
     --------
-    >>> found = response_shares([["A", "A"], ["B", "A"], ["C", "A"]])
+    >>> found = response_shares([["A", "B", "C"], ["A", "A", "A"]])
     >>> found.categories, found.value.round(3)
     (('A', 'B', 'C'), array([[0.667, 0.167, 0.167]]))
     """
@@ -99,7 +99,7 @@ def response_shares(
 
     Examples
     --------
-    >>> response_shares([["ok"], ["late"], ["lost"], ["late"]], among=["late", "lost"]).value
+    >>> response_shares([["ok", "late", "lost", "late"]], among=["late", "lost"]).value
     array([[0.66666667, 0.33333333]])
     """
     check_fraction("level", level)

@@ -95,7 +95,7 @@ def retest(
 
     Parameters
     ----------
-    scores : Ratings, DataFrame, array_like (questions, runs) or (runs, models, questions)
+    scores : Ratings, DataFrame, array (questions, runs) or (runs, models, questions), sequence
         Scores inside [0, 1]: 1 = passed, 0 = failed. Missing allowed. Forms as in `agreement`.
     clusters, bootstrap, level, rng
         As in `agreement`.

@@ -46,6 +46,7 @@ class Panelist:
     expected: FloatArray  # (outputs,) disagreement expected by chance
     pairs: float  # of ratings of one question
     shares: tuple[UnitShare | None, ...]  # one per output
+    graded: tuple[bool, ...] = (False,)  # one per output: large disagreements weigh more
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -182,6 +183,9 @@ class _Parts:
         df = groups - 1.0
         if clusters is not None:
             df = float(np.fmin(clusters.df[0], skewed_freedom(moved)))
+        elif member.graded[output]:
+            # Few large disagreements, between categories that are rare, make up the variance.
+            df = float(np.fmin(df, skewed_freedom(moved)))
         bounds = score_interval(
             value,
             max(variance, (1.0 - value) / member.pairs),

@@ -67,6 +67,7 @@ class ItemStatistics(Result):
     item_rest: Estimate  # (items,) correlation with the sum of the other items
     alpha_without: Estimate  # (items,) alpha of the other items
     standardised_alpha_without: FloatArray  # (items,)
+    standardised_flags: tuple[Reason, ...]  # (items,) why it is undefined
     item_total: FloatArray  # (items,) correlation with the rows' mean score, the item included
     standardised_item_total: FloatArray  # (items,) the same of standardised items
     corrected_item_total: FloatArray  # (items,) corrected for the item's own unshared variance
@@ -173,6 +174,12 @@ def item_statistics(
         standardised_item_total=standardised[0],
         corrected_item_total=standardised[1],
         standardised_alpha_without=standardised[2],
+        standardised_flags=first_reason(
+            (np.isfinite(standardised[2]), Reason.NONE),
+            (constant_items(scale.values), Reason.CONSTANT_ITEM),
+            (np.full(len(table.items), len(table.items) < 3), Reason.ONE_QUESTION),
+            (np.ones(len(table.items), np.bool_), Reason.NO_REST_VARIANCE),
+        ),
         correlations=_with_constants(matrix),
     )
 
@@ -225,13 +232,18 @@ def _standardised(matrix: FloatArray) -> tuple[FloatArray, FloatArray, FloatArra
     correlations, varies = correlation(matrix)
     k, sums = len(correlations), correlations.sum(axis=0)
     total, shared = float(sums.sum()), multiple_correlations(correlations)
+    nil = ROUNDING * k**2
+
+    def positive(part: Any) -> Any:
+        return np.where(part > nil, part, np.nan)  # what is zero but for rounding is zero
+
     with np.errstate(invalid="ignore", divide="ignore"):
-        with_total = sums / np.sqrt(total)
-        corrected = (sums - 1.0 + shared) / np.sqrt(total - k + shared.sum())
-        rest = total - 2.0 * sums + 1.0
+        with_total = sums / np.sqrt(positive(total))
+        corrected = (sums - 1.0 + shared) / np.sqrt(positive(total - k + shared.sum()))
+        rest = positive(total - 2.0 * sums + 1.0)
         alpha = (k - 1.0) / np.float64(k - 2) * (1.0 - (k - 1.0) / rest)
     statistics = np.full((3, varies.size), np.nan)
-    statistics[:, varies] = np.where(total > 0.0, np.stack([with_total, corrected, alpha]), np.nan)
+    statistics[:, varies] = [with_total, corrected, alpha]
     return (
         statistics[0],
         statistics[1],

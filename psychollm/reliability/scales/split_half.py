@@ -71,7 +71,8 @@ def tried_splits(
 def coefficient(matrix: FloatArray, signs: FloatArray) -> float:
     """Return the coefficient of one split; NaN where the total does not vary."""
     total = float(matrix.sum())
-    return 1.0 - float(signs @ matrix @ signs) / total if total > 0.0 else float("nan")
+    varies = total > ROUNDING * len(matrix) * float(np.trace(matrix))
+    return 1.0 - float(signs @ matrix @ signs) / total if varies else float("nan")
 
 
 def best_coefficient(matrix: FloatArray, splits: Splits | None) -> float:
@@ -84,7 +85,7 @@ def mean_coefficient(matrix: FloatArray) -> float:
     # Alpha (lambda 3) for an even number of items; for odd k alpha times 1 - 1 / k^2, because
     # halves of unequal length share less.
     k, total, trace = len(matrix), float(matrix.sum()), float(np.trace(matrix))
-    if not total > 0.0 or k < 2:
+    if not total > ROUNDING * k * trace or k < 2:
         return float("nan")
     together = ((k % 2) - k) / (k * (k - 1.0))  # mean product of two signs
     return 1.0 - (trace + together * (total - trace)) / total

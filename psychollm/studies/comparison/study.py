@@ -395,7 +395,7 @@ def compare(
     score = _score(table, answers, clusters, level)
     part = connected(np.isfinite(np.asarray(table.values, dtype=np.float64)))
     better = shown_better(differences, part)
-    multiple = (differences.interval[:, 1] - differences.value) / differences.se + ndtri(power)
+    multiple = differences.margin / differences.se + ndtri(power)
     with np.errstate(divide="ignore"):
         gap = np.where(np.abs(differences.value) > _ROUNDING, differences.value, 0.0)
         needed = differences.n * (multiple * differences.se / gap) ** 2

@@ -114,8 +114,8 @@ def boundary_profile(
     return BoundaryProfile(
         kind=kind,
         retest=retest(scores, **options),
-        scores=agreement(scores, **options),
-        responses=agreement(responses, **options),
+        scores=agreement(scores, metric="nominal", **options),
+        responses=agreement(responses, metric="nominal", **options),
         first_two=_first_two(scores, options),
         shares=response_shares(responses, level=resampling.level),
         failures=response_shares(responses, among=failing, level=resampling.level)
