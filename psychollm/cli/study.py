@@ -339,6 +339,7 @@ def results(
     from psychollm.studies.shared_confidence.result import verdict
 
     dimensions = study.dimensionality
+    lapses = dimensions.with_lapses
     return {
         "verdict": verdict(study, smallest),
         "findings": study.findings(smallest=smallest).to_dict()["items"],
@@ -353,6 +354,14 @@ def results(
             "one_factor_p": dimensions.one_factor_test.p_value,
             "second_share": dimensions.second_share.observed,
             "second_share_p": dimensions.second_share.p_value,
+            "one_factor_model": dimensions.one_factor_model,
+            "with_lapses": lapses
+            and {
+                "one_factor_p": lapses.test.p_value,
+                "second_share": lapses.second_share.observed,
+                "second_share_p": lapses.second_share.p_value,
+                "models": records(lapses.fit.to_frame()),
+            },
             "eigenvalue_shares": dimensions.spectrum.shares,
             "n_empty_pairs": dimensions.spectrum.n_empty,
             "min_eigenvalue": dimensions.spectrum.min_eigenvalue,

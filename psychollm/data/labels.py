@@ -266,6 +266,25 @@ def group_members(
     return names, member
 
 
+def asymptotes_of(models: Labels, lower: Any, upper: Any) -> FloatArray:
+    """Check asymptotes and return them, 0 and 1 where they are not given, (2, models)."""
+    low, high = (
+        np.full(len(models), default)
+        if given is None
+        else unit_numbers(given, models, argument=name, kind="model")
+        for name, given, default in (("lower", lower, 0.0), ("upper", upper, 1.0))
+    )
+    wrong = (low < 0.0) | (high > 1.0) | (low >= high)
+    if wrong.any():
+        m = int(np.argmax(wrong))
+        msg = (
+            f"lower and upper of {models[m]!r} are {low[m]:g} and {high[m]:g}: asymptotes rise "
+            "from 0 or more to 1 or less"
+        )
+        raise OptionError(msg)
+    return np.stack([low, high])
+
+
 def loadings_of_models(values: Any, models: Labels) -> FloatArray:
     """Return loadings of models on one factor, NaN or inside (-1, 1)."""
     loadings = unit_numbers(values, models, argument="loadings", kind="model")

@@ -43,7 +43,7 @@ START_COMMUNALITY = 0.95
 
 
 @njit
-def _loadings(v, loading, slope):
+def loadings_of(v, loading, slope):
     """Fill loadings (k, m) and their derivatives (k, m, m) from v (k, m): (1)."""
     k, m = v.shape
     for i in range(k):
@@ -84,7 +84,7 @@ def _evaluate(counts, tau, rate, v, terms, gradient, information):
     """Fill gradient and information with respect to v; return the penalised log-likelihood."""
     m = v.shape[1]
     loading, slope = terms  # (k, m) and (k, m, m), filled here
-    _loadings(v, loading, slope)
+    loadings_of(v, loading, slope)
     information[:] = 0.0
     value = -0.5 * PENALTY * np.sum(v * v)
     for p in range(gradient.size):

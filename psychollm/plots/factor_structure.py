@@ -28,10 +28,12 @@ def plot_factor_structure(result: "Dimensionality", *, ax: "Axes | None" = None)
 
     Dots are loadings on the first component of the tetrachoric matrix, which the empty-cell rule
     bends at the extremes, with their quadratic fit; diamonds are full-information loadings, which
-    need no rule, with their intervals (cut off below the lowest point). The left inset holds the
+    need no rule, with their intervals (cut off below the lowest point). Where models lapse, their
+    answers without regard to the question are set aside, and hollow diamonds are the loadings
+    that leave them in. The left inset holds the
     first shares of variance with both nulls, the right one the R squared of the fit beside its
     distribution in data that have one factor. The numbers are those of ``result.spectrum`` and
-    ``result.full_information``.
+    ``result.one_factor``.
 
     Parameters
     ----------
@@ -52,14 +54,18 @@ def plot_factor_structure(result: "Dimensionality", *, ax: "Axes | None" = None)
     'loading on the shared factor'
     """
     ax = open_axes(ax, size=(7.4, 6.4))
-    plain, full = result.spectrum, result.full_information
+    plain, full = result.spectrum, result.one_factor
+    without = result.full_information.loadings
     tau, first = plain.correlation.thresholds, plain.first_loadings
     reach = 1.96 * np.nan_to_num(full.se_loadings)
     _fit(ax, tau, plain.quadratic, float(plain.quadratic_r2.observed))
-    low = min(float(np.nanmin([first, full.loadings])) - 0.06, 0.8)
+    low = min(float(np.nanmin([first, full.loadings, without])) - 0.06, 0.8)
     ends = np.clip([full.loadings - reach, full.loadings + reach], low, 1.0)
     ax.vlines(tau, *ends, color=PURPLE, lw=1.0, alpha=0.5)
-    name = "full information, no rule"
+    if result.with_lapses is not None:
+        name = "full information, lapses left in"
+        points(ax, tau, without, PURPLE, marker="D", size=4.6, label=name, hollow=True)
+    name = "full information, no rule" + ", lapses set aside" * (result.with_lapses is not None)
     points(ax, tau, full.loadings, PURPLE, marker="D", size=4.6, label=name)
     name = f"first component, {plain.correlation.empty_cells}"
     points(ax, tau, first, BLUE, size=6.0, label=name, zorder=4, gid="first")

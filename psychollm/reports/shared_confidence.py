@@ -20,6 +20,7 @@ if TYPE_CHECKING:
 def _facts(study: "SharedConfidence", smallest: SmallestEffects) -> tuple[Fact, ...]:
     dimensions, between = study.dimensionality, study.between
     own, private = study.individuation, study.private_signal
+    deciding = dimensions.with_lapses
     row_of = {name: i for i, name in enumerate(own.average.labels)}
     fair = row_of["own_minus_cut"]
     line = between.confidence_on_accuracy
@@ -29,7 +30,10 @@ def _facts(study: "SharedConfidence", smallest: SmallestEffects) -> tuple[Fact, 
         Fact(
             name="Shared factors",
             value=_factors(dimensions, smallest),
-            detail=f"one against more: {p_equals(dimensions.one_factor_test.p_value)}; a second "
+            detail=f"one against more: {p_equals(deciding.test.p_value)}, lapses allowed for; a "
+            f"second would take {percent(deciding.second_share.observed, 1)}"
+            if deciding
+            else f"one against more: {p_equals(dimensions.one_factor_test.p_value)}; a second "
             f"would take {percent(dimensions.second_share.observed, 1)}",
         ),
         Fact(
@@ -117,10 +121,25 @@ def _structure(study: "SharedConfidence") -> str:
         f"{count(dimensions.one_factor_test.n)} tables drawn from the fitted one-factor model and "
         "fitted again. The plain spectrum stands beside the same one-factor tables and beside "
         f"{count(dimensions.spectrum.permutation.n)} tables shuffled within models. "
-        "Loadings, thresholds and "
+        f"{_with_lapses(dimensions)}Loadings, thresholds and "
         "scores of questions come from the full-information likelihood of the normal-ogive model "
         f"{cite('bock')}; scores are posterior means, made without the model whose correctness "
         "they are to predict."
+    )
+
+
+def _with_lapses(dimensions: "Dimensionality") -> str:
+    lapses = dimensions.with_lapses
+    if lapses is None:
+        return ""
+    return (
+        "One normal factor was rejected, as it is where models answer part of the questions "
+        "without regard to them. So each model was given a lower and an upper asymptote "
+        f"{cite('barton')}, estimated from whole answer patterns together with the distribution "
+        "of asymptotes over models, and one factor was tested again: by the largest eigenvalue of "
+        f"the scores of a second, beside {count(lapses.test.n)} tables drawn from that model, and "
+        "by the share of variance of a second fitted together with asymptotes. What follows "
+        "rests on the fit with lapses. "
     )
 
 

@@ -31,7 +31,7 @@ def marks_of(study: "SharedConfidence", name: str, ax: "Axes") -> list[Mark]:
 
 def _factor_structure(study: "SharedConfidence", ax: "Axes") -> Iterator[Mark]:
     dimensions, where = study.dimensionality, row_of(study.labels)
-    plain, full = dimensions.spectrum, dimensions.full_information
+    plain, full = dimensions.spectrum, dimensions.one_factor
     reach = _Z * full.se_loadings
     for i, label in enumerate(plain.correlation.labels):
         tau, name = float(plain.correlation.thresholds[i]), str(label)

@@ -137,13 +137,15 @@ def base_rate(right, present, i, j):
     return np.mean(right[i, both] - right[j, both])
 
 
-def private_log_likelihood(yes, correct, others, parameters, nodes=241):
+def private_log_likelihood(yes, correct, others, parameters, nodes=241, lapses=None, own=(0, 0)):
     """Log likelihood of one model given the others' answers, question by question.
 
     `others` are (answers (models, questions), loadings, thresholds); `parameters` are c, d, the
-    coefficients of the cubic a(f) in Hermite polynomials of unit variance, and rho.
+    coefficients of the cubic a(f) in Hermite polynomials of unit variance, and rho. `lapses` are
+    (yes, no) of each other model, `own` those of this one.
     """
     answers, loadings, thresholds = others
+    lapses = [(0, 0)] * len(loadings) if lapses is None else lapses
     c, d, a0, a1, a2, a3, rho = parameters
     f = np.linspace(-7, 7, nodes)
     inner = np.clip(f, -3, 3)
@@ -157,12 +159,17 @@ def private_log_likelihood(yes, correct, others, parameters, nodes=241):
     joint = stats.multivariate_normal([0, 0], [[1, rho], [rho, 1]])
     both = np.array([joint.cdf([x, y]) for x, y in zip(h, k, strict=True)])
     up, right = normal.cdf(h), normal.cdf(k)
+    both = own[0] * right + (1 - sum(own)) * both
+    up = own[0] + (1 - sum(own)) * up
     cell = {(1, 1): both, (1, 0): up - both, (0, 1): right - both, (0, 0): 1 - up - right + both}
     total = 0.0
     for q in range(len(yes)):
         weight = np.exp(-0.5 * f**2)
-        for answer, loading, threshold in zip(answers[:, q], loadings, thresholds, strict=True):
+        for answer, loading, threshold, (low, high) in zip(
+            answers[:, q], loadings, thresholds, lapses, strict=True
+        ):
             p = normal.cdf((loading * f - threshold) / math.sqrt(1 - loading**2))
+            p = low + (1 - low - high) * p
             weight = weight * (1 if math.isnan(answer) else p if answer == 1 else 1 - p)
         total += math.log((weight @ cell[int(yes[q]), int(correct[q])]) / weight.sum())
     return total

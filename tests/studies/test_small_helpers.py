@@ -176,12 +176,12 @@ def test_accuracy_of_arms() -> None:
 def test_a_likelihood_and_its_top() -> None:
     said = Responses([[1, 0, 1], [1, 1, 0], [0, 0, 1]])
     paired = paired_answers(said, said)
-    evidence = Evidence.of(paired, np.full(3, 0.5), np.zeros(3))
+    evidence = Evidence.of(paired, np.stack([np.full(3, 0.5), np.zeros(3)]))
     assert evidence.without(0, np.array([0])).sum() == pytest.approx(1.0)
     likelihood = Likelihood.of(paired, evidence, 0)
     assert likelihood.value(np.zeros(7)) == pytest.approx(3 * np.log(0.25))
     said = Responses([[1, 0, 1, 0], [1, 1, 0, 0], [0, 0, 1, 0]])
     paired = paired_answers(said, said)
-    evidence = Evidence.of(paired, np.full(3, 0.5), np.zeros(3))
+    evidence = Evidence.of(paired, np.stack([np.full(3, 0.5), np.zeros(3)]))
     likelihood = Likelihood.of(paired, evidence, 0)
     assert climb(likelihood, np.zeros(7), 4).converged

@@ -127,6 +127,17 @@ def log_answer_probabilities(argument: FloatArray) -> tuple[FloatArray, FloatArr
     return np.maximum(log_ndtr(argument), LOG_FLOOR), np.maximum(log_ndtr(-argument), LOG_FLOOR)
 
 
+def log_answers(curves: FloatArray, nodes: FloatArray) -> tuple[FloatArray, FloatArray]:
+    """Return log P and log(1 - P) (k, Q) of curves (2 or 4, k)."""
+    # Rows: loadings, thresholds, and the asymptotes of models that lapse.
+    log_yes, log_no = log_answer_probabilities(ogive(curves[0], curves[1], nodes))
+    if len(curves) == 2:
+        return log_yes, log_no
+    lower, above = curves[2][:, None], 1.0 - curves[3][:, None]
+    inside = 1.0 - lower - above
+    return np.log(lower + inside * np.exp(log_yes)), np.log(above + inside * np.exp(log_no))
+
+
 def factor_grid(loadings: FloatArray, thresholds: FloatArray) -> Grid:
     """Choose a grid fine enough for the narrowest posterior of a score."""
     nodes = np.linspace(-RANGE, RANGE, MAX_NODES)
@@ -204,6 +215,11 @@ class FullInformation(Expects, Result):
     reasons: tuple[str, ...]  # k
     labels: tuple[Hashable, ...]  # k
     convergence: Convergence
+
+    @property
+    def curves(self) -> FloatArray:
+        """Loadings and thresholds, shape (2, k)."""
+        return np.stack([self.loadings, self.thresholds])
 
     _EXPECTED = ("factor.expected", "expected_answers")
 

@@ -21,7 +21,7 @@ from psychollm._base.errors import OptionError, ShapeError
 from psychollm._base.replicate import replicate
 from psychollm._base.result import Result, drawn_by
 from psychollm._base.types import AnyArray, FloatArray, RandomState, WordArray
-from psychollm.data.labels import loadings_of_models
+from psychollm.data.labels import asymptotes_of, loadings_of_models
 from psychollm.data.pair_counts import CountedAnswers, PairCounts, writable_counts
 from psychollm.data.responses import ResponsesLike
 from psychollm.data.scan import Scan
@@ -33,6 +33,7 @@ from psychollm.factor.one_factor.pairwise_likelihood import (
 )
 from psychollm.kernels.one_factor import draw_counts, margin_thresholds
 from psychollm.kernels.pairwise_factors import add_factor, fit_pairwise_factors
+from psychollm.kernels.pairwise_lapses import lapse_residuals
 from psychollm.kernels.pairwise_likelihood import (
     fit_pairwise,
     pair_margins,
@@ -101,6 +102,8 @@ def pair_residuals(
     responses: ResponsesLike | PairCounts,
     *,
     loadings: ArrayLike | None = None,
+    lower: ArrayLike | None = None,
+    upper: ArrayLike | None = None,
 ) -> PairResiduals:
     """Compare the joint yes counts of all pairs with what one factor expects.
 
@@ -111,13 +114,15 @@ def pair_residuals(
     loadings : array of shape (models,), optional
         Loadings of a fit, such as `full_information`'s; by default `pairwise_likelihood`'s. Models
         with NaN are left at zero residual.
+    lower, upper : array of shape (models,), optional
+        Asymptotes of models that lapse or guess, of the same fit; 0 and 1 by default.
 
     Raises
     ------
     ShapeError
         If there is not one loading per model.
     OptionError
-        If one is not within (-1, 1).
+        If one is not within (-1, 1), or an asymptote not within [0, 1].
 
     Examples
     --------
@@ -133,11 +138,15 @@ def pair_residuals(
     counts, tau, rate = kernel_counts(pairs)
     tau[np.isnan(used)] = np.nan
     tau[:, np.isnan(used)] = np.nan
-    z = np.empty_like(tau)
+    z, joint = np.empty_like(tau), np.empty_like(tau)
     filled = np.nan_to_num(used)
-    residuals(counts, tau, rate, filled[:, None], z)
-    weight, density, joint = np.empty_like(tau), np.empty_like(tau), np.empty_like(tau)
-    pair_weights(tau, rate, filled, weight, density, joint)
+    if lower is None and upper is None:
+        residuals(counts, tau, rate, filled[:, None], z)
+        pair_weights(tau, rate, filled, np.empty_like(tau), np.empty_like(tau), joint)
+    else:
+        low, high = asymptotes_of(pairs.labels, lower, upper)
+        rate[np.isnan(tau)] = np.nan
+        lapse_residuals(counts, rate, filled, np.column_stack([low, 1.0 - high]), joint, z)
     informative = ~np.isnan(tau) & ~np.eye(filled.size, dtype=np.bool_)
     return PairResiduals(
         observed=np.where(informative, counts[0], np.nan),

@@ -12,15 +12,14 @@ from psychollm._base.axes import Axes
 from psychollm._base.errors import OptionError, ShapeError
 from psychollm._base.result import Result
 from psychollm._base.types import FloatArray, IntArray
-from psychollm.data.labels import loadings_of_models, unit_numbers
+from psychollm.data.labels import asymptotes_of, loadings_of_models, unit_numbers
 from psychollm.data.responses import Responses, ResponsesLike, as_responses
 from psychollm.factor.one_factor.full_information import (
     Grid,
     Patterns,
     answer_patterns,
     factor_grid,
-    log_answer_probabilities,
-    ogive,
+    log_answers,
     posterior,
 )
 from psychollm.factor.one_factor.pairwise_likelihood import pairwise_likelihood
@@ -49,6 +48,8 @@ class QuestionScores(Result):
         Its posterior standard deviation.
     loadings, thresholds : ndarray of shape (models,)
         The parameters used; NaN for models that did not take part.
+    lower, upper : ndarray of shape (models,)
+        Asymptotes used: 0 and 1 where models do not lapse.
     reliability : float
         Variance of the scores over variance of the scores plus mean squared `sd`.
     models, questions : tuple
@@ -62,6 +63,8 @@ class QuestionScores(Result):
     leave_one_out_sd: FloatArray  # (models, questions) or (0, questions)
     loadings: FloatArray  # (models,)
     thresholds: FloatArray  # (models,)
+    lower: FloatArray  # (models,)
+    upper: FloatArray  # (models,)
     reliability: float
     models: tuple[Hashable, ...]
     questions: tuple[Hashable, ...]
@@ -74,6 +77,8 @@ def question_scores(
     *,
     loadings: ArrayLike | None = None,
     thresholds: ArrayLike | None = None,
+    lower: ArrayLike | None = None,
+    upper: ArrayLike | None = None,
     leave_one_out: bool = True,
 ) -> QuestionScores:
     r"""Score every question on the shared factor under the normal-ogive threshold model.
@@ -89,13 +94,17 @@ def question_scores(
         Binary answers; missing answers are left out (assumed missing at random).
     loadings, thresholds : array of shape (models,), optional
         Parameters fitted elsewhere, given together; a model with a NaN among them takes no part.
+    lower, upper : array of shape (models,), optional
+        Probability of a yes where the factor says no, and where it says yes, of models that lapse
+        or guess; 0 and 1 by default.
     leave_one_out : bool
         Whether to compute the leave-one-out scores as well.
 
     Raises
     ------
     OptionError
-        If only one of loadings and thresholds is given, or a loading is not within (-1, 1).
+        If only one of loadings and thresholds is given, asymptotes without them, a loading is not
+        within (-1, 1), or an asymptote not within [0, 1] or not below the other.
     ShapeError
         If they do not hold one number per model, or no model takes part.
 
@@ -111,26 +120,32 @@ def question_scores(
     """
     table = as_responses(responses, binary=True)
     parameters = _parameters(table, loadings, thresholds)
+    if lower is not None or upper is not None:
+        if loadings is None:
+            msg = "lower and upper belong to a fit: give its loadings and thresholds, too"
+            raise OptionError(msg)
+        parameters = np.concatenate([parameters, asymptotes_of(table.models, lower, upper)])
     return scores_of(table, parameters, leave_one_out=leave_one_out)
 
 
 def scores_of(
     table: Responses, parameters: FloatArray, *, leave_one_out: bool = True
 ) -> QuestionScores:
-    """Score the questions of a binary table by loadings and thresholds (2, models)."""
+    """Score the questions of a binary table by loadings, thresholds and any asymptotes."""
     keep = np.all(np.isfinite(parameters), axis=0)
     if not keep.any():
         msg = "no model takes part in the scores: every loading or threshold is NaN"
         raise ShapeError(msg)
-    used = np.clip(parameters[0, keep], -BOUND, BOUND), parameters[1, keep]
+    used = parameters[:, keep]
+    used[0] = np.clip(used[0], -BOUND, BOUND)
     patterns = answer_patterns(table.codes == 1, ~table.missing, keep)
-    mean, sd = _eap(patterns, *used)
+    mean, sd = _eap(patterns, used)
     at = patterns.of_question
     size = table.n_models if leave_one_out else 0
     others, others_sd = np.empty((size, at.size)), np.empty((size, at.size))
     if leave_one_out:
         others[:], others_sd[:] = mean[at], sd[at]
-        others[keep], others_sd[keep] = (part[:, at] for part in _without_each(patterns, *used))
+        others[keep], others_sd[keep] = (part[:, at] for part in _without_each(patterns, used))
     scores = mean[at]
     spread = float(np.var(scores))
     return QuestionScores(
@@ -141,6 +156,8 @@ def scores_of(
         leave_one_out_sd=others_sd,
         loadings=np.where(keep, parameters[0], np.nan),
         thresholds=np.where(keep, parameters[1], np.nan),
+        lower=np.where(keep, parameters[2] if len(parameters) > 2 else 0.0, np.nan),
+        upper=np.where(keep, parameters[3] if len(parameters) > 2 else 1.0, np.nan),
         reliability=spread / (spread + float(np.mean(sd[at] ** 2))),
         models=table.models,
         questions=table.questions,
@@ -168,12 +185,10 @@ def _moments(weights: FloatArray, grid: Grid) -> tuple[FloatArray, FloatArray]:
     return mean, np.sqrt(np.maximum(square - mean**2, 0.0))
 
 
-def _eap(
-    patterns: Patterns, loadings: FloatArray, thresholds: FloatArray
-) -> tuple[FloatArray, FloatArray]:
+def _eap(patterns: Patterns, curves: FloatArray) -> tuple[FloatArray, FloatArray]:
     """Return posterior mean and standard deviation of every pattern, shape (p,) each."""
-    grid = factor_grid(loadings, thresholds)
-    log_yes, log_no = log_answer_probabilities(ogive(loadings, thresholds, grid.nodes))
+    grid = factor_grid(curves[0], curves[1])
+    log_yes, log_no = log_answers(curves, grid.nodes)
     parts = [
         _moments(posterior(patterns, block, log_yes, log_no, grid)[0], grid)
         for block in patterns.blocks()
@@ -181,15 +196,13 @@ def _eap(
     return np.concatenate([m for m, _ in parts]), np.concatenate([s for _, s in parts])
 
 
-def _without_each(
-    patterns: Patterns, loadings: FloatArray, thresholds: FloatArray
-) -> tuple[FloatArray, FloatArray]:
+def _without_each(patterns: Patterns, curves: FloatArray) -> tuple[FloatArray, FloatArray]:
     """Return leave-one-out means and standard deviations, shape (k, p) each."""
     # Dividing the posterior by P (or 1 - P) of the model left out is a matrix product with 1 / P.
-    grid = factor_grid(loadings, thresholds)
-    log_yes, log_no = log_answer_probabilities(ogive(loadings, thresholds, grid.nodes))
+    grid = factor_grid(curves[0], curves[1])
+    log_yes, log_no = log_answers(curves, grid.nodes)
     powers = np.stack([np.ones_like(grid.nodes), grid.nodes, grid.nodes**2])
-    means, sds = np.empty((loadings.size, patterns.frequency.size)), []
+    means, sds = np.empty((curves.shape[1], patterns.frequency.size)), []
     for block in patterns.blocks():
         weights, _ = posterior(patterns, block, log_yes, log_no, grid)
         yes, no = patterns.yes[block].T, patterns.no[block].T

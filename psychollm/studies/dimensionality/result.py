@@ -2,168 +2,35 @@
 
 from __future__ import annotations
 
-import math
 from collections.abc import Hashable, Mapping
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Literal, Protocol
 
 import numpy as np
-from scipy.optimize import brentq
-from scipy.special import ndtr, ndtri
 
 from psychollm._base.numbers import count, number, p_equals, p_value, percent, signed
 from psychollm._base.result import Result, drawn_by
-from psychollm._base.types import EmptyCells, FloatArray
+from psychollm._base.types import FloatArray
 from psychollm.correlation.tetrachoric import Correlation, Sensitivity
+from psychollm.estimates.estimate import Estimate
 from psychollm.estimates.findings import Finding, Findings, Study, sentence
 from psychollm.estimates.null import Null
-from psychollm.estimates.verdict import SMALLEST, Outcome, SmallestEffects, outcome
+from psychollm.estimates.verdict import SMALLEST, Outcome, SmallestEffects
 from psychollm.factor.one_factor.full_information import FullInformation
 from psychollm.factor.one_factor.pairwise_likelihood import PairwiseLikelihood
 from psychollm.factor.one_factor.residuals import PairResiduals, ResidualTest
-from psychollm.kernels.bivariate import orthants
+from psychollm.studies.dimensionality.lapse_tests import WithLapses
+from psychollm.studies.dimensionality.lapses import OneFactorWithLapses
+from psychollm.studies.dimensionality.verdict import (
+    Evidence,
+    share_interval,
+    shared_interval,
+    verdict,
+)
 
 if TYPE_CHECKING:
     import pandas as pd
     from matplotlib.axes import Axes as Drawn
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Evidence:
-    """The numbers that the verdict rests on."""
-
-    n_factors: Literal[0, 1, 2]
-    p_shared: float  # rule-free test of no factor
-    p_one: float  # rule-free test of one factor
-    shared_interval: tuple[float, float]  # of a correlation that all pairs share
-    share: float  # of the second factor by pairwise likelihood
-    share_interval: tuple[float, float]
-    p_share: float  # of that share under one factor
-    alpha: float
-    # Of the second eigenvalue of the tetrachoric matrix, where there is one: its p-value under one
-    # factor, and whether parallel analysis by permutation would count it.
-    p_second: float | None = None
-    counted: bool = False
-    empty_cells: EmptyCells = "keep_margins"
-
-    def shared(self, smallest: SmallestEffects) -> Outcome:
-        """Return whether models share anything."""
-        if self.n_factors > 0:
-            return Outcome.ABOVE
-        return outcome(self.shared_interval, smallest=smallest.correlation, rejected=False)
-
-    def second(self, smallest: SmallestEffects) -> Outcome:
-        """Return whether there is a second factor."""
-        # A single factor that is skewed, heavy-tailed or measured with logistic noise is not
-        # normal, and large tables show it: a share that one such factor leaves shows no second.
-        rejected = self.n_factors == 2 and self.p_share <= self.alpha
-        rejected = rejected and self.share >= smallest.second_share
-        return outcome(self.share_interval, smallest=smallest.second_share, rejected=rejected)
-
-
-def shared_interval(
-    eigenvalue: float, thresholds: FloatArray, n: FloatArray, alpha: float
-) -> tuple[float, float]:
-    """Bound a correlation common to all pairs by the largest eigenvalue of their residuals."""
-    # With z the standardised residuals under independence, M their expectation at a correlation,
-    # lambda its largest eigenvalue and x the eigenvector, the eigenvalue of z is at least x'zx:
-    # mean lambda, standard deviation sqrt(2) (1 + lambda / sqrt(n)) for pairs that share answers.
-    first, second = np.triu_indices(thresholds.size, 1)
-    low, high = -thresholds[first], -thresholds[second]
-    yes = ndtr(low), ndtr(high)
-    spread = np.sqrt(n[first, second] * yes[0] * yes[1] * ndtr(-low) * ndtr(-high) + 0.5)
-    z, size = float(ndtri(1.0 - alpha / 2.0)), float(np.sqrt(max(n[first, second].mean(), 1.0)))
-
-    def excess(correlation: float) -> float:
-        joint = orthants(low, high, correlation) - yes[0] * yes[1]
-        expected = np.zeros(n.shape)
-        expected[first, second] = n[first, second] * joint / spread
-        top = float(np.linalg.eigvalsh(expected + expected.T)[-1])
-        return top - z * math.sqrt(2.0) * (1.0 + top / size)
-
-    largest = 0.999
-    if excess(largest) <= eigenvalue:
-        return 0.0, 1.0
-    return 0.0, float(brentq(lambda r: excess(r) - eigenvalue, 0.0, largest, xtol=1e-6))
-
-
-def share_interval(observed: float, draws: FloatArray, alpha: float) -> tuple[float, float]:
-    """Bound the share of a second factor, given its `draws` where there is none."""
-    # Chance adds most to a share where there is no second factor, and less the larger that is: the
-    # lower bound takes off what one factor reaches by chance, the upper one takes off nothing.
-    middle, top = np.quantile(draws, [0.5, 1.0 - alpha / 2.0])
-    return max(observed - float(top), 0.0), observed + float(top - middle)
-
-
-def verdict(evidence: Evidence, smallest: SmallestEffects = SMALLEST) -> str:
-    """Return the verdict in one sentence."""
-    count, second = evidence.n_factors, evidence.second(smallest)
-    least = percent(smallest.second_share, 1)
-    if count == 0:
-        chance = (
-            "models agree on questions no more than chance allows, given their yes rates "
-            f"({p_equals(evidence.p_shared)})"
-        )
-        if evidence.shared(smallest) is Outcome.SMALL:
-            return (
-                f"no shared factor that matters: {chance}, and the correlation of their latent "
-                f"answers is below {smallest.correlation:g}"
-            )
-        return (
-            f"no shared factor is shown: {chance}; there are too few questions to rule out one "
-            f"with correlations of {smallest.correlation:g} or more"
-        )
-    share = f"a second takes {percent(evidence.share, 1)} of the latent variance"
-    if count == 1:
-        if second is Outcome.SMALL:
-            return f"one factor; {_second(evidence)}"
-        return (
-            "one factor, and too few questions to rule out that a second takes "
-            f"{least} of the latent variance or more; {_second(evidence)}"
-        )
-    if second is Outcome.SMALL:
-        return (
-            "not quite one normal factor: pairs of models depart from it more than chance allows "
-            f"({p_equals(evidence.p_one)}), but a second takes only "
-            f"{percent(evidence.share, 1)} of the latent variance, as little as a single skewed "
-            "or heavy-tailed factor leaves"
-        )
-    if second is Outcome.OPEN:
-        why = (
-            f"no more than one factor gives by chance ({p_equals(evidence.p_share)})"
-            if evidence.p_share > evidence.alpha
-            else "which a single skewed or heavy-tailed factor may leave"
-        )
-        return (
-            "not quite one factor: some pairs of models depart from it more than chance allows "
-            f"({p_equals(evidence.p_one)}), but {share}, {why}"
-        )
-    return (
-        "at least two factors: pairs of models depart from one factor more than chance allows "
-        f"({p_equals(evidence.p_one)}), and {share} without any empty-cell rule"
-    )
-
-
-def _second(evidence: Evidence) -> str:
-    """Say what the second component of the plain spectrum is, given one factor."""
-    # Without its share of the total variance: the verdict has the share of a second factor.
-    share = "the second eigenvalue"
-    if evidence.p_second is None:
-        low, high = (percent(bound, 1) for bound in evidence.share_interval)
-        return f"a second takes {low} to {high} of the latent variance"
-    if evidence.p_second <= evidence.alpha:
-        return (
-            f"{share} is larger than one factor gives under empty_cells={evidence.empty_cells!r} "
-            f"({p_equals(evidence.p_second)}), but the residuals of the pairs, which need no "
-            f"rule, show no second factor ({p_equals(evidence.p_one)})"
-        )
-    if evidence.counted:
-        return (
-            f"{share} is an artefact: it is what one factor with these thresholds produces under "
-            f"empty_cells={evidence.empty_cells!r} ({p_equals(evidence.p_second)})"
-        )
-    chance = p_equals(evidence.p_second)
-    return f"{share} is what one factor with these thresholds produces ({chance})"
 
 
 COMPONENTS = 5  # whose eigenvalues are listed
@@ -230,11 +97,15 @@ class Dimensionality(Study, Result):
     Attributes
     ----------
     n_factors : {0, 1, 2}
-        2 stands for "more than one normal factor"; the verdict says if the second is minor.
+        2 stands for "more than one factor, also where models may lapse"; the verdict says if the
+        second is minor.
     shared_test, one_factor_test : ResidualTest
-        Rule-free tests of no factor and of one factor: these decide.
+        Rule-free tests of no factor and of one normal factor.
     second_share : ResidualTest
         Share of a second factor by pairwise likelihood, beside one-factor replicates.
+    with_lapses : WithLapses or None
+        One factor with lapses, and what is left of a second beside it, where one normal factor is
+        rejected: then this decides.
     spectrum : PlainSpectrum
         Tetrachoric spectrum under the empty-cell rule chosen, beside both nulls.
     factors_by_rule : mapping
@@ -242,9 +113,11 @@ class Dimensionality(Study, Result):
     pairwise : PairwiseLikelihood
         Precision-weighted one-factor solution.
     full_information : FullInformation
-        Full-information one-factor likelihood.
+        Full-information one-factor likelihood, without lapses.
     residuals : PairResiduals
-        Residual pair tables under the full-information loadings.
+        Residual pair tables under `one_factor_model`.
+    near_copies : tuple of tuples
+        Models that agree more than the factor makes them, by group, where one factor is rejected.
     excluded : mapping
         Models left out, each with its reason.
     alpha : float
@@ -257,11 +130,13 @@ class Dimensionality(Study, Result):
     shared_test: ResidualTest
     one_factor_test: ResidualTest
     second_share: ResidualTest
+    with_lapses: WithLapses | None
     spectrum: PlainSpectrum
     factors_by_rule: Mapping[str, int]
     pairwise: PairwiseLikelihood
     full_information: FullInformation
     residuals: PairResiduals
+    near_copies: tuple[tuple[Hashable, ...], ...]
     excluded: Mapping[Hashable, str]
     alpha: float
     labels: tuple[Hashable, ...]  # k
@@ -316,8 +191,14 @@ class Dimensionality(Study, Result):
     @property
     def evidence(self) -> Evidence:
         """The numbers that the verdict rests on."""
-        plain, share = self.spectrum, self.second_share
+        plain, lapses = self.spectrum, self.with_lapses
+        share = self.second_share if lapses is None else lapses.second_share
         return Evidence(
+            share=share.observed,
+            share_interval=share_interval(share.observed, share.draws, self.alpha),
+            p_share=share.p_value,
+            alpha=self.alpha,
+            lapses=lapses,
             n_factors=self.n_factors,
             p_shared=self.shared_test.p_value,
             p_one=self.one_factor_test.p_value,
@@ -327,14 +208,36 @@ class Dimensionality(Study, Result):
                 self.residuals.n,
                 self.alpha,
             ),
-            share=share.observed,
-            share_interval=share_interval(share.observed, share.draws, self.alpha),
-            p_share=share.p_value,
             p_second=float(plain.one_factor.p_value[1]),
             counted=bool(plain.eigenvalues[1] > plain.permutation.quantile(0.95)[1]),
             empty_cells=plain.correlation.empty_cells,
-            alpha=self.alpha,
+            near_copies=self.near_copies,
         )
+
+    @property
+    def one_factor(self) -> FullInformation | OneFactorWithLapses:
+        """The one-factor model that the answers fit: loadings and thresholds, or also lapses."""
+        return self.full_information if self.with_lapses is None else self.with_lapses.fit
+
+    @property
+    def one_factor_model(self) -> Literal["normal ogive", "with lapses"]:
+        """Which model that is."""
+        return "normal ogive" if self.with_lapses is None else "with lapses"
+
+    @property
+    def lapses(self) -> Estimate | None:
+        """Lapse rates of the models, where one normal factor is rejected."""
+        return None if self.with_lapses is None else self.with_lapses.fit.rate
+
+    @property
+    def model_comparison(self) -> Mapping[str, tuple[float, int]]:
+        """Log-likelihood and number of parameters of each one-factor model that was fitted."""
+        full = self.full_information
+        models = {"normal ogive": (full.log_likelihood, full.n_parameters)}
+        if self.with_lapses is not None:
+            fit = self.with_lapses.fit
+            models["with lapses"] = (fit.log_likelihood, fit.n_parameters)
+        return models
 
     @property
     def verdict(self) -> str:
@@ -360,10 +263,16 @@ class Dimensionality(Study, Result):
 def _tests(result: Dimensionality) -> Finding:
     """Word what needs no rule for empty cells."""
     fit = result.full_information
+    lapses = result.with_lapses
+    gain = ""
+    if lapses is not None:
+        twice = 2.0 * (lapses.fit.log_likelihood - fit.log_likelihood)
+        added = lapses.fit.n_parameters - fit.n_parameters
+        gain = f"; of lapses over none {number(twice, 1)} for {added} asymptotes"
     rows = (
         f"Log-likelihood {number(fit.log_likelihood, 1)} with one factor; twice the gain over "
         f"none {number(2.0 * (fit.log_likelihood - fit.independence), 1)} for "
-        f"{fit.n_parameters // 2} loadings.",
+        f"{fit.n_parameters // 2} loadings{gain}.",
         f"Largest residuals: {_pairs(result)}.",
     )
     return told_tests(result, rows)
@@ -385,6 +294,10 @@ class Tested(Protocol):
         """Of the share of a second."""
 
     @property
+    def with_lapses(self) -> WithLapses | None:
+        """The last two where models may lapse."""
+
+    @property
     def alpha(self) -> float:
         """Level."""
 
@@ -392,7 +305,14 @@ class Tested(Protocol):
 def told_tests(result: Tested, rows: tuple[str, ...]) -> Finding:
     """Word three tests, with what else there is to say."""
     none, one, share = result.shared_test, result.one_factor_test, result.second_share
+    lapses = result.with_lapses
+    share = share if lapses is None else lapses.second_share
     middle, top = np.quantile(share.draws, [0.5, 0.95])
+    allowed = (
+        f"; that there is one, and models lapse, is {_rejected(lapses.test, result.alpha)}"
+        if lapses
+        else ""
+    )
     without, with_one = (
         f"{number(test.observed)} (95 % of replicates below {number(float(test.quantile(0.95)))})"
         for test in (none, one)
@@ -402,7 +322,7 @@ def told_tests(result: Tested, rows: tuple[str, ...]) -> Finding:
         question="Without any empty-cell rule (these decide):",
         statement=(
             f"that there is no shared factor is {_rejected(none, result.alpha)}, and that there "
-            f"is one is {_rejected(one, result.alpha)}. A second factor would take "
+            f"is one is {_rejected(one, result.alpha)}{allowed}. A second factor would take "
             f"{percent(share.observed, 1)} of the latent variance; chance gives "
             f"{percent(middle, 1)} where there is one factor, and less than {percent(top, 1)} in "
             "95 of 100 tables."
@@ -411,7 +331,8 @@ def told_tests(result: Tested, rows: tuple[str, ...]) -> Finding:
             f"Largest residual eigenvalue: {without} without a factor, {with_one} with one.",
             *rows,
         ),
-        numbers={"no shared factor": none.p_value, "one factor": one.p_value},
+        numbers={"no shared factor": none.p_value, "one factor": one.p_value}
+        | ({"one factor with lapses": lapses.test.p_value} if lapses else {}),
     )
 
 

@@ -13,22 +13,25 @@ from psychollm._base.checks import check_count, check_fraction, check_generator
 from psychollm._base.result import Result
 from psychollm._base.types import FloatArray, RandomState
 from psychollm.data.pair_counts import CountedAnswers
-from psychollm.data.responses import ResponsesLike
+from psychollm.data.responses import Responses, ResponsesLike
 from psychollm.data.scan import Scan
 from psychollm.estimates.findings import Finding, Findings, Study, sentence
 from psychollm.estimates.verdict import SMALLEST, SmallestEffects
+from psychollm.factor.one_factor.full_information import full_information
 from psychollm.factor.one_factor.pairwise_likelihood import pairwise_likelihood
 from psychollm.factor.one_factor.residuals import ResidualTest, residual_test, second_share_test
-from psychollm.studies.dimensionality.result import (
+from psychollm.studies.dimensionality.lapse_tests import WithLapses, with_lapses
+from psychollm.studies.dimensionality.result import told_tests
+from psychollm.studies.dimensionality.study import n_factors
+from psychollm.studies.dimensionality.verdict import (
     Evidence,
     share_interval,
     shared_interval,
-    told_tests,
     verdict,
 )
-from psychollm.studies.dimensionality.study import n_factors
 
-SHARE_REPLICATES = 19
+SHARE_REPLICATES, SAMPLE_REPLICATES = 19, 99
+SAMPLE = 20_000  # questions in which lapses are looked for
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False, repr=False)
@@ -38,11 +41,15 @@ class SharedSignals(Study, Result):
     Attributes
     ----------
     n_factors : {0, 1, 2}
-        2 stands for "more than one normal factor"; the verdict says if the second is minor.
+        2 stands for "more than one factor, also where models may lapse"; the verdict says if the
+        second is minor.
     shared_test, one_factor_test : ResidualTest
-        Tests of no factor and of one factor: these decide.
+        Tests of no factor and of one normal factor.
     second_share : ResidualTest
         Share of a second factor by pairwise likelihood, beside one-factor replicates.
+    with_lapses : WithLapses or None
+        The same where models may lapse, from a sample of the questions, where one normal factor
+        is rejected: then this decides.
     loadings, thresholds : ndarray of shape (k,)
         Of one factor, by pairwise likelihood; NaN for a model whose answers do not vary.
     n : ndarray of shape (k,)
@@ -59,6 +66,7 @@ class SharedSignals(Study, Result):
     shared_test: ResidualTest
     one_factor_test: ResidualTest
     second_share: ResidualTest
+    with_lapses: WithLapses | None
     loadings: FloatArray  # (k,)
     thresholds: FloatArray  # (k,)
     n: FloatArray  # (k,)
@@ -74,16 +82,18 @@ class SharedSignals(Study, Result):
     @property
     def evidence(self) -> Evidence:
         """The numbers that the verdict rests on."""
-        share = self.second_share
+        lapses = self.with_lapses
+        share = self.second_share if lapses is None else lapses.second_share
         return Evidence(
-            n_factors=self.n_factors,
-            p_shared=self.shared_test.p_value,
-            p_one=self.one_factor_test.p_value,
-            shared_interval=self.interval_shared,
             share=share.observed,
             share_interval=share_interval(share.observed, share.draws, self.alpha),
             p_share=share.p_value,
             alpha=self.alpha,
+            lapses=lapses,
+            n_factors=self.n_factors,
+            p_shared=self.shared_test.p_value,
+            p_one=self.one_factor_test.p_value,
+            shared_interval=self.interval_shared,
         )
 
     @property
@@ -186,13 +196,26 @@ def shared_signals(
         n_jobs=n_jobs,
         progress=progress,
     )
+    lapses = None
+    if none.p_value <= alpha and one.p_value <= alpha:
+        sample = _sample(answers, generator)
+        lapses = with_lapses(
+            sample,
+            without=full_information(sample).log_likelihood,
+            n_null=n_null,
+            n_shares=min(n_null, SAMPLE_REPLICATES),
+            level=1.0 - alpha,
+            rng=generator,
+            progress=progress,
+        )
     fit = pairwise_likelihood(answers.counts)
     known = np.isfinite(fit.thresholds)
     return SharedSignals(
-        n_factors=n_factors(none.p_value, one.p_value, alpha),
+        n_factors=n_factors(none.p_value, lapses, alpha),
         shared_test=none,
         one_factor_test=one,
         second_share=share,
+        with_lapses=lapses,
         loadings=fit.loadings,
         thresholds=fit.thresholds,
         n=np.diagonal(answers.counts.n).copy(),
@@ -206,3 +229,21 @@ def shared_signals(
         alpha=alpha,
         labels=answers.counts.labels,
     )
+
+
+def _sample(answers: CountedAnswers, rng: np.random.Generator) -> CountedAnswers:
+    """Return varying models' answers to some of the questions, drawn at random, in memory."""
+    yes, answered = answers.planes
+    n = len(answers.table.questions)
+    chosen = np.sort(rng.choice(n, min(n, SAMPLE), replace=False))
+    word, bit = chosen // 64, (chosen % 64).astype(np.uint64)
+    said, given = ((plane[:, word] >> bit) & np.uint64(1) for plane in (yes, answered))
+    counts = (said * given).sum(axis=1), given.sum(axis=1)
+    varies = (counts[0] > 0) & (counts[0] < counts[1])
+    table = Responses.from_codes(
+        said[varies].astype(np.uint8),
+        given[varies] == 0,
+        models=tuple(m for m, kept in zip(answers.table.models, varies, strict=True) if kept),
+        questions=tuple(range(chosen.size)),
+    )
+    return CountedAnswers.of_binary(table)

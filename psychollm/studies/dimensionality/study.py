@@ -39,6 +39,8 @@ from psychollm.nulls.design import (
     quadratic_r2,
 )
 from psychollm.nulls.permutation import permutation_null
+from psychollm.studies.dimensionality.lapse_tests import WithLapses, with_lapses
+from psychollm.studies.dimensionality.near_copies import near_copies
 from psychollm.studies.dimensionality.result import Dimensionality, PlainSpectrum
 
 SHARE_REPLICATES = 99
@@ -68,8 +70,10 @@ def dimensionality(
     Every rule for empty cells bends the spectrum of a tetrachoric matrix: extreme yes rates alone
     make a second component and a quadratic fall-off of loadings. So the spectrum is shown beside
     its distribution under independence and under one factor, and the verdict rests on
-    `residual_test`, which uses pair counts alone and needs no rule. Its false alarm rate and
-    power over models, questions, yes rates and loadings are tabulated in the documentation.
+    `residual_test`, which uses pair counts alone and needs no rule. Where it rejects one normal
+    factor, one factor of models that lapse or guess is fitted and tested in its place, for half a
+    percent of lapses looks like a second factor to pair counts. False-alarm rates and power, also
+    with lapses and guesses, are tabulated in the documentation.
 
     Parameters
     ----------
@@ -126,19 +130,40 @@ def dimensionality(
     plain = _plain_spectrum(
         design, one.loadings, n_null=n_null, empty_cells=empty_cells, missing=missing, **work
     )
-    count = n_factors(none.p_value, one.p_value, alpha)
     pairwise = pairwise_likelihood(answers)
     full = full_information(answers, start=pairwise, progress=progress)
+    lapses = None
+    if none.p_value <= alpha and one.p_value <= alpha:
+        lapses = with_lapses(
+            answers,
+            without=full.log_likelihood,
+            n_null=n_null,
+            n_shares=min(n_null, SHARE_REPLICATES),
+            level=1.0 - alpha,
+            rng=work["rng"],
+            progress=progress,
+        )
+    count = n_factors(none.p_value, lapses, alpha)
+    residuals = pair_residuals(answers.counts, loadings=full.loadings)
+    if lapses is not None:
+        fit = lapses.fit
+        residuals = pair_residuals(
+            answers.counts, loadings=fit.loadings, lower=fit.lower, upper=fit.upper
+        )
     return Dimensionality(
         n_factors=count,
         shared_test=none,
         one_factor_test=one,
         second_share=share,
+        with_lapses=lapses,
         spectrum=plain,
         factors_by_rule=count_factors(plain.permutation, plain.one_factor, tested=count),
         pairwise=pairwise,
         full_information=full,
-        residuals=pair_residuals(answers.counts, loadings=full.loadings),
+        residuals=residuals,
+        near_copies=near_copies(answers.counts, alpha)
+        if lapses is not None and lapses.test.p_value <= alpha
+        else (),
         excluded=excluded,
         alpha=alpha,
         labels=answers.table.models,
@@ -168,11 +193,12 @@ def _usable(answers: CountedAnswers) -> tuple[CountedAnswers, Mapping[Hashable, 
     return CountedAnswers.of_binary(table.select(models=kept)), excluded
 
 
-def n_factors(p_shared: float, p_one: float, alpha: float) -> Literal[0, 1, 2]:
+def n_factors(p_shared: float, lapses: WithLapses | None, alpha: float) -> Literal[0, 1, 2]:
     """Return 0, 1, or 2 for "at least two"; the plain spectrum has no say in it."""
+    # Lapses are fitted where one normal factor is rejected.
     if p_shared > alpha:
         return 0
-    return 1 if p_one > alpha else 2
+    return 2 if lapses is not None and lapses.second_shown(alpha) else 1
 
 
 def count_factors(permutation: Null, one_factor: Null, *, tested: int) -> Mapping[str, int]:

@@ -16,8 +16,7 @@ from psychollm.factor.one_factor.full_information import (
     Patterns,
     answer_patterns,
     factor_grid,
-    log_answer_probabilities,
-    ogive,
+    log_answers,
 )
 from psychollm.kernels.bivariate import densities, orthants
 
@@ -41,15 +40,21 @@ class Evidence:
     log_no: FloatArray  # (taking part, nodes) log P(no | f)
     row: IntArray  # (models,) row of each model among those taking part, -1 where it does not
     start: FloatArray  # (models, 2) c and d of (1) by the one-factor solution
+    lapses: FloatArray  # (models, 2) probability of a yes, and of a no, without regard to f
 
     @classmethod
-    def of(cls, paired: PairedAnswers, loadings: FloatArray, thresholds: FloatArray) -> "Evidence":
-        """Collect the evidence of all models whose loading and threshold are known."""
-        keep = np.isfinite(loadings) & np.isfinite(thresholds)
-        size = np.clip(loadings[keep], -_LARGEST_LOADING, _LARGEST_LOADING)
-        cut = thresholds[keep]
+    def of(cls, paired: PairedAnswers, curves: FloatArray) -> "Evidence":
+        """Collect the evidence of all models with known curves (2 or 4, models)."""
+        # curves: loadings, thresholds, and the asymptotes of models that lapse.
+        keep = np.asarray(np.isfinite(curves).all(axis=0))
+        used = curves[:, keep]
+        used[0] = np.clip(used[0], -_LARGEST_LOADING, _LARGEST_LOADING)
+        size, cut = used[:2]
         grid = factor_grid(size, cut)
-        log_yes, log_no = log_answer_probabilities(ogive(size, cut, grid.nodes))
+        log_yes, log_no = log_answers(used, grid.nodes)
+        lapses = np.zeros((keep.size, 2))
+        if len(used) > 2:
+            lapses[keep] = np.column_stack([used[2], 1.0 - used[3]])
         rest = np.sqrt(1.0 - size**2)
         start = np.zeros((keep.size, 2))
         start[keep] = np.column_stack([-cut / rest, size / rest])
@@ -61,6 +66,7 @@ class Evidence:
             log_no,
             row,
             start,
+            lapses,
         )
 
     def without(self, m: int, which: IntArray) -> FloatArray:
@@ -82,6 +88,7 @@ class Likelihood:
     cells: tuple[tuple[float, float, FloatArray], ...]  # yes and correct as signs, weights w
     frequency: FloatArray  # (distinct,) in the order of the cells
     of_question: IntArray  # (used,) which distinct pattern each used question has
+    lapses: FloatArray  # (2,) of this model: yes and no without regard to f
 
     @classmethod
     def of(cls, paired: PairedAnswers, evidence: Evidence, m: int) -> "Likelihood":
@@ -102,6 +109,7 @@ class Likelihood:
             cells,
             frequency.astype(np.float64),
             of_question.astype(np.int64),
+            evidence.lapses[m],
         )
 
     def value(self, theta: FloatArray) -> float:
@@ -132,21 +140,31 @@ class Likelihood:
 
     def _chances(self, h: FloatArray, k: FloatArray, rho: float) -> list[FloatArray]:
         """Likelihood of the distinct patterns, cell by cell."""
+        inside = 1.0 - self.lapses.sum()
         return [
-            np.maximum(weight @ orthants(s * h, t * k, s * t * rho), _LEAST_CHANCE)
+            np.maximum(
+                weight
+                @ (self._lapse(s) * ndtr(t * k) + inside * orthants(s * h, t * k, s * t * rho)),
+                _LEAST_CHANCE,
+            )
             for s, t, weight in self.cells
         ]
+
+    def _lapse(self, sign: float) -> float:
+        """Probability of a yes (+1) or no (-1) without regard to the question."""
+        return float(self.lapses[0 if sign > 0.0 else 1])
 
     def _scores(
         self, h: FloatArray, k: FloatArray, rho: float, chances: list[FloatArray]
     ) -> FloatArray:
         rest = np.sqrt((1.0 - rho) * (1.0 + rho))
         by_h, by_k = _density(h), _density(k)
-        by_z = densities(h, k, rho) * rest**2
+        inside = 1.0 - self.lapses.sum()
+        by_z = inside * densities(h, k, rho) * rest**2
         blocks = []
         for (s, t, weight), chance in zip(self.cells, chances, strict=True):
-            at_h = s * by_h * ndtr(t * (k - rho * h) / rest)
-            at_k = t * by_k * ndtr(s * (h - rho * k) / rest)
+            at_h = inside * s * by_h * ndtr(t * (k - rho * h) / rest)
+            at_k = t * by_k * (self._lapse(s) + inside * ndtr(s * (h - rho * k) / rest))
             slopes = np.column_stack(
                 [at_h[:, None] * self.basis[:, :2], at_k[:, None] * self.basis, s * t * by_z]
             )

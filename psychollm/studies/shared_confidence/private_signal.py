@@ -15,12 +15,16 @@ posterior given the answers of all *other* models,
 .. math:: L = \prod_q \sum_k w_{qk}\, \Phi_2\big(\pm(c + d f_k), \pm a(f_k); \pm\rho\big),
           \qquad w_{qk} \propto \varphi(f_k) \prod_{j \ne m} P(Y_{jq} \mid f_k),          \quad (2)
 
-with the other models' loadings and thresholds as given. All else is estimated by maximum
-likelihood, with a wide normal prior on slopes and bends that keeps few questions from sending them
-to infinity, and :math:`\rho = 0` is tested by the likelihood ratio. Standard errors are those of
-the outer product of the questions' gradients (Berndt et al.). The precision-weighted mean of
-artanh rho over models has a standard error from the questions' influence functions, because all
-models answered the same questions.
+with the other models' loadings and thresholds as given. Where models lapse, with asymptotes
+:math:`\ell` and :math:`1 - e`, the probabilities of their answers are those of the fit with
+lapses, and the model's own :math:`\Phi_2` of a yes (or no) becomes
+:math:`\ell\,\Phi(\pm a) + (1 - \ell - e)\,\Phi_2` (e in place of :math:`\ell`).
+
+All else is estimated by maximum likelihood, with a wide normal prior on slopes and bends that
+keeps few questions from sending them to infinity, and :math:`\rho = 0` is tested by the
+likelihood ratio. Standard errors are those of the outer product of the questions' gradients
+(Berndt et al.). The precision-weighted mean of artanh rho over models has a standard error from
+the questions' influence functions, because all models answered the same questions.
 
 References
 ----------
@@ -42,7 +46,7 @@ from psychollm._base.numbers import p_equals, with_interval
 from psychollm._base.result import Result
 from psychollm._base.types import FloatArray, IntArray
 from psychollm.calibration.stated import PairedAnswers, paired_answers
-from psychollm.data.labels import unit_numbers
+from psychollm.data.labels import asymptotes_of, unit_numbers
 from psychollm.estimates.estimate import Estimate
 from psychollm.estimates.findings import (
     Finding,
@@ -255,6 +259,8 @@ def private_signal(
     *,
     loadings: Any,
     thresholds: Any,
+    lower: Any = None,
+    upper: Any = None,
     adjustment: Adjustment = "holm",
     level: float = 0.95,
 ) -> PrivateSignal:
@@ -267,6 +273,8 @@ def private_signal(
     loadings, thresholds : array_like (models,)
         One-factor solution of the confidence; NaN for models that are not part of it, whose
         answers then tell nothing about the factor.
+    lower, upper : array_like (models,), optional
+        Asymptotes of models that lapse or guess, of the same solution; 0 and 1 by default.
     adjustment : {"holm", "bonferroni", "bh", "by"}
         How p-values are adjusted for the number of models.
     level : float
@@ -306,7 +314,10 @@ def private_signal(
         for name, values in (("loadings", loadings), ("thresholds", thresholds))
     )
     check_fraction("level", level)
-    evidence = Evidence.of(paired, L, tau)
+    curves = np.stack([L, tau])
+    if lower is not None or upper is not None:
+        curves = np.concatenate([curves, asymptotes_of(paired.models, lower, upper)])
+    evidence = Evidence.of(paired, curves)
     fits = [_fit_model(paired, evidence, m, level) for m in range(len(paired.models))]
     return _assemble(fits, paired, adjustment, level)
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Hashable, Mapping, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -58,7 +58,7 @@ class SharedConfidence(Study, Result):
     f_beta: FBeta  # over attitudes to risk, with winners and baselines
     between: BetweenModels  # mean confidence against accuracy
     dimensionality: Dimensionality  # how many shared factors; of the models in its `labels`
-    loadings: FloatArray  # (models,) full information; NaN for models that are no part of it
+    loadings: FloatArray  # (models,) of `dimensionality.one_factor`; NaN for models left out
     thresholds: FloatArray  # (models,) of the same solution
     scores: QuestionScores  # on the shared factor, with and without each model
     individuation: Individuation  # what each model's own answer adds to the shared score
@@ -131,21 +131,22 @@ class SharedConfidence(Study, Result):
     def loadings_frame(self) -> pd.DataFrame:
         """Return one row per model: threshold and loading, with and without empty-cell rule.
 
-        ``loading`` is that of the full-information solution, which needs no rule;
+        ``loading`` is that of the full-information solution, which needs no rule, lapses set aside
+        where they were fitted (then there are also ``loading_without_lapses`` and ``lapse_rate``);
         ``first_component`` and its ``quadratic_fit`` on the threshold belong to the plain
         tetrachoric spectrum, which the rule for empty cells bends.
         """
         import pandas as pd
 
         dimensions = self.dimensionality
-        full, plain = dimensions.full_information, dimensions.spectrum
+        full, plain = dimensions.one_factor, dimensions.spectrum
         thresholds = plain.correlation.thresholds
         fit = np.vander(thresholds, 3, increasing=True) @ plain.quadratic
         columns: dict[str, object] = {
             "model": list(self.labels),
             "yes_rate": self.confusion.yes_rate.value,
         }
-        parts = (
+        parts: tuple[tuple[str, tuple[Hashable, ...], FloatArray], ...] = (
             ("threshold", full.labels, full.thresholds),
             ("threshold_se", full.labels, full.se_thresholds),
             ("loading", full.labels, full.loadings),
@@ -153,6 +154,14 @@ class SharedConfidence(Study, Result):
             ("first_component", plain.correlation.labels, plain.first_loadings),
             ("quadratic_fit", plain.correlation.labels, fit),
         )
+        if dimensions.with_lapses is not None:
+            lapses, without = dimensions.with_lapses.fit, dimensions.full_information
+            parts += (
+                ("loading_without_lapses", without.labels, without.loadings),
+                ("lapse_rate", lapses.labels, lapses.rate.value),
+                ("lapse_rate_lower", lapses.labels, lapses.rate.interval[:, 0]),
+                ("lapse_rate_upper", lapses.labels, lapses.rate.interval[:, 1]),
+            )
         for name, labels, values in parts:
             columns[name] = spread_over(self.labels, labels, values)
         return pd.DataFrame(columns)
@@ -211,6 +220,10 @@ def _shared(study: SharedConfidence, smallest: SmallestEffects) -> str:
     }[second]
     if second is not Outcome.ABOVE and dimensions.n_factors == 2:
         shared = "one shared signal and a little beside it"
+    elif second is not Outcome.ABOVE and (lapses := dimensions.with_lapses) is not None:
+        median = percent(float(np.median(lapses.fit.rate.value)), 1)
+        lapsing = f" with lapses (median {median} of answers)" if lapses.fit.evident else ""
+        shared = shared.replace("one shared signal", f"one shared signal{lapsing}")
     if second is Outcome.ABOVE and knows:
         return (
             f"{shared}; the confidence of {whose} goes with correctness beyond the first, "
@@ -243,14 +256,29 @@ def _structure(dimensions: Dimensionality, smallest: SmallestEffects) -> Finding
             "p_one_factor": dimensions.one_factor_test.p_value,
             "second_share": dimensions.second_share.observed,
             "second_share_chance": float(dimensions.second_share.quantile(0.5)),
+            **_lapse_numbers(dimensions),
         },
         outcome=dimensions.second_factor(smallest=smallest),
     )
 
 
+def _lapse_numbers(dimensions: Dimensionality) -> dict[str, Any]:
+    """Return the numbers of one factor with lapses, where it was fitted."""
+    lapses = dimensions.with_lapses
+    if lapses is None:
+        return {}
+    return {
+        "p_one_factor_with_lapses": lapses.test.p_value,
+        "second_share_with_lapses": lapses.second_share.observed,
+        "lapse_rate": lapses.fit.rate,
+    }
+
+
 def _thresholds(study: SharedConfidence) -> Finding:
     full = study.dimensionality.full_information
-    at_bound = [label for label, flag in zip(full.labels, full.at_bound, strict=True) if flag]
+    with_lapses = study.dimensionality.with_lapses is not None
+    flags = zip(full.labels, full.at_bound & (not with_lapses), strict=True)
+    at_bound = [label for label, flag in flags if flag]
     bound = (
         f" The loading of {', '.join(map(str, at_bound))} is at the bound: its answers follow the "
         "shared signal as closely as can be told, and it has no standard error."
@@ -262,8 +290,8 @@ def _thresholds(study: SharedConfidence) -> Finding:
         question="Where does each model put its threshold?",
         statement=(
             f"Thresholds run from {extent(study.thresholds)}, loadings from "
-            f"{extent(study.loadings)}; the score of a question is known with reliability "
-            f"{number(study.scores.reliability)}.{bound}"
+            f"{extent(study.loadings)}{', lapses set aside' * with_lapses}; the score of a "
+            f"question is known with reliability {number(study.scores.reliability)}.{bound}"
         ),
         explanation=(
             "A model says yes where its view of a question exceeds its threshold, in standard "

@@ -163,12 +163,10 @@ def _study(
     uncorrelated = uncorrelatable(said, validity)
     table = confusion(pair, right, level=level)
     dimensions = _factors(said, uncorrelated, options, streams["dimensionality"], work)
-    full = dimensions.full_information
-    loadings, thresholds = (
-        spread_over(said.models, full.labels, values)
-        for values in (full.loadings, full.thresholds)
-    )
-    scores = scores_of(said, np.stack([loadings, thresholds]))
+    model = dimensions.one_factor
+    curves = np.stack([spread_over(said.models, model.labels, row) for row in model.curves])
+    loadings, thresholds = curves[:2]
+    scores = scores_of(said, curves)
     return SharedConfidence(
         screen=validity,
         confusion=table,
@@ -192,6 +190,8 @@ def _study(
             right,
             loadings=loadings,
             thresholds=thresholds,
+            lower=curves[2] if len(curves) > 2 else None,
+            upper=curves[3] if len(curves) > 2 else None,
             adjustment=adjustment,
             level=level,
         ),

@@ -4,14 +4,16 @@ import numpy as np
 import pytest
 
 import psychollm as psy
-from psychollm.factor.one_factor.residuals import pair_residuals
-from psychollm.studies.dimensionality.result import (
+from psychollm.factor.one_factor.residuals import ResidualTest, pair_residuals
+from psychollm.studies.dimensionality.lapse_tests import WithLapses
+from psychollm.studies.dimensionality.lapses import one_factor_with_lapses
+from psychollm.studies.dimensionality.study import n_factors
+from psychollm.studies.dimensionality.verdict import (
     Evidence,
     share_interval,
     shared_interval,
     verdict,
 )
-from psychollm.studies.dimensionality.study import n_factors
 
 EVIDENCE = {
     "p_shared": 0.002,
@@ -28,50 +30,121 @@ EVIDENCE = {
 
 
 LARGE = {"share": 0.051, "share_interval": (0.02, 0.06), "p_share": 0.01}
-
-
 SKEWED = {"share": 0.02, "share_interval": (0.005, 0.03), "p_share": 0.01}
 
 
+@pytest.fixture(scope="module")
+def fit():
+    rng = np.random.default_rng(0)
+    score = rng.standard_normal(800)
+    yes = 0.9 * score + 0.4 * rng.standard_normal((8, 800)) > np.linspace(-1, 1, 8)[:, None]
+    lapse = rng.random(yes.shape) < 0.1
+    yes = np.where(lapse, rng.random(yes.shape) < 0.5, yes)
+    return one_factor_with_lapses(psy.Responses(yes.astype(int)))
+
+
+def null(p_value):
+    """A test of which the verdict reads the p-value alone."""
+    return ResidualTest(
+        observed=1.0,
+        draws=np.array([0.0, 2.0]),
+        p_value=p_value,
+        p_value_se=0.0,
+        n=2,
+        scheme="one_factor_with_lapses",
+        statistic="",
+        alternative="greater",
+        factors=1,
+        loadings=np.zeros(1),
+        labels=(0,),
+    )
+
+
 @pytest.mark.parametrize(
-    ("change", "count", "words"),
+    ("change", "p_with", "n", "words"),
     [
-        ({}, 1, "one factor; the second eigenvalue is an artefact"),
-        ({"counted": False}, 1, "one factor; the second eigenvalue is what one factor with these"),
-        ({"p_second": 0.01}, 1, "need no rule"),
+        ({}, None, 1, "one factor; the second eigenvalue is an artefact"),
+        ({"counted": False}, None, 1, "one factor; the second eigenvalue is what one factor with"),
+        ({"p_second": 0.01}, None, 1, "need no rule"),
         (
             {"share_interval": (0.0, 0.08)},
+            None,
             1,
             "one factor, and too few questions to rule out that a second takes 2.5 % .* artefact",
         ),
-        ({"p_one": 0.0004} | LARGE, 2, "at least two factors: .* (p < .001), and a second takes"),
-        ({"p_one": 0.002, "share": 0.011}, 2, "not quite one normal .* takes only 1.1 %"),
+        ({}, 0.4, 1, "one factor, with lapses: .* takes no more than 1.2 % of the latent"),
+        ({"share_interval": (0.0, 0.08)}, 0.4, 1, "with lapses: .* up to 8.0 % .* not ruled out"),
         (
-            {"p_one": 0.01} | LARGE | {"p_share": 0.2},
+            {"p_one": 0.002},
+            0.4,
+            1,
+            "the same test would find a second (p = .002; with them p = .400)",
+        ),
+        (LARGE, 0.04, 2, "at least two factors: .* lapse (p = .040), and a second takes 5.1 %"),
+        ({"p_share": 0.2} | {"share": 0.05}, 0.04, 1, "one factor, with lapses: "),
+        (LARGE | {"p_share": 0.2}, 0.01, 1, "one factor, with lapses: "),
+        ({"share": 0.011, "p_share": 0.01}, 0.01, 2, "not quite one factor: .* takes only 1.1 %"),
+        (SKEWED, 0.01, 2, "not quite one factor: .* heavy-tailed factor or a few models that"),
+        (
+            LARGE | {"near_copies": (("a", "b"), ("c", "d", "e"))},
+            0.01,
             2,
-            "not quite one factor: .* by chance (p = .200)",
+            "at least two factors: .* more alike than the factor makes them are a and b; c, d",
         ),
         (
-            {"p_one": 0.01} | SKEWED,
-            2,
-            "not quite one factor: .* heavy-tailed factor may leave",
+            {"p_shared": 0.3},
+            None,
+            0,
+            "no shared factor is shown: .* rule out one with correlations",
         ),
-        ({"p_shared": 0.3}, 0, "no shared factor is shown: .* rule out one with correlations"),
         (
             {"p_shared": 0.3, "shared_interval": (0.0, 0.08)},
+            None,
             0,
             "no shared factor that matters: .* is below 0.1",
         ),
     ],
 )
-def test_sentences(change, count, words):
+def test_sentences(change, p_with, n, words, fit):
     numbers = EVIDENCE | change
-    found = n_factors(numbers["p_shared"], numbers["p_one"], numbers["alpha"])
-    evidence = Evidence(n_factors=found, **numbers)
-    start, _, end = words.partition(" .* ")
-    assert found == count
-    assert start in verdict(evidence)
-    assert end in verdict(evidence)
+    lapses = None
+    if p_with is not None:
+        lapses = WithLapses(fit=fit, test=null(p_with), second_share=null(numbers["p_share"]))
+    found = n_factors(numbers["p_shared"], lapses, numbers["alpha"])
+    text = verdict(Evidence(n_factors=found, lapses=lapses, **numbers))
+    assert found == n
+    for part in words.split(" .* "):
+        assert part in text
+
+
+def test_the_verdict_names_the_model_that_lapses_most(fit):
+    lapses = WithLapses(fit=fit, test=null(0.4), second_share=null(0.4))
+    text = verdict(Evidence(n_factors=1, lapses=lapses, **EVIDENCE))
+    most = fit.rate.labels[int(np.argmax(fit.rate.value))]
+    assert "the median model answers" in text
+    assert f"(most: {most}, " in text
+
+
+def test_near_copies_are_named_and_a_second_factor_is_not():
+    rng = np.random.default_rng(3)
+    made = psy.simulate_factor(
+        loadings=[0.8] * 19, thresholds=np.linspace(-1, 1, 19), n_questions=1500, rng=3
+    )
+    codes = made.responses.codes.copy()
+    for copy, of in ((3, 2), (8, 6), (9, 6)):
+        codes[copy] = np.where(rng.random(1500) < 0.8, codes[of], codes[copy])
+    result = psy.dimensionality(codes, n_null=49, rng=1)
+    assert sorted(result.near_copies) == [(2, 3), (6, 8, 9)]
+    assert "2 and 3" in result.verdict
+    assert "6, 8 and 9" in result.verdict
+    halves = psy.simulate_factor(
+        loadings=np.kron(np.eye(2), np.full((5, 1), 0.8)),
+        thresholds=np.tile(np.linspace(-1, 1, 5), 2),
+        n_questions=1500,
+        factor_correlation=[[1, 0.6], [0.6, 1]],
+        rng=1,
+    )
+    assert psy.dimensionality(halves.responses, n_null=49, rng=1).near_copies == ()
 
 
 def test_a_correlation_of_all_pairs_is_bounded_by_their_residuals():

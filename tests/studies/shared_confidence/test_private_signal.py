@@ -5,7 +5,7 @@ import pytest
 from scipy import optimize
 
 import psychollm as psy
-from psychollm._base.errors import ShapeError
+from psychollm._base.errors import OptionError, ShapeError
 from psychollm.calibration.consensus.individuation import individuation
 from psychollm.calibration.stated import paired_answers
 from psychollm.data.simulate_study import simulate_study
@@ -37,7 +37,7 @@ def small(missing=0.0, n=25):
 def test_likelihood_is_that_of_the_slow_twin(missing, rho):
     said, right = small(missing)
     paired = paired_answers(said, right)
-    likelihood = Likelihood.of(paired, Evidence.of(paired, LOADINGS, THRESHOLDS), 1)
+    likelihood = Likelihood.of(paired, Evidence.of(paired, np.stack([LOADINGS, THRESHOLDS])), 1)
     theta = np.array([-0.4, 0.9, 0.1, 0.6, -0.2, 0.1, np.arctanh(rho)])
     used = paired.present[1]
     others = (said.values[[0, 2, 3]][:, used], LOADINGS[[0, 2, 3]], THRESHOLDS[[0, 2, 3]])
@@ -48,10 +48,45 @@ def test_likelihood_is_that_of_the_slow_twin(missing, rho):
     assert likelihood.value(theta) == pytest.approx(wanted, abs=1e-4)
 
 
-def test_scores_are_the_gradient():
+LAPSES = np.array([[0.02, 0.05], [0.1, 0.0], [0.01, 0.03], [0.2, 0.02]])
+CURVES = np.stack([LOADINGS, THRESHOLDS, LAPSES[:, 0], 1.0 - LAPSES[:, 1]])
+
+
+@pytest.mark.parametrize("rho", [0.0, 0.45])
+def test_likelihood_with_lapses_is_that_of_the_slow_twin(rho):
     said, right = small()
     paired = paired_answers(said, right)
-    likelihood = Likelihood.of(paired, Evidence.of(paired, LOADINGS, THRESHOLDS), 0)
+    likelihood = Likelihood.of(paired, Evidence.of(paired, CURVES), 1)
+    theta = np.array([-0.4, 0.9, 0.1, 0.6, -0.2, 0.1, np.arctanh(rho)])
+    rest = [0, 2, 3]
+    others = (said.values[rest], LOADINGS[rest], THRESHOLDS[rest])
+    wanted = slow.private_log_likelihood(
+        paired.yes[1],
+        paired.correct[1],
+        others,
+        [*theta[:-1], rho],
+        lapses=LAPSES[rest],
+        own=LAPSES[1],
+    )
+    assert likelihood.value(theta) == pytest.approx(wanted, abs=1e-4)
+
+
+def test_asymptotes_must_rise():
+    said, right = small()
+    given = {"loadings": LOADINGS, "thresholds": THRESHOLDS}
+    with pytest.raises(
+        OptionError, match=r"lower and upper of 1 are 0.9 and 0.8: asymptotes rise"
+    ):
+        private_signal(said, right, **given, lower=[0, 0.9, 0, 0], upper=[1, 0.8, 1, 1])
+    with pytest.raises(OptionError, match="lower and upper belong to a fit"):
+        psy.question_scores(said, upper=[0.9] * 4)
+
+
+@pytest.mark.parametrize("curves", [np.stack([LOADINGS, THRESHOLDS]), CURVES])
+def test_scores_are_the_gradient(curves):
+    said, right = small()
+    paired = paired_answers(said, right)
+    likelihood = Likelihood.of(paired, Evidence.of(paired, curves), 0)
     theta = np.array([-0.4, 0.9, 0.1, 0.6, -0.2, 0.1, 0.3])
     wanted = optimize.approx_fprime(theta, likelihood.value, 1e-6)
     found = likelihood.frequency @ likelihood.scores(theta)

@@ -1,0 +1,281 @@
+"""One signal or two where models lapse and guess: false alarms, power, sizes and coverage.
+
+Each cell draws tables of known truth and asks `dimensionality`'s tests, as it asks them, with 99
+draws each: of one normal factor, and, where that is rejected, of one factor with lapses.
+
+    python -m benchmarks.lapses run --tables 400 --folder F --part 0 2   # then --part 1 2
+    python -m benchmarks.lapses show --folder F --table docs/lapses_tables.md
+"""
+
+import argparse
+import json
+import time
+import warnings
+from dataclasses import dataclass
+from pathlib import Path
+
+import numpy as np
+from scipy.special import ndtri
+
+from psychollm.data.pair_counts import CountedAnswers
+from psychollm.factor.one_factor.full_information import full_information
+from psychollm.factor.one_factor.residuals import residual_test, second_share_test
+from psychollm.studies.dimensionality.lapse_tests import with_lapses
+
+ALPHA, DRAWS, LEAST_SHARE = 0.05, 99, 0.025
+
+
+@dataclass(frozen=True)
+class Cell:
+    """How the answers of a cell are made."""
+
+    name: str
+    models: int
+    questions: int
+    kind: str = "one"
+    rates: str = "10-90"
+    lapses: float = 0.0  # answered by a coin
+    guesses: float = 0.0  # of wrong answers that a guess makes right
+    tables: float = 1.0  # of those asked for
+
+    @property
+    def key(self) -> str:
+        return "_".join(
+            map(
+                str,
+                (self.kind, self.models, self.questions, self.rates, self.lapses, self.guesses),
+            )
+        )
+
+
+LAPSING = [
+    Cell("no lapses", 19, 500),
+    Cell("no lapses", 19, 2000),
+    Cell("lapses .5 %", 19, 500, lapses=0.005),
+    Cell("lapses .5 %", 19, 2000, lapses=0.005),
+    Cell("lapses .5 %, yes rates 1-99 %", 19, 2000, rates="1-99", lapses=0.005),
+    Cell("lapses 1 %", 14, 500, lapses=0.01),
+    Cell("lapses 1 %", 19, 500, lapses=0.01),
+    Cell("lapses 1 %, yes rates 1-99 %", 19, 500, rates="1-99", lapses=0.01),
+    Cell("lapses 1 %", 19, 2000, lapses=0.01),
+    Cell("lapses 1 %, yes rates 1-99 %", 19, 2000, rates="1-99", lapses=0.01),
+    Cell("lapses 1 %, loadings .5-.95", 19, 2000, kind="varied", lapses=0.01),
+    Cell("lapses 4 %", 19, 500, lapses=0.04),
+    Cell("lapses 4 %", 19, 2000, lapses=0.04),
+    Cell("lapses 4 %", 19, 10_570, lapses=0.04, tables=0.25),
+    Cell("lapses of each model its own, mean 1.4 %", 19, 2000, kind="uneven", lapses=0.01),
+]
+GUESSING = [
+    Cell("guesses 20 %, accuracies 40-93 %", 14, 500, kind="weak", guesses=0.2),
+    Cell("guesses 20 %, accuracies 7-93 %", 20, 1000, kind="wide", guesses=0.2),
+    Cell("guesses 25 %, accuracies 7-93 %", 20, 1000, kind="wide", guesses=0.25),
+    Cell("guesses 20 % and lapses 2 %", 20, 1000, kind="wide", guesses=0.2, lapses=0.02),
+    Cell("strongly skewed factor, lapses 1 %", 19, 2000, kind="skewed", lapses=0.01),
+]
+TWO = [
+    Cell("second factor, random signs, 5 %", 19, 500, kind="second .05", lapses=0.01, tables=0.5),
+    Cell("second factor, random signs, 5 %", 19, 2000, kind="second .05", lapses=0.01, tables=0.5),
+    Cell("two halves correlated .8 (9 %)", 19, 500, kind="halves .8", lapses=0.01, tables=0.5),
+    Cell("two halves correlated .8 (9 %)", 19, 2000, kind="halves .8", lapses=0.01, tables=0.5),
+    Cell("low against high thresholds .8", 19, 2000, kind="levels .8", lapses=0.01, tables=0.5),
+    Cell('"ext": read by extreme models (5 %)', 19, 500, kind="ext", lapses=0.01, tables=0.5),
+    Cell('"ext": read by extreme models (5 %)', 19, 2000, kind="ext", lapses=0.01, tables=0.5),
+    Cell("four models share a factor (3 %)", 19, 2000, kind="private", lapses=0.01, tables=0.5),
+    Cell("two halves .8, guesses 20 %", 20, 1000, kind="weak halves .8", guesses=0.2, tables=0.5),
+]
+CELLS = [*LAPSING, *GUESSING, *TWO]
+
+
+def simulate(cell: Cell, rng: np.random.Generator) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+    """Return answers (models, questions), loadings, and the true rate of lapses (models,)."""
+    k, n = cell.models, cell.questions
+    low, high = {"10-90": (0.1, 0.9), "1-99": (0.01, 0.99)}[cell.rates]
+    tau, loading = -ndtri(np.linspace(low, high, k)), np.full(k, 0.9)
+    if cell.kind.startswith(("weak", "wide")):
+        loading = rng.uniform(0.5, 0.85, k)
+        tau = rng.uniform(-1.5, 0.3 if cell.kind.startswith("weak") else 1.5, k)
+    if cell.kind == "varied":
+        loading = rng.permutation(np.linspace(0.5, 0.95, k))
+    score, other = rng.standard_normal((2, n))
+    if cell.kind == "skewed":
+        score = (rng.gamma(2.0, size=n) - 2.0) / np.sqrt(2.0)
+    second = np.zeros(k)
+    kind, _, size = cell.kind.rpartition(" ")
+    if kind == "second":
+        second = np.sqrt(float(size)) * np.where(np.arange(k) % 2 == 0, 1.0, -1.0)
+    elif cell.kind == "private":
+        second[np.linspace(2, k - 3, 4).round().astype(int)] = 0.4
+    elif cell.kind == "ext":
+        far = tau / np.abs(tau).max()
+        loading = 0.9 - 0.1 * far**2
+        second = np.sign(tau) * np.sqrt(np.clip(0.81 - loading**2, 0.0, None))
+    loading = np.minimum(loading, np.sqrt(0.97 - second**2))
+    read = np.tile(score, (k, 1))
+    if kind.endswith(("halves", "levels")):
+        r = float(size)
+        far_half = np.arange(k) % 2 == 1 if kind.endswith("halves") else np.arange(k) >= k // 2
+        read[far_half] = r * score + np.sqrt(1.0 - r * r) * other
+    latent = loading[:, None] * read + second[:, None] * other
+    latent += np.sqrt(1.0 - loading**2 - second**2)[:, None] * rng.standard_normal((k, n))
+    yes = latent > tau[:, None]
+    lapses = np.full(k, cell.lapses)
+    if cell.kind == "uneven":
+        lapses = np.minimum(cell.lapses * np.exp(0.8 * rng.standard_normal(k)), 0.3)
+    yes = np.where(rng.random((k, n)) < lapses[:, None], rng.random((k, n)) < 0.5, yes)
+    yes |= rng.random((k, n)) < cell.guesses
+    lower = 0.5 * lapses + cell.guesses * (1.0 - 0.5 * lapses)
+    return yes.astype(np.uint8), loading, lower + 0.5 * lapses * (1.0 - cell.guesses)
+
+
+def judged(cell: Cell, seed: int) -> dict[str, float]:
+    """Judge one table as `dimensionality` does; only the tests, without the plain spectrum."""
+    rng = np.random.default_rng([20261127, seed, *map(ord, cell.key)])
+    yes, loading, rate = simulate(cell, rng)
+    yes, loading, rate = (
+        part[(yes.mean(1) > 0) & (yes.mean(1) < 1)] for part in (yes, loading, rate)
+    )
+    answers = CountedAnswers.of(yes)
+    start = time.process_time()
+    one = residual_test(answers, n_null=DRAWS, rng=rng, n_jobs=1)
+    share = second_share_test(answers, n_null=DRAWS, rng=rng, n_jobs=1)
+    full = full_information(answers)
+    without = time.process_time() - start
+    found = {
+        "p_one": one.p_value,
+        "two_without": float(
+            one.p_value <= ALPHA and share.p_value <= ALPHA and share.observed >= LEAST_SHARE
+        ),
+        "seconds_without": without,
+        "loading_bias_without": float(np.mean(full.loadings - loading)),
+    }
+    if one.p_value > ALPHA:
+        return found | {"two": 0.0, "seconds": without}
+    lapses = with_lapses(
+        answers,
+        without=full.log_likelihood,
+        n_null=DRAWS,
+        n_shares=DRAWS,
+        level=1.0 - ALPHA,
+        rng=rng,
+    )
+    low, high = lapses.fit.rate.interval.T
+    share_with = lapses.second_share
+    upper = share_with.observed + np.subtract(*np.quantile(share_with.draws, [0.975, 0.5]))
+    shown = lapses.second_shown(ALPHA) and share_with.observed >= LEAST_SHARE
+    return found | {
+        "two": float(shown),
+        "open": float(not shown and upper >= LEAST_SHARE),
+        "p_with": lapses.test.p_value,
+        "p_share": share_with.p_value,
+        "far": float(lapses.far),
+        "share": share_with.observed,
+        "covered": float(np.mean((low <= rate) & (rate <= high))),
+        "rate": float(lapses.fit.rate.value.mean()),
+        "true_rate": float(rate.mean()),
+        "loading_bias": float(np.mean(lapses.fit.loadings - loading)),
+        "seconds": time.process_time() - start,
+    }
+
+
+def run(options: argparse.Namespace) -> None:
+    options.folder.mkdir(parents=True, exist_ok=True)
+    part, parts = options.part
+    # A few tables of each cell at a time, so that a run that is cut short has some of each.
+    for start in range(0, options.tables, 20):
+        for place, cell in enumerate(CELLS):
+            if place % parts != part:
+                continue
+            path = options.folder / f"{cell.key}.jsonl"
+            done = len(path.read_text().splitlines()) if path.exists() else 0
+            wanted = int(min(start + 20, options.tables) * cell.tables)
+            with path.open("a") as file, warnings.catch_warnings():
+                warnings.simplefilter("ignore")
+                for seed in range(done, wanted):
+                    file.write(json.dumps(judged(cell, seed)) + "\n")
+        print(f"{min(start + 20, options.tables)} tables", flush=True)
+
+
+def row(cell: Cell, folder: Path) -> str | None:
+    path = folder / f"{cell.key}.jsonl"
+    rows = [json.loads(line) for line in path.read_text().splitlines()] if path.exists() else []
+    if not rows:
+        return None
+
+    def mean(name: str) -> float:
+        values = [one[name] for one in rows if name in one]
+        return float(np.mean(values)) if values else np.nan
+
+    rejected = np.mean([one["p_one"] <= ALPHA for one in rows])
+    both = np.mean([one.get("p_with", 1.0) <= ALPHA for one in rows])
+    numbers = [
+        f"{len(rows)}",
+        f"{rejected:.2f}",
+        f"{mean('two_without'):.2f}",
+        f"{both:.3f}",
+        f"{mean('two'):.3f}",
+        f"{mean('open'):.2f}",
+        f"{100 * mean('share'):.1f} %",
+        f"{100 * mean('true_rate'):.2f} %" if cell in (*LAPSING, *GUESSING) else "",
+        f"{100 * mean('rate'):.2f} %" if cell in (*LAPSING, *GUESSING) else "",
+        f"{mean('covered'):.3f}" if cell in (*LAPSING, *GUESSING) else "",
+        f"{mean('loading_bias_without'):+.3f}" if cell in (*LAPSING, *GUESSING) else "",
+        f"{mean('loading_bias'):+.3f}" if cell in (*LAPSING, *GUESSING) else "",
+        f"{mean('seconds_without'):.2f}",
+        f"{mean('seconds'):.2f}",
+    ]
+    return f"| {cell.name} | {cell.models} x {cell.questions:,} | " + " | ".join(numbers) + " |"
+
+
+HEAD = [
+    "data",
+    "table",
+    "tables",
+    "normal factor rejected",
+    "two, without lapses",
+    "rejected with lapses, too",
+    "**two**",
+    "open",
+    "share of a second",
+    "lapse rate",
+    "estimated",
+    "covered",
+    "loadings off, without",
+    "with lapses",
+    "s, without",
+    "s, all",
+]
+
+
+def show(options: argparse.Namespace) -> None:
+    lines = []
+    for title, cells in (
+        ("One factor, models lapse", LAPSING),
+        ("One factor, models guess", GUESSING),
+        ("Two factors, and lapses of 1 %", TWO),
+    ):
+        rows = [text for cell in cells if (text := row(cell, options.folder))]
+        lines += [f"**{title}**", "", f"| {' | '.join(HEAD)} |", "|---|---|" + "---:|" * 14]
+        lines += [*rows, ""]
+    lines += ["Made by `benchmarks/lapses.py`.", ""]
+    options.table.write_text("\n".join(lines))
+    print("\n".join(lines))
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    commands = parser.add_subparsers(required=True)
+    making = commands.add_parser("run")
+    making.add_argument("--tables", type=int, default=400)
+    making.add_argument("--part", type=int, nargs=2, default=(0, 1), metavar=("I", "N"))
+    making.set_defaults(run=run)
+    showing = commands.add_parser("show")
+    showing.add_argument("--table", type=Path, default=Path("lapses_tables.md"))
+    showing.set_defaults(run=show)
+    for each in (making, showing):
+        each.add_argument("--folder", type=Path, default=Path("lapses"))
+    options = parser.parse_args()
+    options.run(options)
+
+
+if __name__ == "__main__":
+    main()

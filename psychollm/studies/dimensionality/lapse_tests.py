@@ -1,0 +1,365 @@
+r"""Tests of a second factor where models lapse.
+
+Under (1) of `lapses` the statistic is the largest eigenvalue of the pairs' scores of a second
+factor (`kernels.second_factor`). To first order the estimates add :math:`-C (n I + P)^{-1} g` to a
+score: g are the scores of the parameters, I is their information, C their covariance with the
+pairs' scores, P the precision of the priors. With that added (Neyman, 1959), scores drawn from the
+fitted model need no fit of their own: replicates are resampled from one pool of questions drawn
+from it. A pair's score enters over the fourth root of its variance, half way between pairs that
+count alike, where the rarest answers decide, and pairs that count by their information alone.
+
+The size of a second factor comes from pair counts: two factors are fitted together with
+asymptotes (`kernels.pairwise_lapses`), whose priors have the scales that whole patterns show.
+
+References
+----------
+Neyman, J. (1959). Optimal asymptotic tests of composite statistical hypotheses. In U. Grenander
+(Ed.), Probability and statistics: The Harald Cramér volume (pp. 213-234). Wiley.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+
+import numpy as np
+from scipy.special import expit, ndtr
+
+from psychollm._base.replicate import one_blas_thread, progress_bar
+from psychollm._base.result import Result
+from psychollm._base.types import BoolArray, FloatArray
+from psychollm.data.pair_counts import CountedAnswers, writable_counts
+from psychollm.data.responses import Responses
+from psychollm.estimates.null import monte_carlo_error, monte_carlo_p_value
+from psychollm.factor.one_factor.residuals import ResidualTest
+from psychollm.irt.priors import Priors
+from psychollm.kernels.pairwise_factors import add_factor
+from psychollm.kernels.pairwise_lapses import LARGEST, fit_pairwise_lapses
+from psychollm.kernels.quadrature import HALF_RANGE, normal_grid, normalise_rows
+from psychollm.kernels.second_factor import second_factor_scores
+from psychollm.studies.dimensionality.lapses import (
+    LEAST_CHANCE,
+    OneFactorWithLapses,
+    one_factor_with_lapses,
+)
+
+FINE = 0.9  # spacing of nodes in standard deviations of the narrowest posterior
+PROBES, LEAST_NODES, MOST_NODES = 261, 41, 1201
+POOL, BLOCK = 10_000, 1024  # questions drawn from the fitted model; questions at a time
+NEAREST = 0.003  # smallest scale of an asymptote's prior where two factors are fitted
+GAIN, MOST_STEPS = 0.01, 60  # of two factors with lapses
+LONGEST = 2.0  # change of a logit from the fit to that of a replicate
+LARGEST_LOADING = 0.9995
+FAR = 4.0  # standard deviations
+BOUNDING = 39  # draws of a share for an upper bound
+
+
+@dataclass(frozen=True, slots=True, kw_only=True, eq=False, repr=False)
+class WithLapses(Result):
+    """What is left of a second factor where models may lapse.
+
+    Attributes
+    ----------
+    fit : OneFactorWithLapses
+        The one-factor model that the tests start from.
+    test : ResidualTest
+        Test of one factor with lapses, by the scores of a second.
+    second_share : ResidualTest
+        Share of a second factor, fitted together with asymptotes.
+    """
+
+    fit: OneFactorWithLapses
+    test: ResidualTest
+    second_share: ResidualTest
+
+    def second_shown(self, alpha: float) -> bool:
+        """Return whether there is a second factor at level `alpha`."""
+        # Two tests that are nearly independent keep errors below the level. Where lapses and a
+        # second factor resemble each other a share that is chance is large: then scores decide by
+        # themselves where they are far from all that one factor gives.
+        return self.test.p_value <= alpha and (self.second_share.p_value <= alpha or self.far)
+
+    @property
+    def far(self) -> bool:
+        """Whether the scores of a second factor are far from those that one factor gives."""
+        draws = self.test.draws
+        return bool(self.test.observed > draws.mean() + FAR * draws.std())
+
+
+def with_lapses(
+    answers: CountedAnswers,
+    *,
+    without: float,
+    n_null: int,
+    n_shares: int,
+    level: float,
+    rng: np.random.Generator,
+    progress: bool = False,
+) -> WithLapses:
+    """Fit one factor with lapses and test for a second beside it."""
+    # without: the log-likelihood of one factor without lapses.
+    assert isinstance(answers.table, Responses)  # noqa: S101 -- callers have answers in memory
+    fit = one_factor_with_lapses(answers.table, without=without, level=level)
+    fit.convergence.warn("the fit with lapses")
+    test, share = second_factor_tests(
+        answers,
+        fit,
+        n_null=n_null,
+        n_shares=n_shares,
+        alpha=1.0 - level,
+        rng=rng,
+        progress=progress,
+    )
+    return WithLapses(fit=fit, test=test, second_share=share)
+
+
+@dataclass(frozen=True, slots=True)
+class _Curves:
+    """The fitted model at the nodes of the factor."""
+
+    parameters: FloatArray  # (k, 4)
+    log_weights: FloatArray  # (Q,)
+    log_yes: FloatArray  # (k, Q)
+    log_no: FloatArray  # (k, Q)
+    up: FloatArray  # (Q, k) derivative of log P by its argument
+    down: FloatArray  # (Q, k) and of log(1 - P)
+    up_all: FloatArray  # (4k, Q) derivatives of log P by the parameters
+    down_all: FloatArray  # (4k, Q)
+
+    @classmethod
+    def of(cls, parameters: FloatArray) -> _Curves:
+        """Evaluate on a grid that fits the narrowest posterior."""
+        yes, no, slope, _ = _probabilities(
+            parameters, np.linspace(-HALF_RANGE, HALF_RANGE, PROBES)
+        )
+        information = 1.0 + parameters[:, 0] ** 2 @ (slope**2 / (yes * no))
+        wanted = np.ceil(2.0 * HALF_RANGE * np.sqrt(information.max()) / FINE)
+        nodes, log_weights = normal_grid(int(np.clip(wanted, LEAST_NODES, MOST_NODES)))
+        yes, no, slope, by = _probabilities(parameters, nodes)
+        return cls(
+            parameters,
+            log_weights,
+            np.log(yes),
+            np.log(no),
+            np.ascontiguousarray((slope / yes).T),
+            np.ascontiguousarray((-slope / no).T),
+            (by / yes[:, None]).reshape(-1, nodes.size),
+            (-by / no[:, None]).reshape(-1, nodes.size),
+        )
+
+    def scores(self, yes: FloatArray, no: FloatArray) -> tuple[FloatArray, FloatArray]:
+        """Return scores of parameters (n, 4k) and of pairs (n, pairs) of answers (n, k)."""
+        weights = yes @ self.log_yes + no @ self.log_no + self.log_weights
+        normalise_rows(weights)
+        own = np.repeat(yes, 4, axis=1) * (weights @ self.up_all.T)
+        own += np.repeat(no, 4, axis=1) * (weights @ self.down_all.T)
+        k = yes.shape[1]
+        pairs = np.empty((len(yes), k * (k - 1) // 2))
+        second_factor_scores(weights, yes, no, self.up, self.down, pairs)
+        return own, pairs
+
+    def draw(self, n: int, rng: np.random.Generator) -> BoolArray:
+        """Draw answers (n, k) of n questions."""
+        yes = _probabilities(self.parameters, rng.standard_normal(n))[0]
+        return np.asarray(rng.random((n, len(yes))) < yes.T)
+
+
+def _probabilities(
+    parameters: FloatArray, nodes: FloatArray
+) -> tuple[FloatArray, FloatArray, FloatArray, FloatArray]:
+    """Return P, 1 - P, dP by the argument (k, Q) and dP by the parameters (k, 4, Q): (1)."""
+    a, b, low, high = (column[:, None] for column in parameters.T)
+    z = a * nodes + b
+    left, right = ndtr(z), ndtr(-z)
+    lower, above = expit(low), expit(-high)
+    inner = 1.0 - lower - above
+    slope = inner * np.exp(-0.5 * z * z) / np.sqrt(2.0 * np.pi)
+    by = np.stack(
+        [
+            slope * nodes,
+            slope,
+            lower * (1.0 - lower) * right,
+            above * (1.0 - above) * left,
+        ],
+        axis=1,
+    )
+    yes, no = lower + inner * left, above + inner * right
+    return np.maximum(yes, LEAST_CHANCE), np.maximum(no, LEAST_CHANCE), slope, by
+
+
+def _blocks(yes: FloatArray, no: FloatArray) -> Iterator[tuple[slice, FloatArray, FloatArray]]:
+    for start in range(0, len(yes), BLOCK):
+        part = slice(start, start + BLOCK)
+        yield part, yes[part], no[part]
+
+
+def _pair_products(yes: FloatArray, no: FloatArray) -> FloatArray:
+    """Return y_i y_j, y_i a_j, a_i y_j and a_i a_j of all pairs, (4, n, pairs), a = answered."""
+    first, second = np.tril_indices(yes.shape[1], -1)
+    answered = yes + no
+    return np.stack(
+        [one[:, first] * other[:, second] for one in (yes, answered) for other in (yes, answered)]
+    )
+
+
+@dataclass(frozen=True, slots=True)
+class _Pool:
+    """Sums over replicates of questions drawn from the fitted model, centred."""
+
+    scores: FloatArray  # (replicates, pairs), with what estimating the parameters adds
+    variances: FloatArray  # (pairs,) of the same, for the n questions of a replicate
+    parameters: FloatArray  # (replicates, k, 4) to first order, those fitted to each
+    products: FloatArray  # (4, few replicates, pairs) counts of pairs
+
+
+def second_factor_tests(
+    answers: CountedAnswers,
+    fit: OneFactorWithLapses,
+    *,
+    n_null: int,
+    n_shares: int,
+    alpha: float,
+    rng: np.random.Generator,
+    progress: bool = False,
+) -> tuple[ResidualTest, ResidualTest]:
+    """Test for a second factor beside lapses, by its scores and by its share."""
+    with one_blas_thread():  # sums that threads share round by their number
+        table = answers.table
+        curves = _Curves.of(fit._parameters)
+        yes, no = ((~table.missing & (table.codes == code)).T.astype(float) for code in (1, 0))
+        k = yes.shape[1]
+        own, pairs = np.zeros(4 * k), np.zeros(k * (k - 1) // 2)
+        for _, y, x in _blocks(yes, no):
+            mine, theirs = curves.scores(y, x)
+            own += mine.sum(axis=0)
+            pairs += theirs.sum(axis=0)
+        pool = _drawn(curves, fit._priors, yes + no, own, n_null, n_shares, rng)
+        size = np.sqrt(np.maximum(pool.variances, 1e-12))
+
+        def eigenvalues(scores: FloatArray) -> FloatArray:
+            return np.asarray(np.linalg.eigvalsh(_symmetric(scores / np.sqrt(size), k))[..., -1])
+
+        z = _symmetric(pairs / size, k)
+        test = _test(
+            "largest second-factor score", float(eigenvalues(pairs)), eigenvalues(pool.scores), fit
+        )
+        counts = writable_counts(answers.counts)
+        observed = _share(counts, fit._parameters, z)
+        # Where scores show no second factor its share decides nothing: it needs an upper bound.
+        n_shares = n_shares if test.p_value <= alpha else min(n_shares, BOUNDING)
+        draws = np.empty(n_shares)
+        bar = progress_bar(show=progress, total=n_shares, label="second shares with lapses")
+        try:
+            for m in range(n_shares):
+                drawn = _counts(pool.products[:, m], k)
+                draws[m] = _share(drawn, pool.parameters[m], _symmetric(pool.scores[m] / size, k))
+                bar.update(1)
+        finally:
+            bar.close()
+        return test, _test("second share", observed, draws, fit)
+
+
+def _drawn(
+    curves: _Curves,
+    priors: Priors,
+    answered: FloatArray,
+    gradient: FloatArray,
+    n_null: int,
+    n_shares: int,
+    rng: np.random.Generator,
+) -> _Pool:
+    """Draw a pool of questions, and replicates from it; `gradient` (4k,) is that of the data."""
+    n, k = answered.shape
+    mask = answered if answered.all() else answered[rng.integers(0, n, POOL)]
+    drawn = curves.draw(POOL, rng)
+    yes = drawn.astype(np.float64)
+    no = 1.0 - yes
+    if mask is not answered:
+        yes, no = yes * mask, no * mask
+    weights = rng.multinomial(n, np.full(POOL, 1.0 / POOL), size=n_null).astype(np.float64)
+    pairs = k * (k - 1) // 2
+    scores, own = np.zeros((n_null, pairs)), np.zeros((n_null, 4 * k))
+    products = np.zeros((4, n_shares, pairs))
+    mean, mean_own, squares = np.zeros(pairs), np.zeros(4 * k), np.zeros(pairs)
+    cross, information = np.zeros((pairs, 4 * k)), np.zeros((4 * k, 4 * k))
+    for part, y, x in _blocks(yes, no):
+        mine, theirs = curves.scores(y, x)
+        scores += weights[:, part] @ theirs
+        own += weights[:, part] @ mine
+        products += weights[:n_shares, part] @ _pair_products(y, x)
+        mean, mean_own = mean + theirs.sum(axis=0), mean_own + mine.sum(axis=0)
+        squares += np.einsum("np,np->p", theirs, theirs)
+        cross += theirs.T @ mine
+        information += mine.T @ mine
+    share = n / POOL
+    scores, own = scores - share * mean, own - share * mean_own
+    _, precisions = priors.arrays(("slope", "intercept", "guessing", "upper"))
+    prior = np.tile(precisions, k)
+    total = share * information + np.diag(prior) + 1e-9 * np.eye(4 * k)
+    weight = np.linalg.solve(total, share * cross.T).T  # (pairs, 4k)
+    spread = share * (
+        squares
+        - 2.0 * np.einsum("pg,pg->p", weight, cross)
+        + np.einsum("pg,gh,ph->p", weight, information, weight)
+    )
+    # At the fit the scores of the parameters balance the priors; so they do in each replicate.
+    moved = np.linalg.solve(total, (own - gradient).T).T.reshape(n_null, k, 4)
+    return _Pool(
+        scores=scores - (own - gradient) @ weight.T,
+        variances=spread,
+        parameters=curves.parameters + np.clip(moved[:n_shares], -LONGEST, LONGEST),
+        products=products,
+    )
+
+
+def _symmetric(pairs: FloatArray, k: int) -> FloatArray:
+    """Return symmetric matrices (..., k, k) of pairs (..., pairs), zero on the diagonal."""
+    matrix = np.zeros((*pairs.shape[:-1], k, k))
+    first, second = np.tril_indices(k, -1)
+    matrix[..., first, second] = matrix[..., second, first] = pairs
+    return matrix
+
+
+def _counts(products: FloatArray, k: int) -> tuple[FloatArray, FloatArray, FloatArray]:
+    """Return (joint, yes, n), each (k, k), of sums of products (4, pairs)."""
+    first, second = np.tril_indices(k, -1)
+    joint, n = _symmetric(products[0], k), _symmetric(products[3], k)
+    yes = np.zeros((k, k))
+    yes[first, second], yes[second, first] = products[1], products[2]
+    return joint, yes, n
+
+
+def _share(
+    counts: tuple[FloatArray, FloatArray, FloatArray], parameters: FloatArray, z: FloatArray
+) -> float:
+    """Return the share of variance of the second of two factors beside lapses."""
+    a, _, low, high = parameters.T
+    lapses = np.minimum(np.column_stack([expit(low), expit(-high)]), LARGEST)
+    k = a.size
+    first = np.clip(a / np.sqrt(1.0 + a * a), -LARGEST_LOADING, LARGEST_LOADING)
+    wide = np.empty((k, 2))
+    add_factor(z, first[:, None], wide)
+    with np.errstate(invalid="ignore", divide="ignore"):
+        rate = np.where(counts[2] > 0.0, counts[1] / counts[2], np.nan)
+    scales = np.maximum(lapses, NEAREST)
+    fit_pairwise_lapses(counts, rate, wide, lapses, scales, GAIN, MOST_STEPS)
+    return float(np.linalg.eigvalsh(wide.T @ wide)[0] / k)
+
+
+def _test(
+    statistic: str, observed: float, draws: FloatArray, fit: OneFactorWithLapses
+) -> ResidualTest:
+    p = monte_carlo_p_value(observed, draws)
+    return ResidualTest(
+        observed=observed,
+        draws=draws,
+        p_value=float(p),
+        p_value_se=float(monte_carlo_error(p, draws.size)),
+        n=draws.size,
+        scheme="one_factor_with_lapses",
+        statistic=statistic,
+        alternative="greater",
+        factors=1,
+        loadings=fit.loadings,
+        labels=fit.labels,
+    )

@@ -1,0 +1,187 @@
+"""The verdict on the number of shared factors: the evidence, its bounds, and its words."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Hashable
+from dataclasses import dataclass
+from typing import Literal
+
+import numpy as np
+from scipy.optimize import brentq
+from scipy.special import ndtr, ndtri
+
+from psychollm._base.numbers import count, p_equals, percent
+from psychollm._base.types import EmptyCells, FloatArray
+from psychollm.estimates.findings import sentence_list
+from psychollm.estimates.verdict import SMALLEST, Outcome, SmallestEffects, outcome
+from psychollm.kernels.bivariate import orthants
+from psychollm.studies.dimensionality.lapse_tests import WithLapses
+
+PAIRS = 3  # groups of models that are named
+FEW = 4  # models of a group that are named
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Evidence:
+    """The numbers that the verdict rests on."""
+
+    n_factors: Literal[0, 1, 2]
+    p_shared: float  # rule-free test of no factor
+    p_one: float  # rule-free test of one factor
+    shared_interval: tuple[float, float]  # of a correlation that all pairs share
+    share: float  # of the second factor by pairwise likelihood
+    share_interval: tuple[float, float]
+    p_share: float  # of that share under one factor
+    alpha: float
+    # Of the second eigenvalue of the tetrachoric matrix, where there is one: its p-value under one
+    # factor, and whether parallel analysis by permutation would count it.
+    p_second: float | None = None
+    counted: bool = False
+    empty_cells: EmptyCells = "keep_margins"
+    lapses: WithLapses | None = None  # fitted where one normal factor is rejected
+    near_copies: tuple[tuple[Hashable, ...], ...] = ()  # that agree beyond the factor
+
+    def shared(self, smallest: SmallestEffects) -> Outcome:
+        """Return whether models share anything."""
+        if self.n_factors > 0:
+            return Outcome.ABOVE
+        return outcome(self.shared_interval, smallest=smallest.correlation, rejected=False)
+
+    def second(self, smallest: SmallestEffects) -> Outcome:
+        """Return whether there is a second factor."""
+        # A single factor that is skewed, heavy-tailed or measured with logistic noise is not
+        # normal, and large tables show it: a share that one such factor leaves shows no second.
+        rejected = self.n_factors == 2 and self.share >= smallest.second_share
+        return outcome(self.share_interval, smallest=smallest.second_share, rejected=rejected)
+
+
+def shared_interval(
+    eigenvalue: float, thresholds: FloatArray, n: FloatArray, alpha: float
+) -> tuple[float, float]:
+    """Bound a correlation common to all pairs by the largest eigenvalue of their residuals."""
+    # With z the standardised residuals under independence, M their expectation at a correlation,
+    # lambda its largest eigenvalue and x the eigenvector, the eigenvalue of z is at least x'zx:
+    # mean lambda, standard deviation sqrt(2) (1 + lambda / sqrt(n)) for pairs that share answers.
+    first, second = np.triu_indices(thresholds.size, 1)
+    low, high = -thresholds[first], -thresholds[second]
+    yes = ndtr(low), ndtr(high)
+    spread = np.sqrt(n[first, second] * yes[0] * yes[1] * ndtr(-low) * ndtr(-high) + 0.5)
+    z, size = float(ndtri(1.0 - alpha / 2.0)), float(np.sqrt(max(n[first, second].mean(), 1.0)))
+
+    def excess(correlation: float) -> float:
+        joint = orthants(low, high, correlation) - yes[0] * yes[1]
+        expected = np.zeros(n.shape)
+        expected[first, second] = n[first, second] * joint / spread
+        top = float(np.linalg.eigvalsh(expected + expected.T)[-1])
+        return top - z * math.sqrt(2.0) * (1.0 + top / size)
+
+    largest = 0.999
+    if excess(largest) <= eigenvalue:
+        return 0.0, 1.0
+    return 0.0, float(brentq(lambda r: excess(r) - eigenvalue, 0.0, largest, xtol=1e-6))
+
+
+def share_interval(observed: float, draws: FloatArray, alpha: float) -> tuple[float, float]:
+    """Bound the share of a second factor, given its `draws` where there is none."""
+    # Chance adds most to a share where there is no second factor, and less the larger that is: the
+    # lower bound takes off what one factor reaches by chance, the upper one takes off nothing.
+    middle, top = np.quantile(draws, [0.5, 1.0 - alpha / 2.0])
+    return max(observed - float(top), 0.0), observed + float(top - middle)
+
+
+def verdict(evidence: Evidence, smallest: SmallestEffects = SMALLEST) -> str:
+    """Return the verdict in one sentence."""
+    n, second = evidence.n_factors, evidence.second(smallest)
+    least = percent(smallest.second_share, 1)
+    if n == 0:
+        chance = (
+            "models agree on questions no more than chance allows, given their yes rates "
+            f"({p_equals(evidence.p_shared)})"
+        )
+        if evidence.shared(smallest) is Outcome.SMALL:
+            return (
+                f"no shared factor that matters: {chance}, and the correlation of their latent "
+                f"answers is below {smallest.correlation:g}"
+            )
+        return (
+            f"no shared factor is shown: {chance}; there are too few questions to rule out one "
+            f"with correlations of {smallest.correlation:g} or more"
+        )
+    low, high = (percent(bound, 1) for bound in evidence.share_interval)
+    share = f"{percent(evidence.share, 1)} [{low}, {high}] of the latent variance"
+    if evidence.lapses is None:
+        if second is Outcome.SMALL:
+            return f"one factor; {_second(evidence)}"
+        return (
+            "one factor, and too few questions to rule out that a second takes "
+            f"{least} of the latent variance or more; {_second(evidence)}"
+        )
+    p_with = p_equals(evidence.lapses.test.p_value)
+    alike = _alike(evidence.near_copies)
+    if n == 1:
+        rest = (
+            f"a second factor takes no more than {high} of the latent variance"
+            if second is Outcome.SMALL
+            else f"a second factor of up to {high} of the latent variance is not ruled out"
+        )
+        return (
+            f"one factor, {_lapses(evidence.lapses)}; without allowing for lapses the same test "
+            f"would find a second ({p_equals(evidence.p_one)}; with them {p_with}); {rest}{alike}"
+        )
+    if second is Outcome.ABOVE:
+        return (
+            f"at least two factors: one factor is rejected, also where models may lapse ({p_with})"
+            f", and a second takes {share}{alike}"
+        )
+    return (
+        "not quite one factor: pairs of models depart from one factor, also where models may "
+        f"lapse ({p_with}), but a second takes only {share}, which a skewed or heavy-tailed "
+        f"factor or a few models that resemble each other may leave{alike}"
+    )
+
+
+def _lapses(lapses: WithLapses) -> str:
+    """Say how often models lapse."""
+    rate = lapses.fit.rate
+    if not lapses.fit.evident:
+        return "with tails that are not normal"
+    most = int(np.argmax(rate.value))
+    low, high = (percent(bound, 1) for bound in rate.interval[most])
+    return (
+        f"with lapses: the median model answers {percent(float(np.median(rate.value)), 1)} of the "
+        f"questions without regard to it (most: {rate.labels[most]}, "
+        f"{percent(float(rate.value[most]), 1)} [{low}, {high}])"
+    )
+
+
+def _alike(groups: tuple[tuple[Hashable, ...], ...]) -> str:
+    """Name models that resemble each other."""
+    if not groups:
+        return ""
+    named = [sentence_list(group, most=FEW) for group in groups[:PAIRS]]
+    if (more := len(groups) - PAIRS) > 0:
+        named.append("one more group" if more == 1 else f"{count(more)} more groups")
+    return f"; more alike than the factor makes them are {'; '.join(named)}"
+
+
+def _second(evidence: Evidence) -> str:
+    """Say what the second component of the plain spectrum is, given one factor."""
+    # Without its share of the total variance: the verdict has the share of a second factor.
+    share = "the second eigenvalue"
+    if evidence.p_second is None:
+        low, high = (percent(bound, 1) for bound in evidence.share_interval)
+        return f"a second takes {low} to {high} of the latent variance"
+    if evidence.p_second <= evidence.alpha:
+        return (
+            f"{share} is larger than one factor gives under empty_cells={evidence.empty_cells!r} "
+            f"({p_equals(evidence.p_second)}), but the residuals of the pairs, which need no "
+            f"rule, show no second factor ({p_equals(evidence.p_one)})"
+        )
+    if evidence.counted:
+        return (
+            f"{share} is an artefact: it is what one factor with these thresholds produces under "
+            f"empty_cells={evidence.empty_cells!r} ({p_equals(evidence.p_second)})"
+        )
+    chance = p_equals(evidence.p_second)
+    return f"{share} is what one factor with these thresholds produces ({chance})"

@@ -1,0 +1,137 @@
+"""One signal or two where models lapse and guess."""
+
+import numpy as np
+import pytest
+from scipy.special import ndtri
+
+import psychollm as psy
+from benchmarks.lapses import CELLS, simulate
+from psychollm.estimates.verdict import Outcome
+from psychollm.studies.dimensionality.lapses import one_factor_with_lapses
+
+BY_KEY = {cell.key: cell for cell in CELLS}
+
+
+def table(key, seed):
+    return simulate(BY_KEY[key], np.random.default_rng(seed))
+
+
+def test_lapses_and_guesses_are_no_second_factor():
+    # Without allowing for them, these tests say two in most tables (docs/lapses_tables.md).
+    two, without = 0, 0
+    for key in ("one_19_2000_10-90_0.01_0.0", "one_14_500_10-90_0.01_0.0"):
+        for seed in range(6):
+            yes, _, _ = table(key, seed)
+            result = psy.dimensionality(yes, n_null=39, rng=seed)
+            two += result.n_factors == 2
+            without += result.one_factor_test.p_value <= 0.05
+    assert two <= 1
+    assert without >= 9
+
+
+def test_what_the_verdict_says_of_lapses():
+    yes, loading, rate = table("one_19_2000_10-90_0.04_0.0", 1)
+    result = psy.dimensionality(yes, n_null=39, rng=1)
+    assert result.n_factors == 1
+    assert result.verdict.startswith("one factor, with lapses: the median model answers ")
+    assert "would find a second (p = .025; with them p = " in result.verdict
+    assert result.one_factor_model == "with lapses"
+    assert result.one_factor is result.with_lapses.fit
+    assert result.lapses is result.with_lapses.fit.rate
+    assert result.lapses.value == pytest.approx(rate, abs=0.02)
+    # Lapses left in, loadings of .90 come out at about .82.
+    assert np.mean(result.full_information.loadings - loading) < -0.05
+    assert np.mean(result.one_factor.loadings - loading) == pytest.approx(0.0, abs=0.01)
+    compared = result.model_comparison
+    assert compared["with lapses"][0] > compared["normal ogive"][0] + 100
+    assert compared["with lapses"][1] == 2 * compared["normal ogive"][1]
+    assert "one factor with lapses" in result.findings()["tests"].numbers
+    assert abs(result.residuals.standardised).max() < 4.5
+    assert result.with_lapses.fit.to_frame().columns.tolist()[:3] == [
+        "model",
+        "loading",
+        "se_loading",
+    ]
+
+
+@pytest.mark.parametrize(
+    "key", ["second .05_19_500_10-90_0.01_0.0", "halves .8_19_500_10-90_0.01_0.0"]
+)
+def test_two_factors_are_found_beside_lapses(key):
+    yes, _, _ = table(key, 2)
+    result = psy.dimensionality(yes, n_null=39, rng=1)
+    assert result.n_factors == 2
+    assert result.second_factor() is Outcome.ABOVE
+    assert result.verdict.startswith("at least two factors: one factor is rejected, also where")
+    share = result.with_lapses.second_share.observed
+    assert share == pytest.approx(0.05 if key.startswith("second") else 0.08, abs=0.02)
+
+
+def test_a_second_factor_that_extreme_models_read_is_not_taken_for_lapses():
+    yes, _, _ = table("ext_19_2000_10-90_0.01_0.0", 3)
+    assert psy.dimensionality(yes, n_null=39, rng=1).n_factors == 2
+
+
+def test_tables_without_lapses_fit_none():
+    made = psy.simulate_factor(
+        loadings=[0.8] * 8, thresholds=np.linspace(-1, 1, 8), n_questions=800, rng=1
+    )
+    result = psy.dimensionality(made.responses, n_null=39, rng=1)
+    assert result.with_lapses is None
+    assert result.lapses is None
+    assert result.one_factor_model == "normal ogive"
+    assert list(result.model_comparison) == ["normal ogive"]
+
+
+def test_rates_begin_at_zero_where_answers_show_no_lapses():
+    made = psy.simulate_factor(
+        loadings=[0.8] * 8, thresholds=np.linspace(-1, 1, 8), n_questions=800, rng=1
+    )
+    full = psy.factor.full_information(made.responses)
+    fit = one_factor_with_lapses(made.responses, without=full.log_likelihood)
+    assert not fit.evident
+    assert (fit.rate.interval[:, 0] == 0.0).all()
+    assert (fit.rate.value < 0.05).all()
+
+
+def test_missing_answers_and_extreme_models():
+    yes, _, rate = table("one_19_2000_1-99_0.01_0.0", 5)
+    codes = yes.astype(float)
+    codes[np.random.default_rng(1).random(codes.shape) < 0.3] = np.nan
+    result = psy.dimensionality(codes, n_null=39, rng=1)
+    fit = result.with_lapses.fit
+    assert result.n_factors == 1
+    assert fit.convergence.converged
+    assert fit.rate.value.mean() == pytest.approx(rate.mean(), abs=0.005)
+    assert np.isfinite(fit.rate.interval).all()
+
+
+def test_scores_alone_decide_where_they_are_far_from_one_factor():
+    yes, _, _ = table("levels .8_19_2000_10-90_0.01_0.0", 1)
+    lapses = psy.dimensionality(yes, n_null=39, rng=1).with_lapses
+    assert lapses.far
+    assert lapses.second_shown(0.05)
+    yes, _, _ = table("one_19_2000_10-90_0.01_0.0", 1)
+    assert not psy.dimensionality(yes, n_null=39, rng=1).with_lapses.far
+
+
+def test_the_result_is_saved_whole_and_repeats(tmp_path):
+    yes, _, _ = table("one_14_500_10-90_0.01_0.0", 0)
+    one, other = (psy.dimensionality(yes, n_null=39, rng=4, n_jobs=jobs) for jobs in (1, 2))
+    assert one.with_lapses is not None
+    assert one.with_lapses.test.draws.tolist() == other.with_lapses.test.draws.tolist()
+    assert one.verdict == other.verdict
+    one.save(tmp_path / "result.psy")
+    again = psy.load(tmp_path / "result.psy")
+    assert again.verdict == one.verdict
+    assert again.summary() == one.summary()
+
+
+def test_scans_judge_a_sample_of_the_questions_with_lapses():
+    rng = np.random.default_rng(5)
+    n, tau = 3000, -ndtri(np.linspace(0.2, 0.8, 8))
+    latent = 0.9 * rng.standard_normal(n) + np.sqrt(0.19) * rng.standard_normal((8, n))
+    yes = np.where(rng.random((8, n)) < 0.04, rng.random((8, n)) < 0.5, latent > tau[:, None])
+    found = psy.studies.shared_signals(psy.Responses(yes.astype(int)), n_null=39, rng=1)
+    assert found.n_factors == 1
+    assert "with lapses" in found.verdict
