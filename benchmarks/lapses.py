@@ -166,6 +166,7 @@ def judged(cell: Cell, seed: int) -> dict[str, float]:
         "two": float(shown),
         "open": float(not shown and upper >= LEAST_SHARE),
         "p_with": lapses.test.p_value,
+        "p_both": lapses.p_value,
         "p_share": share_with.p_value,
         "far": float(lapses.far),
         "share": share_with.observed,

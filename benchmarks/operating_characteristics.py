@@ -229,7 +229,8 @@ bootstrap draws, fewer than the default of `dimensionality`, which costs a littl
 not move false alarms. ± is the Monte Carlo standard error, at most .035 for power. "ms per test"
 is processor time for a whole test, simulation of the data included.
 
-What the test does where its model is wrong in another way stands in
+These are rates of the first of two steps, the test of one normal factor. False alarms and power
+of the verdict where models lapse or guess, and of the first step under other departures, are in
 [What the one-factor test assumes](one_factor_departures.md).
 
 Made by `benchmarks/operating_characteristics.py`, seed {SEED}, psychollm

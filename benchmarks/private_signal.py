@@ -20,7 +20,7 @@ import psychollm as psy
 from psychollm.calibration.consensus.individuation import individuation
 from psychollm.data.simulate_study import simulate_study
 from psychollm.factor.one_factor.pairwise_likelihood import pairwise_likelihood
-from psychollm.studies.shared_confidence.private_signal import private_signal
+from psychollm.studies.shared_confidence.private_signal import PrivateSignal, private_signal
 
 MODELS = (10, 19)
 QUESTIONS = (500, 2000, 10_000)
@@ -30,6 +30,24 @@ WEIGHTS = (0.4, 0.6)
 WHO = 4
 LEVEL = 0.05
 SEED = 20261121
+
+LAPSES = {
+    "lapses 2 %": (0.02, 0.0),
+    "lapses 4 %": (0.04, 0.0),
+    "guessed yes 20 %": (0.0, 0.2),
+}
+LAPSE_STUDIES = {500: 40, 2000: 40}
+LAPSE_TEXT = """
+Below, part of the answers about confidence is given without regard to the question: by a coin
+("lapses"), or a no becomes a yes by chance ("guessed yes"). "Left in": loadings, thresholds and
+the test of one normal factor; "allowed for": as in `psychollm.shared_confidence`, with the
+asymptotes of `dimensionality` where answers show lapses. 19 models, Monte Carlo error up to .011
+for false alarms ({studies} studies) and .08 for power.
+
+| models | questions | answers | left in | allowed for | mean | power {low:.2f} | {high:.2f} \
+| estimate |
+| ---: | ---: | --- | ---: | ---: | ---: | ---: | ---: | ---: |
+"""
 
 TEXT = """# Operating characteristics of the test of a private signal
 
@@ -120,11 +138,69 @@ def row(cell: Cell, studies: int) -> str:
     return "| " + " | ".join(parts) + " |"
 
 
+def lapse_row(questions: int, link: str, studies: int) -> str:
+    coin, guess = LAPSES[link]
+
+    def found(seed: int, weight: float, *, allowed: bool) -> PrivateSignal:
+        said, right = Cell(MODELS[-1], questions, LINKS[0]).answers(seed, weight)
+        rng = np.random.default_rng([SEED, seed, 1])
+        shape = said.codes.shape
+        codes = np.where(rng.random(shape) < coin, rng.random(shape) < 0.5, said.codes == 1)
+        codes |= rng.random(shape) < guess
+        lapsing = psy.Responses(codes.astype(int), models=said.models, questions=said.questions)
+        result = psy.dimensionality(lapsing, n_null=39, rng=seed, n_jobs=1)
+        curves = (result.one_factor if allowed else result.full_information).curves
+        names = ("loadings", "thresholds", "lower", "upper")
+        return private_signal(lapsing, right, **dict(zip(names, curves, strict=False)))
+
+    left, allowed, mean = [], [], []
+    power: dict[float, list[float]] = {weight: [] for weight in WEIGHTS}
+    estimates = []
+    for seed in range(SEED, SEED + studies):
+        left.append(found(seed, 0.0, allowed=False).p_value < LEVEL)
+        one = found(seed, 0.0, allowed=True)
+        allowed.append(one.p_value < LEVEL)
+        mean.append(one.mean_p < LEVEL)
+        for weight in WEIGHTS:
+            one = found(seed, weight, allowed=True)
+            power[weight].append(one.p_value[WHO] < LEVEL)
+            if weight == WEIGHTS[-1]:
+                estimates.append(one.correlation.value[WHO])
+    rate = np.mean(allowed)
+    parts = [
+        f"{MODELS[-1]}",
+        f"{questions}",
+        link,
+        f"{np.mean(left):.3f}",
+        f"{rate:.3f} ± {np.sqrt(rate * (1 - rate) / np.size(allowed)):.3f}",
+        f"{np.mean(mean):.2f}",
+        *(f"{np.mean(power[weight]):.2f}" for weight in WEIGHTS),
+        f"{np.mean(estimates):.3f}",
+    ]
+    return "| " + " | ".join(parts) + " |"
+
+
+def lapse_lines(share: float) -> list[str]:
+    low, high = map(true_correlation, WEIGHTS)
+    studies = max(2, round(share * LAPSE_STUDIES[2000]))
+    lines = [LAPSE_TEXT.format(low=low, high=high, studies=studies).rstrip("\n")]
+    for questions, link in itertools.product(LAPSE_STUDIES, LAPSES):
+        lines.append(lapse_row(questions, link, studies))
+        print(lines[-1], flush=True)
+    return lines
+
+
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--table", type=Path, required=True)
     parser.add_argument("--share", type=float, default=1.0, help="of the studies per cell")
+    parser.add_argument("--lapses", action="store_true", help="renew the last table alone")
     chosen = parser.parse_args()
+    if chosen.lapses:
+        before = chosen.table.read_text(encoding="utf-8").partition(LAPSE_TEXT[:40])[0]
+        lines = [before.rstrip("\n"), *lapse_lines(chosen.share)]
+        chosen.table.write_text("\n".join(lines) + "\n", encoding="utf-8")
+        return
     low, high = map(true_correlation, WEIGHTS)
     lines = [
         TEXT.format(
@@ -140,6 +216,7 @@ def main() -> None:
         studies = max(2, round(chosen.share * STUDIES[questions]))
         lines.append(row(Cell(models, questions, link), studies))
         print(lines[-1], flush=True)
+    lines += lapse_lines(chosen.share)
     chosen.table.write_text("\n".join(lines) + "\n", encoding="utf-8")
 
 

@@ -62,10 +62,12 @@ def plot_factor_structure(result: "Dimensionality", *, ax: "Axes | None" = None)
     low = min(float(np.nanmin([first, full.loadings, without])) - 0.06, 0.8)
     ends = np.clip([full.loadings - reach, full.loadings + reach], low, 1.0)
     ax.vlines(tau, *ends, color=PURPLE, lw=1.0, alpha=0.5)
-    if result.with_lapses is not None:
+    if result.one_factor_model == "with lapses":
         name = "full information, lapses left in"
         points(ax, tau, without, PURPLE, marker="D", size=4.6, label=name, hollow=True)
-    name = "full information, no rule" + ", lapses set aside" * (result.with_lapses is not None)
+    name = "full information, no rule" + ", lapses set aside" * (
+        result.one_factor_model == "with lapses"
+    )
     points(ax, tau, full.loadings, PURPLE, marker="D", size=4.6, label=name)
     name = f"first component, {plain.correlation.empty_cells}"
     points(ax, tau, first, BLUE, size=6.0, label=name, zorder=4, gid="first")

@@ -110,6 +110,8 @@ def _data(study: "SharedConfidence") -> str:
 def _structure(study: "SharedConfidence") -> str:
     dimensions = study.dimensionality
     rule = escape(dimensions.spectrum.correlation.empty_cells)
+    lapsing = dimensions.one_factor_model == "with lapses"
+    model = "fit with asymptotes" if lapsing else "normal-ogive model"
     return (
         "<b>Structure.</b> A model says yes where a latent normal value exceeds its threshold. "
         f"Tetrachoric correlations {cite('pearson')} are the exact root of the equation for each "
@@ -122,7 +124,7 @@ def _structure(study: "SharedConfidence") -> str:
         "fitted again. The plain spectrum stands beside the same one-factor tables and beside "
         f"{count(dimensions.spectrum.permutation.n)} tables shuffled within models. "
         f"{_with_lapses(dimensions)}Loadings, thresholds and "
-        "scores of questions come from the full-information likelihood of the normal-ogive model "
+        f"scores of questions come from the full-information likelihood of the {model} "
         f"{cite('bock')}; scores are posterior means, made without the model whose correctness "
         "they are to predict."
     )
@@ -138,8 +140,7 @@ def _with_lapses(dimensions: "Dimensionality") -> str:
         f"{cite('barton')}, estimated from whole answer patterns together with the distribution "
         "of asymptotes over models, and one factor was tested again: by the largest eigenvalue of "
         f"the scores of a second, beside {count(lapses.test.n)} tables drawn from that model, and "
-        "by the share of variance of a second fitted together with asymptotes. What follows "
-        "rests on the fit with lapses. "
+        "by the share of variance of a second fitted together with asymptotes. "
     )
 
 

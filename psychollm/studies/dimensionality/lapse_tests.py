@@ -23,7 +23,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 
 import numpy as np
-from scipy.special import expit, ndtr
+from scipy.special import chdtrc, expit, ndtr
 
 from psychollm._base.replicate import one_blas_thread, progress_bar
 from psychollm._base.result import Result
@@ -51,7 +51,7 @@ GAIN, MOST_STEPS = 0.01, 60  # of two factors with lapses
 LONGEST = 2.0  # change of a logit from the fit to that of a replicate
 LARGEST_LOADING = 0.9995
 FAR = 4.0  # standard deviations
-BOUNDING = 39  # draws of a share for an upper bound
+USUAL, BOUNDING = 0.4, 39  # draws of a share for an upper bound
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False, repr=False)
@@ -74,10 +74,16 @@ class WithLapses(Result):
 
     def second_shown(self, alpha: float) -> bool:
         """Return whether there is a second factor at level `alpha`."""
-        # Two tests that are nearly independent keep errors below the level. Where lapses and a
-        # second factor resemble each other a share that is chance is large: then scores decide by
-        # themselves where they are far from all that one factor gives.
-        return self.test.p_value <= alpha and (self.second_share.p_value <= alpha or self.far)
+        # Each test by itself rejects one factor a little too often, so that half the level is
+        # asked of both together. Where lapses and a second factor resemble each other chance
+        # makes large shares: then scores decide where they are far from those of one factor.
+        return self.p_value <= 0.5 * alpha or (self.test.p_value <= alpha and self.far)
+
+    @property
+    def p_value(self) -> float:
+        """Fisher's combination of the two tests, which are nearly independent."""
+        product = self.test.p_value * self.second_share.p_value
+        return float(chdtrc(4, -2.0 * np.log(product)))
 
     @property
     def far(self) -> bool:
@@ -106,7 +112,6 @@ def with_lapses(
         fit,
         n_null=n_null,
         n_shares=n_shares,
-        alpha=1.0 - level,
         rng=rng,
         progress=progress,
     )
@@ -218,7 +223,6 @@ def second_factor_tests(
     *,
     n_null: int,
     n_shares: int,
-    alpha: float,
     rng: np.random.Generator,
     progress: bool = False,
 ) -> tuple[ResidualTest, ResidualTest]:
@@ -245,8 +249,8 @@ def second_factor_tests(
         )
         counts = writable_counts(answers.counts)
         observed = _share(counts, fit._parameters, z)
-        # Where scores show no second factor its share decides nothing: it needs an upper bound.
-        n_shares = n_shares if test.p_value <= alpha else min(n_shares, BOUNDING)
+        # Where scores are those of one factor a share decides nothing: it needs an upper bound.
+        n_shares = n_shares if test.p_value <= USUAL else min(n_shares, BOUNDING)
         draws = np.empty(n_shares)
         bar = progress_bar(show=progress, total=n_shares, label="second shares with lapses")
         try:

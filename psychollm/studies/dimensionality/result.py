@@ -216,13 +216,14 @@ class Dimensionality(Study, Result):
 
     @property
     def one_factor(self) -> FullInformation | OneFactorWithLapses:
-        """The one-factor model that the answers fit: loadings and thresholds, or also lapses."""
-        return self.full_information if self.with_lapses is None else self.with_lapses.fit
+        """The one-factor model that the answers fit: with lapses where those are evident."""
+        lapses = self.with_lapses
+        return lapses.fit if lapses is not None and lapses.fit.evident else self.full_information
 
     @property
     def one_factor_model(self) -> Literal["normal ogive", "with lapses"]:
         """Which model that is."""
-        return "normal ogive" if self.with_lapses is None else "with lapses"
+        return "normal ogive" if self.one_factor is self.full_information else "with lapses"
 
     @property
     def lapses(self) -> Estimate | None:

@@ -145,8 +145,7 @@ def dimensionality(
         )
     count = n_factors(none.p_value, lapses, alpha)
     residuals = pair_residuals(answers.counts, loadings=full.loadings)
-    if lapses is not None:
-        fit = lapses.fit
+    if lapses is not None and (fit := lapses.fit).evident:
         residuals = pair_residuals(
             answers.counts, loadings=fit.loadings, lower=fit.lower, upper=fit.upper
         )

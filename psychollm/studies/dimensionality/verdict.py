@@ -117,8 +117,14 @@ def verdict(evidence: Evidence, smallest: SmallestEffects = SMALLEST) -> str:
             "one factor, and too few questions to rule out that a second takes "
             f"{least} of the latent variance or more; {_second(evidence)}"
         )
-    p_with = p_equals(evidence.lapses.test.p_value)
+    p_with = p_equals(evidence.lapses.p_value)
     alike = _alike(evidence.near_copies)
+    if n == 1 and evidence.lapses.p_value <= evidence.alpha:
+        return (
+            "one dominant factor with local dependence: pairs of models depart from one factor, "
+            f"also where models may lapse ({p_with}), but {share}, the share of a second, is "
+            f"within chance ({p_equals(evidence.p_share)}){alike}"
+        )
     if n == 1:
         rest = (
             f"a second factor takes no more than {high} of the latent variance"
@@ -127,7 +133,7 @@ def verdict(evidence: Evidence, smallest: SmallestEffects = SMALLEST) -> str:
         )
         return (
             f"one factor, {_lapses(evidence.lapses)}; without allowing for lapses the same test "
-            f"would find a second ({p_equals(evidence.p_one)}; with them {p_with}); {rest}{alike}"
+            f"would find a second ({p_equals(evidence.p_one)}; with them {p_with}); {rest}"
         )
     if second is Outcome.ABOVE:
         return (

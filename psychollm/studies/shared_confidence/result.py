@@ -276,7 +276,7 @@ def _lapse_numbers(dimensions: Dimensionality) -> dict[str, Any]:
 
 def _thresholds(study: SharedConfidence) -> Finding:
     full = study.dimensionality.full_information
-    with_lapses = study.dimensionality.with_lapses is not None
+    with_lapses = study.dimensionality.one_factor_model == "with lapses"
     flags = zip(full.labels, full.at_bound & (not with_lapses), strict=True)
     at_bound = [label for label, flag in flags if flag]
     bound = (
