@@ -10,6 +10,7 @@ from email.utils import formatdate
 import pytest
 
 from psychollm.collect.client import Collection, collect
+from psychollm.collect.export import to_frame
 from psychollm.collect.faults import Kind
 from psychollm.collect.plan import Plan
 from psychollm.collect.progress import ModelProgress
@@ -27,6 +28,16 @@ def attempts(plan: Plan) -> list[tuple[str, int | None]]:
 def first(act: Act, times: int = 1) -> Callable[[Body, int], Act]:
     """Return a script that misbehaves some times and then answers."""
     return lambda body, n: act if n <= times else said()
+
+
+def unasked(*choices: Body, done: bool = True) -> Act:
+    """Return a reply that comes as a stream although nobody asked for one."""
+    ended = {"delta": {}, "finish_reason": "stop"}
+    usage = {"prompt_tokens": 5, "completion_tokens": 1}
+    events = [{"choices": [one]} for one in (*choices, ended)]
+    lines = [f"data: {json.dumps(one)}\n\n" for one in (*events, {"choices": [], "usage": usage})]
+    body = "".join([*lines, "data: [DONE]\n\n"] if done else lines)
+    return Act(200, body.encode(), {"Content-Type": "text/event-stream"})
 
 
 HALF = said().body[:40]
@@ -49,6 +60,22 @@ FAULTS = {
     "null choices": (Act(200, b'{"choices": null}'), "no_choices"),
     "no message": (Act(200, b'{"choices": [{}]}'), "no_choices"),
     "content of numbers": (Act(200, b'{"choices": [{"message": {"content": 1}}]}'), "no_choices"),
+    "a stream of several messages": (
+        unasked({"message": {"content": "Y"}}, {"message": {"content": "Yes"}}),
+        "bad_json",
+    ),
+    "a stream with the message in no choice": (
+        Act(200, b'data: {"message": {"content": "Yes"}, "done": true}\n\n'),
+        "broken",
+    ),
+    "a stream without a place for text": (
+        Act(
+            200,
+            b'data: {"choices": [{"content": "Yes", "finish_reason": "stop"}],'
+            b' "usage": {"completion_tokens": 1}}\n\ndata: [DONE]\n\n',
+        ),
+        "no_choices",
+    ),
     "error within 200": (Act(200, b'{"error": {"code": 429}}'), "rate_limited"),
     "error of no kind": (Act(200, b'{"error": "x"}'), "server_error"),
 }
@@ -64,6 +91,27 @@ def test_a_passing_fault_costs_no_reply(name: str, make_plan: MakePlan) -> None:
     assert found.answered == (4,)
     assert found.failures == {kind: 2}
     assert [row[0] for row in attempts(plan)].count("ok") == 4
+
+
+@pytest.mark.parametrize(
+    "act",
+    [
+        unasked({"message": {"role": "assistant", "content": "Yes"}}),
+        unasked({"message": {"content": ""}}, {"message": {"content": "Yes"}}),
+        unasked({"message": {"content": "Yes"}}, {"message": {"content": "Yes"}}),
+        unasked({"message": {"content": "Yes"}, "finish_reason": "stop"}, done=False),
+        unasked({"delta": {"content": "Y"}}, {"delta": {"content": "es"}}),
+        unasked({"delta": {"content": "Yes"}}, {"message": {"content": "Yes"}}),
+    ],
+)
+def test_a_stream_that_nobody_asked_for_is_read(act: Act, make_plan: MakePlan) -> None:
+    with Hostile(lambda body, n: act) as server:
+        plan = make_plan(server.url, 1)
+        found = collect(plan)
+    assert found.complete
+    assert found.failures == {}
+    with Store(plan.store) as store:
+        assert list(to_frame(store)["text"]) == ["Yes"]
 
 
 def test_raw_bytes_are_kept_whole_even_of_half_a_reply(make_plan: MakePlan) -> None:

@@ -83,6 +83,12 @@ class AnthropicMessages(OverHttp):
                 for source in (part.get("usage"), event.get("usage")):
                     usage |= source if isinstance(source, dict) else {}
                 whole |= {k: v for k, v in part.items() if k not in {"content", "usage"}}
+                held = part.get("content")  # blocks that a server did not send in pieces
+                blocks |= {
+                    str(i): dict(one)
+                    for i, one in enumerate(held if isinstance(held, list) else [])
+                    if isinstance(one, dict)
+                }
             elif kind == "content_block_start":
                 first = event.get("content_block")
                 blocks[str(event.get("index"))] = dict(first) if isinstance(first, dict) else {}

@@ -52,6 +52,7 @@ class OpenAIChat(OverHttp):
         choice: dict[str, Any] = {"message": message, "finish_reason": None}
         tokens: list[Any] = []
         done = False
+        said = False  # whether any piece had a place for text
         for event in stream:
             if event is None:
                 done = True
@@ -59,9 +60,11 @@ class OpenAIChat(OverHttp):
             named = {key: event[key] for key in _AROUND if event.get(key) is not None}
             whole = {**named, **whole} | {key: named[key] for key in named if key == "usage"}
             for part in _choices(event):
-                delta = part.get("delta")
+                delta, given = part.get("delta"), part.get("message")
+                said |= isinstance(delta, dict) or isinstance(given, dict) or "text" in part
                 for name in ("content", "refusal", *_REASONING):
                     added(message, name, delta.get(name) if isinstance(delta, dict) else None)
+                    _given(message, name, given)
                 if text_or_none(part.get("text")):
                     added(choice, "text", part["text"])
                 listed = part.get("logprobs")
@@ -70,6 +73,8 @@ class OpenAIChat(OverHttp):
                 choice["finish_reason"] = part.get("finish_reason") or choice["finish_reason"]
         if not done and choice["finish_reason"] is None:
             raise cut_off()
+        if not said:
+            raise UnreadableReplyError(Kind.NO_CHOICES, "no piece of the stream holds a message")
         choice["logprobs"] = {"content": tokens} if tokens else None
         return {**whole, "choices": [choice]}
 
@@ -100,6 +105,17 @@ class OpenAIChat(OverHttp):
 
 
 _AROUND = ("model", "provider", "system_fingerprint", "usage", "id", "object", "created")
+
+
+def _given(message: dict[str, Any], name: str, given: Any) -> None:
+    """Keep what a whole message says that a server sends in a stream, in place of pieces."""
+    held = given.get(name) if isinstance(given, dict) else None
+    if not held:
+        return
+    if message.get(name) not in {None, ""} and message[name] != held:
+        # Pieces, or all that was said so far: which, cannot be known.
+        raise UnreadableReplyError(Kind.BAD_JSON, "the stream holds several messages")
+    message[name] = held
 
 
 def _choices(event: Event) -> list[dict[str, Any]]:
