@@ -138,7 +138,9 @@ _REPORTED = re.compile(
 )
 _FORMER = re.compile(
     r"""(?x)
-    \b(?:previously|earlier)\b.{0,24}\b(?:said|answered|wrote|thought)\b | \bi\s(?:had\s|have\s)?(?:first\s|initially\s|originally\s|once\s|was\s)?(?:thought|assumed|believed
+    \b(?:(?:zu)?erst|anfangs)\s(?:dachte|glaubte|sagte)\sich\b | \b(?:d'abord|au\sdébut)\b.{0,12}\b(?:pensais?|pensé|cru)\b
+  | \b(?:primero|al\sprincipio)\b.{0,8}\b(?:pensé|creí)\b | \ball'inizio\b.{0,8}\bpens\w+ | \bсначала\b.{0,10}\bдумал
+  | \b(?:previously|earlier)\b.{0,24}\b(?:said|answered|wrote|thought)\b | \bi\s(?:had\s|have\s)?(?:first\s|initially\s|originally\s|once\s|was\s)?(?:thought|assumed|believed
       |guessed|suspected|used\sto|inclined|tempted)\b
   | (?:\b(?:would|could|might|should)|'d)\shave\b(?!\sto) | \bwas\s(?:going|about)\sto\b
   | \b(?:at\sfirst|initially|originally|first\sglance)\b.{0,24}\b(?:thought|think|look(?:s|ed)?|seem\w*
@@ -153,7 +155,7 @@ _WITHHELD = re.compile(
       |no\s(?:reason|basis|grounds?|evidence|justification|way|point|right|longer)|far\sfrom|nothing|nobody|none|hardly|scarcely
       |(?:it|that|this)(?:'s|'d\sbe|\s(?:is|was|would\sbe))\s(?!fair|safe|right|correct|reasonable|accurate)(?:an?\s)?\w+\s(?:\w+\s\w+\s)?(?:to|if)
       |(?<!no\s)(?<!not\s)(?<!n't\s)doubt(?:ful|ed)?(?!\s(?:about\s)?it(?!'s|\sis))|by\sno\smeans|used\sto\sbe
-      |i(?:'d|\swould)\s(?:need|require)|i\swant(?:ed)?\sto\s(?:say|answer)|i(?:'d|\swould)?\s(?:need|want|have)\sto\sbe|wonder\w*|whether
+      |(?:i|you)(?:'d|\swould)?\s(?:still\s|also\s)?(?:need|require|lack)\b|i\swant(?:ed)?\sto\s(?:say|answer)|i(?:'d|\swould)?\s(?:need|want|have)\sto\sbe|wonder\w*|whether
       |(?:sure|unclear|know|see|check|tell|say|ask)\sif|rumou?rs?|legend\shas|(?:anything|all|everything)\sbut
       |(?:except|exclud|eliminat|discard|reject)\w*|(?:other|apart|aside)\s(?:than|from)|rul(?:e|es|ed|ing)\sout
       |(?:misconception|misunderstanding|myth|fallac(?:y|ie)|illusion|mistake|error|trap)s?\s(?:is|are|was|were|would\sbe)
@@ -170,7 +172,7 @@ _HEADED = re.compile(
     r"|\b(?:any|all|every|each|no) (?:\w+ )?but (?:for )?\W*$|^\W*(?:(?:in order )?to (?:say|answer)|(?:say|answer|claim)ing)\W*$"
 )
 _DENIED_AFTER = re.compile(
-    rf"[\"')\]]*\s(?:[^\W\d]\w*\s){{0,2}}?(?:(?:is|are|was|were|can be|would be|seems|looks|ist|est|es|è|é)\s(?:not\s|also\s|just\s|simply\s|\w+ly\s)?"
+    rf"[\"')\]]*\s(?:(?!because|since|as|weil|while|but|and)[^\W\d]\w*\s){{0,2}}?(?:(?:is|are|was|were|can be|would be|seems|looks|ist|est|es|è|é)\s(?:not\s|also\s|just\s|simply\s|\w+ly\s)?"
     rf"(?:{FALSE}|out|eliminated|ruled out|excluded|implausible|impossible)|(?:is|are|was) not(?! [0-9])|isn't|ist nicht|n'est pas|no es|non è|não é|is niet)(?!\w)"
     r"|\s?(?:では|じゃ)(?:ない|あり)|\s?(?:不是|不对|是错|아니|이 아니|가 아니)"
 )

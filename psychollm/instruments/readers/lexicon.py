@@ -91,6 +91,9 @@ schätze vermute würde mettrais estimerais estime pondría pondrei colocaria un
 я бы сказал сказала равен равно составляет думаю считаю полагаю что это выбираю ответ правильный верный вариант скорее чем конечно мой на
 всего осталось получается получилось итого примерно уверен
 أنا أختار متأكد بنسبة الإجابة هي सही उत्तर है यह मैं मुझे उत्तर संख्या π
+eigentlich tatsächlich sicherlich pues bueno bien ben beh allora sanırım bence galiba chyba myślę wydaje пожалуй наверное кажется ну действительно inderdaad
+eigenlijk rzeczywiście właściwie aslında effectivement efectivamente effettivamente realmente naturellement évidemment
+получится выйдет будет jest ich wynosi wychodzi razem łącznie कुल हैं लगभग करीब 총 모두 약 대략 전체 합계
 """
 LEADS = _words(_ENGLISH + _OTHERS)
 # Scripts without spaces: what a run of characters may consist of.

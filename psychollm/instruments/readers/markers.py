@@ -40,13 +40,14 @@ _FIELD = re.compile(
 )
 _FIELD_NAME = re.compile(
     r"(?i)(?:.*_)?(?:answer|final|response|result|choice|option|letter|prediction|decision|verdict"
-    r"|value|output|conclusion)(?:_.*)?"
+    r"|value|output|conclusion|correct|match|equivalent|same|agree)(?:_.*)?"
 )
 _ONE_FIELD = re.compile(r"[^{}\[\]\w]*\{\s*[\"'][^\"'\n]{1,60}[\"']\s?:[^,]{1,400}\}[^{}\w]*")
 _APART = re.compile(f"{OPEN}([^{OPEN}{CLOSE}]*)(?:{CLOSE}|$)")
 _LONGEST = 400  # characters of an answer
 _MOST = 24  # of them, the last: enough to see that they differ
-_DIALOGUE = re.compile(r"(?im)^a\s?:[ \t]*(?=\S)")
+_DIALOGUE = re.compile(r"(?im)(?:^|\?[ \t]+)a\s?:[ \t]*(?=\S)")
+_OTHER_LETTER = re.compile(r"(?im)^[b-e]\s?:")
 _QUESTION_LINE = re.compile(r"(?im)^q\s?:")
 _CONCLUDES = re.compile(
     r"(?i)(?:^|[,;:–]\s*)(?:and\s+)?(?:so|therefore|thus|hence|consequently|accordingly|overall"
@@ -54,6 +55,21 @@ _CONCLUDES = re.compile(
     r"|por tanto|quindi|dunque|portanto|logo|dus|zatem|więc|следовательно|значит|dolayısıyla|因此|所以"
     r"|したがって|따라서|그러므로|إذن|لذلك|इसलिए)(?![\w'])(?!\s+(?:is|are|does|do|did|many|much|that|far)\b)"
     r"[,:]?\s*"
+)
+
+
+# Whose answers a judge compares.
+_OTHERS = re.compile(
+    r"(?i)\b(?:reference|candidate|gold(?:en|[ -]standard)?|student(?:'s)?|model(?:'s)?|expected|target|given|predicted|ground[ -]truth|submitted|provided|proposed|user(?:'s)?|system(?:'s)?|assistant(?:'s)?|key)[ -]$"
+)
+
+
+_SIDES = re.compile(
+    r"(?i)\b(?:reference|gold|ground[ -]truth|expected|key|target)\b[^:=;,.\n]{0,20}[:=;]"
+)
+_OTHER_SIDE = ("response", "prediction", "output", "reply")
+_OTHERS_FIELD = re.compile(
+    r"(?:reference|candidate|gold(?:en)?|student|model|expected|target|given|ground_?truth|correct_(?:answer|option|choice)|user)(?:_|\b)(?!.*(?:correct|match|equal)$)"
 )
 
 
@@ -81,7 +97,7 @@ def _names(labels: tuple[str, ...], *, plain: bool) -> re.Pattern[str]:
         re.escape(one) for one in sorted({one[0] for names in spaced for one in names})
     )
     names = (
-        rf"(?=[{first}])(?<![{WORD}'-])(?<!each )(?<!every )"
+        rf"(?=[{first}])(?<![{WORD}'-])(?<!each )(?<!every )(?<!both )(?<!all )(?<!two )(?<!these )(?<!those )"
         rf"(?:(?P<final>{final})|(?P<own>{own_})|(?P<named>{named}))(?![{WORD}'-])"
     )
     if not plain:
@@ -108,7 +124,9 @@ def marked(
     # Within fields of JSON, names of answers belong to somebody's reasoning.
     words = _FIELD.sub(lambda field: " " * len(field.group()), text) if '"' in text else text
     marks += _named(words, labels, lead=lead)
-    asked = not letters or _QUESTION_LINE.search(text) is not None
+    asked = (not letters and _OTHER_LETTER.search(words) is None) or _QUESTION_LINE.search(
+        text
+    ) is not None
     for turn in _DIALOGUE.finditer(words):
         said = _line(words, turn.end())
         if asked or re.fullmatch(r"\W*\w\W*", said):
@@ -123,6 +141,8 @@ def _fields(text: str, labels: tuple[str, ...], *, lead: bool) -> list[tuple[int
     for field in _FIELD.finditer(text):
         name = field["name"].strip().lower()
         own = name in labels
+        if _OTHERS_FIELD.match(name):
+            continue
         said = field["said"].strip().strip("\"'")
         if said not in {"null", "None"} and (own or alone or _FIELD_NAME.fullmatch(name)):
             marks.append((field.start(), Marked(said, 0 if own and lead else 1)))
@@ -132,6 +152,7 @@ def _fields(text: str, labels: tuple[str, ...], *, lead: bool) -> list[tuple[int
 def _named(text: str, labels: tuple[str, ...], *, lead: bool) -> list[tuple[int, Marked]]:
     marks: list[tuple[int, Marked]] = []
     plain = text.isascii()
+    compares = _SIDES.search(text) is not None
     names = list(_names(labels, plain=plain).finditer(text.lower() if plain else text))
     spans = sentences(text) if names else []
     at = 0
@@ -141,6 +162,10 @@ def _named(text: str, labels: tuple[str, ...], *, lead: bool) -> list[tuple[int,
         own_words = (
             manner(text, spans[at]._replace(asks=False), name.end(), name.end()) is Mode.SAID
         )
+        if _OTHERS.search(text, max(name.start() - 20, 0), name.start()):
+            continue
+        if compares and name.group().lower().startswith(_OTHER_SIDE):
+            continue
         if not own_words or of_error(name.group(), len(name.group()), 0):
             continue
         said = _line(text, name.end())

@@ -22,6 +22,7 @@ from psychollm.instruments.reading import Reading
 
 _EDGES = " \t\n\"'()[]{}$€£¥~≈=*.,;:!–"
 _IS_NAMED = re.compile(r"^\W*[A-Za-z]\w{0,20}\s?[=≈]")  # "x = 5"
+_CURRENCY = re.compile(r"(?<!\w)(?:USD|EUR|GBP|CHF|JPY|CNY|INR|US|Rs\.?)\s?\$?\s?$")
 _UNIT_WORDS = 3  # "5 coins", "5 of them", "7 kg in all"
 _TAIL = re.compile(rf"[{WORD}°'%/]+")
 _VERB = re.compile(r"(?i)\b(?:is|was|are|were|would|would've|seems?|remains?)\b")
@@ -34,6 +35,11 @@ _BECAUSE = re.compile(r"(?i)\b(?:because|since|weil|porque|perché|omdat)\b")
 _ONE = re.compile(
     r"(?i)\W*(?:exactly\s|just\s|only\s)?one(?:\s(?!of|more|half|third|quarter|moment|second|minute|way|thing|word)\w+)?\W*"
 )
+_ESTIMATES = re.compile(
+    r"(?i)(?<![\w'])(?:guess\w*|estimat\w*|say|answer|about|around|roughly|approximately|probably|perhaps|maybe|likely|believe|think|go with|put|should be|must be|ungefähr|etwa|schätz\w*|vermut\w*|environ|dirais|diría|unos|circa"
+    r"|direi|cerca|diria|ongeveer|schat|około|около|примерно|думаю)(?![\w'])|大概|大约|约|たぶん|약"
+)
+_ENDS = re.compile(r"[^.,;:!?\n]{0,30}(?:$|[.,;:!?\n])")
 _OR = re.compile(r"(?i),?\s(?:or|oder|ou|o|of|lub|или)\s")
 
 
@@ -41,7 +47,7 @@ _STATES = re.compile(
     r"""(?ix)
     (?:^|=|\b(?:(?:it|which)\s[a-z]+|it's|that's|there's|stays?|reste|restent|waren|quedan?|is|are|was|were|be|been|has|have|had|having|equals?|makes?|making|gives?|giving|gets?|got|yields?|produces?
       |leaves?|leaving|remains?|totals?|totalling|contains?|includes?|to|of|in|with|for|need|needs|takes?|costs?
-      |weighs?|measures?|earns?|pays?|spends?|runs?|travels?|lives?|scores?|won|ate|finds?|found|counted?|counts|see|obtain
+      |weighs?|measures?|earns?|pays?|spends?|runs?|travels?|lives?|scores?|won|ate|finds?|found|counted?|counts|i count|see|obtain
       |obtains|receives?|holds?|sells?|sold|bought|ended|began|since|from|than|only|the|number|value|result|sum|p|r|x|y|n
       |shows?|appears?|occurs?|ist|sind|beträgt|hat|haben|gibt|macht|ergibt|es|est|sont|fait|a|y|en|son|hay|tiene|da|è|sono|ci|fa|ha|é|são|há
       |tem|zijn|er|heeft|jest|ma|to)\s)
@@ -78,6 +84,11 @@ class NumericForm(Form):
             text, one.start, self.leads
         )
 
+    def stands(self, text: str, one: Mention) -> bool:
+        """Tell whether a number is an estimate rather than what a refusal speaks of."""
+        before = clause_before(text, one.start)
+        return _ESTIMATES.search(before) is not None and bool(_ENDS.match(text, one.end))
+
     def found(self, text: str) -> list[Numeral]:
         """Return the numbers of a text that may be meant."""
         return numerals(text, equations=self.equations, shares=self.shares)
@@ -96,6 +107,8 @@ class NumericForm(Form):
                 mode = mode.raised_if(not self.led_up_to(text, one))
             if value is not None:
                 mentions.append(Mention(value, one.start, one.end, mode, one.heads))
+        if any(one.mode is Mode.SAID for one in mentions):
+            mentions = [one for one in mentions if not _passing_year(text, one)]
         return of_one_manner(text, mentions, _OR)
 
     def whole(self, text: str) -> frozenset[Value]:
@@ -108,7 +121,7 @@ class NumericForm(Form):
         ones = self.found(text)
         if not ones or any(one.mode is not Mode.SAID for one in ones):
             return frozenset()
-        lead = _IS_NAMED.sub("", text[: ones[0].start])
+        lead = _CURRENCY.sub("", _IS_NAMED.sub("", text[: ones[0].start]))
         if lead.strip(_EDGES) or any(self.unclear(one) for one in ones):
             return frozenset()
         values = self._values(ones)
@@ -136,12 +149,24 @@ class NumericForm(Form):
         return frozenset(value for value in values if value is not None)
 
 
+_IN = re.compile(r"(?i)\b(?:in|of|since|from|by|during|until|the)\s$")
+
+
+def _passing_year(text: str, one: Mention) -> bool:
+    """Tell whether a mention is the year of which a statement with another number speaks."""
+    year = re.fullmatch("1[5-9][0-9]{2}|20[0-9]{2}", text[one.start : one.end])
+    return one.mode is Mode.RAISED and bool(
+        year and _IN.search(text, max(one.start - 8, 0), one.start)
+    )
+
+
 def read_integer(reply: str, *, finish_reason: str | None = None) -> Reading:
     """Read a whole number.
 
     Thousands may be grouped by commas, spaces, apostrophes, or points where there are two of them;
-    "1.234" may be one number or another and is ambiguous. Bounds and ranges are ambiguous too. A
-    number at the end of a reply that was cut off may go on, so that it is not read.
+    "1.234" may be one number or another and is ambiguous. Bounds and ranges are ambiguous too; powers,
+    scales ("12k") and other bases ("0b101") count as what they are worth; parts of formulas ("2π", "3x")
+    are not read. A number at the end of a reply that was cut off may go on, so that it is not read.
 
     Parameters
     ----------

@@ -21,11 +21,12 @@ _LABEL = (
 )
 _TOKEN = re.compile(
     rf"""(?ix)
-    (?P<skip>
+    (?P<based>0(?:x[0-9a-f]+|b[01]+|o[0-7]+)(?!\w)|(?<![\w])[0-9]+_[0-9]{{1,2}}(?!\w))
+  | (?P<skip>
         (?<![^\W\d_])(?<!this\ )(?<!that\ )(?:{_LABEL})\.?\s?\#?[0-9]+(?![\w])
       | (?<!\w)[^\W\d_]\w{{0,30}}-[0-9]+(?:\.[0-9]+)*\b | (?<![A-Za-z_])[A-Za-z_]{{1,30}}[0-9]\w*
       | [0-9]+(?::[0-9]+)+ | [0-9]+(?:-[0-9]+){{2,}} | [0-9]+(?:/[0-9]+){{2,}}
-      | [0-9]+(?:st|nd|rd|th|s)\b | (?:version|v)\s?[0-9]+(?:\.[0-9]+)+ | [0-9]{{4}}\s(?=(?:knowledge|training)\b) | (?<=\bthe\ )(?:1[0-9]|20)[0-9]{{2}}(?=\ [a-z]) | [0-9]+-(?:point|step|scale)\w*
+      | [0-9]+(?:st|nd|rd|th|s)\b | (?:version|v)\s?[0-9]+(?:\.[0-9]+)+ | [0-9]{{4}}\s(?=(?:knowledge|training|cut-?off|data|update|release)\b) | (?<=\bthe\ )(?:1[0-9]|20)[0-9]{{2}}(?=\ [a-z]) | [0-9]+-(?:point|step|scale)\w*
       | (?![0-9]{{1,3}}(?:\.[0-9]{{3}})+(?!\.?[0-9]))[0-9]+(?:\.[0-9]+){{2,}}
     )
   | (?P<grouped>
@@ -35,6 +36,7 @@ _TOKEN = re.compile(
       | [0-9]{{1,3}}(?:(?P<gap>[ '_])[0-9]{{3}})(?:(?P=gap)[0-9]{{3}})*(?:[.,][0-9]+)?(?![0-9])
     )
   | (?P<power>[0-9]+(?:\.[0-9]+)?(?:e|\s?[×x*·]\s?10\s?\^\s?\{{?)[-+]?[0-9]{{1,3}}\}}?(?![\w]))
+  | (?P<exponential>[0-9]{{1,9}}(?:\.[0-9]{{1,9}})?\s?(?:\^|\*\*)\s?[({{]?-?[0-9]{{1,2}}[)}}]?(?![\w.,/^]*[\w^]))
   | (?P<decimal>[0-9]+[.,][0-9]+|(?<![\w.])\.[0-9]+)
   | (?P<whole>[0-9]+)
     """
@@ -45,21 +47,44 @@ PERCENT = (
 )
 _PERCENT = re.compile(PERCENT, re.IGNORECASE)
 _BOUND_BEFORE = re.compile(
-    r"(?i)(?:\b(?:at least|at most|more than|less than|fewer than|greater than|higher than|lower than"
-    r"|over|under|above|below|up to|no more than|no less than|no fewer than|minimum|maximum"
-    r"|mindestens|höchstens|mehr als|weniger als|plus de|moins de|au moins|más de|menos de"
-    r"|almeno|più di|meno di|mais de|minstens|meer dan|minder dan)\s*|(?<![-=])[<>≥≤]=?\s*)$"
+    r"(?i)(?:\b(?:almost|nearly|close to|not quite|just short of|fast|beinahe|knapp|presque|quasi|casi|quase|bijna|prawie|почти|(?:at|na) least|at (?:the )?(?:least|most|max\w*|min\w*)|(?:more|less|fewer|greater|higher|lower|larger|smaller|better|bigger) than(?: or equal to)?"
+    r"|(?:just |well |slightly )?(?:over|under|above|below|beyond|past)|up to|upwards? of|north of|in excess of|(?:not )?exceed(?:s|ed|ing)?|(?:a )?(?:minimum|maximum|max|min)(?: of)?[:.]?"
+    r"|(?:no|not) (?:more|less|fewer|later|earlier) than|mindestens|höchstens|maximal|minimal|(?:nicht )?(?:mehr|weniger|größer|kleiner|höher|niedriger) als|bis zu|(?<!gegen)über|unter"
+    r"|plus d[e']|moins d[e']|au moins|au plus|au maximum|au minimum|jusqu'à|supérieure? à|inférieure? à"
+    r"|(?:más|mas|menos) de|al menos|por lo menos|como (?:mínimo|máximo)|hasta|mayor (?:que|a)|menor (?:que|a)|pelo menos|(?:no|em) (?:máximo|mínimo)|mais de|menos de|até|maior que"
+    r"|almeno|più di|meno di|al (?:massimo|minimo)|fino a|oltre|maggiore di|minore di|minstens|hoogstens|maximaal|minimaal|meer dan|minder dan"
+    r"|ponad|więcej niż|mniej niż|co najmniej|najwyżej|powyżej|poniżej|более|менее|больше|меньше|свыше|до|минимум|максимум|не (?:менее|более)|en az|en fazla"
+    r"|कम से कम|ज़्यादा से ज़्यादा|على (?:الأقل|الأكثر)|أكثر من|أقل من)\s*"
+    r"|(?:不?(?:超过|多于|少于|大于|小于|低于|高于)|至少|至多|最多|最少|不到|少なくとも|최소|최대|将近|接近|거의)\s*|(?:(?<![-=])[<>≥≤]=?|=<)\s*[$€£]?)$"
 )
 _BOUND_AFTER = re.compile(
-    r"(?i)\s?(?:\+(?!\s?[0-9/])|(?:or|and) (?:more|less|fewer|higher|lower|above|below|up|greater)\b)"
+    r"(?i)\s?(?:\+(?!\s?[0-9/])|-?plus\b(?!\s[0-9])|(?:or|and|oder|ou|o|en|of) (?:more|less|fewer|higher|lower|above|below|up|greater|over|under|mehr|weniger|plus|moins|más|menos|più|meno|mais|meer|minder)\b"
+    r"|,?\s?(?:at (?:the )?(?:very )?(?:least|most|minimum|maximum)|max(?:imum)?|min(?:imum)?|tops)\b(?! [0-9])"
+    r"|[个個人名点年歳円元%]?\s?(?:以上|以下|以内|未満|未满|超|多个)|[개명년%]?\s?(?:이상|이하|미만|초과)|\s?से (?:अधिक|ज़्यादा|कम))"
 )
+# Signs beside a number that make a formula of it, and letters that are no unit: "√2", "2π", "3x".
+_FORMULA_BEFORE = re.compile(
+    r"(?i)(?:[√∛∜^±]|π\s?[/*×·^]?|(?<![a-z])(?:sqrt|cbrt|log|ln|exp|sin|cos|tan)(?:_[0-9]+)?|(?<![\w'])[b-zB-Z](?:_\w)?\s?[-+*/×·÷]|[0-9)]\s?[+×÷·*]|[0-9)]\s[-–]\s)[\s({]*$"
+)
+_FORMULA_AFTER = re.compile(
+    r"\s?[π√∛^](?=\s?[\w(√π])|\s?π|\s?\*\*|[*×·]?\s?[√π]|\s?[-+*/×·÷]\s?[b-hj-z](?![\w'])|\s?[+×÷·*]\s?[($]*[0-9]|\s[-–]\s[0-9]|\s(?:[kM]|grand)(?![\w'])|-[A-Z][a-z]|\s(?:and|&) a (?:half|third|quarter)|\s?\(?±"
+)
+_GLUED = re.compile(
+    r"(?![kMGT]B?(?![^\W\d_]))(?:[kdcmµμnMGT]?(?:m|g|l|L|s|Hz|W|Wh|V|A|J|Pa|N|B|b|bit|bps|cal)|kcal|in|ft|yd|mi|mph|kph|lbs?|oz|t|min|mins|h|hrs?|d|yrs?|C|F|K"
+    r"|px|pt|ha|bn|tn|mn|mln|mil|mol|eV|°|USD|EUR|GBP|Jahre|ans|ms|fps|rpm|dB|ish|-ish|x(?=\s?[0-9])|s?pp)(?:[0-9²³/]|(?![^\W\d_]))"
+)
+_LATIN = re.compile(r"[A-Za-zÀ-ɏ]")
 _COUNTS = re.compile(
-    r"(?i)\s(?:things|reasons|possibilities|interpretations|readings|caveats|assumptions|scenarios|issues|factors"
+    r"(?i)\s(?:(?:more |other |further |missing |additional )*(?:numbers|values|hints|clues|sentences|details|questions|pieces|facts|premises|options|variables|unknowns|approaches|clarifications|conditions|statements)\b|things|reasons|possibilities|interpretations|readings|caveats|assumptions|scenarios|issues|factors"
     r"|ways to (?:look|see|interpret|read|answer|approach|think))\b"
 )
 _PRECISION = re.compile(r"(?i)[\s-](?:decimals?|digits?|significant)\b")
 _IN_A_YEAR = re.compile(r"(?i)(?:^|[.!?]\s)in\s$")
-_REACH = 24
+# How far somebody's knowledge reaches.
+_AS_OF = re.compile(
+    r"(?i)(?:\bas (?:of|at)|\b(?:knowledge|training|trained|data|information|update[ds]?|cut-?off|stand|figures|events|developments|anything|happened)\b[^.!?\n]{0,40}|\bstand|\ben date de|\bà partir de|\ba partir de|截至|根据)\s?(?:(?:the )?(?:early|late|mid|year|[A-Z][a-z]{2,8})[ -])?$"
+)
+_REACH = 48
 _MAX_DIGITS = 18
 
 
@@ -76,6 +101,7 @@ class Numeral:
     out_of: float | None = None  # the denominator, where there is one
     doubtful: bool = False  # "1.234": thousands or a decimal
     heads: bool = False
+    part: bool = False  # of a formula, or with letters that nothing explains: "√2", "3x"
 
 
 def numerals(text: str, *, equations: bool = True, shares: bool = False) -> list[Numeral]:
@@ -87,14 +113,17 @@ def numerals(text: str, *, equations: bool = True, shares: bool = False) -> list
 
 @lru_cache(maxsize=16)  # one reply is looked at from several sides
 def _numerals(text: str, equations: bool, shares: bool) -> tuple[Numeral, ...]:  # noqa: FBT001
+    enumerators = [one.end() for one in _ENUMERATOR.finditer(text)]
+    listed = frozenset(enumerators if len(enumerators) > 1 else ())
     numbers: list[Numeral] = []
     operands: set[float] = set()
     results: list[Numeral] = []
-    solved = _SUM_IN_WORDS.sub(_with_sign, text) if equations else text
+    solved = _SUM_IN_WORDS.sub(_with_sign, _NEARLY_EQUAL.sub("=", text)) if equations else text
     for sentence in sentences(text):
         ones = [
             _in_manner(text, one, sentence)
             for one in _fractions(text, _plain(text, sentence), shares=shares)
+            if one.end not in listed
         ]
         if equations and "=" in solved[sentence.start : sentence.end]:
             ones, terms, ends = _solved(solved, ones)
@@ -159,16 +188,28 @@ def _numeral(text: str, token: re.Match[str]) -> Numeral | None:
         start < token.start() and before == "-" and not _is_operator(text, start)
     ) or _MINUS.search(text[max(start - 16, 0) : start]):
         value = -value
+    part = _FORMULA_BEFORE.search(text, max(start - 12, 0), start) is not None
     scale = _SCALE.match(text, token.end())
     if scale:
-        power = next(10 ** int(name[1:]) for name, word in scale.groupdict().items() if word)
-        value = round(value * power)
-        return Numeral(value, start, scale.end(), written="")
+        power = next(
+            10 ** int(name[1:].rstrip("_")) for name, word in scale.groupdict().items() if word
+        )
+        value = round(value * power, 6)
+        value = int(value) if value == int(value) else value
+        return Numeral(value, start, scale.end(), written="", part=part)
+    part |= _FORMULA_AFTER.match(text, token.end()) is not None
+    part |= bool(_LATIN.match(text, token.end()) and not _GLUED.match(text, token.end()))
     doubtful = re.fullmatch(r"[1-9][0-9]{0,2}\.[0-9]{3}", written) is not None
     percent = _PERCENT.match(text, token.end())
     end = percent.end() if percent else token.end()
     return Numeral(
-        value, start, end, written=written, percent=percent is not None, doubtful=doubtful
+        value,
+        start,
+        end,
+        written="" if token["based"] or token["exponential"] else written,
+        percent=percent is not None,
+        doubtful=doubtful,
+        part=part,
     )
 
 
@@ -176,8 +217,10 @@ _MINUS = re.compile(
     r"(?i)(?:^|[:,(]\s?|\b(?:is|was|be|about|around|to|of|at)\s)(?:minus|negative)\s$"
 )
 _SCALE = re.compile(
-    r"(?i)\s?(?:(?P<e9>milliarden?|milliards?|miljard|miliardi|мил+иард\w*|mil millones)|(?P<e6>millionen|millions|millones|milioni|milhões|miljoen|mio"
-    r"|миллион\w*)|(?P<e3>tausend|mille|mila|duizend|тысяч\w?|mil)|(?P<e4>万|萬)|(?P<e8>亿|億))(?!\w)"
+    r"\s?(?:(?P<e9>(?i:milliarden?|milliards?|miljard|miliardi|мил+иард\w*|mil millones|mrd\.?|bn|млрд\.?|miliard\w*|milyar|अरब)|(?<=[0-9])B)"
+    r"|(?P<e6>(?i:millionen|millions|millón|millones|milioni|milione|milhões|milhão|miljoen|milion\w*|milyon|mio\.?|mln\.?|mn|миллион\w*|млн\.?)|(?<=[0-9])M)"
+    r"|(?P<e3>(?i:tausend|tsd\.?|mille|mila|duizend|тысяч\w?|тыс\.?|mil|bin|tysi\w+|tys\.?|हज़ार|हजार|천|千(?!万))|(?<=[0-9])[kK])|(?P<e2>百(?!万))|(?P<e6_>百万)|(?P<e7_>千万)|(?P<e5_>十万)"
+    r"|(?P<e12>(?i:tn|трлн\.?|兆|조)|(?<=[0-9])T)|(?P<e5>(?i:lakhs?|लाख))|(?P<e7>(?i:crores?|करोड़))|(?P<e4>万|萬|만)|(?P<e8>亿|億|억))(?![^\W\d_人个個円元年名台件])"
 )
 
 
@@ -200,10 +243,33 @@ def _value(token: re.Match[str]) -> float:
         whole, _, rest = written.partition(fraction) if fraction else (written, "", "")
         digits = int(re.sub(r"\D", "", whole))
         return float(f"{digits}.{rest}") if rest.strip("0") else digits
+    if token["based"]:
+        return _in_base(written.lower())
+    if token["exponential"]:
+        return _power(written)
     if token["whole"]:
         return int(written)
     value = float(re.sub(r"\s?[×x*·][^^]*\^\s?\{?", "e", written).strip("}").replace(",", "."))
     return int(value) if value.is_integer() and abs(value) < 10**15 else value
+
+
+def _in_base(written: str) -> float:
+    """Return "0x1f" or "1010_2" as a number; infinite where the digits are none of that base."""
+    digits, _, base = written.partition("_")
+    try:
+        return int(digits, int(base or 0))
+    except ValueError:
+        return math.inf
+
+
+def _power(written: str) -> float:
+    base, _, exponent = written.replace("**", "^").partition("^")
+    number = float(base) if "." in base else int(base)
+    try:
+        value = number ** int(exponent.strip(" (){}"))
+    except (OverflowError, ZeroDivisionError):
+        return math.inf
+    return value if value < 10**_MAX_DIGITS else math.inf
 
 
 def _fractions(text: str, ones: list[Numeral], *, shares: bool) -> list[Numeral]:
@@ -237,13 +303,36 @@ def _in_manner(text: str, one: Numeral, sentence: Sentence) -> Numeral:
     before = text[max(one.start - _REACH, 0) : one.start]
     if one.written.count(".") == 1 and text.startswith(("...", "…"), one.end):
         mode = Mode.RAISED  # "0.333..." goes on
-    elif _COUNTS.match(text, one.end) or (
-        text[one.end : one.end + 1] == "," and _IN_A_YEAR.search(before)
+    elif (
+        one.part
+        or _COUNTS.match(text, one.end)
+        or (text[one.end : one.end + 1] == "," and _IN_A_YEAR.search(before))
+        or (_is_year(one) and _AS_OF.search(before))
+        or _IN_PASSING_AFTER.match(text, one.end)
+        or _ANNOUNCES.search(before)
     ):
         mode = Mode.RAISED
-    elif _BOUND_BEFORE.search(before) or _BOUND_AFTER.match(text, one.end):
+    elif (
+        _MAY_BE.search(before) or _BOUND_BEFORE.search(before) or _BOUND_AFTER.match(text, one.end)
+    ):
         mode = Mode.OPEN
     return replace(one, mode=mode, heads=heads)
+
+
+# Times, ages, measures as adjectives ("a 12-inch ruler"), and what leaves the end open.
+_IN_PASSING_AFTER = re.compile(
+    r"(?i)-(?!ish|[0-9]|prozent|percent)[^\W\d_]{2,}|\s?(?:a\.m\.|p\.m\.|[ap]m\b|o'clock)|\s?-?odd\b|\s(?:and counting|up(?:wards?)?)(?![^.,;!?])"
+)
+_ANNOUNCES = re.compile(
+    r"(?i)(?:\b(?:let me|let's|let us)\s(?!say|go)|(?:^|[.!?]\s)(?:multiply|divide|add|subtract|solve|consider|suppose|here are|given)\b)[^.,;:=!?\n]*$"
+)
+_MAY_BE = re.compile(
+    r"(?i)\b(?:could|might)\s(?:\w+ly\s|also\s|well\s|perhaps\s)?(?:be|have been)\s(?:about\s|around\s)?$"
+)
+
+
+def _is_year(one: Numeral) -> bool:
+    return len(one.written) == 4 and one.written.isdigit() and 1500 < one.value < 2100
 
 
 _TERM = r"[-−]?[0-9](?:[0-9.,]{0,30}[0-9])?"
@@ -252,7 +341,16 @@ _SUM_IN_WORDS = re.compile(
     rf"|[-+*×·/÷−])\s|\s?[+*×·÷]\s?){_TERM})+)\s)(?P<is>is\ equal\ to|equals|is|are|makes?|gives?|yields?|comes\ to)"
     rf"(?=\s(?:exactly\s|simply\s)?{_TERM})"
 )
-_SIDES = re.compile(r"[,;:\n]\s|\bor\b|\bso\b|\bhence\b|\btherefore\b")
+_ENUMERATOR = re.compile(r"(?m)^[ \t]*[0-9]{1,2}(?=[.)][ \t]+[\"'(]?[^\W\d_]{2})")
+_NEARLY_EQUAL = re.compile(r"(?<=[\w)%] )≈|(?<=[\w)%])≈")
+_SIDES = re.compile(r"[,;:\n]\s|\band\b(?=\s\w{1,12}\s?=)|\bor\b|\bso\b|\bhence\b|\btherefore\b")
+
+
+# "2x = 10" and "x + 6 = 13" ask for x; a name alone before "=" is told what it is.
+_UNSOLVED = re.compile(
+    r"[0-9)]\s?[b-hj-z](?![\w'])(?!\s?[0-9(])|(?<![\w'])[a-z](?:\s?[-+−^]|[23]\s*$)|[-+−]\s?[b-z](?![\w'])"
+)
+_LAST_SIDE = re.compile(r"[,;:.\n]|\b(?:so|and|then)\b")
 
 
 def _with_sign(said: re.Match[str]) -> str:
@@ -275,6 +373,9 @@ def _solved(text: str, ones: list[Numeral]) -> tuple[list[Numeral], set[float], 
             kept += clause
             continue
         terms |= {one.value for one in clause if one.start < sign}
+        if _UNSOLVED.search(_LAST_SIDE.split(text[max(sign - _REACH, 0) : sign])[-1]):
+            kept += [replace(one, mode=Mode.DENIED) for one in after]
+            continue
         kept += after
         results += after
     return kept, terms, results

@@ -28,6 +28,7 @@ from psychollm.instruments.readers.plain_text import CLOSE, OPEN
 from psychollm.instruments.readers.verdict import Form, read
 from psychollm.instruments.reading import Reading
 
+_SUFFIX = "(?:[dt][iıuü]r|y?[iıuü]|y?[ae]|n[iıuü]n)(?!\\w)"  # of Turkish: "C'dir"
 _EDGES = " \t\n\"'()[]{}<>.,;:!–-*`"
 _CALLED = (
     r"(?:options?|choices?|letter|answer|antwort|réponse|opción|opcion|opção|opzione|optie|opcja"
@@ -39,13 +40,13 @@ _PICKS = re.compile(
     r"|maybe|definitely|clearly|not|so|think|but|or|and|with|oder|ou|o|und|et|y|e)\s?[\"'(\[]?$"
 )
 _LABELS = re.compile(
-    r"[)\].:,;\"']|\s?$|\s+(?:is|was|seems|looks|would|could|must|can|or|and|oder|ou|o|und|et|y|e|but"
+    r"[)\].:,;\"'&+]|\s?&|\s?\+|\s?$|\s+(?:is|was|seems|looks|would|could|must|can|or|and|oder|ou|o|und|et|y|e|but"
     r"|because|since|as|rather)\b|\s?[/>–]|-[A-Z](?![\w])|\s-\s|\n|です|입니다|或|は|은"
 )
 _AS_PRONOUN = re.compile(r"I (?:would|could|can|must|looks?|as)\b")
 _WORD_LETTERS = frozenset("AEIOUY")
 _LISTED = re.compile(
-    r"\s*[)\"']?\s*(?:,\s?(?:and|or)?|&|and|or|nor|und|oder|et|ou|y|o|e|и|或|和|と)\s*[(\"']?"
+    r"\s*[)\"']?\s*(?:,\s?(?:and|or)?|&|/|\+|and|or|nor|und|oder|et|ou|y|o|e|и|或|和|と)\s*[(\"']?"
 )
 _IS = re.compile(
     r"(?i)(?:\b(?:is|are|was|were|be|called|named|ist|est|es|è|é|jest|to)|[^\x00-\u024f])\s*(?:the\s|an?\s)?[\"'(]*$"
@@ -54,19 +55,34 @@ _IS_IT = re.compile(
     r"(?i)[\"')\]]*\s*(?:$|[^\w\s]|(?:is|are|was|would be|must be)\s(?:the|correct|right|my|it|what|best)\b|(?:because|since|as|ist|est|es|è|é)\b|\()"
 )
 _SPOKEN_OF = re.compile(
-    r"(?i)[\"')\]]*\s(?:is|was|looks|seems|sounds)\s(?:an?|too|also|only|in|on|from|possible|(?P<weighed>tempting|plausible|close))\b"
+    r"(?i)[\"')\]]*\s(?:et al|was\s(?:my|his|her|their|the)\s(?:first|initial)|(?:is|was|looks|seems|sounds)\s(?:unlikely|improbable|doubtful|the\s(?:first|second|third|last|letter)\b|an?|for|too|also|only|in|on|from|possible|(?P<weighed>tempting|plausible|close)))\b"
 )
 _VERDICT = rf"(?:not\s)?(?:{TRUE})|{FALSE}|yes|no"
 _WRONG = re.compile(rf"(?i)not\s|no$|(?:{FALSE})$")
 # What may follow a letter that is chosen: otherwise it is the subject of a sentence ("D contradicts").
 _GOES_ON = re.compile(
     r"(?i)\s*(?:$|[^\s\w]|[^.,;:\n]{0,60}\bbest\b|(?:is|was|seems|would|must|should|has to|looks|fits?|match(?:es)?|makes|works|remains|because|since|as|and|or|oder|ou|o|of|lub|или|but|so|on|in|for|from|with"
-    r"|here|then|by|ist|est|es|è|é|weil|parce|porque|und|et|y|e|que|der|die|das|it|this|that|i|given|based|due|over|rather|instead|sagen|nehmen|wählen|zeggen|kiezen|say|think)\b|[A-Z](?!\w)|[^\x00-\u024f])"
+    r"|here|then|by|jest|ist|est|es|è|é|weil|parce|porque|und|et|y|e|que|der|die|das|it|this|that|i|given|based|due|over|rather|instead|sagen|nehmen|wählen|zeggen|kiezen|say|think)\b|[A-Z](?!\w)|[^\x00-\u024f])"
 )
-_JOINED = re.compile(r"\s*(?:,|/|&|or\b|and\b|oder\b|ou\b)\s*")
+_JOINED = re.compile(r"\s*(?:,|/|&|\+|or\b|and\b|oder\b|ou\b)\s*")
 # What letters are the names of.
 _NAMED = re.compile(
-    r"(?i)\b(?:plan|vitamin|hepatitis|influenza|grade:?|class|exhibit|schedule|appendix|annex)\s$"
+    r"(?i)\b(?:plan|vitamin|hepatitis|influenza|grade:?|class|exhibit|schedule|appendix|annex|question|item|case|claim|scenario|mr\.?|mrs\.?|ms\.?|dr\.?|points?|section|group|type|team|phase|stage|figure|table|size|level|gate|room|building|line|side|angle|vertex|node|block|company|player|person|train|car|box|bag|tank|pipe|worker|machine|town|city|note|key of|e\.g\.|cf\.|see|suppose|let|given)\s$"
+)
+# "A.I.", and "A: I'm not sure", where the letter stands for "answer".
+_ABBREVIATED = re.compile(r"\.(?:[A-Za-z]{1,3}(?!\w)|\s?[A-Z]\.(?!\s*$)|\s[A-Z]\.?\s[A-Z][a-z])")
+_INITIAL, _SURNAME = re.compile(r"(?<!\w)[A-Z]\.\s?$"), re.compile(r"\.\s[A-Z][a-z]")
+# Between letters that stand for things, or for a range of options.
+_RELATED = re.compile(
+    r"(?i:\s(?:vs\.?|versus|or something|or so)\b)|\s[0-9]+[.):]\s|\.\s(?!it|this|that|there|he|she|they|we|all|most)[a-z]+\s(?:is|are|was|were|can|has|have)\b|"
+    r"\s?(?:(?:to|through|bis|à)\s|[-–→∪∩=<>≤≥⇒∧∨])\s?(?:point\s)?[A-Z](?!\w)|\s?[=<>≤≥]\s?[0-9]"
+)
+_RELATING = re.compile(
+    r"\bP\($|[0-9]\s?%\s$|(?<!\w)[A-Z]\s?(?:vs\.?\s|versus\s|(?:to|through|bis|à)\s|[-–→∪∩=<>≤≥⇒∧∨]\s?)$"
+)
+_UNSURE = re.compile(
+    r"(?i)\s?[:.)]\s*(?:\?|(?:well|hmm+|um+|sorry|honestly)[,.\s]+|i(?:'m| am) (?:not (?:\w+ )?sure|unsure|uncertain|sorry|afraid|unable|not able)|unsure|not sure|i (?:do not|don't|can't|cannot|could not) |let me (?:think|see)|unknown|unclear|maybe|it depends|hard to|no idea|none\b|n/?a\b|cannot|can't|there is no)"
+    r"|\s?:\s[^\n]*?\b(?:i|we|you|not|no|n't|info|information|enough|unclear|unknown|depends?|question|none|neither|both)\b(?!\s?[a-z]*\s?[0-9])"
 )
 _REASON = re.compile(r"\s?(?:$|[).\],;:–\n]|-\s|\(|\s(?:because|since|as|weil|parce|porque)\b)")
 
@@ -117,7 +133,7 @@ class _Patterns:
         self.texts = {_norm(text): key for key, text in items if text.strip()}
         letters = "|".join(re.escape(key) for key, _ in items)
         self.letter = re.compile(
-            rf"(?<![A-Za-z0-9_'])(?<![A-Za-z0-9]{{2}}-)(?<![Nn]/)(?:(?:{letters})(?![A-Za-z0-9_+$']|-[A-Za-z]{{2}})|(?i:{letters})(?=\))(?!\)\())"
+            rf"(?<![A-Za-z0-9_'])(?<![A-Za-z0-9]{{2}}-)(?<![Nn]/)(?<![A-Za-z]\.)(?:(?:{letters})(?![A-Za-z0-9_$#]|\+(?!\s?[A-Z](?!\w))|'(?!{_SUFFIX})|-[A-Za-z]{{2}})|(?i:{letters})(?=\))(?!\)\())"
         )
         texts = sorted((text.strip() for _, text in items if text.strip()), key=len, reverse=True)
         bodies = [r"\s+".join(re.escape(word) for word in text.split()) for text in texts]
@@ -146,6 +162,11 @@ def _norm(text: str) -> str:
 _LOOKALIKES = str.maketrans("АСас", "ACac")
 
 
+_CYRILLIC = re.compile(
+    r"(?i:(?<=[:(–] )|(?<=\()|(?<=вариант )|(?<=ответ )|(?<=буква ))[АС](?=\W|$)"
+)
+
+
 class _Option(Form):
     labels = ("choice", "option", "selected option", "letter")
     letters = True
@@ -157,6 +178,7 @@ class _Option(Form):
         """Write a single Cyrillic letter as a Latin one; set apart what a list judges right."""
         if len(text.strip(_EDGES)) == 1:
             return text.translate(_LOOKALIKES)
+        text = _CYRILLIC.sub(lambda one: one.group().translate(_LOOKALIKES), text)
         judged = list(self._of.judged.finditer(text))
         right = [one for one in judged if not _WRONG.match(one["verdict"])]
         if len(judged) < 2 or len(right) != 1:
@@ -197,6 +219,8 @@ class _Option(Form):
 
     def opening(self, text: str) -> frozenset[Value]:
         start = self._of.start.match(text)
+        if start and (_ABBREVIATED.match(text, start.end()) or _UNSURE.match(text, start.end())):
+            return frozenset()
         if start is None or not (start["close"] or _REASON.match(text, start.end())):
             return frozenset()
         closed = start["close"] or text[start.end() : start.end() + 1] in {".", ")", ":"}
@@ -205,7 +229,7 @@ class _Option(Form):
         values = {self._of.keys[start["key"].lower()]}
         beside = self._beside(text, start.end())
         joined = _JOINED.match(text, start.end())
-        if joined and (second := self._of.letter.match(text, joined.end())):
+        if joined and (second := self._of.letter.match(text, _past(text, joined.end()))):
             values.add(self._of.keys[second.group().lower()])
         return frozenset(values | beside)
 
@@ -244,13 +268,22 @@ class _Option(Form):
         mentions = []
         for one in self._of.letter.finditer(text, sentence.start, sentence.end):
             key = self._of.keys[one.group().lower()]
-            if _NAMED.search(text[max(one.start() - 12, 0) : one.start()]):
+            if _NAMED.search(text[max(one.start() - 12, 0) : one.start()]) or _ABBREVIATED.match(
+                text, one.end()
+            ):
                 continue
             if key in _WORD_LETTERS and (
                 _AS_PRONOUN.match(text, one.start()) or not _labels(text, one)
             ):
                 continue
+            if _INITIAL.search(text, max(one.start() - 4, 0), one.start()) and _SURNAME.match(
+                text, one.end()
+            ):
+                continue
             mode = manner(text, sentence, *one.span())
+            of_others = _UNSURE.match(text, one.end()) or _RELATED.match(text, one.end())
+            related = _RELATING.search(text, max(one.start() - 10, 0), one.start())
+            mode = mode.raised_if(bool(of_others or related))
             spoken_of = _SPOKEN_OF.match(text, one.end())
             followed = _GOES_ON.match(text, one.end()) or text[one.end() :].strip()[:1].isupper()
             if mode is Mode.SAID and (not followed or (spoken_of and spoken_of["weighed"])):

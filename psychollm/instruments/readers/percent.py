@@ -5,7 +5,15 @@ from dataclasses import replace
 from typing import Literal
 
 from psychollm._base.checks import check_choice
-from psychollm.instruments.readers.clauses import Mention, Mode, Value, clause_before, of_error
+from psychollm.instruments.readers.clauses import (
+    WORD,
+    Mention,
+    Mode,
+    Value,
+    clause_before,
+    leads,
+    of_error,
+)
 from psychollm.instruments.readers.lexicon import PERCENT_LEADS
 from psychollm.instruments.readers.number import NumericForm
 from psychollm.instruments.readers.number_words import number_in_words
@@ -31,6 +39,28 @@ _SHARE = re.compile(
 _EVEN = re.compile(r"(?i)(?<![\w.])(?:50\s?[-/:]\s?50|fifty[\s-]fifty)(?![\w.])")
 _SIGN_FIRST = re.compile(
     r"(?<![\w%])(?:%|yüzde )\s?([0-9]+(?:[.,][0-9]+)?)(?![\w%])", re.IGNORECASE
+)
+# Around an estimate, of which it says how far it may be off.
+_INTERVAL = re.compile(
+    r"(?i)\s?[(\[,;]\s?(?:(?:an? )?[0-9]{2}\s?%\s?(?:ci|confidence interval|credible interval|hdi)|ci|range|interval|from|between)\b[^()\[\]\n]{0,40}[)\]]"
+)
+_SUBJECT = re.compile(
+    r"(?i)\s(?:do|does|did|are|were|have|has|had|agree[ds]?|disagree[ds]?|voted|said|say|think|believe|chose|reported|use[ds]?|live|get|got|fail(?:ed)?|pass(?:ed)?|died?|survive[ds]?)\b"
+)
+_IN_WORDS = re.compile(
+    rf"(?i)(?<![{WORD}])(?P<words>(?:[{WORD}]{{1,24}}[\s-]){{0,3}}[{WORD}]{{1,40}}?)(?P<sign>{PERCENT})(?![{WORD}])"
+)
+# What may follow a confidence with a sign; any other noun is what it is a share of.
+_FOLLOWS = re.compile(
+    r"(?i)\s(?!(?:sure|certain\w*|confiden\w*|convinced|positive|chances?|probab\w*|likel\w*|odds|that|this|it|its|i|my|of|because|since|as|with|given|based|in|on|for|at|and|but|or|to|from|by|if|though|although|so|now|here|is|was|would"
+    r"|overall|accura\w*|correct\w*|right|true|yes|no|maybe|roughly|approximately|about|give|level|belief|credence|seems?|sounds?|feels?|up|down|due|after|considering|assuming|not|then|rather|actually|final|who|which|possib\w*|the|a|an|we|you|there|very|quite|pretty|or-so|instead|today|again|given)\b)"
+    r"(?:growth|increase|decrease|rise|drop|decline|discount|tax|interest|rate|share|reduction|alcohol|gain|loss|return|margin|solution|[a-z]+(?:ers|ents|ists|tion|ment|rate|ople))\b"
+)
+_UNITS = re.compile(
+    r"(?i)\s(?:degrees?|seconds?|minutes?|hours?|days?|weeks?|months?|years?|stars?|points? lead|people|times|meters?|metres?|km|kg|miles|dollars?|euros?|steps?|words?|items?|questions?)\b"
+)
+_LEVEL = re.compile(
+    r"(?i)\b(?:level|step|rule|question|option|version|chapter|page|figure|table|no\.)\s#?$"
 )
 _EASTERN = re.compile("百分之([〇零一二三四五六七八九十百]{1,6})")
 _TO = r"\s?(?:to|-|–|and|bis|à|a|do|до|到|至)\s?"
@@ -77,6 +107,18 @@ _MEASURE = re.compile(
 )
 
 
+def _digits(said: re.Match[str]) -> str:
+    """Write a number in words before a sign as digits."""
+    words = said["words"]
+    if any(one.isdigit() for one in words):
+        return said.group()
+    for start in [0, *(space.end() for space in re.finditer(r"\s", words))]:
+        number = number_in_words(words[start:])
+        if number is not None:
+            return f"{words[:start]}{number}%"
+    return said.group()
+
+
 class _Percent(NumericForm):
     labels = (
         "confidence", "confidence level", "confidence score", "my confidence", "probability",
@@ -97,13 +139,17 @@ class _Percent(NumericForm):
 
     def prepared(self, text: str) -> str:
         """Write even odds and signs in one way; note whether there are percentages."""
-        text = _SIGN_FIRST.sub(r"\1%", _EVEN.sub("50%", text))
+        text = _SIGN_FIRST.sub(r"\1%", _EVEN.sub("50%", _INTERVAL.sub(" ", text)))
+        text = _IN_WORDS.sub(_digits, text)
         text = _EASTERN.sub(lambda said: f"{number_in_words(said[1])}%", text)
         self._signed = any(one.percent for one in super().found(text))
         return text
 
     def found(self, text: str) -> list[Numeral]:
         blank = self._ends.sub(lambda ends: " " * len(ends.group()), text)
+        return _own(blank, self._shares(blank))
+
+    def _shares(self, blank: str) -> list[Numeral]:
         return [
             replace(one, mode=Mode.DENIED)
             if _measures_another(blank, one)
@@ -144,11 +190,62 @@ class _Percent(NumericForm):
         return mentions
 
 
+_OWN_AFTER = re.compile(
+    r"(?i)\s(?:confidence|sure|certain|confident|convinced|positive|sicher|sûre?|segur[oa]|sicur[oa]|zeker)\b"
+)
+_OWN_BEFORE = re.compile(
+    r"(?i)\b(?:confiden(?:ce|t)|certainty|konfidenz|confiance|confianza|fiducia|confiança|zekerheid|уверенность)\b[^.,;!?\n]{0,20}$|置信度.{0,6}$|確信度.{0,6}$"
+)
+_OF_A_FACT = re.compile(
+    r"(?i)\s(?:of|that|in|on|for|chance|(?!sure|certain|confident)[a-z]{4,})\b"
+)
+
+
+def _own(text: str, ones: list[Numeral]) -> list[Numeral]:
+    """Set aside what states a fact where another number states the writer's confidence."""
+    own = [one.percent and _is_own(text, one) for one in ones]
+    if not any(own) or all(own):
+        return ones
+    first = own.index(True)
+    return [
+        replace(one, mode=Mode.DENIED)
+        if not mine
+        and one.percent
+        and one.mode is Mode.SAID
+        and (_OF_A_FACT.match(text, one.end) or not leads(text, one.start, PERCENT_LEADS))
+        and (
+            i < first
+            or not re.search(
+                r"(?i)\b(?:or|to|maybe|perhaps|even|now|but|then)\W*$|[-–]\s?$", text[: one.start]
+            )
+        )
+        else one
+        for i, (one, mine) in enumerate(zip(ones, own, strict=True))
+    ]
+
+
+def _is_own(text: str, one: Numeral) -> bool:
+    before = text[max(one.start - 2 * _REACH, 0) : one.start]
+    after = _OWN_AFTER.match(text, one.end)
+    return bool(_OWN_BEFORE.search(before)) or bool(
+        after and (after.group().lower().endswith("confidence") or _FIRST_PERSON.search(before))
+    )
+
+
 def _measures_another(text: str, one: Numeral) -> bool:
     """Tell whether a number is the chance of an error, or a share of something else."""
+    if not one.percent and one.out_of is None:
+        before = text[max(one.start - _REACH, 0) : one.start]
+        if _UNITS.match(text, one.end) or _LEVEL.search(before):
+            return True
     return of_error(text, one.start, one.end) or (
         one.percent
-        and _SHARE.match(text, one.end) is not None
+        and (
+            _SHARE.match(text, one.end)
+            or _FOLLOWS.match(text, one.end)
+            or _SUBJECT.match(text, one.end)
+        )
+        is not None
         and not _FIRST_PERSON.search(clause_before(text, one.start))
     )
 

@@ -18,13 +18,27 @@ from typing import NamedTuple
 OPEN, CLOSE = "\ue000", "\ue001"
 
 _CONTROL = re.compile(
-    r"<\|[^|<>\n]{1,40}\|>|</?s>|<(?:eos|bos|pad|end_of_turn|start_of_turn|end)>|\[/?INST\]"
+    r"(?:<\|im_start\|>|<\|start_header_id\|>)assistant(?:<\|end_header_id\|>|\n)?|<start_of_turn>model\n?"
+    r"|<\|[^|<>\n]{1,40}\|>|</?s>|<(?:eos|bos|pad|end_of_turn|start_of_turn|end)>|\[/?INST\]"
+)
+# A turn is over; whatever follows is somebody's next.
+_TURN_ENDS = re.compile(
+    r"<\|(?:im_end|eot_id|eom_id|endoftext|end_of_text|end_of_turn|end|return|eos)\|>|</s>|<end_of_turn>|<eos>"
 )
 _UNSEEN = re.compile(
     "[\u200b-\u200f\u202a-\u202e\u2060-\u2064\ufe0e\ufe0f\ufeff\xad\u20e3\ue000\ue001"
     "\U0001f3fb-\U0001f3ff]"
 )
-_POWER = re.compile("(?<=10)[⁻⁰¹²³⁴-⁹]+")
+_POWER = re.compile(r"(?:(?<=[0-9)])|(?<=\b[xyzn]))[⁻⁰¹²³⁴-⁹]+")
+_BASE = re.compile("(?<=[0-9])[₀-₉]+")
+# What a mark refers to stands at the start of a later line, or in brackets behind a word.
+_NOTE = re.compile(
+    r"(?m)^[ \t]*(?P<mark>\[\^?[0-9a-z]{1,2}\]|\([0-9]\)|[¹²³⁴-⁹]|[*†‡§]{1,2}(?![*\w]*\*))(?::|[ \t]|(?=[a-z]))(?P<note>[^\n]*\S[^\n]*)$"
+)
+_CITED = re.compile(
+    r"(?m)(?<=[^\W_])(?:(?:\[\^?[0-9]{1,2}\])+(?!\()|[ ]\[\^?[0-9]{1,2}\][.\s]*$|[ ]\((?:see|cf\.|source|note)\b[^()\n]{0,80}\))"
+)
+_MARKED = re.compile(r"(\W*[A-Za-z]+)[¹²³⁴-⁹](\W*)")
 _VULGAR = re.compile("([0-9]{0,9})([¼½¾⅐-⅞])")
 _VARIANTS = str.maketrans(
     {
@@ -37,6 +51,8 @@ _VARIANTS = str.maketrans(
         "٪": "%",
         "🅰": "(A)",
         "🅱": "(B)",
+        **dict.fromkeys("【〖〔《〈", "("),
+        **dict.fromkeys("】〗〕》〉", ")"),
         "。": ". ",
         "।": ". ",
         "؟": "?",
@@ -57,7 +73,11 @@ _ITEM_WORDS = 3  # of a list in which one item is ticked
 _SIGNS = re.compile(r"(?P<ticked>[✅✔✓])|[❌✗✘✖]")
 _RESULT_TAG = re.compile(
     r"(?i)<(/?)(?:final[_ -]?)?(?:answer|response|result|output|rating|score|confidence"
-    r"|probability|choice|option|prediction)>"
+    r"|probability|choice|option|prediction|solution|verdict|judge?ment|letter|number|label|conclusion)>"
+)
+# Reasons that stand in tags of their own.
+_ASIDE = re.compile(
+    r"(?is)<(reasons?|explanation|justification|planning|plan|comment)>.{0,20000}?</\1>"
 )
 _BREAK_TAG = re.compile(r"(?i)</?(?:br|p|div|li|ul|ol|tr|h[1-6])\s?/?>")
 _TAG = re.compile(r"(?i)</?(?:b|i|u|em|strong|code|pre|span|sup|sub|td|th|table|tbody|html|body)>")
@@ -68,12 +88,19 @@ _LATEX_NAME = re.compile(
 )
 _LATEX_FRACTION = re.compile(r"\\[dt]?frac\s?\{([^{}\n]{1,20})\}\s?\{([^{}\n]{1,20})\}")
 _LATEX_MARKS = re.compile(r"\\[()\[\]]|\$")
-_LATEX_SIGNS = {r"\%": "%", r"\times": "×", r"\cdot": "×", "{,}": ",", r"\approx": "≈"}
+_LATEX_SIGNS = {r"\%": "%", "{,}": ","}
+_LATEX_SIGN = re.compile(
+    r"\\(times|cdot|approx|pi|sqrt|geq?|leq?|gt|lt|pm|infty|div|log|ln|neq?)(?![A-Za-z])"
+)
+_LATEX_AS = {
+    "times": "×", "cdot": "×", "approx": "≈", "pi": "π", "sqrt": "√", "ge": "≥", "geq": "≥", "le": "≤", "leq": "≤", "gt": ">",
+    "lt": "<", "pm": "±", "infty": "∞", "div": "÷", "log": "log ", "ln": "ln ", "ne": "≠", "neq": "≠",
+}  # fmt: skip
 _BRACES = re.compile(r"\\f?box(?:ed)?\s?\{|[{}]")
 _STRUCK = re.compile(r"~~[^~\n]{1,400}~~")
 _LINK = re.compile(r"\[([^\[\]\n]{1,200})\]\([^()\s]{1,300}\)")
 _LINE_START = re.compile(
-    r"(?m)^[ \t]*(?:(?:#{1,6}|>+|[-*+•‣◦▪–]|→|⇒|➜|➡|▶|->|=>|-->)(?:[ \t]+|(?=\ue000)))+"
+    r"(?m)^[ \t]*(?:(?:#{1,6}|>+(?!\s?[$€£]?\.?[0-9])|[-*+•‣◦▪–]|→|⇒|➜|➡|▶|->|=>|-->)(?:[ \t]+|(?=\ue000)))+"
 )
 _ARROW_START = re.compile(r"(?m)^[ \t]*(?:→|⇒|➜|➡|▶|->|=>|-->)[ \t]*")
 _EMPHASIS = re.compile(r"([*_`~])\1*")
@@ -93,14 +120,26 @@ def plain(reply: str) -> Plain:
     thoughts, said = _by_tags(reply)
     thought = bool(thoughts)
     if "<" in said or "[" in said:
-        said = _CONTROL.sub(" ", said)
-    said = _characters(said)
+        turns = (_CONTROL.sub(" ", turn) for turn in _TURN_ENDS.split(said))
+        said = next((turn for turn in turns if turn.strip()), "")
+    said = _characters(_without_footnotes(said))
     if _MAY_BE_TICKED.search(said):
         said = _without_unticked(said)
     if _MARKS_ONLY.fullmatch(said):
         return Plain("", thought)
     said = _without_markdown(_without_latex(_without_html(said)))
     return Plain(said.strip(), thought)
+
+
+def _without_footnotes(text: str) -> str:
+    """Return a text without its footnotes and the marks that refer to them."""
+    for note in [*_NOTE.finditer(text)] if "\n" in text else ():
+        refers = re.compile(rf"(?<=[^\s\-*])[ ]?{re.escape(note['mark'])}(?!\w)")
+        above = refers.search(text, 0, note.start())
+        if above and text[: above.start()].strip() and note.group() in text:
+            text = refers.sub("", text[: text.index(note.group())], count=1)
+    text = _MARKED.sub(r"\1\2", text) if _MARKED.fullmatch(text) else text
+    return _CITED.sub("", text) if "[" in text or "(" in text else text
 
 
 def _characters(text: str) -> str:
@@ -111,6 +150,7 @@ def _characters(text: str) -> str:
     if text.isascii():
         return text.replace("\r", "\n")
     text = _POWER.sub(lambda power: "^" + power.group(), text)
+    text = _BASE.sub(lambda base: "_" + base.group(), text)
     text = _VULGAR.sub(
         lambda one: repr(round(int(one[1] or 0) + unicodedata.numeric(one[2]), 6)),
         text.translate(_VARIANTS),
@@ -176,6 +216,7 @@ def _ticked(line: str, marks: re.Pattern[str]) -> str:
 def _without_html(text: str) -> str:
     if "<" not in text and "&" not in text:
         return text
+    text = _ASIDE.sub("", text) if _ASIDE.sub("", text).strip() else text
     text = _RESULT_TAG.sub(lambda tag: CLOSE if tag[1] else OPEN, html.unescape(text))
     return _TAG.sub("", _BREAK_TAG.sub("\n", text))
 
@@ -184,6 +225,7 @@ def _without_latex(text: str) -> str:
     if "\\" in text:
         for sign, plain_sign in _LATEX_SIGNS.items():
             text = text.replace(sign, plain_sign)
+        text = _LATEX_SIGN.sub(lambda sign: _LATEX_AS[sign[1]], text)
         text = _LATEX_NAME.sub("", _LATEX_FRACTION.sub(r"\1/\2", text))
         text = _boxes(text)
     elif "$" not in text:
@@ -246,14 +288,22 @@ def _unless_within_a_word(mark: re.Match[str]) -> str:
     return run if within or apart or leads else ""
 
 
-_THOUGHT_TAG = re.compile(
-    r"(?i)<(/?)(?:think|thinking|thought|thoughts|reasoning|reflection|scratchpad|analysis)>"
+# What the makers of models call thinking, with what may stand before and behind the name.
+_THINKING = (
+    r"(?:[a-z]{1,12}[:_ -])?(?:think(?:ing)?|thoughts?|reasoning|reflection|scratch_?pad|analysis"
+    r"|monologue|rationale|deliberation|working_out|chain_of_thought|cot)(?:_(?:process|trace|steps|on))?"
 )
-# The names that other makers of models have for them.
-_OTHER_TAG = re.compile(
-    r"\[(?P<end>/?)THINK\]|(?P<on><\|end\|>)?(?:<\|start\|>assistant)?"
+_THOUGHT_TAG = re.compile(
+    rf"(?i)<\|?(?P<end>(?:/|end_(?:of_)?)?)(?:(?:start|begin)_(?:of_)?)?{_THINKING}(?:\s[^<>\n]{{0,40}})?\|?>"
+    r"|\[(?P<end_>/?)think(?:ing)?\]|◁(?P<end__>/?)think▷|<unused9(?:4>(?:thought)?|(?P<end___>5>))"
+    r"|<\|channel>thought(?![a-z])|(?P<end____><channel\|>)"
+)
+_CHANNEL = re.compile(
+    r"(?P<on><\|end\|>)?(?:<\|start\|>assistant)?"
     r"<\|channel\|>(?P<final>final)?[^<>\n]{0,40}<\|message\|>"
 )
+# The same without its tokens, as servers that strip them leave it.
+_CHANNEL_WORDS = re.compile(r"(?s)\Aanalysis(?=[A-Z\s]).{0,100000}assistant\s?final")
 _ANSWER = re.compile(
     r"(?im)^[ \t>#*_`-]*(?:(?:so|thus|therefore),?\s+)?(?:(?:the|my)\s+)?(?:final\s+)?answer"
     r"[ \t*_`]*(?::|is\b:?)"
@@ -293,13 +343,20 @@ def with_reasoning(text: str, reasoning: str | None) -> str:
 
 def in_tags(reply: str) -> str:
     """Return a reply with the thinking of any model in tags of one form."""
-    return _OTHER_TAG.sub(_tag, reply)
+    if not _MAY_THINK.search(reply):
+        return reply
+    reply = _CHANNEL.sub(
+        lambda tag: "</think>" if tag["final"] else "\n" if tag["on"] else "<think>", reply
+    )
+    words = _CHANNEL_WORDS.match(reply)
+    if words:
+        reply = f"<think>{words.group()}</think>{reply[words.end() :]}"
+    return _THOUGHT_TAG.sub(
+        lambda tag: "</think>" if any(tag.groupdict().values()) else "<think>", reply
+    )
 
 
-def _tag(found: re.Match[str]) -> str:
-    if found["end"] or found["final"]:
-        return "</think>"
-    return "\n" if found["on"] else "<think>"
+_MAY_THINK = re.compile(r"[<◁]|(?i:\[/?think)|\Aanalysis")
 
 
 def _by_tags(reply: str) -> tuple[list[str], str]:
@@ -309,7 +366,7 @@ def _by_tags(reply: str) -> tuple[list[str], str]:
     thought: list[str] = []
     said: list[str] = []
     depth, start = 0, 0
-    for tag in _THOUGHT_TAG.finditer(reply):
+    for tag in re.finditer("<(/?)think>", reply):
         closing, before = bool(tag[1]), reply[start : tag.start()]
         if closing and depth == 0:
             thought, said = [*thought, *said, before], []

@@ -26,6 +26,10 @@ _ENGLISH = rf"""
   | \bimpossible\ to\ (?:say|determine|answer|know|tell|compute|calculate|decide|judge)\b
   | \b(?:not\ enough|insufficient|lack(?:s|ing)?(?:\ of)?|need\ more|without\ more)\s
        (?:sufficient\ |enough\ )?(?:information|context|data|details?|evidence)\b
+  | \b(?:do(?:\ not|n't)|without)\ (?:currently\ )?hav(?:e|ing)\ (?:any\ |direct\ |real-time\ |the\ |that\ )*(?:access|data|information|figures?|numbers?|statistics|records?)\b
+  | \bmy\ (?:knowledge|training(?:\ data)?|data|information)\ (?:cut-?off|ends?|ended|stops?|only\ goes|goes|was|is|does)\b
+  | \b(?:is|are|remains?|was|were)\ (?:currently\ |still\ )?(?:unknown|not\ (?:known|available|stated|given|specified|mentioned|publicly)|unavailable|unclear)\b
+  | \bnot\ possible\ to\ (?:say|determine|answer|know|tell|compute|calculate|decide|judge)\b
   | \b(?:does\ not|doesn't)\ apply\ to\ me\b
   | \bso\ i\ (?:cannot|can't)\s*[.!]?$
   | ^\W*(?:unknown|unanswerable|undetermined|indeterminate|not\ applicable|n/?a|n\.a\.
@@ -73,3 +77,14 @@ _DECLINES = re.compile(
 def declines(text: str) -> bool:
     """Tell whether a text declines to answer, in any of fifteen languages."""
     return _DECLINES.search(text) is not None
+
+
+_APOLOGY = re.compile(
+    r"(?i)(?<!\w)(?:(?:i'm|i am) (?:so |very |really )?(?:sorry|afraid)|unfortunately|regrettably|apologi[sz]e|apologies|es tut mir leid|entschuldigung|désolée?|lo siento|lo lamento|mi dispiace|desculpe|sinto muito|het spijt me|przykro mi|przepraszam|извините|к сожалению|leider|malheureusement"
+    r"|lamentablemente|desafortunadamente|purtroppo|infelizmente|helaas|niestety|maalesef|üzgünüm)(?!\w)|抱歉|对不起|很遗憾|申し訳|すみません|残念|죄송|미안|유감|क्षमा करें|माफ़|खेद|عذرا|آسف"
+)
+
+
+def apologises(text: str) -> bool:
+    """Tell whether a text is sorry, in languages whose refusals are not all known."""
+    return _APOLOGY.search(text) is not None

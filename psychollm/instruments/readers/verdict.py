@@ -14,10 +14,13 @@ In order, the first that speaks decides:
 
 A value is said in a clause that leads up to it ("I would say 5") and stands by it: what is denied
 ("not 5"), reported ("he said 5"), wished for, supposed or asked ("5?") is not said (`stance`). What
-a reply takes back ("scratch that", "let me recount") does not count if an answer follows. A choice left open ("yes or no"), a bound
-("at least 5") and two different mentions are ambiguous. Nothing found: refused, if the reply
-declines to answer; else unreadable. A reply cut off by the limit on its length is read by 1, 2, the
-first line of 3, and opening words alone: what it mentions on the way need not be where it was going.
+a reply takes back ("scratch that", "let me recount", "no wait") does not count if an answer follows;
+one that it only doubts ("wait, ...") is ambiguous, unless nothing but another answer follows. What
+follows the next question is no part of the reply: models without instructions run on. A choice left
+open ("yes or no"), a bound ("at least 5") and two different mentions are ambiguous. Nothing found:
+refused, if the reply declines to answer; else unreadable. A reply cut off by the limit on its length
+is read by 1, 2, the first line of 3, and opening words alone: what it mentions on the way need not
+be where it was going.
 """
 
 import re
@@ -28,24 +31,42 @@ from dataclasses import dataclass
 from psychollm.instruments.readers.clauses import Mention, Mode, Value, decides, sentences, turns
 from psychollm.instruments.readers.markers import Marked, conclusion, marked
 from psychollm.instruments.readers.plain_text import CLOSE, OPEN, plain
-from psychollm.instruments.readers.refusals import declines
+from psychollm.instruments.readers.refusals import apologises, declines
 from psychollm.instruments.reading import Outcome, Reading
 
-# What takes back all that was said before; a mere "wait" or "actually" may not.
+# What takes back all that was said before.
 _RETRACTS = re.compile(
-    r"(?im)(?:^|[.!?]\s|\b(?:wait|actually|hmm|no|sorry|but)\b[,.\s]{1,3})(?:let me (?:re(?:count|consider|do|calculate|compute|think|phrase|evaluate|vise)|correct (?:myself|that)|try again"
-    r"|start over)|on (?:second thoughts?|(?:further |closer )?(?:reflection|inspection|consideration))|scratch that|strike that|i misspoke"
+    r"(?im)(?:^|[.!?…]\s|[,;–-]\s|\(|(?<=\w\s)(?=on second thought)|\b(?:wait|actually|hmm|no|sorry|but)\b[,.\s]{1,3})(?P<cue>let me (?:re(?:count|consider|do|calculate|compute|think|phrase|evaluate|vise)|correct (?:myself|that)|try again"
+    r"|start over|think again)|(?:but )?on (?:second thoughts?|(?:further |closer )?(?:reflection|inspection|consideration))|scratch that|strike that|i misspoke"
     r"|i (?:just )?made an? (?:\w+ )?(?:mistake|error|typo)|i take that back|i stand corrected|i(?:'ve| have)? changed my mind"
-    r"|(?:having )?thought about it (?:again|more))\b"
+    r"|(?:having )?thought about it (?:again|more)|(?<=[.!?…–-]\s)no,? wait|(?<=\S\s)on second thoughts?|(?:actually,? )?(?:make (?:it|that)|change (?:it|that|my answer) to)"
+    r"|actually,? (?:the (?:\w+ )?answer (?:is|should be)|(?:i'd|i would|i'll|i will) (?:say|go|choose|pick|change)|it (?:is|should be)\b|it's)"
+    r"|(?:sorry,? )?i (?:mean(?!s|t? to)|meant(?! to))|on (?:réflexion|réfléchissant)|à la réflexion|bei näherer betrachtung|pensándolo (?:bien|mejor)|ripensandoci|pensando (?:bem|melhor)"
+    r"|ich korrigiere(?: mich)?|je (?:me )?corrige|me corrijo|mi correggo|поправка|我算错了|更正|訂正)(?![\w'])"
+)
+# What begins a correction where nothing but another answer follows.
+_MENDS = re.compile(
+    r"(?i)(?:(?<![.!?…])[.!?…]+\s*|[,;–-]\s*|\n\s*|\(|(?<=[)\]0-9])\s)(?:(?:oh|ah|hmm+|no|oops|ups|non|nein|nee|нет|но|хотя|and|but|or rather)[,.!…\s–-]+)?"
+    r"(?:wait|hold on|actually|sorry|pardon|hmm+|no|nope|er|err|uh|rather|edit(?:ed)?|correct(?:ed|ion)|(?:but )?(?:right )?now(?: (?:i'd|i would) (?:say|put it at))?|update[ds]?"
+    r"|moment(?: mal)?|stopp?|warte|nein|korrektur|eigentlich|besser gesagt|attende[zs]|attends|non|plutôt|correctif|enfin|espera|perdón|mejor dicho|digo|corrección|aspetta|anzi|scusa|no|correzione|espere?|não|aliás|digo|correção"
+    r"|wacht|nee|correctie|czekaj|nie|przepraszam|стой|подождите?|нет|простите|точнее|bekle|yok|hayır|düzeltme|等等|等一下|不对|不，|不对，|应该是|待って|いや|いいえ|すみません|잠깐|아니|아니요|रुको|माफ़ कीजिए|لا|عفوا)(?![\w'])"
+    r"[,.:;!…\s–-]*(?:(?:wait|actually|sorry|no|it's|it is|it should be|that's|i mean|i meant|make it|rather|the (?:correct |right )?answer is|answer|doch|eher|sondern|es ist|plutôt|c'est|es|è|é)(?![^\W\d_])[,:…\s]*|(?:应该|而)?(?:是|选|为))*"
+)
+_BREAKS_OFF = re.compile(
+    r"(?i)[\s,.–-](?:wait|hold on|hmm+|let me (?:re-?|double[ -])?check(?: (?:this|that|again))?)[.!?…\s]*$"
+)
+_DOUBTS = re.compile(
+    r"(?i)wait|hold on|actually|hmm|moment|warte|atten|espera|aspetta|wacht|czekaj|подожди|bekle|等|待って|잠깐|रुको"
 )
 
 # Words of a sentence that corrects an answer before it, and how far before another they stand.
 _CORRECTS = re.compile(r"(?i)\b(?:hmm+|wait|actually|sorry|oops)\b[^.!?\n]*$")
 _REACH = 60
+_HEAD = re.compile(r"[,;.!?\n]|\bbut\b")
 
 # What asks for more than the question gave has not answered it.
 _ASKS_BACK = re.compile(
-    r"(?i)\b(?:please|(?:could|can|would) you)(?: please)? (?:clarify|specify|share|provide|paste|send"
+    r"(?i)\b(?:what(?:'s| is) (?:the|your) question|what would you like|how (?:can|may) i (?:help|assist)|(?:did|do) you mean)\b|\b(?:please|(?:could|can|would) you)(?: please)? (?:clarify|specify|share|provide|paste|send"
     r"|upload|attach|rephrase)\b"
 )
 
@@ -59,6 +80,7 @@ class Form(ABC):
     runs_on: bool = False  # whether an answer at the end of a text cut off may go on
     opening_decides: bool = False  # whether a reason after the opening may name other values
     refusal_outweighs: bool = True  # whether what a refusal names is not said ("between A and B")
+    mended: bool = True  # whether what merely follows "wait," counts as a correction
     heads_oppose: bool = False  # whether a later sentence that opens with another value opposes
 
     @abstractmethod
@@ -72,6 +94,10 @@ class Form(ABC):
     @abstractmethod
     def opening(self, text: str) -> frozenset[Value]:
         """Return the values that a text opens with, none if it opens with other words."""
+
+    def stands(self, text: str, one: Mention) -> bool:
+        """Tell whether a value stands although the reply declines to answer."""
+        return True
 
     def prepared(self, text: str) -> str:
         """Return a text without what could be mistaken for an answer."""
@@ -96,10 +122,39 @@ def read(reply: str, form: Form, finish_reason: str | None) -> Reading:
     if not text:
         blank = Outcome.UNREADABLE if thought else Outcome.EMPTY
         return Reading(outcome=Outcome.TRUNCATED if cut else blank)
-    reading = _weigh(text, form, cut=cut)
+    reading = _first_turn(text, form, cut=cut) or _weigh(text, form, cut=cut)
     if cut and (reading.outcome is Outcome.UNREADABLE or _may_go_on(text, form, reading)):
         return Reading(outcome=Outcome.TRUNCATED, said=reading.said)
     return reading
+
+
+# What opens the next question where a model without instructions runs on.
+_NEXT_TURN = re.compile(
+    r"(?im)^[ \t]*[\[(<]?(?:(?:question|item|part|scenario|problem|exercise|task|example|puzzle|quiz|human|user|instruction|input|passage|context|prompt|statement|claim|review|tweet|article|document|paragraph|headline|email|dialogue|hypothesis|sentence|premise|text|story|riddle"
+    r"|frage|aufgabe|exercice|énoncé|pregunta|ejercicio|domanda|esercizio|pergunta|vraag|opgave|pytanie|zadanie|вопрос|задача|soru|प्रश्न|सवाल|سؤال|السؤال|问题|問題|题目|質問|질문|문제|q)\s?(?:#?\s?[0-9]{1,3})?[\])>]?\s?(?:[:>]|\.(?!\w)|$|\n)|[2-9][.)]\s[^\n]{1,200}\?[ \t]*$"
+    r"|the following (?:is|are)\b|(?:please )?answer (?:the following|yes or no|with)\b)"
+)
+
+
+def _first_turn(text: str, form: Form, *, cut: bool) -> Reading | None:
+    """Read what stands before the next question, None if there is none or it answers nothing."""
+    turn = next((one for one in _NEXT_TURN.finditer(text) if text[: one.start()].strip()), None)
+    if turn is None:
+        return None
+    first = _weigh(text[: turn.start()].rstrip(), form, cut=False)
+    if not first.answered:
+        return None
+    rest = text[turn.start() :]
+    if not re.search(r"(?i)\bfinal answer\b", rest):
+        return first
+    whole = _weigh(text, form, cut=cut)
+    return (
+        first
+        if whole.value == first.value
+        else whole
+        if not whole.answered
+        else Reading(outcome=Outcome.AMBIGUOUS, said=text)
+    )
 
 
 def _may_go_on(text: str, form: Form, found: Reading) -> bool:
@@ -119,11 +174,9 @@ def _without_number_cut_short(text: str) -> str:
 
 
 def _weigh(text: str, form: Form, *, cut: bool) -> Reading:
-    retracted = list(_RETRACTS.finditer(text))
-    if retracted and not cut:
-        corrected = _weigh(text[retracted[-1].end() :], form, cut=cut)
-        if corrected.answered:
-            return corrected
+    corrected = None if cut else _corrected(text, form)
+    if corrected is not None:
+        return corrected
     bare = text.replace(OPEN, " ").replace(CLOSE, " ")
     return (
         _from_marks(text, form)
@@ -134,6 +187,30 @@ def _weigh(text: str, form: Form, *, cut: bool) -> Reading:
         or _from_opening(bare, form, cut=cut)
         or _from_mentions(bare, form, cut=cut)
     )
+
+
+def _corrected(text: str, form: Form) -> Reading | None:
+    """Read what takes the place of an answer that a reply takes back."""
+    retracted = list(_RETRACTS.finditer(text))
+    if retracted and text[: retracted[-1].start("cue")].strip():
+        rest = text[retracted[-1].end() :].lstrip(" ,.:;!…–-)")
+        corrected = _weigh(rest, form, cut=False)
+        if corrected.answered:
+            return corrected
+    if _BREAKS_OFF.search(text) and form.mentions(text):
+        return Reading(outcome=Outcome.AMBIGUOUS, said=text)
+    mends = list(_MENDS.finditer(text)) if form.mended else []
+    before = text[: mends[-1].start()] if mends else ""
+    if not mends or not form.mentions(before):
+        return None
+    rest = text[mends[-1].end() :]
+    mended = _decided(form.whole(rest.rstrip(")")), rest)
+    final = any(one.rank < 2 for one in marked(rest, form.labels, letters=form.letters))
+    if mended is None and not final and _DOUBTS.search(mends[-1].group()):
+        first, then = _weigh(before, form, cut=False), _weigh(rest, form, cut=False)
+        if first.answered and then.answered and first.value != then.value:
+            return Reading(outcome=Outcome.AMBIGUOUS, said=text)
+    return mended
 
 
 def _from_question(text: str) -> Reading | None:
@@ -198,6 +275,8 @@ def _segment(text: str, form: Form) -> _Found:
         values |= {one.value for one in form.mentions(text) if one.mode is Mode.SAID}
     if values:
         return _Found(values, text)
+    if declines(_HEAD.split(text)[0]):
+        return _Found(frozenset(), text, declined=True)
     spans = sentences(text)
     first = text[spans[0].start : spans[0].end] if spans else text
     mentions = [one for one in form.mentions(first) if one.mode in {Mode.SAID, Mode.OPEN}]
@@ -263,7 +342,10 @@ def _decided_last(text: str, mentions: Sequence[Mention]) -> Reading | None:
 
 
 def _from_mentions(text: str, form: Form, *, cut: bool) -> Reading:
+    refused = declines(text)
     mentions = form.mentions(text)
+    if refused or apologises(text):
+        mentions = [one for one in mentions if one.mode is not Mode.SAID or form.stands(text, one)]
     said = [one for one in mentions if one.mode is Mode.SAID]
     values = {one.value for one in said}
     last = max((one.start for one in said), default=-1)
@@ -275,7 +357,6 @@ def _from_mentions(text: str, form: Form, *, cut: bool) -> Reading:
     decided = None if cut else _decided_last(text, mentions)
     if decided is not None:
         return decided
-    refused = declines(text)
     if len(values) == 1 and not asked - values and not cut:
         words = text[said[0].start : said[0].end]
         return Reading(outcome=Outcome.ANSWERED, value=said[0].value, said=words)

@@ -25,12 +25,12 @@ from psychollm.instruments.readers.clauses import (
     manner,
     sentences,
 )
-from psychollm.instruments.readers.lexicon import TRUTH
+from psychollm.instruments.readers.lexicon import TRUTH, leads_up, words_of
 from psychollm.instruments.readers.verdict import Form, read
 from psychollm.instruments.reading import Reading
 
 _YES_PARTICLES = """
-yes yeah yep yup yea aye ja jawohl jep oui ouais sí sì sim tak да evet jo kyllä ano igen ναι так
+yes yeah yep yup yea aye ja jawohl jazeker jep oui ouais sí sì sim tak да evet jo kyllä ano igen ναι так
 có ya כן はい ええ うん 是的 是 能 可以 会 對 对 好的 네 예 넵 نعم أجل हाँ हां जी
 """
 _NO_PARTICLES = """
@@ -42,11 +42,11 @@ i think so|i believe so|i do think so|i guess so|i suppose so|i would think so|h
 |affirmative|i would say so|i'd say so|ich denke schon|ich glaube schon|ich denke ja|je crois que oui|je pense que oui|creo que sí
 |claro que sí|por supuesto que sí|desde luego que sí|credo di sì|penso di sì|acho que sim|creio que sim|claro que sim|ik denk van wel
 |ik denk het wel|думаю, да|jī hā̃|जी हाँ|जी हां|我认为是|我觉得是|我认为能|我觉得能|我能|我可以|我会|できます
-|そうです|はいです|할 수 있습니다|그렇습니다|نعم أستطيع|أستطيع
+|そうだと思います|はいだと思います|正しいと思います|그렇다고 생각합니다|맞다고 생각합니다|그런 것 같습니다|volgens mij wel|je dirais que oui|yo diría que sí|direi di sì|diria que sim|raczej tak|myślę że tak|bence evet|sanırım evet|そうです|はいです|할 수 있습니다|그렇습니다|نعم أستطيع|أستطيع
 """
 _NO_CLAUSES = """
 i don't think so|i dont think so|i do not think so|i don't believe so|i do not believe so|i doubt it
-|i doubt so|absolutely not|definitely not|certainly not|of course not|probably not|surely not
+|i doubt so|not in the slightest|not in the least|absolutely not|definitely not|certainly not|of course not|probably not|surely not
 |not in my opinion|not in my view|not to my knowledge|not as far as i know|not at all|not really|no way|by no means|not a chance|no chance|hell no|most certainly not|i think not|i'm afraid not
 |negative|i would not say so|i wouldn't say so|i would say not|i'd say not|auf keinen fall|ich glaube nicht|ich denke nicht|eher nicht|natürlich nicht
 |wahrscheinlich nicht|absolument pas|pas du tout|bien sûr que non|je ne pense pas|je ne crois pas
@@ -54,20 +54,20 @@ i don't think so|i dont think so|i do not think so|i don't believe so|i do not b
 |penso di no|non credo|non penso|assolutamente no|per niente|acho que não|de jeito nenhum|claro que não
 |ik denk het niet|ik denk van niet|absoluut niet|zeker niet|nie sądzę|raczej nie|chyba nie
 |не думаю|конечно нет|вряд ли|hiç sanmıyorum|sanmıyorum|जी नहीं|我认为不是|我觉得不是|我认为不能|我觉得不能
-|我不能|我不会|我不可以|できません|違います|할 수 없습니다|아닙니다|لا أستطيع|لا أظن|لا أعتقد|لا أعتقد ذلك|لا أظن ذلك|por supuesto que no|desde luego que no
+|我不能|我不会|我不可以|そうではありません|そうではないと思います|違うと思います|아니라고 생각합니다|아닌 것 같습니다|그렇지 않다고 생각합니다|그렇지 않습니다|volgens mij niet|je dirais que non|yo diría que no|direi di no|diria que não|myślę że nie|bence hayır|sanırım hayır|meiner meinung nach nicht|できません|違います|할 수 없습니다|아닙니다|بالتأكيد لا|لا أستطيع|لا أظن|لا أعتقد|لا أعتقد ذلك|لا أظن ذلك|por supuesto que no|desde luego que no
 """
 _YES_WHOLE = """
 y|right|exactly|yes indeed|genau|exact|así es|esatto|isso mesmo|exato|klopt|так и есть
-|没错|その通りです|صحيح|هذا صحيح|सही|सही है|यह सही है|sure|sure thing|absolutely|definitely|certainly|of course|most certainly|most definitely
+|没错|その通りです|맞습니다|맞아요|맞음|참|doğru|prawda|zgadza się|vrai|verdadero|vero|verdadeiro|wahr|waar|правда|真|真的|صحيح|هذا صحيح|सही|सच|सही है|यह सही है|sure|sure thing|absolutely|definitely|certainly|of course|most certainly|most definitely
 |without a doubt|without doubt|no doubt|undoubtedly|indeed|you bet|ok|okay|i can|i do|i am|i could
-|i will|i would|it is|it does|they are|uh-huh|natürlich|klar|sicher|selbstverständlich|bien sûr
+|i will|i would|it is|it does|they are|uh-huh|auf jeden fall|बिलकुल|बिल्कुल सही|natürlich|klar|sicher|selbstverständlich|bien sûr
 |certainement|évidemment|d'accord|si|por supuesto|claro|desde luego|certo|certamente|naturalmente
 |com certeza|certamente|zeker|natuurlijk|uiteraard|oczywiście|pewnie|конечно|разумеется|tabii|tabii ki
 |elbette|kesinlikle|当然|當然|肯定的|肯定|もちろん|もちろんです|물론|물론입니다|물론이죠|بالتأكيد|بالطبع|طبعا
 |बिल्कुल|ज़रूर|हाँ जी|👍|✅|✔|✓|☑|👌|💯
 """
 _NO_WHOLE = """
-n|это не так|違う|間違いです|خطأ|هذا خطأ|गलत|यह गलत है|i can't|i cannot|i cant|i can not|i couldn't|i don't|i do not|i'm not|i am not|i won't
+n|это не так|틀렸습니다|틀려요|틀림|거짓|그렇지 않습니다|맞지 않습니다|yanlış|fałsz|nieprawda|faux|falso|falsch|unwahr|onwaar|niet waar|ложь|неправда|假|错|錯|错误|不正确|正しくありません|正しくない|違う|間違いです|गलत है|झूठ|خطأ|هذا خطأ|गलत|यह गलत है|i can't|i cannot|i cant|i can not|i couldn't|i don't|i do not|i'm not|i am not|i won't
 |i will not|i wouldn't|it isn't|it is not|it doesn't|it does not|they aren't|uh-uh|nuh-uh
 |否定的|没有|无|無|無理です|👎|❌|✗|✘|✖|🚫
 """
@@ -187,7 +187,7 @@ _NAMES = re.compile(
 )
 _JOINED = re.compile(rf"\s*[,/&+]?\s*(?:and|und|et|y|e|en|i|и|ve|और|و)?\s*(?={_WORDS})")
 _CITES = re.compile(r"\b(?:words?|terms?|tokens?|strings?)\s[\"']$")  # 'the word "no"'
-_NUMBER = re.compile(r"\.\s?[0-9]")
+_NUMBER = re.compile(r"\.\s?[0-9]|\.\sof\b|\sma\s(?=[a-ząćęłńóśźż]+\W*$)")
 _EDGES = " \t\n\"'()[]{}<>.,;:!?…*_`~#|/\\-–=→·•¡¿"
 _TOKENS = re.compile(rf"[{WORD}'-]+|[^\s{WORD}'-]")
 _GLUED = {"ولا": 0, "ونعم": 1}
@@ -201,8 +201,34 @@ _OF_THIS = re.compile(
     r"|with (?:\w+ )?(?:confidence|certainty))(?! only))"
 )
 _BUT = re.compile(r"[^.!?\n]*\bbut (?:i|my)\b")
+_LABEL = re.compile(rf"(?:^|[\n.;,!?(])[\s\"'*-]*(?P<name>[{WORD} '/#-]+?)\s?:[\s\"'(\[]*$")
+_LABEL_REACH, _LABEL_WORDS = 48, 3
+_INTRODUCING = """
+balance brief tl dr tldr nutshell all considered sum summary view opinion chosen selected so short
+version question kurz gesagt ehrlich fazit bref résumé resumen breve resumo kortom samengevat krótko
+короче кратко итог итого özet sonuç खैर match agree same
+"""
+# What leads up to an answer elsewhere, and here to that of somebody else.
+_OF_SOMEBODY = """
+reference candidate gold golden truth student pupil model key target given system submission label
+actual predicted expected rating score answer answers response responses option statement prediction
+a first second i we
+"""
+_INTRODUCES, _SOMEBODYS = frozenset(_INTRODUCING.split()), frozenset(_OF_SOMEBODY.split())
 _BOTH = "yes or no"  # the value of a mention that chooses neither
 _CLAUSE = re.compile(r"[^,;:.!?\n()–]+")
+_YES_OF_ANOTHER = re.compile(
+    r"\s(?:voters?|votes?|man|men|side|camp|answers?|responses?|means?|button|box)\b"
+)
+# Politeness before an answer, if one comes, or half of one.
+_POLITE = re.compile(
+    r"yes,? (?:i (?:can|could|will|would) (?:try|help|do (?:that|this)|assist|be happy)|let me (?:think|see|check|know|try)|that(?:'s| is) an? (?:\w+ )?(?:question|point)|the question (?:is|asks)|here(?:'s| is| are)|please|what |how |happy to|of course i"
+    r"|(?:but )?(?:only )?(?:in part\b|partly\b|partially\b|to some extent\b|half\b))"
+)
+# A request that is declined, where no question was answered.
+_REFUSES = re.compile(
+    r"(?:no|nope|sorry),? (?:sorry,? |unfortunately,? )?(?:but )?i(?:'m| am)? ?(?:can't|cannot|can not|won't|will not|am not able to|unable to|not able to) (?:help|assist|provide|comply|do that|discuss|share)\b"
+)
 _INTERJECTION = re.compile(
     r"(?:(?:well|hmm+|um+|uh|oh|ah|so|honestly|sorry|unfortunately|sadly|sure|ok|okay)\b[\s,.!…]*)+"
 )
@@ -260,8 +286,15 @@ def _spellings(phrase: str) -> str:
 
 
 class _YesNo(Form):
-    labels = ("yes/no", "yes or no", "y/n", "yes / no")
+    labels = (
+        "yes/no", "yes or no", "y/n", "yes / no", "match", "matches", "matching", "is match", "equivalent", "equivalence", "is equivalent",
+        "equal", "same", "same answer", "same meaning", "agree", "agrees", "agreement", "consistent", "is correct", "is_correct",
+        "abstains", "abstained", "abstain", "abstention", "candidate abstains", "identical", "supported", "entailed", "overall verdict", "übereinstimmung", "gleich", "même sens",
+        "coincide", "coinciden", "correspondent", "判断", "判定", "结论", "一致", "是否一致", "是否正确", "совпадение", "совпадают", "일치", "मिलान",
+    )  # fmt: skip
+    labels_lead = True
     heads_oppose = True
+    mended = False  # "wait, no" may deny as well as answer
     refusal_outweighs = False
 
     def __init__(self, yes: tuple[str, ...], no: tuple[str, ...]) -> None:
@@ -301,6 +334,10 @@ class _YesNo(Form):
             clause = _CLAUSE.match(text)
             value = _clause(clause.group()) if clause else None
             return frozenset() if value is None else frozenset({value})
+        if _POLITE.match(text, first.start()):
+            return frozenset()
+        if _REFUSES.match(text, first.start()) and self._further is None:
+            return frozenset()
         asked = text[first.end() : first.end() + 1] == "?"
         if asked or not _answers(text, first) or conditioned(text, first.end()):
             return frozenset()
@@ -376,6 +413,8 @@ def _answers(text: str, found: re.Match[str]) -> bool:
         return not re.match(r"\s(?:one|way|idea|doubt|problem)\b", text[found.end() :][:10])
     if _value(found["word"]) == 0:
         return False
+    if _YES_OF_ANOTHER.match(text, found.end()):
+        return False
     english = found["word"].startswith("y")
     return english or not clause_before(text, found.start()).strip(" \"'")
 
@@ -397,17 +436,50 @@ def _truth_clauses(text: str) -> list[Mention]:
     return mentions
 
 
+_COMPARES = re.compile(
+    r"\b(?:reference|candidate|gold|student|both|responses?|answers? (?:1|2|a|b)|expected|ground truth|key)\b"
+)
+
+
+def _is_quoted(text: str, word: re.Match[str], sentence: Sentence) -> bool:
+    """Tell whether a judge quotes an answer: 'The candidate says "no"'."""
+    before, after = text[word.start() - 1 : word.start()], text[word.end() : word.end() + 1]
+    quoted = before in {"'", '"'} and after in {"'", '"', ".", ","}
+    return quoted and _COMPARES.search(text, sentence.start, sentence.end) is not None
+
+
+def _label(text: str, start: int) -> list[str]:
+    """Return the words that name an answer which is not the reply's own: "Reference: no"."""
+    label = _LABEL.search(text, max(start - _LABEL_REACH, 0), start)
+    if label is None:
+        return []
+    words = words_of(label["name"])
+    own = any(leads_up(one, _INTRODUCES) and one not in _SOMEBODYS for one in words)
+    return [] if own or len(words) > _LABEL_WORDS else words
+
+
 def _in_sentence(text: str, sentence: Sentence) -> list[Mention]:
     pairs = [pair.span() for pair in _PAIR.finditer(text, sentence.start, sentence.end)]
     mentions = [Mention(_BOTH, *pair, Mode.OPEN) for pair in pairs]
     paired = {i for pair in pairs for i in range(*pair)}
     for word in _PARTICLE.finditer(text, sentence.start, sentence.end):
-        if word.start() in paired or not _answers(text, word):
+        if (
+            word.start() in paired
+            or not _answers(text, word)
+            or _REFUSES.match(text, word.start())
+        ):
+            continue
+        if _POLITE.match(text, word.start()) or text.startswith("p(", word.start() - 2):
             continue
         heads = not text[sentence.start : word.start()].strip(_EDGES)
         mode = manner(text, sentence, *word.span())
         # "One could answer yes", "Yes was my first thought"
         passing = _SPOKEN_OF.match(text, word.end()) or not leads(text, word.start())
+        label = _label(text, word.start())
+        if mode is not Mode.ASKED and _is_quoted(text, word, sentence):
+            mode = Mode.DENIED
+        if label and mode is Mode.SAID:
+            mode = Mode.RAISED if _SOMEBODYS.isdisjoint(label) else Mode.DENIED
         mode = mode.raised_if(bool(passing))
         mentions.append(Mention(_value(word["word"]), *word.span(), mode, heads))
     for clause in _CLAUSE.finditer(text, sentence.start, sentence.end):
