@@ -5,6 +5,7 @@ draws each: of one normal factor, and, where that is rejected, of one factor wit
 
     python -m benchmarks.lapses run --tables 400 --folder F --part 0 2   # then --part 1 2
     python -m benchmarks.lapses show --folder F --table docs/lapses_tables.md
+    python -m benchmarks.lapses real --data DIR --table docs/lapses_real_tables.md
 """
 
 import argparse
@@ -15,8 +16,10 @@ from dataclasses import dataclass
 from pathlib import Path
 
 import numpy as np
+import pandas as pd
 from scipy.special import ndtri
 
+import psychollm as psy
 from psychollm.data.pair_counts import CountedAnswers
 from psychollm.factor.one_factor.full_information import full_information
 from psychollm.factor.one_factor.residuals import residual_test, second_share_test
@@ -262,6 +265,58 @@ def show(options: argparse.Namespace) -> None:
     print("\n".join(lines))
 
 
+def wide(frame: pd.DataFrame, value: str, model: str, question: str) -> pd.DataFrame:
+    return frame.pivot_table(index=model, columns=question, values=value, aggfunc="first")
+
+
+def real_tables(data: Path) -> dict[str, pd.DataFrame | psy.Responses]:
+    """Answers of public data sets by name; sources are those of docs/real_answers.md."""
+    battery = {
+        name: pd.read_csv(data / f"cacioli_battery20_{name}.csv.gz", index_col=0)
+        for name in ("keep", "correct")
+    }
+    boards = pd.read_csv(data / "gastro_confidence_correct_long.csv.gz")
+    stated = wide(boards, "confidence", "model", "item")
+    stated = stated[stated.notna().sum(axis=1) >= 265]
+    moore = wide(
+        pd.read_parquet(data / "moore_lab_confidence_correct_long.parquet"),
+        "stated_confidence",
+        "llm",
+        "question_id",
+    )
+    return {
+        "answers kept (battery of 20 models)": battery["keep"],
+        "correct (battery)": battery["correct"],
+        "confidence of 8 or more (board questions)": (stated >= 8).where(stated.notna()) * 1.0,
+        "correct (board questions)": wide(boards, "correct", "model", "item"),
+        "confidence above .9 (5 question sets)": (moore > 0.9).where(moore.notna()) * 1.0,
+        "correct (MMLU-Pro)": pd.read_csv(data / "mmlu_pro_correct.csv.gz", index_col=0),
+        "exact match (SQuAD)": pd.read_csv(data / "squad_dev_v1.1_em.csv.gz", index_col=0),
+        "embedded example": psy.load_example("shared_confidence").confidence,
+        "SmolLM2, confidence": psy.load_example("smollm2").confidence,
+    }
+
+
+def real(options: argparse.Namespace) -> None:
+    lines = ["| table | size | without lapses | verdict |", "|---|---|---|---|"]
+    for name, table in real_tables(options.data).items():
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")
+            found = psy.dimensionality(table, n_null=199, rng=1)
+        one, share = found.one_factor_test.p_value, found.second_share
+        before = "one factor"
+        if one <= ALPHA:
+            shown = share.p_value <= ALPHA and share.observed >= LEAST_SHARE
+            before = "at least two" if shown else "not quite one"
+        before = f"{before} (p = {one:.3f}, second {100 * share.observed:.1f} %)"
+        asked = table.n_questions if isinstance(table, psy.Responses) else table.shape[1]
+        size = f"{len(found.labels)} x {asked:,}"
+        lines.append(f"| {name} | {size} | {before} | {found.verdict} |")
+        print(lines[-1], flush=True)
+    lines += ["", "Made by `benchmarks/lapses.py`, 199 draws for each test.", ""]
+    options.table.write_text("\n".join(lines))
+
+
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     commands = parser.add_subparsers(required=True)
@@ -272,6 +327,10 @@ def main() -> None:
     showing = commands.add_parser("show")
     showing.add_argument("--table", type=Path, default=Path("lapses_tables.md"))
     showing.set_defaults(run=show)
+    looking = commands.add_parser("real")
+    looking.add_argument("--data", type=Path, required=True)
+    looking.add_argument("--table", type=Path, default=Path("lapses_real_tables.md"))
+    looking.set_defaults(run=real)
     for each in (making, showing):
         each.add_argument("--folder", type=Path, default=Path("lapses"))
     options = parser.parse_args()

@@ -21,6 +21,8 @@ from psychollm.reports.table import (
 )
 
 if TYPE_CHECKING:
+    import pandas as pd
+
     from psychollm.studies.shared_confidence.result import SharedConfidence
 
 _COMPONENTS = 8
@@ -92,10 +94,19 @@ def _threshold_table(study: "SharedConfidence", smallest: SmallestEffects) -> Ta
             interval_column("loading", frame["loading"], bounds["loading"], reasons=reasons),
             number_column("first component", frame["first_component"]),
             number_column("quadratic fit", frame["quadratic_fit"]),
+            *_lapse_column(frame),
         ],
         caption="Thresholds and loadings: full information with 95 % intervals; and, bent "
         "by the rule for empty cells, the first component",
     )
+
+
+def _lapse_column(frame: "pd.DataFrame") -> list[Column]:
+    if "lapse_rate" not in frame:
+        return []
+    low, high = 100 * frame["lapse_rate_lower"], 100 * frame["lapse_rate_upper"]
+    bounds = np.stack([low, high], axis=-1)
+    return [interval_column("lapses, %", 100 * frame["lapse_rate"], bounds, digits=1)]
 
 
 def _own_table(study: "SharedConfidence", smallest: SmallestEffects) -> Table:
@@ -233,8 +244,9 @@ DRAWINGS = {
         "Each model’s loading on the shared signal over its threshold. Dots: first component of "
         "the tetrachoric matrix, with a quadratic fit. Diamonds: full-information loadings with "
         "intervals, which need no rule for empty cells. Where dots fall and diamonds do not, the "
-        "fall is made by the rule. Left inset: shares of variance beside both nulls (bands: 90 % "
-        "of replicates). Right inset: R² of the fit in tables that have one factor.",
+        "fall is made by the rule, or by lapses, which hollow diamonds leave in. Left inset: "
+        "shares of variance beside both nulls (bands: 90 % of replicates). Right inset: R² of the "
+        "fit in tables that have one factor.",
     ),
     "scree": (
         "Eigenvalues beside two nulls",

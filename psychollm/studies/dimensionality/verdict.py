@@ -122,8 +122,8 @@ def verdict(evidence: Evidence, smallest: SmallestEffects = SMALLEST) -> str:
     if n == 1 and evidence.lapses.p_value <= evidence.alpha:
         return (
             "one dominant factor with local dependence: pairs of models depart from one factor, "
-            f"also where models may lapse ({p_with}), but {share}, the share of a second, is "
-            f"within chance ({p_equals(evidence.p_share)}){alike}"
+            f"also where models may lapse ({p_with}), but the share of a second factor, {share}, "
+            f"is within chance ({p_equals(evidence.p_share)}){alike}"
         )
     if n == 1:
         rest = (
