@@ -3,6 +3,7 @@
 import numpy as np
 
 import psychollm as psy
+from benchmarks.lapses import Cell, simulate
 from benchmarks.simulated import one_factor
 from psychollm.factor.one_factor.full_information import full_information
 from psychollm.factor.one_factor.pairwise_likelihood import pairwise_likelihood
@@ -64,3 +65,27 @@ class Verdict:
 
     def time_dimensionality(self, size: tuple[int, int]) -> None:
         psy.dimensionality(self.answers, rng=1, n_jobs=2)
+
+
+class Lapses:
+    """The verdict where models lapse, and how well loadings and lapse rates come out."""
+
+    params = ([(19, 500), (19, 2000), (19, 10_570)],)
+    param_names = ("size",)
+    timeout = 600
+
+    def setup(self, size: tuple[int, int]) -> None:
+        cell = Cell("", *size, lapses=0.04)
+        self.answers, self.loadings, self.rate = simulate(cell, np.random.default_rng(1))
+        psy.dimensionality(self.answers[:, :200], n_null=19, alpha=0.1, rng=1)
+        found = psy.dimensionality(self.answers, n_null=99, rng=1)
+        self.found = found.one_factor
+
+    def time_dimensionality(self, size: tuple[int, int]) -> None:
+        psy.dimensionality(self.answers, n_null=99, rng=1, n_jobs=1)
+
+    def track_largest_loading_error(self, size: tuple[int, int]) -> float:
+        return float(np.abs(self.found.loadings - self.loadings).max())
+
+    def track_mean_lapse_error(self, size: tuple[int, int]) -> float:
+        return float(abs(self.found.rate.value.mean() - self.rate.mean()))

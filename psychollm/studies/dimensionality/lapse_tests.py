@@ -105,16 +105,12 @@ def with_lapses(
     """Fit one factor with lapses and test for a second beside it."""
     # without: the log-likelihood of one factor without lapses.
     assert isinstance(answers.table, Responses)  # noqa: S101 -- callers have answers in memory
-    fit = one_factor_with_lapses(answers.table, without=without, level=level)
+    with one_blas_thread():  # sums that threads share round by their number
+        fit = one_factor_with_lapses(answers.table, without=without, level=level)
+        test, share = second_factor_tests(
+            answers, fit, n_null=n_null, n_shares=n_shares, rng=rng, progress=progress
+        )
     fit.convergence.warn("the fit with lapses")
-    test, share = second_factor_tests(
-        answers,
-        fit,
-        n_null=n_null,
-        n_shares=n_shares,
-        rng=rng,
-        progress=progress,
-    )
     return WithLapses(fit=fit, test=test, second_share=share)
 
 
@@ -227,40 +223,39 @@ def second_factor_tests(
     progress: bool = False,
 ) -> tuple[ResidualTest, ResidualTest]:
     """Test for a second factor beside lapses, by its scores and by its share."""
-    with one_blas_thread():  # sums that threads share round by their number
-        table = answers.table
-        curves = _Curves.of(fit._parameters)
-        yes, no = ((~table.missing & (table.codes == code)).T.astype(float) for code in (1, 0))
-        k = yes.shape[1]
-        own, pairs = np.zeros(4 * k), np.zeros(k * (k - 1) // 2)
-        for _, y, x in _blocks(yes, no):
-            mine, theirs = curves.scores(y, x)
-            own += mine.sum(axis=0)
-            pairs += theirs.sum(axis=0)
-        pool = _drawn(curves, fit._priors, yes + no, own, n_null, n_shares, rng)
-        size = np.sqrt(np.maximum(pool.variances, 1e-12))
+    table = answers.table
+    curves = _Curves.of(fit._parameters)
+    yes, no = ((~table.missing & (table.codes == code)).T.astype(float) for code in (1, 0))
+    k = yes.shape[1]
+    own, pairs = np.zeros(4 * k), np.zeros(k * (k - 1) // 2)
+    for _, y, x in _blocks(yes, no):
+        mine, theirs = curves.scores(y, x)
+        own += mine.sum(axis=0)
+        pairs += theirs.sum(axis=0)
+    pool = _drawn(curves, fit._priors, yes + no, own, n_null, n_shares, rng)
+    size = np.sqrt(np.maximum(pool.variances, 1e-12))
 
-        def eigenvalues(scores: FloatArray) -> FloatArray:
-            return np.asarray(np.linalg.eigvalsh(_symmetric(scores / np.sqrt(size), k))[..., -1])
+    def eigenvalues(scores: FloatArray) -> FloatArray:
+        return np.asarray(np.linalg.eigvalsh(_symmetric(scores / np.sqrt(size), k))[..., -1])
 
-        z = _symmetric(pairs / size, k)
-        test = _test(
-            "largest second-factor score", float(eigenvalues(pairs)), eigenvalues(pool.scores), fit
-        )
-        counts = writable_counts(answers.counts)
-        observed = _share(counts, fit._parameters, z)
-        # Where scores are those of one factor a share decides nothing: it needs an upper bound.
-        n_shares = n_shares if test.p_value <= USUAL else min(n_shares, BOUNDING)
-        draws = np.empty(n_shares)
-        bar = progress_bar(show=progress, total=n_shares, label="second shares with lapses")
-        try:
-            for m in range(n_shares):
-                drawn = _counts(pool.products[:, m], k)
-                draws[m] = _share(drawn, pool.parameters[m], _symmetric(pool.scores[m] / size, k))
-                bar.update(1)
-        finally:
-            bar.close()
-        return test, _test("second share", observed, draws, fit)
+    z = _symmetric(pairs / size, k)
+    test = _test(
+        "largest second-factor score", float(eigenvalues(pairs)), eigenvalues(pool.scores), fit
+    )
+    counts = writable_counts(answers.counts)
+    observed = _share(counts, fit._parameters, z)
+    # Where scores are those of one factor a share decides nothing: it needs an upper bound.
+    n_shares = n_shares if test.p_value <= USUAL else min(n_shares, BOUNDING)
+    draws = np.empty(n_shares)
+    bar = progress_bar(show=progress, total=n_shares, label="second shares with lapses")
+    try:
+        for m in range(n_shares):
+            drawn = _counts(pool.products[:, m], k)
+            draws[m] = _share(drawn, pool.parameters[m], _symmetric(pool.scores[m] / size, k))
+            bar.update(1)
+    finally:
+        bar.close()
+    return test, _test("second share", observed, draws, fit)
 
 
 def _drawn(
