@@ -310,7 +310,8 @@ def item_bank(
     Raises
     ------
     ShapeError
-        If there are fewer than five models or twenty questions, or one family only.
+        If there are fewer than five models or twenty questions, one family only, or all scores
+        are equal.
     CodeError
         If a score lies outside 0 to 1.
 
@@ -385,6 +386,12 @@ def _check(scores: FloatArray, models: Labels, questions: Labels) -> None:
         msg = (
             f"responses: nobody answered {listed([questions[k] for k in empty])}: leave out what "
             "has no answer"
+        )
+        raise ShapeError(msg)
+    if np.nanmin(scores) == np.nanmax(scores):
+        msg = (
+            f"responses: every score is {np.nanmax(scores):g}, so that neither models nor questions "
+            "differ and nothing can be calibrated: add models or questions with other scores"
         )
         raise ShapeError(msg)
     silent = np.flatnonzero(~np.isfinite(scores).any(axis=1))

@@ -151,7 +151,7 @@ def _expected_items(items: FloatArray, variance: FloatArray, domain: IntArray) -
     means = np.stack([np.bincount(domain, column) for column in items.T], axis=1) / size
     error = variance / size
     between = np.maximum(means.var(axis=0) - error.mean(axis=0), 0.0)
-    share = between / (between + error)
+    share = between / np.maximum(between + error, 1e-300)  # 0 / 0 where all items are equal
     return np.asarray((share * means + (1.0 - share) * items.mean(axis=0))[domain])
 
 

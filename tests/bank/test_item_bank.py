@@ -107,3 +107,25 @@ def test_errors(bank: ItemBank, answers: np.ndarray) -> None:
         bank.full_score({0: "yes"})
     with pytest.raises(OptionError, match="known chances"):
         bank.full_score({0: 1}, method="assisted")
+
+
+@pytest.mark.parametrize("score", [0.0, 0.5, 1.0, np.nan])
+def test_a_saturated_table_is_one_error(score: float) -> None:
+    scores = np.full((10, 40), score)
+    if np.isnan(score):  # right where there is an answer
+        scores = np.where(np.arange(40) % 10 == np.arange(10)[:, None], np.nan, 1.0)
+    with pytest.raises(ShapeError, match=r"every score is [\d.]+, so that neither"):
+        psy.item_bank(scores, rng=1)
+
+
+def test_a_table_that_hardly_varies_makes_a_bank() -> None:
+    """One wrong answer, models that differ alone, questions that differ alone."""
+    one, models = np.ones((10, 40)), np.tile(np.arange(10.0)[:, None] % 2, 40)
+    one[0, 0] = 0.0
+    questions = np.tile(np.arange(40.0) % 2, (10, 1))
+    for scores in (one, models, questions):
+        session = psy.item_bank(scores, rng=1).session(size=20, rng=1)
+        for question in session.next(20):
+            session.record(question, scores[1, question])
+        low, high = session.estimate().interval[0]
+        assert low <= scores[1].mean() <= high
