@@ -61,25 +61,18 @@ class Card:
         psy.evaluation_card(self.scores, rng=1)
 
 
-class Accuracy:
-    """How far standard deviations are from those of a finer quadrature, at most, relatively."""
+class Laplace:
+    """What the approximation of everything costs: standard deviations off, at most, relatively."""
 
     params: ClassVar = list(SHAPES)[:2]
     param_names: ClassVar = ["shape"]
     timeout = 120
 
-    def setup(self, shape: str) -> None:
-        self.scores, self.groups = scores(*SHAPES[shape])
-        self.right = self.deviations(nodes=31)
-
-    def deviations(self, **options: object) -> np.ndarray:
-        fit = psy.crossed_logistic(self.scores, **self.groups, n_draws=100, rng=1, **options)
-        return np.sqrt(fit.components.value)
-
-    def track_relative_error_of_quadrature(self, shape: str) -> float:
-        """Far below a hundredth of the standard error, which is .05 and more."""
-        return float(np.abs(self.deviations() / self.right - 1.0).max())
-
     def track_relative_error_of_laplace(self, shape: str) -> float:
-        """What the approximation of everything costs: more than .1 with an interaction."""
-        return float(np.abs(self.deviations(integration="laplace") / self.right - 1.0).max())
+        """More than .1 with an interaction."""
+        values, groups = scores(*SHAPES[shape])
+        near, right = (
+            psy.crossed_logistic(values, **groups, integration=how, n_draws=100, rng=1).components
+            for how in ("laplace", "quadrature")
+        )
+        return float(np.abs(np.sqrt(near.value / right.value) - 1.0).max())

@@ -390,8 +390,8 @@ def _check(scores: FloatArray, models: Labels, questions: Labels) -> None:
         raise ShapeError(msg)
     if np.nanmin(scores) == np.nanmax(scores):
         msg = (
-            f"responses: every score is {np.nanmax(scores):g}, so that neither models nor questions "
-            "differ and nothing can be calibrated: add models or questions with other scores"
+            f"responses: every score is {np.nanmax(scores):g}, so that neither models nor "
+            "questions differ and nothing can be calibrated: add models or questions with others"
         )
         raise ShapeError(msg)
     silent = np.flatnonzero(~np.isfinite(scores).any(axis=1))

@@ -3,16 +3,23 @@ r"""The answers of all models to a question, with its difficulty integrated out.
 Cell (m, q) holds k right of n answers; with a standard normal z its log likelihood is
 :math:`f_{kn}(a_m + \sigma z)`, where :math:`f = k \eta - n \log(1 + e^\eta)`, or comes from a
 table on a regular grid: f and its first derivative by cubic Hermite polynomials, minus the
-second by straight lines. Quadrature is done about the mode of each question,
+second by straight lines. With the mode :math:`\hat z` of each question and
 
-.. math:: \log \int e^{F(z)} \varphi(z)\, dz \approx \log \sum_j \omega_j s\,
-          e^{F(\hat z + s x_j) - (\hat z + s x_j)^2 / 2}, \qquad
-          F(z) = \sum_m f(a_m + \sigma z), \quad
-          s = \bigl(1 - F''(\hat z)\bigr)^{-1/2},                                        \quad (1)
+.. math:: F(z) = \sum_m f(a_m + \sigma z), \quad s = \bigl(1 - F''(\hat z)\bigr)^{-1/2}, \quad
+          h = \min(0.9\, s,\; 0.7 / \sigma),                                            \quad (1)
 
-where :math:`\omega_j` holds what makes it Gauss-Hermite quadrature. With :math:`\pi_j` the shares
-of the nodes in (1) and :math:`r_{jm}` the slopes of f there, what is left for a product of
-matrices are the columns :math:`\sqrt{\pi_j} (r_{jm} - \sum_i \pi_i r_{im})`.
+the trapezoid rule gives
+
+.. math:: \log \int e^{F(z)} \varphi(z)\, dz \approx \log \frac{h}{\sqrt{2 \pi}}
+          \sum_j e^{F(z_j) - z_j^2 / 2}, \qquad z_j = \hat z + j h,                      \quad (2)
+
+on either side as far as the integrand, which is log-concave, has not fallen to 1e-7 of its height.
+Its error falls exponentially with 1 / h once h resolves the peak (s) and keeps away from the poles
+of the logistic function, :math:`\pi / \sigma` off the real axis. Quadrature by the peak alone
+fails where all answers are alike and :math:`\sigma` is large: the integrand is then half of a
+normal density. With :math:`\pi_j` the shares of the nodes in (2) and :math:`r_{jm}` the slopes of
+f there, what is left for a product of matrices are the columns :math:`\sqrt{\pi_j} (r_{jm} -
+\sum_i \pi_i r_{im})`.
 
 Without a table a cell takes no exponential: its odds are :math:`e^{a_m}` times
 :math:`e^{\sigma z}`.
@@ -26,13 +33,17 @@ from psychollm.kernels._jit import njit
 
 STEPS = 60
 NEAR = 1e-4  # of the mode, in standard deviations a priori: nodes need be no nearer
+NARROW, STEP = 0.9, 0.7  # between nodes: in units of the peak, and in logits
+DROP = 16.0  # of the logarithm of an integrand, beyond which it is nothing
+FAR = math.sqrt(2.0 * DROP)  # where a normal density has dropped so far: no integrand is wider
+ROOT = math.sqrt(2.0 * math.pi)
 FULL = 1e120  # of a product before its logarithm is taken
 FARTHEST = 200.0  # logits: odds of e^400 times `FULL` are still a number
 
 
 @njit
-def question_integrals(level, cells, table, sd, z, rule, out):
-    """Integrate every question, and add up the derivatives of the logarithms.
+def question_integrals(level, cells, table, sd, z, first, out):
+    """Integrate questions from the `first` on, and add up the derivatives of the logarithms.
 
     Parameters
     ----------
@@ -45,61 +56,82 @@ def question_integrals(level, cells, table, sd, z, rule, out):
     sd : float
     z : ndarray (questions,)
         Where to look for modes; moved there.
-    rule : tuple of ndarray (nodes,)
-        x and the logarithms of omega.
-    out : tuple of ndarray (questions,), (models,), (models,), (questions, nodes, models)
-        Filled with the logarithms of (1), the sums of the mean slopes and of the means of minus
-        the curvature, and the columns.
+    first : int
+    out : tuple of ndarray (questions,), (models,), (models,), (rows, models)
+        Filled with the logarithms of (2) and the columns; the sums of the mean slopes and of the
+        means of minus the curvature are added to.
+
+    Returns
+    -------
+    tuple of int
+        The question before which there were no rows left for the columns, and the rows used; one
+        question takes 2 FAR / h + 2 at most.
     """
     value, score, weight, columns = out
-    x, log_omega = rule
-    n_nodes, n_models = x.size, level.size
-    log, share, mean = np.empty(n_nodes), np.empty(n_nodes), np.empty(n_models)
-    slopes, bends = np.empty(n_models), np.empty((n_nodes, n_models))
+    n_models = level.size
+    share, mean = np.empty(len(columns)), np.empty(n_models)
+    bends, all_bends = np.empty(n_models), np.empty(n_models)
     both = level, np.exp(np.minimum(np.maximum(level, -FARTHEST), FARTHEST))
-    score[:] = 0.0
-    weight[:] = 0.0
-    for q in range(z.size):
-        spread = _to_mode(both, cells, table, sd, z, (q, slopes, bends[0]))
-        top = -math.inf
-        for j in range(n_nodes):
-            at = z[q] + spread * x[j]
-            total = _question(both, cells, table, sd * at, q, columns[q, j], bends[j])
-            log[j] = total - 0.5 * at * at + log_omega[j]
-            top = max(top, log[j])
-        total = 0.0
-        for j in range(n_nodes):
-            share[j] = math.exp(log[j] - top)
-            total += share[j]
-        value[q] = top + math.log(total * spread)
+    row = 0
+    for q in range(first, z.size):
+        spread = _to_mode(both, cells, table, sd, z, (q, mean, bends))
+        step = min(NARROW * spread, STEP / max(sd, STEP))
+        if row + 2.0 * FAR / step + 2.0 > len(columns):
+            return q, row
+        start, total, top = row, 0.0, 0.0
         mean[:] = 0.0
-        for j in range(n_nodes):
-            share[j] /= total
-            for m in range(n_models):
-                mean[m] += share[j] * columns[q, j, m]
-                weight[m] += share[j] * bends[j, m]
-        for j in range(n_nodes):
-            root = math.sqrt(share[j])
-            for m in range(n_models):
-                columns[q, j, m] = root * (columns[q, j, m] - mean[m])
+        all_bends[:] = 0.0
+        for side in (1.0, -1.0):
+            j = 0.0 if side > 0.0 else 1.0
+            while j * step <= FAR:
+                at = z[q] + side * j * step
+                log = _question(both, cells, table, sd * at, q, columns[row], bends)
+                log -= 0.5 * at * at
+                if j == 0.0:
+                    top = log
+                share[row] = math.exp(log - top)
+                total += share[row]
+                for m in range(n_models):
+                    mean[m] += share[row] * columns[row, m]
+                    all_bends[m] += share[row] * bends[m]
+                row += 1
+                j += 1.0
+                if log < top - DROP:
+                    break
+        value[q] = top + math.log(total * step / ROOT)
         for m in range(n_models):
+            mean[m] /= total
             score[m] += mean[m]
+            weight[m] += all_bends[m] / total
+        for j in range(start, row):
+            root = math.sqrt(share[j] / total)
+            for m in range(n_models):
+                columns[j, m] = root * (columns[j, m] - mean[m])
+    return z.size, row
 
 
 @njit
 def _to_mode(both, cells, table, sd, z, work):
     """Move z to the mode of one question; return s of (1)."""
     q, slopes, bends = work
-    curvature = 1.0
+    curvature, before, low, high = 1.0, math.inf, -math.inf, math.inf
     for _ in range(STEPS):
         _question(both, cells, table, sd * z[q], q, slopes, bends)
         slope, curvature = -z[q], 1.0
         for m in range(slopes.size):
             slope += sd * slopes[m]
             curvature += sd * sd * bends[m]
-        step = slope / curvature
-        z[q] += min(max(step, -1.0), 1.0)
-        if abs(step) < NEAR:
+        if slope > 0.0:
+            low = z[q]
+        else:
+            high = z[q]
+        # The slope falls in steps where sd is large: between them Newton's steps go to and fro.
+        step = min(max(slope / curvature, -1.0), 1.0)
+        if high - low < math.inf and not (abs(step) < 0.5 * before and low <= z[q] + step <= high):
+            step = 0.5 * (low + high) - z[q]
+        z[q] += step
+        before = abs(step)
+        if before < NEAR:
             break
     return 1.0 / math.sqrt(curvature)
 

@@ -1,12 +1,15 @@
 """Crossed logistic models against lme4, dense matrices and fine grids."""
 
 import json
+import re
+import time
 from pathlib import Path
 
 import numpy as np
 import pandas as pd
 import pytest
 
+import psychollm as psy
 from psychollm._base.errors import CodeError, LabelError, OptionError, ShapeError
 from psychollm.estimates.reasons import Reason
 from psychollm.kernels.logistic_questions import question_integrals
@@ -33,39 +36,52 @@ def drawn(seed, models, questions, answers=1, interaction=0.0, sds=(0.8, 1.2)):
     return (rng.random((models, questions, answers)) < chance[..., None]).astype(float)
 
 
-def counted(scores, nodes=15):
+def counted(scores):
     """Return the counts of a table as one domain, with the table of an interaction."""
     hits, n = scores.sum(axis=2), np.full(scores.shape[:2], float(scores.shape[2]))
     n[0, :3] = hits[0, :3] = 0.0  # not answered
     kinds, rows = np.unique(np.stack([hits.ravel(), n.ravel()]), axis=1, return_inverse=True)
     every = hits, n, rows.reshape(hits.shape)
     hits, n, rows = (np.ascontiguousarray(one.T) for one in every)
-    return Counted(hits, n, rows, nodes, "quadrature"), kinds
+    return Counted(hits, n, rows, "quadrature"), kinds
 
 
-@pytest.mark.parametrize(("answers", "interaction"), [(1, 0.0), (4, 0.0), (4, 0.9)])
-def test_integrals_of_questions(answers: int, interaction: float) -> None:
-    one, kinds = counted(drawn(1, 6, 9, answers, interaction))
-    level, sd = np.linspace(-1.0, 1.5, 6), 1.3
+# Where all answers are alike and sd is large, the integrand is half of a normal density.
+@pytest.mark.parametrize(
+    ("answers", "interaction", "sd"),
+    [(1, 0.0, 1.3), (4, 0.0, 1.3), (4, 0.9, 1.3), (1, 0.0, 6.0), (4, 0.0, 12.0), (4, 0.9, 4.0)],
+)
+def test_integrals_of_questions(answers: int, interaction: float, sd: float) -> None:
+    scores = drawn(1, 6, 7, answers, interaction, (0.8, max(sd, 1.2)))
+    scores[:, 5], scores[:, 6] = 0.0, 1.0
+    one, kinds = counted(scores)
+    level = np.linspace(-1.0, 1.5, 6)
     table = CellTable.of(interaction, kinds)
-    z, value, score, weight = np.zeros(9), np.empty(9), np.empty(6), np.empty(6)
-    columns = np.empty((9, one.nodes, 6))
-    counts = one.hits, one.n, one.kind
-    out = value, score, weight, columns
-    question_integrals(level, counts, (table.values, -20.0, 0.1), sd, z, one.rule, out)
+    z, value, score, weight = np.full(7, 3.0), np.empty(7), np.zeros(6), np.zeros(6)
+    columns = np.empty((7_000, 6))
+    counts, grid = (one.hits, one.n, one.kind), (table.values, -20.0, 0.1)
+    question_integrals(level, counts, grid, sd, z, 0, (value, score, weight, columns))
 
     def slow(at):
         return [question(at, k, n, sd, interaction) for k, n in zip(one.hits, one.n, strict=True)]
 
-    np.testing.assert_allclose(value, slow(level), atol=2e-6)
+    np.testing.assert_allclose(value, slow(level), atol=3e-6)
     step = 1e-3 * np.eye(6)
     ahead, behind = (np.array([slow(level + sign * row) for row in step]) for sign in (1, -1))
-    np.testing.assert_allclose(score, (ahead - behind).sum(axis=1) / 2e-3, atol=2e-5)
+    np.testing.assert_allclose(score, (ahead - behind).sum(axis=1) / 2e-3, atol=3e-5)
     found = one.at(level, sd, interaction, table, z)
     second = (ahead - 2.0 * np.array(slow(level)) + behind).sum(axis=1) / 1e-6
     np.testing.assert_allclose(np.diagonal(found.information), -second, atol=2e-3)
     both = np.array(slow(level + step[1] + step[4])) - ahead[1] - ahead[4] + slow(level)
     assert found.information[1, 4] == pytest.approx(-both.sum() / 1e-6, abs=2e-3)
+    # With rows for one question only, they are added up one by one.
+    first, total, weights = 0, np.zeros((6, 6)), np.zeros(6)
+    columns = np.empty((int(12.0 * np.hypot(1.0, max(sd * np.sqrt(6.0), sd / 0.8))) + 3, 6))
+    while first < 7:
+        out = value, score, weights, columns
+        first, rows = question_integrals(level, counts, grid, sd, z, first, out)
+        total += columns[:rows].T @ columns[:rows]
+    np.testing.assert_allclose(np.diag(weights) - total, found.information, atol=1e-9)
 
 
 @pytest.mark.parametrize(("n", "sd"), [(1, 0.8), (20, 0.8), (100, 2.0)])
@@ -102,7 +118,7 @@ def test_first_guess_is_near() -> None:
     logit = logit + 0.8 * rng.normal(size=logit.shape)
     hits = rng.binomial(3, 1.0 / (1.0 + np.exp(-logit))).astype(float)
     design = Design.of(
-        hits, np.full(hits.shape, 3.0), domains, families, integration="quadrature", nodes=7,
+        hits, np.full(hits.shape, 3.0), domains, families, integration="quadrature",
         interaction=True,
     )  # fmt: skip
     assert first_guess(design) == pytest.approx([*sds.values(), 0.8], rel=0.33)
@@ -116,7 +132,7 @@ def test_blocks_are_the_dense_algebra(groups: bool) -> None:
     domains, families = np.arange(12) % 3, np.array([0, 0, 1, 1, 0])
     there = groups or None
     design = Design.of(
-        hits, n, there and domains, there and families, integration="laplace", nodes=7,
+        hits, n, there and domains, there and families, integration="laplace",
         interaction=True,
     )  # fmt: skip
     free = rng.uniform(0.4, 1.3, len(design.active))
@@ -179,7 +195,7 @@ def test_shares_add_up_and_reliability_is_that_of_new_questions() -> None:
 
 def test_parts_of_variance_are_those_of_drawn_chances() -> None:
     design = Design.of(
-        np.ones((2, 2)), np.full((2, 2), 2.0), None, None, integration="laplace", nodes=7,
+        np.ones((2, 2)), np.full((2, 2), 2.0), None, None, integration="laplace",
         interaction=True,
     )  # fmt: skip
     parts = parts_of_variance(design, np.array([0.6]), np.array([[0.9, 1.3, 0.7]]))[0]
@@ -237,10 +253,74 @@ def test_refusals() -> None:
         crossed_logistic([[1, 0, 1], [0, 0, 1]], domains=["a", "b", None])
 
 
-def test_too_few_answers_are_refused() -> None:
-    few = [[1, 0, 1], [0, 1, 1]]
-    with pytest.raises(ShapeError, match="2 models to 3 questions are too few"):
-        crossed_logistic(few, rng=1)
-    card = evaluation_card(few, rng=1)
+def test_answers_nearly_alike_have_a_model() -> None:
+    """One model under 22 instructions: half of the questions fail for all."""
+    scores = psy.load_example("smollm2").correctness
+    start = time.process_time()
+    found = crossed_logistic(scores, rng=1)
+    assert time.process_time() - start < 10.0
+    # The integrals by sums over a fine grid: the likelihood is highest at the components.
+    hits = np.asarray(scores.codes, dtype=float)
+    sd = np.sqrt(found.components.value)
+    assert sd == pytest.approx([0.93, 5.41], abs=0.02)
+    assert not any(found.components.flags)
+    levels = found.models.value
+    kept = [question(levels, one, np.ones(22), sd[1]) for one in hits.T]
+    for factor in (0.7, 1.4):
+        off = [question(levels, one, np.ones(22), factor * sd[1]) for one in hits.T]
+        assert sum(off) < sum(kept) - 2.0
+
+
+@pytest.mark.parametrize(
+    "scores",
+    [
+        [[1, 1, 0, 1, 1], [0, 1, 0, 0, 1]],
+        np.tile([1, 0, 0, 1, 1, 0], (5, 1)),  # models are alike
+        np.tile([[1], [0], [0], [1], [1]], 30),  # questions are alike
+        np.tril(np.ones((8, 8))),  # a perfect scale
+    ],
+)
+def test_no_finite_maximum_is_said(scores: object) -> None:
+    start = time.process_time()
+    found = crossed_logistic(scores, rng=1)
+    assert time.process_time() - start < 5.0
+    endless = np.isnan(found.components.value)
+    assert endless.any()
+    flags = np.array(found.components.flags)
+    assert set(flags[endless]) == {Reason.UNBOUNDED}
+    assert np.isfinite(found.components.interval).all()
+    assert set(found.share.flags) == {Reason.UNBOUNDED} == set(found.reliability.flags)
+    assert found.share.value.sum() == pytest.approx(1.0)
+
+
+@pytest.mark.filterwarnings("ignore:the crossed logistic model did not converge")  # ridges
+def test_tiny_tables_have_wide_intervals() -> None:
+    rng = np.random.default_rng(3)
+    for _ in range(12):
+        shape = rng.integers(2, 5), rng.integers(2, 7), rng.integers(1, 3)
+        scores = rng.integers(0, 2, shape).astype(float)
+        scores[0, 0], scores[1, 1] = 0.0, 1.0
+        found = crossed_logistic(scores, n_draws=200, rng=1)
+        low, high = found.generalised.interval.T
+        assert (high - low > 0.2).all()
+        assert ((low <= found.generalised.value) & (found.generalised.value <= high)).all()
+        assert np.isfinite(found.components.interval).all()
+
+
+@pytest.mark.parametrize(
+    ("scores", "why"),
+    [
+        ([[1, 1, 1], [1, 1, 1]], "every answer is right, so that nothing varies"),
+        ([[0, 0, 0], [0, np.nan, 0]], "every answer is wrong, so that nothing varies"),
+        ([[0.5, 0.2, 1], [1, 0, 1]], r"scores holds 0\.5: a logistic model needs 0 and 1"),
+        ([[1, 0, 1], [np.nan] * 3], "answers of 1 of 2 models"),
+    ],
+)
+def test_the_card_gives_the_one_reason(scores: object, why: str) -> None:
+    with pytest.raises((CodeError, ShapeError), match=why):
+        crossed_logistic(scores, rng=1)
+    card = evaluation_card(scores, rng=1)
     assert card.mixed is None
-    assert any("no mixed model" in gap for gap in card.gaps)
+    assert re.search(why, card.unmodelled)
+    assert f"There is no mixed model: {card.unmodelled}." in card.gaps
+    assert card.unmodelled[1:] in card.findings()["variance"].statement

@@ -54,6 +54,7 @@ from psychollm.reliability.components.logistic_effects import (
     reliability_of,
 )
 from psychollm.reliability.components.logistic_posterior import (
+    LARGEST,
     Explored,
     Integrated,
     Maximum,
@@ -117,7 +118,6 @@ def crossed_logistic(
     families: Any = None,
     integration: Integration = "quadrature",
     estimation: LogisticEstimation = "reml",
-    nodes: int = 7,
     prior_scale: float = 2.0,
     level: float = 0.95,
     n_draws: int = 2000,
@@ -139,8 +139,6 @@ def crossed_logistic(
         How questions and interactions are integrated out: exactly, or as other programs do it.
     estimation : {"reml", "ml"}
         Whether the mean is integrated out, or maximised over, for the components.
-    nodes : int
-        Of adaptive quadrature, for each question.
     prior_scale : float
         Of the half-normal prior of the standard deviations, in logits, for intervals and effects;
         `numpy.inf` for a flat one, which needs three models, families and domains.
@@ -156,21 +154,24 @@ def crossed_logistic(
     CrossedLogistic
         Components are at the maximum of the likelihood, and flagged `AT_BOUND` at zero; intervals
         are percentiles of the posterior distribution, stretched to the value where it lies
-        beyond; values of effects are its means.
+        beyond; values of effects are its means. Where the likelihood rises up to a standard
+        deviation of 20 logits, components are NaN and flagged `UNBOUNDED`; shares and the
+        reliability are then posterior means with the same flag. Models that answer every question
+        alike are an example: questions are easy for all or for none.
 
     Raises
     ------
     CodeError
         If a score is neither 0 nor 1.
     ShapeError, LabelError
-        If there are fewer than two models or questions, or too few to tell how much they differ,
-        or domains or families do not match.
+        If fewer than two models or questions have answers, all answers are equal, or domains or
+        families do not match.
     OptionError
         If an option is out of range.
 
     Notes
     -----
-    One evaluation of the likelihood takes time in proportion to the answers times `nodes`: 60
+    One evaluation of the likelihood takes time in proportion to the answers: 60
     models and 1,000 questions take a second in all, and with domains and families four.
 
     Examples
@@ -188,15 +189,8 @@ def crossed_logistic(
     check_choice("estimation", estimation, LogisticEstimation)
     fitted = fit_crossed(
         answers_of(scores), domains, families,
-        integration=integration, nodes=nodes, prior_scale=prior_scale, ml=estimation == "ml",
+        integration=integration, prior_scale=prior_scale, ml=estimation == "ml",
     )  # fmt: skip
-    if not fitted.determined:
-        msg = (
-            f"scores: the answers of {len(fitted.answers.models)} models to "
-            f"{len(fitted.answers.questions)} questions are too few to tell how much models and "
-            "questions differ: add models or questions"
-        )
-        raise ShapeError(msg)
     fitted.top.convergence.warn("the crossed logistic model")
     check_fraction("level", level)
     return fitted.result(check_count("n_draws", n_draws, low=100), level, check_generator(rng))
@@ -218,23 +212,32 @@ class CrossedFit:
         """Return what users see."""
         draws = EffectDraws.of(self.design, self.explored, n, rng)
         free, top = self.top.free, self.top.mode
+        unbounded = bool((free >= LARGEST).any())
         models = self.answers.models
         n_models = self._per_model()
+        value, flags = free**2, first_reason((free == 0.0, Reason.AT_BOUND))
+        flag = Reason.UNBOUNDED if unbounded else Reason.NONE
+        if unbounded:
+            value, flags = np.full(free.size, np.nan), (flag,) * free.size
         components = _estimate(
-            "variance component", free**2, draws.sd**2, level,
+            "variance component", value, draws.sd**2, level,
             tuple(EFFECTS[row] for row in self.design.active), "component",
-            n=self._levels(), flags=first_reason((free == 0.0, Reason.AT_BOUND)),
+            n=self._levels(), flags=flags,
         )  # fmt: skip
         parts = parts_of_variance(self.design, draws.mean, draws.sd)
         at_top = parts_of_variance(self.design, np.array([top.state.mean]), free[None])
         labels, share, share_draws = self._shares(at_top, parts)
         n_answers = self._answers_each()
         sizes = len(self.design.domains), self._questions_each(), n_answers
+        reliability = reliability_of(at_top, *sizes)
+        reliability_draws = reliability_of(parts, *sizes)[:, None]
+        if unbounded:
+            share, reliability = share_draws.mean(axis=0), reliability_draws.mean(axis=0)
         return CrossedLogistic(
             components=components,
             share=_estimate(
                 "share of variance", share, share_draws, level, labels, "component",
-                n=np.full(len(labels), float(n_models.sum())),
+                n=np.full(len(labels), float(n_models.sum())), flags=(flag,) * len(labels),
             ),
             models=_posterior("level", draws.models, level, models, n=n_models),
             families=self._effects("family", draws.families, level, self.family_names),
@@ -245,9 +248,8 @@ class CrossedFit:
                 n=n_models,
             ),
             reliability=_estimate(
-                "reliability", reliability_of(at_top, *sizes),
-                reliability_of(parts, *sizes)[:, None],
-                level, ("mean score",), "coefficient", n=np.array([float(len(models))]),
+                "reliability", reliability, reliability_draws, level, ("mean score",),
+                "coefficient", n=np.array([float(len(models))]), flags=(flag,),
             ),
             intercept=top.state.mean,
             log_likelihood=top.log_likelihood,
@@ -255,12 +257,6 @@ class CrossedFit:
             estimation="reml" if self.top.mean is None else "ml",
             convergence=self.top.convergence,
         )  # fmt: skip
-
-    @property
-    def determined(self) -> bool:
-        """Whether effects have a covariance wherever the density was read."""
-        read = [self.top.mode, *(mode for line in self.explored.modes for mode in line)]
-        return all(float(np.linalg.eigvalsh(mode.S)[0]) > 0.0 for mode in read)
 
     @property
     def centre(self) -> Mode:
@@ -355,17 +351,15 @@ def fit_crossed(
     families: Any,
     *,
     integration: Integration = "quadrature",
-    nodes: int = 7,
     prior_scale: float = 2.0,
     ml: bool = False,
 ) -> CrossedFit:
     """Check, fit and explore a model."""
     check_choice("integration", integration, Integration)
-    check_count("nodes", nodes, low=3)
     if not prior_scale > 0.0:
         msg = f"prior_scale={prior_scale!r} must be positive: numpy.inf for a flat prior"
         raise OptionError(msg)
-    hits, n = _counts(answers)
+    hits, n = cell_counts(answers)
     domain_of, domain_names = grouped(domains, answers.questions, "domains", "question")
     family_of, family_names = grouped(families, answers.models, "families", "model")
     if len(domain_names) < 2:
@@ -374,7 +368,7 @@ def fit_crossed(
         family_of, family_names = None, ()
     design = Design.of(
         hits, n, domain_of, family_of,
-        integration=integration, nodes=nodes, interaction=bool((n > 1).any()),
+        integration=integration, interaction=bool((n > 1).any()),
     )  # fmt: skip
     integrated = Integrated(design)
     top = maximum(integrated, ml=ml)
@@ -389,7 +383,7 @@ def fit_crossed(
     )
 
 
-def _counts(answers: RepeatedScores) -> tuple[FloatArray, FloatArray]:
+def cell_counts(answers: RepeatedScores) -> tuple[FloatArray, FloatArray]:
     """Return right answers and answers of each cell (models, questions)."""
     present, values = answers.present, answers.values
     if not np.isin(values[present], (0.0, 1.0)).all():
@@ -404,7 +398,14 @@ def _counts(answers: RepeatedScores) -> tuple[FloatArray, FloatArray]:
                 "a crossed model needs two"
             )
             raise ShapeError(msg)
-    return np.where(present, values, 0.0).sum(axis=2), n
+    hits = np.where(present, values, 0.0).sum(axis=2)
+    if hits.sum() in (0.0, n.sum()):
+        msg = (
+            f"scores: every answer is {'right' if hits.any() else 'wrong'}, so that nothing "
+            "varies: add models or questions with other answers"
+        )
+        raise ShapeError(msg)
+    return hits, n
 
 
 def grouped(

@@ -40,7 +40,7 @@ EFFECTS = ("family", "model", "domain", "model:domain", "question", "model:quest
 _NEWTON = 60
 _GAIN = 1e-10
 _NEAR = 1e-3
-_WORTH, _IDLE = 1e-3, 5  # steps in a row that bring less than this share of what they promise
+_FARTHEST = 10.0  # logits that a level moves in one step
 _LAST = 1e-6  # a step that gains less leaves a gain of the order of its square
 
 
@@ -74,7 +74,6 @@ class Design:
         families: IntArray | None,
         *,
         integration: Integration,
-        nodes: int,
         interaction: bool,
     ) -> "Design":
         """Split counts (models, questions) by domain."""
@@ -88,7 +87,6 @@ class Design:
                 np.ascontiguousarray(hits[:, own].T),
                 np.ascontiguousarray(n[:, own].T),
                 np.ascontiguousarray(rows[:, own].T),
-                nodes,
                 integration,
             )
 
@@ -232,7 +230,7 @@ def find_mode(design: Design, sd: Deviations, state: State, mean: float | None =
 
     value, levels, found = look(x, z)
     blocks = _blocks(found, G, R, prior, x, z)
-    converged, idle = False, 0
+    converged = False
     for _ in range(_NEWTON):
         dx = np.linalg.solve(blocks.S, blocks.right)
         dz = blocks.step - blocks.per_shared @ dx
@@ -240,23 +238,19 @@ def find_mode(design: Design, sd: Deviations, state: State, mean: float | None =
         if gain < _GAIN:
             converged = True
             break
-        pace = 1.0
+        # Where the likelihood is flat, a full step leads beyond all numbers.
+        pace = min(1.0, _FARTHEST / float(np.abs(G @ dx + dz @ R.T).max()))
         while True:
             ahead = look(x + pace * dx, z + pace * dz)
-            # Quadrature moves with the modes of questions: tiny losses say nothing.
+            # Nodes move with the modes of questions: tiny losses say nothing.
             if ahead[0] >= value - 1e-9 * abs(value) or gain < _NEAR or pace < 1e-4:
                 break
             pace *= 0.5
         x, z = x + pace * dx, z + pace * dz
-        # Where a few answers leave the mode to the error of quadrature, no step leads there.
-        stalled = gain >= _NEAR and ahead[0] - value < _WORTH * pace * gain
-        idle = idle + 1 if stalled else 0
         value, levels, found = ahead
         blocks = _blocks(found, G, R, prior, x, z)
         if gain < _LAST:
             converged = True
-            break
-        if idle == _IDLE:
             break
     log_det = float(np.linalg.slogdet(blocks.S)[1])
     if R.shape[1]:

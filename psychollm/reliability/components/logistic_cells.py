@@ -14,8 +14,8 @@ that every integral is over one variable:
           \exp\Bigl(\sum_m f(a_m + \sigma_Q z)\Bigr) \varphi(z)\, dz.                     \quad (2)
 
 The inner one is tabulated on a fine grid of :math:`\eta`, once for each pair (k, n); the outer one
-is adaptive Gauss-Hermite quadrature about the mode of each question. With r and W minus the second
-derivative of f at the nodes, and E, Cov over the nodes of a question,
+is the trapezoid rule about the mode of each question (`kernels.logistic_questions`). With r and W
+minus the second derivative of f at the nodes, and E, Cov over the nodes of a question,
 
 .. math:: \frac{\partial \ell}{\partial a_m} = \sum_q E[r_{mq}], \qquad
           -\frac{\partial^2 \ell}{\partial a\, \partial a^\top}
@@ -28,24 +28,23 @@ then z, which leaves :math:`\operatorname{diag}(W_q) - \sigma_Q^2 W_q W_q^\top /
 
 References
 ----------
-Pinheiro, J. C., & Bates, D. M. (1995). Approximations to the log-likelihood function in the
-nonlinear mixed-effects model. Journal of Computational and Graphical Statistics, 4, 12-35.
+Trefethen, L. N., & Weideman, J. A. C. (2014). The exponentially convergent trapezoidal rule. SIAM
+Review, 56, 385-458. https://doi.org/10.1137/130932132
 """
 
 from collections.abc import Callable
 from dataclasses import dataclass
-from functools import cached_property
 from typing import Literal, NamedTuple, TypeAlias
 
 import numpy as np
 from scipy.special import expit
 
 from psychollm._base.types import FloatArray, IntArray
-from psychollm.kernels.logistic_questions import question_integrals
+from psychollm.kernels.logistic_questions import FAR, NARROW, STEP, question_integrals
 
 Integration: TypeAlias = Literal["quadrature", "laplace"]
 
-_AT_ONCE = 1_500_000  # cells times nodes
+_AT_ONCE = 500_000  # cells times nodes
 _REACH, _STEP = 20.0, 0.1  # of the table of (2) in eta
 _TAIL, _COARSEST = 6.5, 0.6  # of the trapezoid rule about the mode of w
 _SETTLED = 1e-10
@@ -151,30 +150,15 @@ class Counted:
     hits: FloatArray
     n: FloatArray
     kind: IntArray  # row of the table
-    nodes: int
     integration: Integration
-
-    @cached_property
-    def rule(self) -> tuple[FloatArray, FloatArray]:
-        """Nodes and log weights of Gauss-Hermite quadrature about a mode."""
-        node, weight = np.polynomial.hermite.hermgauss(self.nodes)
-        return np.sqrt(2.0) * node, np.log(weight) + node**2 - 0.5 * np.log(np.pi)
 
     def at(
         self, level: FloatArray, sd: float, interaction: float, table: CellTable, z: FloatArray
     ) -> "Level":
         """Return the log likelihood at levels (models,); `z` (questions,) moves to the modes."""
-        n_questions, m = self.hits.shape
-        total = Level(0.0, 0.0, np.zeros(m), np.zeros((m, m)))
-        size = max(1, _AT_ONCE // (m * self.nodes))
-        for start in range(0, n_questions, size):
-            here = slice(start, start + size)
-            if self.integration == "laplace":
-                part = self._laplace(level, sd, profiled_cells(interaction), here, z)
-            else:
-                part = self._quadrature(level, sd, table, here, z)
-            total = total.plus(part)
-        return total
+        if self.integration == "laplace":
+            return self._laplace(level, sd, profiled_cells(interaction), z)
+        return self._quadrature(level, sd, table, z)
 
     def weights(
         self, level: FloatArray, sd: float, interaction: float, z: FloatArray
@@ -183,36 +167,37 @@ class Counted:
         return profiled_cells(interaction)(level + sd * z[:, None], self.hits, self.n).weight
 
     def _laplace(
-        self, level: FloatArray, sd: float, cells: CellFunction, here: slice, z: FloatArray
+        self, level: FloatArray, sd: float, cells: CellFunction, z: FloatArray
     ) -> "Level":
-        hits, n = self.hits[here], self.n[here]
         for _ in range(_STEPS):
-            at = cells(level + sd * z[here, None], hits, n)
+            at = cells(level + sd * z[:, None], self.hits, self.n)
             curvature = 1.0 + sd**2 * at.weight.sum(axis=1)
-            step = (sd * at.slope.sum(axis=1) - z[here]) / curvature
+            step = (sd * at.slope.sum(axis=1) - z) / curvature
             if np.abs(step).max(initial=0.0) < _SETTLED:
                 break
-            z[here] += np.clip(step, -1.0, 1.0)
+            z += np.clip(step, -1.0, 1.0)
         joint = at.weight.T * (sd / np.sqrt(curvature))
         return Level(
-            value=float(at.value.sum() - 0.5 * (z[here] ** 2).sum()),
+            value=float(at.value.sum() - 0.5 * (z**2).sum()),
             log_curvature=float(np.log(curvature).sum() + np.sum(at.log_curvature)),
             score=at.slope.sum(axis=0),
             information=np.diag(at.weight.sum(axis=0)) - joint @ joint.T,
         )
 
     def _quadrature(
-        self, level: FloatArray, sd: float, table: CellTable, here: slice, z: FloatArray
+        self, level: FloatArray, sd: float, table: CellTable, z: FloatArray
     ) -> "Level":
-        size, m = self.hits[here].shape
-        value, score, weight = np.empty(size), np.empty(m), np.empty(m)
-        columns = np.empty((size, self.nodes, m))
-        counts = self.hits[here], self.n[here], self.kind[here]
-        grid = table.values, -_REACH, _STEP
-        out = value, score, weight, columns
-        question_integrals(level, counts, grid, sd, z[here], self.rule, out)
-        flat = columns.reshape(-1, m)
-        return Level(float(value.sum()), 0.0, score, np.diag(weight) - flat.T @ flat)
+        m, most = level.size, float(self.n.sum(axis=1).max())
+        finest = NARROW / np.sqrt(1.0 + sd**2 * max(0.25 * most, (NARROW / STEP) ** 2))
+        columns = np.empty((max(_AT_ONCE // m, int(2.0 * FAR / finest) + 3), m))
+        value, score, weight, cov = np.empty(z.size), np.zeros(m), np.zeros(m), np.zeros((m, m))
+        counts, grid = (self.hits, self.n, self.kind), (table.values, -_REACH, _STEP)
+        first = 0
+        while first < z.size:
+            out = value, score, weight, columns
+            first, rows = question_integrals(level, counts, grid, sd, z, first, out)
+            cov += columns[:rows].T @ columns[:rows]
+        return Level(float(value.sum()), 0.0, score, np.diag(weight) - cov)
 
 
 class Level(NamedTuple):
@@ -222,12 +207,3 @@ class Level(NamedTuple):
     log_curvature: float
     score: FloatArray  # (models,)
     information: FloatArray  # (models, models)
-
-    def plus(self, other: "Level") -> "Level":
-        """Return the sum over questions of both."""
-        return Level(
-            self.value + other.value,
-            self.log_curvature + other.log_curvature,
-            self.score + other.score,
-            self.information + other.information,
-        )

@@ -41,7 +41,7 @@ from psychollm.reliability.components.logistic_blocks import (
     one_hot,
 )
 
-_LARGEST = 10.0  # of standard deviations of logits
+LARGEST = 20.0  # of standard deviations of logits: a likelihood that rises so far has no maximum
 _STEP = 0.01  # of differences
 # Of `EFFECTS`: by question, domain or in all; by model, family or in all.
 _GROUPS = ((2, 1), (2, 0), (1, 2), (1, 0), (0, 2), (0, 0))
@@ -152,7 +152,7 @@ def maximum(integrated: Integrated, *, ml: bool) -> Maximum:
     # The mirror of a component turns its correlations, too.
     turn = np.where(found.at[:n_free] < 0.0, -1.0, 1.0)
     free = turn * found.at[:n_free]
-    free = np.where(free < _NOTHING, 0.0, free)
+    free = np.minimum(np.where(free < _NOTHING, 0.0, free), LARGEST)
     mean = float(found.at[n_free]) if ml else None
     return Maximum(
         free, mean, found.curvature[:n_free, :n_free] * np.outer(turn, turn),
@@ -180,7 +180,7 @@ def climbed(
 
     Differences that give the slope give the diagonal of the curvature, too. The rest changes
     little once it is scaled, and is found anew at every fourth step only, or is that of `known`.
-    So many `positive` arguments do not pass zero from afar.
+    So many `positive` arguments do not pass zero from afar, and end at `LARGEST`.
     """
     at, value = start, function(start)
     related = np.eye(start.size) if known is None else _scaled(known)
@@ -213,7 +213,7 @@ def climbed(
         gained = ahead - value
         if gained > 0.0:
             at, value = at + move, ahead
-        if gained < least and promised < _NOISE:
+        if (gained < least and promised < _NOISE) or (at[:positive] >= LARGEST).any():
             converged = True
             break
     convergence = Convergence.of_steps(converged=converged, steps=step, objective=value)
@@ -256,7 +256,7 @@ class Explored:
 
     def deviations(self, places: FloatArray) -> FloatArray:
         """Return standard deviations (n, free) at places along the lines."""
-        return np.asarray(np.exp(np.minimum(self.at + places @ self.axes.T, np.log(_LARGEST))))
+        return np.asarray(np.exp(np.minimum(self.at + places @ self.axes.T, np.log(LARGEST))))
 
     def along(self, values: Callable[[Mode], FloatArray], places: FloatArray) -> FloatArray:
         """Return a function of the mode (n, values), interpolated along the lines and added up."""
@@ -272,7 +272,7 @@ def explored(integrated: Integrated, top: Maximum, prior_scale: float) -> Explor
     """Find the mode of (1), and read it along the eigenvectors of its curvature."""
 
     def density(log_sd: FloatArray) -> tuple[float, Mode]:
-        found = integrated.mode(np.exp(log_sd))
+        found = integrated.mode(np.minimum(np.exp(log_sd), LARGEST))
         prior = log_sd - 0.5 * np.exp(2.0 * log_sd) / prior_scale**2
         return found.log_likelihood + float(prior.sum()), found
 

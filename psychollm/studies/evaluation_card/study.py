@@ -15,6 +15,7 @@ import numpy as np
 
 from psychollm._base.axes import Axes
 from psychollm._base.checks import check_fraction, check_generator
+from psychollm._base.errors import CodeError, ShapeError
 from psychollm._base.numbers import count, extent, number, percent
 from psychollm._base.result import Result, drawn_by, view
 from psychollm._base.types import FloatArray, RandomState
@@ -26,7 +27,13 @@ from psychollm.data.table import numbers, one_model
 from psychollm.estimates.estimate import Estimate
 from psychollm.estimates.findings import Finding, Findings, Study
 from psychollm.estimates.verdict import SMALLEST, SmallestEffects
-from psychollm.reliability.components.crossed_logistic import CrossedLogistic, fit_crossed, grouped
+from psychollm.reliability.components.crossed_logistic import (
+    CrossedFit,
+    CrossedLogistic,
+    cell_counts,
+    fit_crossed,
+    grouped,
+)
 from psychollm.reliability.means.repeated_scores import RepeatedScores, answers_of, means_of
 from psychollm.studies.comparison.study import Comparison, compare
 from psychollm.studies.evaluation_card.accuracies import Chances, accuracies
@@ -72,7 +79,8 @@ class EvaluationCard(Study, Result):
     benchmark: Estimate  # (models,) accuracy on these questions, were they asked again
     generalised: Estimate  # (models,) accuracy on questions like these
     comparison: Comparison  # differences, ranks and tiers
-    mixed: CrossedLogistic | None  # where the answers vary; None for graded scores or one model
+    mixed: CrossedLogistic | None  # where the answers vary; None for a reason
+    unmodelled: str  # why there is no mixed model; empty with one
     screen: QuestionScreen | None  # suspect questions; None where scores are not within [0, 1]
     calibration: tuple[Estimate, ...]  # of stated confidence; empty without any
     gaps: tuple[str, ...]  # what the table cannot show
@@ -189,7 +197,7 @@ class EvaluationCard(Study, Result):
         mixed = self.mixed
         question = "Where do the answers vary?"
         if mixed is None:
-            why = "It takes right and wrong answers of two models, and two questions."
+            why = f"Not estimated. {self.unmodelled[:1].upper()}{self.unmodelled[1:]}."
             return Finding(key="variance", question=question, statement=why, reason=why)
         share = mixed.share
         rows = tuple(
@@ -328,7 +336,7 @@ def evaluation_card(
         values=answers.values[order], models=compared.labels, questions=answers.questions,
         runs=answers.runs,
     )  # fmt: skip
-    fit = _fitted(answers, domains, families)
+    fit, unmodelled = _fitted(answers, domains, families)
     mixed = None if fit is None else fit.result(n_draws, level, generator)
     benchmark, generalised = accuracies(
         answers,
@@ -348,6 +356,7 @@ def evaluation_card(
         generalised=generalised,
         comparison=compared,
         mixed=mixed,
+        unmodelled=unmodelled,
         screen=question_screen(answers) if shares else None,
         calibration=_calibration(stated, answers, clusters, level, generator),
         gaps=tuple(
@@ -356,7 +365,7 @@ def evaluation_card(
                 named,
                 n_answers,
                 missing,
-                modelled=mixed is not None,
+                unmodelled=unmodelled,
                 stated=stated is not None,
                 sets=int(compared.component.max()),
             )
@@ -378,19 +387,15 @@ def _reordered(families: Any, answers: RepeatedScores, order: list[int]) -> Any:
     return [names[row] for row in order]
 
 
-def _fitted(answers: RepeatedScores, domains: Any, families: Any) -> Any:
-    """Return the mixed model, None where there can be none."""
-    present = answers.present
-    binary = bool(np.isin(answers.values[present], (0.0, 1.0)).all())
-    several = [int(present.any(axis=tuple({0, 1, 2} - {axis})).sum()) > 1 for axis in (0, 1)]
-    varied = len(np.unique(answers.values[present])) > 1
-    if not (binary and varied and all(several)):
-        return None
+def _fitted(answers: RepeatedScores, domains: Any, families: Any) -> tuple[CrossedFit | None, str]:
+    """Return the mixed model, or None and the reason why there is none."""
+    try:
+        cell_counts(answers)
+    except (CodeError, ShapeError) as error:
+        return None, str(error)
     fit = fit_crossed(answers, domains, families)
-    if not fit.determined:
-        return None
     fit.top.convergence.warn("the crossed logistic model")
-    return fit
+    return fit, ""
 
 
 def _within_one(values: FloatArray) -> bool:
@@ -443,7 +448,7 @@ def _gaps(
     n_answers: float,
     missing: float,
     *,
-    modelled: bool,
+    unmodelled: str,
     stated: bool,
     sets: int,
 ) -> Iterator[str]:
@@ -461,13 +466,13 @@ def _gaps(
             "questions twice."
         )
     if missing:
-        how = "predicted by the mixed model" if modelled else "left out"
+        how = "left out" if unmodelled else "predicted by the mixed model"
         yield (
             f"{percent(missing, 1)} of the cells have no answer and are {how}, as if they were "
             "missing for no reason that has to do with them."
         )
-    if not modelled:
-        yield "There is no mixed model: scores are too few, or not right and wrong, or all alike."
+    if unmodelled:
+        yield f"There is no mixed model: {unmodelled}."
     if n_models < _FEW_MODELS:
         yield (
             f"{n_models} models say little about how much models differ: reliability and the "
