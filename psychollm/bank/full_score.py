@@ -28,6 +28,7 @@ from psychollm._base.types import BoolArray, FloatArray
 from psychollm.bank.calibration import judged
 from psychollm.bank.corrected import Block, answered, corrected, inside
 from psychollm.bank.questions import CalibratedQuestions
+from psychollm.bank.stopping import guarded
 from psychollm.estimates.estimate import Estimate
 from psychollm.estimates.reasons import Reason
 
@@ -109,14 +110,31 @@ class _One:
 _NOTHING = (np.nan, np.nan, np.nan)
 
 
+@dataclass(frozen=True, slots=True)
+class Stop:
+    """When a session stops: at a width, and how many standard errors that is at all times."""
+
+    width: float | None
+    anytime: float | None
+    level: float
+
+    def multiplier(self, df: Any, level: float) -> Any:
+        """Return the half-width in standard errors."""
+        return stdtrit(df, 0.5 + level / 2.0) if self.anytime is None else self.anytime
+
+
 def one_score(
-    bank: CalibratedQuestions, scores: FloatArray, drawn: Sequence[Block] | None, within: BoolArray
+    bank: CalibratedQuestions,
+    scores: FloatArray,
+    drawn: Sequence[Block] | None,
+    within: BoolArray,
+    stop: Stop | None = None,
 ) -> _One:
     """Estimate the score of one model on the questions `within` from its scores (J,)."""
     found: dict[str, tuple[float, float, float]] = dict.fromkeys(METHODS, _NOTHING)
     found["model"], extrapolated = _by_model(bank, scores, within)
     if drawn and np.isfinite(scores).any():
-        found["assisted"] = by_correction(bank, scores, drawn, within)
+        found["assisted"] = by_correction(bank, scores, drawn, within, stop)
         found["design"] = _by_design(scores, drawn, within)
     return _One(found, int((np.isfinite(scores) & within).sum()), extrapolated)
 
@@ -126,18 +144,19 @@ def interval_of(
     scores: FloatArray,
     drawn: Sequence[Block] | None,
     level: float,
-    multiplier: float | None,
+    stop: Stop,
 ) -> FloatArray:
-    """Return the score of a session and its interval (3,), and nothing else of it."""
+    """Return the score of a session, its interval and half of its width unclipped (4,)."""
     everything = np.ones(scores.size, dtype=bool)
     if drawn is None:
         (value, se, df), _ = _by_model(bank, scores, everything)
     elif not np.isfinite(scores).any():
         value, se, df = _NOTHING
     else:
-        value, se, df = by_correction(bank, scores, drawn, everything)
-    wide = stdtrit(df, 0.5 + level / 2.0) if multiplier is None else multiplier
-    return np.append(np.clip(value, 0.0, 1.0), _bounds(np.array([value]), np.array([se * wide])))
+        value, se, df = by_correction(bank, scores, drawn, everything, stop)
+    half = se * stop.multiplier(df, level)
+    low, high = _bounds(np.array([value]), np.array([half]))[0]
+    return np.array([np.clip(value, 0.0, 1.0), low, high, half])
 
 
 def _bounds(value: FloatArray, half: FloatArray) -> FloatArray:
@@ -146,11 +165,24 @@ def _bounds(value: FloatArray, half: FloatArray) -> FloatArray:
 
 
 def by_correction(
-    bank: CalibratedQuestions, scores: FloatArray, drawn: Sequence[Block], within: BoolArray
+    bank: CalibratedQuestions,
+    scores: FloatArray,
+    drawn: Sequence[Block],
+    within: BoolArray,
+    stop: Stop | None = None,
 ) -> tuple[float, float, float]:
     """Return the corrected prediction, its standard error and degrees of freedom."""
     value, variance, df = judged(bank.drawing, drawn, scores, bank.population, within)
-    return value, float(np.sqrt(bank.calibration.scale * variance)), df
+    se = float(np.sqrt(bank.calibration.scale * variance))
+    if stop is None or stop.width is None:
+        return value, se, df
+    z = float(stop.multiplier(df, stop.level))
+    if z * se > stop.width:
+        return value, se, df
+    predicted, n = bank.drawing.items.given(scores), int(np.isfinite(scores).sum())
+    factor, slope = guarded(predicted, bank.drawing.error, n, z)
+    wide = se * float(np.sqrt(factor))
+    return value + se**2 * slope * (z * wide <= stop.width), wide, df
 
 
 def _by_design(
@@ -218,7 +250,7 @@ def assembled(
     level: float,
     domain: Any,
     within: BoolArray,
-    multiplier: float | None = None,
+    stop: Stop | None = None,
     missing: bool = False,
 ) -> FullScore:
     """Return the scores of several models by one method, beside those of the others."""
@@ -231,7 +263,7 @@ def assembled(
     }[used]
     found = {name: np.array([row.found[name] for row in rows]).T for name in METHODS}
     half: dict[str, FloatArray] = {
-        name: errors * (stdtrit(df, 0.5 + level / 2.0) if multiplier is None else multiplier)
+        name: errors * (stop or Stop(None, None, level)).multiplier(df, level)
         for name, (_, errors, df) in found.items()
     }
     value, se, df = found[used]

@@ -4,8 +4,8 @@ Questions are drawn in blocks, each with chances that rest on the answers so far
 with them. Estimates use the longest stretch of the drawn order that is answered: whoever answers
 fast is not counted before the others of its block, which would bias the score.
 
-A session that stops when its interval is narrow enough looks at errors only, and keeps its
-coverage as the number of answers grows. One that stops when a score is shown to lie above or below
+A session that stops when its interval is narrow enough is biased by that, which is undone
+(`psychollm.bank.stopping`). One that stops when a score is shown to lie above or below
 another looks at the score itself; its interval holds for all numbers t of answers at once,
 
 .. math:: \hat T_t \pm \hat\sigma_t \sqrt{\Big(1 + \frac{1}{t \rho^2}\Big)
@@ -34,7 +34,14 @@ from psychollm._base.errors import InputError, LabelError, OptionError
 from psychollm._base.types import FloatArray, IntArray, RandomState
 from psychollm.bank.calibration import block_size
 from psychollm.bank.corrected import Block
-from psychollm.bank.full_score import FullScore, Method, assembled, interval_of, one_score
+from psychollm.bank.full_score import (
+    FullScore,
+    Method,
+    Stop,
+    assembled,
+    interval_of,
+    one_score,
+)
 from psychollm.bank.questions import CalibratedQuestions, numbers_of
 from psychollm.data.labels import Labels
 
@@ -180,8 +187,8 @@ class Session:
         known = int(np.isfinite(self._scores(used)).sum())
         if known < _FEWEST or (width is None and than is None):
             return ""
-        _, low, high = self._found(used)
-        if width is not None and (high - low) / 2.0 <= width:
+        _, low, high, half = self._found(used)
+        if width is not None and half <= width:
             return f"the half-width of the interval is at most {width:g}"
         if than is not None and not low <= than <= high:
             return f"the score is shown to lie {'above' if low > than else 'below'} {than:g}"
@@ -190,7 +197,7 @@ class Session:
     @property
     def interval(self) -> FloatArray:
         """The interval of the score (2,) so far, without what else an estimate says."""
-        return self._found(self.n_used)[1:]
+        return self._found(self.n_used)[1:3]
 
     @property
     def value(self) -> float:
@@ -198,18 +205,19 @@ class Session:
         return float(self._found(self.n_used)[0])
 
     def _found(self, used: int) -> FloatArray:
-        """Return the score and its interval (3,) by the first `used` answers."""
+        """Return the score, its interval and half-width (4,) by the first `used` answers."""
         at_random = self._options["select"] == "random"
-        scores, level = self._scores(used), self._options["level"]
         drawn = self._blocks if at_random else None
-        multiplier = self._multiplier(used)
-        return interval_of(self.bank, scores, drawn, level, multiplier)
+        return interval_of(
+            self.bank, self._scores(used), drawn, self._options["level"], self._stop(used)
+        )
 
-    def _multiplier(self, used: int) -> float | None:
-        """Return the half-width in standard errors where answers say when to stop."""
-        if self._options["better_than"] is None:
-            return None
-        return _anytime(max(used, 1), self.size, self._options["level"])
+    def _stop(self, used: int) -> Stop:
+        """Return how the answers say when to stop."""
+        level, anytime = self._options["level"], None
+        if self._options["better_than"] is not None:
+            anytime = _anytime(max(used, 1), self.size, level)
+        return Stop(self._options["half_width"], anytime, level)
 
     def estimate(
         self, method: Method = "auto", *, domain: Any = None, label: Any = "model"
@@ -237,17 +245,17 @@ class Session:
             raise OptionError(msg)
         within = self.bank.within(domain)
         scores = self._scores(self.n_used)
-        drawn = self._blocks if at_random else None
+        drawn, stop = self._blocks if at_random else None, self._stop(self.n_used)
         return assembled(
             self.bank,
-            [one_score(self.bank, scores, drawn, within)],
+            [one_score(self.bank, scores, drawn, within, stop if domain is None else None)],
             (label,),
             method=method,
             drawn=at_random,
             level=self._options["level"],
             domain=domain,
             within=within,
-            multiplier=self._multiplier(self.n_used),
+            stop=stop,
             missing=bool(np.isnan(list(self._answers.values())).any()),
         )
 

@@ -6,7 +6,11 @@ from hypothesis import assume, given
 from hypothesis import strategies as st
 from scipy import stats
 
-from psychollm.calibration.consensus.between_models import between_models, least_squares
+from psychollm.calibration.consensus.between_models import (
+    between_models,
+    between_models_of,
+    least_squares,
+)
 from psychollm.calibration.decisions.confusion import confusion
 from psychollm.estimates.reasons import Reason
 from tests.calibration.test_confusion import golden_case
@@ -162,3 +166,39 @@ def test_models_without_answers_do_not_count():
     assert np.isnan(found.accuracy[2])
     assert confusion(said, right).n[2] == 0
     assert len(found.to_frame()) == 4
+
+
+def answers_at(yes, right, n, rng):
+    """Return answers of models with given yes rates and accuracies."""
+    draw = rng.random((2, len(yes), n))
+    return [
+        (one < np.asarray(rate)[:, None]).astype(int)
+        for one, rate in zip(draw, (yes, right), strict=True)
+    ]
+
+
+def test_every_model_or_models_on_average() -> None:
+    """Ten models say yes far too often, nine far too rarely: no line shows it, each model does."""
+    rng = np.random.default_rng(1)
+    right = np.full(19, 0.5) + np.linspace(-0.05, 0.05, 19)
+    off = np.where(np.arange(19) % 2 == 0, 0.35, -0.35)
+    found = between_models(*answers_at(right + off, right, 500, rng), rng=0)
+    assert found.confidence_on_accuracy.identity_p > 0.3
+    assert found.equal_p < 1e-10
+    clusters = np.repeat(np.arange(50), 10)
+    table = confusion(
+        *answers_at(right + off, right, 500, rng), clusters=clusters, bootstrap=200, rng=1
+    )
+    assert between_models_of(table, rng=0).equal_p < 1e-6
+
+
+def test_equality_of_every_model_alarms_at_its_level() -> None:
+    rng = np.random.default_rng(2)
+    right = np.linspace(0.02, 0.9, 12)
+    alarms = [
+        between_models(*answers_at(right, right, 200, rng), n_null=1, rng=0).equal_p < 0.05
+        for _ in range(150)
+    ]
+    assert np.mean(alarms) < 0.08  # 5 % at most, and two standard errors
+    same = np.tile([1, 0, 1], (3, 1))
+    assert between_models(same, same, rng=0).equal_p == 1.0

@@ -1,12 +1,18 @@
 r"""Mean confidence against accuracy: do models that are more often right say yes more often?.
 
 Ordinary least squares of the models' yes rates on their accuracies (and the reverse), with exact t
-and F distributions, because there are as many points as models. Perfect calibration between
-models is the line y = x; that intercept 0 and slope 1 hold together is tested by
+and F distributions, because there are as many points as models. Whether models lie about the line
+y = x *on average*, at every accuracy, is tested by
 
 .. math:: F = \frac{(S_0 - S_1)/2}{S_1/(k - 2)} \sim F_{2,\,k-2},                        \quad (1)
 
 with :math:`S_0 = \sum (y - x)^2` and :math:`S_1` the residual sum of squares of the fitted line.
+Its error is the scatter of models about their line: models that all miss y = x, half of them above
+and half below, do lie about it. Whether *every* model says yes as often as it is right is another
+question: model by model, its wrong yeses and missed ones are compared by the exact test of McNemar
+(by t where questions come in clusters or correctness is a chance), and the smallest of the k
+p-values, times k, answers it.
+
 Spearman's coefficient has Bonett and Wright's interval and a permutation p-value, exact for up to
 eight models.
 
@@ -21,7 +27,7 @@ from itertools import permutations
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
-from scipy.special import fdtrc, stdtr, stdtrit
+from scipy.special import bdtr, fdtrc, stdtr, stdtrit
 
 from psychollm._base.checks import check_count, check_fraction, check_generator
 from psychollm._base.ranks import midranks
@@ -61,7 +67,7 @@ class Line(Result):
     intercept_interval: FloatArray  # (2,)
     r_squared: float
     residual_sd: float
-    identity_f: float  # F statistic (1) of intercept = 0 and slope = 1 together
+    identity_f: float  # F statistic (1) of intercept = 0 and slope = 1 together, on average
     identity_p: float
     n: int
     mean: float  # of the predictor
@@ -127,6 +133,7 @@ class BetweenModels(Result):
     spearman_p: float  # permutation, two-sided
     permutations: int  # how many orders the p-value rests on
     exact: bool  # all orders, or a random sample of them
+    equal_p: float  # that every model says yes as often as it is right
     reason: Reason  # why the correlations are undefined
     n: int  # models with both rates
     level: float
@@ -227,6 +234,7 @@ def between_models_of(
         spearman=spearman,
         spearman_interval=_fisher_interval(spearman, n, 1.0 + 0.5 * spearman**2, level),
         spearman_p=np.nan if reason else p_value,
+        equal_p=_equal_p(table),
         permutations=used,
         exact=exact,
         reason=reason,
@@ -319,6 +327,19 @@ def _identity_test(x: FloatArray, y: FloatArray, residual: float) -> tuple[float
         return (0.0, 1.0) if excess <= 1e-24 * float((y**2).sum()) else (np.inf, 0.0)
     statistic = (excess / 2.0) / (residual / df)
     return statistic, float(fdtrc(2, df, statistic))
+
+
+def _equal_p(table: Confusion) -> float:
+    """Return the p-value of equal yes rates and accuracies in every model (Bonferroni)."""
+    gap, both = table.overconfidence, table.fp + table.fn
+    with np.errstate(invalid="ignore", divide="ignore"):
+        by_t = 2.0 * stdtr(gap.freedom, -np.abs(gap.value / gap.se))
+    exact = 2.0 * bdtr(np.minimum(table.fp, table.fn), both.astype(np.int64), 0.5)
+    clusters = np.isfinite(np.inf if gap.df is None else gap.df)
+    counted = ~clusters & (both == np.rint(both))  # neither clusters nor chances of being right
+    p = np.where(counted, exact, by_t)[table.n > 0]
+    p = p[np.isfinite(p)]
+    return float(min(1.0, p.size * p.min())) if p.size else np.nan
 
 
 def _fisher_interval(r: float, n: int, factor: float, level: float) -> FloatArray:

@@ -396,13 +396,39 @@ def _between(study: SharedConfidence, smallest: SmallestEffects) -> Finding:
         question="Do models that know more say yes more?",
         statement=(
             f"Over {between.n} models, {_slope(line)}; {_slope(between.accuracy_on_confidence)}; "
-            f"Spearman's correlation {spearman} ({p_equals(between.spearman_p)}). That confidence "
-            "equals accuracy but for chance (intercept 0, slope 1) has "
-            f"{p_equals(line.identity_p)}."
+            f"Spearman's correlation {spearman} ({p_equals(between.spearman_p)}). "
+            f"{_equality(between, study.level)}"
         ),
-        numbers={"slope": line.slope, "slope_p": line.p_value, "spearman": between.spearman},
+        explanation=(
+            "The test of each model compares its own yes rate and accuracy over the questions. "
+            "The test of the line takes differences between models as chance: models that say yes "
+            "too often and others that say it too rarely can lie around the line of equality."
+        ),
+        numbers={
+            "slope": line.slope,
+            "slope_p": line.p_value,
+            "spearman": between.spearman,
+            "equal_p": between.equal_p,
+            "identity_p": line.identity_p,
+        },
         outcome=outcome(between.spearman_interval, smallest=smallest.correlation, enough=enough),
         reason=str(between.reason),
+    )
+
+
+def _equality(between: BetweenModels, level: float) -> str:
+    """Say whether every model's yes rate equals its accuracy, and whether models do on average."""
+    p, on_average = between.equal_p, between.confidence_on_accuracy.identity_p
+    if p < 1.0 - level:
+        text = f"Not every model says yes as often as it is right ({p_equals(p)})"
+    else:
+        text = f"No model is shown to say yes more or less often than it is right ({p_equals(p)})"
+    if not np.isfinite(on_average):
+        return f"{text}."
+    fits = "do not lie" if on_average < 1.0 - level else "may still lie"
+    return (
+        f"{text}; as a group, models {fits} around the line of equality (intercept 0, slope 1: "
+        f"{p_equals(on_average)})."
     )
 
 

@@ -1,0 +1,227 @@
+"""Every Python example of every page runs: sessions (`>>>`) with their output, and programs.
+
+A page speaks of `confidence`, `scores` or ``answers.parquet`` of its readers; `GIVEN` makes small
+ones. Nothing is asked of a network.
+"""
+
+import doctest
+import re
+from collections.abc import Callable
+from contextlib import suppress
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pandas as pd
+import pytest
+
+import psychollm as psy
+
+ROOT = Path(__file__).resolve().parents[2]
+DOCS = ROOT / "docs"
+PAGES = {
+    path.relative_to(DOCS).as_posix(): path.read_text(encoding="utf-8")
+    for path in sorted(DOCS.rglob("*.md"))
+    if not {"_build", "generated", "gallery"} & set(path.relative_to(DOCS).parts)
+} | {name: (ROOT / name).read_text(encoding="utf-8") for name in ("README.md", "CONTRIBUTING.md")}
+BLOCK = re.compile(r"^```(?:python|\{executed\})\n(.*?)^```", re.MULTILINE | re.DOTALL)
+SESSIONS = [page for page, text in PAGES.items() if ">>>" in text]
+PROGRAMS = {
+    page: [one for one in BLOCK.findall(text) if not one.startswith(">>>")]
+    for page, text in PAGES.items()
+}
+# What needs a provider or a large model, or is a part of a larger program: it is compiled only.
+COMPILED = {"live.md", "steering.md", "contributing/extending.md", "contributing/index.md"}
+NEEDED = {  # packages that may be absent
+    "results.md": ["xarray"],
+    "clusters.md": ["joblib", "dask"],
+    "difficulty.md": ["sklearn"],
+    "calibration.md": ["duckdb", "matplotlib"],
+    "question_audit.md": ["matplotlib"],
+    "index.md": ["matplotlib"],
+    "factor.md": ["pyarrow"],
+    "collect.md": ["httpx", "pyarrow"],
+}
+MODELS, QUESTIONS = [f"m{k}" for k in range(1, 9)], [f"question {k}" for k in range(1, 41)]
+
+
+def right(models: list[str] = MODELS, questions: list[str] = QUESTIONS) -> pd.DataFrame:
+    """Return right and wrong answers by a Rasch model."""
+    rng = np.random.default_rng(1)
+    ease = np.linspace(-1.5, 1.5, len(questions))
+    logits = rng.normal(0.3, 0.8, (len(models), 1)) + rng.permutation(ease)
+    chance = 1.0 / (1.0 + np.exp(-logits))
+    return pd.DataFrame((rng.random(chance.shape) < chance).astype(int), models, questions)
+
+
+def long(table: pd.DataFrame, name: str) -> pd.DataFrame:
+    rows = table.rename_axis(columns=None).melt(ignore_index=False, value_name=name)
+    return rows.rename_axis("model").rename(columns={"variable": "question"}).reset_index()
+
+
+def of_calibration(folder: Path, monkeypatch: pytest.MonkeyPatch) -> dict[str, Any]:
+    import duckdb
+
+    rng, correctness = np.random.default_rng(2), right()
+    confidence = (0.3 + 0.4 * correctness + 0.3 * rng.random(correctness.shape)).round(2)
+    with duckdb.connect(str(folder / "answers.duckdb")) as base:
+        base.register("rows", long(correctness, "correct").merge(long(100.0 * confidence, "sure")))
+        base.execute("CREATE TABLE runs AS SELECT * FROM rows")
+    passages = [k // 4 for k in range(len(QUESTIONS))]
+    return {"confidence": confidence, "correctness": correctness, "passages": passages}
+
+
+def of_collect(folder: Path, monkeypatch: pytest.MonkeyPatch) -> dict[str, Any]:
+    from tests.cli.stores import filled
+
+    asked = psy.instruments.SelfPrediction(
+        questions=[{"key": "sum", "question": "17 times 23?", "answer": "391", "rule": "numeric"}]
+    )
+    store = filled(folder / "run.sqlite", asked.prompts(), {"m": lambda prompt, n: "391"})
+    here = psy.collect.Endpoint(name="here", url="http://127.0.0.1:9/v1")
+    models = [psy.collect.Model(name=name, endpoint="here", model="x") for name in ("m", "GPT-5")]
+    monkeypatch.setattr(psy.collect, "collect", lambda plan: plan.requests())
+    return {
+        "plan": psy.collect.Plan(
+            store=store, prompts=asked.prompts(), endpoints={"here": here}, models=tuple(models)
+        )
+    }
+
+
+def of_factor(folder: Path, monkeypatch: pytest.MonkeyPatch) -> dict[str, Any]:
+    long(right(["a", "b", *MODELS]), "correct").to_parquet(folder / "answers.parquet")
+    return {"domain": np.arange(2000) % 2}
+
+
+def of_inference_boundary(folder: Path, monkeypatch: pytest.MonkeyPatch) -> dict[str, Any]:
+    world, rng = psy.instruments.RuleWorld(n=300, seed=1), np.random.default_rng(1)
+    said = {
+        model: {p.key: rng.choice(["Yes.", "No.", "It cannot be known."]) for p in world.prompts()}
+        for model in ("m1", "m2", "m3")
+    }
+    return {"replies": said}
+
+
+def of_irt(folder: Path, monkeypatch: pytest.MonkeyPatch) -> dict[str, Any]:
+    models = [f"m{k}" for k in range(81)]
+    table, algebra = right(models), np.arange(len(QUESTIONS)) % 2
+    where = {"all": 1, "algebra": algebra, "law": 1 - algebra}
+    return {
+        "correct": psy.Responses(table.iloc[:80]),
+        "families": {model: k // 4 for k, model in enumerate(models[:80])},
+        "answers": table.iloc[80],
+        "family": [k % 2 for k in range(80)],
+        "is_algebra": algebra,
+        "is_law": 1 - algebra,
+        "questions": QUESTIONS,
+        "bifactor": pd.DataFrame(where, QUESTIONS),
+        "family_of_model": ["llama", "qwen", "gemma", "phi"] * 20,
+        "subject_of_question": ["algebra", "law"] * 20,
+    }
+
+
+def of_bank(folder: Path, monkeypatch: pytest.MonkeyPatch) -> dict[str, Any]:
+    models = [f"m{k}" for k in range(20)]
+    scores = right(models, [f"q{k}" for k in range(200)])
+    answers = scores.iloc[0].to_dict()
+    return {
+        "scores": scores.iloc[1:],
+        "families": [k // 2 for k in range(1, 20)],
+        "subjects": ["algebra", "law"] * 100,
+        "ask_and_score": answers.get,
+    }
+
+
+def of_prediction(folder: Path, monkeypatch: pytest.MonkeyPatch) -> dict[str, Any]:
+    table, rng = right(), np.random.default_rng(1)
+    return {
+        "responses": table.where(rng.random(table.shape) < 0.8),
+        "pd": pd,
+        "task_names": QUESTIONS,
+        "benchmarks": [k % 3 for k in range(len(QUESTIONS))],
+        "minutes": 60.0 * rng.random(len(QUESTIONS)),
+    }
+
+
+def of_audit(folder: Path, monkeypatch: pytest.MonkeyPatch) -> dict[str, Any]:
+    table = right([f"m{k}" for k in range(14)], [f"q{k}" for k in range(120)]).T
+    rng = np.random.default_rng(1)
+    key = rng.choice(list("ABCD"), len(table))
+    wrong = rng.choice(list("ABCD"), table.shape)
+    chosen = pd.DataFrame(np.where(table == 1, key[:, None], wrong), table.index, table.columns)
+    chosen = chosen.assign(subject="law", key=key, label="ok").rename_axis("question")
+    chosen.to_csv(folder / "mmlu_redux_options.csv.gz")
+    return {}
+
+
+def of_start(folder: Path, monkeypatch: pytest.MonkeyPatch) -> dict[str, Any]:
+    rng, correctness = np.random.default_rng(1), right([f"m{k}" for k in range(8)])
+    shared = 2.0 * correctness.mean().to_numpy() + rng.normal(size=len(QUESTIONS))
+    stated = shared + rng.normal(size=correctness.shape)
+    confidence = pd.DataFrame(stated, correctness.index, correctness.columns)
+    confidence.to_csv(folder / "confidence.csv")
+    correctness.to_csv(folder / "correctness.csv")
+    frame = long(correctness, "right").rename(columns={"model": "llm", "question": "id"})
+    return {"frame": frame.assign(sure=np.linspace(0.1, 0.9, len(frame)))}
+
+
+GIVEN: dict[str, Callable[[Path, pytest.MonkeyPatch], dict[str, Any]]] = {
+    "calibration.md": of_calibration,
+    "collect.md": of_collect,
+    "factor.md": of_factor,
+    "inference_boundary.md": of_inference_boundary,
+    "irt.md": of_irt,
+    "item_bank.md": of_bank,
+    "prediction.md": of_prediction,
+    "question_audit.md": of_audit,
+    "start.md": of_start,
+}
+
+
+def test_all_pages_are_read() -> None:
+    assert len(SESSIONS) > 12
+    assert sum(map(len, PROGRAMS.values())) > 25
+    assert set(GIVEN) <= {page for page, programs in PROGRAMS.items() if programs}
+    marked = sum(text.count("```python\n") for text in PAGES.values())
+    sessions = sum(len(re.findall(r"^```python\n>>>", text, re.M)) for text in PAGES.values())
+    executed = sum(text.count("```{executed}") for text in PAGES.values())
+    assert marked - sessions + executed == sum(map(len, PROGRAMS.values()))
+
+
+def needed(page: str) -> None:
+    for package in NEEDED.get(page, ()):
+        pytest.importorskip(package)
+
+
+@pytest.mark.parametrize("page", SESSIONS)
+def test_sessions(page: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    needed(page)
+    (tmp_path / "tests").symlink_to(ROOT / "tests", target_is_directory=True)  # for samples
+    monkeypatch.chdir(tmp_path)
+    options = doctest.ELLIPSIS | doctest.NORMALIZE_WHITESPACE
+    path = next(folder / page for folder in (DOCS, ROOT) if (folder / page).exists())
+    failed, tried = doctest.testfile(
+        str(path), module_relative=False, optionflags=options, encoding="utf-8"
+    )
+    assert tried > 1
+    assert failed == 0
+
+
+@pytest.mark.parametrize("page", [page for page, programs in PROGRAMS.items() if programs])
+def test_programs(page: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    needed(page)
+    monkeypatch.chdir(tmp_path)
+    if page in COMPILED:
+        for program in PROGRAMS[page]:
+            compile(program, page, "exec")
+        return
+    names = GIVEN.get(page, lambda folder, monkeypatch: {})(tmp_path, monkeypatch)
+    for program in PROGRAMS[page]:
+        try:
+            exec(compile(program, page, "exec"), names)  # noqa: S102
+        except psy.errors.MissingPackageError as error:
+            pytest.skip(str(error))
+    with suppress(ImportError):
+        import matplotlib.pyplot as plt
+
+        plt.close("all")
