@@ -2,8 +2,8 @@
 
     python -m benchmarks.item_bank_stopping --write        # docs/item_bank_stopping_tables.md
 
-A bank of 40 simulated models and 1,000 questions (2PL, difficulties of standard deviation 1.5) asks
-new ones: "like" models answer by the same 2PL at the ability that gives them their true score,
+A bank of 40 simulated models and 1,000 questions (2PL, difficulties of standard deviation 1.5)
+asks new ones: "like" models answer by the same 2PL at the ability that gives the true score,
 "unlike" ones are right at random, whatever the question. Seed 1.
 """
 
@@ -38,8 +38,8 @@ def main() -> None:
 
     bank = psy.item_bank(draw(chance(rng.normal(size=KNOWN)), KNOWN), rng=given.seed)
     lines = [
-        f"Bias in points with its standard error, share of 95 % intervals that cover, and mean number "
-        f"of questions; {NEW * given.repeats} sessions a row, seed {given.seed}.",
+        "Bias in points with its standard error, share of 95 % intervals that cover, and mean "
+        f"number of questions; {NEW * given.repeats} sessions a row, seed {given.seed}.",
         "",
         "| new models | true score | 100 questions | until ±3 points | until ±5 points |",
         "|---|---:|---|---|---|",

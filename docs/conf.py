@@ -54,6 +54,7 @@ exclude_patterns = [
     "short_forms_tables.md",  # included by irt.md
     "question_audit_tables.md",  # included by question_audit.md
     "item_bank_tables.md",  # included by item_bank.md
+    "item_bank_stopping_tables.md",  # included by item_bank.md
     "coverage_tables.md",  # included by coverage.md
     "ordered_errors.md",  # included by factor.md
     "smollm2_tables.md",  # included by smollm2.md

@@ -7,6 +7,7 @@ import psychollm as psy
 from psychollm._base.errors import LabelError, OptionError
 from psychollm.bank import ItemBank
 from psychollm.bank.designs import DESIGNS
+from psychollm.bank.stopping import guarded
 
 NO_INTERVAL = {"anchors", "gp_irt"}
 
@@ -47,3 +48,45 @@ def test_errors(bank: ItemBank, answers: np.ndarray) -> None:
         psy.replay(bank, held_out(answers), sizes=[590])
     with pytest.raises(LabelError, match="was calibrated on"):
         psy.replay(bank, answers[:3].astype(int), sizes=[50])
+
+
+@pytest.mark.parametrize("truth", [0.065, 0.92])
+def test_stopping_at_a_width_does_not_move_scores(truth: float) -> None:
+    """Without the correction the scores of .065 are 1 point too low, those of .92 1.4 too high."""
+    rng = np.random.default_rng(5)
+    ease = rng.normal(0.0, 1.5, 600)
+
+    def chance(ability: object) -> np.ndarray:
+        return 1.0 / (1.0 + np.exp(-(np.asarray(ability)[:, None] + ease)))
+
+    bank = psy.item_bank((rng.random((30, 600)) < chance(rng.normal(size=30))).astype(int), rng=1)
+    own = np.linspace(-8.0, 8.0, 4001)
+    own = own[np.abs(chance(own).mean(axis=1) - truth).argmin()]
+    new = (rng.random((6, 600)) < chance(np.full(6, own))).astype(int)
+    responses = psy.Responses(new, models=list("abcdef"))
+    found = psy.replay(bank, responses, sizes=(), half_widths=[0.05], n_repeats=25, rng=1)
+    error = found.estimates[0] - found.truth[:, None]
+    assert abs(error.mean()) < 0.005
+    assert found.coverage[0] > 0.92
+    assert found.half_width[0] <= 0.05
+
+
+def test_the_slope_of_the_questions_needed() -> None:
+    """By differences of the questions that a width takes, the added answers among them."""
+    rng = np.random.default_rng(2)
+    predicted, error, z = rng.beta(1.0, 6.0, 500), rng.uniform(0.5, 1.5, 500), 1.96
+    ahead = 1.0 / (1.0 + np.exp(-(np.log(predicted / (1 - predicted)) + 1e-4)))
+
+    def needed(p: np.ndarray) -> float:
+        """Solve n = c (sum of s at the moved score of n answers)^2."""
+        low, high = 1.0, 1e6
+        for _ in range(200):
+            n = (low + high) / 2.0
+            factor, _ = guarded(p, error, n, z)
+            s = np.sqrt(error * p * (1.0 - p)).sum()
+            low, high = (low, n) if n > 0.02 * factor * s**2 else (n, high)
+        return n
+
+    n = needed(predicted)
+    slope = (np.log(needed(ahead)) - np.log(n)) / (ahead.mean() - predicted.mean())
+    assert guarded(predicted, error, n, z)[1] == pytest.approx(slope, rel=0.02)
