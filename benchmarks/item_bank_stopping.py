@@ -16,14 +16,14 @@ from scipy.optimize import brentq
 import psychollm as psy
 
 OUT = Path(__file__).parents[1] / "docs" / "item_bank_stopping_tables.md"
-TRUTHS = (0.02, 0.065, 0.15, 0.3, 0.5, 0.7, 0.92, 0.98)
+TRUTHS = (0.02, 0.065, 0.3, 0.5, 0.92)
 QUESTIONS, KNOWN, NEW = 1000, 40, 10
 
 
 def main() -> None:
     """Play the sessions, print, and write the table if asked to."""
     parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("--repeats", type=int, default=25, help="sessions of each new model")
+    parser.add_argument("--repeats", type=int, default=15, help="sessions of each new model")
     parser.add_argument("--seed", type=int, default=1)
     parser.add_argument("--write", action="store_true")
     given = parser.parse_args()

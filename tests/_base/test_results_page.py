@@ -1,25 +1,11 @@
-"""The page on results: its programs run, and what it says of classes is so."""
+"""The page on results: what it says of classes is so."""
 
-import doctest
 import re
 from pathlib import Path
-
-import pytest
 
 from psychollm._base.result import Result
 
 PAGE = Path(__file__).resolve().parents[2] / "docs" / "results.md"
-
-
-def test_the_programs_of_the_page_run() -> None:
-    pytest.importorskip("xarray")
-    failed, tried = doctest.testfile(
-        str(PAGE),
-        module_relative=False,
-        optionflags=doctest.ELLIPSIS | doctest.NORMALIZE_WHITESPACE,
-    )
-    assert tried > 5
-    assert failed == 0
 
 
 def test_the_page_lists_every_result_with_named_dimensions(made: dict[str, list[Result]]) -> None:

@@ -23,7 +23,7 @@ PAGES = {
     path.relative_to(DOCS).as_posix(): path.read_text(encoding="utf-8")
     for path in sorted(DOCS.rglob("*.md"))
     if not {"_build", "generated", "gallery"} & set(path.relative_to(DOCS).parts)
-} | {name: (ROOT / name).read_text(encoding="utf-8") for name in ("README.md", "CONTRIBUTING.md")}
+}  # those of the README run in tests/test_documents.py
 BLOCK = re.compile(r"^```(?:python|\{executed\})\n(.*?)^```", re.MULTILINE | re.DOTALL)
 SESSIONS = [page for page, text in PAGES.items() if ">>>" in text]
 PROGRAMS = {
@@ -199,9 +199,8 @@ def test_sessions(page: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) ->
     (tmp_path / "tests").symlink_to(ROOT / "tests", target_is_directory=True)  # for samples
     monkeypatch.chdir(tmp_path)
     options = doctest.ELLIPSIS | doctest.NORMALIZE_WHITESPACE
-    path = next(folder / page for folder in (DOCS, ROOT) if (folder / page).exists())
     failed, tried = doctest.testfile(
-        str(path), module_relative=False, optionflags=options, encoding="utf-8"
+        str(DOCS / page), module_relative=False, optionflags=options, encoding="utf-8"
     )
     assert tried > 1
     assert failed == 0

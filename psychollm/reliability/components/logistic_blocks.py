@@ -239,7 +239,7 @@ def find_mode(design: Design, sd: Deviations, state: State, mean: float | None =
             converged = True
             break
         # Where the likelihood is flat, a full step leads beyond all numbers.
-        pace = min(1.0, _FARTHEST / float(np.abs(G @ dx + dz @ R.T).max()))
+        pace = _FARTHEST / max(_FARTHEST, float(np.abs(G @ dx + dz @ R.T).max()))
         while True:
             ahead = look(x + pace * dx, z + pace * dz)
             # Nodes move with the modes of questions: tiny losses say nothing.

@@ -1,6 +1,5 @@
 """Semantic calibration: golden values, the exchanged right answer, verdicts on simulated arms."""
 
-import doctest
 import json
 from pathlib import Path
 from typing import Any
@@ -267,10 +266,3 @@ def test_bad_input(options: dict[str, Any], error: type[Exception]) -> None:
     given = {"arms": arms(1.0, questions=20), **FEW, **options}
     with pytest.raises(error):
         semantic_calibration(**given)
-
-
-def test_the_guide_runs() -> None:
-    guide = Path(__file__).resolve().parents[3] / "docs" / "semantic_calibration.md"
-    failed, tried = doctest.testfile(str(guide), module_relative=False, encoding="utf-8")
-    assert tried > 5
-    assert failed == 0
