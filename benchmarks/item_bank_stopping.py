@@ -3,8 +3,8 @@
     python -m benchmarks.item_bank_stopping --write        # docs/item_bank_stopping_tables.md
 
 A bank of 40 simulated models and 1,000 questions (2PL, difficulties of standard deviation 1.5)
-asks new ones: "like" models answer by the same 2PL at the ability that gives the true score,
-"unlike" ones are right at random, whatever the question. Seed 1.
+asks eight new models of each true score, 25 times each: "like" models answer by the same 2PL at
+the ability that gives the score, "unlike" ones are right at random, whatever the question. Seed 1.
 """
 
 import argparse
@@ -16,14 +16,15 @@ from scipy.optimize import brentq
 import psychollm as psy
 
 OUT = Path(__file__).parents[1] / "docs" / "item_bank_stopping_tables.md"
-TRUTHS = (0.02, 0.065, 0.3, 0.5, 0.92)
-QUESTIONS, KNOWN, NEW = 1000, 40, 10
+TRUTHS = (0.02, 0.065, 0.3, 0.92)
+QUESTIONS, KNOWN, NEW = 1000, 40, 8
 
 
 def main() -> None:
     """Play the sessions, print, and write the table if asked to."""
     parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("--repeats", type=int, default=15, help="sessions of each new model")
+    parser.add_argument("--truths", type=float, nargs="+", default=TRUTHS)
+    parser.add_argument("--repeats", type=int, default=25, help="sessions of each new model")
     parser.add_argument("--seed", type=int, default=1)
     parser.add_argument("--write", action="store_true")
     given = parser.parse_args()
@@ -33,33 +34,33 @@ def main() -> None:
     def chance(ability):
         return 1.0 / (1.0 + np.exp(-(slope * np.asarray(ability)[:, None] + ease)))
 
-    def draw(chances, n):
-        return (rng.random((n, QUESTIONS)) < chances).astype(int)
-
-    bank = psy.item_bank(draw(chance(rng.normal(size=KNOWN)), KNOWN), rng=given.seed)
+    known = rng.random((KNOWN, QUESTIONS)) < chance(rng.normal(size=KNOWN))
+    bank = psy.item_bank(known.astype(int), rng=given.seed)
     lines = [
-        "Bias in points with its standard error, share of 95 % intervals that cover, and mean "
-        f"number of questions; {NEW * given.repeats} sessions a row, seed {given.seed}.",
+        "Bias in points with its standard error over new models, share of 95 % intervals that "
+        f"cover, mean number of questions; {NEW * given.repeats} sessions a row, seed "
+        f"{given.seed}.",
         "",
         "| new models | true score | 100 questions | until ±3 points | until ±5 points |",
         "|---|---:|---|---|---|",
     ]
     for kind in ("like", "unlike"):
-        for truth in TRUTHS:
+        for truth in given.truths:
             own = truth
             if kind == "like":
-                own = chance([brentq(lambda x: chance([x]).mean() - truth, -20.0, 20.0)])  # noqa: B023
-            new = psy.Responses(draw(own, NEW), models=[f"new {k}" for k in range(NEW)])
+                ability = brentq(lambda x, t: chance([x]).mean() - t, -20.0, 20.0, (truth,))
+                own = chance(np.full(NEW, ability))
+            rows = rng.random((NEW, QUESTIONS)) < own
             found = psy.replay(
-                bank, new, sizes=(100,), half_widths=(0.03, 0.05), designs=("bank",),
+                bank, psy.Responses(rows.astype(int), models=[f"n{k}" for k in range(NEW)]),
+                sizes=(100,), half_widths=(0.03, 0.05), designs=("bank",),
                 n_repeats=given.repeats, rng=given.seed,
             )  # fmt: skip
-            error = 100.0 * (found.estimates - found.truth[:, None]).reshape(3, -1)
-            se = error.std(axis=1, ddof=1) / np.sqrt(error.shape[1])
             cells = [
-                f"{error[k].mean():+.2f} ± {se[k]:.2f}, {100 * found.coverage[k]:.1f} %, "
-                f"{found.asked[k]:.0f}"
-                for k in range(3)
+                f"{100 * bias:+.2f} ± {100 * se:.2f}, {100 * covered:.1f} %, {asked:.0f}"
+                for bias, se, covered, asked in zip(
+                    found.bias, found.bias_se, found.coverage, found.asked, strict=True
+                )
             ]
             lines.append(f"| {kind} those of the bank | {truth:g} | {' | '.join(cells)} |")
             print(lines[-1], flush=True)
