@@ -206,7 +206,9 @@ def test_sessions(page: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) ->
     assert failed == 0
 
 
-@pytest.mark.filterwarnings("ignore::psychollm.errors.PsychollmWarning")  # of tables so small
+@pytest.mark.filterwarnings(
+    "ignore::psychollm._base.errors.PsychollmWarning"
+)  # of tables so small
 @pytest.mark.parametrize("page", [page for page, programs in PROGRAMS.items() if programs])
 def test_programs(page: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     needed(page)
