@@ -53,7 +53,7 @@ def polychoric_by_group(
     --------
     >>> rng = np.random.default_rng(0)
     >>> codes = np.digitize(rng.normal(size=600) + rng.normal(size=(3, 600)), [-1, 1])
-    >>> list(polychoric_by_group(codes, np.repeat(["law", "physics"], 300)))
+    >>> list(polychoric_by_group(codes, np.repeat(["law", "physics"], 300), of="models"))
     ['law', 'physics']
     """
     table = as_responses(data, of=of)

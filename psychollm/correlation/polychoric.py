@@ -337,7 +337,7 @@ def polychoric(
     >>> rng = np.random.default_rng(0)
     >>> shared = rng.normal(size=5000)
     >>> latent = 0.8 * shared + 0.6 * rng.normal(size=(3, 5000))
-    >>> found = polychoric(np.digitize(latent, [-1, 0, 1]))
+    >>> found = polychoric(np.digitize(latent, [-1, 0, 1]), of="models")
     >>> found.matrix[0].round(2), bool(abs(found.residual).max() < 1e-9)
     (array([1.  , 0.65, 0.63]), True)
     """

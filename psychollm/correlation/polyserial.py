@@ -12,11 +12,17 @@ from psychollm._base.axes import Axes
 from psychollm._base.checks import check_fraction
 from psychollm._base.errors import ShapeError
 from psychollm._base.result import Result
-from psychollm._base.types import AnyArray, FloatArray, IntArray
+from psychollm._base.types import AnyArray, Axis, FloatArray, IntArray
 from psychollm.correlation.polychoric import ordered_codes
 from psychollm.correlation.tetrachoric import PairStatus, delta_interval, status_names
+from psychollm.data.correlated import check_axis
 from psychollm.data.labels import order_of
-from psychollm.data.responses import Responses, ResponsesLike, as_responses
+from psychollm.data.responses import (
+    Responses,
+    ResponsesLike,
+    as_responses,
+    turned,
+)
 from psychollm.data.table import numbers, one_model
 from psychollm.kernels.polychoric import margin_cuts
 from psychollm.kernels.polyserial import correlate_serial
@@ -90,7 +96,9 @@ class SerialCorrelation(Result):
         )
 
 
-def polyserial(scores: ArrayLike | pd.DataFrame, answers: ResponsesLike) -> SerialCorrelation:
+def polyserial(
+    scores: ArrayLike | pd.DataFrame, answers: ResponsesLike, *, of: Axis = "models"
+) -> SerialCorrelation:
     """Polyserial correlations of continuous scores with ordered answers.
 
     Each answer is taken for a standard normal cut at thresholds that is jointly normal with the
@@ -104,6 +112,8 @@ def polyserial(scores: ArrayLike | pd.DataFrame, answers: ResponsesLike) -> Seri
     answers : Responses, DataFrame or array of shape (k, units)
         Ordered codes 0 to 15, missing ones left out pair by pair; one row makes one column of the
         result.
+    of : {"models", "questions"}
+        What of the answers is correlated: their rows, or their columns, the rows then being units.
 
     Returns
     -------
@@ -126,18 +136,22 @@ def polyserial(scores: ArrayLike | pd.DataFrame, answers: ResponsesLike) -> Seri
     >>> rng = np.random.default_rng(1)
     >>> score = rng.normal(size=4000)
     >>> answer = np.digitize(0.6 * score + 0.8 * rng.normal(size=4000), [-1, 0.5])
-    >>> polyserial(score, answer[None]).matrix.round(2)
+    >>> polyserial(score, answer[None], of="models").matrix.round(2)
     array([[0.59]])
     """
-    return _serial(scores, as_responses(answers, argument="answers"), "polyserial")
+    table = as_responses(answers, argument="answers")
+    check_axis(table, of, "answers")
+    return _serial(scores, turned(table, of, "answers"), "polyserial")
 
 
-def biserial(scores: ArrayLike | pd.DataFrame, answers: ResponsesLike) -> SerialCorrelation:
+def biserial(
+    scores: ArrayLike | pd.DataFrame, answers: ResponsesLike, *, of: Axis = "models"
+) -> SerialCorrelation:
     """Biserial correlations of continuous scores with yes/no answers: `polyserial` of two answers.
 
     Parameters
     ----------
-    scores, answers
+    scores, answers, of
         As in `polyserial`; answers 1 and 0.
 
     Returns
@@ -161,11 +175,12 @@ def biserial(scores: ArrayLike | pd.DataFrame, answers: ResponsesLike) -> Serial
     >>> rng = np.random.default_rng(1)
     >>> score = rng.normal(size=4000)
     >>> answer = 0.6 * score + 0.8 * rng.normal(size=4000) > 0.5
-    >>> biserial(score, answer[None]).matrix.round(2)
+    >>> biserial(score, answer[None], of="models").matrix.round(2)
     array([[0.6]])
     """
     table = as_responses(answers, argument="answers", binary=True)
-    return _serial(scores, table, "biserial")
+    check_axis(table, of, "answers")
+    return _serial(scores, turned(table, of, "answers"), "biserial")
 
 
 def _serial(scores: Any, table: Responses, method: str) -> SerialCorrelation:

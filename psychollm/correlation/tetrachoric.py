@@ -17,8 +17,9 @@ from psychollm._base.optional import torch_on
 from psychollm._base.result import Result, drawn_by
 from psychollm._base.types import AnyArray, Axis, EmptyCells, FloatArray, MatrixOrder, Missing
 from psychollm.correlation.on_device import solve_pairs
+from psychollm.data.correlated import check_correlatable
 from psychollm.data.pair_counts import CELLS, PairCounts
-from psychollm.data.responses import ResponsesLike, as_responses, check_correlatable
+from psychollm.data.responses import ResponsesLike, as_responses
 from psychollm.data.scan import Scan
 from psychollm.kernels.correlate import RULES, correlate_pairs, empty_outputs
 from psychollm.kernels.table_inference import profile_pairs, standard_error_pairs
@@ -352,7 +353,7 @@ def tetrachoric(
     --------
     >>> import psychollm as psy
     >>> answers = psy.load_example("shared_confidence").confidence
-    >>> correlation = psy.tetrachoric(answers)
+    >>> correlation = psy.tetrachoric(answers, of="models")
     >>> correlation.matrix.shape
     (19, 19)
     >>> bool(abs(correlation.residual).max() < 1e-15)

@@ -62,7 +62,7 @@ class PairCounts(Result):
     Examples
     --------
     >>> import psychollm as psy
-    >>> counts = psy.PairCounts.count([[1, 1, 0, 0], [1, 0, 1, 0]])
+    >>> counts = psy.PairCounts.count([[1, 1, 0, 0], [1, 0, 1, 0]], of="models")
     >>> counts.joint
     array([[2., 1.],
            [1., 2.]])

@@ -86,7 +86,7 @@ def count_blocks(
     >>> import psychollm as psy
     >>> first = psy.Responses([[1, 0], [1, 1]], models=["a", "b"], questions=[1, 2])
     >>> second = psy.Responses([[0], [1]], models=["c", "b"], questions=[3])
-    >>> counts = count_blocks([first, second])
+    >>> counts = count_blocks([first, second], of="models")
     >>> counts.labels, counts.n[1].tolist()
     (('a', 'b', 'c'), [2.0, 3.0, 1.0])
     """
@@ -230,7 +230,7 @@ def read_pair_counts(
     >>> path = getfixture("tmp_path") / "a.parquet"
     >>> long = pd.DataFrame({"model": list("aabb"), "question": [1, 2, 1, 2]})
     >>> long.assign(value=[1, 0, 1, 1]).to_parquet(path)
-    >>> read_pair_counts(path).joint.tolist()
+    >>> read_pair_counts(path, of="models").joint.tolist()
     [[1.0, 1.0], [1.0, 2.0]]
     """
     source = Source.of(of, (model, question), value, Rule(threshold, strict=strict), batch)

@@ -14,6 +14,7 @@ from psychollm._base.types import Axis, BoolArray, CodeArray, FloatArray, IntArr
 from psychollm.data.any_table import coded_fields, read_any, split_fields
 from psychollm.data.cells import MemoryCells, block_size
 from psychollm.data.confidence import Threshold
+from psychollm.data.correlated import check_correlatable
 from psychollm.data.labels import Labels, positions, reorder
 from psychollm.data.long import Columns, Duplicates
 from psychollm.data.missing_codes import Missing, MissingValues
@@ -680,16 +681,10 @@ def _coerced(data: Any, argument: str, like: Responses | Table | None) -> Respon
     return Responses.from_codes(**coded_fields(table, None, argument))
 
 
-def check_correlatable(table: Any, of: Axis, argument: str) -> None:
-    """Refuse a table, or a scan, with one row only of what will be correlated."""
+def turned(data: Any, of: Axis, argument: str) -> Any:
+    """Return a table with what is correlated in its rows."""
     check_choice("of", of, Axis)
-    labels = table.models if of == "models" else table.questions
-    if len(labels) < 2:
-        msg = (
-            f"{argument} holds one {of[:-1]} only ({labels[0]!r}): a correlation of {of} needs "
-            "at least two"
-        )
-        raise ShapeError(msg)
+    return data if of == "models" else as_responses(data, argument=argument).transpose()
 
 
 def _listed(labels: Labels) -> str:

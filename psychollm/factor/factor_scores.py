@@ -176,7 +176,7 @@ def factor_scores(
     >>> rng = np.random.default_rng(0)
     >>> shared = rng.normal(size=2000)
     >>> data = 0.8 * shared + 0.6 * rng.normal(size=(6, 2000))
-    >>> found = factor_scores(factor_analysis(np.corrcoef(data), 1), data)
+    >>> found = factor_scores(factor_analysis(np.corrcoef(data), 1), data, of="models")
     >>> found.determinacy.round(2), np.corrcoef(found.scores[:, 0], shared)[0, 1].round(2)
     (array([0.96]), np.float64(0.95))
     """

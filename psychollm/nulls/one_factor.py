@@ -9,10 +9,10 @@ import numpy as np
 from psychollm._base.checks import check_count
 from psychollm._base.errors import OptionError
 from psychollm._base.replicate import replicate
-from psychollm._base.types import EmptyCells, FloatArray, Missing, RandomState, WordArray
+from psychollm._base.types import Axis, EmptyCells, FloatArray, Missing, RandomState, WordArray
 from psychollm.data.labels import loadings_of_models
 from psychollm.data.pair_counts import writable_counts
-from psychollm.data.responses import ResponsesLike
+from psychollm.data.responses import ResponsesLike, turned
 from psychollm.data.scan import Scan
 from psychollm.estimates.null import Alternative, Null
 from psychollm.kernels.null_matrices import draw_one_factor
@@ -30,6 +30,7 @@ MAX_STEPS = 200
 def one_factor_null(
     responses: ResponsesLike | Scan,
     *,
+    of: Axis = "models",
     statistic: Statistic = "eigenvalues",
     n_null: int = 1000,
     alternative: Alternative = "greater",
@@ -51,6 +52,8 @@ def one_factor_null(
     ----------
     responses : Responses, Scan, DataFrame, DataArray or array of shape (models, questions)
         Binary answers.
+    of
+        As in `permutation_null`.
     statistic : str or callable
         As in `permutation_null`.
     n_null : int
@@ -79,12 +82,13 @@ def one_factor_null(
     --------
     >>> import psychollm as psy
     >>> answers = psy.load_example("shared_confidence").confidence
-    >>> null = psy.one_factor_null(answers, n_null=99, rng=1)
+    >>> null = psy.one_factor_null(answers, of="models", n_null=99, rng=1)
     >>> bool(null.p_value[1] > 0.05)
     True
     """
     check_count("n_null", n_null)
-    design = make_design(responses, empty_cells=empty_cells, missing=missing)
+    table = turned(responses, of, "responses")
+    design = make_design(table, empty_cells=empty_cells, missing=missing)
     name, compute = stack_statistic(statistic)
     labels = design.counts.labels
     size = fit_loadings(design) if loadings is None else loadings_of_models(loadings, labels)

@@ -10,13 +10,14 @@ import numpy as np
 from psychollm._base.checks import check_choice, check_count, check_generator
 from psychollm._base.replicate import replicate, replicate_seeds
 from psychollm._base.types import (
+    Axis,
     EmptyCells,
     FloatArray,
     Missing,
     RandomState,
     WordArray,
 )
-from psychollm.data.responses import ResponsesLike
+from psychollm.data.responses import ResponsesLike, turned
 from psychollm.data.scan import Scan
 from psychollm.estimates.null import Alternative, Mixing, Null
 from psychollm.kernels.null_matrices import (
@@ -43,6 +44,7 @@ TRADES_PER_MODEL = 40
 def permutation_null(
     responses: ResponsesLike | Scan,
     *,
+    of: Axis = "models",
     statistic: Statistic = "eigenvalues",
     scheme: Scheme = "within_model",
     n_null: int = 1000,
@@ -60,6 +62,9 @@ def permutation_null(
     ----------
     responses : Responses, Scan, DataFrame, DataArray or array of shape (models, questions)
         Binary answers. Missing answers stay where they are.
+    of : {"models", "questions"}
+        What is correlated; with "questions", read "question" for "model" below, and "model" for
+        "question".
     statistic : str or callable
         ``"eigenvalues"``, ``"shares"``, ``"negative_mass"``, ``"mean_correlation"``,
         ``"quadratic_r2"`` (of first loadings on thresholds), ``"second_loadings"``, or a function
@@ -99,13 +104,14 @@ def permutation_null(
     --------
     >>> import psychollm as psy
     >>> answers = psy.load_example("shared_confidence").confidence
-    >>> null = psy.permutation_null(answers, n_null=99, rng=1)
+    >>> null = psy.permutation_null(answers, of="models", n_null=99, rng=1)
     >>> float(null.p_value[0])
     0.01
     """
     check_choice("scheme", scheme, Scheme)
     check_count("n_null", n_null)
-    design = make_design(responses, empty_cells=empty_cells, missing=missing)
+    table = turned(responses, of, "responses")
+    design = make_design(table, empty_cells=empty_cells, missing=missing)
     name, compute = stack_statistic(statistic)
     k = len(design.counts.labels)
     n_trades = check_count("trades", TRADES_PER_MODEL * k if trades is None else trades)

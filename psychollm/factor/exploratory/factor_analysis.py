@@ -131,7 +131,7 @@ def factor_analysis(
     --------
     >>> import psychollm as psy
     >>> answers = psy.load_example("shared_confidence").confidence
-    >>> found = factor_analysis(psy.tetrachoric(answers), 2)
+    >>> found = factor_analysis(psy.tetrachoric(answers, of="models"), 2)
     >>> found.loadings.shape, bool(found.gradient < 1e-10)
     ((19, 2), True)
     """

@@ -120,7 +120,7 @@ def resampled_correlations(
     --------
     >>> import psychollm as psy
     >>> answers = psy.load_example("shared_confidence").confidence
-    >>> resampled_correlations(answers.codes[:5, :200], bootstrap=10, rng=1).shape
+    >>> resampled_correlations(answers.codes[:5], of="models", bootstrap=10, rng=1).shape
     (10, 5, 5)
     """
     design = ordered_design(data, of=of, empty_cells=empty_cells, missing=missing)

@@ -152,7 +152,7 @@ def parallel_analysis(
     --------
     >>> import psychollm as psy
     >>> answers = psy.load_example("shared_confidence").confidence
-    >>> found = parallel_analysis(answers.codes[:, :400], n_null=20, rng=1)
+    >>> found = parallel_analysis(answers.codes[:, :400], of="models", n_null=20, rng=1)
     >>> found.n_factors >= 1, found.draws.shape
     (True, (20, 19))
     """

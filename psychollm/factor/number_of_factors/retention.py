@@ -170,7 +170,7 @@ def retention(
     --------
     >>> import psychollm as psy
     >>> answers = psy.load_example("shared_confidence").confidence
-    >>> found = retention(answers.codes[:8, :400], n_null=20, rng=1)
+    >>> found = retention(answers.codes[:8, :400], of="models", n_null=20, rng=1)
     >>> found.counts["empirical Kaiser criterion"]
     1
     """

@@ -1,0 +1,35 @@
+"""What is correlated, rows or columns: enough of it, and the side that is meant."""
+
+import warnings
+from typing import Any
+
+from psychollm._base.checks import check_choice
+from psychollm._base.errors import ShapeError, ValidityWarning
+from psychollm._base.types import Axis
+
+_FAR, _MANY_ROWS = 3, 20  # times as many rows as columns, and rows at least, of a warning
+
+
+def check_correlatable(table: Any, of: Axis, argument: str) -> None:
+    """Refuse a table, or a scan, with one row only of what will be correlated."""
+    check_choice("of", of, Axis)
+    labels = table.models if of == "models" else table.questions
+    if len(labels) < 2:
+        msg = (
+            f"{argument} holds one {of[:-1]} only ({labels[0]!r}): a correlation of {of} needs "
+            "at least two"
+        )
+        raise ShapeError(msg)
+    check_axis(table, of, argument)
+
+
+def check_axis(table: Any, of: Axis, argument: str) -> None:
+    """Warn where rows are correlated and far outnumber the columns."""
+    check_choice("of", of, Axis)
+    rows, columns = len(table.models), len(table.questions)
+    if of == "models" and rows >= _FAR * columns and rows >= _MANY_ROWS:
+        msg = (
+            f"{argument}: the {rows:,} rows are correlated over {columns:,} columns; pass "
+            'of="questions" to correlate the columns'
+        )
+        warnings.warn(msg, ValidityWarning, stacklevel=5)
