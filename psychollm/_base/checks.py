@@ -18,6 +18,7 @@ from psychollm._base.types import AnyArray, BoolArray, FloatArray, RandomState
 _NUMERIC = "biuf"
 _LEAST_WEIGHT = 1e-15
 _MOST = 2**53
+_LONGEST = 80  # letters of a value in a message
 _TOO_LARGE = 2**1023  # for a float
 
 
@@ -78,7 +79,8 @@ def is_numeral(text: str) -> bool:
 
 def shown(value: Any) -> str:
     """Return a value as messages show it: a NumPy scalar as the Python value it is."""
-    return f"{value.item() if isinstance(value, np.generic) else value!r:.80}"
+    text = repr(value.item() if isinstance(value, np.generic) else value)
+    return text if len(text) <= _LONGEST else f"{text[:_LONGEST]}…"
 
 
 def _is_number(value: Any) -> bool:

@@ -4,9 +4,12 @@ from dataclasses import dataclass
 from functools import partial
 from typing import TYPE_CHECKING, Any
 
+from psychollm._base.errors import OptionError
 from psychollm.cli.groups import ByGroups
 from psychollm.cli.import_logs import LOG_IS
 from psychollm.cli.of_scores import OfScores
+from psychollm.cli.options import option
+from psychollm.cli.two_tables import ANALYSIS
 
 if TYPE_CHECKING:
     from psychollm.cli.outputs import Output
@@ -36,11 +39,18 @@ class Compare(ByGroups, OfScores):
     DESCRIPTION = DESCRIPTION + LOG_IS
     EPILOG = EPILOG
 
+    equal_tasks: bool = option(
+        "every task counts alike, however many questions it has", default=False, group=ANALYSIS
+    )
+
     def run(self) -> int:
         """Read, compare, write, and say what was found."""
         from psychollm.cli.notes import as_notes, busy, computing
         from psychollm.cli.outputs import prepared, writing
 
+        if self.equal_tasks and self.by:
+            msg = "--equal-tasks and --by exclude each other: a group is one result"
+            raise OptionError(msg)
         folder = prepared(self.out, report=self.report)
         quiet = self.quiet or self.markdown
         with as_notes(quiet=quiet):
@@ -61,7 +71,10 @@ class Compare(ByGroups, OfScores):
     def _whole(self, log: "ScoreLog") -> "tuple[Output, str]":
         from psychollm.studies.comparison.study import compare
 
-        result = compare(log, **self._options())
+        tasks = None
+        if self.equal_tasks:
+            tasks = log.frame.drop_duplicates("question").set_index("question")["task"]
+        result = compare(log, tasks=tasks, **self._options())
         return self._output(log, result), result.comment(smallest=self.smallest)
 
     def _grouped(self, log: "ScoreLog") -> "tuple[Output, str]":
@@ -128,6 +141,11 @@ class Compare(ByGroups, OfScores):
         if self.clusters is not None:
             lines.append(f"clusters = psy.data.readers.read_clusters({str(self.clusters)!r})")
             clusters = "clusters=clusters, "
+        if self.equal_tasks:
+            lines.append(
+                'tasks = log.frame.drop_duplicates("question").set_index("question")["task"]'
+            )
+            clusters += "tasks=tasks, "
         named = f"power={self.power}, level={self.level}, rng={self.seed}"
         lines.append(f"result = psy.compare(log, {clusters}{named})")
         return "\n".join(lines)

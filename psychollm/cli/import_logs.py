@@ -308,6 +308,7 @@ _OPTIONS = (
     (
         "split a stated confidence with Responses(values, threshold=...)",
         "split a stated confidence with --threshold",
+        "split scores into 1 and 0",
     ),
     ("pass task=, with a scorer= for each", "pass --task, with --scorer TASK=NAME,... for each"),
     ("pass scorer=,", "pass --scorer,"),
@@ -353,6 +354,8 @@ def _typed(found: "re.Match[str]") -> str:
         value = literal_eval(found[2])
     except (SyntaxError, ValueError):
         return found[0]
+    if isinstance(value, list) and ... in value:
+        return f"--{name} VALUE,..."
     if isinstance(value, dict):
         value = ",".join(f"{word}={one}" for word, one in value.items())
     elif not isinstance(value, str):

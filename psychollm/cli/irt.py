@@ -11,10 +11,11 @@ from psychollm.cli.streamed import (
     Choosing,
     call_text,
     is_large,
+    refuse,
     scan_arguments,
     scanned,
 )
-from psychollm.cli.two_tables import ANALYSIS, OUTPUT, READING
+from psychollm.cli.two_tables import ANALYSIS, CHOOSE, OUTPUT, READING
 
 if TYPE_CHECKING:
     from psychollm.cli.outputs import Output
@@ -86,6 +87,7 @@ class Irt(Choosing, OneTable):
 
     def _read(self) -> "Responses | Scan":
         if self._streams:
+            refuse(self, ("layout", "labels", "missing", "codes", "duplicates"), CHOOSE)
             return scanned(self, self.answers, value=self.value_column, threshold=self.threshold)
         from psychollm.data.readers import read_responses
 

@@ -41,7 +41,18 @@ def smallest_of(text: str) -> "SmallestEffects":
 
 
 # What streams have no use for.
-IN_MEMORY = ("layout", "duplicates", "codes", "repeats", "right_above", "leave_out", "common")
+IN_MEMORY = (
+    "layout",
+    "labels",
+    "missing",
+    "score_map",
+    "duplicates",
+    "codes",
+    "repeats",
+    "right_above",
+    "leave_out",
+    "common",
+)
 CHOOSE = "choose and change answers where they lie, as with --query"
 
 

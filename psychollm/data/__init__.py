@@ -3,6 +3,7 @@
 from psychollm.data.alignment import Aligned, align
 from psychollm.data.examples import Example, Recorded, load_example
 from psychollm.data.logs import read_logs, read_scores
+from psychollm.data.logs_categories import read_categories
 from psychollm.data.logs_result import LogImport, ScoreLog
 from psychollm.data.pair_counts import PairCounts
 from psychollm.data.pair_counts_blocks import count_blocks, read_pair_counts, stream_responses
@@ -33,6 +34,7 @@ __all__ = [
     "as_responses",
     "count_blocks",
     "load_example",
+    "read_categories",
     "read_clusters",
     "read_logs",
     "read_pair_counts",

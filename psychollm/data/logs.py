@@ -16,6 +16,7 @@ import numpy as np
 
 from psychollm._base.checks import check_choice
 from psychollm._base.errors import CodeError, InputError, LabelError, OptionError, ValidityWarning
+from psychollm._base.names import shortened
 from psychollm.data.labels import as_labels, listed
 from psychollm.data.logs_cells import Repeats, one_per_cell
 from psychollm.data.logs_result import LogImport, ScoreLog
@@ -301,7 +302,7 @@ def _no_scores(runs: Sequence[Run], frame: "pd.DataFrame") -> str:
             f"no answer has a score: the logs are not scored yet ({len(frame):,} answers in "
             f"{sources}); score them first{how}"
         )
-    told = "; ".join(f"{reason}, {n} times"[:80] for reason, n in reasons.head(5).items())
+    told = "; ".join(f"{shortened(reason, 80)}, {n} times" for reason, n in reasons[:5].items())
     return (
         f"no answer has a score: {told} ({sources}); count those that ended in errors as wrong "
         "with errors='wrong'"

@@ -4,6 +4,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
+from psychollm._base.names import shortened
 from psychollm._base.result import Result
 from psychollm.data.labels import listed
 from psychollm.data.logs_runs import LeftOut
@@ -109,7 +110,7 @@ class ScoreLog(Result):
     def _not_scored(self) -> str:
         errors = self.errors
         shown = "; ".join(
-            (reason if n == 1 else f"{reason}, {n} times").replace("\n", " ")[:80]
+            shortened(reason.replace("\n", " "), 80) + (f", {n} times" if n > 1 else "")
             for reason, n in list(errors.items())[:5]
         )
         more = f"; {len(errors) - 5} more reasons" if len(errors) > 5 else ""

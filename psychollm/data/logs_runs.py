@@ -15,7 +15,7 @@ from os import PathLike
 from pathlib import Path
 from typing import Literal, TypeAlias
 
-from psychollm._base.checks import check_choice
+from psychollm._base.checks import check_choice, shown
 from psychollm._base.errors import InputError, LabelError, OptionError, PsychollmWarning
 from psychollm._base.replicate import progress_bar
 from psychollm.data.labels import listed
@@ -386,7 +386,7 @@ def unlike(runs: Sequence[Run]) -> list[str]:
     return [
         f"models were not asked alike on {task!r}: {name} is "
         + "; ".join(
-            f"{value[:30]} ({listed(list(dict.fromkeys(who)))})" for value, who in models.items()
+            f"{shown(value)} ({listed(list(dict.fromkeys(who)))})" for value, who in models.items()
         )
         for (task, name), models in stated.items()
         if len(models) > 1

@@ -24,6 +24,7 @@ class Reason(StrEnum):
     NO_ANSWERS = "no question has both a confidence and a correctness"
     NO_SCORES = "no question has a score"
     NO_COMMON = "no question has a score of both"
+    FEW_OF_A_TASK = "a task has fewer than two of these questions"
     TOO_FEW = "too few observations"
     AT_BOUND = "the estimate lies at its bound"
     NO_YES = "never says yes"

@@ -66,6 +66,7 @@ from psychollm.estimates.comparisons import FamilyAdjustment, max_t
 from psychollm.estimates.intervals import counts_of, within_range
 from psychollm.estimates.reasons import Reason, first_reason
 from psychollm.reliability.means.clustered import ClusteredMean, Correction, clustered_mean
+from psychollm.reliability.means.strata import balanced
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
@@ -127,6 +128,7 @@ def score_differences(
     *,
     pairs: Sequence[tuple[Hashable, Hashable]] | None = None,
     clusters: Any = None,
+    tasks: Any = None,
     correction: Correction = "cr2",
     adjustment: FamilyAdjustment = "holm",
     level: float = 0.95,
@@ -145,6 +147,8 @@ def score_differences(
         Labels of the models to compare; all pairs by default.
     clusters : array_like (questions,), optional
         What each question belongs to.
+    tasks : array_like (questions,), optional
+        The task of each question: every task then counts alike, however many questions it has.
     correction : {"cr2", "cr1", "cr0"}
         As in `mean_score`.
     adjustment : {"holm", "bonferroni", "bh", "by", "max_t"}
@@ -190,10 +194,12 @@ def score_differences(
     i, j = _places(pairs, table.models)
     both = np.isfinite(values[i]) & np.isfinite(values[j])
     first, second = np.where(both, values[i], 0.0), np.where(both, values[j], 0.0)
-    weight = both.astype(np.float64)
-    mean = clustered_mean(first - second, weight, codes, correction=correction)
-    alone = clustered_mean(first - second, weight, None)
-    if both.all():  # each model's error is the same in all its pairs
+    gap, weight = first - second, both.astype(np.float64)
+    if tasks is not None:
+        gap, weight = balanced(gap, weight, tasks, table.questions)
+    mean = clustered_mean(gap, weight, codes, correction=correction)
+    alone = clustered_mean(gap, weight, None)
+    if both.all() and tasks is None:  # each model's error is the same in all its pairs
         own = clustered_mean(values, np.ones(values.shape), None).se
         single = [own[i], own[j]]
     else:
@@ -235,7 +241,7 @@ def score_differences(
         adjustment=adjustment,
         correction=correction,
         level=level,
-        flags=_flags(mean, n),
+        flags=_flags(mean, n, few_of_a_task=np.isnan(gap).any(axis=1)),
     )
 
 
@@ -303,7 +309,7 @@ def _places(
         both = np.array(list(combinations(range(len(models)), 2)), dtype=np.int64)
         return both[:, 0], both[:, 1]
     if not all(isinstance(pair, tuple | list) and len(pair) == 2 for pair in pairs) or not pairs:
-        msg = f'pairs={pairs!r:.80} must hold pairs of models, such as [("a", "b")]'
+        msg = f'pairs holds {listed(list(pairs))}: pass pairs of models, such as [("a", "b")]'
         raise LabelError(msg)
     row = {label: position for position, label in enumerate(models)}
     for label in (label for pair in pairs for label in pair):
@@ -364,10 +370,11 @@ def _correlation(difference: FloatArray, first: FloatArray, second: FloatArray) 
         return np.asarray(np.clip(covariance / (first * second), -1.0, 1.0))
 
 
-def _flags(mean: ClusteredMean, n: IntArray) -> tuple[Reason, ...]:
+def _flags(mean: ClusteredMean, n: IntArray, *, few_of_a_task: BoolArray) -> tuple[Reason, ...]:
     return first_reason(
         (n == 0, Reason.NO_COMMON),
         (n == 1, Reason.ONE_QUESTION),
+        (few_of_a_task, Reason.FEW_OF_A_TASK),
         (mean.n_clusters == 1, Reason.ONE_CLUSTER),
         (mean.se == 0, Reason.NO_SPREAD),
         (few(mean.df) & (mean.n_clusters < n), Reason.FEW_CLUSTERS),

@@ -46,6 +46,7 @@ import numpy as np
 from psychollm._base.checks import check_choice
 from psychollm._base.errors import CodeError, OptionError
 from psychollm._base.types import BoolArray, FloatArray, IntArray
+from psychollm.data.labels import listed
 from psychollm.kernels.agreement import rank_disagreement, sum_over_units
 from psychollm.reliability.raters.ratings import Ratings, category_values
 
@@ -238,7 +239,7 @@ def krippendorff(ratings: Ratings, metric: Distance) -> Coefficient:
     if metric == "ordinal":
         if not ratings.ordered:
             msg = (
-                f'metric="ordinal" needs an order of the categories {ratings.categories!r:.80}: '
+                f'metric="ordinal" needs an order of the categories {listed(ratings.categories)}: '
                 "pass categories= in increasing order"
             )
             raise OptionError(msg)

@@ -40,6 +40,7 @@ from psychollm._base.checks import check_choice, check_generator, float_array
 from psychollm._base.errors import OptionError, ShapeError
 from psychollm._base.types import FloatArray, IntArray, RandomState
 from psychollm.calibration.stated import cluster_codes
+from psychollm.data.labels import listed
 from psychollm.estimates.estimate import Estimate
 from psychollm.estimates.intervals import normal_multiplier
 from psychollm.estimates.reasons import Reason
@@ -159,7 +160,7 @@ def kappa_weights(weights: Any, ratings: Ratings) -> FloatArray:
     if credit.shape != (size, size) or not np.isfinite(credit).all():
         msg = (
             f"weights must be finite, with one row and column for each of the {size} categories "
-            f"{ratings.categories!r:.60}, got shape {credit.shape}"
+            f"{listed(ratings.categories)}, got shape {credit.shape}"
         )
         raise OptionError(msg)
     if (np.diag(credit) != 1.0).any() or (credit > 1.0).any():

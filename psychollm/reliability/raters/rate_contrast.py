@@ -213,7 +213,7 @@ def _coded(
     values = np.array(list(weights.values()), dtype=np.float64)
     size = np.abs(values[values != 0.0])
     if not values.size or not ((size >= 1e-100) & (size <= 1e100)).all():
-        given = f"weights={dict(weights)!r:.60}"
+        given = f"weights of {listed(list(weights))}"
         msg = f"{given} must give one finite number per type: 1e-100 to 1e100, or 0"
         raise OptionError(msg)
     types = unit_labels(kinds, questions, argument="kinds", optional=True)

@@ -46,13 +46,15 @@ from psychollm._base.result import Result, drawn_by, view
 from psychollm._base.shown import one_line
 from psychollm._base.types import FloatArray, IntArray, RandomState
 from psychollm._base.typeset import markdown_text
+from psychollm.calibration.stated import cluster_codes
 from psychollm.data.connected import connected
-from psychollm.data.labels import Labels
+from psychollm.data.labels import Labels, unit_labels
 from psychollm.data.table import Table
 from psychollm.estimates.estimate import Estimate, proportion
 from psychollm.estimates.findings import Finding, Findings, Study, sentence_list
 from psychollm.estimates.intervals import wilson
 from psychollm.estimates.reasons import Reason
+from psychollm.estimates.resampling import Resampling
 from psychollm.estimates.verdict import (
     SMALLEST,
     Outcome,
@@ -60,9 +62,10 @@ from psychollm.estimates.verdict import (
     Verdicts,
     outcome,
 )
-from psychollm.reliability.means.clustered import mean_score
+from psychollm.reliability.means.clustered import mean_estimate, mean_score
 from psychollm.reliability.means.repeated_scores import RepeatedScores, answers_of, means_of
 from psychollm.reliability.means.score_differences import ScoreDifferences, score_differences
+from psychollm.reliability.means.strata import balanced
 from psychollm.studies.comparison.ranks import enough, rank, shown_better, tiers
 
 if TYPE_CHECKING:
@@ -102,6 +105,7 @@ class Comparison(Study, Result):
     power: float
     n_questions: int
     n_answers: float  # to a question by a model, on average
+    n_tasks: int  # that count alike; 0 where questions do
     labels: Labels  # (models,)
     level: float
 
@@ -175,6 +179,7 @@ class Comparison(Study, Result):
             f"{len(self.labels)} models, {count(self.n_questions)} questions"
             + (f", {self.n_answers:.3g} answers to each" if self.n_answers > 1.0 else "")
             + (f", {self._n_clusters()} clusters" if self._clustered() else "")
+            + (f", {self.n_tasks} tasks that count alike" if self.n_tasks else "")
             + "."
         )
         return Findings(items=items, head=head)
@@ -332,6 +337,7 @@ def compare(
     scores: Any,
     *,
     clusters: Any = None,
+    tasks: Any = None,
     power: float = 0.8,
     level: float = 0.95,
     n_draws: int = 4000,
@@ -346,6 +352,8 @@ def compare(
         what `read_scores` and `read_logs` return. NaN is missing.
     clusters : array_like (questions,), optional
         What each question belongs to, such as a passage or a template.
+    tasks : array_like (questions,), optional
+        The task of each question: every task then counts alike, however many questions it has.
     power : float
         The chance with which a difference is to be shown, for `detectable` and `needed`.
     level : float
@@ -388,11 +396,12 @@ def compare(
     """
     check_fraction("power", power, low=1.0 - check_fraction("level", level))
     answers = answers_of(scores)
-    table = _means(answers)
+    table = _means(answers, tasks)
     differences = score_differences(
-        table, clusters=clusters, adjustment="max_t", level=level, n_draws=n_draws, rng=rng
-    )
-    score = _score(table, answers, clusters, level)
+        table, clusters=clusters, tasks=tasks, adjustment="max_t", level=level, n_draws=n_draws,
+        rng=rng,
+    )  # fmt: skip
+    score = _score(table, answers, clusters, tasks, level)
     part = connected(np.isfinite(np.asarray(table.values, dtype=np.float64)))
     better = shown_better(differences, part)
     multiple = differences.margin / differences.se + ndtri(power)
@@ -413,32 +422,46 @@ def compare(
         power=power,
         n_questions=int(answers.present.any(axis=(0, 2)).sum()),
         n_answers=float(answers.present.sum() / answers.present.any(axis=2).sum()),
+        n_tasks=0
+        if tasks is None
+        else len(set(unit_labels(tasks, table.questions, argument="tasks"))),
         labels=table.models,
         level=level,
     )
 
 
-def _means(answers: RepeatedScores) -> Table:
+def _means(answers: RepeatedScores, tasks: Any) -> Table:
     """Return the mean over repeats of each model and question, the best model first."""
     values = means_of(answers)
     known = np.isfinite(values)
-    mean = np.where(known, values, 0.0).sum(axis=1) / np.maximum(known.sum(axis=1), 1e-9)
+    scores, weight = values, known.astype(np.float64)
+    if tasks is not None:
+        scores, weight = balanced(values, weight, tasks, answers.questions)
+    mean = np.where(known, scores * weight, 0.0).sum(axis=1) / np.maximum(weight.sum(axis=1), 1e-9)
     order = np.lexsort((np.where(known.any(axis=1), -mean, np.inf), connected(known)))
     models = tuple(answers.models[row] for row in order)
     return Table(values[order], models, answers.questions)
 
 
-def _score(table: Table, answers: RepeatedScores, clusters: Any, level: float) -> Estimate:
+def _score(
+    table: Table, answers: RepeatedScores, clusters: Any, tasks: Any, level: float
+) -> Estimate:
     """Return the mean scores: Wilson's interval where they are shares of questions."""
     values = np.asarray(table.values, dtype=np.float64)
     known = np.isfinite(values)
     single = np.count_nonzero(answers.present) == np.count_nonzero(known)
-    if clusters is None and single and np.isin(values[known], (0.0, 1.0)).all():
+    if clusters is None and tasks is None and single and np.isin(values[known], (0.0, 1.0)).all():
         n = known.sum(axis=1).astype(np.float64)
         hits = np.where(known, values, 0.0).sum(axis=1)
         empty = (n == 0, Reason.NO_SCORES)
         return proportion("score", hits, n, empty, level=level, labels=table.models)
-    mean = mean_score(table, clusters=clusters, bootstrap=0, level=level)
+    if tasks is None:
+        mean = mean_score(table, clusters=clusters, bootstrap=0, level=level)
+    else:
+        codes = None if clusters is None else cluster_codes(clusters, table.questions)
+        parts = balanced(values, known.astype(np.float64), tasks, table.questions)
+        options = Resampling.of(0, level, None)
+        mean = mean_estimate(*parts, codes, options, "cr2", table.models)
     if not _are_shares(values[known]):
         return replace(mean, name="score")
     # Means of right and wrong answers are shares, too: of as many as would vary like them.

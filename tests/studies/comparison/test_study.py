@@ -9,6 +9,7 @@ from scipy import stats
 
 import psychollm as psy
 from psychollm._base.errors import OptionError, ShapeError, ValidityWarning
+from psychollm.estimates.reasons import Reason
 from psychollm.estimates.verdict import Outcome, Verdicts
 from psychollm.irt.fit import fit_irt
 from psychollm.reliability.means.clustered import mean_score
@@ -337,3 +338,32 @@ def test_a_chain_of_models_is_one_set():
 def test_abilities_of_sets_are_warned_of():
     with pytest.warns(ValidityWarning, match="2 sets without a common question"):
         fit_irt(pd.DataFrame(apart()), respondents="models", model="rasch")
+
+
+# Tasks that count alike
+
+
+def test_tasks_count_alike() -> None:
+    rng = np.random.default_rng(7)
+    tasks = np.repeat(["big", "small"], [300, 20])
+    chances = np.where(tasks == "big", [[0.6], [0.7]], [[0.9], [0.4]])
+    scores = (rng.random((2, 320)) < chances).astype(float)
+    pooled, found = compare(scores, rng=1), compare(scores, tasks=tasks, rng=1)
+    means = np.array([[row[tasks == name].mean() for name in ("big", "small")] for row in scores])
+    order = list(found.labels)
+    np.testing.assert_allclose(found.score.value, means.mean(axis=1)[order], rtol=1e-12)
+    assert pooled.labels == (1, 0)
+    assert found.labels == (0, 1)
+    assert "2 tasks that count alike" in found.summary()
+    # The classical standard error of a stratified mean, with strata that count alike.
+    gap = scores[0] - scores[1]
+    variance = sum(gap[tasks == t].var(ddof=1) / (tasks == t).sum() for t in ("big", "small")) / 4
+    assert found.differences.se[0] == pytest.approx(np.sqrt(variance), rel=1e-12)
+    assert (np.abs(found.score.interval - 0.5) <= 0.5).all()
+
+
+def test_a_task_of_one_question_has_no_mean_with_an_error() -> None:
+    scores = np.tile([1.0, 0.0, 1.0, 0.0, 1.0], (2, 4))
+    found = compare(scores, tasks=["a"] * 19 + ["b"], rng=1)
+    assert np.isnan(found.differences.value).all()
+    assert found.differences.flags == (Reason.FEW_OF_A_TASK,)

@@ -1,0 +1,82 @@
+"""Scores of logs that are words, as categories."""
+
+from collections.abc import Iterable
+from os import PathLike
+from typing import TYPE_CHECKING
+
+from psychollm._base.checks import check_choice
+from psychollm._base.errors import InputError
+from psychollm.data.logs import Match, _frame
+from psychollm.data.logs_runs import Scorer, all_runs, choose, respondents, valid
+from psychollm.data.readers.logs.detect import LogFormat
+from psychollm.data.readers.logs.run import NO_ANSWER, Word
+from psychollm.data.readers.logs.source import Reading
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+
+def read_categories(
+    paths: str | PathLike[str] | Iterable[str | PathLike[str]],
+    *,
+    format: LogFormat | None = None,  # noqa: A002
+    task: str | Iterable[str] | None = None,
+    scorer: Scorer | None = None,
+    filter: str | None = None,  # noqa: A002
+    match: Match = "content",
+    progress: bool = False,
+) -> "pd.DataFrame":
+    """Read which words the scorers of logs gave, such as "left", "right" and "both".
+
+    Parameters
+    ----------
+    paths, format, task, scorer, filter, match, progress
+        As in `read_logs`.
+
+    Returns
+    -------
+    DataFrame
+        A row per answer, with columns model, question, run and response, as
+        `psychollm.reliability.Ratings.from_long` takes it: for agreement, and for the share of
+        each category (`psychollm.reliability.response_shares`).
+
+    Raises
+    ------
+    InputError, OptionError, LabelError
+        As `read_logs`; and if no score is a word.
+
+    Examples
+    --------
+    >>> import json
+    >>> path = getfixture("tmp_path") / "a.json"
+    >>> about = {"task_id": "t", "task": "t", "model": "m"}
+    >>> said = [{"id": k, "scores": {"side": {"value": w}}} for k, w in ((1, "left"), (2, "both"))]
+    >>> _ = path.write_text(json.dumps({"eval": about, "samples": said}))
+    >>> read_categories(path)
+      model question  run response
+    0     m        1    1     left
+    1     m        2    1     both
+    """
+    import pandas as pd
+
+    check_choice("match", match, Match)
+    everything, _, _ = all_runs(paths, format=format, reading=Reading(), progress=progress)
+    runs, _ = valid(everything)
+    choice = choose(runs, task=task, scorer=scorer, filter=filter)
+    counted = [run for run in runs if run.task in choice.scorers]
+    chosen = list(zip(counted, respondents(counted), strict=True))
+    frame, _ = _frame(chosen, choice, by_content=match == "content")
+    words = [one if isinstance(one, str) and one != NO_ANSWER else None for one in frame["score"]]
+    if not any(words):
+        held = dict.fromkeys(
+            name
+            for run in runs
+            for sample in run.samples
+            for name, score in sample.scores.items()
+            if isinstance(score, Word)
+        )
+        more = f"; those of {', '.join(map(repr, held))} are: pass scorer=" if held else ""
+        msg = f"no score is a word{more}; scores that are numbers are read by read_scores"
+        raise InputError(msg)
+    named = frame[["model", "question", "repeat"]].rename(columns={"repeat": "run"})
+    return named.assign(response=pd.Series(words, index=named.index, dtype=object))
