@@ -35,6 +35,7 @@ FAMILIES: dict[str, tuple[str, ...]] = {
     "Meta-d'": ("meta_d", "meta_d_from_counts"),
     "Meta-information": ("meta_information",),
     "Mixed model": ("mixed_model",),
+    "Omega": ("omega",),
     "Pairwise calibration": ("pairwise_calibration",),
     "Panel": (
         "calibration_panel",
@@ -65,7 +66,6 @@ FAMILIES: dict[str, tuple[str, ...]] = {
         "consistency",
         "kr20",
         "kr21",
-        "omega",
         "omega_categorical",
         "guttman",
         "split_half",

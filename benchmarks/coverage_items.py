@@ -11,7 +11,6 @@ from scipy.stats import multivariate_normal
 
 from benchmarks.coverage_cases import Case, Intervals, collected
 from psychollm.estimates.estimate import Estimate
-from psychollm.reliability.omegas.omega import Omega, omega
 from psychollm.reliability.omegas.omega_categorical import omega_categorical
 from psychollm.reliability.omegas.omega_of_loadings import omega_of_loadings
 from psychollm.reliability.scales.consistency import consistency
@@ -22,15 +21,6 @@ from psychollm.reliability.scales.split_half import split_half
 
 GENERAL = np.array([0.7, 0.6, 0.5, 0.7, 0.6, 0.5, 0.6, 0.6, 0.6])
 GROUP = np.kron(np.eye(3), np.ones(3)) * np.array([0.4, 0.4, 0.4, 0.5, 0.5, 0.5, 0.3, 0.4, 0.5])
-OMEGAS = (
-    "hierarchical",
-    "total",
-    "asymptotic",
-    "explained_common_variance",
-    "specific",
-    "lambda6",
-)
-SUBSCALES = ("group_total", "group_general", "group_specific")
 LOADINGS = np.array([0.5, 0.6, 0.7, 0.8, 0.6, 0.7])
 THRESHOLDS = ndtri([0.3, 0.4, 0.5, 0.5, 0.6, 0.7])
 LATENT = ("total", "alpha", "latent", "latent_alpha", "average_variance")
@@ -63,38 +53,6 @@ def alpha_of(matrix: np.ndarray) -> float:
 def labelled(estimate: Estimate) -> dict[str, np.ndarray]:
     """Return the interval of every value by its label."""
     return {f"{label}": estimate.interval[i] for i, label in enumerate(estimate.labels)}
-
-
-def subscales(found: Omega) -> dict[str, int]:
-    """Return the factor to which the first item of each group belongs, by its number."""
-    place = {label: i for i, label in enumerate(found.group_total.labels)}
-    return {f"group {g + 1}": place.get(found.member[3 * g], -1) for g in range(3)}
-
-
-def hierarchical(n: int, count: int, rng: np.random.Generator, jobs: int) -> Intervals:
-    """Omega with three group factors."""
-    del jobs
-
-    def parts(found: Omega) -> dict[str, tuple[float, np.ndarray]]:
-        estimates = {f"omega {name}": (getattr(found, name), 0) for name in OMEGAS}
-        estimates["standardised alpha"] = (found.alpha, 0)
-        for name in SUBSCALES:
-            for group, place in subscales(found).items():
-                estimates[f"{name}, {group}"] = (getattr(found, name), place)
-        return {
-            name: (estimate.value[place], estimate.interval[place])
-            if place >= 0
-            else (np.nan, np.full(2, np.nan))
-            for name, (estimate, place) in estimates.items()
-        }
-
-    truth = {name: float(value) for name, (value, _) in parts(omega(correlations())).items()}
-
-    def one() -> dict[str, np.ndarray]:
-        found = omega(common(n, rng) + noise(n, rng), bootstrap=0)
-        return {name: bounds for name, (_, bounds) in parts(found).items()}
-
-    return collected(one, count, truth)
 
 
 def bounds_of_reliability(n: int, count: int, rng: np.random.Generator, jobs: int) -> Intervals:
@@ -204,7 +162,6 @@ def yes_no_moments() -> tuple[np.ndarray, np.ndarray]:
 
 NAMES = "nine normal items, a general factor and three groups"
 CASES = [
-    Case("scales", f"omega: {NAMES}", hierarchical),
     Case("scales", f"Guttman: {NAMES}", bounds_of_reliability),
     Case("scales", f"items: {NAMES}", items),
     Case("scales", "nine items answered three times by each respondent", repeated),

@@ -6,7 +6,7 @@ tables drawn anew from those that occur, so that answers are tied, rare or all t
 
 import dataclasses
 import warnings
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from typing import Any
 
 import numpy as np
@@ -19,7 +19,17 @@ from psychollm._base.errors import PsychollmError
 from psychollm._base.result import Result
 from psychollm.calibration import auroc, brier, calibration_panel
 from psychollm.estimates import Estimate
-from psychollm.reliability import cohen_kappa, intraclass
+from psychollm.reliability import (
+    agreement,
+    cohen_kappa,
+    consistency,
+    intraclass,
+    item_statistics,
+    mean_score,
+    omega,
+    omega_categorical,
+)
+from psychollm.reliability.omegas.omega import NAMES as OMEGAS
 from tests.every_function import WITHOUT_EXAMPLE, example_call, public_functions
 
 ROOMS = ("calibration", "estimates", "reliability")
@@ -35,6 +45,16 @@ RANGES = {
     "accuracy": (0.0, 1.0), "precision": (0.0, 1.0), "AURC": (0.0, 1.0), "phi": (-1.0, 1.0),
     "overconfidence": (-1.0, 1.0), "MCB": (0.0, 1.0), "smECE": (0.0, 1.0),
 }  # fmt: skip
+RANGES |= dict.fromkeys(set(OMEGAS.values()) - {"standardised alpha", "lambda 6"}, (0.0, 1.0))
+RANGES |= dict.fromkeys(("rate", "rate by majority", "pairwise agreement"), (0.0, 1.0))
+ABOVE_NOTHING = ("alpha", "standardised alpha", "lambda 6", "intraclass", "Krippendorff")
+
+
+def range_of(name: str) -> tuple[float, float]:
+    """Return where the parameter behind an estimate lies."""
+    if name in RANGES:
+        return RANGES[name]
+    return (-np.inf, 1.0 if name.startswith(ABOVE_NOTHING) else np.inf)
 
 
 def estimates_in(value: Any) -> Iterator[Estimate]:
@@ -67,8 +87,8 @@ def check(found: Estimate) -> None:
             continue
         near = 1e-7 * max(1.0, abs(value))
         assert below - near <= value <= above + near or flag, where
-        if found.name in RANGES and not np.isnan(below):
-            least, most = RANGES[found.name]
+        if not np.isnan(below):
+            least, most = range_of(found.name)
             assert least - 1e-9 <= below <= above <= most + 1e-9, where
 
 
@@ -89,6 +109,41 @@ def drawn(value: Any, rng: np.random.Generator) -> Any:
     made = np.empty(len(cells), dtype=table.dtype)
     made[:] = [known[place] for place in places]
     return made.reshape(table.shape)
+
+
+def one_factor(cells: np.ndarray, rng: np.random.Generator) -> np.ndarray:
+    """Return the cells in the order of one factor: rows differ, and columns tell it."""
+    table = cells.reshape(len(cells), -1)
+    order = rng.standard_normal((len(table), 1)) + 0.5 * rng.standard_normal(table.shape)
+    sorted_cells = sorted(table.ravel().tolist(), key=lambda cell: (cell is not None, cell))
+    made = np.empty(table.size, dtype=cells.dtype)
+    made[np.argsort(order, axis=None)] = sorted_cells
+    return made.reshape(cells.shape)
+
+
+KINDS: dict[str, Callable[[np.ndarray, np.random.Generator], np.ndarray]] = {
+    "one factor": one_factor,
+    "saturated": lambda cells, _: np.broadcast_to(cells[:1], cells.shape).copy(),
+    "same in each row": lambda cells, _: np.repeat(cells[..., :1], cells.shape[-1], axis=-1),
+    "one value": lambda cells, _: np.full(cells.shape, cells.flat[0], dtype=cells.dtype),
+}
+
+
+def shaped(value: Any, kind: str, rng: np.random.Generator) -> Any:
+    """Return a table of the same labels whose cells are of another kind."""
+    if isinstance(value, pd.DataFrame):
+        cells = shaped(value.to_numpy(), kind, rng)
+        return pd.DataFrame(cells, index=value.index, columns=value.columns)
+    try:
+        table = np.asarray(value)
+    except ValueError:  # rows of different lengths
+        return value
+    if table.ndim == 0 or table.dtype.kind not in "bifO" or not table.size:
+        return value
+    try:
+        return KINDS[kind](table, rng)
+    except TypeError:  # cells that have no order
+        return value
 
 
 def with_intervals() -> list[str]:
@@ -122,6 +177,63 @@ def test_every_interval_holds_its_estimate(name: str, seed: int) -> None:
             return
     for found in estimates_in(result):
         check(found)
+
+
+@pytest.mark.parametrize("name", with_intervals())
+@pytest.mark.parametrize("kind", KINDS)
+def test_intervals_of_tables_at_the_edge(name: str, kind: str) -> None:
+    rng = np.random.default_rng(0)
+    try:
+        arguments = example_call(name)
+    except ImportError as error:  # an extra is not installed
+        pytest.skip(str(error))
+    arguments = {
+        key: shaped(value, kind, rng) if key in TABLES else value
+        for key, value in arguments.items()
+    }
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        try:
+            result = public_functions()[name](**arguments)
+        except PsychollmError:
+            return
+    for found in estimates_in(result):
+        check(found)
+        assert np.isnan(found.value[np.array([not flag for flag in found.flags])]).sum() == 0
+
+
+@pytest.mark.parametrize("n", [2, 3, 5, 12])
+@pytest.mark.parametrize("k", [2, 4, 9])
+@pytest.mark.parametrize("scores", ["one factor", "noise", "binary", "copies"])
+def test_scales_and_raters_of_a_few_respondents(n: int, k: int, scores: str) -> None:
+    rng = np.random.default_rng(n * k)
+    table = {
+        "one factor": rng.normal(size=(n, 1)) + 0.7 * rng.normal(size=(n, k)),
+        "noise": rng.normal(size=(n, k)),
+        "binary": (rng.normal(size=(n, 1)) + rng.normal(size=(n, k)) > 0) * 1.0,
+        "copies": np.repeat(rng.integers(0, 4, size=(n, 1)), k, axis=1) * 1.0,
+    }[scores]
+    quick: dict[str, Any] = {"bootstrap": 20, "rng": 0}
+    calls: list[Callable[[], Any]] = [
+        lambda: omega(table, **quick),
+        lambda: omega(table, n_factors=2, **quick),
+        lambda: omega(table, n_factors=1, **quick),
+        lambda: consistency(table, **quick),
+        lambda: item_statistics(table, **quick),
+        lambda: intraclass(table),
+        lambda: agreement(table, metric="interval", **quick),
+        lambda: mean_score(table, **quick),
+        lambda: omega_categorical(table, **quick),
+    ]
+    for call in calls:
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")
+            try:
+                result = call()
+            except PsychollmError:
+                continue
+        for found in estimates_in(result):
+            check(found)
 
 
 @settings(max_examples=25, suppress_health_check=list(HealthCheck))
