@@ -121,6 +121,9 @@ def limited_information(rows, items, model, statistic):
         table = pattern_probabilities(parameters.reshape(flat.shape).tolist(), model)
         return np.array([table[pattern] for pattern in patterns])
 
+    df = functions.shape[1] - flat.size
+    if df <= 0:  # nothing is left to test: what would be inverted below may be singular
+        return np.nan, df
     p = chances(flat.ravel())
     mean = p @ functions
     covariance = (functions * p[:, None]).T @ functions - np.outer(mean, mean)
@@ -136,4 +139,4 @@ def limited_information(rows, items, model, statistic):
     inverse = np.linalg.inv(covariance)
     middle = np.linalg.inv(delta.T @ inverse @ delta)
     weight = inverse - inverse @ delta @ middle @ delta.T @ inverse
-    return len(rows) * gap @ weight @ gap, gap.size - flat.size
+    return len(rows) * gap @ weight @ gap, df
