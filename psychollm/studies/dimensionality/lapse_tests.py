@@ -19,6 +19,7 @@ Neyman, J. (1959). Optimal asymptotic tests of composite statistical hypotheses.
 
 from __future__ import annotations
 
+import itertools
 from collections.abc import Iterator
 from dataclasses import dataclass
 
@@ -46,11 +47,13 @@ from psychollm.studies.dimensionality.lapses import (
 FINE = 0.9  # spacing of nodes in standard deviations of the narrowest posterior
 PROBES, LEAST_NODES, MOST_NODES = 261, 41, 1201
 POOL, BLOCK = 10_000, 1024  # questions drawn from the fitted model; questions at a time
+MOST_CELLS = 4_000_000  # questions times pairs worked on at once
 NEAREST = 0.003  # smallest scale of an asymptote's prior where two factors are fitted
 GAIN, MOST_STEPS = 0.01, 60  # of two factors with lapses
 LONGEST = 2.0  # change of a logit from the fit to that of a replicate
 LARGEST_LOADING = 0.9995
 FAR = 4.0  # standard deviations
+LARGE = 40  # models beyond which fits of shares, which grow as their cube, are fewer
 USUAL, BOUNDING = 0.4, 39  # draws of a share for an upper bound
 
 
@@ -189,18 +192,18 @@ def _probabilities(
 
 
 def _blocks(yes: FloatArray, no: FloatArray) -> Iterator[tuple[slice, FloatArray, FloatArray]]:
-    for start in range(0, len(yes), BLOCK):
-        part = slice(start, start + BLOCK)
+    step = max(32, min(BLOCK, MOST_CELLS // yes.shape[1] ** 2))
+    for start in range(0, len(yes), step):
+        part = slice(start, start + step)
         yield part, yes[part], no[part]
 
 
-def _pair_products(yes: FloatArray, no: FloatArray) -> FloatArray:
-    """Return y_i y_j, y_i a_j, a_i y_j and a_i a_j of all pairs, (4, n, pairs), a = answered."""
+def _pair_products(yes: FloatArray, no: FloatArray) -> Iterator[FloatArray]:
+    """Yield y_i y_j, y_i a_j, a_i y_j and a_i a_j of all pairs, (n, pairs), a = answered."""
     first, second = np.tril_indices(yes.shape[1], -1)
     answered = yes + no
-    return np.stack(
-        [one[:, first] * other[:, second] for one in (yes, answered) for other in (yes, answered)]
-    )
+    for one, other in itertools.product((yes, answered), repeat=2):
+        yield one[:, first] * other[:, second]
 
 
 @dataclass(frozen=True, slots=True)
@@ -245,7 +248,7 @@ def second_factor_tests(
     counts = writable_counts(answers.counts)
     observed = _share(counts, fit._parameters, z)
     # Where scores are those of one factor a share decides nothing: it needs an upper bound.
-    n_shares = n_shares if test.p_value <= USUAL else min(n_shares, BOUNDING)
+    n_shares = n_shares if test.p_value <= USUAL and k <= LARGE else min(n_shares, BOUNDING)
     draws = np.empty(n_shares)
     bar = progress_bar(show=progress, total=n_shares, label="second shares with lapses")
     try:
@@ -285,7 +288,8 @@ def _drawn(
         mine, theirs = curves.scores(y, x)
         scores += weights[:, part] @ theirs
         own += weights[:, part] @ mine
-        products += weights[:n_shares, part] @ _pair_products(y, x)
+        for place, product in enumerate(_pair_products(y, x)):
+            products[place] += weights[:n_shares, part] @ product
         mean, mean_own = mean + theirs.sum(axis=0), mean_own + mine.sum(axis=0)
         squares += np.einsum("np,np->p", theirs, theirs)
         cross += theirs.T @ mine
