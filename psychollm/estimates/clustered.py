@@ -76,6 +76,12 @@ def satterthwaite(shares: FloatArray) -> FloatArray:
     return np.asarray(np.where((shares >= 1.0).any(axis=-1), np.nan, df), dtype=np.float64)
 
 
+def effective_shares(member: IntArray, correlation: FloatArray) -> FloatArray:
+    """Return what each unit tells, 1 / (1 + (m - 1) rho) in a cluster of m that correlate rho."""
+    # Shapes: member (units,); correlation (clusters,). Families are clusters of models.
+    return np.asarray(1.0 / (1.0 + (np.bincount(member) - 1.0) * correlation)[member])
+
+
 def corrected_sums(sums: FloatArray, shares: FloatArray) -> FloatArray:
     """Return sums over clusters whose squares add up to the variance (1)."""
     # Shapes: sums, shares (..., clusters).

@@ -22,22 +22,24 @@ https://doi.org/10.1007/BF02293801
 from __future__ import annotations
 
 import warnings
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from contextlib import closing
 from dataclasses import dataclass, replace
 from os import PathLike
-from typing import Literal, TypeAlias
+from typing import Any, Literal, TypeAlias
 
 import numpy as np
 
 from psychollm._base.checks import check_choice, check_count
 from psychollm._base.convergence import Convergence
-from psychollm._base.errors import CodeError, OptionError, ShapeError, ValidityWarning
+from psychollm._base.errors import CodeError, LabelError, OptionError, ShapeError, ValidityWarning
 from psychollm._base.replicate import progress_bar
 from psychollm._base.types import BoolArray, FloatArray, IntArray
 from psychollm.data.cells import cells_of
 from psychollm.data.connected import connected
+from psychollm.data.labels import numbered, unit_labels
 from psychollm.data.responses import Responses, ResponsesLike, as_responses
+from psychollm.estimates.clustered import effective_shares
 from psychollm.estimates.reasons import Reason
 from psychollm.irt.answers import (
     MISSING,
@@ -52,9 +54,16 @@ from psychollm.irt.answers import (
     spread,
 )
 from psychollm.irt.climb import MAX_ITERATIONS, Steps, Summit, climb, curvature
+from psychollm.irt.dependence import (
+    MOST,
+    alike,
+    family_correlations,
+    residuals_of,
+    weighted,
+)
 from psychollm.irt.families import Family, Link, Model
 from psychollm.irt.item_population import Kind, estimate_items
-from psychollm.irt.likelihood import Problem
+from psychollm.irt.likelihood import Problem, grid_for, posteriors
 from psychollm.irt.mixed import Mixed
 from psychollm.irt.models import (
     ItemModels,
@@ -82,6 +91,7 @@ from psychollm.irt.result import IRTFit
 StandardErrors = Literal["observed", "cross_product", "sandwich"]
 Reading: TypeAlias = tuple[Sides, BoolArray, tuple[Model, ...]]
 
+PASSES, SETTLED = 4, 0.02  # further fits with families, and change of correlations that ends them
 VAGUE = 4.0  # standard error of a logit asymptote beyond which data say nothing about it
 
 
@@ -91,6 +101,7 @@ def fit_irt(
     model: ItemModels = "2pl",
     link: Link = "logit",
     respondents: Respondents = "models",
+    families: Sequence[Any] | None = None,
     priors: Priors | Literal["auto"] | None = "auto",
     standard_errors: StandardErrors = "observed",
     max_iterations: int = MAX_ITERATIONS,
@@ -120,6 +131,12 @@ def fit_irt(
         credit and nominal models are log-linear and have no probit form.
     respondents : {"models", "questions"}
         Whose abilities are integrated out; the others are the items.
+    families : sequence of labels, one per respondent, optional
+        Respondents that were made from one another, such as models of one vendor, and answer
+        alike beyond their abilities. How alike is estimated for each family
+        (`psychollm.irt.dependence`); a member counts with 1 / (1 + (m - 1) rho) of m that
+        correlate rho, in estimates, their errors and the scale. `ability` needs no more than the
+        fit. Without families, `summary()` names respondents that are alike (up to 1,000).
     priors : Priors, "auto" or None
         "auto" estimates below 500 answers to an item (the median) how ten items or more are
         distributed together with the items, those of each model apart, and reports posterior
@@ -155,7 +172,7 @@ def fit_irt(
     CodeError
         If answers to a dichotomous model are not 0 and 1.
     LabelError
-        If `model` does not name all items, or others.
+        If `model` does not name all items, or others, or `families` holds one label.
     ShapeError
         If there are fewer than two respondents or no item varies.
     OptionError
@@ -180,6 +197,9 @@ def fit_irt(
     check_choice("link", link, Link)
     check_choice("standard_errors", standard_errors, StandardErrors)
     if (source := cells_of(responses)) is not None:
+        if families is not None:
+            msg = "families= needs a dense table: tables kept by their cells are fitted without"
+            raise OptionError(msg)
         from psychollm.irt.streamed.fit import fit_cells
 
         options = (model, link, priors, standard_errors)
@@ -199,27 +219,84 @@ def fit_irt(
     answers = orient(table, respondents)
     models = models_of_items(model, answers.items)
     _check_answers(table, answers, models, link)
-    sizes = answers.per_item, answers.n_categories, answers.rarest
-    used = chosen_priors(priors, models, link, *sizes)
-    if isinstance(used, ItemPopulation) and standard_errors != "observed":
-        msg = (
-            f"standard_errors={standard_errors!r} is for likelihoods, and priors='auto' estimates "
-            "the items' distribution here: use 'observed', or priors=None"
-        )
-        raise OptionError(msg)
     most = check_count("max_iterations", max_iterations)
-    bar = progress_bar(show=progress, total=most, label="steps of the fit")
-    with closing(bar):
-        found = fit_answers(
-            answers,
-            models,
-            link,
-            priors=used,
-            standard_errors=standard_errors,
-            steps=Steps(most, bar),
-        )
+
+    def fitted(weights: FloatArray | None, start: IRTFit | None) -> IRTFit:
+        share = 1.0 if weights is None else float(weights.mean())
+        sizes = share * answers.per_item, answers.n_categories, share * answers.rarest
+        used = chosen_priors(priors, models, link, *sizes)
+        if isinstance(used, ItemPopulation) and standard_errors != "observed":
+            msg = (
+                f"standard_errors={standard_errors!r} is for likelihoods, and priors='auto' "
+                "estimates the items' distribution here: use 'observed', or priors=None"
+            )
+            raise OptionError(msg)
+        bar = progress_bar(show=progress, total=most, label="steps of the fit")
+        with closing(bar):
+            return fit_answers(
+                answers,
+                models,
+                link,
+                priors=used,
+                standard_errors=standard_errors,
+                start=start,
+                steps=Steps(most, bar),
+                weights=weights,
+            )
+
+    if families is None:
+        found = fitted(None, None)
+        if len(answers.respondents) <= MOST and found.fitted.any():
+            residuals = residuals_of(found, answers.codes, _expected(found, answers.codes))
+            found = replace(found, alike=alike(residuals, answers.respondents))
+    else:
+        if standard_errors != "observed":
+            msg = f"standard_errors={standard_errors!r} is not for families=: use 'observed'"
+            raise OptionError(msg)
+        found = _with_families(answers, families, fitted)
     found.convergence.warn(f"the {found.model} fit")
     return found
+
+
+def _with_families(
+    answers: Oriented,
+    families: Sequence[Any],
+    fitted: Callable[[FloatArray | None, IRTFit | None], IRTFit],
+) -> IRTFit:
+    """Fit with respondents weighted by how much their families correlate, until that settles."""
+    kind = answers.reading[:-1]
+    given = unit_labels(families, answers.respondents, argument="families", kind=kind)
+    member, names = numbered(given)
+    if len(names) < 2:
+        msg = f"families holds one label only ({names[0]!r}): at least two are needed"
+        raise LabelError(msg)
+    correlation, many = np.full(len(names), 0.5), np.bincount(member) > 1
+    weights = effective_shares(member, correlation)
+    found = fitted(weights, None)
+    for _ in range(PASSES):
+        residuals = residuals_of(found, answers.codes, _expected(found, answers.codes))
+        change = family_correlations(found, residuals, member, weights) - correlation
+        if np.abs(change[many]).max(initial=0.0) <= SETTLED:
+            break
+        correlation = correlation + change
+        weights = effective_shares(member, correlation)
+        found = fitted(weights, found)
+    return replace(
+        found,
+        families=names,
+        family_correlation=np.where(many, correlation, np.nan),
+        respondent_weight=weights,
+    )
+
+
+def _expected(fit: IRTFit, codes: IntArray) -> FloatArray:
+    """Return posterior means of the abilities of respondents (N,) of the fit."""
+    patterns = patterns_of(codes[:, fit.fitted], fit.n_categories)
+    parameters, family = np.nan_to_num(fit.parameters[fit.fitted]), fit.family
+    problem = Problem(family, patterns, *family.prior_arrays(NO_PRIORS))
+    grid = grid_for(family, parameters)
+    means = [own @ grid.nodes for _, own, _ in posteriors(problem, parameters, grid)]
+    return np.concatenate(means)[patterns.of_respondent]
 
 
 def fit_answers(
@@ -231,6 +308,7 @@ def fit_answers(
     standard_errors: StandardErrors | None = "observed",
     start: IRTFit | None = None,
     steps: Steps | None = None,
+    weights: FloatArray | None = None,
 ) -> IRTFit:
     """Fit the model of each item to oriented answers, from where a fit ended if there is one."""
     # Without standard_errors there are none, which saves the curvature at the top.
@@ -241,7 +319,7 @@ def fit_answers(
     population = isinstance(priors, ItemPopulation)
     family, has_answer = _family(answers, models, link, keep, reasons, population=population)
     codes = answers.codes if keep.all() else answers.codes[:, keep]
-    patterns = patterns_of(codes, has_answer.shape[1])
+    patterns = weighted(patterns_of(codes, has_answer.shape[1]), weights)
     read = answers, has_answer, tuple(models)
     if isinstance(priors, ItemPopulation):
         kept = [model for model, own in zip(models, keep, strict=True) if own]
@@ -379,8 +457,8 @@ def _qualified(end: Ending, variances: FloatArray) -> list[Reason]:
     vague = ((variances > VAGUE**2) | held) & asymptotes
     lost = held & ~asymptotes
     return [
-        Reason.UNBOUNDED if no_maximum else Reason.UNIDENTIFIED if unknown else Reason.NONE
-        for no_maximum, unknown in zip(lost.any(axis=1), vague.any(axis=1), strict=True)
+        Reason.UNBOUNDED if beyond.any() else Reason.UNIDENTIFIED if unknown.any() else Reason.NONE
+        for beyond, unknown in zip(lost, vague, strict=True)
     ]
 
 
@@ -469,6 +547,10 @@ def result_of(
         labels=answers.items,
         respondent_labels=answers.respondents,
         convergence=end.convergence,
+        families=(),
+        family_correlation=np.zeros(0),
+        respondent_weight=np.zeros(0),
+        alike=(),
     )
 
 

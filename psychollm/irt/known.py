@@ -169,6 +169,10 @@ def items_of(
         convergence=Convergence(
             converged=True, iterations=0, reason="parameters are known", objective=nothing
         ),
+        families=(),
+        family_correlation=np.zeros(0),
+        respondent_weight=np.zeros(0),
+        alike=(),
     )
 
 

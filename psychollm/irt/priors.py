@@ -27,6 +27,7 @@ FEW_RESPONDENTS = 20  # below which the median slope is 4 to 5 % too large
 WIDE = 5.0  # standard deviation of easiness beyond which most items are solved by all, or by none
 TYPICAL = {"slope": (0.4, 8.0), "gap": (0.5, 3.0), "answer_slope": (1.0, 3.0)}
 TYPICAL_LOCATION = (1.2, 3.0)
+GUESSING = {(25, 150): (94, 93), (30, 300): (93, 93), (50, 200): (93, 94)}  # covered, of 95 %
 Normal = tuple[float, float]
 NAMES = ("slope", "intercept", "guessing", "upper", "answer_slope")
 
@@ -187,8 +188,13 @@ class ItemPopulation:
                 f"With {n_respondents} respondents slopes come out about {share} % too large."
             )
         if "logit_guessing" in self.names:
+            shape = (max(n_respondents, 1), max(self.n_items, 1))
+            near = min(GUESSING, key=lambda one: sum(np.log(np.divide(one, shape)) ** 2))
             cautions.append(
-                "Beside guessing, 95 % intervals of slopes and intercepts cover about 93 %."
+                "Beside guessing, 95 % intervals of slopes and intercepts cover "
+                "{} % and {} % in simulations of {} respondents and {} items.".format(
+                    *GUESSING[near], *near
+                )
             )
         widths = zip(self.names, np.sqrt(np.diagonal(self.covariance)), strict=True)
         wide = max((sd for name, sd in widths if name.startswith("easiness")), default=0.0)

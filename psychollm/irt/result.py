@@ -12,7 +12,7 @@ from psychollm._base.convergence import Convergence
 from psychollm._base.result import Result, drawn_by
 from psychollm._base.types import BoolArray, FloatArray
 from psychollm.data.expected import Expects
-from psychollm.data.labels import Labels
+from psychollm.data.labels import Labels, listed
 from psychollm.estimates.reasons import Reason
 from psychollm.irt.answers import Respondents, code_shares
 from psychollm.irt.families import Family, Link, Model
@@ -72,6 +72,12 @@ class IRTFit(Expects, Result):
         Why an item has no estimate, or what qualifies it.
     labels, respondent_labels : tuple
         Names of items and respondents.
+    families, family_correlation, respondent_weight : tuple, ndarray (F,), ndarray (N,)
+        Families that were given, how members' residuals correlate (NaN for one member), and what
+        each respondent counted; empty without families.
+    alike : tuple of tuples of labels
+        Without families: respondents that answer alike beyond their abilities, where pairs can be
+        shown to (1 % over all pairs, residuals correlated at least .15).
     convergence : Convergence
         How the climb ended; `objective` includes the priors.
     """
@@ -112,6 +118,10 @@ class IRTFit(Expects, Result):
     labels: Labels  # J
     respondent_labels: Labels  # N
     convergence: Convergence
+    families: Labels  # F
+    family_correlation: FloatArray  # (F,)
+    respondent_weight: FloatArray  # (N,) or (0,)
+    alike: tuple[Labels, ...]
 
     _EXPECTED = ("irt.predict", "of_one_ability")
 
@@ -190,15 +200,39 @@ class IRTFit(Expects, Result):
             )
         if left:
             lines.append(f"{left} of {len(self.labels)} {kind} without estimates: see `reasons`.")
+        lines += self._dependence_in_words()
         if isinstance(self.priors, ItemPopulation):
-            lines += self.priors.cautions(self.n_respondents)
+            weight = self.respondent_weight.sum() or self.n_respondents
+            lines += self.priors.cautions(round(float(weight)))
         if self.family.unit_slope:
             lines.append(f"Standard deviation of abilities {self.ability_sd:.3f}.")
         return "\n".join(lines)
 
+    def _dependence_in_words(self) -> list[str]:
+        """Say what families share, or which respondents answer alike."""
+        who, n = self.respondents, self.n_respondents
+        if self.families:
+            several = self.family_correlation[np.isfinite(self.family_correlation)]
+            between = f" ({several.min():.2f} to {several.max():.2f})" if several.size else ""
+            mean = several.mean() if several.size else 0.0
+            return [
+                f"Families: {n} {who} of {len(self.families)} families, whose residuals correlate "
+                f"{mean:.2f}{between}, count as {self.respondent_weight.sum():.1f} {who}."
+            ]
+        if not self.alike:
+            return []
+        count = sum(map(len, self.alike))
+        return [
+            f"Caution: {count} of {n} {who} answer alike beyond their abilities: "
+            f"{'; '.join(map(listed, self.alike[:5]))}{'; ...' if len(self.alike) > 5 else ''}. "
+            "Intervals take them as independent and are too short: give families=."
+        ]
+
     def _scale_in_words(self) -> str:
         """Say what the scale is, and whether the estimates are on it."""
         whose = f"these {self.n_respondents} {self.respondents}"
+        if self.families:
+            whose += ", weighted by family,"
         if self.scale == "population":
             whose = f"the population of {self.respondents}"
         return f"Scale: abilities of {whose} have mean 0 and SD 1; " + spread_in_words(

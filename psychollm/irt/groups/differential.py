@@ -169,8 +169,8 @@ class DifferentialItems(Result):
     statistic, df, p_value, adjusted : ndarray of shape (items,)
         Chi-square that an item is the same in all groups, NaN where it was not tested; p-values
         alone and adjusted over items.
-    flagged : bool ndarray of shape (items,)
-        Adjusted p-value at most `alpha`.
+    flagged : ndarray of shape (items,)
+        1 where the adjusted p-value is at most `alpha`, 0 where not, NaN where it is not tested.
     anchors : bool ndarray of shape (items,)
         Items held equal while others are tested, at the end of purification.
     shift, distance : ndarray of shape (G, items)
@@ -197,7 +197,7 @@ class DifferentialItems(Result):
     df: FloatArray  # (J,)
     p_value: FloatArray  # (J,)
     adjusted: FloatArray  # (J,)
-    flagged: BoolArray  # (J,)
+    flagged: FloatArray  # (J,)
     anchors: BoolArray  # (J,)
     shift: FloatArray  # (G, J)
     distance: FloatArray  # (G, J)
@@ -230,12 +230,13 @@ class DifferentialItems(Result):
 
     def summary(self) -> str:
         """Return which items differ, in sentences."""
-        named = np.flatnonzero(self.flagged)
+        named = np.flatnonzero(self.flagged == 1.0)
         tested = int(np.isfinite(self.p_value).sum())
         test = "likelihood ratio" if self.method == "lr" else "Wald"
         lines = [
-            f"{named.size} of {tested} items tested differ between groups {listed(self.groups)} "
-            f"at equal ability ({test} tests, {self.adjustment}, level {self.alpha:g})."
+            f"{tested} of {len(self.labels)} items tested, {named.size} function differently in "
+            f"groups {listed(self.groups)} at equal ability ({test} tests, {self.adjustment}, "
+            f"level {self.alpha:g})."
         ]
         for j in named[np.argsort(self.p_value[named])][:10]:
             far = int(np.nanargmax(np.abs(self.distance[:, j])))
@@ -303,7 +304,7 @@ def differential_items(
     >>> group = np.repeat([0, 1], 500)
     >>> z = rng.normal(size=(1000, 1)) + np.linspace(-1, 1, 8) + np.eye(8)[2] * group[:, None]
     >>> answers = rng.random(z.shape) < 1 / (1 + np.exp(-1.3 * z))
-    >>> differential_items(answers, group).flagged.nonzero()[0]
+    >>> np.flatnonzero(differential_items(answers, group).flagged == 1)
     array([2])
     """
     check_choice("method", method, ItemTest)
@@ -401,9 +402,9 @@ def _spread(
         name: spread(values, kept) for name, values in zip(names, found.tests, strict=True)
     }
     out["adjusted"] = spread(adjusted, kept)
-    for name, chosen in (("flagged", flagged), ("anchors", anchors)):
-        out[name] = np.zeros(kept.size, dtype=np.bool_)
-        out[name][kept] = chosen
+    out["flagged"] = spread(np.where(np.isfinite(adjusted), flagged, np.nan), kept)
+    out["anchors"] = np.zeros(kept.size, dtype=np.bool_)
+    out["anchors"][kept] = anchors
     for name, values in zip(("shift", "distance"), found.differences, strict=True):
         out[name] = spread(values.T, kept).T
     return out

@@ -63,8 +63,8 @@ class DifferentialFunctioning(Result):
         Shift b2 in favour of the second group at equal score, from the model without b3.
     effect : ndarray of shape (items,)
         Change of Nagelkerke's R squared.
-    flagged : bool ndarray of shape (items,)
-        Adjusted p value at most `alpha`.
+    flagged : ndarray of shape (items,)
+        1 where the adjusted p value is at most `alpha`, 0 where not, NaN where it is not tested.
     size : tuple of str
         "negligible", "moderate", "large", or "" where it cannot be tested.
     groups : tuple
@@ -86,7 +86,7 @@ class DifferentialFunctioning(Result):
     nonuniform: FloatArray  # (J,)
     log_odds: FloatArray  # (J,)
     effect: FloatArray  # (J,)
-    flagged: BoolArray  # (J,)
+    flagged: FloatArray  # (J,)
     size: tuple[str, ...]  # J
     groups: tuple[Any, Any]
     rounds: int
@@ -110,10 +110,11 @@ class DifferentialFunctioning(Result):
 
     def summary(self) -> str:
         """Return how many items function differently, in one sentence."""
-        named = [str(self.labels[j]) for j in np.flatnonzero(self.flagged)]
+        named = [str(self.labels[j]) for j in np.flatnonzero(self.flagged == 1.0)]
+        tested = int(np.isfinite(self.p_value).sum())
         shown = f" ({', '.join(named[:10])}{', ...' if len(named) > 10 else ''})" if named else ""
         return (
-            f"{len(named)} of {len(self.labels)} items function differently for "
+            f"{tested} of {len(self.labels)} items tested, {len(named)} function differently for "
             f"{self.groups[1]!r} than for {self.groups[0]!r} at equal score{shown}."
         )
 
@@ -161,7 +162,7 @@ def differential_functioning(
     >>> group = np.repeat([0, 1], 500)
     >>> z = rng.normal(size=(1000, 1)) + np.linspace(-1, 1, 8) + np.eye(8)[2] * group[:, None]
     >>> answers = rng.random(z.shape) < 1 / (1 + np.exp(-1.3 * z))
-    >>> differential_functioning(answers, group).flagged.nonzero()[0]
+    >>> np.flatnonzero(differential_functioning(answers, group).flagged == 1)
     array([2])
     """
     check_fraction("alpha", alpha)
@@ -194,7 +195,7 @@ def differential_functioning(
         nonuniform=values[3],
         log_odds=values[4],
         effect=values[5],
-        flagged=np.nan_to_num(adjusted, nan=1.0) <= alpha,
+        flagged=np.where(np.isfinite(adjusted), adjusted <= alpha, np.nan),
         size=tuple(map(_size, values[5])),
         groups=names,
         rounds=rounds,
