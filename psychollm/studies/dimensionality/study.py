@@ -12,10 +12,11 @@ import numpy as np
 from psychollm._base.checks import check_choice, check_count, check_fraction, check_generator
 from psychollm._base.errors import OptionError, ShapeError, ValidityWarning
 from psychollm._base.replicate import replicate
-from psychollm._base.types import EmptyCells, FloatArray, Missing, RandomState, WordArray
+from psychollm._base.types import Axis, EmptyCells, FloatArray, Missing, RandomState, WordArray
 from psychollm.correlation.tetrachoric import tetrachoric
+from psychollm.data.correlated import check_axis
 from psychollm.data.pair_counts import CountedAnswers, writable_counts
-from psychollm.data.responses import ResponsesLike
+from psychollm.data.responses import ResponsesLike, as_responses, turned
 from psychollm.data.scan import Scan
 from psychollm.estimates.null import Null
 from psychollm.factor.congruence import tucker
@@ -57,6 +58,7 @@ class _Work(TypedDict):
 def dimensionality(
     responses: ResponsesLike,
     *,
+    of: Axis = "models",
     empty_cells: EmptyCells = "keep_margins",
     missing: Missing = "pairwise",
     n_null: int = 499,
@@ -79,6 +81,8 @@ def dimensionality(
     ----------
     responses : Responses or table of shape (models, questions)
         Binary answers of at least four models that vary.
+    of : {"models", "questions"}
+        Whose factors are counted: those of the rows, or of the columns, the rows then being units.
     empty_cells, missing : str
         Rules of the plain spectrum (see `tetrachoric`); the verdict on the number of factors does
         not depend on them.
@@ -109,7 +113,7 @@ def dimensionality(
     --------
     >>> import psychollm as psy
     >>> answers = psy.load_example("shared_confidence").confidence
-    >>> result = psy.dimensionality(answers, n_null=99, rng=1)
+    >>> result = psy.dimensionality(answers, of="models", n_null=99, rng=1)
     >>> result.n_factors
     1
     """
@@ -121,6 +125,10 @@ def dimensionality(
         msg = "dimensionality needs answers in memory: shared_signals(...) judges those of a scan"
         raise OptionError(msg)
     # Coerced and counted once: what takes a table takes it as it is.
+    if not isinstance(responses, CountedAnswers):
+        table = as_responses(responses, binary=True)
+        check_axis(table, of, "responses")
+        responses = turned(table, of, "responses")
     answers, excluded = _usable(CountedAnswers.of(responses))
     work: _Work = {"rng": check_generator(rng), "n_jobs": n_jobs, "progress": progress}
     design = make_design(answers, empty_cells=empty_cells, missing=missing)

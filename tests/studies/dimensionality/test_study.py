@@ -156,3 +156,11 @@ def test_leading_counts_to_the_first_that_falls_short():
     assert leading(np.array([3.0, 1.0, 2.0]), np.array([1.0, 1.0, 1.0])) == 1
     assert leading(np.array([3.0, 2.0]), np.array([1.0, 1.0])) == 2
     assert leading(np.array([3.0, np.nan]), np.array([4.0, 1.0])) == 0
+
+
+def test_factors_of_the_questions(moderate):
+    rows = np.tile([[0, 1, 1, 0, 1, 0], [1, 0, 1, 1, 0, 0], [1, 1, 0, 0, 0, 1]], (8, 1))
+    with pytest.warns(ValidityWarning, match=r'pass of="questions" to correlate the columns'):
+        psy.dimensionality(rows, n_null=3, rng=1)
+    one = psy.dimensionality(moderate.transpose(), of="questions", n_null=19, rng=1)
+    assert one.verdict == psy.dimensionality(moderate, n_null=19, rng=1).verdict
