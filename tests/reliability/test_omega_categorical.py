@@ -160,7 +160,7 @@ def test_undefined_with_a_reason(scores, reason):
 @pytest.mark.parametrize(
     ("data", "options", "error", "message"),
     [
-        ([[1, 2, 0]] * 4, {}, CodeError, "item 1 holds 2"),
+        ([[1, 2.5, 0]] * 4, {}, CodeError, "item 1 holds 2.5"),
         ([[1, 0], [0, 1], [1, 1]], {}, ShapeError, "2 items"),
         (np.eye(4), {"variance": "true"}, OptionError, "variance='true'"),
         (np.eye(4), {"estimator": "wls"}, OptionError, "estimator='wls'"),
@@ -175,3 +175,19 @@ def test_bad_answers(data, options, error, message):
 def test_labels_are_kept():
     frame = pd.DataFrame(simulated(100, 9), columns=list("abcde"))
     assert omega_categorical(frame, bootstrap=0).items == tuple("abcde")
+
+
+def test_ratings_have_the_omega_of_their_loadings_and_thresholds():
+    rng = np.random.default_rng(0)
+    loading, cuts = np.array([0.8, 0.7, 0.6, 0.7]), [-1.0, -0.3, 0.4, 1.2]
+    latent = rng.normal(size=(600, 1)) * loading
+    latent = latent + rng.normal(size=(600, 4)) * np.sqrt(1 - loading**2)
+    ratings = np.digitize(latent, cuts) + 1
+    found = omega_categorical(ratings[:, :4])
+    truth = omega_of_loadings(loading, thresholds=[cuts] * 4).total.value[0]
+    low, high = found.total.interval[0]
+    assert low < truth < high
+    assert found.thresholds.shape == (4, 4)
+    np.testing.assert_allclose(found.loadings[:, 0], loading, atol=0.1)
+    with pytest.raises(CodeError, match="whole numbers, at most 15 apart"):
+        omega_categorical(ratings + 0.5)

@@ -3,18 +3,23 @@
 The mathematics is in `psychollm.reliability.omegas.latent_response`.
 """
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import partial
 from typing import Any, Literal, TypeAlias
 
 import numpy as np
+from scipy.special import ndtri
 
 from psychollm._base.checks import check_choice
 from psychollm._base.convergence import Convergence
 from psychollm._base.errors import CodeError, ShapeError
-from psychollm._base.types import FloatArray, RandomState
+from psychollm._base.types import FloatArray, IntArray, RandomState
+from psychollm.correlation.polychoric import polychoric
 from psychollm.estimates.reasons import Reason
 from psychollm.estimates.resampling import Bootstrap, Replicates, Resampling, resample
+from psychollm.factor.exploratory.discrepancy import ULS
+from psychollm.factor.exploratory.extract import NEAR_BOUND
+from psychollm.factor.exploratory.minimise import lowest_minimum
 from psychollm.kernels.ordinal_covariance import score_covariances
 from psychollm.reliability.omegas.latent_response import (
     NUMBERS,
@@ -29,13 +34,16 @@ from psychollm.reliability.omegas.latent_response import (
 )
 from psychollm.reliability.omegas.omega_of_loadings import OmegaCategorical, categorical_result
 from psychollm.reliability.scales.alpha_intervals import ResamplingInterval
-from psychollm.reliability.scales.moments import Incomplete
+from psychollm.reliability.scales.moments import Incomplete, covariance
 from psychollm.reliability.scales.score_table import (
     ScaleScores,
     ScoreTable,
     scale_scores,
     score_table,
 )
+
+_WIDEST = 15
+_LOW = 0.005  # smallest uniqueness of a rating
 
 Variance: TypeAlias = Literal["observed", "implied"]
 
@@ -53,16 +61,18 @@ def omega_categorical(
     level: float = 0.95,
     rng: RandomState = None,
 ) -> OmegaCategorical:
-    """Green and Yang's omega of yes/no items: the reliability of how often a respondent says yes.
+    """Green and Yang's omega of yes/no items or ratings: the reliability of their sum.
 
-    One factor is fitted to the pair counts of the items; the variance of the total score is that
-    of the scores themselves, and where latent correlations are needed they are tetrachoric.
+    One factor is fitted to the pair counts of yes/no items, or to the polychoric correlations of
+    ratings; the variance of the total score is that of the scores themselves, and where latent
+    correlations are needed they are tetrachoric or polychoric.
 
     Parameters
     ----------
     data : Responses, DataFrame or array_like (rows, items)
-        1 and 0, NaN where missing. Of ratings, pass a solution to `omega_of_loadings`.
+        1 and 0, or ratings: whole numbers, at most 15 apart in an item. NaN where missing.
     estimator : {"pairwise", "dwls"}
+        Of yes/no items; ratings are fitted by unweighted least squares.
         "pairwise" maximises the likelihood of all pairs of answers, without a rule for empty
         cells; "dwls" fits tetrachoric correlations by weighted least squares, as lavaan and
         semTools do. They differ where one factor does not fit.
@@ -74,7 +84,8 @@ def omega_categorical(
     interval : {"jackknife", "bootstrap"}
         Over respondents; the jackknife is on the scale log(1 - omega).
     bootstrap : int or Bootstrap
-        Resamples of respondents; 0 for none.
+        Resamples of respondents; 0 for none. Of ratings they are drawn for
+        ``interval="bootstrap"`` alone.
     level, rng
         Coverage of intervals, and seed.
 
@@ -87,7 +98,7 @@ def omega_categorical(
     Raises
     ------
     CodeError
-        If a score is neither 0 nor 1.
+        If a score is no whole number, or an item's are more than 15 apart.
     ShapeError
         If there are fewer than three items.
     LabelError, OptionError
@@ -118,12 +129,14 @@ def omega_categorical(
     check_choice("interval", interval, ResamplingInterval)
     options = Resampling.of(bootstrap, level, rng, interval=interval)
     table = score_table(data, respondents=respondents, keys=keys, argument="data")
-    _check_binary(table)
+    _check_whole(table)
     if len(table.items) < 3:
         msg = f"data has {len(table.items)} items: one factor needs at least three"
         raise ShapeError(msg)
-    model = _Model(estimator, variance)
-    return _of_scores(table, scale_scores(table, 0, missing), model, options)
+    scale = scale_scores(table, 0, missing)
+    if np.isin(table.values[np.isfinite(table.values)], (0.0, 1.0)).all():
+        return _of_scores(table, scale, _Model(estimator, variance), options)
+    return _of_ratings(table, scale, variance, options)
 
 
 @dataclass(frozen=True, slots=True)
@@ -134,18 +147,105 @@ class _Model:
     variance: Variance
 
 
-def _check_binary(table: ScoreTable) -> None:
+def _check_whole(table: ScoreTable) -> None:
+    known = np.isfinite(table.values)
+    least = np.where(known, table.values, np.inf).min(axis=0, initial=np.inf)
     with np.errstate(invalid="ignore"):
-        bad = np.argwhere(np.isfinite(table.values) & ~np.isin(table.values, (0.0, 1.0)))
+        far = (table.values % 1.0 != 0.0) | (table.values - least > _WIDEST)
+    bad = np.argwhere(known & far)
     if not bad.size:
         return
     row, item = bad[0]
     msg = (
         f"data: respondent {table.respondents[table.respondent[row]]!r}, item "
-        f"{table.items[item]!r} holds {table.values[row, item]:g}, but yes/no answers (1/0) are "
-        "needed: pass loadings and thresholds of ratings to omega_of_loadings"
+        f"{table.items[item]!r} holds {table.values[row, item]:g}, but yes/no answers (1/0) or "
+        f"ratings (whole numbers, at most {_WIDEST} apart) are needed: see omega for other scores"
     )
     raise CodeError(msg)
+
+
+def _of_ratings(
+    table: ScoreTable, scale: ScaleScores, variance: Variance, options: Resampling
+) -> OmegaCategorical:
+    """Return categorical omega of ratings, from polychoric correlations."""
+    values = scale.values
+    if options.interval != "bootstrap":
+        options = replace(options, n=0)
+    whole = _rated(values, np.ones(scale.n), variance) if scale.n > 2 else None
+    k = len(table.items)
+    reason, heywood = scale.reason, False
+    loadings, cuts = np.full((k, 1), np.nan), np.full((k, 1), np.nan)
+    replicates = Replicates.unknown(np.full(len(NUMBERS), np.nan), options.level)
+    if whole is None:
+        reason = Reason.FEW_RESPONDENTS if scale.n < 3 else Reason.CONSTANT_ITEMS
+    else:
+        kept, heywood = whole.kept, whole.heywood
+        loadings[kept], cuts = whole.loadings[:, None], np.full((k, whole.cuts.shape[1]), np.nan)
+        cuts[kept] = whole.cuts
+
+        def statistic(counts: FloatArray) -> FloatArray:
+            fits = [_rated(values, row[scale.respondent], variance) for row in counts]
+            nothing = np.full(len(NUMBERS), np.nan)
+            return np.stack([nothing if fit is None else fit.numbers for fit in fits])
+
+        replicates = resample(statistic, len(table.respondents), options)
+        negative = bool((whole.loadings < 0.0).any())
+        reason = Reason.HEYWOOD if heywood else Reason.NEGATIVE_ITEMS if negative else reason
+    return categorical_result(
+        replicates,
+        reason,
+        n=float(scale.n),
+        loadings=loadings,
+        thresholds=cuts,
+        items=table.items,
+        heywood=heywood,
+        variance=variance,
+    )
+
+
+@dataclass(frozen=True, slots=True)
+class _Rated:
+    """One factor behind ratings of one resample, of the items that vary."""
+
+    kept: IntArray
+    loadings: FloatArray
+    cuts: FloatArray  # (items, steps) NaN where an item has fewer
+    numbers: FloatArray
+    heywood: bool
+
+
+def _rated(values: FloatArray, weights: FloatArray, variance: Variance) -> _Rated | None:
+    """Return the solution of rows that count so often; None if fewer than three items vary."""
+    rows = weights > 0.0
+    values, weights = values[rows], weights[rows]
+    answered = np.isfinite(values).any(axis=0)
+    low = np.where(answered, np.nanmin(np.where(answered, values, 0.0), axis=0), 0.0)
+    codes = values - low
+    steps = np.where(answered, np.nanmax(np.where(answered, codes, 0.0), axis=0), 0.0)
+    kept = np.flatnonzero(steps > 0.0)
+    if kept.size < 3:
+        return None
+    codes, top = codes[:, kept], int(steps.max())
+    below = codes[:, :, None] <= np.arange(top)
+    size = (weights[:, None] * np.isfinite(codes)).sum(axis=0)
+    shares = (weights[:, None, None] * below).sum(axis=0) / size[:, None]
+    cuts = np.where(np.arange(top) < steps[kept, None], ndtri(shares), np.nan)
+    latent = polychoric(codes, of="questions", weights=weights).matrix
+    if not np.isfinite(latent).all():
+        return None
+    fit = lowest_minimum(ULS, latent, 1, _LOW, 1).end
+    loadings = fit.loadings[0, :, 0] * (-1.0 if fit.loadings.sum() < 0.0 else 1.0)
+    common = np.outer(loadings, loadings)
+    if variance == "observed":
+        n = weights.sum()
+        scores = covariance(codes, weights) * (n - 1.0) / n
+    else:
+        latent, scores = common.copy(), np.empty(common.shape)
+        np.fill_diagonal(latent, 1.0)
+        score_covariances(cuts, latent, scores)
+    numbers = reliability_numbers(common, cuts, latent, scores)
+    heywood = bool((fit.uniquenesses[0] <= _LOW + NEAR_BOUND).any())
+    return _Rated(kept, loadings, cuts, numbers, heywood)
 
 
 def _of_scores(
