@@ -31,6 +31,7 @@ from psychollm.irt.result import IRTFit
 Residuals: TypeAlias = tuple[FloatArray, FloatArray]  # r (J, N), X (J, p, N)
 
 CELLS = 2**21  # of tables of pairs held at once
+FEWEST = 50  # items below which pairs tell too little
 MOST = 1_000  # respondents up to which all pairs are looked at
 LIKELY = 0.01  # chance that any pair of independent respondents is named
 ALIKE = 0.15  # correlation of residuals below which a pair is not named
@@ -103,7 +104,7 @@ def weighted(patterns: Patterns, weights: FloatArray | None) -> Patterns:
 def alike(found: Residuals, labels: Labels) -> tuple[Labels, ...]:
     """Return groups of respondents whose residuals go together, each linked to another."""
     own, n = found[0], len(labels)
-    if not 2 < n <= MOST:
+    if not 2 < n <= MOST or len(own) < FEWEST:
         return ()
     square = own**2
     product, size = own.T @ own, np.sqrt(square.T @ square)

@@ -55,6 +55,7 @@ from psychollm.irt.answers import (
 )
 from psychollm.irt.climb import MAX_ITERATIONS, Steps, Summit, climb, curvature
 from psychollm.irt.dependence import (
+    FEWEST,
     MOST,
     alike,
     family_correlations,
@@ -136,7 +137,7 @@ def fit_irt(
         alike beyond their abilities. How alike is estimated for each family
         (`psychollm.irt.dependence`); a member counts with 1 / (1 + (m - 1) rho) of m that
         correlate rho, in estimates, their errors and the scale. `ability` needs no more than the
-        fit. Without families, `summary()` names respondents that are alike (up to 1,000).
+        fit. Without families, `summary()` names respondents that are alike (up to 1,000, of 50 items or more).
     priors : Priors, "auto" or None
         "auto" estimates below 500 answers to an item (the median) how ten items or more are
         distributed together with the items, those of each model apart, and reports posterior
@@ -246,7 +247,7 @@ def fit_irt(
 
     if families is None:
         found = fitted(None, None)
-        if len(answers.respondents) <= MOST and found.fitted.any():
+        if len(answers.respondents) <= MOST and found.fitted.sum() >= FEWEST:
             residuals = residuals_of(found, answers.codes, _expected(found, answers.codes))
             found = replace(found, alike=alike(residuals, answers.respondents))
     else:
