@@ -137,7 +137,8 @@ def fit_irt(
         alike beyond their abilities. How alike is estimated for each family
         (`psychollm.irt.dependence`); a member counts with 1 / (1 + (m - 1) rho) of m that
         correlate rho, in estimates, their errors and the scale. `ability` needs no more than the
-        fit. Without families, `summary()` names respondents that are alike (up to 1,000, of 50 items or more).
+        fit. Without families, `summary()` names respondents that are alike (up to 1,000, who
+        answered 50 items or more).
     priors : Priors, "auto" or None
         "auto" estimates below 500 answers to an item (the median) how ten items or more are
         distributed together with the items, those of each model apart, and reports posterior
