@@ -23,6 +23,8 @@ from psychollm.collect.faults import Kind
 from psychollm.collect.streams import Backend
 
 LARGEST_REPLY = 64 * 2**20  # bytes; no answer is longer
+MOST_UNDER_WAY = 256 * 2**20  # bytes of all replies that are coming in
+SMALL_REPLY = 2**20  # bytes; comes in whatever else does
 LONGEST_CONNECT = 15.0  # seconds; a server that takes longer to accept is not there
 LONGEST_REST = 5.0  # seconds; many servers close a connection not long after
 
@@ -140,14 +142,15 @@ class Connections:
             kind, detail = Kind.UNREACHABLE, _said(error)
         except (TimeoutError, self._core.TimeoutException):
             kind, detail = Kind.TIMEOUT, f"no whole reply within {self._timeout:g} s"
-        except _TooLargeError:
-            kind, detail = Kind.TOO_LARGE, f"more than {received.largest} bytes"
+        except _TooLargeError as error:
+            kind, detail = Kind.TOO_LARGE, f"more than {error}"
         except _EncodedError:
             kind, detail = Kind.ENCODED, "a Content-Encoding, which was not asked for"
         except self._broken as error:
             kind, detail = Kind.BROKEN, _said(error)
         finally:
             self._idle.append(line)
+            received.end()
         return Exchange(
             started=started,
             seconds=time.perf_counter() - clock,
@@ -188,13 +191,9 @@ class Connections:
             packed = received.headers.get("content-encoding", "identity").strip().lower()
             if packed not in {"", "identity"}:
                 raise _EncodedError
-            size = 0
             # As it came: a few packed bytes may hold more than memory.
             async for part in response.stream:
-                size += len(part)
-                if size > received.largest:
-                    raise _TooLargeError
-                received.parts.append(part)
+                received.take(part)
         finally:
             await response.aclose()
 
@@ -217,11 +216,31 @@ def proxy_for(url: str) -> str | None:
 class _Received:
     """What has come so far; stays when the exchange breaks."""
 
+    under_way = 0  # bytes of all exchanges, on all connections
+
     def __init__(self, largest: int) -> None:
         self.largest = largest
         self.status: int | None = None
         self.headers: Mapping[str, str] = {}
         self.parts: list[bytes] = []
+        self.size = 0
+
+    def take(self, part: bytes) -> None:
+        """Keep one part, where there is room for it."""
+        self.size += len(part)
+        _Received.under_way += len(part)
+        if self.size > self.largest:
+            msg = f"{self.largest} bytes"
+            raise _TooLargeError(msg)
+        most = max(self.largest, MOST_UNDER_WAY)
+        if self.size > SMALL_REPLY and _Received.under_way > most:
+            msg = f"{most} bytes of all replies under way"
+            raise _TooLargeError(msg)
+        self.parts.append(part)
+
+    def end(self) -> None:
+        """Count no longer what has come."""
+        _Received.under_way -= self.size
 
 
 class _TooLargeError(Exception):

@@ -6,6 +6,7 @@ from contextlib import contextmanager
 from pathlib import Path
 
 from psychollm._base.errors import PsychollmError
+from psychollm._base.names import shortened
 
 _REMEDIES = {
     "SQLITE_BUSY": "is locked by another process: wait until it is done, or end it",
@@ -42,4 +43,16 @@ def clear_errors(path: Path | str) -> Iterator[None]:
         name = getattr(error, "sqlite_errorname", "") or ""
         family = "_".join(name.split("_")[:2])
         msg = f"{path} {_REMEDIES.get(family, f'fails: {error} ({name})')}"
+        raise StoreError(msg) from error
+
+
+def check_path(path: Path) -> None:
+    """Raise `StoreError` where no file can have a name."""
+    try:
+        path.stat()
+    except (FileNotFoundError, NotADirectoryError):
+        return
+    except (OSError, ValueError) as error:
+        why = getattr(error, "strerror", None) or error
+        msg = f"{shortened(path)!r} cannot be a store: {why}"
         raise StoreError(msg) from error

@@ -52,6 +52,7 @@ from psychollm._base.checks import check_choice, check_count, check_unique
 from psychollm._base.errors import InputError, LabelError, OptionError
 from psychollm._base.saving.files import load
 from psychollm.collect.adaptive import Adaptive
+from psychollm.collect.errors import check_path
 from psychollm.collect.request import LIMITS, Request, canonical_text
 from psychollm.collect.roster import Endpoint, Model, Prices
 from psychollm.collect.secrets import check_parameters
@@ -72,6 +73,7 @@ _TOP = {
     "models",
     "study",
 }
+MOST_REPEATS = 1_000_000
 Order: TypeAlias = Literal["turns", "models"]
 _ADAPTIVE = {field.name for field in fields(Adaptive)}
 _ENDPOINT = {field.name for field in fields(Endpoint)} - {"name"}
@@ -129,7 +131,11 @@ class Plan:
     text: str = ""  # of the file
 
     def __post_init__(self) -> None:
+        if self.repeats > MOST_REPEATS:
+            msg = f"repeats must be at most {MOST_REPEATS:,}"
+            raise OptionError(msg)
         check_count("repeats", self.repeats)
+        check_path(self.store)
         check_choice("order", self.order, Order)
         for what, budget in [
             ("", self.budget),
@@ -311,7 +317,7 @@ def table_of(path: Path, text: str | None = None) -> dict[str, Any]:
     """Return what a TOML file holds; `text` is the file's, where it was read already."""
     try:
         return tomllib.loads(text_of(path) if text is None else text)
-    except tomllib.TOMLDecodeError as error:
+    except (ValueError, RecursionError) as error:
         msg = f"{path} is no TOML: {error}"
         raise InputError(msg) from error
 

@@ -8,6 +8,7 @@ from urllib.parse import urlsplit
 
 from psychollm._base.checks import check_count
 from psychollm._base.errors import OptionError
+from psychollm._base.names import shortened
 from psychollm.collect.secrets import (
     check_address,
     check_headers,
@@ -18,6 +19,7 @@ from psychollm.collect.secrets import (
 from psychollm.collect.wire import WIRES
 from psychollm.collect.wire.protocol import Wire
 
+LONGEST_NAME, LONGEST_URL = 200, 8000  # characters
 _VARIABLE = re.compile(r"[A-Za-z_][A-Za-z0-9_]{0,99}")
 _HEADER = re.compile(r"[A-Za-z0-9!#$%&'*+.^_`|~-]+")
 # Written by the client: replies are read as they come, and never unpacked.
@@ -121,6 +123,9 @@ def _check_url(url: str, where: str) -> None:
         complete = bool(parts.hostname) and parts.port != 0
     except ValueError:
         complete = False
+    if len(url) > LONGEST_URL:
+        msg = f"{where}url has more than {LONGEST_URL:,} characters"
+        raise OptionError(msg)
     if not complete or not url.isprintable():
         msg = f"{where}url names no host and port that can be reached"
         raise OptionError(msg)
@@ -181,6 +186,7 @@ class Model:
     budget: float | None = None
 
     def __post_init__(self) -> None:
-        if not self.name or not self.name.isprintable():
-            msg = f"model name={self.name!r} must be one line of text"
+        if not self.name or not self.name.isprintable() or len(self.name) > LONGEST_NAME:
+            shown = shortened(self.name, LONGEST_NAME)
+            msg = f"model name={shown!r} must be one line of at most {LONGEST_NAME} characters"
             raise OptionError(msg)

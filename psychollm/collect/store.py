@@ -24,8 +24,8 @@ from pathlib import Path
 from typing import Any, Self
 from uuid import uuid4
 
-from psychollm.collect.errors import StoreError, clear_errors
-from psychollm.collect.migrations import check_ours, migrate
+from psychollm.collect.errors import StoreError, check_path, clear_errors
+from psychollm.collect.migrations import MIGRATIONS, check_ours, migrate, version_of
 from psychollm.collect.records import Attempt, Job, job_of
 from psychollm.collect.request import Request
 
@@ -72,27 +72,43 @@ class Store:
         self.path = path
         self._busy_seconds = busy_seconds
         self.owner = f"{socket.gethostname()}:{os.getpid()}:{uuid4().hex}"
+        check_path(path)
         if path.is_dir():
             msg = f"{path} is a folder: a store is a file"
             raise StoreError(msg)
         if not create and not path.is_file():
             msg = f"{path} does not exist: name the store of a run"
             raise StoreError(msg)
+        # A store that is only read may lie where nothing can be written.
+        self._fixed = not (create or all(os.access(one, os.W_OK) for one in (path, path.parent)))
         with clear_errors(path):
-            self._db = sqlite3.connect(path, timeout=busy_seconds, isolation_level=None)
             try:
-                self._open()
-            except BaseException:
-                self._db.close()
-                raise
+                self._open("mode=ro" if self._fixed else "")
+            except sqlite3.OperationalError:
+                # The log beside it cannot be opened: nobody writes, what is in the file is all.
+                if not self._fixed or _log_of(path):
+                    raise
+                self._open("immutable=1")
 
-    def _open(self) -> None:
+    def _open(self, how: str) -> None:
+        place: str | Path = f"{self.path.absolute().as_uri()}?{how}" if how else self.path
+        wait = self._busy_seconds
+        self._db = sqlite3.connect(place, timeout=wait, isolation_level=None, uri=bool(how))
+        try:
+            self._prepare()
+        except BaseException:
+            self._db.close()
+            raise
+
+    def _prepare(self) -> None:
         # Before anything is written: the file may be another program's.
         check_ours(self._db, self.path)
+        self._db.row_factory = sqlite3.Row
+        if self._fixed and version_of(self._db) == len(MIGRATIONS):
+            return
         _keep_log(self._db, self._busy_seconds)
         self._db.execute("PRAGMA synchronous = NORMAL")
         migrate(self._db, self.path)
-        self._db.row_factory = sqlite3.Row
 
     def __enter__(self) -> Self:
         return self
@@ -103,7 +119,8 @@ class Store:
     def close(self) -> None:
         """Give back what is leased, and close the file."""
         try:
-            self.release()
+            if not self._fixed:
+                self.release()
         finally:
             self._db.close()
 
@@ -348,6 +365,12 @@ def _keep_log(db: sqlite3.Connection, busy_seconds: float) -> None:
             time.sleep(0.02)
         else:
             return
+
+
+def _log_of(path: Path) -> bool:
+    """Whether there are replies beside a store that are not yet in it."""
+    log = path.with_name(f"{path.name}-wal")
+    return log.exists() and log.stat().st_size > 0
 
 
 def _enter(db: sqlite3.Connection, request: Request) -> bool:

@@ -12,6 +12,7 @@ comprehension of text. EMNLP.
 """
 
 import csv
+import errno
 import json
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
@@ -287,8 +288,11 @@ def _from_squad(path: Path) -> Iterator[_Row]:
 def text_of(path: Path) -> str:
     """Return the text of a file."""
     try:
+        # Pipes and devices may have no end.
+        if path.exists() and not (path.is_file() or path.is_dir()):
+            raise OSError(errno.EINVAL, "it is a pipe or a device, name a file")  # noqa: TRY301
         return path.read_text(encoding="utf-8")
-    except (OSError, UnicodeDecodeError) as error:
+    except (OSError, ValueError) as error:
         raise InputError(_unreadable(path, error)) from error
 
 

@@ -133,6 +133,9 @@ def as_states(states: HiddenStates | AnyArray) -> HiddenStates:
             msg = f"states must be (prompts, layers, hidden), got shape {array.shape}"
             raise ShapeError(msg)
         hidden = HiddenStates(states=array, layers=tuple(range(array.shape[1])))
+    if not hidden.states.size:
+        msg = f"states hold no numbers: prompts, layers and hidden are {hidden.states.shape}"
+        raise ShapeError(msg)
     bad = np.argwhere(~np.isfinite(hidden.states).all(axis=2))
     if bad.size:
         msg = (

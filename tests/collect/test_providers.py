@@ -1,7 +1,7 @@
 """Each wire against a server that holds to the rules of its provider, on loopback."""
 
 import math
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import Any
 
@@ -47,6 +47,12 @@ TALK = (
 )
 
 
+def dropped(plan: Plan) -> Mapping[str, str | None]:
+    """Return the parameters that a server has refused."""
+    with Store(plan.store) as store:
+        return store.dropped("m")
+
+
 @pytest.mark.parametrize("wire", PROVIDERS)
 def test_what_is_sent_is_allowed_and_what_comes_is_read(wire: str, make_plan: MakePlan) -> None:
     with PROVIDERS[wire]() as server:
@@ -54,10 +60,10 @@ def test_what_is_sent_is_allowed_and_what_comes_is_read(wire: str, make_plan: Ma
             make_plan, server, wire, asked=TALK, system="Be brief.", parameters=EVERYTHING
         )
         found = collect(plan)
-        dropped = Store(plan.store).dropped("m")
+        left_out = dropped(plan)
     assert found.complete, found.summary()
     assert found.failures == {}  # what the format lacks is left out beforehand
-    assert set(dropped) <= {"seed", "stop"}
+    assert set(left_out) <= {"seed", "stop"}
     row = first(plan)
     assert (row["text"], row["finish_reason"]) == ("Yes", "stop")
     assert (row["input_tokens"], row["output_tokens"]) == (11, 7)
@@ -233,7 +239,7 @@ def test_what_a_reasoning_model_refuses_is_left_out_and_recorded(
     with PROVIDERS[wire](reasons=True) as server:
         plan = asked(make_plan, server, wire, n=2, parameters=REFUSES[wire])
         assert collect(plan).complete
-        assert set(REFUSES[wire]) <= set(Store(plan.store).dropped("m"))
+        assert set(REFUSES[wire]) <= set(dropped(plan))
 
 
 def test_thinking_is_never_left_out(make_plan: MakePlan) -> None:
@@ -241,7 +247,7 @@ def test_thinking_is_never_left_out(make_plan: MakePlan) -> None:
     with PROVIDERS["anthropic"](adaptive=False) as server:
         plan = asked(make_plan, server, "anthropic", parameters={"thinking": "low"})
         found = collect(plan)
-        assert Store(plan.store).dropped("m") == {}
+        assert dropped(plan) == {}
     assert (found.failed, found.failures) == ((1,), {"bad_request": 1})
 
 
@@ -250,7 +256,7 @@ def test_claude_thinks_at_its_own_temperature(make_plan: MakePlan) -> None:
         parameters = {"thinking": 2000, "temperature": 0.0}
         plan = asked(make_plan, server, "anthropic", parameters=parameters)
         assert collect(plan).complete
-        assert set(Store(plan.store).dropped("m")) == {"temperature"}
+        assert set(dropped(plan)) == {"temperature"}
 
 
 REASONED = [

@@ -3,6 +3,7 @@
 import asyncio
 import sqlite3
 from collections.abc import Callable, Coroutine
+from contextlib import closing
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -31,7 +32,7 @@ def run(path: Path, act: Callable[[Store, Recorder, list[Job]], Coroutine[Any, A
 
 def kept(path: Path) -> int:
     """Return how many replies another process would see."""
-    with sqlite3.connect(path / "run.sqlite") as other:
+    with closing(sqlite3.connect(path / "run.sqlite")) as other:
         return int(other.execute("SELECT count(*) FROM attempt WHERE kind = 'ok'").fetchone()[0])
 
 

@@ -33,7 +33,7 @@ def features_of(states: Any, layers: Any, controls: Mapping[str, Any] | None) ->
     """Return one table per layer and control."""
     array = float_array(getattr(states, "states", states), "states")
     array = array[:, None] if array.ndim == 2 else array
-    if array.ndim != 3:
+    if array.ndim != 3 or not array.size:
         msg = f"states must be (questions, layers, hidden), got shape {array.shape}"
         raise ShapeError(msg)
     known = tuple(getattr(states, "layers", range(array.shape[1])))
