@@ -12,14 +12,11 @@ from psychollm._base.numbers import (
     count,
     extent,
     number,
-    p_equals,
     percent,
-    signed,
-    with_interval,
 )
 from psychollm._base.result import Result, figure_by
 from psychollm._base.types import FloatArray
-from psychollm.calibration.consensus.between_models import BetweenModels, Line
+from psychollm.calibration.consensus.between_models import BetweenModels
 from psychollm.calibration.consensus.ensemble import EnsembleGain
 from psychollm.calibration.consensus.individuation import Individuation
 from psychollm.calibration.consensus.pairwise import PairwiseCalibration
@@ -29,18 +26,21 @@ from psychollm.data.screen import Screen
 from psychollm.estimates.estimate import Estimate
 from psychollm.estimates.findings import Finding, Findings, Study, sentence
 from psychollm.estimates.verdict import (
-    FEWEST,
     SMALLEST,
     Outcome,
     SmallestEffects,
     counted,
     names_of,
-    outcome,
     verdicts,
 )
 from psychollm.factor.one_factor.scores import QuestionScores
 from psychollm.studies.dimensionality.result import Dimensionality
 from psychollm.studies.provenance import cuts
+from psychollm.studies.shared_confidence.among_models import (
+    between_models,
+    disagreement,
+    ensemble,
+)
 from psychollm.studies.shared_confidence.private_signal import PrivateSignal, known, statement
 from psychollm.studies.shared_confidence.residual_structure import ResidualStructure
 
@@ -97,9 +97,9 @@ class SharedConfidence(Study, Result):
                 _own(self, smallest),
                 _agreement(self, smallest),
                 _risk(self),
-                _between(self, smallest),
-                _disagreement(self, smallest),
-                _ensemble(self, smallest),
+                between_models(self.between, self.level, smallest),
+                disagreement(self.pairwise, smallest),
+                ensemble(self.ensemble, smallest),
                 *self.residuals.findings(smallest=smallest),
                 _validity(self),
                 _repeat(self),
@@ -384,111 +384,6 @@ def _leaders(study: SharedConfidence) -> str:
         f"{name} from {beta:.2g}" for beta, name in zip(sweep.crossings, names[1:], strict=True)
     ]
     return f"Best by beta: {names[0]}, then {names_of(turns, most=5)}."
-
-
-def _between(study: SharedConfidence, smallest: SmallestEffects) -> Finding:
-    between = study.between
-    line = between.confidence_on_accuracy
-    spearman = with_interval(between.spearman, between.spearman_interval, 3, signed=True)
-    enough = between.n >= FEWEST
-    return Finding(
-        key="between",
-        question="Do models that know more say yes more?",
-        statement=(
-            f"Over {between.n} models, {_slope(line)}; {_slope(between.accuracy_on_confidence)}; "
-            f"Spearman's correlation {spearman} ({p_equals(between.spearman_p)}). "
-            f"{_equality(between, study.level)}"
-        ),
-        explanation=(
-            "The test of each model compares its own yes rate and accuracy over the questions. "
-            "The test of the line takes differences between models as chance: models that say yes "
-            "too often and others that say it too rarely can lie around the line of equality."
-        ),
-        numbers={
-            "slope": line.slope,
-            "slope_p": line.p_value,
-            "spearman": between.spearman,
-            "equal_p": between.equal_p,
-            "identity_p": line.identity_p,
-        },
-        outcome=outcome(between.spearman_interval, smallest=smallest.correlation, enough=enough),
-        reason=str(between.reason),
-    )
-
-
-def _equality(between: BetweenModels, level: float) -> str:
-    """Say whether every model's yes rate equals its accuracy, and whether models do on average."""
-    p, on_average = between.equal_p, between.confidence_on_accuracy.identity_p
-    if p < 1.0 - level:
-        text = f"Not every model says yes as often as it is right ({p_equals(p)})"
-    else:
-        text = f"No model is shown to say yes more or less often than it is right ({p_equals(p)})"
-    if not np.isfinite(on_average):
-        return f"{text}."
-    fits = "do not lie" if on_average < 1.0 - level else "may still lie"
-    return (
-        f"{text}; as a group, models {fits} around the line of equality (intercept 0, slope 1: "
-        f"{p_equals(on_average)})."
-    )
-
-
-def _slope(line: Line) -> str:
-    return (
-        f"slope of {line.outcome} on {line.predictor} "
-        f"{with_interval(line.slope, line.slope_interval, signed=True)} "
-        f"({p_equals(line.p_value)})"
-    )
-
-
-def _disagreement(study: SharedConfidence, smallest: SmallestEffects) -> Finding:
-    pairs = study.pairwise
-    statement = "No two models ever disagree about whether they know."
-    if pairs.n_disagreements:
-        ahead = with_interval(
-            pairs.pooled_difference, pairs.pooled_difference_interval, 3, signed=True
-        )
-        left = with_interval(pairs.pooled_excess, pairs.pooled_excess_interval, 3, signed=True)
-        statement = (
-            f"On {count(pairs.n_questions_split)} questions one model says yes and another no "
-            f"({count(pairs.n_disagreements)} disagreements of pairs; all agree on "
-            f"{count(pairs.n_questions_unanimous)}). The one that says yes is right more often by "
-            f"{ahead}. Without any self-knowledge ({pairs.control}) one would expect "
-            f"{signed(pairs.pooled_expected, 3)}, which leaves {left}."
-        )
-    return Finding(
-        key="disagreement",
-        question="When models disagree, who is right?",
-        statement=statement,
-        numbers={
-            "difference": pairs.pooled_difference,
-            "expected": pairs.pooled_expected,
-            "excess": pairs.pooled_excess,
-        },
-        outcome=outcome(pairs.pooled_excess_interval, smallest=smallest.share),
-    )
-
-
-def _ensemble(study: SharedConfidence, smallest: SmallestEffects) -> Finding:
-    gain = study.ensemble
-    free = with_interval(gain.mean_gain, gain.mean_gain_interval, 3, signed=True)
-    fair = with_interval(
-        gain.mean_gain_at_equal_rate, gain.mean_gain_at_equal_rate_interval, 3, signed=True
-    )
-    return Finding(
-        key="ensemble",
-        question="Do many models know more than the best one?",
-        statement=(
-            "In predicting a model's correctness, the mean vote of all models differs from the "
-            f"best single answer by {free} in AUROC, and by {fair} at equal yes rates."
-        ),
-        explanation=(
-            "The best single model is chosen on other questions. Most of what the vote gains may "
-            "be owed to its many levels: the fair comparison cuts it at the single model's yes "
-            "rate."
-        ),
-        numbers={"gain": gain.mean_gain, "gain_at_equal_rate": gain.mean_gain_at_equal_rate},
-        outcome=outcome(gain.mean_gain_at_equal_rate_interval, smallest=smallest.auroc),
-    )
 
 
 def _validity(study: SharedConfidence) -> Finding:
