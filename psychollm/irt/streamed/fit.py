@@ -20,8 +20,8 @@ from psychollm.data.labels import Labels
 from psychollm.estimates.reasons import Reason, first_reason
 from psychollm.irt.answers import NOTHING, Respondents
 from psychollm.irt.climb import Steps
+from psychollm.irt.ending import Ending, Reading, StandardErrors, result_of
 from psychollm.irt.families import Family, Link, Model
-from psychollm.irt.fit import Ending, Reading, StandardErrors, result_of
 from psychollm.irt.item_population import Settled, estimate_items
 from psychollm.irt.likelihood import NormalPrior
 from psychollm.irt.models import ItemModels, chosen_priors, family_of, proper

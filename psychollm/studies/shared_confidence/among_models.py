@@ -43,17 +43,12 @@ def between_models(between: BetweenModels, level: float, smallest: SmallestEffec
 def _equality(between: BetweenModels, level: float) -> str:
     """Say whether every model's yes rate equals its accuracy, and whether models do on average."""
     p, on_average = between.equal_p, between.confidence_on_accuracy.identity_p
-    if p < 1.0 - level:
-        text = f"Not every model says yes as often as it is right ({p_equals(p)})"
-    else:
-        text = f"No model is shown to say yes more or less often than it is right ({p_equals(p)})"
+    shown = "Not every model's" if p < 1.0 - level else "No model is shown whose"
+    text = f"{shown} yes rate {'equals' if p < 1.0 - level else 'differs from'} its accuracy"
     if not np.isfinite(on_average):
-        return f"{text}."
-    fits = "do not lie" if on_average < 1.0 - level else "may still lie"
-    return (
-        f"{text}; as a group, models {fits} around the line of equality (intercept 0, slope 1: "
-        f"{p_equals(on_average)})."
-    )
+        return f"{text} ({p_equals(p)})."
+    fits = "does not fit" if on_average < 1.0 - level else "fits"
+    return f"{text} ({p_equals(p)}); the line of equality {fits} them ({p_equals(on_average)})."
 
 
 def _slope(line: Line) -> str:

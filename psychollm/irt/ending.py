@@ -1,0 +1,131 @@
+"""Where a fit of items ended, and the result that is made of it."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Literal, TypeAlias
+
+import numpy as np
+
+from psychollm._base.convergence import Convergence
+from psychollm._base.types import BoolArray, FloatArray
+from psychollm.estimates.reasons import Reason
+from psychollm.irt.answers import (
+    Sides,
+    code_range,
+    spread,
+)
+from psychollm.irt.climb import Summit
+from psychollm.irt.families import Family, Model
+from psychollm.irt.likelihood import Problem
+from psychollm.irt.priors import ItemPopulation, Priors
+from psychollm.irt.result import IRTFit
+
+StandardErrors = Literal["observed", "cross_product", "sandwich"]
+Reading: TypeAlias = tuple[Sides, BoolArray, tuple[Model, ...]]
+
+VAGUE = 4.0  # standard error of a logit asymptote beyond which data say nothing about it
+
+
+@dataclass(frozen=True, slots=True)
+class Ending:
+    """Where a fit ended, of the items that have estimates."""
+
+    family: Family
+    parameters: FloatArray  # (J, p)
+    frozen: BoolArray  # (J, p)
+    log_likelihood: float
+    gradient: float
+    posterior_sd: float
+    n_patterns: int
+    n_nodes: int
+    convergence: Convergence
+
+
+def ending_of(problem: Problem, summit: Summit) -> Ending:
+    """Return where a climb ended."""
+    point, nodes = summit.point, summit.grid.nodes
+    mass = point.state.mass / point.state.mass.sum()
+    return Ending(
+        family=problem.family,
+        parameters=point.parameters,
+        frozen=point.frozen,
+        log_likelihood=point.state.log_likelihood,
+        gradient=point.steepness,
+        posterior_sd=float(np.sqrt(mass @ (nodes - mass @ nodes) ** 2)),
+        n_patterns=problem.patterns.frequency.size,
+        n_nodes=nodes.size,
+        convergence=summit.convergence,
+    )
+
+
+def result_of(
+    end: Ending,
+    covariance: FloatArray,
+    read: tuple[Reading, BoolArray, tuple[Reason, ...]],
+    priors: Priors | ItemPopulation,
+    kind: StandardErrors | None,
+) -> IRTFit:
+    """Put the estimates among all items, on the scale of the model."""
+    (answers, has_answer, models), keep, reasons = read
+    family = end.family
+    variances = np.einsum("jpp->jp", covariance)
+    qualified = iter(_qualified(end, variances))
+    shown = [
+        (Reason.PRIOR_ALONE if reason else next(qualified)) if kept else reason
+        for reason, kept in zip(reasons, keep.tolist(), strict=True)
+    ]
+    parameters = np.where(family.absent, np.nan, end.parameters)
+    columns = family.columns(parameters, covariance, end.frozen)
+    columns |= {"parameters": parameters, "covariance": covariance}
+    size = int(np.isfinite(parameters).sum()) - (len(parameters) - 1 if family.tied else 0)
+    return IRTFit(
+        **{name: spread(values, keep) for name, values in columns.items()},
+        model=models[0] if len(set(models)) == 1 else "mixed",
+        item_models=models,
+        link=family.link,
+        has_answer=has_answer,
+        respondents=answers.reading,
+        ability_sd=float(parameters[0, 0]) if family.unit_slope else 1.0,
+        se_ability_sd=float(np.sqrt(variances[0, 0])) if family.unit_slope else np.nan,
+        posterior_sd=end.posterior_sd,
+        standard_errors=kind or "none",
+        log_likelihood=end.log_likelihood,
+        aic=2.0 * size - 2.0 * end.log_likelihood,
+        bic=float(np.log(len(answers.respondents))) * size - 2.0 * end.log_likelihood,
+        gradient=end.gradient,
+        n_parameters=size,
+        n_respondents=len(answers.respondents),
+        n_patterns=end.n_patterns,
+        n_nodes=end.n_nodes,
+        priors=priors,
+        reasons=_with_gaps(tuple(shown), has_answer),
+        labels=answers.items,
+        respondent_labels=answers.respondents,
+        convergence=end.convergence,
+        families=(),
+        family_correlation=np.zeros(0),
+        respondent_weight=np.zeros(0),
+        alike=(),
+    )
+
+
+def _qualified(end: Ending, variances: FloatArray) -> list[Reason]:
+    """Return what must be said beside each fitted item's estimates."""
+    held, asymptotes = end.frozen & ~end.family.absent, end.family.asymptotes
+    vague = ((variances > VAGUE**2) | held) & asymptotes
+    lost = held & ~asymptotes
+    return [
+        Reason.UNBOUNDED if beyond.any() else Reason.UNIDENTIFIED if unknown.any() else Reason.NONE
+        for beyond, unknown in zip(lost, vague, strict=True)
+    ]
+
+
+def _with_gaps(reasons: tuple[Reason, ...], has_answer: BoolArray) -> tuple[Reason, ...]:
+    """Add to reasons which items with estimates lack an answer between others."""
+    low, high = code_range(has_answer)
+    gaps = high - low + 1 > has_answer.sum(axis=1)
+    return tuple(
+        Reason.UNUSED_ANSWER if gap and not reason else reason
+        for reason, gap in zip(reasons, gaps.tolist(), strict=True)
+    )
