@@ -86,7 +86,11 @@ MORE: dict[str, dict[str, Any]] = {
     "factor.extract": {"matrix": np.full((6, 6), 0.5) + 0.5 * np.eye(6)},
     "factor.factor_scores": {"data": _YES, "thresholds": [0.0] * 6, "method": "eap"},
     "factor.loading_errors": {"covariance": np.eye(28) * 0.001, "replicates": None},
-    "factor.pair_residuals": {"loadings": [0.5] * 19},
+    "factor.pair_residuals": {
+        "loadings": [0.5] * 19,
+        "lower": [0.01] * 19,
+        "upper": [0.98] * 19,
+    },
     "factor.rotate": {"loadings": [[0.8, 0.2], [0.7, 0.1], [0.2, 0.9], [0.1, 0.6]]},
     "factor_analysis": {
         "correlation": np.full((6, 6), 0.5) + 0.5 * np.eye(6),
@@ -107,7 +111,13 @@ MORE: dict[str, dict[str, Any]] = {
     "reliability.omega_of_loadings": {"correlation": np.full((3, 3), 0.4) + 0.6 * np.eye(3)},
     "simulate_factor": {"factor_correlation": [[1.0]], "missing": np.zeros((2, 500), dtype=bool)},
     "one_factor_null": {"loadings": [0.5] * 19},
-    "question_scores": {"loadings": [0.5] * 9, "thresholds": [0.0] * 9},
+    "question_scores": {
+        "loadings": [0.5] * 9,
+        "thresholds": [0.0] * 9,
+        "lower": [0.01] * 9,
+        "upper": [0.98] * 9,
+    },
+    "studies.private_signal": {"lower": [0.01] * 5, "upper": [0.98] * 5},
     "reliability.cohen_kappa": {"weights": [[1, 0.5, 0], [0.5, 1, 0.5], [0, 0.5, 1]]},
     "reliability.item_statistics": {"keys": None},
     "smooth": {"weights": np.ones((3, 3)), "method": "weighted"},

@@ -192,6 +192,18 @@ def _shared_confidence() -> Result:
     return psy.shared_confidence(made.confidence, made.correctness, n_null=19, bootstrap=19, rng=1)
 
 
+def _lapses() -> Result:
+    from psychollm.studies.dimensionality.lapse_tests import WithLapses
+
+    rng = np.random.default_rng(4)
+    latent = 0.9 * rng.normal(size=1500) + 0.4 * rng.normal(size=(8, 1500))
+    yes = latent > np.linspace(-1.2, 1.2, 8)[:, None]
+    yes = np.where(rng.random(yes.shape) < 0.05, rng.random(yes.shape) < 0.5, yes)
+    found = psy.dimensionality(yes.astype(int), n_null=19, alpha=0.1, rng=1).with_lapses
+    assert isinstance(found, WithLapses)
+    return found
+
+
 def _confirmatory() -> tuple[Result, ...]:
     from psychollm.factor.confirmatory import confirmatory_factors
 
@@ -216,6 +228,7 @@ def _factors() -> tuple[Result, ...]:
 MAKERS: tuple[Callable[[], Any], ...] = (
     _foreknowledge,
     _shared_confidence,
+    _lapses,
     _confirmatory,
     _factors,
 )

@@ -50,6 +50,7 @@ TWINS = {
         "pairwise_likelihood_slow",
         "factor/one_factor/test_pairwise_likelihood.py",
     ),
+    "pairwise_lapses": ("lapses_slow", "kernels/test_lapses.py"),
     "pairwise_likelihood": (
         "pairwise_likelihood_slow",
         "factor/one_factor/test_pairwise_likelihood.py",
@@ -62,6 +63,7 @@ TWINS = {
     "quadrature": ("irt_slow", "irt/test_fit.py"),
     "random": ("streams_slow", "kernels/test_random.py"),
     "response_models": ("irt_slow", "irt/test_fit.py"),
+    "second_factor": ("lapses_slow", "kernels/test_lapses.py"),
     "selective": ("selective_slow", "calibration/test_selective.py"),
     "semantic": ("semantic_slow", "calibration/test_semantic_confidence.py"),
     "splits": ("consistency_slow", "reliability/test_split_half.py"),

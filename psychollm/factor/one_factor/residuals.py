@@ -135,18 +135,19 @@ def pair_residuals(
     _, pairs = counted(responses)
     given = pairwise_likelihood(pairs).loadings if loadings is None else loadings
     used = loadings_of_models(given, pairs.labels)
+    lapsing = lower is not None or upper is not None
+    low, high = asymptotes_of(pairs.labels, lower, upper)
     counts, tau, rate = kernel_counts(pairs)
-    tau[np.isnan(used)] = np.nan
-    tau[:, np.isnan(used)] = np.nan
+    out = np.isnan(used) | np.isnan(low) | np.isnan(high)
+    tau[out], tau[:, out] = np.nan, np.nan
     z, joint = np.empty_like(tau), np.empty_like(tau)
     filled = np.nan_to_num(used)
-    if lower is None and upper is None:
-        residuals(counts, tau, rate, filled[:, None], z)
-        pair_weights(tau, rate, filled, np.empty_like(tau), np.empty_like(tau), joint)
-    else:
-        low, high = asymptotes_of(pairs.labels, lower, upper)
+    if lapsing:
         rate[np.isnan(tau)] = np.nan
         lapse_residuals(counts, rate, filled, np.column_stack([low, 1.0 - high]), joint, z)
+    else:
+        residuals(counts, tau, rate, filled[:, None], z)
+        pair_weights(tau, rate, filled, np.empty_like(tau), np.empty_like(tau), joint)
     informative = ~np.isnan(tau) & ~np.eye(filled.size, dtype=np.bool_)
     return PairResiduals(
         observed=np.where(informative, counts[0], np.nan),
