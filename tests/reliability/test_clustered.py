@@ -191,7 +191,7 @@ def test_bad_input():
         score_differences([1, 0, 1])
     with pytest.raises(LabelError, match="the models are 0, 1"):
         score_differences(scores, pairs=[(0, "x")])
-    with pytest.raises(LabelError, match="must hold pairs"):
+    with pytest.raises(LabelError, match="pass pairs of models"):
         score_differences(scores, pairs=[0, 1])
     with pytest.raises(LabelError, match="share 1"):
         set_difference(scores, [0, 1], [1, 2])
