@@ -144,6 +144,8 @@ def arrays_of(name: str) -> tuple[dict[str, Any], dict[str, AnyArray]]:
     """Return the arguments of an example call, and those of them that are arrays."""
     call = {**example_call(name), **MORE.get(name, {})}
     call = {parameter: thinned(value) for parameter, value in call.items()}
+    if np.ndim(call.get("ratings", 0)) == 2:  # vectors of runs, which are the columns of a table
+        call["ratings"] = np.array(call["ratings"]).T
     missing, arrays = [], {}
     for parameter in open_parameters(name):
         if {parameter, f"{parameter}:{name.rpartition('.')[2]}"} & NO_ARRAY:
@@ -265,6 +267,9 @@ def test_every_form_of_an_array_is_the_same(
         pytest.skip(str(error))
     # A source of answers is a file or a table with names, and never an array.
     forms = {name: spell(array) for name, array in arrays.items() if name != "source"}
+    for form in {"list", "None"} & set(forms.get("ratings", ())):
+        if arrays["ratings"].ndim == 2:  # lists are runs
+            forms["ratings"][form] = list(zip(*forms["ratings"][form], strict=True))
     for parameter in NAMING & set(forms):
         forms[parameter].pop("nullable", None)
     if spell is not with_one_missing and read_alike(name, call, forms):
