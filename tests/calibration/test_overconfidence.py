@@ -90,9 +90,10 @@ def test_noise_of_one_sign_is_that_of_normal_gaps():
         share = correct[confidence == u].mean()
         error = np.sqrt(share * (1 - share) / (n - 1))
         gap = abs(u - share)
-        least += n / 100 * (np.maximum(gap + error * e, 0).mean() - gap)
+        own = n / 100 * (np.maximum(gap + error * e, 0).mean() - gap)
+        least += own
+        most += own if gap >= 2 * error else n / 100 * np.maximum(error * e, 0).mean()
         if gap < 2 * error:
-            most += n / 100 * np.maximum(error * e, 0).mean()
             variance += (n / 100) ** 2 * np.maximum(error * e, 0).var()
     assert found.least == pytest.approx(least, rel=0.02)
     assert found.most == pytest.approx(most, rel=0.02)
@@ -137,6 +138,14 @@ def test_a_model_that_is_always_right_keeps_an_interval():
     assert found.value[0] == pytest.approx(-0.1)
     assert found.interval[0, 0] == pytest.approx(-0.1)
     assert found.interval[0, 1] == pytest.approx(0.9 - 20 / (20 + 1.959963984540054**2))
+
+
+@pytest.mark.parametrize("stated", [0.6, 1.0])
+@pytest.mark.parametrize("n", [2, 10, 200])
+def test_bounds_of_parts_of_a_model_that_is_always_wrong_are_in_order(stated, n):
+    found = overconfidence([stated] * n, [0] * n, **FEW)
+    for part in (found.over, found.under):
+        assert part.interval[0, 0] <= part.interval[0, 1]
 
 
 def test_parts_of_a_calibrated_model_reach_zero():
