@@ -108,7 +108,8 @@ def with_lapses(
     """Fit one factor with lapses and test for a second beside it."""
     # without: the log-likelihood of one factor without lapses.
     assert isinstance(answers.table, Responses)  # noqa: S101 -- callers have answers in memory
-    with one_blas_thread():  # sums that threads share round by their number
+    # Sums that threads share round by their number; chances of answers underflow.
+    with one_blas_thread(), np.errstate(under="ignore"):
         fit = one_factor_with_lapses(answers.table, without=without, level=level)
         test, share = second_factor_tests(
             answers, fit, n_null=n_null, n_shares=n_shares, rng=rng, progress=progress

@@ -148,6 +148,7 @@ _NAMED = 5  # models that an error names with their reasons
 _PARTS = ("dimensionality", "f_beta", "between", "individuation", "ensemble", "residuals")
 
 
+@np.errstate(under="ignore")  # of chances of answers
 def _study(
     tables: tuple[Responses, Responses],
     validity: Screen,
