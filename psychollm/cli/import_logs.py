@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any, Literal
 
 from psychollm._base.csv_text import check_table_name, write_table
 from psychollm._base.errors import InputError, LabelError
+from psychollm._base.shown import one_line
 from psychollm.cli.options import Command, option, pairs, words
 
 if TYPE_CHECKING:
@@ -361,7 +362,7 @@ def _typed(found: "re.Match[str]") -> str:
     elif not isinstance(value, str):
         value = ",".join(map(str, value)) or "none"
     lead = found[0][: found.start(1) - found.start()]
-    return f"{lead}--{name} {shlex.quote(value)}"
+    return f"{lead}--{name} {shlex.quote(one_line(value))}"
 
 
 def in_options(text: str, known: Collection[str] = ()) -> str:

@@ -215,7 +215,7 @@ def abstains(text: str) -> bool:
     >>> abstains("This cannot be determined."), abstains("unanswerable"), abstains("Rome")
     (True, True, False)
     """
-    return declines(text) or normalise(text) in _NO_ANSWER
+    return declines(text, in_words=True) or normalise(text) in _NO_ANSWER
 
 
 _NO_ANSWER = frozenset(

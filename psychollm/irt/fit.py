@@ -400,8 +400,9 @@ def _check_answers(
     if without:
         msg = f"link={link!r} does not exist for model={without[0]!r}, which is log-linear: "
         raise OptionError(msg + "use 'logit'")
-    given = answers.codes >= 0
-    sets = int(connected(given[given.any(axis=1)]).max(initial=0)) + 1
+    given, varies = answers.codes >= 0, answers.given.sum(axis=1) > 1
+    # Answers to items that do not vary place nobody.
+    sets = int(connected(given[given[:, varies].any(axis=1)]).max(initial=0)) + 1
     if sets > 1:
         msg = (
             f"respondents fall into {sets} sets without a common question: abilities of different "

@@ -9,6 +9,7 @@ from psychollm._base.errors import (
     LabelError,
     OptionError,
     ShapeError,
+    ValidityWarning,
 )
 from psychollm.irt.answers import patterns_of
 from psychollm.irt.groups.differential import differential_items
@@ -167,7 +168,10 @@ def test_groups_without_common_items():
     data = data.astype(float)
     data.loc[group == "x", ITEMS[:4]] = np.nan
     data.loc[group == "y", ITEMS[4:]] = np.nan
-    with pytest.raises(ShapeError, match="'y' share no item with 'x'"):
+    with (
+        pytest.raises(ShapeError, match="'y' share no item with 'x'"),
+        pytest.warns(ValidityWarning, match="2 sets without a common question"),
+    ):
         fit_irt_groups(data, group)
 
 

@@ -147,7 +147,7 @@ def test_a_label_cannot_act_in_the_comment(act: Run, tmp_path: Path) -> None:
 def test_arguments_are_quoted_as_in_a_shell(act: Run) -> None:
     found = act(LOGS=HELM["LOGS"], ARGUMENTS="--scorer 'exact\n_match'", **PULL)
     assert found.returncode == 2
-    assert r"scorer='exact\n_match'" in found.stderr
+    assert r"--scorer 'exact\n_match'" in found.stderr
     found = act(**{**HELM, "ARGUMENTS": "--scorer it's"})
     assert found.returncode == 2
     assert found.stderr == "arguments: No closing quotation\n"

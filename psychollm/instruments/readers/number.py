@@ -85,9 +85,10 @@ class NumericForm(Form):
         )
 
     def stands(self, text: str, one: Mention) -> bool:
-        """Tell whether a number is an estimate rather than what a refusal speaks of."""
+        """Tell whether a number is an estimate or a result, and not what a refusal speaks of."""
         before = clause_before(text, one.start)
-        return _ESTIMATES.search(before) is not None and bool(_ENDS.match(text, one.end))
+        given = _ESTIMATES.search(before) or before.rstrip().endswith("=")
+        return bool(given and _ENDS.match(text, one.end))
 
     def found(self, text: str) -> list[Numeral]:
         """Return the numbers of a text that may be meant."""

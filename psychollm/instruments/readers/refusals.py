@@ -28,12 +28,16 @@ _ENGLISH = rf"""
        (?:sufficient\ |enough\ )?(?:information|context|data|details?|evidence)\b
   | \b(?:do(?:\ not|n't)|without)\ (?:currently\ )?hav(?:e|ing)\ (?:any\ |direct\ |real-time\ |the\ |that\ )*(?:access|data|information|figures?|numbers?|statistics|records?)\b
   | \bmy\ (?:knowledge|training(?:\ data)?|data|information)\ (?:cut-?off|ends?|ended|stops?|only\ goes|goes|was|is|does)\b
-  | \b(?:is|are|remains?|was|were)\ (?:currently\ |still\ )?(?:unknown|not\ (?:known|available|stated|given|specified|mentioned|publicly)|unavailable|unclear)\b
-  | \bnot\ possible\ to\ (?:say|determine|answer|know|tell|compute|calculate|decide|judge)\b
   | \b(?:does\ not|doesn't)\ apply\ to\ me\b
   | \bso\ i\ (?:cannot|can't)\s*[.!]?$
   | ^\W*(?:unknown|unanswerable|undetermined|indeterminate|not\ applicable|n/?a|n\.a\.
        |not\ determinable|undeterminable|undecidable)\W*$
+"""
+# What a sentence may say of the world ("the element N is not known"): no number or option, and yet
+# an answer in words, right or wrong.
+_OPEN = r"""
+    \b(?:is|are|remains?|was|were)\ (?:currently\ |still\ )?(?:unknown|not\ (?:known|available|stated|given|specified|mentioned|publicly)|unavailable|unclear)\b
+  | \bnot\ possible\ to\ (?:say|determine|answer|know|tell|compute|calculate|decide|judge)\b
 """
 _OTHERS = (
     # German, French, Spanish, Italian, Portuguese, Dutch
@@ -68,15 +72,14 @@ _UNSPACED = (
     "لا أعرف|لا أعلم|لا أدري|لا أستطيع الإجابة|لا يمكنني الإجابة|لا يمكن تحديد",
     "नहीं पता|पता नहीं|नहीं जानता|नहीं जानती|उत्तर नहीं दे सकत|जवाब नहीं दे सकत",
 )
-_DECLINES = re.compile(
-    rf"(?x:{_ENGLISH})|(?<![{WORD}])(?:" + "|".join(_OTHERS) + ")|" + "|".join(_UNSPACED),
-    re.IGNORECASE,
-)
+_SAID = rf"(?x:{_ENGLISH})|(?<![{WORD}])(?:" + "|".join(_OTHERS) + ")|" + "|".join(_UNSPACED)
+_DECLINES = re.compile(_SAID, re.IGNORECASE)
+_HAS_NONE = re.compile(rf"(?x:{_OPEN})|{_SAID}", re.IGNORECASE)
 
 
-def declines(text: str) -> bool:
+def declines(text: str, *, in_words: bool = False) -> bool:
     """Tell whether a text declines to answer, in any of fifteen languages."""
-    return _DECLINES.search(text) is not None
+    return (_DECLINES if in_words else _HAS_NONE).search(text) is not None
 
 
 _APOLOGY = re.compile(

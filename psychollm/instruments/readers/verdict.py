@@ -69,6 +69,8 @@ _ASKS_BACK = re.compile(
     r"(?i)\b(?:what(?:'s| is) (?:the|your) question|what would you like|how (?:can|may) i (?:help|assist)|(?:did|do) you mean)\b|\b(?:please|(?:could|can|would) you)(?: please)? (?:clarify|specify|share|provide|paste|send"
     r"|upload|attach|rephrase)\b"
 )
+# Of these, what offers to go on, where a paragraph before has answered.
+_OFFERS = re.compile(r"(?i)what(?:'s| is) your question|what would you like|how (?:can|may) i")
 
 
 class Form(ABC):
@@ -181,7 +183,7 @@ def _weigh(text: str, form: Form, *, cut: bool) -> Reading:
     return (
         _from_marks(text, form)
         or _decided(form.whole(bare), bare)
-        or _from_question(bare)
+        or _from_question(bare, form)
         or _from_lines(bare, form, cut=cut)
         or (None if cut else _from_conclusion(bare, form))
         or _from_opening(bare, form, cut=cut)
@@ -213,8 +215,16 @@ def _corrected(text: str, form: Form) -> Reading | None:
     return mended
 
 
-def _from_question(text: str) -> Reading | None:
-    return Reading(outcome=Outcome.UNREADABLE, said=text) if _ASKS_BACK.search(text) else None
+def _from_question(text: str, form: Form) -> Reading | None:
+    asks = _ASKS_BACK.search(text)
+    if asks is None:
+        return None
+    answer = text[: asks.start()].rpartition("\n\n")[0]
+    if answer and _OFFERS.match(text, asks.start()):
+        reading = _weigh(answer, form, cut=False)
+        if reading.answered:
+            return reading
+    return Reading(outcome=Outcome.UNREADABLE, said=text)
 
 
 def _decided(values: frozenset[Value], said: str) -> Reading | None:

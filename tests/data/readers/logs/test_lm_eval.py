@@ -133,7 +133,8 @@ def test_models_that_were_not_asked_alike_are_named(run, tmp_path):
     run("b", row(0), model_name="b", **{"n-shot": {"t": 5}})
     found = read_logs(tmp_path)
     assert found.responses.models == ("a", "b")
-    assert found.notes == ("models were not asked alike on 't': num_fewshot is 0 ('a'); 5 ('b')",)
+    note = "models were not asked alike on 't': num_fewshot is '0' ('a'); '5' ('b')"
+    assert found.notes == (note,)
 
 
 def test_a_damaged_line_is_named(run):
