@@ -30,8 +30,8 @@ from tests.every_function import (
 _NAMES = """
 among answers arms articles blocks cases categories codes commits controls counts distributions
 features:difficulty features:fit_gate free items:martin_loef_test items:self_efficacy labels
-keep layers levels like measures metrics missing_values model:confirmatory_factors model:confirmatory_groups
-model:measurement_invariance no own:fit_gate pairs paths performance points question
+keep layers levels like measures metrics missing_values model:confirmatory_factors
+model:confirmatory_groups model:measurement_invariance no own:fit_gate pairs paths performance points question
 replicates:loading_errors residual_pairs solution:factor_scores steered target:smooth task texts
 thinking threshold:read_responses tokenizer traces units weights:rate_contrast yes
 first:set_difference second:set_difference interval:outcome models:predict_answers
@@ -105,13 +105,13 @@ MORE: dict[str, dict[str, Any]] = {
     "irt.andersen_test": {"split": ["a", "b"] * 300},
     "irt.known_items": {"guessing": [0.2, 0.1, 0.2], "upper": [0.9, 1.0, 0.95]},
     "irt.item_slopes": {"factor_correlation": [[1.0]]},
-    "fit_irt": {"families": ["a", "b"] * 150},
+    "fit_irt": {"families": ["a", "b"] * 143},
     "irt.short_form": {"families": ["a", "b", "c", "d", "e"] * 8},
     "reliability.grim": {"n": [90, 90, 90, 90]},
     "reliability.kruskal_wallis": {"models": list("xyzxyz")},
     "reliability.mcnemar": {"first_only": [10, 3], "second_only": [4, 3]},
     "reliability.omega_of_loadings": {"correlation": np.full((3, 3), 0.4) + 0.6 * np.eye(3)},
-    "reliability.score_differences": {"tasks": ["x", "y"] * 100},
+    "reliability.score_differences": {"tasks": ["x", "y"] * 30},
     "simulate_factor": {"factor_correlation": [[1.0]], "missing": np.zeros((2, 500), dtype=bool)},
     "one_factor_null": {"loadings": [0.5] * 19},
     "question_scores": {

@@ -238,8 +238,9 @@ def test_cacioli_wide_and_long_agree(shared):
     assert not wide.missing.any()
     np.testing.assert_array_equal(wide.align(long).codes, wide.codes)
     np.testing.assert_allclose(wide.yes_rates.mean(), 0.86, atol=0.01)
-    with pytest.raises(LabelError, match="which column holds the answers"):
-        psy.read_responses(path)
+    # "keep" and "bet" are no names of scores, "correct" is.
+    scores = psy.read_responses(path)
+    np.testing.assert_array_equal(scores.codes, psy.read_responses(path, value="correct").codes)
 
 
 def test_cacioli_words(shared):
