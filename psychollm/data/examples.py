@@ -88,9 +88,6 @@ class Recorded:
         return values
 
 
-_OF_QUESTIONS = ("scores", "easiness")
-
-
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False, repr=False)
 class Example(Result):
     """Two tables of a study, and what is known of their making."""
@@ -209,16 +206,17 @@ def make_example() -> SimulatedStudy:
 
 
 def pack_example(study: SimulatedStudy) -> dict[str, AnyArray]:
-    """Return the arrays of the stored file: answers as bits, scores in single precision."""
+    """Return the arrays of the stored file: answers as bits, easiness in thousandths."""
     tables = {"confidence": study.confidence, "correctness": study.correctness}
     bits = {name: np.packbits(one.codes.astype(np.bool_), axis=1) for name, one in tables.items()}
     truth = {one.name: np.array(getattr(study.truth, one.name)) for one in fields(StudyTruth)}
-    return bits | truth | {name: truth[name].astype(np.float32) for name in _OF_QUESTIONS}
+    easiness = np.rint(1e3 * truth["easiness"]).astype(np.int16)
+    return bits | truth | {"scores": truth["scores"].astype(np.float32), "easiness": easiness}
 
 
 def _truth(arrays: dict[str, AnyArray]) -> StudyTruth:
     values: dict[str, Any] = {one.name: arrays[one.name] for one in fields(StudyTruth)}
-    values |= {name: values[name].astype(np.float64) for name in _OF_QUESTIONS}
+    values |= {"scores": values["scores"].astype(np.float64), "easiness": values["easiness"] / 1e3}
     values |= {name: float(one) for name, one in values.items() if not one.ndim}
     return StudyTruth(**values | {"models": tuple(values["models"].tolist())})
 
