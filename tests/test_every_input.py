@@ -31,11 +31,11 @@ _NAMES = """
 among answers arms articles blocks cases categories codes commits controls counts distributions
 features:difficulty features:fit_gate free items:martin_loef_test items:self_efficacy labels
 keep layers levels like measures metrics missing_values model:confirmatory_factors
-model:confirmatory_groups model:measurement_invariance no own:fit_gate pairs paths performance points question
-replicates:loading_errors residual_pairs solution:factor_scores steered target:smooth task texts
-thinking threshold:read_responses tokenizer traces units weights:rate_contrast yes
-first:set_difference second:set_difference interval:outcome models:predict_answers
-questions:predict_answers half_widths designs sizes:replay
+model:confirmatory_groups model:measurement_invariance no own:fit_gate pairs paths
+performance points question replicates:loading_errors residual_pairs solution:factor_scores
+steered target:smooth task texts thinking threshold:read_responses tokenizer traces units
+weights:rate_contrast yes first:set_difference second:set_difference interval:outcome
+models:predict_answers questions:predict_answers half_widths designs sizes:replay
 """
 NO_ARRAY = set(_NAMES.split())
 PER_QUESTION = {"clusters", "groups", "respondents", "by", "keys", "weights"}

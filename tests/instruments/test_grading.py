@@ -222,3 +222,17 @@ def test_recorded_answers(shared):
     assert len(exact) == 60
     assert not any(one.correct or one.abstained for one in exact)
     assert contains == {"5728df634b864d1900164fe2", "571c97e2dd7acb1400e4c11e"}
+
+
+@pytest.mark.parametrize(
+    "after", ["I'm sorry for any confusion, but as a", "I'm ready to help. What's your question?"]
+)
+def test_what_follows_the_result_of_an_equation(after):
+    assert grade(f"2 * 8 = 16\n\n{after}", ["16"], rule="numeric").correct
+    assert not grade("I'm sorry, there are 16 terms.", ["16"], rule="numeric").correct
+    assert not grade("You have 16 texts. What is your question?", ["16"], rule="numeric").correct
+
+
+def test_what_is_said_of_the_world_is_an_answer():
+    said = grade("The chemical element with the symbol N is not known.", ["nitrogen"])
+    assert (said.outcome, said.correct, said.abstained) == (Outcome.ANSWERED, False, False)
