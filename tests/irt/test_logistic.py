@@ -2,6 +2,7 @@
 
 import numpy as np
 import pytest
+from scipy.stats import chi2
 
 from psychollm._base.errors import (
     LabelError,
@@ -55,29 +56,134 @@ def test_swapping_groups_turns_the_shift(simulated):
     np.testing.assert_allclose(two.statistic, one.statistic, atol=1e-6)
 
 
+def alarm_rates(first, second, items, gap, tables):
+    """Return the rate of p-values at most .05 of equal 2PL items, and the share tested."""
+    found = []
+    group = np.repeat([0, 1], [first, second])
+    for seed in range(tables):
+        rng = np.random.default_rng([first, seed])
+        ability = rng.normal(size=group.size) - gap * group
+        slope, difficulty = rng.lognormal(0.0, 0.5, items), rng.normal(size=items)
+        z = slope * (ability[:, None] - difficulty)
+        answers = rng.random(z.shape) < 1 / (1 + np.exp(-z))
+        found.append(differential_functioning(answers, group).p_value)
+    p = np.array(found)
+    return np.mean(p[np.isfinite(p)] <= 0.05), np.isfinite(p).mean()
+
+
+@pytest.mark.parametrize(
+    ("first", "second", "items", "gap", "tables", "error", "tested"),
+    [
+        (12, 12, 60, 1.0, 30, 0.007, 0.8),
+        (300, 80, 20, 1.5, 20, 0.011, 0.95),
+        (300, 300, 10, 1.0, 30, 0.013, 0.95),
+    ],
+)
+def test_level_with_few_respondents_or_a_gap(first, second, items, gap, tables, error, tested):
+    rate, share = alarm_rates(first, second, items, gap, tables)
+    assert rate <= 0.05 + 2 * error  # Monte Carlo error `error`, seeded
+    assert share >= tested
+
+
 def test_functioning_agrees_with_statsmodels(simulated):
     sm = pytest.importorskip("statsmodels.api")
-    z, groups, rng = two_groups(simulated, 7)
+    z, groups, rng = two_groups(simulated, 7, impact=0.6)
     answers = (rng.random(z.shape) < 1 / (1 + np.exp(-z))).astype(float)
     result = differential_functioning(answers, groups, purify=False)
-    score, group = answers.mean(axis=1), (groups == "new").astype(float)
-    score = (score - score.mean()) / score.std()
-    columns = np.column_stack([np.ones(score.size), score, group, score * group])
+    group = (groups == "new").astype(float)
     for j in (0, 4):
-        fits = [sm.Logit(answers[:, j], columns[:, :k]).fit(disp=0) for k in (2, 3, 4)]
-        np.testing.assert_allclose(result.statistic[j], 2 * (fits[2].llf - fits[0].llf), atol=1e-7)
-        np.testing.assert_allclose(result.log_odds[j], fits[1].params[2], atol=1e-5)
+        score, moved = np.delete(answers, j, axis=1).mean(axis=1), []
+        for side in (group == 0, group == 1):
+            n, n_items, own = side.sum(), answers.shape[1], answers[side]
+            alpha = n_items / (n_items - 1)
+            alpha *= 1 - own.var(axis=0, ddof=1).sum() / own.sum(axis=1).var(ddof=1)
+            error = own.mean(axis=1).var(ddof=1) * (1 - alpha) * n_items / (n_items - 1)
+            variance, gap = score[side].var(ddof=1), score[side] - score[side].mean()
+            lost = error / variance
+            for change in (
+                np.full(n, np.sqrt(variance / n)),
+                gap * np.sqrt(2 * (n_items - 1) / ((n_items - 2) * (n - 1))),
+            ):
+                moved.append(np.zeros(score.size))
+                moved[-1][side] = lost * change
+            score[side] = score[side].mean() + (1 - lost) * gap
+        moved = np.transpose(moved) / score.std()
+        score = (score - score.mean()) / score.std()
+        columns = np.column_stack([np.ones(score.size), score, group, score * group])
+        fits = [sm.GLM(answers[:, j], columns[:, :k], sm.families.Binomial()) for k in (2, 3)]
+        base, shift = (fit.fit(tol=1e-12) for fit in fits)
+        for fit, last, p in (
+            (base, 4, result.p_value[j]),
+            (base, 3, result.uniform[j]),
+            (shift, 4, result.nonuniform[j]),
+        ):
+            k, mean = fit.params.size, fit.fittedvalues
+            weight = np.diag(mean * (1 - mean))
+            spread = weight + fit.params[1] ** 2 * weight @ moved @ moved.T @ weight
+            both = columns[:, :last].T
+            inside = both @ weight @ both.T
+            keep = np.hstack([-inside[k:, :k] @ np.linalg.inv(inside[:k, :k]), np.eye(last - k)])
+            rest = keep @ both
+            gradient = rest @ (answers[:, j] - mean)
+            statistic = gradient @ np.linalg.inv(rest @ spread @ rest.T) @ gradient
+            np.testing.assert_allclose(p, chi2.sf(statistic, last - k), rtol=1e-4)
+        np.testing.assert_allclose(result.log_odds[j], shift.params[2], atol=1e-5)
+
+
+def test_functioning_with_missing_answers(simulated):
+    z, groups, rng = two_groups(simulated, 9, impact=0.6)
+    z[800:, 3] += 1.2
+    answers = (rng.random(z.shape) < 1 / (1 + np.exp(-z))).astype(float)
+    answers[rng.random(z.shape) < 0.2] = np.nan
+    answers[:5] = np.nan
+    assert np.flatnonzero(differential_functioning(answers, groups).flagged == 1).tolist() == [3]
 
 
 def test_functioning_of_untestable_items(simulated):
     answers = simulated(100, np.ones(5), np.zeros(5), 8)
     answers[:, 0] = 1
-    answers[:50, 1] = 1
+    answers[4:, 1] = 1
+    answers[:4, 1] = 0
     result = differential_functioning(answers, np.repeat([0, 1], 50))
     assert result.reasons[:2] == (Reason.CONSTANT_ITEM, Reason.TOO_FEW)
     assert np.isnan([result.p_value[:2], result.flagged[:2]]).all()
     assert result.summary().startswith("3 of 5 items tested, 0 function differently")
     assert result.size[0] == ""
+
+
+def test_an_item_that_one_group_always_solves(simulated):
+    answers = simulated(100, np.ones(9), np.zeros(9), 8)
+    answers[:50, 1] = 1
+    result = differential_functioning(answers, np.repeat([0, 1], 50))
+    assert np.flatnonzero(result.flagged == 1).tolist() == [1]
+    assert result.uniform[1] < 1e-4
+    assert np.isnan([result.log_odds[1], result.nonuniform[1]]).all()
+
+
+def test_scores_that_match_nobody_leave_items_untested():
+    ability = np.tile(np.arange(20) % 2, (6, 1)).T
+    result = differential_functioning(ability, np.repeat([0, 1], 10))
+    assert set(result.reasons) == {Reason.PERFECT}
+    ability[10:, 1:] = 1 - ability[10:, 1:2]
+    ability[10:, 1:4] = [1, 0, 1]
+    ability[10:, 4:] = [0, 1]
+    result = differential_functioning(ability, np.repeat([0, 1], 10))
+    assert result.reasons[0] == Reason.NO_REST_VARIANCE
+    assert np.isnan(result.p_value[0])
+
+
+def test_a_group_without_answers_leaves_items_untested(simulated):
+    answers = simulated(100, np.ones(5), np.zeros(5), 8).astype(float)
+    answers[:50, 2:] = np.nan
+    result = differential_functioning(answers, np.repeat([0, 1], 50))
+    assert result.reasons[2:] == (Reason.TOO_FEW,) * 3
+    answers[:50] = np.nan
+    result = differential_functioning(answers, np.repeat([0, 1], 50))
+    assert set(result.reasons) == {Reason.TOO_FEW}
+
+
+def test_functioning_refuses(simulated):
+    answers = simulated(100, np.ones(5), np.zeros(5), 8)
     with pytest.raises(LabelError, match="two different labels, got 3"):
         differential_functioning(answers, np.arange(100) % 3)
     with pytest.raises(ShapeError, match="99 labels"):

@@ -5,12 +5,23 @@ For each item the answers are regressed on a matching score s and the group g,
 .. math:: \mathrm{logit}\,P(\text{yes}) = b_0 + b_1 s + b_2 g + b_3 s g,              \quad (1)
 
 and compared with the model of s alone (Swaminathan & Rogers, 1990): b2 is uniform, b3 non-uniform
-differential functioning. The score is the share of yes on the items that do not themselves
-function differently (purification), the item at hand included: items are dropped from the score
-and tested again until the list no longer changes. p values are those of the likelihood ratio,
-adjusted over items; `effect` is the change of Nagelkerke's R squared, of which less than 0.035 is
-negligible and more than 0.07 large (Jodoin & Gierl, 2001). `differential_items` tests the same by
-item response models, of more than two groups and answers too.
+differential functioning. The score is the share of yes on the other items that do not themselves
+function differently (purification): items are dropped from the score and tested again until the
+list no longer changes.
+
+A score contains error. Where groups differ in ability, respondents of equal score then differ in
+ability, too. The score x is therefore replaced by the estimated true score,
+
+.. math:: s = \bar x_g + \rho_g (x - \bar x_g),                                         \quad (2)
+
+with the mean and the reliability of the respondent's group (Shealy & Stout, 1993). Tests are Rao's
+score tests, which need only the smaller model and hold their level with a dozen respondents in a
+group, where likelihood ratios reject too often. Their variance includes the sampling error of
+means and reliabilities: of coefficient alpha, (1 - alpha) sqrt(2 k / ((k - 1) (n - 1))) with k
+items and n respondents (van Zyl, Neudecker & Nel, 2000). p values are adjusted over items;
+`effect` is the change of Nagelkerke's R squared, of which less than 0.035 is negligible and more
+than 0.07 large (Jodoin & Gierl, 2001). `differential_items` tests the same by item response
+models, of more than two groups and answers too.
 
 References
 ----------
@@ -20,6 +31,13 @@ regression procedures. Journal of Educational Measurement, 27(4), 361-370.
 Jodoin, M. G., & Gierl, M. J. (2001). Evaluating type I error and power rates using an effect size
 measure with the logistic regression procedure for DIF detection. Applied Measurement in
 Education, 14(4), 329-349.
+
+Shealy, R., & Stout, W. (1993). A model-based standardization approach that separates true bias/DIF
+from group ability differences and detects test bias/DTF as well as item bias/DIF. Psychometrika,
+58(2), 159-194. https://doi.org/10.1007/BF02294572
+
+van Zyl, J. M., Neudecker, H., & Nel, D. G. (2000). On the distribution of the maximum likelihood
+estimator of Cronbach's alpha. Psychometrika, 65(3), 271-280. https://doi.org/10.1007/BF02296146
 """
 
 from __future__ import annotations
@@ -43,7 +61,9 @@ from psychollm.irt.answers import Respondents, orient
 from psychollm.kernels.response_models import logistic, softplus
 
 STEPS = 50
-FEWEST = 5  # respondents with each answer, in each group
+FEWEST = 5  # respondents with each answer, and of each group
+LEAST = 0.05  # reliability that a score is given at least
+SINGULAR = 1e-6  # information below which a test or a shift is undefined
 ROUNDS = 10
 NEGLIGIBLE, LARGE = 0.035, 0.07
 
@@ -55,12 +75,14 @@ class DifferentialFunctioning(Result):
     Attributes
     ----------
     statistic, p_value, adjusted : ndarray of shape (items,)
-        Likelihood ratio of both kinds together (2 degrees of freedom), NaN where it cannot be
-        tested; p values alone and adjusted over all items.
+        Score test of both kinds together (2 degrees of freedom), NaN where it cannot be tested;
+        p values alone and adjusted over all items.
     uniform, nonuniform : ndarray of shape (items,)
-        p values of a shift of the curve, and of a change of its slope, 1 degree of freedom each.
+        p values of a shift of the curve, and of a change of its slope, 1 degree of freedom each;
+        the latter is NaN where a group gives one answer alone.
     log_odds : ndarray of shape (items,)
-        Shift b2 in favour of the second group at equal score, from the model without b3.
+        Shift b2 in favour of the second group at equal score, from the model without b3; NaN
+        where it has no finite estimate, as where a group gives one answer alone.
     effect : ndarray of shape (items,)
         Change of Nagelkerke's R squared.
     flagged : ndarray of shape (items,)
@@ -74,7 +96,8 @@ class DifferentialFunctioning(Result):
     alpha : float
         Chance of a false alarm, of what the adjustment controls.
     reasons : tuple of Reason
-        Why an item cannot be tested.
+        Why an item cannot be tested: fewer than five respondents with one of the answers or of a
+        group, a score that does not vary in a group, or one that separates the answers.
     labels : tuple
         Names of the items.
     """
@@ -176,14 +199,14 @@ def differential_functioning(
     untestable = _reasons(answers.codes, second, answers.reasons())
     anchor = np.array([not reason for reason in answers.reasons()])
     seen: set[bytes] = set()
-    rounds, values = 0, np.empty((0, 0))
+    rounds, values, reasons = 0, np.empty((0, 0)), untestable
     while rounds < ROUNDS and anchor.tobytes() not in seen:
         seen.add(anchor.tobytes())
         rounds += 1
-        values = _test_items(answers.codes, second, anchor, untestable)
+        values, reasons = _test_items(answers.codes, second, anchor, untestable)
         clean = ~(adjust_p_values(values[1], method=adjustment) <= alpha)
         usable = np.array([not reason for reason in answers.reasons()])
-        if not purify or (clean & usable).sum() < 2:
+        if not purify or (clean & usable).sum() < 3:
             break
         anchor = clean & usable
     adjusted = adjust_p_values(values[1], method=adjustment)
@@ -200,7 +223,7 @@ def differential_functioning(
         groups=names,
         rounds=rounds,
         alpha=alpha,
-        reasons=untestable,
+        reasons=reasons,
         labels=answers.items,
     )
 
@@ -228,10 +251,9 @@ def _two_groups(groups: Any, respondents: Labels) -> tuple[tuple[Any, Any], Bool
 def _reasons(
     codes: IntArray, second: BoolArray, reasons: tuple[Reason, ...]
 ) -> tuple[Reason, ...]:
-    """Return why items cannot be tested: too few of an answer in a group."""
-    counts = [
-        (codes[side] == answer).sum(axis=0) for side in (second, ~second) for answer in (0, 1)
-    ]
+    """Return why items cannot be tested: too few of an answer, or of a group."""
+    counts = [(codes == answer).sum(axis=0) for answer in (0, 1)]
+    counts += [(codes[side] >= 0).sum(axis=0) for side in (second, ~second)]
     few = np.min(counts, axis=0) < FEWEST
     return tuple(
         reason or (Reason.TOO_FEW if few[j] else Reason.NONE) for j, reason in enumerate(reasons)
@@ -240,35 +262,95 @@ def _reasons(
 
 def _test_items(
     codes: IntArray, second: BoolArray, anchor: BoolArray, reasons: tuple[Reason, ...]
-) -> FloatArray:
-    """Return (6, J): statistic, p values, shift and effect of each item."""
+) -> tuple[FloatArray, tuple[Reason, ...]]:
+    """Return (6, J): statistic, p values, shift and effect of each item; and what failed."""
     from scipy.stats import chi2
 
     answered, yes = codes >= 0, (codes == 1).astype(np.float64)
     total = (yes * anchor).sum(axis=1)
     n_items = (answered & anchor).sum(axis=1).astype(np.float64)
-    values = np.full((6, codes.shape[1]), np.nan)
+    noise = np.zeros(second.size)
+    for side in (second, ~second):
+        noise[side] = _noise(yes[np.ix_(side, anchor)], answered[np.ix_(side, anchor)])
+    values, told = np.full((6, codes.shape[1]), np.nan), list(reasons)
     for j, reason in enumerate(reasons):
-        own = 0.0 if anchor[j] else 1.0  # the item at hand is part of its own score
-        size = n_items + own * answered[:, j]
+        size = n_items - answered[:, j] * anchor[j]
         use = answered[:, j] & (size > 0)
-        score = (total + own * yes[:, j])[use] / size[use]
-        if reason or not score.std() > 0.0:
+        sides = (use & second, use & ~second)
+        score = (total - yes[:, j] * anchor[j]) / np.maximum(size, 1.0)
+        if reason or min(np.ptp(score[side]) if side.any() else 0.0 for side in sides) == 0.0:
+            told[j] = reason or Reason.NO_REST_VARIANCE
             continue
-        score = (score - score.mean()) / score.std()
+        drift = np.zeros((score.size, 4))  # of scores, by a standard error of what (2) estimates
+        for k, side in enumerate(sides):
+            found = _true_scores(score[side], noise[side] / size[side], size[side].mean())
+            score[side], drift[side, 2 * k : 2 * k + 2] = found
+        drift = drift[use] / score[use].std()
+        score = (score[use] - score[use].mean()) / score[use].std()
         group = second[use].astype(np.float64)
         columns = np.column_stack([np.ones(score.size), score, group, score * group])
         fits = [_logistic_fit(columns[:, :k], yes[use, j]) for k in (1, 2, 3, 4)]
-        none, base, shift, full = (value for value, _ in fits)
-        values[0, j] = max(2.0 * (full - base), 0.0)
-        values[1, j] = chi2.sf(values[0, j], 2)
-        values[2, j] = chi2.sf(max(2.0 * (shift - base), 0.0), 1)
-        values[3, j] = chi2.sf(max(2.0 * (full - shift), 0.0), 1)
-        values[4, j] = fits[2][1][2]
+        tests = [
+            _score_test(columns[:, :last], fits[k - 1][1], yes[use, j], drift)
+            for k, last in ((2, 4), (2, 3), (3, 4))
+        ]
+        values[0, j] = tests[0]
+        values[1:4, j] = chi2.sf(tests, (2, 1, 1))
+        if np.isnan(tests[0]):
+            told[j] = Reason.PERFECT
+            continue
+        if _information(columns[:, :3], columns[:, :3] @ fits[2][1], 2)[1].min() > SINGULAR:
+            values[4, j] = fits[2][1][2]
+        none, base, _, full = (value for value, _ in fits)
         top = 1.0 - np.exp(2.0 * none / score.size)
         cox = [1.0 - np.exp(2.0 * (none - value) / score.size) for value in (base, full)]
         values[5, j] = (cox[1] - cox[0]) / top
-    return values
+    return values, tuple(told)
+
+
+def _noise(yes: FloatArray, answered: BoolArray) -> float:
+    """Return the error variance of one answer: respondents by items, less both means."""
+    n_items, n_rows = answered.sum(axis=1, keepdims=True), answered.sum(axis=0)
+    rows = yes.sum(axis=1, keepdims=True) / np.maximum(n_items, 1)
+    rest = (
+        yes - rows - yes.sum(axis=0) / np.maximum(n_rows, 1) + yes.sum() / max(answered.sum(), 1)
+    )
+    freedom = answered.sum() - (n_items > 0).sum() - (n_rows > 0).sum() + 1
+    return float((rest**2 * answered).sum() / max(freedom, 1))
+
+
+def _true_scores(
+    score: FloatArray, error: FloatArray, n_items: float
+) -> tuple[FloatArray, FloatArray]:
+    """Return true scores (2) of a group, and their change by one standard error of its parts."""
+    variance, gap, n = score.var(ddof=1), score - score.mean(), score.size
+    true = max(variance - error.mean(), 0.0)
+    reliability = np.maximum(true / np.maximum(true + error, 1e-12), LEAST)
+    spread = np.sqrt(2.0 * max(n_items, 2.0) / (max(n_items, 2.0) - 1.0) / (n - 1))
+    drift = (1.0 - reliability) * np.stack([np.full(n, np.sqrt(variance / n)), gap * spread])
+    return score.mean() + reliability * gap, drift.T
+
+
+def _information(columns: FloatArray, z: FloatArray, k: int) -> tuple[FloatArray, FloatArray]:
+    """Return columns from k on less what the first k predict, and their information at z."""
+    p, q = logistic(z)
+    weight = (p * q)[:, None]
+    base, extra = columns[:, :k], columns[:, k:]
+    known = np.linalg.lstsq(np.sqrt(weight) * base, np.sqrt(weight) * extra, rcond=None)[0]
+    rest = extra - base @ known
+    return rest, (weight * rest).T @ rest
+
+
+def _score_test(columns: FloatArray, fit: FloatArray, yes: FloatArray, drift: FloatArray) -> float:
+    """Return Rao's statistic of the columns beyond those of a fit, scores being estimated."""
+    z = columns[:, : fit.size] @ fit
+    rest, information = _information(columns, z, fit.size)
+    if np.linalg.eigvalsh(information)[0] < SINGULAR:
+        return float("nan")
+    p, q = logistic(z)
+    moved = fit[1] * (rest.T * (p * q)) @ drift
+    gradient = rest.T @ (yes - p)
+    return float(gradient @ np.linalg.solve(information + moved @ moved.T, gradient))
 
 
 def _logistic_fit(columns: FloatArray, yes: FloatArray) -> tuple[float, FloatArray]:
