@@ -47,6 +47,7 @@ exclude_patterns = [
     "irt_coverage_tables.md",  # included by irt.md
     "irt_calibration_tables.md",  # included by irt.md
     "irt_peers_tables.md",  # included by irt.md
+    "differential_alarms_tables.md",  # included by irt.md
     "ledger_tables.md",  # included by ledger.md
     "evaluation_card_tables.md",  # included by evaluation_card.md
     "card_peers_tables.md",  # included by evaluation_card.md
