@@ -20,7 +20,7 @@ from scipy.optimize import nnls
 from benchmarks.large_table import write
 from psychollm._base.replicate import one_blas_thread
 from psychollm.data.batches import Rule, Source
-from psychollm.data.pair_counts_bits import read_bits
+from psychollm.data.pair_counts_blocks import read_bits
 from psychollm.data.responses import Responses
 from psychollm.kernels.pair_counts import count_pairs, count_with_missing
 from psychollm.nulls.one_factor import one_factor_null

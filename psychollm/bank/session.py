@@ -5,7 +5,7 @@ with them. Estimates use the longest stretch of the drawn order that is answered
 fast is not counted before the others of its block, which would bias the score.
 
 A session that stops when its interval is narrow enough is biased by that, which is undone
-(`psychollm.bank.stopping`). One that stops when a score is shown to lie above or below
+(`psychollm.bank.full_score`). One that stops when a score is shown to lie above or below
 another looks at the score itself; its interval holds for all numbers t of answers at once,
 
 .. math:: \hat T_t \pm \hat\sigma_t \sqrt{\Big(1 + \frac{1}{t \rho^2}\Big)

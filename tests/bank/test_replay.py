@@ -7,7 +7,7 @@ import psychollm as psy
 from psychollm._base.errors import LabelError, OptionError
 from psychollm.bank import ItemBank
 from psychollm.bank.designs import DESIGNS
-from psychollm.bank.stopping import guarded
+from psychollm.bank.full_score import guarded
 
 NO_INTERVAL = {"anchors", "gp_irt"}
 

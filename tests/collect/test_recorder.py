@@ -11,7 +11,7 @@ from typing import Any
 import pytest
 
 from psychollm.collect.errors import StoreError
-from psychollm.collect.recorder import Recorder
+from psychollm.collect.progress import Recorder
 from psychollm.collect.records import Job
 from psychollm.collect.store import Store
 from tests.collect.test_store import DONE, LOST, filled

@@ -7,9 +7,8 @@ from contextlib import suppress
 
 import pytest
 
-from psychollm.collect.connection import Connections, Exchange
+from psychollm.collect.connection import FULL, Connections, Exchange
 from psychollm.collect.faults import Kind
-from psychollm.collect.streams import FULL
 from tests.collect.hostile import said
 
 BODY = said().body

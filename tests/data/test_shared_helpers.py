@@ -23,7 +23,7 @@ from psychollm.data.labels import (
 from psychollm.data.long import Columns, is_long, long_columns
 from psychollm.data.matrix_input import correlation_matrix
 from psychollm.data.pair_counts import PairCounts
-from psychollm.data.pair_counts_bits import Bits, count_bits, read_bits
+from psychollm.data.pair_counts_blocks import Bits, count_bits, read_bits
 from psychollm.data.readers.logs.helm import _task
 from psychollm.data.readers.logs.run import as_score, digest, flatten
 from psychollm.data.readers.logs.source import Source as LogSource

@@ -3,8 +3,12 @@
 import numpy as np
 import pytest
 
-from psychollm.irt.fit_statistics.item_fit import item_fit
-from psychollm.irt.fit_statistics.sum_scores import score_distribution, with_item, without_each
+from psychollm.irt.fit_statistics.item_fit import (
+    item_fit,
+    score_distribution,
+    with_item,
+    without_each,
+)
 from tests.irt.test_fit import MIRT, fitted
 from tests.irt.test_model_fit import tolerance
 from tests.oracles import irt_slow

@@ -10,11 +10,10 @@ from psychollm.estimates.reasons import Reason
 from psychollm.irt.ability import ability
 from psychollm.irt.adaptive import adaptive_test
 from psychollm.irt.fit import fit_irt
-from psychollm.irt.fit_statistics.item_fit import item_fit, s_x2
+from psychollm.irt.fit_statistics.item_fit import item_fit, merged_answers, s_x2
 from psychollm.irt.fit_statistics.local_dependence import local_dependence
 from psychollm.irt.fit_statistics.model_fit import model_fit
 from psychollm.irt.fit_statistics.person_fit import person_fit
-from psychollm.irt.fit_statistics.sum_scores import merged_answers
 from psychollm.irt.information import information
 from psychollm.irt.linking import link_scales
 from psychollm.irt.models import default_priors

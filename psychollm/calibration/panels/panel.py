@@ -2,10 +2,15 @@
 
 All metrics and all models share the same resamples of questions, so that any two models may be
 compared on any metric, paired. What is undefined is NaN with a reason.
+
+A panel of more answers than fit into memory: a few models at a time, on the same resamples.
 """
 
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+from contextlib import closing
+from copy import deepcopy
+from dataclasses import dataclass, replace
+from functools import partial
 from os import PathLike
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -14,27 +19,71 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from psychollm._base.axes import dataset
+from psychollm._base.checks import check_generator
 from psychollm._base.errors import OptionError
 from psychollm._base.numbers import ABSENT, with_interval
+from psychollm._base.replicate import in_turn, progress_bar, replicate_seeds, workers
 from psychollm._base.result import Result, figure_by, view
 from psychollm._base.types import AnyArray, FloatArray, RandomState
-from psychollm.calibration.metric import estimate_all
+from psychollm.calibration.metric import Metric, estimate_all
 from psychollm.calibration.panels.catalogue import metric_keys, panel_metrics, panel_outputs
 from psychollm.calibration.panels.findings import Evidence, verdict
 from psychollm.calibration.panels.panel_curves import PanelCurves, panel_curves
-from psychollm.calibration.panels.streamed import streamed_estimates
 from psychollm.calibration.stated import StatedAnswers, stated_answers
 from psychollm.calibration.stated_scan import StatedScan
 from psychollm.data.labels import Labels
 from psychollm.data.responses import ResponsesLike
-from psychollm.estimates.estimate import Difference, Estimate
+from psychollm.estimates.estimate import Difference, Estimate, joined
 from psychollm.estimates.findings import Findings, Study
-from psychollm.estimates.resampling import Bootstrap, Resampling
+from psychollm.estimates.resampling import Bootstrap, KeptCounts, Resampling
 from psychollm.estimates.verdict import SMALLEST, SmallestEffects
 
 if TYPE_CHECKING:
     import pandas as pd
     from matplotlib.figure import Figure
+
+DRAWS_BYTES = 256_000_000
+
+
+def streamed_estimates(
+    metrics: Sequence[Metric], scan: StatedScan, options: Resampling
+) -> list[Estimate]:
+    """Estimate metrics for every model of a scan, as `estimate_all` does for tables."""
+    numbers = sum(len(metric.names) for metric in metrics)
+    task = partial(
+        _of_block,
+        metrics=metrics,
+        scan=scan,
+        counts=KeptCounts(len(scan.questions), scan.clusters, options.n),
+        keep=8 * numbers * options.n * len(scan.models) <= DRAWS_BYTES,
+    )
+    generator = check_generator(options.rng)
+    inner = replace(options, n_jobs=1, progress=False)
+    pieces = [(block, replace(inner, rng=deepcopy(generator))) for block in scan.blocks()]
+    replicate_seeds(0, generator)  # whoever passed it finds it as after any other panel
+    bar = progress_bar(show=options.progress, total=len(scan.models), label="models")
+    blocks = []
+    with closing(in_turn(task, pieces, workers(options.n_jobs), waiting=2)) as results:
+        for estimates in results:
+            blocks.append(estimates)
+            bar.update(len(estimates[0].labels))
+    bar.close()
+    return [joined(parts) for parts in zip(*blocks, strict=True)]
+
+
+def _of_block(
+    piece: tuple[tuple[int, int], Resampling],
+    *,
+    metrics: Sequence[Metric],
+    scan: StatedScan,
+    counts: KeptCounts,
+    keep: bool,
+) -> list[Estimate]:
+    """Estimate metrics for the models of a block."""
+    (low, high), options = piece
+    answers = scan.answers(low, high)
+    estimates = estimate_all(metrics, answers, options, counts=counts)
+    return estimates if keep else [replace(one, _draws=None) for one in estimates]
 
 
 # What is told of every model on one screen, where the panel holds it.

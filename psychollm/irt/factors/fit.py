@@ -1,7 +1,16 @@
-"""Logistic factors of tables with gaps, dense or kept by their filled cells, of any size."""
+r"""Logistic factors of tables with gaps, dense or kept by their filled cells, of any size.
+
+Factors in standard position.
+
+Scores get mean 0 and covariance 1 in the population of models; of the rotations left, the one is
+taken whose factors explain, one after the other, as much of the logits as can be.
+
+How many factors: what each number of them says of answers that were held out.
+"""
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from typing import Any, Literal, TypeAlias
 
 import numpy as np
@@ -13,11 +22,132 @@ from psychollm._base.replicate import Progress, Workers, progress_bar, workers
 from psychollm._base.types import BoolArray, FloatArray, RandomState
 from psychollm.data.cells import CellSource, parts
 from psychollm.estimates.reasons import Reason
-from psychollm.irt.factors.choice import MOST, choice_of, chosen, counts_more, held_out_losses
 from psychollm.irt.factors.reading import BLOCK, Asked, Filled, as_source
-from psychollm.irt.factors.result import LOGISTIC, FactorChoice, GapModel, LogisticFactorFit
-from psychollm.irt.factors.rounds import Ascent, Models, Questions, Reads
-from psychollm.irt.factors.standard import Position
+from psychollm.irt.factors.result import (
+    LOGISTIC,
+    FactorChoice,
+    GapModel,
+    LogisticFactorFit,
+    chances,
+)
+from psychollm.irt.factors.rounds import Ascent, Models, Questions, Reads, packed_size, unpacked
+
+MOST = 8  # factors
+STANDARD_ERRORS = 2.0  # of the gain by a factor, for it to count
+
+
+def held_out_losses(ascent: Ascent, held: Filled) -> FloatArray:
+    """Return the sum of log losses and the number of answers of each question (m, 2)."""
+    those, z = ascent.kinds[0], ascent.models.records
+    d = those.mean.shape[1]
+    p = packed_size(d)
+    found = np.zeros((len(those.mean), 2))
+    for low, high in those.ranges:
+        start, places, answers = held(low, high)
+        rows = np.repeat(np.arange(high - low), np.diff(start))
+        w, vectors = those.mean[low:high], z[places]
+        mean = np.einsum("cd,cd->c", vectors[:, p:], w[rows])
+        second = unpacked(those.packed[low:high], d) + w[:, :, None] * w[:, None]
+        twice = 2.0 * second[:, *np.tril_indices(d)]
+        twice[:, np.cumsum(np.arange(1, d + 1)) - 1] /= 2.0
+        square = np.einsum("cp,cp->c", vectors[:, :p], twice[rows])
+        chance = chances(mean, np.maximum(square - mean**2, 0.0))
+        loss = -answers * np.log(chance) - (1.0 - answers) * np.log1p(-chance)
+        found[low:high, 0] = np.bincount(rows, loss, minlength=high - low)
+        found[low:high, 1] = np.diff(start)
+    return found
+
+
+def gain(fewer: FloatArray, more: FloatArray) -> tuple[float, float]:
+    """Return by how much the mean log loss falls, and its standard error over questions."""
+    counts = more[:, 1]
+    fall = fewer[:, 0] - more[:, 0]
+    mean = fall.sum() / counts.sum()
+    return float(mean), float(np.sqrt(np.sum((fall - mean * counts) ** 2)) / counts.sum())
+
+
+def counts_more(losses: list[FloatArray]) -> bool:
+    """Return whether the last factor is worth having."""
+    if len(losses) < 2:
+        return True
+    fall, se = gain(losses[-2], losses[-1])
+    return fall > STANDARD_ERRORS * se
+
+
+def choice_of(losses: list[FloatArray]) -> FactorChoice:
+    """Return the table of all numbers of factors tried."""
+    fall, se = np.array([(np.nan, np.nan), *map(gain, losses, losses[1:])]).T
+    sums = np.array([one.sum(axis=0) for one in losses])
+    return FactorChoice(
+        tried=np.arange(len(losses)),
+        log_loss=sums[:, 0] / sums[:, 1],
+        gain=fall,
+        se=se,
+        n_held_out=int(sums[0, 1]),
+    )
+
+
+def chosen(choice: FactorChoice) -> int:
+    """Return the number of factors before the first that is not worth having, at least one."""
+    worth = choice.gain[1:] > STANDARD_ERRORS * choice.se[1:]
+    return max(1, int(np.argmin(np.append(worth, False))))
+
+
+CHUNK = 1 << 16  # questions whose covariances are turned at once
+
+
+@dataclass(frozen=True, slots=True)
+class Position:
+    """How logits are expressed by standard scores: u = centre + root z."""
+
+    centre: FloatArray  # (q,) of models' vectors
+    root: FloatArray  # (q, k)
+
+    @classmethod
+    def of(cls, ascent: Ascent) -> Position:
+        """Find it for the answers, the first kind of questions."""
+        models, answers = ascent.models, ascent.kinds[0]
+        k = answers.mean.shape[1] - answers.known - 1
+        q = models.mean.shape[1]
+        centre = models.population.coefficients[0]
+        covariance = np.linalg.inv(models.population.precision)
+        root = np.zeros((q, k))
+        root[q - k :] = np.linalg.cholesky(covariance[q - k :, q - k :])
+        loadings = answers.mean[:, -k:] if k else answers.mean[:, :0]
+        second = loadings.T @ loadings
+        d = answers.mean.shape[1]
+        second += unpacked(answers.packed.sum(axis=0), d)[d - k :, d - k :]
+        _, axes = np.linalg.eigh(root[q - k :].T @ second @ root[q - k :])
+        turned = root @ axes[:, ::-1]
+        sign = np.sign((loadings @ turned[q - k :]).sum(axis=0))
+        return cls(centre, turned * np.where(sign < 0.0, -1.0, 1.0))
+
+    def questions(self, those: Questions) -> tuple[FloatArray, FloatArray]:
+        """Return intercepts with loadings (m, 1 + k), and their covariances (m, 1 + k, 1 + k)."""
+        q, k = self.root.shape
+        d, known = those.mean.shape[1], those.known
+        # The logit is f a + b + u'v: f known, and v the last entries.
+        turn = np.zeros((1 + k, d))
+        turn[0, known] = 1.0
+        turn[0, d - k :] = self.centre[q - k :]
+        turn[1:, d - k :] = self.root[q - k :].T
+        if known:
+            turn[0, 0] = self.centre[0]
+        mean = those.mean @ turn.T
+        covariance = np.empty((len(mean), 1 + k, 1 + k))
+        for low in range(0, len(mean), CHUNK):
+            part = unpacked(those.packed[low : low + CHUNK], d)
+            covariance[low : low + CHUNK] = turn @ part @ turn.T
+        return mean, covariance
+
+    def scores(self, ascent: Ascent) -> tuple[FloatArray, FloatArray]:
+        """Return standard scores (n, k) and their covariances (n, k, k)."""
+        q, k = self.root.shape
+        back = np.linalg.inv(self.root[q - k :])
+        models = ascent.models
+        mean = (models.mean[:, q - k :] - self.centre[q - k :]) @ back.T
+        return mean, back @ models.covariance[:, q - k :, q - k :] @ back.T
+
 
 Gaps: TypeAlias = Literal["ignored", "modelled"]
 

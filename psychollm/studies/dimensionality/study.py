@@ -1,4 +1,7 @@
-"""`dimensionality`: is there one shared signal, several, or none, and what of it is artefact."""
+"""`dimensionality`: is there one shared signal, several, or none, and what of it is artefact.
+
+Near copies: models that agree beyond the shared factor, as relatives and clones do.
+"""
 
 from __future__ import annotations
 
@@ -8,6 +11,7 @@ from functools import partial
 from typing import Literal, TypedDict
 
 import numpy as np
+from scipy.special import ndtri
 
 from psychollm._base.checks import check_choice, check_count, check_fraction, check_generator
 from psychollm._base.errors import OptionError, ShapeError, ValidityWarning
@@ -15,22 +19,25 @@ from psychollm._base.replicate import replicate
 from psychollm._base.types import Axis, EmptyCells, FloatArray, Missing, RandomState, WordArray
 from psychollm.correlation.tetrachoric import tetrachoric
 from psychollm.data.correlated import check_axis
-from psychollm.data.pair_counts import CountedAnswers, writable_counts
+from psychollm.data.pair_counts import CountedAnswers, PairCounts, writable_counts
 from psychollm.data.responses import ResponsesLike, as_responses, turned
 from psychollm.data.scan import Scan
 from psychollm.estimates.null import Null
 from psychollm.factor.congruence import tucker
 from psychollm.factor.number_of_factors.parallel import leading
 from psychollm.factor.one_factor.full_information import full_information
-from psychollm.factor.one_factor.pairwise_likelihood import pairwise_likelihood
+from psychollm.factor.one_factor.pairwise_likelihood import kernel_counts, pairwise_likelihood
 from psychollm.factor.one_factor.residuals import (
     LEAST_MODELS,
+    MAX_STEPS,
+    TOLERANCE,
     pair_residuals,
     residual_test,
     second_share_test,
 )
 from psychollm.kernels.null_matrices import draw_one_factor
 from psychollm.kernels.one_factor import margin_thresholds
+from psychollm.kernels.pairwise_likelihood import fit_pairwise, residuals, start_loadings
 from psychollm.nulls.design import (
     Design,
     component_loadings,
@@ -41,8 +48,50 @@ from psychollm.nulls.design import (
 )
 from psychollm.nulls.permutation import permutation_null
 from psychollm.studies.dimensionality.lapse_tests import WithLapses, with_lapses
-from psychollm.studies.dimensionality.near_copies import near_copies
 from psychollm.studies.dimensionality.result import Dimensionality, PlainSpectrum
+
+TRIMS = 10
+STANDING_OUT = 2.0  # times the largest residual outside of such groups
+
+
+def near_copies(counts: PairCounts, alpha: float) -> tuple[tuple[Hashable, ...], ...]:
+    """Return groups of models in which each pair agrees more than the shared factor makes it."""
+    # Near copies pull the factor to themselves: pairs that agree too much are set aside, and the
+    # factor is fitted to the others, until the same pairs are left.
+    cells, tau, rate = kernel_counts(counts)
+    k = len(tau)
+    pairs = np.isfinite(tau) & np.tri(k, k=-1, dtype=np.bool_)
+    highest = float(ndtri(1.0 - 0.5 * alpha / max(pairs.sum(), 1)))
+    above, z, loadings = np.zeros((k, k), dtype=np.bool_), np.empty((k, k)), np.empty(k)
+    for _ in range(TRIMS):
+        kept = np.where(above, np.nan, tau)
+        start_loadings(cells, kept, loadings)
+        fit_pairwise(cells, kept, rate, loadings, TOLERANCE, MAX_STEPS)
+        residuals(cells, tau, rate, loadings[:, None], z)
+        before, above = above, z > highest
+        if (above == before).all() or np.tril(above).sum() > 0.5 * pairs.sum():
+            break
+    groups, left = [], set(range(k))
+    for first, second in np.argwhere(np.tril(above))[np.argsort(-z[np.tril(above)])]:
+        if not {int(first), int(second)} <= left:
+            continue
+        group = [int(first), int(second)]
+        for other in sorted(left - set(group), key=lambda m: -float(z[m, group].min())):
+            if above[other, group].all():
+                group.append(other)
+        left -= set(group)
+        groups.append(group)
+    outside = np.tril(np.abs(z), -1)
+    for group in groups:
+        outside[np.ix_(group, group)] = 0.0
+    # A factor of many models makes residuals everywhere; those of near copies stand out.
+    named = []
+    for group in groups:
+        mean = float(z[np.ix_(group, group)].sum() / (len(group) ** 2 - len(group)))
+        if 2 * len(group) < k and mean > STANDING_OUT * outside.max():
+            named.append(tuple(counts.labels[m] for m in sorted(group)))
+    return tuple(named)
+
 
 SHARE_REPLICATES = 99
 
