@@ -36,8 +36,8 @@ def rows(store):
         value = "" if reading.value is None else int(reading.value)
         mass = ("", "")
         if part == "predict" and row["yes_mass"] is not None:
-            yes, no = (float(f"{row[name]:.4g}") for name in ("yes_mass", "no_mass"))
-            mass = (round(1e5 * yes), round(1e5 * (1.0 - yes - no)))
+            yes, no = (round(1e3 * row[name]) for name in ("yes_mass", "no_mass"))
+            mass = (yes, 1000 - yes - no)
         finish, outcome = row["finish_reason"], reading.outcome.value
         yield (row["model"], prompt.item, part, text, finish, outcome, value, *mass)
 

@@ -5,7 +5,7 @@ The stored file of the simulated one is ``np.savez_compressed(path, **arrays)`` 
 
 The recorded answers of a real model: ``smollm2.csv.xz`` holds the questions and, after a zero
 byte, every reply whole, with what it was read as: a column of the table to a line, question by
-question, the mass of yes in units of 1e-5, and in place of that of no what both leave. So it packs
+question, the mass of yes in thousandths, and in place of that of no what both leave. So it packs
 to half of what rows do. ``smollm2_models.csv`` are the respondents.
 ``examples/smollm2`` holds what made them.
 """
@@ -240,7 +240,7 @@ def read_recorded(name: str) -> Recorded:
     for row in found:
         if row["yes"]:
             yes, rest = int(row["yes"]), int(row["no"])
-            row["yes"], row["no"] = str(yes / 1e5), str((100_000 - yes - rest) / 1e5)
+            row["yes"], row["no"] = str(yes / 1e3), str((1000 - yes - rest) / 1e3)
     return Recorded(replies=tuple(found), questions=_rows(questions), models=models)
 
 
