@@ -38,6 +38,7 @@ ExampleName: TypeAlias = Literal["shared_confidence", "smollm2"]
 
 SEED = 20_240_229
 _FILE = "shared_confidence.npz"
+_OF_QUESTIONS = ("scores", "easiness")
 
 Rows = tuple[Mapping[str, str], ...]
 
@@ -206,17 +207,18 @@ def make_example() -> SimulatedStudy:
 
 
 def pack_example(study: SimulatedStudy) -> dict[str, AnyArray]:
-    """Return the arrays of the stored file: answers as bits, easiness in thousandths."""
+    """Return the arrays of the stored file: answers as bits, what questions are in thousandths."""
     tables = {"confidence": study.confidence, "correctness": study.correctness}
     bits = {name: np.packbits(one.codes.astype(np.bool_), axis=1) for name, one in tables.items()}
     truth = {one.name: np.array(getattr(study.truth, one.name)) for one in fields(StudyTruth)}
-    easiness = np.rint(1e3 * truth["easiness"]).astype(np.int16)
-    return bits | truth | {"scores": truth["scores"].astype(np.float32), "easiness": easiness}
+    return (
+        bits | truth | {one: np.rint(1e3 * truth[one]).astype(np.int16) for one in _OF_QUESTIONS}
+    )
 
 
 def _truth(arrays: dict[str, AnyArray]) -> StudyTruth:
     values: dict[str, Any] = {one.name: arrays[one.name] for one in fields(StudyTruth)}
-    values |= {"scores": values["scores"].astype(np.float64), "easiness": values["easiness"] / 1e3}
+    values |= {name: values[name] / 1e3 for name in _OF_QUESTIONS}
     values |= {name: float(one) for name, one in values.items() if not one.ndim}
     return StudyTruth(**values | {"models": tuple(values["models"].tolist())})
 

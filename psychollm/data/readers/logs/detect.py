@@ -1,29 +1,42 @@
-"""Which reader reads which log, told by what is in the file."""
+"""Which reader reads which log, told by what is in the file.
 
-from collections.abc import Callable, Iterator
+Uploads of the Holistic Agent Leaderboard: ``RUN_UPLOAD.json``.
+
+The respondent is an agent with a model. A run lists the tasks that succeeded and those that
+failed; one that is in neither list is not there at all.
+
+Reviews of EvalScope: ``OUTPUTS/TIME/reviews/MODEL/DATASET_SUBSET.jsonl``, a line per answer.
+
+Repeats of a question share a ``group_id`` and are told apart by ``generation_index``, from 0; old
+files have neither. A score that could not be made has another status than "success".
+
+Results of OpenCompass: ``WORK_DIR/TIME/results/MODEL/DATASET.json``.
+
+Answers are there only after ``--dump-eval-details``, under ``details``: by position, or as a
+list, each with ``correct``. A position is no identity: what was asked is, where it is recorded.
+"""
+
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import Literal, TypeAlias
+from typing import Any, Literal, TypeAlias
 
 from psychollm._base.checks import check_choice
 from psychollm._base.convert import WORKBOOKS, conversion
 from psychollm._base.errors import InputError
 from psychollm.data.readers.logs.deepeval import is_deepeval, read_deepeval
-from psychollm.data.readers.logs.evalscope import is_evalscope, read_evalscope
 from psychollm.data.readers.logs.every_eval_ever import (
     is_every_eval_ever,
     read_every_eval_ever,
 )
-from psychollm.data.readers.logs.hal import is_hal, read_hal
 from psychollm.data.readers.logs.helm import is_helm, read_helm
 from psychollm.data.readers.logs.inspect_log import is_inspect, read_inspect
 from psychollm.data.readers.logs.lighteval import is_lighteval, read_lighteval
 from psychollm.data.readers.logs.lm_eval import is_lm_eval, read_lm_eval
 from psychollm.data.readers.logs.openai_evals import is_openai_evals, read_openai_evals
-from psychollm.data.readers.logs.opencompass import is_opencompass, read_opencompass
 from psychollm.data.readers.logs.promptfoo import is_promptfoo, read_promptfoo
-from psychollm.data.readers.logs.run import Run
+from psychollm.data.readers.logs.run import Run, Sample, as_score, digest, flatten, without
 from psychollm.data.readers.logs.source import Reading, Source
 from psychollm.data.readers.logs.table_log import (
     is_table,
@@ -31,6 +44,133 @@ from psychollm.data.readers.logs.table_log import (
     read_table_log,
     unknown_table,
 )
+
+
+def is_opencompass(source: Source) -> bool:
+    """Tell whether a file holds results of OpenCompass."""
+    if not (whole := source.object):
+        return False
+    details = whole.get("details")
+    if isinstance(details, dict):
+        return "type" in details or all(place.isdigit() for place in details)
+    if isinstance(details, list):
+        return bool(details) and all(isinstance(one, dict) for one in details)
+    # Without details: known by its place, so that the error can say what is lacking.
+    numbers = all(isinstance(value, int | float) for value in whole.values())
+    return source.path.parent.parent.name == "results" and numbers
+
+
+def read_opencompass(source: Source) -> list[Run]:
+    """Read the results of one model on one dataset."""
+    details = list(_details(source.document.get("details") or {}))
+    if not any("correct" in one for _, one in details):
+        msg = (
+            f"{source.path} does not say which answers are correct: run OpenCompass with "
+            "--dump-eval-details, and with an evaluator that judges answers one by one"
+        )
+        raise InputError(msg)
+    samples = [sample for place, one in details for sample in _samples(place, one)]
+    return [
+        Run(
+            model=source.path.parent.name,
+            task=source.path.stem,
+            samples=tuple(samples),
+            created=source.path.parts[-4] if len(source.path.parts) > 3 else "",
+        )
+    ]
+
+
+def _details(found: Any) -> Iterator[tuple[str, Mapping[str, Any]]]:
+    """Yield position and details of each answer; among the positions stands a key ``type``."""
+    pairs = enumerate(found) if isinstance(found, list) else found.items()
+    for place, one in pairs:
+        if isinstance(one, Mapping):
+            yield str(place), one
+
+
+def _samples(place: str, found: Mapping[str, Any]) -> Iterator[Sample]:
+    """Yield one sample, or one for each repeat."""
+    correct = found.get("correct")
+    verdicts = correct if isinstance(correct, list) else [correct]
+    asked = found.get("prompt") or found.get("origin_prompt")
+    content = digest(asked, found.get("references") or found.get("gold")) if asked else ""
+    for verdict in verdicts:
+        score = as_score(verdict)
+        yield Sample(
+            question=place,
+            scores={"correct": score},
+            error="" if score is not None else "not judged",
+            content=content,
+        )
+
+
+def is_evalscope(source: Source) -> bool:
+    """Tell whether a file holds reviews of EvalScope."""
+    return source.shape == "lines" and {"index", "sample_score"} <= source.first.keys()
+
+
+def read_evalscope(source: Source) -> list[Run]:
+    """Read the reviews of one model on one subset."""
+    parts = source.path.parts
+    return [
+        Run(
+            model=source.path.parent.name,
+            task=source.path.stem,
+            samples=tuple(_sample(line) for _, line in source.lines()),
+            created=parts[-4] if len(parts) > 3 else "",
+        )
+    ]
+
+
+def _sample(line: Mapping[str, Any]) -> Sample:
+    review = line["sample_score"]
+    score, group, place = review["score"], review.get("group_id"), review.get("generation_index")
+    values = {str(name): as_score(value) for name, value in score["value"].items()}
+    status = str(score.get("status") or "success")
+    return Sample(
+        question=str(line["index"] if group is None else group),
+        scores=values or {"": None},
+        repeat=None if place is None else int(place) + 1,
+        error="" if values and status == "success" else status,
+        content=digest(_asked(line), line.get("target")),
+    )
+
+
+def _asked(line: Mapping[str, Any]) -> list[Any]:
+    """Return the turns before the first of the model."""
+    asked: list[Any] = [line["input"]] if line.get("input") else []
+    for turn in line.get("messages") or ():
+        if turn["role"] == "assistant":
+            break
+        asked.append([turn["role"], turn["content"]])
+    return asked
+
+
+def is_hal(source: Source) -> bool:
+    """Tell whether a file is an upload of the Holistic Agent Leaderboard."""
+    results = source.object.get("results")
+    return isinstance(results, dict) and {"successful_tasks", "failed_tasks"} <= results.keys()
+
+
+def read_hal(source: Source) -> list[Run]:
+    """Read one run."""
+    config, results = source.document.get("config") or {}, source.document["results"]
+    settings = flatten(config.get("agent_args"))
+    verdicts = dict.fromkeys(map(str, results["successful_tasks"] or ()), 1.0)
+    verdicts |= dict.fromkeys(map(str, results["failed_tasks"] or ()), 0.0)
+    return [
+        Run(
+            model=str(config.get("agent_name") or settings.get("model_name")),
+            task=str(config.get("benchmark_name") or "hal"),
+            samples=tuple(
+                Sample(question=name, scores={"success": score})
+                for name, score in verdicts.items()
+            ),
+            configuration=without(settings, ()),
+            created=str(config.get("date") or ""),
+        )
+    ]
+
 
 LogFormat: TypeAlias = Literal[
     "inspect",
