@@ -23,7 +23,7 @@ import psychollm as psy
 from psychollm.data.pair_counts import CountedAnswers
 from psychollm.factor.one_factor.full_information import full_information
 from psychollm.factor.one_factor.residuals import residual_test, second_share_test
-from psychollm.studies.dimensionality.lapse_tests import with_lapses
+from psychollm.studies.dimensionality.lapse_tests import shown, with_lapses
 
 ALPHA, DRAWS, LEAST_SHARE = 0.05, 99, 0.025
 
@@ -152,7 +152,7 @@ def judged(cell: Cell, seed: int) -> dict[str, float]:
         "loading_bias_without": float(np.mean(full.loadings - loading)),
     }
     if one.p_value > ALPHA:
-        return found | {"two": 0.0, "seconds": without}
+        return found | {"seconds": without}
     lapses = with_lapses(
         answers,
         without=full.log_likelihood,
@@ -164,10 +164,8 @@ def judged(cell: Cell, seed: int) -> dict[str, float]:
     low, high = lapses.fit.rate.interval.T
     share_with = lapses.second_share
     upper = share_with.observed + np.subtract(*np.quantile(share_with.draws, [0.975, 0.5]))
-    shown = lapses.second_shown(ALPHA) and share_with.observed >= LEAST_SHARE
     return found | {
-        "two": float(shown),
-        "open": float(not shown and upper >= LEAST_SHARE),
+        "reaches": float(upper >= LEAST_SHARE),  # a second share, with its interval
         "p_with": lapses.test.p_value,
         "p_both": lapses.p_value,
         "p_share": share_with.p_value,
@@ -199,11 +197,20 @@ def run(options: argparse.Namespace) -> None:
         print(f"{min(start + 20, options.tables)} tables", flush=True)
 
 
+def two(one: dict[str, float]) -> bool:
+    """Return whether the verdict on a table is two."""
+    if "p_both" not in one or one["share"] < LEAST_SHARE:
+        return False
+    return shown(one["p_both"], one["p_with"], far=bool(one["far"]), alpha=ALPHA)
+
+
 def row(cell: Cell, folder: Path) -> str | None:
     path = folder / f"{cell.key}.jsonl"
     rows = [json.loads(line) for line in path.read_text().splitlines()] if path.exists() else []
     if not rows:
         return None
+
+    fitted = [one for one in rows if "p_both" in one]
 
     def mean(name: str) -> float:
         values = [one[name] for one in rows if name in one]
@@ -216,8 +223,8 @@ def row(cell: Cell, folder: Path) -> str | None:
         f"{rejected:.2f}",
         f"{mean('two_without'):.2f}",
         f"{both:.3f}",
-        f"{mean('two'):.3f}",
-        f"{mean('open'):.2f}",
+        f"{np.mean([two(one) for one in rows]):.3f}",
+        f"{np.mean([not two(one) and one['reaches'] for one in fitted]):.2f}" if fitted else "",
         f"{100 * mean('share'):.1f} %",
         f"{100 * mean('true_rate'):.2f} %" if cell in (*LAPSING, *GUESSING) else "",
         f"{100 * mean('rate'):.2f} %" if cell in (*LAPSING, *GUESSING) else "",

@@ -32,9 +32,9 @@ lapses in 2,000 questions is enough for the test of one normal factor to reject.
 verdict therefore rests on two steps. Where one normal factor is rejected,
 `dimensionality` fits one factor with a lower and an upper asymptote for each model to
 whole answer patterns, and tests for a second factor beside it, by its scores and by
-its share. It says two where both together reject at 2.5 % (Fisher's combination), or
-where the scores lie four standard deviations above those of one factor; the share must
-be 2.5 % or more.
+its share. It says two where both together (Fisher's combination) reject at .35 times the
+level, or where the scores lie four standard deviations above those of one factor; the
+share must be 2.5 % or more.
 
 Columns: tables drawn; proportion in which one normal factor is rejected; in which the
 verdict without lapses would be two; in which one factor with lapses is rejected too;

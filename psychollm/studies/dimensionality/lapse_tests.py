@@ -53,6 +53,7 @@ GAIN, MOST_STEPS = 0.01, 60  # of two factors with lapses
 LONGEST = 2.0  # change of a logit from the fit to that of a replicate
 LARGEST_LOADING = 0.9995
 FAR = 4.0  # standard deviations
+STRICT = 0.35  # times the level
 LARGE = 40  # models beyond which fits of shares, which grow as their cube, are fewer
 USUAL, BOUNDING = 0.4, 39  # draws of a share for an upper bound
 
@@ -77,10 +78,7 @@ class WithLapses(Result):
 
     def second_shown(self, alpha: float) -> bool:
         """Return whether there is a second factor at level `alpha`."""
-        # Each test by itself rejects one factor a little too often, so that half the level is
-        # asked of both together. Where lapses and a second factor resemble each other chance
-        # makes large shares: then scores decide where they are far from those of one factor.
-        return self.p_value <= 0.5 * alpha or (self.test.p_value <= alpha and self.far)
+        return shown(self.p_value, self.test.p_value, far=self.far, alpha=alpha)
 
     @property
     def p_value(self) -> float:
@@ -93,6 +91,14 @@ class WithLapses(Result):
         """Whether the scores of a second factor are far from those that one factor gives."""
         draws = self.test.draws
         return bool(self.test.observed > draws.mean() + FAR * draws.std())
+
+
+def shown(p_both: float, p_scores: float, *, far: bool, alpha: float) -> bool:
+    """Decide from both tests together, or from scores far from those of one factor."""
+    # Each test by itself rejects one factor a little too often where yes rates are extreme, so
+    # that the two together are held to a stricter level. Where lapses and a second factor resemble
+    # each other chance makes large shares: then the scores decide.
+    return p_both <= STRICT * alpha or (p_scores <= alpha and far)
 
 
 def with_lapses(
