@@ -204,70 +204,69 @@ def two(one: dict[str, float]) -> bool:
     return shown(one["p_both"], one["p_with"], far=bool(one["far"]), alpha=ALPHA)
 
 
-def row(cell: Cell, folder: Path) -> str | None:
+def rows_of(cell: Cell, folder: Path) -> tuple[str, str] | None:
+    """Return the row of a cell in the table of verdicts, and in that of estimates."""
     path = folder / f"{cell.key}.jsonl"
     rows = [json.loads(line) for line in path.read_text().splitlines()] if path.exists() else []
     if not rows:
         return None
-
     fitted = [one for one in rows if "p_both" in one]
 
-    def mean(name: str) -> float:
+    def mean(name: str, text: str, scale: float = 1.0) -> str:
         values = [one[name] for one in rows if name in one]
-        return float(np.mean(values)) if values else np.nan
+        return text.format(scale * float(np.mean(values))) if values else ""
 
-    rejected = np.mean([one["p_one"] <= ALPHA for one in rows])
-    both = np.mean([one.get("p_with", 1.0) <= ALPHA for one in rows])
-    numbers = [
+    still_open = [not two(one) and bool(one["reaches"]) for one in fitted]
+    verdicts = [
         f"{len(rows)}",
-        f"{rejected:.2f}",
-        f"{mean('two_without'):.2f}",
-        f"{both:.3f}",
+        f"{np.mean([one['p_one'] <= ALPHA for one in rows]):.2f}",
+        mean("two_without", "{:.2f}"),
+        f"{np.mean([one.get('p_with', 1.0) <= ALPHA for one in rows]):.3f}",
         f"{np.mean([two(one) for one in rows]):.3f}",
-        f"{np.mean([not two(one) and one['reaches'] for one in fitted]):.2f}" if fitted else "",
-        f"{100 * mean('share'):.1f} %",
-        f"{100 * mean('true_rate'):.2f} %" if cell in (*LAPSING, *GUESSING) else "",
-        f"{100 * mean('rate'):.2f} %" if cell in (*LAPSING, *GUESSING) else "",
-        f"{mean('covered'):.3f}" if cell in (*LAPSING, *GUESSING) else "",
-        f"{mean('loading_bias_without'):+.3f}" if cell in (*LAPSING, *GUESSING) else "",
-        f"{mean('loading_bias'):+.3f}" if cell in (*LAPSING, *GUESSING) else "",
-        f"{mean('seconds_without'):.2f}",
-        f"{mean('seconds'):.2f}",
+        f"{np.mean(still_open):.2f}" if fitted else "",
+        mean("share", "{:.1f} %", 100.0),
+        mean("seconds_without", "{:.2f}"),
+        mean("seconds", "{:.2f}"),
     ]
-    return f"| {cell.name} | {cell.models} x {cell.questions:,} | " + " | ".join(numbers) + " |"
+    estimates = [
+        f"{len(fitted)}",
+        mean("true_rate", "{:.2f} %", 100.0),
+        mean("rate", "{:.2f} %", 100.0),
+        mean("covered", "{:.3f}"),
+        mean("loading_bias_without", "{:+.3f}"),
+        mean("loading_bias", "{:+.3f}"),
+    ]
+    head = f"| {cell.name} | {cell.models} x {cell.questions:,} | "
+    return head + " | ".join(verdicts) + " |", head + " | ".join(estimates) + " |"
 
 
-HEAD = [
-    "data",
-    "table",
-    "tables",
-    "normal factor rejected",
-    "two, without lapses",
-    "rejected with lapses, too",
-    "**two**",
-    "open",
-    "share of a second",
-    "lapse rate",
-    "estimated",
-    "covered",
-    "loadings off, without",
-    "with lapses",
-    "s, without",
-    "s, all",
-]
+VERDICTS = "tables|normal rejected|two, without|rejected, with|**two**|open|share|s, without|s"
+ESTIMATES = "tables|lapse rate|estimated|covered|loadings, without|loadings, with"
+
+
+def table(head: str, rows: list[str]) -> list[str]:
+    columns = head.split("|")
+    return [
+        f"| data | size | {' | '.join(columns)} |",
+        "|---|---|" + "---:|" * len(columns),
+        *rows,
+        "",
+    ]
 
 
 def show(options: argparse.Namespace) -> None:
-    lines = []
+    lines, estimates = [], []
     for title, cells in (
         ("One factor, models lapse", LAPSING),
         ("One factor, models guess", GUESSING),
         ("Two factors, and lapses of 1 %", TWO),
     ):
-        rows = [text for cell in cells if (text := row(cell, options.folder))]
-        lines += [f"**{title}**", "", f"| {' | '.join(HEAD)} |", "|---|---|" + "---:|" * 14]
-        lines += [*rows, ""]
-    lines += ["Made by `benchmarks/lapses.py`.", ""]
+        found = [rows for cell in cells if (rows := rows_of(cell, options.folder))]
+        lines += [f"**{title}**", "", *table(VERDICTS, [one for one, _ in found])]
+        if cells is not TWO:
+            estimates += [other for _, other in found]
+    lines += ["**Lapse rates and loadings, one factor**", "", *table(ESTIMATES, estimates)]
+    lines.append("Made by `benchmarks/lapses.py`.\n")
     options.table.write_text("\n".join(lines))
     print("\n".join(lines))
 

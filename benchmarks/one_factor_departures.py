@@ -36,15 +36,17 @@ its share. It says two where both together (Fisher's combination) reject at .35 
 level, or where the scores lie four standard deviations above those of one factor; the
 share must be 2.5 % or more.
 
-Columns: tables drawn; proportion in which one normal factor is rejected; in which the
-verdict without lapses would be two; in which one factor with lapses is rejected too;
-in which the verdict is **two**; in which one factor is accepted and a second of 2.5 %
-is not ruled out (open); mean share of a second factor with lapses; true and estimated
-mean lapse rate; coverage of its 95 % intervals; mean error of loadings without and
-with lapses; CPU seconds of the three tests without lapses, and of all. 99 draws for
-each test. Intervals of lapse rates cover more than 95 % where all models lapse alike
-and less where their rates differ much: they borrow strength from one another. A
-skewed factor is taken for lapses of extreme models: rates are then too high.
+Columns of verdicts: tables drawn; proportion in which one normal factor is rejected; in
+which the verdict without lapses would be two; in which the scores reject one factor with
+lapses; in which the verdict is **two**; in which a second factor of 2.5 % is not ruled
+out, of the tables with a fit of lapses (open); mean share of a second factor with lapses;
+CPU seconds of the tests without lapses, and of all. 99 draws for each test. Columns of
+estimates: tables with a fit of lapses; true and estimated mean lapse rate; coverage of
+95 % intervals; mean error of loadings without and with lapses.
+
+Intervals of lapse rates cover more than 95 % where all models lapse alike and less where
+their rates differ much: they borrow strength from one another. A skewed factor is taken
+for lapses of extreme models: rates are then too high.
 
 ```{include} lapses_tables.md
 ```
