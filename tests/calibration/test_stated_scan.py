@@ -10,7 +10,7 @@ import pytest
 import psychollm as psy
 from psychollm._base.errors import CodeError, InputError, LabelError, OptionError, ShapeError
 from psychollm.calibration import stated_scan
-from psychollm.calibration.panels import streamed
+from psychollm.calibration.panels import panel
 from psychollm.calibration.stated_scan import StatedScan, scan_stated
 from psychollm.estimates.resampling import Bootstrap
 
@@ -104,7 +104,7 @@ def test_processes_give_the_same_bits(tables, tmp_path, monkeypatch):
 def test_draws_that_would_fill_memory_are_dropped(tables, monkeypatch):
     scan = scan_stated(long_form(*tables))
     kept = psy.calibration_panel(scan, metrics="brier", bootstrap=50, rng=1)
-    monkeypatch.setattr(streamed, "DRAWS_BYTES", 8 * 50 * 7 - 1)
+    monkeypatch.setattr(panel, "DRAWS_BYTES", 8 * 50 * 7 - 1)
     dropped = psy.calibration_panel(scan, metrics="brier", bootstrap=50, rng=1)
     assert_same(kept, dropped)
     with pytest.raises(OptionError, match="without resamples"):
