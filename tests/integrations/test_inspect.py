@@ -175,7 +175,7 @@ def test_epochs_are_averaged(tmp_path: Path) -> None:
     (log,) = run(tmp_path, task)
     found = metadata(log)
     assert len(log.samples or ()) == 2 * found["asked"] < 2 * N
-    half = by_hand(found["asked"], lambda question: hard_ones_wrong(question) / 2)
+    half = by_hand(found["asked"], lambda question: hard_ones_wrong(question) / 2, half_width=0.2)
     assert told_by(half.estimate()) == told(found)
 
 
@@ -217,7 +217,11 @@ def test_samples_that_fail_are_missing_and_do_not_hold_it_up(
     )
     (log,) = run(tmp_path, task)
     found = metadata(log)
-    session = by_hand(found["asked"], lambda one: nan if failed(one) else hard_ones_wrong(one))
+    session = by_hand(
+        found["asked"],
+        lambda one: nan if failed(one) else hard_ones_wrong(one),
+        half_width=0.2,
+    )
     assert told_by(session.estimate()) == told(found)
     assert found["unanswered"] == sum(map(failed, session.answers)) > 0
     assert found["flag"] == str(Reason.MISSING_ANSWERS)
