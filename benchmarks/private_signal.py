@@ -41,8 +41,8 @@ LAPSE_TEXT = """
 Below, part of the answers about confidence is given without regard to the question: by a coin
 ("lapses"), or a no becomes a yes by chance ("guessed yes"). "Left in": loadings, thresholds and
 the test of one normal factor; "allowed for": as in `psychollm.shared_confidence`, with the
-asymptotes of `dimensionality` where answers show lapses. 19 models, Monte Carlo error up to .011
-for false alarms ({studies} studies) and .08 for power.
+asymptotes of `dimensionality` where answers show lapses. 19 models; the Monte Carlo error of
+power is up to {error:.2f} ({studies} studies).
 
 | models | questions | answers | left in | allowed for | mean | power {low:.2f} | {high:.2f} \
 | estimate |
@@ -183,7 +183,11 @@ def lapse_row(questions: int, link: str, studies: int) -> str:
 def lapse_lines(share: float) -> list[str]:
     low, high = map(true_correlation, WEIGHTS)
     studies = max(2, round(share * LAPSE_STUDIES[2000]))
-    lines = [LAPSE_TEXT.format(low=low, high=high, studies=studies).rstrip("\n")]
+    lines = [
+        LAPSE_TEXT.format(low=low, high=high, studies=studies, error=0.5 / studies**0.5).rstrip(
+            "\n"
+        )
+    ]
     for questions, link in itertools.product(LAPSE_STUDIES, LAPSES):
         lines.append(lapse_row(questions, link, studies))
         print(lines[-1], flush=True)
