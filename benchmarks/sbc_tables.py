@@ -11,8 +11,7 @@ from matplotlib.lines import Line2D
 from scipy.stats import binom, chisquare, f
 
 from psychollm._base.multiplicity import adjust_p_values
-from psychollm.plots.canvas import dress, name_axes
-from psychollm.plots.palette import BLUE, DEEP_ORANGE, GRID, MUTED
+from psychollm.plots.canvas import BLUE, DEEP_ORANGE, GRID, MUTED, dress, name_axes
 
 BINS = 10
 DOCS = Path(__file__).parents[1] / "docs"

@@ -10,6 +10,7 @@ from psychollm._base.errors import ShapeError
 from psychollm._base.numbers import percent
 from psychollm.irt.ability import Abilities
 from psychollm.plots.canvas import (
+    BLUE,
     by_value,
     name_axes,
     name_rows,
@@ -18,7 +19,6 @@ from psychollm.plots.canvas import (
     plain_text,
     points,
 )
-from psychollm.plots.palette import BLUE
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes

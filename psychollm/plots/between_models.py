@@ -6,9 +6,19 @@ import numpy as np
 
 from psychollm._base.numbers import typeset, with_interval
 from psychollm._base.types import FloatArray
-from psychollm.plots.canvas import legend, name_axes, note, open_axes, plain_text, points
+from psychollm.plots.canvas import (
+    BLUE,
+    INK,
+    PURPLE,
+    RED,
+    legend,
+    name_axes,
+    note,
+    open_axes,
+    plain_text,
+    points,
+)
 from psychollm.plots.labels import label_points
-from psychollm.plots.palette import BLUE, INK, PURPLE, RED
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes

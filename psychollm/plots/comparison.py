@@ -6,7 +6,10 @@ import numpy as np
 
 from psychollm._base.numbers import percent
 from psychollm.plots.canvas import (
+    MUTED,
+    STRIPE,
     TICK_SIZE,
+    colour_of,
     name_axes,
     name_rows,
     names_width,
@@ -15,7 +18,6 @@ from psychollm.plots.canvas import (
     points,
     write,
 )
-from psychollm.plots.palette import MUTED, STRIPE, colour_of
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes

@@ -11,6 +11,14 @@ from psychollm._base.names import short_names
 from psychollm._base.numbers import percent
 from psychollm._base.types import BoolArray, FloatArray, IntArray, MatrixOrder
 from psychollm.plots.canvas import (
+    BLUE,
+    DEEP_ORANGE,
+    DIVERGING,
+    GREY,
+    INK,
+    MUTED,
+    PURPLE,
+    SEQUENTIAL,
     TEXT_SIZE,
     TICK_SIZE,
     colour_map,
@@ -20,16 +28,6 @@ from psychollm.plots.canvas import (
     plain_text,
     points,
     read_rows,
-)
-from psychollm.plots.palette import (
-    BLUE,
-    DEEP_ORANGE,
-    DIVERGING,
-    GREY,
-    INK,
-    MUTED,
-    PURPLE,
-    SEQUENTIAL,
 )
 
 if TYPE_CHECKING:

@@ -5,8 +5,16 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from psychollm._base.numbers import typeset, with_interval
-from psychollm.plots.canvas import DASHED, name_axes, open_axes, plain_text, write
-from psychollm.plots.palette import BLUE, INK, MUTED
+from psychollm.plots.canvas import (
+    BLUE,
+    DASHED,
+    INK,
+    MUTED,
+    name_axes,
+    open_axes,
+    plain_text,
+    write,
+)
 from psychollm.studies.difficulty.study import Difficulty
 
 if TYPE_CHECKING:

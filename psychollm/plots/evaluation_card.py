@@ -4,7 +4,11 @@ from typing import TYPE_CHECKING
 
 from psychollm._base.numbers import percent
 from psychollm.plots.canvas import (
+    MUTED,
+    STRIPE,
     TICK_SIZE,
+    colour_of,
+    ink_on,
     name_axes,
     name_rows,
     names_width,
@@ -13,7 +17,6 @@ from psychollm.plots.canvas import (
     points,
     write,
 )
-from psychollm.plots.palette import MUTED, STRIPE, colour_of, ink_on
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes

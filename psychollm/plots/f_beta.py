@@ -5,9 +5,20 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from psychollm._base.names import short_names
-from psychollm.plots.canvas import TEXT_SIZE, legend, name_axes, open_axes, plain_text, write
+from psychollm.plots.canvas import (
+    INK,
+    MUTED,
+    QUIET,
+    RULE,
+    TEXT_SIZE,
+    colour_of,
+    legend,
+    name_axes,
+    open_axes,
+    plain_text,
+    write,
+)
 from psychollm.plots.labels import draw_curve, name_ends, spread
-from psychollm.plots.palette import INK, MUTED, QUIET, RULE, colour_of
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes

@@ -6,9 +6,19 @@ import numpy as np
 
 from psychollm._base.numbers import p_equals
 from psychollm._base.types import FloatArray
-from psychollm.plots.canvas import TICK_SIZE, legend, name_axes, open_axes, plain_text, points
+from psychollm.plots.canvas import (
+    BLUE,
+    MUTED,
+    PURPLE,
+    RED,
+    TICK_SIZE,
+    legend,
+    name_axes,
+    open_axes,
+    plain_text,
+    points,
+)
 from psychollm.plots.labels import label_points
-from psychollm.plots.palette import BLUE, MUTED, PURPLE, RED
 from psychollm.plots.scree import draw_components, inset
 from psychollm.plots.second_factor import draw_replicates
 

@@ -9,10 +9,14 @@ from psychollm._base.errors import LabelError, ShapeError
 from psychollm._base.types import FloatArray, IntArray
 from psychollm.plots.canvas import (
     DASHED,
+    INK,
     MARKS,
+    MUTED,
+    RULE,
     TEXT_SIZE,
     TICK_SIZE,
     by_value,
+    colour_of,
     legend,
     name_axes,
     name_rows,
@@ -22,7 +26,6 @@ from psychollm.plots.canvas import (
     write,
 )
 from psychollm.plots.correlation import plot_matrix
-from psychollm.plots.palette import INK, MUTED, RULE, colour_of
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes

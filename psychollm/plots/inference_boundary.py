@@ -7,8 +7,10 @@ import numpy as np
 
 from psychollm._base.errors import LabelError
 from psychollm.plots.canvas import (
+    MUTED,
     TICK_SIZE,
     by_value,
+    colour_of,
     legend,
     name_axes,
     name_rows,
@@ -17,7 +19,6 @@ from psychollm.plots.canvas import (
     write,
 )
 from psychollm.plots.forest import plot_forest
-from psychollm.plots.palette import MUTED, colour_of
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes

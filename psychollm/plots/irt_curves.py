@@ -12,8 +12,19 @@ from psychollm._base.types import FloatArray, IntArray
 from psychollm.data.labels import positions
 from psychollm.irt.information import Information, information
 from psychollm.irt.result import IRTFit
-from psychollm.plots.canvas import TICK_SIZE, legend, name_axes, open_axes, plain_text
-from psychollm.plots.palette import BLUE, DEEP_ORANGE, GREY, INK, RULE, colour_of
+from psychollm.plots.canvas import (
+    BLUE,
+    DEEP_ORANGE,
+    GREY,
+    INK,
+    RULE,
+    TICK_SIZE,
+    colour_of,
+    legend,
+    name_axes,
+    open_axes,
+    plain_text,
+)
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes

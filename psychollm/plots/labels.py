@@ -11,8 +11,16 @@ import numpy as np
 from psychollm._base.names import short_names
 from psychollm._base.types import FloatArray
 from psychollm.data.labels import positions
-from psychollm.plots.canvas import TEXT_SIZE, by_value, write
-from psychollm.plots.palette import INK, MUTED, QUIET, SEQUENCE, colour_of
+from psychollm.plots.canvas import (
+    INK,
+    MUTED,
+    QUIET,
+    SEQUENCE,
+    TEXT_SIZE,
+    by_value,
+    colour_of,
+    write,
+)
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes

@@ -7,9 +7,8 @@ import numpy as np
 
 from psychollm._base.numbers import p_equals, typeset, with_interval
 from psychollm._base.types import FloatArray
-from psychollm.plots.canvas import plain_text, points
+from psychollm.plots.canvas import BLUE, plain_text, points
 from psychollm.plots.labels import label_points
-from psychollm.plots.palette import BLUE
 from psychollm.plots.small_multiples import draw_panels, panel_title, say
 
 if TYPE_CHECKING:

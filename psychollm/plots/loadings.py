@@ -10,8 +10,11 @@ from psychollm._base.types import BoolArray, FloatArray, IntArray
 from psychollm.factor.exploratory.loading_errors import LoadingErrors
 from psychollm.factor.exploratory.solution import FactorSolution
 from psychollm.plots.canvas import (
+    INK,
     MARKS,
+    RULE,
     TICK_SIZE,
+    colour_of,
     legend,
     name_axes,
     name_rows,
@@ -19,7 +22,6 @@ from psychollm.plots.canvas import (
     plain_text,
     points,
 )
-from psychollm.plots.palette import INK, RULE, colour_of
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes

@@ -9,6 +9,10 @@ from psychollm._base.checks import check_count
 from psychollm._base.numbers import typeset, with_interval
 from psychollm.estimates.verdict import SMALLEST, Outcome, verdicts
 from psychollm.plots.canvas import (
+    BLUE,
+    INK,
+    PURPLE,
+    RED,
     by_value,
     legend,
     name_axes,
@@ -18,7 +22,6 @@ from psychollm.plots.canvas import (
     points,
 )
 from psychollm.plots.forest import plot_forest
-from psychollm.plots.palette import BLUE, INK, PURPLE, RED
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes

@@ -12,6 +12,12 @@ from psychollm.irt.bayes.result import BayesianIRT
 from psychollm.irt.result import IRTFit
 from psychollm.irt.thresholds import thresholds
 from psychollm.plots.canvas import (
+    BLUE,
+    DEEP_ORANGE,
+    INK,
+    MUTED,
+    QUIET,
+    RULE,
     TEXT_SIZE,
     name_axes,
     note,
@@ -21,7 +27,6 @@ from psychollm.plots.canvas import (
     write,
 )
 from psychollm.plots.labels import spread
-from psychollm.plots.palette import BLUE, DEEP_ORANGE, INK, MUTED, QUIET, RULE
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes

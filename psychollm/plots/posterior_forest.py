@@ -8,8 +8,17 @@ from psychollm._base.errors import ShapeError
 from psychollm._base.types import FloatArray, IntArray
 from psychollm.estimates.estimate import Estimate
 from psychollm.estimates.posterior import shortest_interval
-from psychollm.plots.canvas import DASHED, TEXT_SIZE, name_axes, name_rows, open_axes, plain_text
-from psychollm.plots.palette import BLUE, INK, MUTED
+from psychollm.plots.canvas import (
+    BLUE,
+    DASHED,
+    INK,
+    MUTED,
+    TEXT_SIZE,
+    name_axes,
+    name_rows,
+    open_axes,
+    plain_text,
+)
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes

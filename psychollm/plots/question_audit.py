@@ -4,8 +4,17 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from psychollm.plots.canvas import name_axes, open_axes, plain_text, points, write
-from psychollm.plots.palette import BLUE, DEEP_ORANGE, MUTED, STRIPE
+from psychollm.plots.canvas import (
+    BLUE,
+    DEEP_ORANGE,
+    MUTED,
+    STRIPE,
+    name_axes,
+    open_axes,
+    plain_text,
+    points,
+    write,
+)
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes

@@ -15,7 +15,12 @@ from psychollm.calibration.errors.calibration_error import CalibrationError
 from psychollm.calibration.errors.smooth import SmoothCalibrationError
 from psychollm.calibration.scores.corp import Corp
 from psychollm.plots.canvas import (
+    BLUE,
     DASHED,
+    GREY,
+    INK,
+    MUTED,
+    RULE,
     TEXT_SIZE,
     TICK_SIZE,
     name_axes,
@@ -23,7 +28,6 @@ from psychollm.plots.canvas import (
     plain_text,
     write,
 )
-from psychollm.plots.palette import BLUE, GREY, INK, MUTED, RULE
 from psychollm.plots.small_multiples import draw_panels, grid_size, panel_title, say
 
 if TYPE_CHECKING:

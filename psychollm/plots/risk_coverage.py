@@ -8,9 +8,17 @@ import numpy as np
 from psychollm._base.numbers import with_interval
 from psychollm._base.types import FloatArray, IntArray
 from psychollm.data.labels import positions
-from psychollm.plots.canvas import DASHED, legend, name_axes, open_axes, plain_text
+from psychollm.plots.canvas import (
+    BLUE,
+    DASHED,
+    INK,
+    MUTED,
+    legend,
+    name_axes,
+    open_axes,
+    plain_text,
+)
 from psychollm.plots.labels import draw_curve, emphasised, name_ends
-from psychollm.plots.palette import BLUE, INK, MUTED
 from psychollm.plots.small_multiples import draw_panels, grid_size, panel_title, say
 
 if TYPE_CHECKING:

@@ -9,7 +9,14 @@ from psychollm._base.errors import ShapeError
 from psychollm.estimates.null import Null
 from psychollm.factor.number_of_factors.retention import Retention
 from psychollm.plots.canvas import (
+    BLUE,
     DASHED,
+    DEEP_ORANGE,
+    GREY,
+    INK,
+    PAPER,
+    PURPLE,
+    RULE,
     TICK_SIZE,
     dress,
     legend,
@@ -19,7 +26,6 @@ from psychollm.plots.canvas import (
     plain_text,
     points,
 )
-from psychollm.plots.palette import BLUE, DEEP_ORANGE, GREY, INK, PAPER, PURPLE, RULE
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes

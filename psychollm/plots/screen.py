@@ -4,9 +4,19 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from psychollm.plots.canvas import DASHED, legend, name_axes, open_axes, plain_text, points
+from psychollm.plots.canvas import (
+    BLUE,
+    DASHED,
+    INK,
+    ORANGE,
+    RED,
+    legend,
+    name_axes,
+    open_axes,
+    plain_text,
+    points,
+)
 from psychollm.plots.labels import label_points
-from psychollm.plots.palette import BLUE, INK, ORANGE, RED
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes

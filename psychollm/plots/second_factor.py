@@ -9,9 +9,18 @@ from psychollm._base.checks import float_array
 from psychollm._base.errors import ShapeError
 from psychollm._base.numbers import p_equals
 from psychollm._base.types import FloatArray
-from psychollm.plots.canvas import DASHED, legend, name_axes, open_axes, plain_text, points
+from psychollm.plots.canvas import (
+    BLUE,
+    DASHED,
+    GREY,
+    INK,
+    legend,
+    name_axes,
+    open_axes,
+    plain_text,
+    points,
+)
 from psychollm.plots.labels import label_points
-from psychollm.plots.palette import BLUE, GREY, INK
 from psychollm.plots.scree import NULL_COLOURS, NULL_NAMES
 
 if TYPE_CHECKING:

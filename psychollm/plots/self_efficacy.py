@@ -6,7 +6,10 @@ import numpy as np
 
 from psychollm.plots.canvas import (
     DASHED,
+    GRID,
     MARKS,
+    MUTED,
+    colour_of,
     legend,
     name_axes,
     name_rows,
@@ -14,7 +17,6 @@ from psychollm.plots.canvas import (
     plain_text,
     points,
 )
-from psychollm.plots.palette import GRID, MUTED, colour_of
 
 if TYPE_CHECKING:
     import pandas as pd

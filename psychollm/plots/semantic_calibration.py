@@ -7,8 +7,7 @@ import numpy as np
 
 from psychollm._base.numbers import number, p_equals, typeset
 from psychollm.data.labels import positions
-from psychollm.plots.canvas import plain_text
-from psychollm.plots.palette import BLUE, GREY
+from psychollm.plots.canvas import BLUE, GREY, plain_text
 from psychollm.plots.reliability import diagonal, histogram, rings, unit_square
 from psychollm.plots.small_multiples import draw_panels, panel_title
 from psychollm.studies.semantic_calibration.null import SampleCurve

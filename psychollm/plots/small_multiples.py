@@ -6,8 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 from psychollm._base.checks import check_count
 from psychollm._base.names import shortened
-from psychollm.plots.canvas import LABEL_SIZE, TEXT_SIZE, TICK_SIZE, dress, open_figure
-from psychollm.plots.palette import INK, MUTED
+from psychollm.plots.canvas import INK, LABEL_SIZE, MUTED, TEXT_SIZE, TICK_SIZE, dress, open_figure
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes

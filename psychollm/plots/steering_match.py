@@ -7,6 +7,13 @@ import numpy as np
 from psychollm._base.names import shortened
 from psychollm._base.numbers import number, p_equals, typeset, with_interval
 from psychollm.plots.canvas import (
+    BLUE,
+    DEEP_ORANGE,
+    GREY,
+    INK,
+    MUTED,
+    PURPLE,
+    RULE,
     TICK_SIZE,
     by_value,
     dress,
@@ -17,7 +24,6 @@ from psychollm.plots.canvas import (
     plain_text,
     write,
 )
-from psychollm.plots.palette import BLUE, DEEP_ORANGE, GREY, INK, MUTED, PURPLE, RULE
 from psychollm.studies.steering_match.evidence import HEADLINES
 from psychollm.studies.steering_match.result import SteeringMatch
 

@@ -8,9 +8,8 @@ import numpy as np
 from psychollm._base.names import shortened
 from psychollm._base.types import FloatArray
 from psychollm.data.labels import positions
-from psychollm.plots.canvas import DASHED, TEXT_SIZE, name_axes, open_axes, plain_text
+from psychollm.plots.canvas import DASHED, INK, QUIET, TEXT_SIZE, name_axes, open_axes, plain_text
 from psychollm.plots.labels import MOST_NAMES, draw_curve, emphasised
-from psychollm.plots.palette import INK, QUIET
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes

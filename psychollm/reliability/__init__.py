@@ -47,11 +47,15 @@ from psychollm.reliability.raters.rate_contrast import rate_contrast
 from psychollm.reliability.raters.ratings import Ratings
 from psychollm.reliability.raters.response_shares import ResponseShares, response_shares
 from psychollm.reliability.raters.retest import Retest, retest
-from psychollm.reliability.scales.consistency import Consistency, alpha, consistency
+from psychollm.reliability.scales.consistency import (
+    Consistency,
+    alpha,
+    alpha_of_matrix,
+    consistency,
+)
 from psychollm.reliability.scales.guttman import guttman, guttman_of_matrix
 from psychollm.reliability.scales.item_statistics import ItemStatistics, item_statistics
 from psychollm.reliability.scales.kuder_richardson import kr20, kr21
-from psychollm.reliability.scales.matrix_alpha import alpha_of_matrix
 from psychollm.reliability.scales.split_half import SplitHalf, split_half
 
 __all__ = [

@@ -22,7 +22,7 @@ from psychollm.irt.multidimensional.curvature import errors_of_functions, inform
 from psychollm.irt.multidimensional.fit import exploratory_start
 from psychollm.irt.multidimensional.population import SlopeCurves
 from psychollm.irt.multidimensional.problem import Place, at, echelon, make_problem, pivots_of
-from psychollm.irt.multidimensional.rotation import _matched
+from psychollm.irt.multidimensional.result import _matched
 from psychollm.irt.multidimensional.scale import standardised
 from psychollm.irt.priors import ItemPopulation, Priors
 from psychollm.kernels.adaptive_rules import product_rule, quasi_random_rule

@@ -9,8 +9,8 @@ import psychollm as psy
 from psychollm import plots
 from psychollm.calibration.discrimination.type2_roc import Type2ROC, type2_roc
 from psychollm.calibration.selection.risk_coverage import RiskCoverage, risk_coverage
+from psychollm.plots.canvas import BLUE
 from psychollm.plots.labels import MOST_NAMES, emphasised, name_ends
-from psychollm.plots.palette import BLUE
 
 Tables = tuple[np.ndarray, np.ndarray]
 

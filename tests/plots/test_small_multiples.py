@@ -3,7 +3,7 @@
 from matplotlib.figure import Figure
 
 from psychollm.plots.calibration_panel import panel_size
-from psychollm.plots.palette import BLUE, CYAN, INK, ORANGE, PAPER, RED, colour_of, ink_on
+from psychollm.plots.canvas import BLUE, CYAN, INK, ORANGE, PAPER, RED, colour_of, ink_on
 from psychollm.plots.risk_coverage import risk_coverage_grid_size
 from psychollm.plots.small_multiples import draw_panels, grid_size, panel_title
 

@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 from psychollm.estimates.reasons import Reason
 from psychollm.reliability.scales.consistency import consistency
 from psychollm.reliability.scales.guttman import guttman, guttman_of_matrix
-from psychollm.reliability.scales.item_matrix import multiple_correlations
+from psychollm.reliability.scales.item_statistics import multiple_correlations
 from psychollm.reliability.scales.split_half import split_half
 from tests.oracles import consistency_slow as slow
 

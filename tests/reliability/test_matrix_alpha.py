@@ -5,8 +5,8 @@ import pytest
 
 from psychollm._base.errors import InputError, OptionError, ShapeError
 from psychollm.estimates.reasons import Reason
+from psychollm.reliability.scales.consistency import alpha_of_matrix
 from psychollm.reliability.scales.guttman import guttman_of_matrix
-from psychollm.reliability.scales.matrix_alpha import alpha_of_matrix
 from tests.reliability.golden_cases import quick, repeated, rows_of
 
 

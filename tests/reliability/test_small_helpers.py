@@ -61,9 +61,8 @@ from psychollm.reliability.scales.alpha_intervals import (
     normal_theory_se,
     squared_norm,
 )
-from psychollm.reliability.scales.consistency import consistency_of
-from psychollm.reliability.scales.item_matrix import ResampledMatrix, is_singular
-from psychollm.reliability.scales.matrix_alpha import covariance_matrix
+from psychollm.reliability.scales.consistency import consistency_of, covariance_matrix
+from psychollm.reliability.scales.item_statistics import ResampledMatrix, is_singular
 from psychollm.reliability.scales.moments import (
     centred_covariance,
     centred_items,

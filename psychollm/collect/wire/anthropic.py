@@ -6,7 +6,7 @@ from typing import Any
 from psychollm.collect.faults import Kind
 from psychollm.collect.request import LIMITS
 from psychollm.collect.wire.batch_formats import AnthropicBatches
-from psychollm.collect.wire.over_http import OverHttp
+from psychollm.collect.wire.over_http import Event, OverHttp, added, cut_off
 from psychollm.collect.wire.protocol import (
     Messages,
     Reply,
@@ -16,7 +16,6 @@ from psychollm.collect.wire.protocol import (
     count_or_none,
     text_or_none,
 )
-from psychollm.collect.wire.streams import Event, added, cut_off
 from psychollm.collect.wire.thinking import Thinking, thinking_of, without_thinking
 
 VERSION = "2023-06-01"

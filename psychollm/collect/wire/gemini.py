@@ -6,7 +6,7 @@ from urllib.parse import quote
 
 from psychollm.collect.faults import Kind
 from psychollm.collect.request import LIMITS
-from psychollm.collect.wire.over_http import OverHttp
+from psychollm.collect.wire.over_http import Event, OverHttp, cut_off
 from psychollm.collect.wire.probabilities import Token, token_of
 from psychollm.collect.wire.protocol import (
     Messages,
@@ -17,7 +17,6 @@ from psychollm.collect.wire.protocol import (
     count_or_none,
     text_or_none,
 )
-from psychollm.collect.wire.streams import Event, cut_off
 from psychollm.collect.wire.thinking import Thinking, thinking_of, without_thinking
 
 _ROLES = {"assistant": "model", "user": "user"}

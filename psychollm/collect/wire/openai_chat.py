@@ -8,7 +8,7 @@ from psychollm.collect.faults import Kind
 from psychollm.collect.request import LENGTHS, LIMITS
 from psychollm.collect.wire.anthropic import FINISH
 from psychollm.collect.wire.batch_formats import BatchFormat, OpenAIBatches
-from psychollm.collect.wire.over_http import OverHttp
+from psychollm.collect.wire.over_http import Event, OverHttp, added, cut_off
 from psychollm.collect.wire.probabilities import Token, openai_tokens, token_of
 from psychollm.collect.wire.protocol import (
     Messages,
@@ -19,7 +19,6 @@ from psychollm.collect.wire.protocol import (
     openai_usage,
     text_or_none,
 )
-from psychollm.collect.wire.streams import Event, added, cut_off
 from psychollm.collect.wire.thinking import thinking_of, without_thinking
 
 # The name of the reasoning differs between servers.

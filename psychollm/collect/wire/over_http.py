@@ -1,13 +1,55 @@
 """What wire formats have in common whose bodies are posted to a server."""
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from typing import Any
 from urllib.parse import urlsplit
 
+from psychollm._base.untrusted_json import parse_json
 from psychollm.collect.connection import Connections
+from psychollm.collect.faults import Kind
 from psychollm.collect.wire.batch_formats import BatchFormat
-from psychollm.collect.wire.protocol import object_of
-from psychollm.collect.wire.streams import Event, cut_off, events, is_stream
+from psychollm.collect.wire.protocol import UnreadableReplyError, check_error, object_of
+
+DONE = "[DONE]"
+Event = dict[str, Any]
+
+
+def is_stream(raw: bytes) -> bool:
+    """Whether a reply is a stream of server-sent events."""
+    return raw[:64].lstrip().startswith((b"data:", b"event:", b":", b"id:"))
+
+
+def events(raw: bytes) -> Iterator[Event | None]:
+    """Yield the events of a stream; None where it says that it is done."""
+    for block in raw.replace(b"\r\n", b"\n").replace(b"\r", b"\n").split(b"\n\n"):
+        data = b"\n".join(
+            line[5:].removeprefix(b" ") for line in block.split(b"\n") if line.startswith(b"data:")
+        )
+        if not data:
+            continue
+        if data.strip() == DONE.encode():
+            yield None
+            continue
+        try:
+            event = parse_json(data, errors="replace")
+        except ValueError as error:
+            raise UnreadableReplyError(Kind.BROKEN, f"an event is no JSON: {error}") from error
+        if not isinstance(event, dict):
+            raise UnreadableReplyError(Kind.BAD_JSON, "an event is JSON, but no object")
+        check_error(event)
+        yield event
+
+
+def cut_off() -> UnreadableReplyError:
+    """Return the error of a stream that ended before the reply did."""
+    return UnreadableReplyError(Kind.BROKEN, "the stream ended before the reply")
+
+
+def added(whole: dict[str, Any], name: str, part: Any) -> None:
+    """Add a piece of text to what has come under a name."""
+    if isinstance(part, str):
+        before = whole.get(name)
+        whole[name] = (before if isinstance(before, str) else "") + part
 
 
 class OverHttp:

@@ -55,10 +55,9 @@ from psychollm.data.labels import listed
 from psychollm.estimates.verdict import SMALLEST, Outcome, SmallestEffects, outcome
 from psychollm.factor.confirmatory import LoadingPattern
 from psychollm.factor.fit import rmsea_of
-from psychollm.factor.invariance.fit import fit_sample
+from psychollm.factor.invariance.fit import GroupCorrelations, Sample, fit_sample, sample_of
 from psychollm.factor.invariance.model import LEVELS, Invariance
 from psychollm.factor.invariance.result import GroupFactors
-from psychollm.factor.invariance.sample import GroupCorrelations, Sample, sample_of
 from psychollm.factor.robust_test import Quadratic, RobustTest, inverse_of
 
 if TYPE_CHECKING:

@@ -1,6 +1,6 @@
 """Self-efficacy: what models say they can do, what they do, and whether they stand by it."""
 
-from psychollm.instruments.self_efficacy.instrument import SelfEfficacy
+from psychollm.instruments.self_efficacy.instrument import TASKS, SelfEfficacy, tasks_of
 from psychollm.instruments.self_efficacy.replies import (
     disowning,
     grade_task,
@@ -9,7 +9,6 @@ from psychollm.instruments.self_efficacy.replies import (
 )
 from psychollm.instruments.self_efficacy.result import SelfEfficacyScores, score_readings
 from psychollm.instruments.self_efficacy.scale import COPING, Scale, read_scale
-from psychollm.instruments.self_efficacy.tasks import TASKS, tasks_of
 
 __all__ = [
     "COPING",

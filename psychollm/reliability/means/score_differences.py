@@ -21,6 +21,11 @@ to the error of pair p and independent normal :math:`\varepsilon_g`, the errors 
 \varepsilon_g r_{pg}` have the variances and covariances of the estimates, so that the largest of
 them says how far off any difference may be ("max_t").
 
+Where every stratum of questions, such as a task, counts alike, the mean of T strata of :math:`n_t`
+questions each is :math:`\frac{1}{T} \sum_t \bar s_t`. Strata are fixed: the error is that of the
+questions within them, whose deviations from :math:`\bar s_t` are taken for residuals and enlarged
+by :math:`\sqrt{n_t / (n_t - 1)}` in place of the factor of the mean of all questions.
+
 The unit of replication is the question, or the cluster where
 clusters are given. McNemar's test knows no clusters, and is NaN where several questions share one.
 
@@ -58,7 +63,7 @@ from psychollm._base.result import Result
 from psychollm._base.types import BoolArray, FloatArray, IntArray, RandomState
 from psychollm.calibration.stated import cluster_codes
 from psychollm.data.connected import connected
-from psychollm.data.labels import Labels, listed
+from psychollm.data.labels import Labels, listed, numbered, unit_labels
 from psychollm.data.responses import ResponsesLike
 from psychollm.data.table import numbers, one_model
 from psychollm.estimates.clustered import few
@@ -66,7 +71,33 @@ from psychollm.estimates.comparisons import FamilyAdjustment, max_t
 from psychollm.estimates.intervals import counts_of, within_range
 from psychollm.estimates.reasons import Reason, first_reason
 from psychollm.reliability.means.clustered import ClusteredMean, Correction, clustered_mean
-from psychollm.reliability.means.strata import balanced
+
+
+def balanced(
+    values: FloatArray, weight: FloatArray, strata: Any, questions: Labels
+) -> tuple[FloatArray, FloatArray]:
+    """Return scores and weights (rows, questions) whose weighted mean is that over strata.
+
+    Scores are NaN in a row that holds fewer than two questions of any stratum.
+
+    Examples
+    --------
+    >>> scores, weights = balanced(np.array([[1.0, 0, 1, 1, 1, 1]]), np.ones((1, 6)),
+    ...                            list("aabbbb"), tuple(range(6)))
+    >>> float((scores * weights).sum().round(12)), weights.round(3).tolist()
+    (0.75, [[0.25, 0.25, 0.125, 0.125, 0.125, 0.125]])
+    """
+    codes, names = numbered(unit_labels(strata, questions, argument="tasks"))
+    member = (codes[:, None] == np.arange(len(names))).astype(np.float64)
+    n, known = weight @ member, weight > 0
+    with np.errstate(invalid="ignore", divide="ignore"):
+        means = (np.where(known, values, 0.0) @ member) / n
+        size = n * len(names)
+        factor = np.sqrt((1.0 - 1.0 / size) / (1.0 - 1.0 / n))
+        shares = np.where(known, 1.0 / size[:, codes], 0.0)
+        moved = means.mean(axis=1, keepdims=True) + (values - means[:, codes]) * factor[:, codes]
+    enough = (n > 1).all(axis=1, keepdims=True)
+    return np.where(enough, np.where(known, moved, 0.0), np.nan), np.where(enough, shares, weight)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)

@@ -35,13 +35,13 @@ from psychollm.estimates.intervals import RELIABILITY
 from psychollm.estimates.reasons import Reason
 from psychollm.estimates.resampling import Bootstrap, Replicates, Resampling, resample
 from psychollm.reliability.scales.alpha_intervals import ResamplingInterval
-from psychollm.reliability.scales.item_matrix import (
+from psychollm.reliability.scales.consistency import covariance_matrix
+from psychollm.reliability.scales.item_statistics import (
     Of,
     ResampledMatrix,
     is_singular,
     multiple_correlations,
 )
-from psychollm.reliability.scales.matrix_alpha import covariance_matrix
 from psychollm.reliability.scales.moments import ROUNDING, Incomplete, correlation
 from psychollm.reliability.scales.score_table import scale_scores, score_table
 from psychollm.reliability.scales.split_half import Splits, best_coefficient, splits_of

@@ -36,7 +36,7 @@ from psychollm.estimates.reasons import Reason
 from psychollm.estimates.resampling import Bootstrap, Resampling, resample
 from psychollm.kernels.splits import enumerate_splits, exchange
 from psychollm.reliability.scales.alpha_intervals import ResamplingInterval
-from psychollm.reliability.scales.item_matrix import Of, ResampledMatrix
+from psychollm.reliability.scales.item_statistics import Of, ResampledMatrix
 from psychollm.reliability.scales.moments import ROUNDING, Incomplete, constant_items
 from psychollm.reliability.scales.score_table import scale_scores, score_table
 

@@ -64,8 +64,11 @@ from psychollm.estimates.verdict import (
 )
 from psychollm.reliability.means.clustered import mean_estimate, mean_score
 from psychollm.reliability.means.repeated_scores import RepeatedScores, answers_of, means_of
-from psychollm.reliability.means.score_differences import ScoreDifferences, score_differences
-from psychollm.reliability.means.strata import balanced
+from psychollm.reliability.means.score_differences import (
+    ScoreDifferences,
+    balanced,
+    score_differences,
+)
 from psychollm.studies.comparison.ranks import enough, rank, shown_better, tiers
 
 if TYPE_CHECKING:

@@ -8,7 +8,7 @@ import numpy as np
 import pandas as pd
 
 from psychollm.correlation.by_group import polychoric_by_group
-from psychollm.factor.invariance.sample import sample_of
+from psychollm.factor.invariance.fit import sample_of
 from tests.oracles import muthen_slow
 
 GOLDEN = Path(__file__).resolve().parents[2] / "golden" / "psychometrics"

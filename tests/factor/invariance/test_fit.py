@@ -5,7 +5,7 @@ import pytest
 
 from psychollm._base.errors import CodeError, LabelError, OptionError, ShapeError
 from psychollm.correlation.by_group import polychoric_by_group
-from psychollm.factor.invariance.fit import confirmatory_groups
+from psychollm.factor.invariance.fit import confirmatory_groups, sample_of
 from psychollm.factor.invariance.model import (
     LEVELS,
     Shape,
@@ -13,7 +13,6 @@ from psychollm.factor.invariance.model import (
     stacked_derivatives,
     stacked_moments,
 )
-from psychollm.factor.invariance.sample import sample_of
 from tests.factor.invariance.tables import LAVAAN, MODEL, simulated
 
 

@@ -10,8 +10,7 @@ from psychollm.data.cells import CellWriter, sorted_cells
 from psychollm.data.sparse import SparseResponses
 from psychollm.estimates.reasons import Reason
 from psychollm.irt.factors import fit as module
-from psychollm.irt.factors.fit import fit_factors
-from psychollm.irt.factors.reading import as_source
+from psychollm.irt.factors.fit import as_source, fit_factors
 from psychollm.irt.fit import fit_irt
 from psychollm.irt.logistic_factors import fit_logistic_factors
 
