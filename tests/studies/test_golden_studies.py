@@ -1,13 +1,6 @@
-"""Every study on fixed seeds finds what it found before (tests/golden/studies.json).
+"""Every study on fixed seeds finds what it found before (tests/golden/studies.json)."""
 
-`PSYCHOLLM_UPDATE_GOLDEN=1` writes them anew, which only a change of the numbers themselves allows.
-"""
-
-import json
-import os
-from collections.abc import Callable, Iterator
-from pathlib import Path
-from typing import Any
+from collections.abc import Callable
 
 import numpy as np
 import pandas as pd
@@ -15,14 +8,11 @@ import pytest
 
 import psychollm as psy
 from psychollm.estimates.findings import Findings
+from tests.goldens import FOLDER, Kept, check, flat
 from tests.studies.difficulty.conftest import asked
 from tests.studies.metacognitive_skill.test_study import simulated as traces
 from tests.studies.semantic_calibration.test_study import arms
 from tests.studies.steering_match.conftest import simulated as steered
-
-GOLDEN = Path(__file__).parents[1] / "golden"
-SAVED = GOLDEN / "studies.json"
-LONG = 12  # of longer lists the mean and the spread are kept
 
 
 def shared_confidence() -> Findings:
@@ -38,7 +28,7 @@ def dimensionality() -> Findings:
 
 
 def inference_boundary() -> Findings:
-    answers = pd.read_csv(GOLDEN / "metacognition" / "vornish_a.csv")
+    answers = pd.read_csv(FOLDER / "metacognition" / "vornish_a.csv")
     study = psy.inference_boundary(
         answers, commits=("B", "D"), thinking=[("m2", "m1")], bootstrap=20, rng=0
     )
@@ -53,7 +43,7 @@ def metacognitive_skill() -> Findings:
 
 
 def self_efficacy() -> Findings:
-    ratings = pd.read_csv(GOLDEN / "metacognition" / "gses_a.csv")
+    ratings = pd.read_csv(FOLDER / "metacognition" / "gses_a.csv")
     ratings = ratings.rename(columns={"rep": "repeat"})
     return psy.self_efficacy(ratings, reference="comp", bootstrap=20, rng=0).findings()
 
@@ -88,33 +78,10 @@ STUDIES: tuple[Callable[[], Findings], ...] = (
 )
 
 
-def numbers(value: Any, path: str) -> Iterator[tuple[str, float]]:
-    """Yield the numbers of a finding by their paths; long lists by their mean and spread."""
-    if isinstance(value, bool) or value is None or isinstance(value, str):
-        return
-    if isinstance(value, int | float):
-        yield path, float(value)
-    elif isinstance(value, dict):
-        for key, one in value.items():
-            yield from numbers(one, f"{path}.{key}")
-    elif len(value) > LONG and all(isinstance(one, int | float) for one in value):
-        yield f"{path}.mean", float(np.mean(value))
-        yield f"{path}.spread", float(np.std(value))
-    else:
-        for place, one in enumerate(value):
-            yield from numbers(one, f"{path}.{place}")
-
-
 @pytest.mark.parametrize("study", STUDIES, ids=lambda study: study.__name__)
-def test_numbers_are_those_that_were_saved(study: Callable[[], Findings]) -> None:
-    found = {
-        path: value
-        for item in study().to_dict()["items"]
-        for path, value in numbers(item["numbers"], item["key"])
-    }
+def test_findings_are_those_that_were_saved(study: Callable[[], Findings]) -> None:
+    found: Kept = {}
+    for item in study().to_dict()["items"]:
+        found |= dict(flat(item, item["key"]))
     assert len(found) >= 3
-    saved = json.loads(SAVED.read_text(encoding="utf-8")) if SAVED.exists() else {}
-    if os.environ.get("PSYCHOLLM_UPDATE_GOLDEN"):
-        saved[study.__name__] = found
-        SAVED.write_text(json.dumps(saved, indent=1, sort_keys=True) + "\n", encoding="utf-8")
-    assert found == pytest.approx(saved[study.__name__], rel=1e-9, abs=1e-12)
+    check(FOLDER / "studies.json", study.__name__, found, rel=1e-8)

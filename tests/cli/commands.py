@@ -1,0 +1,222 @@
+"""Every command that analyses something, on small files that are made here."""
+
+import re
+from collections.abc import Callable
+from html import unescape
+from pathlib import Path
+
+import numpy as np
+import pandas as pd
+
+from psychollm.data.simulate_study import simulate_study
+from psychollm.instruments.abstention import Abstention
+from psychollm.instruments.coding import Coding
+from psychollm.instruments.prompt import Prompt
+from psychollm.instruments.revision import Revision
+from psychollm.instruments.rule_world import RuleWorld
+from psychollm.instruments.scaffold import Scaffold
+from psychollm.instruments.self_efficacy import SelfEfficacy
+from psychollm.instruments.self_prediction import SelfPrediction
+from psychollm.instruments.semantic_sampling import SemanticSampling
+from tests.bank.conftest import simulated
+from tests.cli.stores import filled
+from tests.studies.question_audit.test_study import drawn
+
+QUICK = ("--null", "19", "--bootstrap", "50")
+
+# By name: what is typed, in a folder of the files that `COMMANDS[name][0]` makes.
+Make = Callable[[], None]
+
+
+def tables() -> None:
+    """Two wide tables, and both in one long file."""
+    made = simulate_study(n_models=6, n_questions=120, rng=0)
+    for name, table in (("said", made.confidence), ("right", made.correctness)):
+        frame = pd.DataFrame(table.codes, index=table.models, columns=table.questions)
+        frame.to_csv(f"{name}.csv", index_label="model")
+    rng = np.random.default_rng(0)
+    said = made.confidence.codes
+    sure = np.where(said == 1, rng.integers(60, 100, said.shape), rng.integers(1, 41, said.shape))
+    k, n = said.shape
+    long = pd.DataFrame(
+        {
+            "model": np.repeat(made.confidence.models, n),
+            "question": np.tile([f"q{i}" for i in range(n)], k),
+            "confidence": sure.ravel() / 100.0,
+            "score": made.correctness.codes.ravel(),
+            "domain": np.tile(["sums", "proofs"] * (n // 2), k),
+        }
+    )
+    long.to_csv("long.csv", index=False)
+    long[long["model"] != made.confidence.models[0]].to_csv("fewer.csv", index=False)
+    long.rename(columns={"score": "correct"}).to_parquet("runs.parquet", index=False)
+    Path("runs").mkdir()
+    Path("runs.parquet").rename("runs/runs.parquet")
+
+
+def scores() -> None:
+    """A long table of scores, a wide one of right and wrong, and what belongs to the labels."""
+    rng = np.random.default_rng(1)
+    level, ease = rng.normal(size=6), rng.normal(size=60)
+    rows = [
+        {
+            "model": f"m{m}", "question": f"q{q}", "repeat": run, "domain": f"d{q % 3}",
+            "vendor": "ab"[m // 3],
+            "score": int(rng.random() < 1.0 / (1.0 + np.exp(-level[m] - ease[q]))),
+        }
+        for m in range(6) for q in range(60) for run in (1, 2)
+    ]  # fmt: skip
+    frame = pd.DataFrame(rows)
+    frame.to_csv("scores.csv", index=False)
+    halves = np.where(frame["domain"] == "d0", "first", "second")
+    frame.assign(task=halves).to_csv("tasks.csv", index=False)
+    once = frame[frame["repeat"] == 1]
+    once.pivot_table("score", "model", "question").astype(int).to_csv("right.csv")
+    units = pd.DataFrame({"question": [f"q{q}" for q in range(60)]})
+    units.assign(cluster=[q // 3 for q in range(60)]).to_csv("passages.csv", index=False)
+    units.assign(domain=[f"d{q % 3}" for q in range(60)]).to_csv("domains.csv", index=False)
+    families = pd.DataFrame({"model": [f"m{m}" for m in range(6)], "family": list("aaabbb")})
+    families.to_csv("families.csv", index=False)
+
+
+def choices() -> None:
+    """Options that models chose, one of them called NA, and keys of which some are wrong."""
+    chosen, key, _ = drawn(120, share=0.1)
+    chosen, key = chosen.replace("A", "NA"), key.replace("A", "NA")
+    chosen.iloc[0] = None
+    chosen.to_csv("choices.csv", index_label="question")
+    key.rename("key").to_csv("key.csv", index_label="question")
+    texts = pd.Series({label: f"What is {label}?" for label in key.index}, name="text")
+    texts.to_csv("texts.csv", index_label="question")
+    groups = pd.Series({label: "NA" if i % 2 else "x" for i, label in enumerate(key.index)})
+    groups.rename("group").to_csv("groups.csv", index_label="question")
+    families = pd.Series({model: f"f{i // 2}" for i, model in enumerate(chosen.columns)})
+    families.rename("family").to_csv("families.csv", index_label="model")
+    (key == chosen.T).astype(int).to_csv("right.csv", index_label="model")
+
+
+def bank() -> None:
+    """Answers of thirty models, and some of one more."""
+    right = pd.DataFrame(
+        simulated(31, 120, 3).astype(int),
+        index=[f"m{k}" for k in range(31)],
+        columns=[f"q{k}" for k in range(120)],
+    )
+    right[:30].to_csv("known.csv", index_label="model")
+    right[30:].iloc[:, :50].to_csv("new.csv", index_label="model")
+
+
+QUESTIONS = [{"question": f"What is {k} + 1?", "answer": str(k + 1)} for k in range(30)]
+
+
+def store(name: str) -> Make:
+    """Return what fills a store with replies to one instrument, drawn by prompt."""
+
+    def fill() -> None:
+        drawing = np.random.default_rng(7)
+
+        def says(prompt: Prompt, sample: int) -> str | None:
+            luck = drawing.random()
+            if luck < 0.03:
+                return None
+            if name == "self_efficacy":
+                if prompt.reply == "rating":
+                    return str(drawing.integers(1, 5))
+                return "\n".join(f"{k}. {drawing.integers(1, 5)}" for k in range(1, 11))
+            if name == "self_prediction" and prompt.about["part"] == "predict":
+                return "Answer: Yes" if luck < 0.6 else "Answer: No"
+            if name == "rule_world":
+                return "Answer: 7" if prompt.reply == "integer" else f"Answer: {'AB'[luck < 0.4]}"
+            if name == "abstention" and luck < 0.2:
+                return "Answer: I do not know."
+            if prompt.item.isdigit():
+                right = int(prompt.item)
+                wait = "Wait, let me check that again. " if luck < 0.5 else ""
+                return f"{wait}I think so.\nAnswer: {right + int(luck < 0.4)}"
+            return f"Let me see.\nAnswer: {drawing.integers(1, 13)}"
+
+        models = dict.fromkeys("abcdef" if name == "self_prediction" else "abc", says)
+        repeats = 2 if name == "self_efficacy" else 1
+        filled(Path("run.sqlite"), INSTRUMENTS[name]().prompts(), models, repeats=repeats)
+
+    return fill
+
+
+INSTRUMENTS = {
+    "rule_world": lambda: RuleWorld(n=24, seed=2),
+    "self_prediction": lambda: SelfPrediction(questions=3 * QUESTIONS),
+    "self_efficacy": lambda: SelfEfficacy(
+        conditions=("none", "social"), n_repeats=2, followups=()
+    ),
+    "semantic_sampling": lambda: SemanticSampling(QUESTIONS, n_samples=5),
+    "abstention": lambda: Abstention(n_pairs=6),
+    "revision": lambda: Revision(questions=QUESTIONS[:12]),
+    "scaffold": lambda: Scaffold(questions=QUESTIONS[:12]),
+}
+assert Coding  # judges' codes are a second stage: `psychollm run` has them
+
+COMMANDS: dict[str, tuple[Make, tuple[str, ...]]] = {
+    "study": (tables, ("study", "said.csv", "right.csv", *QUICK, "--seed", "3")),
+    "study of a log": (
+        tables,
+        ("study", "long.csv", "--threshold", "0.5", *QUICK, "--leave-out", "sim-03"),
+    ),
+    "study of a long table": (
+        tables,
+        ("study", "runs", "--confidence-column", "correct", "--null", "19"),
+    ),
+    "calibrate": (tables, ("calibrate", "long.csv", *QUICK, "--common")),
+    "calibrate by group": (
+        tables,
+        ("calibrate", "long.csv", "--by", "domain", "--metrics", "brier", "--bootstrap", "50"),
+    ),
+    "calibrate a long table": (
+        tables,
+        ("calibrate", "runs", "--confidence-column", "confidence", "--metrics", "brier,auroc",
+         *QUICK),
+    ),
+    "compare": (
+        scores,
+        ("compare", "scores.csv", "--clusters", "passages.csv", "--level", "0.9",
+         "--smallest", "share=0.02"),
+    ),
+    "compare tasks": (scores, ("compare", "tasks.csv", "--equal-tasks", "--seed", "2")),
+    "compare by group": (scores, ("compare", "scores.csv", "--by", "domain")),
+    "card": (
+        scores,
+        ("card", "scores.csv", "--domains", "domain", "--families", "families.csv",
+         "--clusters", "passages.csv"),
+    ),
+    "audit": (
+        choices,
+        ("audit", "choices.csv", "key.csv", "--texts", "texts.csv", "--groups", "groups.csv",
+         "--families", "families.csv", "--fdr", "0.5", "--options", "4"),
+    ),
+    "audit right and wrong": (choices, ("audit", "right.csv", "--options", "4", "--seed", "2")),
+    "items": (scores, ("items", "scores.csv", "--hard", "0.3", "--threshold", "0.5")),
+    "irt": (scores, ("irt", "right.csv", "--model", "1pl")),
+    "irt of a long table": (
+        tables,
+        ("irt", "runs", "--value-column", "confidence", "--threshold", "0.5"),
+    ),
+    **{
+        f"study of {name}": (store(name), ("study", "run.sqlite", *QUICK))
+        for name in INSTRUMENTS
+    },
+}  # fmt: skip
+
+
+def script_in(folder: Path, results: dict[str, object]) -> str:
+    """Return the lines of Python that a command leaves: on its page, or in its results."""
+    page = folder / "report.html"
+    if not page.exists():
+        return str(results.get("call", ""))
+    written = re.findall(r"<pre.*?</pre>", page.read_text(encoding="utf-8"), re.DOTALL)
+    return unescape(re.sub("<[^>]+>", "", written[-1])) if written else ""
+
+
+def words_of(page: Path) -> str:
+    """Return what a page says: no markup, no figures, no style, no script, no versions."""
+    text = page.read_text(encoding="utf-8")
+    text = re.sub(r"<(svg|script|style|pre)\b.*?</\1>", " ", text, flags=re.DOTALL)
+    return re.sub(r"\s+", " ", unescape(re.sub(r"<[^>]+>", " ", text))).strip()
