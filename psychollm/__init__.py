@@ -23,7 +23,7 @@ _NAMES = {
     "read_responses": "psychollm.data.readers",
     "read_logs": "psychollm.data.logs",
     "read_scores": "psychollm.data.logs",
-    "load": "psychollm._base.saving.files",
+    "load": "psychollm._base.result",
     "load_example": "psychollm.data.examples",
     "simulate_factor": "psychollm.data.simulate",
     "validity_screen": "psychollm.data.screen",

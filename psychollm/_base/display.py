@@ -12,18 +12,16 @@ from dataclasses import dataclass
 from html import escape
 from itertools import chain, islice
 from textwrap import wrap
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 
 from psychollm._base.axes import intervals_of
 from psychollm._base.errors import InputError
 from psychollm._base.numbers import ABSENT, extent, with_interval
+from psychollm._base.record import Shown
 from psychollm._base.tables import level_of, reporting_table
 from psychollm._base.typeset import Table
-
-if TYPE_CHECKING:
-    from psychollm._base.result import Result
 
 WHOLE = 20  # rows that are all shown
 ROWS = 12  # of a longer table
@@ -57,7 +55,7 @@ border:0;padding:0;white-space:pre-wrap;max-width:112ch}
 """.replace("\n", "")
 
 
-def result_text(result: "Result") -> str:
+def result_text(result: Shown) -> str:
     """Return what is printed of a result: at most one screen."""
     sentences, more = _sentences(result)
     view = _View.of(result, ROWS, WHOLE)
@@ -73,7 +71,7 @@ def result_text(result: "Result") -> str:
     return "\n".join([*chain.from_iterable(parts), *_ways(result, more, left)])
 
 
-def result_repr(result: "Result") -> str:
+def result_repr(result: Shown) -> str:
     """Return the name of a class with the summary of what it found, or with its fields."""
     name = type(result).__name__
     if hasattr(result, "summary") and not hasattr(result, "findings"):
@@ -81,7 +79,7 @@ def result_repr(result: "Result") -> str:
     return "\n".join([name, *result_fields(result)])
 
 
-def result_fields(result: "Result") -> list[str]:
+def result_fields(result: Shown) -> list[str]:
     """Return a line for each public field of a result."""
     names = result._public()
     width = max(map(len, names), default=0)
@@ -89,7 +87,7 @@ def result_fields(result: "Result") -> list[str]:
     return [line if len(line) <= WIDTH else f"{line[: WIDTH - 3]}..." for line in lines]
 
 
-def result_html(result: "Result") -> str:
+def result_html(result: Shown) -> str:
     """Return a result as HTML for a notebook."""
     sentences, more = _sentences(result)
     view = _View.of(result, ROWS_OF_PAGE, ROWS_OF_PAGE)
@@ -117,7 +115,7 @@ class _View:
     n_columns: int  # that were not looked at
 
     @classmethod
-    def of(cls, result: "Result", most: int, whole: int) -> "_View | None":
+    def of(cls, result: Shown, most: int, whole: int) -> "_View | None":
         try:
             frame = result.to_frame()
         except InputError:  # it has no table
@@ -129,7 +127,7 @@ class _View:
         return cls(table.without_gaps(), len(frame), frame.shape[1] - wide.shape[1])
 
 
-def _sentences(result: "Result") -> tuple[list[str], list[str]]:
+def _sentences(result: Shown) -> tuple[list[str], list[str]]:
     """Return the verdict of a study, or the first lines of a summary, and what is left of it."""
     if hasattr(result, "findings"):
         findings = result.findings()
@@ -146,7 +144,7 @@ def _sentences(result: "Result") -> tuple[list[str], list[str]]:
     return shown, [f".summary() says more ({left} more lines)"] if left else []
 
 
-def _titled(result: "Result") -> list[str]:
+def _titled(result: Shown) -> list[str]:
     return [part for line in result._title() for part in _wrapped(line)]
 
 
@@ -157,7 +155,7 @@ def _wrapped(line: str) -> list[str]:
     return wrap(line, WIDTH, subsequent_indent=indent, break_on_hyphens=False)
 
 
-def _one_row(result: "Result", table: Table) -> list[str]:
+def _one_row(result: Shown, table: Table) -> list[str]:
     """Return the row of a table: in one line where it is an estimate, else a line per number."""
     cells = dict(zip(table.headings, table.rows[0], strict=True))
     row, value = next(iter(cells)), next((one for one in cells if one.startswith("value [")), "")
@@ -198,7 +196,7 @@ def _left(rows: int, columns: int) -> list[str]:
     return [f"{n:,} more {what}{'s' * (n > 1)}" for n, what in pairs if n > 0]
 
 
-def _ways(result: "Result", more: Sequence[str], left: Sequence[str]) -> list[str]:
+def _ways(result: Shown, more: Sequence[str], left: Sequence[str]) -> list[str]:
     """Return the last line: what is left out, and how to get it."""
     ways = [f"... {' and '.join(left)}; .to_frame() has all"] if left else []
     ways += more

@@ -10,7 +10,7 @@ from typing import Any, Protocol
 
 import numpy as np
 
-from psychollm._base.result import plain_data
+from psychollm._base.record import plain_data
 from psychollm._base.types import FloatArray
 
 

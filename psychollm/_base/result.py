@@ -7,8 +7,7 @@ A result finds the functions that draw and report it, which live on floors above
 ``plot()`` or ``report(path)`` is called: computing needs no plotting package.
 """
 
-from collections.abc import Callable, Mapping, Sequence
-from dataclasses import fields
+from collections.abc import Callable, Sequence
 from importlib import import_module
 from os import PathLike
 from pathlib import Path
@@ -16,16 +15,20 @@ from typing import TYPE_CHECKING, Any, ClassVar, Self
 
 import numpy as np
 
+from psychollm._base.axes import Axes, dataset_of, frame_of
+from psychollm._base.display import result_html, result_repr, result_text
 from psychollm._base.errors import InputError
+from psychollm._base.frames import in_polars
+from psychollm._base.record import Record
+from psychollm._base.saving.files import read, save
 from psychollm._base.shown import in_lines, shown, visible
+from psychollm._base.tables import table_of
 
 if TYPE_CHECKING:
     import pandas as pd
     import polars
     from matplotlib.axes import Axes as Drawn
     from matplotlib.figure import Figure
-
-    from psychollm._base.axes import Axes
 
 
 def view(module: str, name: str) -> Callable[..., Any]:
@@ -44,29 +47,7 @@ def figure_by(name: str) -> Callable[..., "Figure"]:
     return view("plots", name)
 
 
-def plain_data(value: Any) -> Any:
-    """Return a value as what JSON can hold: arrays as lists, NaN as None."""
-    if isinstance(value, Result):
-        return value.to_dict()
-    if isinstance(value, np.ndarray):
-        return plain_data(value.tolist())
-    if isinstance(value, np.generic) and not isinstance(value, np.longdouble):
-        return plain_data(value.item())
-    if isinstance(value, float | np.longdouble):
-        value = float(value)
-        return value if np.isfinite(value) else None
-    if isinstance(value, dict):
-        return {str(key): plain_data(item) for key, item in value.items()}
-    if isinstance(value, list | tuple):
-        return [plain_data(item) for item in value]
-    if hasattr(value, "__dataclass_fields__"):
-        return {field.name: plain_data(getattr(value, field.name)) for field in fields(value)}
-    if hasattr(value, "to_dict") and hasattr(value, "columns"):
-        return plain_data(value.to_dict(orient="records"))
-    return value
-
-
-class Result:
+class Result(Record):
     """Base of every result: owns its arrays, prints on one screen, converts to plain data."""
 
     __slots__ = ()
@@ -80,25 +61,6 @@ class Result:
         for name in {"__repr__", "summary"} & set(vars(cls)):
             if not hasattr(vars(cls)[name], "__wrapped__"):
                 setattr(cls, name, shown(vars(cls)[name]))
-
-    def __post_init__(self) -> None:
-        for field in fields(self):  # type: ignore[arg-type]
-            value = getattr(self, field.name)
-            if isinstance(value, np.ndarray) and value.flags.writeable:
-                value.flags.writeable = False
-
-    @classmethod
-    def _of_fields(cls, values: Mapping[str, Any]) -> Self:
-        """Return the result that has these fields, as they were saved."""
-        return cls(**values)
-
-    def to_dict(self) -> dict[str, Any]:
-        """Return the public fields as JSON-safe values."""
-        return {name: plain_data(getattr(self, name)) for name in self._public()}
-
-    def _public(self) -> list[str]:
-        """Return the names of the public fields."""
-        return [field.name for field in fields(self) if not field.name.startswith("_")]  # type: ignore[arg-type]
 
     def _axes(self) -> "Axes | None":
         """Return the axes of this result: for classes where they depend on what it holds."""
@@ -115,8 +77,6 @@ class Result:
         InputError
             If the result has no table.
         """
-        from psychollm._base.axes import frame_of
-
         return frame_of(self, self._axes())
 
     def to_polars(self) -> "polars.DataFrame":
@@ -131,8 +91,6 @@ class Result:
         MissingPackageError
             If polars is not installed.
         """
-        from psychollm._base.frames import in_polars
-
         return in_polars(self.to_frame())
 
     def to_markdown(self, *, columns: Sequence[str] | None = None, digits: int = 2) -> str:
@@ -152,8 +110,6 @@ class Result:
         OptionError
             If a column is not there.
         """
-        from psychollm._base.tables import table_of
-
         return table_of(self, digits=digits, columns=columns).markdown()
 
     def to_latex(
@@ -182,8 +138,6 @@ class Result:
         OptionError
             If a column is not there, or a label comes without a caption.
         """
-        from psychollm._base.tables import table_of
-
         table = table_of(self, digits=digits, columns=columns)
         return table.latex(caption=caption, label=label)
 
@@ -199,8 +153,6 @@ class Result:
         MissingPackageError
             If xarray is not installed.
         """
-        from psychollm._base.axes import dataset_of
-
         return dataset_of(self, self._axes())
 
     def save(self, path: str | PathLike[str]) -> Path:
@@ -224,8 +176,6 @@ class Result:
         InputError
             If the result holds what a file cannot; the message names the field.
         """
-        from psychollm._base.saving.files import save
-
         return save(self, path)
 
     @classmethod
@@ -240,8 +190,6 @@ class Result:
             If the file holds no result, or one of another class; otherwise as in
             ``psychollm.load``.
         """
-        from psychollm._base.saving.files import load
-
         result = load(path)
         if not isinstance(result, cls):
             msg = f"{path} holds a {type(result).__name__}, not a {cls.__name__}"
@@ -258,14 +206,10 @@ class Result:
 
     @shown
     def __repr__(self) -> str:
-        from psychollm._base.display import result_repr
-
         return result_repr(self)
 
     @shown
     def __str__(self) -> str:
-        from psychollm._base.display import result_text
-
         return result_text(self)
 
     def __float__(self) -> float:
@@ -277,6 +221,39 @@ class Result:
         return float(value.item())
 
     def _repr_html_(self) -> str:
-        from psychollm._base.display import result_html
-
         return visible(result_html(in_lines(self)))
+
+
+def load(path: str | PathLike[str]) -> Result:
+    """Return the result in a file that `Result.save` wrote, the same to the last bit.
+
+    A file holds data and no code, and only classes of this package are made from it: a file from
+    a stranger can be opened. Arrays are read-only, as they are in every result.
+
+    Parameters
+    ----------
+    path : path
+        The file.
+
+    Returns
+    -------
+    Result
+        Of the class that was saved. ``Estimate.load(path)`` and the like demand one class.
+
+    Raises
+    ------
+    InputError
+        If the file is missing, is no saved result, is cut off or damaged, or was written in a
+        newer format or by a version of the library with other fields.
+
+    Examples
+    --------
+    >>> import psychollm as psy
+    >>> found = psy.calibration.brier([[0.9, 0.2, 0.6]], [[1, 0, 0]], bootstrap=9, rng=0)
+    >>> again = load(found.save(getfixture("tmp_path") / "brier.psy"))
+    >>> again.value == found.value
+    array([ True])
+    """
+    result = read(path)
+    assert isinstance(result, Result)  # noqa: S101 -- no other record is saved
+    return result

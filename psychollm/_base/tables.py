@@ -22,12 +22,11 @@ import numpy as np
 from psychollm._base.axes import intervals_of
 from psychollm._base.errors import InputError, OptionError
 from psychollm._base.numbers import ABSENT, interval, number, p_value, percent
+from psychollm._base.record import Shown
 from psychollm._base.typeset import Table
 
 if TYPE_CHECKING:
     import pandas as pd
-
-    from psychollm._base.result import Result
 
 Intervals: TypeAlias = Mapping[str, tuple[str, str]]  # upper column and estimate, by lower column
 
@@ -221,7 +220,7 @@ def _held(value: Any) -> list[Any]:
     return [getattr(value, one.name) for one in known if one.init]
 
 
-def table_of(result: "Result", *, digits: int = 2, columns: Sequence[str] | None = None) -> Table:
+def table_of(result: Shown, *, digits: int = 2, columns: Sequence[str] | None = None) -> Table:
     """Return the table of a result as it would be printed."""
     frame = result.to_frame()
     if frame.shape[1] == 0:

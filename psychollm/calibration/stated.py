@@ -10,9 +10,9 @@ from psychollm._base.checks import check_weights
 from psychollm._base.errors import CodeError
 from psychollm._base.result import Result
 from psychollm._base.types import BoolArray, FloatArray, IntArray
-from psychollm.data.labels import Labels, in_order, numbered, unit_labels
+from psychollm.data.labels import Labels, Table, in_order, numbered, unit_labels
 from psychollm.data.responses import Responses, ResponsesLike, as_responses
-from psychollm.data.table import Table, numbers, one_model, values_like
+from psychollm.data.table import numbers, one_model, values_like
 from psychollm.estimates.clustered import Units, units_of
 
 

@@ -9,7 +9,8 @@ from collections.abc import Sequence
 from contextlib import redirect_stdout
 
 from psychollm._base.errors import PsychollmError
-from psychollm._base.shown import Screen, on_screen
+from psychollm._base.shown import Screen
+from psychollm.cli.notes import complain, in_options
 
 DONE, FAILED, UNUSABLE, INTERRUPTED = 0, 1, 2, 130
 
@@ -35,7 +36,6 @@ def main(argv: Sequence[str] | None = None) -> int:
         with redirect_stdout(sys.stdout and Screen(sys.stdout)):
             return read_arguments(sys.argv[1:] if argv is None else argv)()
     except PsychollmError as error:
-        from psychollm.cli.import_logs import in_options
         from psychollm.cli.parser import options_of
 
         known = options_of(sys.argv[1:] if argv is None else argv)
@@ -48,9 +48,3 @@ def main(argv: Sequence[str] | None = None) -> int:
         # Whoever read our output has stopped: nothing is left to say, nor to flush at exit.
         sys.stdout = None
         return FAILED
-
-
-def complain(text: str) -> None:
-    """Write one line to standard error."""
-    line = " ".join(text.split())
-    print(on_screen(f"psychollm: {line}", sys.stderr), file=sys.stderr)

@@ -120,7 +120,7 @@ class OfBank(Command):
 def bank_in(path: Path) -> "ItemBank":
     """Read a bank."""
     from psychollm._base.errors import InputError
-    from psychollm._base.saving.files import load
+    from psychollm._base.result import load
     from psychollm.bank import ItemBank
 
     bank = load(path)

@@ -1,29 +1,80 @@
-"""The commands that there are, and which one was typed."""
+"""The commands that there are, which one was typed, and how a shell completes it."""
 
 import argparse
 from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from typing import Any, Literal
 
 from psychollm._base.errors import OptionError
+from psychollm._base.optional import require
 from psychollm.cli.audit import Audit
 from psychollm.cli.bank import Bank
 from psychollm.cli.calibrate import Calibrate
 from psychollm.cli.card import Card
 from psychollm.cli.collect import Collect
 from psychollm.cli.compare import Compare
-from psychollm.cli.completion import Completion
 from psychollm.cli.doctor import Doctor, Version
 from psychollm.cli.import_logs import Import
 from psychollm.cli.instrument import WriteInstrument
 from psychollm.cli.irt import Irt
 from psychollm.cli.items import Items
-from psychollm.cli.options import PARSING, Command, Parser
+from psychollm.cli.options import PARSING, Command, Parser, option
 from psychollm.cli.run import Run
 from psychollm.cli.score import Score
 from psychollm.cli.stage import WriteStage
-from psychollm.cli.study import Study
+from psychollm.cli.study_store import Study
 from psychollm.cli.warm import Warm
+
+COMPLETION = """\
+Print a script by which a shell completes commands, options, their choices and names of files.
+Needs the extra "completion".
+"""
+IN_A_SHELL = """\
+to have it in this shell, or in every new one:
+  bash   source <(psychollm completion bash)
+         psychollm completion bash > ~/.local/share/bash-completion/completions/psychollm
+  zsh    psychollm completion zsh > ~/.zfunc/_psychollm
+         (with fpath+=~/.zfunc before compinit in ~/.zshrc)
+  fish   psychollm completion fish > ~/.config/fish/completions/psychollm.fish
+"""
+
+
+@dataclass(frozen=True, kw_only=True)
+class Completion(Command):
+    """The command."""
+
+    NAME = "completion"
+    HELP = "print the script by which a shell completes this command"
+    DESCRIPTION = COMPLETION
+    EPILOG = IN_A_SHELL
+
+    shell: Literal["bash", "zsh", "fish"] = option(
+        "one of bash, zsh, fish", "SHELL", positional=True
+    )
+
+    def run(self) -> int:
+        """Print the script."""
+        print(script(build_parser(), self.shell), end="")
+        return 0
+
+
+def script(parser: argparse.ArgumentParser, shell: str) -> str:
+    """Return the script of a parser for a shell."""
+    shtab = require("shtab", extra="completion", purpose="shell completion")
+    _offer_files(parser, shtab.FILE)
+    return str(shtab.complete(parser, shell=shell)).rstrip() + "\n"
+
+
+def _offer_files(parser: argparse.ArgumentParser, files: object) -> None:
+    """Mark what takes a path, in a parser and in those of its subcommands."""
+    for action in parser._actions:
+        if isinstance(action, argparse._SubParsersAction):
+            for below in action.choices.values():
+                _offer_files(below, files)
+        elif action.type is Path:
+            action.complete = files  # type: ignore[attr-defined]
+
 
 COMMANDS: dict[str, type[Command]] = {
     command.NAME: command

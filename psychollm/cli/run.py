@@ -197,8 +197,7 @@ class Run(Command):
         self, staged: "StagedPlan", analysis: Mapping[str, Any]
     ) -> "Iterable[tuple[str, Output]]":
         """Yield what is found of each instrument."""
-        from psychollm.cli.study import Study
-        from psychollm.cli.study_store import study_of_store
+        from psychollm.cli.study_store import Study, study_of_store
         from psychollm.collect.readings import instruments_in
         from psychollm.collect.store import Store
 

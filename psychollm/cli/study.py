@@ -1,4 +1,4 @@
-"""``psychollm study``: two tables, or a store of replies, in; a verdict and a report out."""
+"""``psychollm study`` of two tables or logs: a verdict and a report out."""
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
@@ -74,8 +74,8 @@ def number_or_rule(text: str) -> str | float:
 
 
 @dataclass(frozen=True, kw_only=True)
-class Study(TwoTables):
-    """The command."""
+class OfTables(TwoTables):
+    """What tables, logs and stores have in common, and the study of the first two."""
 
     NAME = "study"
     HELP = "from two tables, logs, or a store of replies, to a verdict and a report"
@@ -153,12 +153,6 @@ class Study(TwoTables):
 
     def run(self) -> int:
         """Read, compute, write, and say where it is."""
-        if is_store(*self.inputs):
-            from psychollm.cli.study_store import study_of_store
-
-            found = study_of_store(self)
-            found.tell(self.folder, report=self.report, json=self.json, quiet=self.quiet)
-            return 0
         if self.streams:
             return self.carry_out(self._scanned, self._judge_scan, report=False)
         return self.carry_out(self._read, self.judge, report=self.report)

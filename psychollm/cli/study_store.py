@@ -1,11 +1,13 @@
-"""``psychollm study RUN.sqlite``: the study that fits the instruments of a store."""
+"""``psychollm study``, and what it does of a store: the study that fits its instruments."""
 
 from collections.abc import Callable, Mapping
+from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from psychollm._base.errors import InputError
+from psychollm.cli.import_logs import is_store
 from psychollm.cli.outputs import Output, records
-from psychollm.cli.study import Study
+from psychollm.cli.study import OfTables
 from psychollm.cli.two_tables import Tables
 from psychollm.instruments.scaffold.result import DIRECTED, SPONTANEOUS
 
@@ -22,7 +24,7 @@ if TYPE_CHECKING:
     Scores = Mapping[Any, Any]  # by model
     # The study, and its tables by the names of their files.
     Found = tuple[Findable, dict[str, pd.DataFrame]]
-    Compute = Callable[[Study, Scores, Readings], Found]
+    Compute = Callable[[OfTables, Scores, Readings], Found]
 
 MANY = 50_000  # requests, from which on it pays to start processes that read the replies
 PREDICTION = "self_prediction"  # whose study is that of two tables
@@ -72,7 +74,7 @@ codes = pd.concat(coded if rules is None else [*coded, rules.to_frame()])""",
 }
 
 
-def study_of_store(command: Study) -> Output:
+def study_of_store(command: OfTables) -> Output:
     """Read the store, and carry out the study of what it holds; return what was found."""
     from joblib import parallel_config
 
@@ -121,7 +123,7 @@ def _chosen(store: "Store", asked: str | None) -> str:
     raise InputError(msg)
 
 
-def _prediction_tables(command: Study, readings: "Readings") -> "Tables[Responses]":
+def _prediction_tables(command: OfTables, readings: "Readings") -> "Tables[Responses]":
     """Return who said yes and who was right, with the lines that make the tables."""
     from psychollm.instruments.self_prediction import confidence_and_correctness
 
@@ -132,14 +134,14 @@ def _prediction_tables(command: Study, readings: "Readings") -> "Tables[Response
     return command.reduced(Tables(*both, (path,), code))
 
 
-def _scores(command: Study, readings: "Readings") -> "Scores":
+def _scores(command: OfTables, readings: "Readings") -> "Scores":
     """Return the scores of the models that take part."""
     absent = command.absent(readings.models)
     scores = readings.pooled_scores()
     return {model: one for model, one in scores.items() if model not in absent}
 
 
-def _judged(command: Study, readings: "Readings", scores: "Scores") -> Output:
+def _judged(command: OfTables, readings: "Readings", scores: "Scores") -> Output:
     study, tables = STUDIES[readings.instrument](command, scores, readings)
     summary = study.summary(smallest=command.smallest)
     name = readings.instrument
@@ -171,7 +173,7 @@ def _answers(scores: "Scores") -> "pd.DataFrame":
     return pd.concat(frames, ignore_index=True)
 
 
-def _boundary(command: Study, scores: "Scores", readings: "Readings") -> "Found":
+def _boundary(command: OfTables, scores: "Scores", readings: "Readings") -> "Found":
     from psychollm.studies.inference_boundary.study import inference_boundary
 
     answers = _answers(scores)
@@ -181,7 +183,7 @@ def _boundary(command: Study, scores: "Scores", readings: "Readings") -> "Found"
     return study, {"profiles": study.to_frame(), "answers": answers, **tables}
 
 
-def _efficacy(command: Study, scores: "Scores", readings: "Readings") -> "Found":
+def _efficacy(command: OfTables, scores: "Scores", readings: "Readings") -> "Found":
     from psychollm.studies.self_efficacy.study import self_efficacy
 
     measures = _stance(command, set(scores))
@@ -189,7 +191,7 @@ def _efficacy(command: Study, scores: "Scores", readings: "Readings") -> "Found"
     return study, {"conditions": study.to_frame(), "totals": study.totals}
 
 
-def _stance(command: Study, models: set[Any]) -> dict[str, dict[str, float]]:
+def _stance(command: OfTables, models: set[Any]) -> dict[str, dict[str, float]]:
     """Return how firmly models rate themselves, and how much as persons, as rules code it."""
     from psychollm.cli.instrument import traces_in
     from psychollm.instruments.coding import Coding
@@ -205,7 +207,7 @@ def _stance(command: Study, models: set[Any]) -> dict[str, dict[str, float]]:
     return {name: values for name, values in codes.items() if len(set(values.values())) > 1}
 
 
-def _semantic(command: Study, scores: "Scores", readings: "Readings") -> "Found":
+def _semantic(command: OfTables, scores: "Scores", readings: "Readings") -> "Found":
     from psychollm.studies.semantic_calibration.study import semantic_calibration
 
     study = semantic_calibration(scores, n_null=command.null, **command.replication)
@@ -213,7 +215,7 @@ def _semantic(command: Study, scores: "Scores", readings: "Readings") -> "Found"
     return study, tables | ({"contrasts": study.contrast_frame()} if study.contrasts else {})
 
 
-def _abstention(command: Study, scores: "Scores", readings: "Readings") -> "Found":
+def _abstention(command: OfTables, scores: "Scores", readings: "Readings") -> "Found":
     from psychollm.studies.metacognitive_skill.abstention import abstention_skill
 
     answers = _answers(scores)
@@ -221,14 +223,14 @@ def _abstention(command: Study, scores: "Scores", readings: "Readings") -> "Foun
     return study, {"abstention": study.to_frame(), "answers": answers}
 
 
-def _revision(command: Study, scores: "Scores", readings: "Readings") -> "Found":
+def _revision(command: OfTables, scores: "Scores", readings: "Readings") -> "Found":
     from psychollm.studies.metacognitive_skill.revision import revision_skill
 
     study = revision_skill(scores, level=command.level)
     return study, {"revision": study.to_frame()}
 
 
-def _coding(command: Study, scores: "Scores", readings: "Readings") -> "Found":
+def _coding(command: OfTables, scores: "Scores", readings: "Readings") -> "Found":
     """Study what judges coded, and beside them the rules, where the scheme has cues."""
     import pandas as pd
 
@@ -267,7 +269,7 @@ def _coded(study: "MetacognitiveSkill", table: "pd.DataFrame") -> "dict[str, pd.
     return tables
 
 
-def _scaffold(command: Study, scores: "Scores", readings: "Readings") -> "Found":
+def _scaffold(command: OfTables, scores: "Scores", readings: "Readings") -> "Found":
     """Study what directions do to answers, and to what traces show, as rules code them."""
     from psychollm.cli.instrument import traces_in
     from psychollm.instruments.coding import Coding
@@ -292,3 +294,16 @@ STUDIES: "dict[str, Compute]" = {
     "coding": _coding,
     "scaffold": _scaffold,
 }
+
+
+@dataclass(frozen=True, kw_only=True)
+class Study(OfTables):
+    """The command."""
+
+    def run(self) -> int:
+        """Read, compute, write, and say where it is."""
+        if not is_store(*self.inputs):
+            return super().run()
+        found = study_of_store(self)
+        found.tell(self.folder, report=self.report, json=self.json, quiet=self.quiet)
+        return 0

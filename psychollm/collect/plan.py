@@ -50,7 +50,7 @@ from typing import Any, Literal, TypeAlias
 
 from psychollm._base.checks import check_choice, check_count, check_unique
 from psychollm._base.errors import InputError, LabelError, OptionError
-from psychollm._base.saving.files import load
+from psychollm._base.result import load
 from psychollm.collect.adaptive import Adaptive
 from psychollm.collect.errors import check_path
 from psychollm.collect.request import LIMITS, Request, canonical_text

@@ -6,8 +6,9 @@ from typing import Any
 from psychollm._base.errors import OptionError
 from psychollm._base.frames import in_pandas, long_table
 from psychollm.data.confidence import Threshold, cut_points, describe_rule, split
+from psychollm.data.labels import Table
 from psychollm.data.long import Columns, is_long, spread_frame
-from psychollm.data.table import Table, as_table, encode, numbers
+from psychollm.data.table import as_table, encode, numbers
 
 
 def read_any(data: Any, columns: Columns, argument: str) -> Table:

@@ -1,4 +1,4 @@
-"""Labels of models and questions, and values that go by them.
+"""Labels of models and questions, a table of values with them, and values that go by them.
 
 Labels are normalised once, looked up by position, compared in words. A value for each question,
 model or row is put in their order: what has labels of its own goes by labels; what has none, an
@@ -6,7 +6,8 @@ array, a list or a Series that counts its rows, goes by position.
 """
 
 import re
-from collections.abc import Hashable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Hashable, Iterable, Mapping, Sequence
+from dataclasses import dataclass
 from difflib import get_close_matches
 from typing import Any, TypeAlias
 
@@ -21,12 +22,37 @@ from psychollm._base.checks import (
 )
 from psychollm._base.errors import LabelError, OptionError, ShapeError
 from psychollm._base.frames import in_pandas
-from psychollm._base.types import FloatArray, IntArray
+from psychollm._base.types import AnyArray, FloatArray, IntArray
 
 Labels: TypeAlias = tuple[Hashable, ...]
 
 _SHOWN = 3
 _SURROGATE = re.compile("[\ud800-\udfff]")
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Table:
+    """Raw values with their labels, not yet checked or coded."""
+
+    values: AnyArray  # (models, questions) plain numbers or objects, NaN where missing
+    models: Labels
+    questions: Labels
+    origin: Callable[[int, int], str] | None = None  # names the place of a cell in its file
+    named: tuple[bool, bool] = (True, True)  # whether the data brought labels of rows, of columns
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "values", plain_array(self.values, "values"))
+
+    def transposed(self) -> "Table":
+        """Exchange models and questions."""
+        origin = self.origin
+        turned = None if origin is None else lambda row, column: origin(column, row)
+        return Table(self.values.T, self.questions, self.models, turned, self.named[::-1])
+
+    def place(self, row: int, column: int) -> str:
+        """Name one cell, and where it stands in its file if it came from one."""
+        cell = f"model {self.models[row]!r}, question {self.questions[column]!r}"
+        return cell if self.origin is None else f"{self.origin(row, column)} ({cell})"
 
 
 def as_labels(kind: str, labels: Iterable[Any] | None, n: int) -> Labels:

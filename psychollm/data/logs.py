@@ -17,7 +17,7 @@ import numpy as np
 from psychollm._base.checks import check_choice
 from psychollm._base.errors import CodeError, InputError, LabelError, OptionError, ValidityWarning
 from psychollm._base.names import shortened
-from psychollm.data.labels import as_labels, listed
+from psychollm.data.labels import Table, as_labels, listed
 from psychollm.data.logs_cells import Repeats, one_per_cell
 from psychollm.data.logs_result import LogImport, ScoreLog
 from psychollm.data.logs_runs import (
@@ -46,7 +46,7 @@ from psychollm.data.readers.logs.run import (
 )
 from psychollm.data.readers.logs.source import Reading
 from psychollm.data.responses import Responses
-from psychollm.data.table import SCORE_MAP, Table, word_advice
+from psychollm.data.table import SCORE_MAP, word_advice
 
 if TYPE_CHECKING:
     import pandas as pd

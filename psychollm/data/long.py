@@ -20,9 +20,8 @@ from psychollm._base.frames import (
 )
 from psychollm._base.types import AnyArray, BoolArray, IntArray
 from psychollm.data.cells import is_better_sparse
-from psychollm.data.labels import as_labels, listed
+from psychollm.data.labels import Table, as_labels, listed
 from psychollm.data.missing_codes import Missing
-from psychollm.data.table import Table
 
 if TYPE_CHECKING:
     import pandas as pd

@@ -15,10 +15,10 @@ from psychollm.data.any_table import coded_fields, read_any, split_fields
 from psychollm.data.cells import MemoryCells, block_size
 from psychollm.data.confidence import Threshold
 from psychollm.data.correlated import check_correlatable
-from psychollm.data.labels import Labels, positions, reorder
+from psychollm.data.labels import Labels, Table, positions, reorder
 from psychollm.data.long import Columns, Duplicates
 from psychollm.data.missing_codes import Missing, MissingValues
-from psychollm.data.table import Table, as_table, values_like
+from psychollm.data.table import as_table, values_like
 
 if TYPE_CHECKING:
     import pandas as pd

@@ -5,8 +5,7 @@ starts here.
 """
 
 import warnings
-from collections.abc import Callable, Iterable, Mapping
-from dataclasses import dataclass
+from collections.abc import Iterable, Mapping
 from typing import Any
 
 import numpy as np
@@ -29,32 +28,8 @@ from psychollm._base.errors import (
 )
 from psychollm._base.frames import MODELS, QUESTIONS, in_pandas, is_called, labelled
 from psychollm._base.types import AnyArray, BoolArray, CodeArray, FloatArray
-from psychollm.data.labels import Labels, as_labels, index_of, order_of
-
-
-@dataclass(frozen=True, slots=True, eq=False)
-class Table:
-    """Raw values with their labels, not yet checked or coded."""
-
-    values: AnyArray  # (models, questions) plain numbers or objects, NaN where missing
-    models: Labels
-    questions: Labels
-    origin: Callable[[int, int], str] | None = None  # names the place of a cell in its file
-    named: tuple[bool, bool] = (True, True)  # whether the data brought labels of rows, of columns
-
-    def __post_init__(self) -> None:
-        object.__setattr__(self, "values", plain_array(self.values, "values"))
-
-    def transposed(self) -> "Table":
-        """Exchange models and questions."""
-        origin = self.origin
-        turned = None if origin is None else lambda row, column: origin(column, row)
-        return Table(self.values.T, self.questions, self.models, turned, self.named[::-1])
-
-    def place(self, row: int, column: int) -> str:
-        """Name one cell, and where it stands in its file if it came from one."""
-        cell = f"model {self.models[row]!r}, question {self.questions[column]!r}"
-        return cell if self.origin is None else f"{self.origin(row, column)} ({cell})"
+from psychollm.data.labels import Table, as_labels, index_of, order_of
+from psychollm.data.long import Columns, is_long, spread_frame
 
 
 def as_table(
@@ -68,11 +43,9 @@ def as_table(
     if isinstance(data, Table) and models is None and questions is None:
         return data
     data = in_pandas(data)
-    if hasattr(data, "iloc") and data.ndim == 2 and models is None and questions is None:
-        from psychollm.data.long import Columns, is_long, spread_frame
-
-        if is_long("auto", [*data.columns], Columns()):
-            return spread_frame(data, Columns(), argument=argument)
+    plain = hasattr(data, "iloc") and data.ndim == 2 and models is None and questions is None
+    if plain and is_long("auto", [*data.columns], Columns()):
+        return spread_frame(data, Columns(), argument=argument)
     data = labelled(data)
     values: AnyArray
     rows: Iterable[Any] | None = None

@@ -15,7 +15,8 @@ from typing import TYPE_CHECKING, Any
 
 from psychollm._base.errors import LabelError
 from psychollm._base.numbers import typeset
-from psychollm._base.result import plain_data, view
+from psychollm._base.record import plain_data
+from psychollm._base.result import view
 from psychollm._base.shown import in_lines, on_screen
 from psychollm._base.typeset import markdown_text
 from psychollm.estimates.verdict import SMALLEST, Outcome, SmallestEffects, Verdicts

@@ -53,8 +53,8 @@ from psychollm._base.checks import check_choice, float_array
 from psychollm._base.errors import CodeError, InputError, LabelError, OptionError, ShapeError
 from psychollm._base.result import Result
 from psychollm._base.types import Axis, FloatArray
-from psychollm.data.labels import listed
-from psychollm.data.table import Table, as_table, numbers
+from psychollm.data.labels import Table, listed
+from psychollm.data.table import as_table, numbers
 from psychollm.kernels.adaptive_rules import product_rule, quasi_random_rule
 from psychollm.kernels.irt_multidimensional import PROBIT, integrate
 

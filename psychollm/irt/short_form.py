@@ -32,9 +32,9 @@ from psychollm._base.checks import (
 from psychollm._base.errors import CodeError, LabelError, OptionError, ShapeError
 from psychollm._base.result import Result
 from psychollm._base.types import BoolArray, FloatArray, IntArray, RandomState
-from psychollm.data.labels import Labels, listed, numbered, unit_labels
+from psychollm.data.labels import Labels, Table, listed, numbered, unit_labels
 from psychollm.data.responses import Responses, ResponsesLike, as_responses
-from psychollm.data.table import Table, as_table, one_model
+from psychollm.data.table import as_table, one_model
 from psychollm.estimates.estimate import Estimate
 from psychollm.estimates.folds import dealt
 from psychollm.estimates.reasons import Reason

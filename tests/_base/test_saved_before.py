@@ -12,8 +12,7 @@ from typing import Any
 
 import pytest
 
-from psychollm._base.result import Result
-from psychollm._base.saving.files import load
+from psychollm._base.result import Result, load
 from tests._base.every_result import BASES, PROBES, every_class
 from tests.goldens import FOLDER, differences, flat
 

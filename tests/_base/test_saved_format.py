@@ -21,9 +21,8 @@ from hypothesis import strategies as st
 import psychollm as psy
 from psychollm._base.convergence import Convergence
 from psychollm._base.errors import InputError
-from psychollm._base.result import Result
+from psychollm._base.result import Result, load
 from psychollm._base.saving import files, nodes
-from psychollm._base.saving.files import load
 from psychollm._base.saving.nodes import Reader, Writer, find_class
 from psychollm.estimates.estimate import Estimate
 from psychollm.estimates.reasons import Reason

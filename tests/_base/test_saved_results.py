@@ -11,8 +11,7 @@ import pandas as pd
 import pytest
 
 from psychollm._base.errors import InputError
-from psychollm._base.result import Result
-from psychollm._base.saving.files import load
+from psychollm._base.result import Result, load
 from tests._base.every_result import BASES, PROBES, every_class
 
 Made = dict[str, list[Result]]

@@ -16,8 +16,7 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from psychollm._base.errors import InputError
-from psychollm._base.result import Result
-from psychollm._base.saving.files import load
+from psychollm._base.result import Result, load
 from tests._base.test_saved_format import MEMBERS, estimate, members, npy, packed, rewritten
 
 PRIME = 2**61 - 1  # whole numbers that differ by it have one hash

@@ -9,8 +9,7 @@ from pathlib import Path
 import pytest
 
 from psychollm.cli import UNUSABLE
-from psychollm.cli.completion import script
-from psychollm.cli.parser import build_parser
+from psychollm.cli.parser import build_parser, script
 
 SHELLS = ("bash", "zsh", "fish")
 ASK = """

@@ -10,7 +10,8 @@ import pandas as pd
 import pytest
 
 from psychollm._base.errors import InputError, OptionError, PsychollmError
-from psychollm.cli.import_logs import FORMATS, Import, in_options
+from psychollm.cli.import_logs import FORMATS, Import
+from psychollm.cli.notes import in_options
 from psychollm.cli.options import Parser
 from psychollm.data.logs import NoAnswer, Repeats
 from psychollm.data.readers import read_responses

@@ -10,7 +10,7 @@ from psychollm.cli.import_logs import is_store
 from psychollm.cli.options import CommandHelp
 from psychollm.cli.outputs import as_json
 from psychollm.cli.score import scores_frame
-from psychollm.cli.study import Study
+from psychollm.cli.study_store import Study
 from psychollm.cli.two_tables import no_smallest, smallest_of
 from psychollm.instruments.rule_world import RuleWorld
 

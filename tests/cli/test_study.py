@@ -189,7 +189,7 @@ def test_an_interrupt_has_its_exit_code(
     def stop(settings: object) -> int:
         raise KeyboardInterrupt
 
-    monkeypatch.setattr("psychollm.cli.study.Study.run", stop)
+    monkeypatch.setattr("psychollm.cli.study_store.Study.run", stop)
     assert main(["study", "--example"]) == INTERRUPTED
     assert capsys.readouterr().err == "psychollm: interrupted\n"
 

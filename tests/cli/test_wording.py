@@ -5,7 +5,7 @@ from pathlib import Path
 import pytest
 
 import psychollm
-from psychollm.cli.import_logs import _OPTIONS, in_options
+from psychollm.cli.notes import _OPTIONS, in_options
 
 PACKAGE = Path(psychollm.__file__).parent
 

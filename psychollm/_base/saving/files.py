@@ -1,4 +1,4 @@
-"""`save` and `load`: a result as a file, and the same result back, to the last bit.
+"""`save` and `read`: a result as a file, and the same result back, to the last bit.
 
 The archive is written whole or not at all, and read without trust. Members are stored, not
 packed: no member can so be larger than the file is, and what the members declare together is
@@ -21,7 +21,7 @@ from uuid import uuid4
 import numpy as np
 
 from psychollm._base.errors import InputError
-from psychollm._base.result import Result
+from psychollm._base.record import Record
 from psychollm._base.saving.nodes import Reader, Writer, find_class
 from psychollm._base.types import AnyArray
 from psychollm._base.untrusted_json import FREE, parse_json
@@ -177,7 +177,7 @@ FORMAT = "psychollm.result"
 VERSION = 1
 
 
-def save(result: Result, path: str | PathLike[str]) -> Path:
+def save(result: Record, path: str | PathLike[str]) -> Path:
     """Write a result, as `Result.save` does."""
     file = Path(path)
     writer = Writer()
@@ -187,36 +187,8 @@ def save(result: Result, path: str | PathLike[str]) -> Path:
     return file
 
 
-def load(path: str | PathLike[str]) -> Result:
-    """Return the result in a file that `Result.save` wrote, the same to the last bit.
-
-    A file holds data and no code, and only classes of this package are made from it: a file from
-    a stranger can be opened. Arrays are read-only, as they are in every result.
-
-    Parameters
-    ----------
-    path : path
-        The file.
-
-    Returns
-    -------
-    Result
-        Of the class that was saved. ``Estimate.load(path)`` and the like demand one class.
-
-    Raises
-    ------
-    InputError
-        If the file is missing, is no saved result, is cut off or damaged, or was written in a
-        newer format or by a version of the library with other fields.
-
-    Examples
-    --------
-    >>> import psychollm as psy
-    >>> found = psy.calibration.brier([[0.9, 0.2, 0.6]], [[1, 0, 0]], bootstrap=9, rng=0)
-    >>> again = load(found.save(getfixture("tmp_path") / "brier.psy"))
-    >>> again.value == found.value
-    array([ True])
-    """
+def read(path: str | PathLike[str]) -> Record:
+    """Return the result in a file, as `load` does."""
     file = Path(path)
     with SavedArchive(file) as archive:
         tree = archive.tree()
@@ -230,7 +202,7 @@ def load(path: str | PathLike[str]) -> Result:
             archive.refuse("it is nested too deeply")
         except Exception as error:  # noqa: BLE001 -- whatever classes make of what they never wrote
             archive.refuse(f"{type(error).__name__} {error}")
-    if not isinstance(result, Result):
+    if not isinstance(result, Record):
         archive.refuse("it holds no result")
     return result
 

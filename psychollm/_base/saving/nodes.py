@@ -47,7 +47,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from psychollm._base.errors import InputError
-from psychollm._base.result import Result
+from psychollm._base.record import Record
 from psychollm._base.types import AnyArray
 from psychollm._base.untrusted_json import FREE
 
@@ -62,7 +62,7 @@ def is_record(kind: type) -> bool:
     """Return whether a class only holds its fields: result, frozen dataclass or named tuple."""
     if is_dataclass(kind):
         return bool(kind.__dataclass_params__.frozen)  # type: ignore[attr-defined]
-    return issubclass(kind, Result) or (issubclass(kind, tuple) and hasattr(kind, "_fields"))
+    return issubclass(kind, Record) or (issubclass(kind, tuple) and hasattr(kind, "_fields"))
 
 
 def find_class(module: str, name: str) -> type[Any]:
@@ -111,7 +111,7 @@ MOST_ALIKE = 64  # different keys of one hash: each is compared with all before 
 def saved_fields(kind: type) -> tuple[str, ...]:
     """Return the names of the fields of a record that make it again."""
     if is_dataclass(kind):
-        computed = issubclass(kind, Result)  # a result works out for itself what it is not given
+        computed = issubclass(kind, Record)  # a result works out for itself what it is not given
         return tuple(field.name for field in fields(kind) if field.init or not computed)
     return tuple(kind._fields)  # type: ignore[attr-defined]
 
@@ -267,7 +267,7 @@ class Reader:
             raise InputError(msg)
         values = {name: self.value(node) for name, node in held.items()}
         try:
-            if issubclass(kind, Result):
+            if issubclass(kind, Record):
                 return kind._of_fields(values)
             return kind(**values) if issubclass(kind, tuple) else _filled(kind, values)
         except TypeError as error:  # a field without a default is not in the file

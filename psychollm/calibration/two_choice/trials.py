@@ -16,9 +16,9 @@ from psychollm._base.errors import CodeError, OptionError, ShapeError
 from psychollm._base.result import Result
 from psychollm._base.types import BoolArray, FloatArray, IntArray
 from psychollm.calibration.stated import cluster_codes, question_weights
-from psychollm.data.labels import Labels, as_labels, reorder, unit_numbers
+from psychollm.data.labels import Labels, Table, as_labels, reorder, unit_numbers
 from psychollm.data.responses import ResponsesLike
-from psychollm.data.table import Table, numbers, one_model, values_like
+from psychollm.data.table import numbers, one_model, values_like
 from psychollm.estimates.clustered import Units, units_of
 from psychollm.kernels.meta_d import count_cells
 

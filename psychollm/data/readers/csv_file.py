@@ -25,6 +25,7 @@ import numpy as np
 from psychollm._base.csv_text import delimiter_of, encoding_of
 from psychollm._base.errors import InputError, ShapeError
 from psychollm._base.types import AnyArray, IntArray
+from psychollm.data.labels import Table
 from psychollm.data.long import (
     Columns,
     Layout,
@@ -37,7 +38,6 @@ from psychollm.data.long import (
 from psychollm.data.missing_codes import Missing
 from psychollm.data.readers.logs.archive import FREE, MAX_RATIO
 from psychollm.data.readers.wide import wide_table
-from psychollm.data.table import Table
 
 if TYPE_CHECKING:
     import pandas as pd

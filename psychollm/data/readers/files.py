@@ -12,14 +12,14 @@ from psychollm._base.convert import conversion
 from psychollm._base.errors import CodeError, InputError, LabelError, OptionError
 from psychollm._base.types import FloatArray
 from psychollm.data.confidence import Threshold
-from psychollm.data.labels import listed
+from psychollm.data.labels import Table, listed
 from psychollm.data.long import Columns, Duplicates, Layout, SparseLong
 from psychollm.data.missing_codes import Missing, MissingValues, check_codes
 from psychollm.data.readers.csv_file import read_csv
 from psychollm.data.readers.jsonl_file import read_jsonl
 from psychollm.data.readers.parquet_file import read_parquet
 from psychollm.data.responses import Responses
-from psychollm.data.table import Table, encode, known_values, numbers
+from psychollm.data.table import encode, known_values, numbers
 
 if TYPE_CHECKING:
     import pandas as pd

@@ -7,11 +7,11 @@ from typing import Any
 import numpy as np
 
 from psychollm._base.errors import ShapeError
+from psychollm.data.labels import Table
 from psychollm.data.long import Columns, Layout, is_long, long_columns, spread
 from psychollm.data.readers.csv_file import meanings, texts_read
 from psychollm.data.readers.logs.source import Source
 from psychollm.data.readers.wide import wide_table
-from psychollm.data.table import Table
 
 
 def read_jsonl(path: Path, *, layout: Layout, columns: Columns) -> Table:

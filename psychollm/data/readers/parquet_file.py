@@ -12,9 +12,9 @@ from typing import TYPE_CHECKING, Any
 from psychollm._base.checks import plain_array
 from psychollm._base.errors import InputError
 from psychollm._base.optional import require
+from psychollm.data.labels import Table
 from psychollm.data.long import Columns, Layout, is_long, long_columns, spread
 from psychollm.data.readers.wide import wide_table
-from psychollm.data.table import Table
 
 if TYPE_CHECKING:
     import pandas as pd

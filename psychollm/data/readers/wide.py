@@ -10,10 +10,10 @@ import numpy as np
 from psychollm._base.errors import LabelError, PsychollmWarning, ShapeError
 from psychollm._base.frames import MODELS, QUESTIONS, is_called, is_unnamed
 from psychollm._base.types import AnyArray
-from psychollm.data.labels import as_labels
+from psychollm.data.labels import Table, as_labels
 from psychollm.data.long import Columns, Layout, label_column
 from psychollm.data.missing_codes import check_codes, check_columns
-from psychollm.data.table import Table, known_values
+from psychollm.data.table import known_values
 
 
 def wide_table(

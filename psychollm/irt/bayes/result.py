@@ -18,6 +18,7 @@ from psychollm.estimates.estimate import Estimate
 from psychollm.estimates.posterior import effective_size, r_hat, shortest_interval
 from psychollm.estimates.reasons import Reason
 from psychollm.irt.answers import Respondents, spread
+from psychollm.irt.bayes.draws import inference_data
 from psychollm.irt.bayes.pareto import LeaveOneOut
 from psychollm.irt.bayes.target import HierarchicalPriors, Target
 from psychollm.irt.families import Link
@@ -165,8 +166,6 @@ class BayesianIRT(Expects, Result):
         MissingPackageError
             If ArviZ is not installed.
         """
-        from psychollm.irt.bayes.predictive import inference_data
-
         return inference_data(self)
 
 

@@ -19,8 +19,8 @@ from psychollm._base.checks import check_choice, check_count
 from psychollm._base.errors import OptionError, ShapeError
 from psychollm._base.replicate import replicate
 from psychollm._base.types import FloatArray, IntArray, RandomState, WordArray
+from psychollm.data.labels import Table
 from psychollm.data.responses import Responses, ResponsesLike, as_responses
-from psychollm.data.table import Table
 from psychollm.estimates.null import Alternative
 from psychollm.irt.answers import MISSING, Oriented, orient, patterns_of
 from psychollm.irt.fit import codes_for, fit_answers

@@ -12,11 +12,11 @@ from psychollm._base.errors import LabelError, ShapeError
 from psychollm._base.frames import in_pandas, long_table
 from psychollm._base.result import Result
 from psychollm._base.types import AnyArray, BoolArray, FloatArray, IntArray
-from psychollm.data.labels import Labels, as_labels
+from psychollm.data.labels import Labels, Table, as_labels
 from psychollm.data.logs_result import ScoreLog
 from psychollm.data.long import Columns, is_long, long_columns
 from psychollm.data.missing_codes import Missing, check_codes
-from psychollm.data.table import Table, models_first, numbers, one_model, values_like
+from psychollm.data.table import models_first, numbers, one_model, values_like
 
 if TYPE_CHECKING:
     import pandas as pd

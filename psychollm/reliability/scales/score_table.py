@@ -15,9 +15,9 @@ from psychollm._base.errors import LabelError, OptionError, ShapeError
 from psychollm._base.frames import labelled
 from psychollm._base.result import Result
 from psychollm._base.types import BoolArray, FloatArray, IntArray
-from psychollm.data.labels import Labels, listed, numbered, unit_labels, unit_numbers
+from psychollm.data.labels import Labels, Table, listed, numbered, unit_labels, unit_numbers
 from psychollm.data.responses import ResponsesLike
-from psychollm.data.table import Table, as_table, numbers
+from psychollm.data.table import as_table, numbers
 from psychollm.estimates.reasons import Reason
 from psychollm.reliability.scales.moments import (
     ROUNDING,

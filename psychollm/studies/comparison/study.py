@@ -48,8 +48,7 @@ from psychollm._base.types import FloatArray, IntArray, RandomState
 from psychollm._base.typeset import markdown_text
 from psychollm.calibration.stated import cluster_codes
 from psychollm.data.connected import connected
-from psychollm.data.labels import Labels, unit_labels
-from psychollm.data.table import Table
+from psychollm.data.labels import Labels, Table, unit_labels
 from psychollm.estimates.estimate import Estimate, proportion
 from psychollm.estimates.findings import Finding, Findings, Study, sentence_list
 from psychollm.estimates.intervals import wilson

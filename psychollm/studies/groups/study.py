@@ -23,9 +23,8 @@ from psychollm._base.result import Result
 from psychollm._base.types import Axis, FloatArray, IntArray, RandomState
 from psychollm.calibration.panels.panel import calibration_panel
 from psychollm.calibration.stated import stated_answers
-from psychollm.data.labels import Labels, numbered, unit_labels
+from psychollm.data.labels import Labels, Table, numbered, unit_labels
 from psychollm.data.responses import ResponsesLike
-from psychollm.data.table import Table
 from psychollm.estimates.comparisons import Comparisons, compare_all
 from psychollm.estimates.estimate import Estimate
 from psychollm.estimates.findings import Finding, Findings, Study

@@ -18,6 +18,7 @@ import numpy as np
 
 from psychollm._base.errors import CodeError, InputError, LabelError, PsychollmWarning
 from psychollm._base.frames import MODELS, QUESTIONS, is_called, is_unnamed
+from psychollm.data.labels import Table
 from psychollm.data.long import OF_VOTES, VOTES, Columns, Layout, known_columns, label_column
 from psychollm.data.missing_codes import Missing, check_codes
 from psychollm.data.readers.csv_file import header_of, meanings, read_csv, rows_of
@@ -25,7 +26,7 @@ from psychollm.data.readers.jsonl_file import read_jsonl
 from psychollm.data.readers.logs.run import Run, Sample, as_score, digest
 from psychollm.data.readers.logs.source import Reading, Source
 from psychollm.data.readers.parquet_file import read_parquet
-from psychollm.data.table import SCORE_MAP, Table, numbers, word_advice
+from psychollm.data.table import SCORE_MAP, numbers, word_advice
 
 NEEDED = ("model", "question", "score")
 KEYS = (*NEEDED, "task", "repeat", "scorer", "filter", "error", "confidence", "content")

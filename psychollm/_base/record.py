@@ -1,0 +1,68 @@
+"""What saving and printing know of a result: frozen arrays, public fields, plain data."""
+
+from collections.abc import Mapping
+from dataclasses import fields
+from typing import TYPE_CHECKING, Any, Protocol, Self
+
+import numpy as np
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+    from psychollm._base.axes import Axes
+
+
+class Shown(Protocol):
+    """What is read of a result to print it."""
+
+    def to_frame(self) -> "pd.DataFrame": ...
+    def _axes(self) -> "Axes | None": ...
+    def _public(self) -> list[str]: ...
+    def _title(self) -> list[str]: ...
+
+
+def plain_data(value: Any) -> Any:
+    """Return a value as what JSON can hold: arrays as lists, NaN as None."""
+    if isinstance(value, Record):
+        return value.to_dict()
+    if isinstance(value, np.ndarray):
+        return plain_data(value.tolist())
+    if isinstance(value, np.generic) and not isinstance(value, np.longdouble):
+        return plain_data(value.item())
+    if isinstance(value, float | np.longdouble):
+        value = float(value)
+        return value if np.isfinite(value) else None
+    if isinstance(value, dict):
+        return {str(key): plain_data(item) for key, item in value.items()}
+    if isinstance(value, list | tuple):
+        return [plain_data(item) for item in value]
+    if hasattr(value, "__dataclass_fields__"):
+        return {field.name: plain_data(getattr(value, field.name)) for field in fields(value)}
+    if hasattr(value, "to_dict") and hasattr(value, "columns"):
+        return plain_data(value.to_dict(orient="records"))
+    return value
+
+
+class Record:
+    """Base of `Result`: owns its arrays, is made again from its fields, becomes plain data."""
+
+    __slots__ = ()
+
+    def __post_init__(self) -> None:
+        for field in fields(self):  # type: ignore[arg-type]
+            value = getattr(self, field.name)
+            if isinstance(value, np.ndarray) and value.flags.writeable:
+                value.flags.writeable = False
+
+    @classmethod
+    def _of_fields(cls, values: Mapping[str, Any]) -> Self:
+        """Return the result that has these fields, as they were saved."""
+        return cls(**values)
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return the public fields as JSON-safe values."""
+        return {name: plain_data(getattr(self, name)) for name in self._public()}
+
+    def _public(self) -> list[str]:
+        """Return the names of the public fields."""
+        return [field.name for field in fields(self) if not field.name.startswith("_")]  # type: ignore[arg-type]
