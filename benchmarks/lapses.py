@@ -4,7 +4,8 @@ Each cell draws tables of known truth and asks `dimensionality`'s tests, as it a
 draws each: of one normal factor, and, where that is rejected, of one factor with lapses.
 
     python -m benchmarks.lapses run --tables 400 --folder F --part 0 2   # then --part 1 2
-    python -m benchmarks.lapses show --folder F --table docs/lapses_tables.md
+    python -m benchmarks.lapses show --folder F --table docs/lapses_tables.md \
+        --rates docs/lapse_rates_tables.md
     python -m benchmarks.lapses real --data DIR --table docs/lapses_real_tables.md
 """
 
@@ -75,18 +76,29 @@ GUESSING = [
     Cell("guesses 20 % and lapses 2 %", 20, 1000, kind="wide", guesses=0.2, lapses=0.02),
     Cell("strongly skewed factor, lapses 1 %", 19, 2000, kind="skewed", lapses=0.01),
 ]
-TWO = [
-    Cell("second factor, random signs, 5 %", 19, 500, kind="second .05", lapses=0.01, tables=0.5),
-    Cell("second factor, random signs, 5 %", 19, 2000, kind="second .05", lapses=0.01, tables=0.5),
-    Cell("two halves correlated .8 (9 %)", 19, 500, kind="halves .8", lapses=0.01, tables=0.5),
-    Cell("two halves correlated .8 (9 %)", 19, 2000, kind="halves .8", lapses=0.01, tables=0.5),
-    Cell("low against high thresholds .8", 19, 2000, kind="levels .8", lapses=0.01, tables=0.5),
-    Cell('"ext": read by extreme models (5 %)', 19, 500, kind="ext", lapses=0.01, tables=0.5),
-    Cell('"ext": read by extreme models (5 %)', 19, 2000, kind="ext", lapses=0.01, tables=0.5),
-    Cell("four models share a factor (3 %)", 19, 2000, kind="private", lapses=0.01, tables=0.5),
-    Cell("two halves .8, guesses 20 %", 20, 1000, kind="weak halves .8", guesses=0.2, tables=0.5),
+MIXED = [
+    Cell("8 models, lapses 2 %", 8, 1000, lapses=0.02, tables=0.5),
+    Cell("40 models, lapses 2 %", 40, 500, lapses=0.02, tables=0.5),
+    Cell("only one model lapses, 15 %", 19, 2000, kind="alone", lapses=0.15, tables=0.5),
+    Cell("lapses 2 %, all read as no", 19, 2000, kind="refusals", lapses=0.02, tables=0.5),
+    Cell("30 % missing, lapses 2 %", 19, 2000, kind="missing", lapses=0.02, tables=0.5),
+    Cell("heavy-tailed factor (t, 5 df), lapses 2 %", 19, 2000, "heavy", lapses=0.02, tables=0.5),
+    Cell("logistic noise, lapses 2 %", 19, 2000, kind="logistic", lapses=0.02, tables=0.5),
+    Cell("skewed factor, guesses 20 %", 20, 1000, kind="wide skewed", guesses=0.2, tables=0.5),
+    Cell("own rates, yes rates 1-99 %", 19, 2000, "uneven", "1-99", lapses=0.02, tables=0.5),
 ]
-CELLS = [*LAPSING, *GUESSING, *TWO]
+TWO = [
+    Cell("second factor, random signs, 5 %", 19, 500, kind="second .05", lapses=0.01),
+    Cell("second factor, random signs, 5 %", 19, 2000, kind="second .05", lapses=0.01),
+    Cell("two halves correlated .8 (9 %)", 19, 500, kind="halves .8", lapses=0.01),
+    Cell("two halves correlated .8 (9 %)", 19, 2000, kind="halves .8", lapses=0.01),
+    Cell("low against high thresholds .8", 19, 2000, kind="levels .8", lapses=0.01),
+    Cell('"ext": read by extreme models (5 %)', 19, 500, kind="ext", lapses=0.01),
+    Cell('"ext": read by extreme models (5 %)', 19, 2000, kind="ext", lapses=0.01),
+    Cell("four models share a factor (3 %)", 19, 2000, kind="private", lapses=0.01),
+    Cell("two halves .8, guesses 20 %", 20, 1000, kind="weak halves .8", guesses=0.2),
+]
+CELLS = [*LAPSING, *GUESSING, *TWO, *MIXED]
 
 
 def simulate(cell: Cell, rng: np.random.Generator) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
@@ -100,7 +112,9 @@ def simulate(cell: Cell, rng: np.random.Generator) -> tuple[np.ndarray, np.ndarr
     if cell.kind == "varied":
         loading = rng.permutation(np.linspace(0.5, 0.95, k))
     score, other = rng.standard_normal((2, n))
-    if cell.kind == "skewed":
+    if cell.kind == "heavy":
+        score = rng.standard_t(5, size=n) / np.sqrt(5.0 / 3.0)
+    if cell.kind.endswith("skewed"):
         score = (rng.gamma(2.0, size=n) - 2.0) / np.sqrt(2.0)
     second = np.zeros(k)
     kind, _, size = cell.kind.rpartition(" ")
@@ -119,24 +133,32 @@ def simulate(cell: Cell, rng: np.random.Generator) -> tuple[np.ndarray, np.ndarr
         far_half = np.arange(k) % 2 == 1 if kind.endswith("halves") else np.arange(k) >= k // 2
         read[far_half] = r * score + np.sqrt(1.0 - r * r) * other
     latent = loading[:, None] * read + second[:, None] * other
-    latent += np.sqrt(1.0 - loading**2 - second**2)[:, None] * rng.standard_normal((k, n))
+    noise = rng.standard_normal((k, n))
+    if cell.kind == "logistic":
+        noise = rng.logistic(size=(k, n)) * np.sqrt(3.0) / np.pi
+    latent += np.sqrt(1.0 - loading**2 - second**2)[:, None] * noise
     yes = latent > tau[:, None]
     lapses = np.full(k, cell.lapses)
+    if cell.kind == "alone":
+        lapses[np.arange(k) != k // 3] = 0.0
     if cell.kind == "uneven":
         lapses = np.minimum(cell.lapses * np.exp(0.8 * rng.standard_normal(k)), 0.3)
-    yes = np.where(rng.random((k, n)) < lapses[:, None], rng.random((k, n)) < 0.5, yes)
+    coin = 0.0 if cell.kind == "refusals" else 0.5  # share of yes among lapses
+    yes = np.where(rng.random((k, n)) < lapses[:, None], rng.random((k, n)) < coin, yes)
     yes |= rng.random((k, n)) < cell.guesses
-    lower = 0.5 * lapses + cell.guesses * (1.0 - 0.5 * lapses)
-    return yes.astype(np.uint8), loading, lower + 0.5 * lapses * (1.0 - cell.guesses)
+    lower = coin * lapses + cell.guesses * (1.0 - coin * lapses)
+    upper = (1.0 - coin) * lapses * (1.0 - cell.guesses)
+    if cell.kind == "missing":
+        return np.where(rng.random((k, n)) < 0.3, np.nan, yes), loading, lower + upper
+    return yes.astype(np.uint8), loading, lower + upper
 
 
 def judged(cell: Cell, seed: int) -> dict[str, float]:
     """Judge one table as `dimensionality` does; only the tests, without the plain spectrum."""
-    rng = np.random.default_rng([20261127, seed, *map(ord, cell.key)])
+    rng = np.random.default_rng([20261201, seed, *map(ord, cell.key)])
     yes, loading, rate = simulate(cell, rng)
-    yes, loading, rate = (
-        part[(yes.mean(1) > 0) & (yes.mean(1) < 1)] for part in (yes, loading, rate)
-    )
+    varies = np.nanmin(yes, axis=1) < np.nanmax(yes, axis=1)
+    yes, loading, rate = (part[varies] for part in (yes, loading, rate))
     answers = CountedAnswers.of(yes)
     start = time.process_time()
     one = residual_test(answers, n_null=DRAWS, rng=rng, n_jobs=1)
@@ -185,7 +207,7 @@ def run(options: argparse.Namespace) -> None:
     # A few tables of each cell at a time, so that a run that is cut short has some of each.
     for start in range(0, options.tables, 20):
         for place, cell in enumerate(CELLS):
-            if place % parts != part:
+            if place % parts != part or (options.mixed and cell not in MIXED):
                 continue
             path = options.folder / f"{cell.key}.jsonl"
             done = len(path.read_text().splitlines()) if path.exists() else 0
@@ -259,16 +281,22 @@ def show(options: argparse.Namespace) -> None:
     for title, cells in (
         ("One factor, models lapse", LAPSING),
         ("One factor, models guess", GUESSING),
+        ("One factor, several departures together", MIXED),
         ("Two factors, and lapses of 1 %", TWO),
     ):
         found = [rows for cell in cells if (rows := rows_of(cell, options.folder))]
         lines += [f"**{title}**", "", *table(VERDICTS, [one for one, _ in found])]
         if cells is not TWO:
             estimates += [other for _, other in found]
-    lines += ["**Lapse rates and loadings, one factor**", "", *table(ESTIMATES, estimates)]
-    lines.append("Made by `benchmarks/lapses.py`.\n")
-    options.table.write_text("\n".join(lines))
-    print("\n".join(lines))
+    for path, text in (
+        (options.table, lines),
+        (
+            options.rates,
+            ["**Lapse rates and loadings, one factor**", "", *table(ESTIMATES, estimates)],
+        ),
+    ):
+        path.write_text("\n".join([*text, "Made by `benchmarks/lapses.py`.\n"]))
+        print(path.read_text())
 
 
 def wide(frame: pd.DataFrame, value: str, model: str, question: str) -> pd.DataFrame:
@@ -329,9 +357,11 @@ def main() -> None:
     making = commands.add_parser("run")
     making.add_argument("--tables", type=int, default=400)
     making.add_argument("--part", type=int, nargs=2, default=(0, 1), metavar=("I", "N"))
+    making.add_argument("--mixed", action="store_true", help="departures together only")
     making.set_defaults(run=run)
     showing = commands.add_parser("show")
     showing.add_argument("--table", type=Path, default=Path("lapses_tables.md"))
+    showing.add_argument("--rates", type=Path, default=Path("lapse_rates_tables.md"))
     showing.set_defaults(run=show)
     looking = commands.add_parser("real")
     looking.add_argument("--data", type=Path, required=True)

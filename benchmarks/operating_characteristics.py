@@ -229,15 +229,23 @@ bootstrap draws, fewer than the default of `dimensionality`, which costs a littl
 not move false alarms. ± is the Monte Carlo standard error, at most .035 for power. "ms per test"
 is processor time for a whole test, simulation of the data included.
 
-These are rates of the first of two steps, the test of one normal factor. False alarms and power
-of the verdict where models lapse or guess, and of the first step under other departures, are in
-[What the one-factor test assumes](one_factor_departures.md).
+These are rates of the first of two steps, the test of one normal factor; its rates under other
+departures are in [What the one-factor test assumes](one_factor_departures.md). Those of the
+verdict, where models lapse or guess, follow below.
 
 Made by `benchmarks/operating_characteristics.py`, seed {SEED}, psychollm
 {psychollm.__version__}, NumPy {np.__version__}, Numba {numba.__version__}, Python
 {platform.python_version()}.
 
 {table(rows)}
+
+## The verdict where models lapse or guess
+
+False alarms are in column **two** of the tables of one factor, power in that of the tables of two.
+Columns are explained in [What the one-factor test assumes](one_factor_departures.md).
+
+```{{include}} lapses_tables.md
+```
 """
 
 

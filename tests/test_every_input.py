@@ -15,7 +15,7 @@ import pandas as pd
 import pytest
 
 from psychollm._base.errors import PsychollmError
-from psychollm._base.result import plain_data
+from psychollm._base.record import plain_data
 from psychollm._base.types import AnyArray
 from psychollm.data.responses import Responses
 from tests.every_function import (

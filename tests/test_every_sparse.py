@@ -11,7 +11,7 @@ from typing import Any
 import pytest
 
 from psychollm._base.errors import PsychollmError, SparseError
-from psychollm._base.result import plain_data
+from psychollm._base.record import plain_data
 from psychollm.data.responses import Responses
 from psychollm.data.sparse import SparseResponses
 from tests.every_function import WITHOUT_EXAMPLE, example_call, public_functions

@@ -351,7 +351,7 @@ def results(
             "one_factor_model": dimensions.one_factor_model,
             "with_lapses": lapses
             and {
-                "one_factor_p": lapses.test.p_value,
+                "one_factor_p": lapses.p_value,
                 "second_share": lapses.second_share.observed,
                 "second_share_p": lapses.second_share.p_value,
                 "models": records(lapses.fit.to_frame()),

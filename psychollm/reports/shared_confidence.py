@@ -30,7 +30,7 @@ def _facts(study: "SharedConfidence", smallest: SmallestEffects) -> tuple[Fact, 
         Fact(
             name="Shared factors",
             value=_factors(dimensions, smallest),
-            detail=f"one against more: {p_equals(deciding.test.p_value)}, lapses allowed for; a "
+            detail=f"one against more: {p_equals(deciding.p_value)}, lapses allowed for; a "
             f"second would take {percent(deciding.second_share.observed, 1)}"
             if deciding
             else f"one against more: {p_equals(dimensions.one_factor_test.p_value)}; a second "

@@ -24,7 +24,7 @@ from psychollm._base.errors import (
     ValidityWarning,
 )
 from psychollm._base.frames import in_pandas, labelled, long_table
-from psychollm._base.result import plain_data
+from psychollm._base.record import plain_data
 from psychollm.calibration import brier
 from psychollm.correlation import spectrum
 from psychollm.data.responses import as_responses

@@ -6,7 +6,7 @@ import pytest
 
 import psychollm as psy
 from psychollm._base.errors import InputError, LabelError, OptionError, ShapeError
-from psychollm._base.result import plain_data
+from psychollm._base.record import plain_data
 from psychollm.calibration import auroc, brier
 from psychollm.data.responses import Responses, as_responses
 from psychollm.irt import item_screen, person_fit

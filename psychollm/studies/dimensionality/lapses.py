@@ -23,7 +23,8 @@ from collections.abc import Hashable
 from dataclasses import dataclass
 
 import numpy as np
-from scipy.special import expit
+from scipy.special import chdtri, expit
+from scipy.stats.qmc import Sobol
 
 from psychollm._base.axes import Axes
 from psychollm._base.convergence import Convergence
@@ -43,11 +44,15 @@ PRIORS = Priors(slope=(2.0, 1.5), guessing=(-5.0, 1.5), upper=(5.0, 1.5))
 ROUNDS = 4  # of that estimate
 # Hyperpriors of the models' distribution: normal on its mean, half-normal on its deviation.
 SLOPES, LOGITS = (1.5, 1.5, 0.5), (-5.0, 2.5, 1.0)
+# Intervals take a gamma of shape 2 and this scale for the deviation: a deviation of 0, which few
+# models cannot exclude, would make all rates equal and their intervals too narrow.
+SPREAD = 0.6
 DEVIATIONS = np.linspace(0.1, 2.9, 15)
 LEAST_KNOWN, FURTHEST = 1e-3, 2.0  # a normal curve about a mode says little far from it
-PLACES = np.linspace(-12.0, 0.0, 241)  # logits: no asymptote is further than .5 from its end
+PLACES = np.linspace(-12.0, 0.0, 121)  # logits: no asymptote is further than .5 from its end
 LEAST_CHANCE = 1e-300
-QUANTILES = 200  # of a rate, where two are added
+CORRELATIONS = (0.5, 0.9)  # of the logits of a model's two asymptotes: coins raise both alike
+DISTRIBUTIONS = 32  # pairs of means and deviations that intervals are averaged over
 EVIDENT = 9.21  # twice the gain in log-likelihood that two parameters reach by chance in 1 of 100
 
 
@@ -64,8 +69,8 @@ class OneFactorWithLapses(Result):
     lower, upper : ndarray of shape (k,)
         Asymptotes: probability of a yes where the factor says no, and where it says yes.
     rate : Estimate
-        Lapse rates, `lower` + 1 - `upper`; an interval begins at 0 where answers do not tell a
-        rate from none.
+        Lapse rates, `lower` + 1 - `upper`; an interval begins at 0 where the model's own answers
+        do not tell its rate from none.
     log_likelihood : float
         Marginal log-likelihood, without priors.
     n_parameters : int
@@ -110,7 +115,7 @@ class OneFactorWithLapses(Result):
 
     @property
     def evident(self) -> bool:
-        """Whether answers are more probable with lapses than chance allows."""
+        """Whether all answers together, and those of some model, tell lapses from none."""
         return bool((self.rate.interval[:, 0] > 0.0).any())
 
 
@@ -123,10 +128,13 @@ def one_factor_with_lapses(
     for turn in range(ROUNDS + 1):
         fit = fit_irt(table, model="4pl", link="probit", respondents="questions", priors=priors)
         slope = _slopes(fit, priors.slope)
-        guessing, yes = _asymptotes(fit, 2, priors.guessing, 1.0)
-        upper, no = _asymptotes(fit, 3, priors.upper, -1.0)
+        yes, no = (
+            _asymptotes(fit, 2, priors.guessing, 1.0),
+            _asymptotes(fit, 3, priors.upper, -1.0),
+        )
         if turn < ROUNDS:
-            priors = Priors(slope=slope, guessing=guessing, upper=upper)
+            priors = Priors(slope=slope, guessing=yes.normal(1.0), upper=no.normal(-1.0))
+    evident = 2.0 * (fit.log_likelihood - without) > EVIDENT
     a, b, low, high = fit.parameters.T
     scale = np.sqrt(1.0 + a * a)
     # Delta method: loading a / s and threshold -b / s of s = sqrt(1 + a^2).
@@ -145,12 +153,7 @@ def one_factor_with_lapses(
         se_thresholds=error(by_threshold),
         lower=expit(low),
         upper=expit(high),
-        rate=_rates(
-            _sums(yes, no, level),
-            table,
-            level,
-            evident=2.0 * (fit.log_likelihood - without) > EVIDENT,
-        ),
+        rate=_rates(_sums(yes, no, level), yes.none + no.none, table, level, evident=evident),
         log_likelihood=fit.log_likelihood,
         n_parameters=fit.n_parameters,
         labels=table.models,
@@ -176,13 +179,36 @@ def _slopes(fit: IRTFit, prior: Normal | None) -> Normal:
     return float(means[best]), float(DEVIATIONS[best])
 
 
-def _asymptotes(
-    fit: IRTFit, column: int, prior: Normal | None, sign: float
-) -> tuple[Normal, FloatArray]:
-    """Estimate the distribution of logits of one asymptote; return it and the models' own."""
-    # Densities (k, places). What answers say of a rate exp(x) is what events of an expected number
-    # own exp(x - at) say: curvature `own` at the mode, and a slope there that balances the
-    # prior's. Mean and deviation of the models' distribution are averaged over what all say.
+@dataclass(frozen=True, slots=True)
+class _Asymptotes:
+    """Logits of one asymptote of all models, and the normal distributions they may come from."""
+
+    answers: FloatArray  # (k, places) likelihood
+    centres: FloatArray  # (distributions,)
+    deviations: FloatArray  # (distributions,)
+    logs: FloatArray  # (distributions,) log-likelihood of all answers, and prior of the centre
+
+    def chance(self, log_prior: FloatArray) -> FloatArray:
+        """Return probabilities of the distributions, `log_prior` that of their deviations."""
+        logs = self.logs + log_prior
+        chance = np.exp(logs - logs.max())
+        return np.asarray(chance / chance.sum())
+
+    @property
+    def none(self) -> FloatArray:
+        """Return twice what the log-likelihood of each model loses without the asymptote."""
+        return np.asarray(-2.0 * np.log(np.maximum(self.answers[:, 0], LEAST_CHANCE)))
+
+    def normal(self, sign: float) -> Normal:
+        """Return mean and deviation, averaged over what all models say."""
+        chance = self.chance(-0.5 * (self.deviations / LOGITS[2]) ** 2)
+        return sign * float(chance @ self.centres), float(np.sqrt(chance @ self.deviations**2))
+
+
+def _asymptotes(fit: IRTFit, column: int, prior: Normal | None, sign: float) -> _Asymptotes:
+    """Estimate the distribution of the logits of one asymptote."""
+    # What answers say of a rate exp(x) is what events of an expected number own exp(x - at) say:
+    # curvature `own` at the mode, and a slope there that balances the prior's.
     mean, deviation = prior or (0.0, np.inf)
     at, precision = sign * fit.parameters[:, column], deviation**-2
     own = np.nan_to_num(1.0 / fit.covariance[:, column, column] - precision)
@@ -191,41 +217,57 @@ def _asymptotes(
     gap = PLACES - at[:, None]
     answers = events * gap - own * np.exp(np.minimum(gap, 10.0))
     answers = np.exp(answers - answers.max(axis=1, keepdims=True))
-    centres, deviations = np.meshgrid(PLACES[::4], DEVIATIONS, indexing="ij")
-    distance = (PLACES - centres.ravel()[:, None]) / deviations.ravel()[:, None]
-    shapes = np.exp(-0.5 * distance**2) / deviations.ravel()[:, None]  # (hyper, places)
-    marginal = np.maximum(shapes @ answers.T, LEAST_CHANCE)  # (hyper, k)
-    chance = np.log(marginal).sum(axis=1)
-    chance -= 0.5 * ((centres - LOGITS[0]) / LOGITS[1]).ravel() ** 2
-    chance -= 0.5 * (deviations / LOGITS[2]).ravel() ** 2
-    chance = np.exp(chance - chance.max())
-    chance /= chance.sum()
-    density = answers * ((chance[:, None] / marginal).T @ shapes)
-    middle = float(chance @ centres.ravel())
-    own_prior = sign * middle, float(np.sqrt(chance @ deviations.ravel() ** 2))
-    return own_prior, density / density.sum(axis=1, keepdims=True)
+    centres, deviations = (
+        grid.ravel() for grid in np.meshgrid(PLACES[::2], DEVIATIONS, indexing="ij")
+    )
+    shapes = np.exp(-0.5 * ((PLACES - centres[:, None]) / deviations[:, None]) ** 2)
+    marginal = np.maximum((shapes / deviations[:, None]) @ answers.T, LEAST_CHANCE)
+    prior = -0.5 * ((centres - LOGITS[0]) / LOGITS[1]) ** 2
+    return _Asymptotes(answers, centres, deviations, np.log(marginal).sum(axis=1) + prior)
 
 
-def _sums(yes: FloatArray, no: FloatArray, level: float) -> FloatArray:
-    """Return lower bound, median and upper bound (3, k) of sums of rates."""
-    # yes, no (k, places): densities of the logits of their parts.
-    at = (np.arange(QUANTILES) + 0.5) / QUANTILES
-    rates = [
-        [expit(np.interp(at, np.cumsum(row), PLACES)) for row in density] for density in (yes, no)
-    ]
-    sums = [np.add.outer(one, other).ravel() for one, other in zip(*rates, strict=True)]
+def _sums(yes: _Asymptotes, no: _Asymptotes, level: float) -> FloatArray:
+    """Return lower bound, median and upper bound (3, k) of the models' lapse rates."""
+    # Distributions of both logits together: low-discrepancy pairs of those of each alone, with
+    # each correlation, weighted by what both together make of the answers.
+    places = Sobol(2, scramble=False).random(DISTRIBUTIONS) + 0.5 / DISTRIBUTIONS
+    z, alone = [], np.zeros(DISTRIBUTIONS)
+    for part, place in zip((yes, no), places.T, strict=True):
+        chance = part.chance(np.log(part.deviations) - part.deviations / SPREAD)
+        pick = np.searchsorted(np.cumsum(chance), place).clip(max=chance.size - 1)
+        z.append((PLACES - part.centres[pick, None]) / part.deviations[pick, None])
+        shapes = np.exp(-0.5 * z[-1] ** 2)
+        shapes /= shapes.sum(axis=1, keepdims=True)
+        alone += np.log(np.maximum(shapes @ part.answers.T, LEAST_CHANCE)).sum(axis=1)
+    x, y = z[0][:, :, None], z[1][:, None]
+    shapes = np.concatenate(
+        [np.exp((r * x * y - 0.5 * (x * x + y * y)) / (1.0 - r * r)) for r in CORRELATIONS]
+    ).reshape(len(CORRELATIONS) * DISTRIBUTIONS, -1)
+    shapes /= np.maximum(shapes.sum(axis=1, keepdims=True), LEAST_CHANCE)
+    answers = np.einsum("kx,ky->kxy", yes.answers, no.answers).reshape(len(yes.answers), -1)
+    marginal = np.maximum(shapes @ answers.T, LEAST_CHANCE)  # (distributions, k)
+    logs = np.log(marginal).sum(axis=1) - np.tile(alone, len(CORRELATIONS))
+    density = answers * ((np.exp(logs - logs.max())[:, None] / marginal).T @ shapes)
+    sums = np.add.outer(expit(PLACES), expit(PLACES)).ravel()
+    order = np.argsort(sums, kind="stable")
+    cumulated = np.cumsum(density[:, order], axis=1)
     tail = 0.5 * (1.0 - level)
-    return np.asarray(np.quantile(sums, [tail, 0.5, 1.0 - tail], axis=1))
+    at = np.array([tail, 0.5, 1.0 - tail])
+    return np.array([np.interp(at, row / row[-1], sums[order]) for row in cumulated]).T
 
 
-def _rates(rates: FloatArray, table: Responses, level: float, *, evident: bool) -> Estimate:
+def _rates(
+    rates: FloatArray, none: FloatArray, table: Responses, level: float, *, evident: bool
+) -> Estimate:
     """Return lapse rates, intervals from 0 where there may be none."""
+    # none (k,): twice what log-likelihoods lose where a model never lapses.
     low, middle, high = rates
+    tells = evident & (none > chdtri(1, 1.0 - level))
     return Estimate(
         name="lapse rate",
         value=middle,
         se=(high - low) / (2.0 * normal_multiplier(level)),
-        interval=np.column_stack([low * evident, high]),
+        interval=np.column_stack([low * tells, high]),
         n=np.sum(~table.missing, axis=1, dtype=np.float64),
         flags=(Reason.NONE,) * middle.size,
         method="empirical Bayes",

@@ -309,11 +309,13 @@ def told_tests(result: Tested, rows: tuple[str, ...]) -> Finding:
     lapses = result.with_lapses
     share = share if lapses is None else lapses.second_share
     middle, top = np.quantile(share.draws, [0.5, 0.95])
-    allowed = (
-        f"; that there is one, and models lapse, is {_rejected(lapses.test, result.alpha)}"
-        if lapses
-        else ""
-    )
+    allowed = ""
+    if lapses:
+        shown = lapses.second_shown(result.alpha)
+        allowed = (
+            f"; that there is one, and models lapse, is {_judged(rejected=shown)} (by the scores "
+            f"of a second {_p(lapses.test)}, together with its share {p_equals(lapses.p_value)})"
+        )
     without, with_one = (
         f"{number(test.observed)} (95 % of replicates below {number(float(test.quantile(0.95)))})"
         for test in (none, one)
@@ -333,13 +335,20 @@ def told_tests(result: Tested, rows: tuple[str, ...]) -> Finding:
             *rows,
         ),
         numbers={"no shared factor": none.p_value, "one factor": one.p_value}
-        | ({"one factor with lapses": lapses.test.p_value} if lapses else {}),
+        | ({"one factor with lapses": lapses.p_value} if lapses else {}),
     )
 
 
 def _rejected(test: ResidualTest, alpha: float) -> str:
-    judged = "rejected" if test.p_value <= alpha else "compatible with the answers"
-    return f"{judged} ({p_equals(test.p_value)} ± {p_value(test.p_value_se)})"
+    return f"{_judged(rejected=test.p_value <= alpha)} ({_p(test)})"
+
+
+def _judged(*, rejected: bool) -> str:
+    return "rejected" if rejected else "compatible with the answers"
+
+
+def _p(test: ResidualTest) -> str:
+    return f"{p_equals(test.p_value)} ± {p_value(test.p_value_se)}"
 
 
 def _pairs(result: Dimensionality) -> str:

@@ -268,7 +268,7 @@ def _lapse_numbers(dimensions: Dimensionality) -> dict[str, Any]:
     if lapses is None:
         return {}
     return {
-        "p_one_factor_with_lapses": lapses.test.p_value,
+        "p_one_factor_with_lapses": lapses.p_value,
         "second_share_with_lapses": lapses.second_share.observed,
         "lapse_rate": lapses.fit.rate,
     }
