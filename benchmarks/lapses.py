@@ -77,15 +77,15 @@ GUESSING = [
     Cell("strongly skewed factor, lapses 1 %", 19, 2000, kind="skewed", lapses=0.01),
 ]
 MIXED = [
-    Cell("8 models, lapses 2 %", 8, 1000, lapses=0.02, tables=0.5),
-    Cell("40 models, lapses 2 %", 40, 500, lapses=0.02, tables=0.5),
-    Cell("only one model lapses, 15 %", 19, 2000, kind="alone", lapses=0.15, tables=0.5),
-    Cell("lapses 2 %, all read as no", 19, 2000, kind="refusals", lapses=0.02, tables=0.5),
-    Cell("30 % missing, lapses 2 %", 19, 2000, kind="missing", lapses=0.02, tables=0.5),
-    Cell("heavy-tailed factor (t, 5 df), lapses 2 %", 19, 2000, "heavy", lapses=0.02, tables=0.5),
-    Cell("logistic noise, lapses 2 %", 19, 2000, kind="logistic", lapses=0.02, tables=0.5),
-    Cell("skewed factor, guesses 20 %", 20, 1000, kind="wide skewed", guesses=0.2, tables=0.5),
-    Cell("own rates, yes rates 1-99 %", 19, 2000, "uneven", "1-99", lapses=0.02, tables=0.5),
+    Cell("8 models, lapses 2 %", 8, 1000, lapses=0.02, tables=0.25),
+    Cell("40 models, lapses 2 %", 40, 500, lapses=0.02, tables=0.25),
+    Cell("only one model lapses, 15 %", 19, 2000, kind="alone", lapses=0.15, tables=0.25),
+    Cell("lapses 2 %, all read as no", 19, 2000, kind="refusals", lapses=0.02, tables=0.25),
+    Cell("30 % missing, lapses 2 %", 19, 2000, kind="missing", lapses=0.02, tables=0.25),
+    Cell("heavy-tailed factor (t, 5 df), lapses 2 %", 19, 2000, "heavy", lapses=0.02, tables=0.25),
+    Cell("logistic noise, lapses 2 %", 19, 2000, kind="logistic", lapses=0.02, tables=0.25),
+    Cell("skewed factor, guesses 20 %", 20, 1000, kind="wide skewed", guesses=0.2, tables=0.25),
+    Cell("own rates, yes rates 1-99 %", 19, 2000, "uneven", "1-99", lapses=0.02, tables=0.25),
 ]
 TWO = [
     Cell("second factor, random signs, 5 %", 19, 500, kind="second .05", lapses=0.01),
