@@ -9,7 +9,6 @@ from psychollm.cli.import_logs import is_store
 from psychollm.cli.outputs import Output, records
 from psychollm.cli.study import OfTables
 from psychollm.cli.two_tables import Tables
-from psychollm.instruments.scaffold.result import DIRECTED, SPONTANEOUS
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -252,6 +251,8 @@ def _coding(command: OfTables, scores: "Scores", readings: "Readings") -> "Found
 
 def _arms(table: "pd.DataFrame") -> dict[str, Any]:
     """Return which arm is the baseline, and which is held against it."""
+    from psychollm.instruments.scaffold.result import DIRECTED, SPONTANEOUS
+
     arms = list(dict.fromkeys(table["arm"].tolist()))
     if {SPONTANEOUS, DIRECTED} <= set(arms):
         return {"baseline": SPONTANEOUS, "prompted": DIRECTED}
