@@ -2,16 +2,14 @@
 
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
+from psychollm._base.call import Call, Made
 from psychollm.cli.one_table import OneTable
 from psychollm.cli.options import option
-from psychollm.cli.streamed import call_text
 from psychollm.cli.two_tables import ANALYSIS, OUTPUT
 
 if TYPE_CHECKING:
-    import pandas as pd
-
     from psychollm.cli.outputs import Output
     from psychollm.studies.question_audit.study import QuestionAudit
 
@@ -81,42 +79,51 @@ class Audit(OneTable):
         from psychollm._base.checks import check_fraction
         from psychollm.cli.notes import as_notes, busy, computing
         from psychollm.cli.outputs import prepared
-        from psychollm.data.readers import read_responses
-        from psychollm.studies.question_audit.study import question_audit
+        from psychollm.data.readers import read_labels
 
         check_fraction("--fdr", self.fdr)
         folder = prepared(self.out, report=self.report)
+        made: Made = {}
+        call = self._call()
         with as_notes(quiet=self.quiet):
             with busy("reading the choices", quiet=self.quiet):
-                choices: Any = (
-                    read_responses(self.choices, **self.reading)
-                    if self.key is None
-                    else words_in(self.choices, self.missing or ())
-                )
-                given = {
-                    name: None if path is None else words_in(path).iloc[:, 0].to_dict()
-                    for name, path in (
-                        ("key", self.key),
-                        ("groups", self.groups),
-                        ("families", self.families),
-                        ("texts", self.texts),
-                    )
-                }
+                for one in (*call.inputs, *call.options.values()):
+                    if isinstance(one, Call):
+                        one.run(made)
+                texts = None if self.texts is None else read_labels(self.texts)
             with computing(quiet=self.quiet):
-                result = question_audit(
-                    choices,
-                    given["key"],
-                    families=given["families"],
-                    groups=given["groups"],
-                    n_options=self.options,
-                    rng=self.seed,
-                )
-            output = self._output(result, given["texts"])
+                result = call.run(made)
+            output = self._output(result, texts, call.script())
             output.write(folder, report=self.report)
         output.tell(folder, report=self.report, json=self.json, quiet=self.quiet)
         return 0
 
-    def _output(self, result: "QuestionAudit", texts: dict[Any, Any] | None) -> "Output":
+    def _call(self) -> Call:
+        """Return the call of the study, with those that read its files."""
+        choices = (
+            Call("psy.read_responses", (self.choices,), self.reading, name="right")
+            if self.key is None
+            else Call(
+                "psy.data.readers.read_words",
+                (self.choices,),
+                {} if self.missing is None else {"missing_values": self.missing},
+                name="choices",
+            )
+        )
+        labels = {
+            name: path and Call("psy.data.readers.read_labels", (path,), name=name)
+            for name, path in (
+                ("key", self.key), ("families", self.families), ("groups", self.groups)
+            )
+        }  # fmt: skip
+        key = labels.pop("key")
+        options = {**labels, "n_options": self.options, "rng": self.seed}
+        inputs = (choices,) if key is None else (choices, key)
+        return Call("psy.question_audit", inputs, options)
+
+    def _output(
+        self, result: "QuestionAudit", texts: dict[str, str] | None, script: str
+    ) -> "Output":
         from psychollm.cli.outputs import Output, records
         from psychollm.studies.provenance import versions
 
@@ -133,62 +140,10 @@ class Audit(OneTable):
                 "any_fault": list(result.flagged(self.fdr, fault="any")),
                 "questions": records(frame),
                 "n_models": result.n_models,
-                "call": self._code(),
+                "call": script,
                 "seed": self.seed,
                 "versions": dict(versions()),
             },
             tables={"questions": frame},
-            write_report=lambda path: result.report(path, texts=texts, source=self._code()),
+            write_report=lambda path: result.report(path, texts=texts, source=script),
         )
-
-    def _code(self) -> str:
-        """Return the lines of Python that do the same."""
-        from psychollm.studies.provenance import with_imports
-
-        lines = []
-        named = []
-        for name, path in (("groups", self.groups), ("families", self.families)):
-            if path is not None:
-                lines.append(
-                    f"{name} = pd.read_csv({str(path)!r}, index_col=0, dtype=str).iloc[:, 0]"
-                )
-                named.append(f"{name}={name}.to_dict()")
-        if self.options is not None:
-            named.append(f"n_options={self.options}")
-        arguments = ", ".join([*named, f"rng={self.seed}"])
-        if self.key is None:
-            lines.append(f"right = {call_text('psy.read_responses', self.choices, self.reading)}")
-            lines.append(f"result = psy.question_audit(right, {arguments})")
-            return with_imports("\n".join(lines))
-        lines += [
-            f"choices = pd.read_csv({str(self.choices)!r}, index_col=0, dtype=str)",
-            f"key = pd.read_csv({str(self.key)!r}, index_col=0, dtype=str).iloc[:, 0]",
-            f"result = psy.question_audit(choices, key, {arguments})",
-        ]
-        return with_imports("\n".join(lines))
-
-
-def words_in(path: Path, missing: tuple[str, ...] = ()) -> "pd.DataFrame":
-    """Read a CSV file whose cells are words, by the labels in its first column."""
-    import pandas as pd
-
-    from psychollm._base.csv_text import encoding_of
-    from psychollm._base.errors import InputError, LabelError
-
-    try:
-        with path.open("rb") as file:
-            coded = encoding_of(file.read(2))
-        frame = pd.read_csv(path, index_col=0, dtype=str, keep_default_na=False, encoding=coded)
-    except (OSError, ValueError) as error:  # pandas' own errors are ValueErrors
-        why = getattr(error, "strerror", None) or error
-        msg = f"{path} cannot be read as a CSV file: {why}"
-        raise InputError(msg) from error
-    frame.index = frame.index.astype(str)
-    twice = frame.index[frame.index.duplicated()]
-    if len(twice):
-        msg = f"{path}: {twice[0]!r} stands in the first column twice: keep one line of it"
-        raise LabelError(msg)
-    if frame.empty:
-        msg = f"{path} holds no second column: a label and what belongs to it per line"
-        raise InputError(msg)
-    return frame.replace(["", *missing], pd.NA)

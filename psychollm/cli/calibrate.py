@@ -6,15 +6,15 @@ from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from psychollm._base.call import Call
 from psychollm._base.errors import CodeError, LabelError, OptionError
 from psychollm.cli.groups import ByGroups, column_of, grouped_output, groups_of
 from psychollm.cli.options import option, words
-from psychollm.cli.streamed import STREAMS, STREAMS_ARE, call_text, one_column
+from psychollm.cli.streamed import STREAMS, STREAMS_ARE, one_column
 from psychollm.cli.two_tables import (
     ANALYSIS,
     OUTPUT,
     READING,
-    Call,
     Tables,
     TwoTables,
     left_out_line,
@@ -306,7 +306,7 @@ def read_stream(command: Calibrate) -> "Tables[Any]":
         options["levels"] = command.levels
     bar = watched(quiet=command.quiet)
     stated = scan_stated(command.confidence, **options, n_jobs=command.jobs, progress=bar)
-    code = f"stated = {call_text('psy.calibration.scan_stated', command.confidence, options)}"
+    code = f"stated = {Call('psy.calibration.scan_stated', (command.confidence,), options).text()}"
     clusters = None
     if command.clusters is not None:
         # Labels of a file are text.
@@ -336,7 +336,7 @@ def read_stated(command: Calibrate) -> "Tables[pd.DataFrame]":
         )
         confidence, correctness = first.run(), second.run()
         column = partial(_column_of_table, command)
-        code = [f"confidence = {first}", f"correctness = {second}"]
+        code = [f"{one.name} = {one.text()}" for one in (first, second)]
     _check_correctness(correctness)
     if command.common:
         confidence, correctness, remark = _shared(confidence, correctness)
@@ -435,7 +435,7 @@ def _clusters(
     """Read the clusters of the questions, and return the line that does so."""
     from psychollm.data.labels import listed
 
-    call = Call("psy.data.readers.read_clusters", named, {})
+    call = Call("psy.data.readers.read_clusters", (Path(named),))
     file = Path(named)
     is_column = not (file.is_file() or file.suffix in {".csv", ".gz", ".parquet"})
     if is_column:
@@ -444,7 +444,7 @@ def _clusters(
             "model": command.model_column,
             "question": command.question_column or None,
         }
-        call = Call(call.reader, str(command.confidence), options)
+        call = Call(call.function, (command.confidence,), options)
     try:
         clusters = call.run().reindex(questions)
     except LabelError as error:
@@ -458,4 +458,4 @@ def _clusters(
             f"({listed(missing.tolist())}): give each one of its own"
         )
         raise LabelError(msg)
-    return clusters, f"clusters = {call}.reindex(confidence.columns)"
+    return clusters, f"clusters = {call.text()}.reindex(confidence.columns)"

@@ -1,19 +1,20 @@
 """``psychollm card``: logs of scores in, one page on what the evaluation shows out."""
 
+from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from psychollm._base.call import Call, Made
+from psychollm.cli.groups import group_of_each
 from psychollm.cli.import_logs import LOG_IS
 from psychollm.cli.of_scores import OfScores
 from psychollm.cli.options import option
 from psychollm.cli.two_tables import ANALYSIS
 
 if TYPE_CHECKING:
-    import pandas as pd
-
     from psychollm.cli.outputs import Output
-    from psychollm.data.logs_result import ScoreLog
+    from psychollm.data.logs_result import ScoreLog, Unit
     from psychollm.studies.evaluation_card.study import EvaluationCard
 
 DESCRIPTION = """\
@@ -29,6 +30,8 @@ examples:
   psychollm card scores.csv --domains domain --families vendor --out card
   psychollm card logs/ --task gsm8k --clusters templates.csv --markdown > card.md
 """
+
+_UNITS: "Mapping[str, Unit]" = {"domains": "question", "families": "model"}
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -58,7 +61,6 @@ class Card(OfScores):
         """Read, sum up, write, and say what was found."""
         from psychollm.cli.notes import as_notes, busy, computing
         from psychollm.cli.outputs import prepared
-        from psychollm.studies.evaluation_card.study import evaluation_card
 
         folder = prepared(self.out, report=self.report)
         quiet = self.quiet or self.markdown
@@ -66,8 +68,9 @@ class Card(OfScores):
             with busy("reading the logs", quiet=quiet):
                 log = self.scores_in(self.logs, self._kept())
             with computing(quiet=quiet):
-                card = evaluation_card(log, **self._options(log))
-            output = self._output(log, card)
+                call, made = self._call(log)
+                card = call.run(made)
+            output = self._output(log, card, call.script())
             output.write(folder, report=self.report)
         if self.markdown:
             print(card.findings(smallest=self.smallest).to_markdown())
@@ -80,19 +83,7 @@ class Card(OfScores):
         named = (self.domains, self.families)
         return tuple(one for one in named if one is not None and not Path(one).is_file())
 
-    def _options(self, log: "ScoreLog") -> dict[str, Any]:
-        from psychollm.data.readers import read_clusters
-
-        return {
-            "domains": _groups("--domains", self.domains, "question", log),
-            "families": _groups("--families", self.families, "model", log),
-            "clusters": None if self.clusters is None else read_clusters(self.clusters),
-            "power": self.power,
-            "level": self.level,
-            "rng": self.seed,
-        }
-
-    def _output(self, log: "ScoreLog", card: "EvaluationCard") -> "Output":
+    def _output(self, log: "ScoreLog", card: "EvaluationCard", script: str) -> "Output":
         from psychollm.cli.outputs import Output, records
         from psychollm.studies.provenance import versions
 
@@ -126,36 +117,28 @@ class Card(OfScores):
             },
             tables=tables,
             remark=log.summary(),
-            write_report=lambda path: card.report(
-                path, source=self._code(), smallest=self.smallest
-            ),
+            write_report=lambda path: card.report(path, source=script, smallest=self.smallest),
         )
 
-    def _code(self) -> str:
-        """Return the lines of Python that do the same."""
-        lines = [f"log = {self.read_code(self.logs, self._kept())}"]
-        given = []
-        for name, unit in (("domains", "question"), ("families", "model")):
+    def _call(self, log: "ScoreLog") -> tuple[Call, Made]:
+        """Return the call of the card, and what it needs as it is there and checked."""
+        reading = self.reading_of(self.logs, self._kept())
+        made: Made = {id(reading): log}
+        options: dict[str, Any] = {}
+        for name, unit in _UNITS.items():
             value = getattr(self, name)
             if value is None:
                 continue
-            if Path(value).is_file():
-                lines.append(f"{name} = psy.data.readers.read_clusters({value!r})")
-            else:
-                lines.append(
-                    f"{name} = log.frame.drop_duplicates({unit!r}).set_index({unit!r})[{value!r}]"
-                )
-            given.append(f"{name}={name}")
+            file = Path(value).is_file()
+            call = (
+                Call("psy.data.readers.read_clusters", (Path(value),), name=name)
+                if file
+                else Call(".labels", (reading, value), {"of": unit}, name=name)
+            )
+            made[id(call)] = group_of_each(f"--{name}", value, unit, log)
+            options[name] = call
         if self.clusters is not None:
-            lines.append(f"clusters = psy.data.readers.read_clusters({str(self.clusters)!r})")
-            given.append("clusters=clusters")
-        given += [f"power={self.power}", f"level={self.level}", f"rng={self.seed}"]
-        lines.append(f"card = psy.evaluation_card(log, {', '.join(given)})")
-        return "\n".join(lines)
-
-
-def _groups(named: str, by: str | None, unit: str, log: "ScoreLog") -> "pd.Series[Any] | None":
-    """Return the group of each question or model, from a file or a column."""
-    from psychollm.cli.groups import group_of_each
-
-    return None if by is None else group_of_each(named, by, unit, log)
+            clusters = Call("psy.data.readers.read_clusters", (self.clusters,), name="clusters")
+            options["clusters"] = clusters
+        options |= {"power": self.power, "level": self.level, "rng": self.seed}
+        return Call("psy.evaluation_card", (reading,), options, name="card"), made

@@ -4,6 +4,7 @@ from dataclasses import dataclass
 from functools import partial
 from typing import TYPE_CHECKING, Any
 
+from psychollm._base.call import Call, Made
 from psychollm._base.errors import OptionError
 from psychollm.cli.groups import ByGroups
 from psychollm.cli.import_logs import LOG_IS
@@ -69,13 +70,22 @@ class Compare(ByGroups, OfScores):
         return 0
 
     def _whole(self, log: "ScoreLog") -> "tuple[Output, str]":
-        from psychollm.studies.comparison.study import compare
+        call, made = self._call(log)
+        result = call.run(made)
+        script = call.script()
+        return self._output(log, result, script), result.comment(smallest=self.smallest)
 
-        tasks = None
+    def _call(self, log: "ScoreLog") -> tuple[Call, Made]:
+        """Return the call of the comparison, and the log that it needs as it is there."""
+        reading = self.reading_of(self.logs)
+        clusters, tasks = None, None
+        if self.clusters is not None:
+            clusters = Call("psy.data.readers.read_clusters", (self.clusters,), name="clusters")
         if self.equal_tasks:
-            tasks = log.frame.drop_duplicates("question").set_index("question")["task"]
-        result = compare(log, tasks=tasks, **self._options())
-        return self._output(log, result), result.comment(smallest=self.smallest)
+            tasks = Call(".labels", (reading, "task"), name="tasks")
+        options = {"clusters": clusters, "tasks": tasks, "power": self.power, "level": self.level}
+        call = Call("psy.compare", (reading,), options | {"rng": self.seed})
+        return call, {id(reading): log}
 
     def _grouped(self, log: "ScoreLog") -> "tuple[Output, str]":
         from psychollm.cli.groups import column_of, grouped_output, groups_of
@@ -106,7 +116,7 @@ class Compare(ByGroups, OfScores):
             "rng": self.seed,
         }
 
-    def _output(self, log: "ScoreLog", result: "Comparison") -> "Output":
+    def _output(self, log: "ScoreLog", result: "Comparison", script: str) -> "Output":
         from psychollm.cli.outputs import Output, records
         from psychollm.studies.provenance import versions
 
@@ -129,23 +139,5 @@ class Compare(ByGroups, OfScores):
             },
             tables={"models": result.to_frame(), "pairs": pairs},
             remark=log.summary(),
-            write_report=lambda path: result.report(
-                path, source=self._code(), smallest=self.smallest
-            ),
+            write_report=lambda path: result.report(path, source=script, smallest=self.smallest),
         )
-
-    def _code(self) -> str:
-        """Return the lines of Python that do the same."""
-        lines = [f"log = {self.read_code(self.logs)}"]
-        clusters = ""
-        if self.clusters is not None:
-            lines.append(f"clusters = psy.data.readers.read_clusters({str(self.clusters)!r})")
-            clusters = "clusters=clusters, "
-        if self.equal_tasks:
-            lines.append(
-                'tasks = log.frame.drop_duplicates("question").set_index("question")["task"]'
-            )
-            clusters += "tasks=tasks, "
-        named = f"power={self.power}, level={self.level}, rng={self.seed}"
-        lines.append(f"result = psy.compare(log, {clusters}{named})")
-        return "\n".join(lines)

@@ -13,7 +13,7 @@ if TYPE_CHECKING:
 
     from psychollm._base.types import Axis
     from psychollm.cli.outputs import Output
-    from psychollm.data.logs_result import ScoreLog
+    from psychollm.data.logs_result import ScoreLog, Unit
     from psychollm.estimates.verdict import SmallestEffects
     from psychollm.studies.groups.study import Grouped
 
@@ -105,7 +105,7 @@ def grouped_output(
     )
 
 
-def group_of_each(named: str, by: str, unit: str, log: "ScoreLog") -> "pd.Series[Any]":
+def group_of_each(named: str, by: str, unit: "Unit", log: "ScoreLog") -> "pd.Series[Any]":
     """Return the group of each question or model (`unit`), from a file or a column of the log."""
     from psychollm.data.readers import read_clusters
 
@@ -113,12 +113,11 @@ def group_of_each(named: str, by: str, unit: str, log: "ScoreLog") -> "pd.Series
     if Path(by).is_file():
         groups = read_clusters(by)
     else:
-        pairs = log.frame[[unit, by]].drop_duplicates()
-        if pairs[unit].duplicated().any():
-            label = pairs.loc[pairs[unit].duplicated(), unit].iloc[0]
-            msg = f"{named} {by}: {unit} {label!r} has several values in this column"
-            raise LabelError(msg)
-        groups = pairs.set_index(unit)[by]
+        try:
+            groups = log.labels(by, of=unit)
+        except LabelError as error:
+            msg = f"{named} {error}"
+            raise LabelError(msg) from error
     groups.index = groups.index.astype(str)
     found = groups.reindex([str(one) for one in labels])
     if found.isna().any():

@@ -6,6 +6,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal
 
+from psychollm._base.call import Call
 from psychollm._base.csv_text import check_table_name, write_table
 from psychollm._base.errors import InputError, LabelError
 from psychollm.cli.notes import in_options
@@ -68,12 +69,6 @@ def scorers(text: str) -> str | dict[str, str]:
 def missing_values(text: str) -> tuple[str, ...]:
     """Split values at their commas; "none" names none."""
     return () if text == "none" else words(text)
-
-
-_DEFAULTS = {
-    "match": "content", "layout": "auto", "labels": True, "errors": "missing",
-    "unreadable": "skip",
-}  # fmt: skip
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -176,14 +171,8 @@ class Choices(Command):
 
     def scores_in(self, paths: tuple[Path, ...], keep: tuple[str, ...] = ()) -> "ScoreLog":
         """Read logs, or a store of replies, as a record of scores."""
-        if is_store(*paths):
-            from psychollm.collect.score_log import read_store
-
-            return read_store(paths[0])
-        from psychollm.data.logs import read_scores
-
         try:
-            return read_scores(paths, keep=keep, **self.selection)
+            return self.reading_of(paths, keep).run()  # type: ignore[no-any-return]
         except LabelError as error:
             named = re.match(r"keep='(.*?)': ", str(error))
             if named is None:
@@ -194,18 +183,14 @@ class Choices(Command):
             msg = f"--{typed} {named[1]}: {str(error)[named.end() :]}"
             raise LabelError(msg) from error
 
-    def read_code(self, paths: tuple[Path, ...], keep: tuple[str, ...] = ()) -> str:
-        """Return the Python that does the same."""
+    def reading_of(self, paths: tuple[Path, ...], keep: tuple[str, ...] = ()) -> Call:
+        """Return the call that reads logs, or a store of replies, as a record of scores."""
         if is_store(*paths):
-            return f"psy.collect.read_store({str(paths[0])!r})"
-        given = {
-            name: value
-            for name, value in self.selection.items()
-            if name != "progress" and value != _DEFAULTS.get(name)
-        }
-        given |= {"keep": list(keep)} if keep else {}
-        options = "".join(f", {name}={value!r}" for name, value in given.items())
-        return f"psy.read_scores({[str(path) for path in paths]!r}{options})"
+            return Call("psy.collect.read_store", (paths[0],), name="log")
+        options = self.selection
+        bar = {"progress": options.pop("progress")}
+        options |= {"keep": list(keep)} if keep else {}
+        return Call("psy.read_scores", (paths,), options, name="log", aside=bar)
 
 
 @dataclass(frozen=True, kw_only=True)

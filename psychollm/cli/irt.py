@@ -2,25 +2,16 @@
 
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Literal
+from typing import TYPE_CHECKING, Literal
 
+from psychollm._base.call import Call, Made
 from psychollm.cli.one_table import OneTable
 from psychollm.cli.options import option
-from psychollm.cli.streamed import (
-    STREAMS_ARE,
-    Choosing,
-    call_text,
-    is_large,
-    refuse,
-    scan_arguments,
-    scanned,
-)
+from psychollm.cli.streamed import STREAMS_ARE, Choosing, is_large, refuse, scan_of
 from psychollm.cli.two_tables import ANALYSIS, CHOOSE, OUTPUT, READING
 
 if TYPE_CHECKING:
     from psychollm.cli.outputs import Output
-    from psychollm.data.responses import Responses
-    from psychollm.data.scan import Scan
     from psychollm.irt.result import IRTFit
 
 DESCRIPTION = (
@@ -72,63 +63,42 @@ class Irt(Choosing, OneTable):
         from psychollm.cli.outputs import prepared
 
         folder = prepared(self.out, report=False)
+        answers = self._reading()
         with as_notes(quiet=self.quiet):
             with busy("reading the answers", quiet=self.quiet):
-                answers = self._read()
+                made = {id(answers): answers.run()}
             with computing(quiet=self.quiet):
-                output = self._fitted(answers)
+                output = self._output(answers, made)
             output.write(folder, report=False)
         output.tell(folder, report=False, json=self.json, quiet=self.quiet)
         return 0
 
-    @property
-    def _streams(self) -> bool:
-        return is_large(self.answers, long=True)
-
-    def _read(self) -> "Responses | Scan":
-        if self._streams:
+    def _reading(self) -> Call:
+        """Return the call that reads the answers."""
+        if is_large(self.answers, long=True):
             refuse(self, ("layout", "labels", "missing", "codes", "duplicates"), CHOOSE)
-            return scanned(self, self.answers, value=self.value_column, threshold=self.threshold)
-        from psychollm.data.readers import read_responses
-
-        return read_responses(self.answers, **self._reading)
-
-    @property
-    def _reading(self) -> dict[str, Any]:
-        """Arguments of `read_responses` that were typed."""
-        found = self.chosen({}) | self.reading
+            return scan_of(self, self.answers, value=self.value_column, threshold=self.threshold)
+        options = self.chosen({}) | self.reading
         if self.threshold is not None:
-            found |= {"threshold": self.threshold, "strict": not self.at_least}
-        return found
+            options |= {"threshold": self.threshold, "strict": not self.at_least}
+        return Call("psy.read_responses", (self.answers,), options, name="answers")
 
-    def _fitted(self, answers: "Responses | Scan") -> "Output":
+    def _output(self, answers: Call, made: Made) -> "Output":
         from psychollm.cli.notes import watched
-        from psychollm.irt.fit import fit_irt
-
-        fit = fit_irt(
-            answers,
-            model=self.model,
-            respondents="models",
-            n_jobs=self.jobs,
-            progress=watched(quiet=self.quiet),
-        )
-        return self._output(answers, fit)
-
-    def _output(self, answers: "Responses | Scan", fit: "IRTFit") -> "Output":
         from psychollm.cli.outputs import Output, records
-        from psychollm.irt.ability import ability
         from psychollm.studies.provenance import versions
 
-        items, able = fit.to_frame(), ability(fit, answers, n_jobs=self.jobs).to_frame()
-        reader = (
-            call_text(
-                "psy.data.scan",
-                self.answers,
-                scan_arguments(self, self.value_column, self.threshold),
-            )
-            if self._streams
-            else call_text("psy.read_responses", self.answers, self._reading)
+        fitting = Call(
+            "psy.fit_irt",
+            (answers,),
+            {"model": self.model, "respondents": "models"},
+            name="fit",
+            aside={"n_jobs": self.jobs, "progress": watched(quiet=self.quiet)},
         )
+        call = Call("psy.ability", (fitting, answers), name="able", aside={"n_jobs": self.jobs})
+        able, fit = call.run(made).to_frame(), fitting.run(made)
+        items = fit.to_frame()
+        whole = answers.function == "psy.read_responses"
         return Output(
             summary=_told(fit),
             results={
@@ -141,9 +111,8 @@ class Irt(Choosing, OneTable):
                 "n_models": fit.n_respondents,
                 "n_questions": len(fit.labels),
                 "abilities": records(able),
-                **({} if self._streams else {"items": records(items)}),
-                "call": f"answers = {reader}\nfit = psy.fit_irt(answers, model={self.model!r}, "
-                'respondents="models")',
+                **({"items": records(items)} if whole else {}),
+                "call": call.script(),
                 "versions": dict(versions()),
             },
             tables={"items": items, "abilities": able},

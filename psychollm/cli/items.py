@@ -4,6 +4,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from psychollm._base.call import Call, Made
 from psychollm.cli.import_logs import LOG_IS, Logs
 from psychollm.cli.options import option
 from psychollm.cli.two_tables import ANALYSIS, OUTPUT
@@ -60,20 +61,19 @@ class Items(Logs):
         """Read, judge, write, and say what was found."""
         from psychollm.cli.notes import as_notes, busy
         from psychollm.cli.outputs import prepared
-        from psychollm.studies.question_screen.study import question_screen
 
         folder = prepared(self.out, report=False)
         with as_notes(quiet=self.quiet), busy("reading the logs", quiet=self.quiet):
-            log = self.scores_in(self.logs)
-            result = question_screen(
-                log, threshold=self.threshold, hard=self.hard, alpha=self.alpha
-            )
-            output = self._output(log, result)
+            log = self.reading_of(self.logs)
+            options = {"threshold": self.threshold, "hard": self.hard, "alpha": self.alpha}
+            call = Call("psy.question_screen", (log,), options)
+            made: Made = {}
+            output = self._output(log.run(made), call.run(made), call.script())
             output.write(folder, report=False)
         output.tell(folder, report=False, json=self.json, quiet=self.quiet)
         return 0
 
-    def _output(self, log: "ScoreLog", result: "QuestionScreen") -> "Output":
+    def _output(self, log: "ScoreLog", result: "QuestionScreen", script: str) -> "Output":
         from psychollm.cli.outputs import Output, records
         from psychollm.studies.provenance import versions
 
@@ -89,17 +89,9 @@ class Items(Logs):
                 "alpha": result.alpha,
                 "hard": result.hard_share,
                 "logs": log.counts(),
-                "call": self._code(),
+                "call": script,
                 "versions": dict(versions()),
             },
             tables={"questions": questions, "redundant": pairs},
             remark=log.summary(),
-        )
-
-    def _code(self) -> str:
-        """Return the lines of Python that do the same."""
-        threshold = "" if self.threshold is None else f"threshold={self.threshold}, "
-        return (
-            f"log = {self.read_code(self.logs)}\n"
-            f"result = psy.question_screen(log, {threshold}hard={self.hard}, alpha={self.alpha})"
         )

@@ -5,11 +5,12 @@ from dataclasses import dataclass, fields
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from psychollm._base.call import Call
 from psychollm._base.errors import OptionError
 from psychollm.cli.options import option
 
 if TYPE_CHECKING:
-    from psychollm.data.scan import Scan
+    pass
 
 STREAMS = "long tables of any size"
 LARGE = 10_000_000  # rows of a Parquet file
@@ -71,13 +72,13 @@ def refuse(command: Any, names: Iterable[str], remedy: str) -> None:
             raise OptionError(msg)
 
 
-def scanned(command: Any, source: Path, *, value: str | None, threshold: Any = None) -> "Scan":
-    """Read one column of answers."""
+def scan_of(command: Any, source: Path, *, value: str | None, threshold: Any = None) -> Call:
+    """Return the call that reads one column of answers."""
     from psychollm.cli.notes import watched
-    from psychollm.data.scan import scan
 
     arguments = scan_arguments(command, value, threshold)
-    return scan(source, **arguments, n_jobs=command.jobs, progress=watched(quiet=command.quiet))
+    aside = {"n_jobs": command.jobs, "progress": watched(quiet=command.quiet)}
+    return Call("psy.data.scan", (source,), arguments, name="answers", aside=aside)
 
 
 def scan_arguments(command: Any, value: str | None, threshold: Any = None) -> dict[str, Any]:
@@ -98,9 +99,3 @@ def one_column(command: Any) -> str | None:
         msg = "--question-column names several columns: put them together with --query"
         raise OptionError(msg)
     return named[0] if named else None
-
-
-def call_text(function: str, source: Path, arguments: dict[str, Any]) -> str:
-    """Return a call as a user writes it."""
-    given = "".join(f", {name}={value!r}" for name, value in arguments.items())
-    return f"{function}({str(source)!r}{given})"

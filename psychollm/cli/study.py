@@ -6,11 +6,12 @@ from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from psychollm._base.call import Call
 from psychollm._base.errors import OptionError
 from psychollm._base.types import EmptyCells, Missing
 from psychollm.cli.import_logs import is_store
 from psychollm.cli.options import option
-from psychollm.cli.streamed import STREAMS_ARE, call_text, scan_arguments, scanned
+from psychollm.cli.streamed import STREAMS_ARE, scan_of
 from psychollm.cli.two_tables import ANALYSIS, OUTPUT, READING, Tables, TwoTables, left_out_line
 
 if TYPE_CHECKING:
@@ -154,30 +155,28 @@ class OfTables(TwoTables):
     def run(self) -> int:
         """Read, compute, write, and say where it is."""
         if self.streams:
-            return self.carry_out(self._scanned, self._judge_scan, report=False)
+            call = scan_of(
+                self, self.confidence, value=self.confidence_column, threshold=self.threshold
+            )
+            return self.carry_out(
+                call.run, lambda answers: self._judge_scan(call, answers), report=False
+            )
         return self.carry_out(self._read, self.judge, report=self.report)
 
-    def _scanned(self) -> "Scan":
-        return scanned(
-            self, self.confidence, value=self.confidence_column, threshold=self.threshold
-        )
-
-    def _judge_scan(self, answers: "Scan") -> "Output":
+    def _judge_scan(self, scan: Call, answers: "Scan") -> "Output":
         """Return how many signals models share."""
         from psychollm.cli.notes import watched
         from psychollm.cli.outputs import Output, records
-        from psychollm.studies.dimensionality.streamed import shared_signals
         from psychollm.studies.provenance import versions
 
-        arguments = scan_arguments(self, self.confidence_column, self.threshold)
-        found = shared_signals(
-            answers,
-            n_null=self.null,
-            alpha=1.0 - self.level,
-            rng=self.seed,
-            n_jobs=self.jobs,
-            progress=watched(quiet=self.quiet),
+        call = Call(
+            "psy.studies.shared_signals",
+            (scan,),
+            {"n_null": self.null, "alpha": round(1.0 - self.level, 12), "rng": self.seed},
+            name="found",
+            aside={"n_jobs": self.jobs, "progress": watched(quiet=self.quiet)},
         )
+        found = call.run({id(scan): answers})
         findings, frame = found.findings(smallest=self.smallest), found.to_frame()
         return Output(
             summary=findings.text(),
@@ -192,9 +191,7 @@ class OfTables(TwoTables):
                 "models": records(frame),
                 "source": list(self.files),
                 "seed": self.seed,
-                "call": f"answers = {call_text('psy.data.scan', self.confidence, arguments)}\n"
-                f"found = psy.studies.shared_signals(answers, n_null={self.null}, "
-                f"alpha={1.0 - self.level:.6g}, rng={self.seed})",
+                "call": call.script(),
                 "versions": dict(versions()),
             },
             tables={"models": frame},
@@ -215,7 +212,7 @@ class OfTables(TwoTables):
         first, second = self.calls(
             "psy.read_responses", {"codes": self.codes, **split}, {"codes": codes}
         )
-        code = f"confidence = {first}\ncorrectness = {second}"
+        code = "\n".join(f"{one.name} = {one.text()}" for one in (first, second))
         return self.reduced(Tables(first.run(), second.run(), self.files, code))
 
     def _from_logs(self) -> "Tables[Responses]":

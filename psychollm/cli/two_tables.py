@@ -8,6 +8,7 @@ from glob import has_magic
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, ClassVar, Generic, Literal, TypeVar
 
+from psychollm._base.call import Call
 from psychollm._base.errors import CodeError, InputError, LabelError, OptionError
 from psychollm.cli.import_logs import LOGS, Choices, is_store
 from psychollm.cli.options import option, pairs
@@ -23,7 +24,6 @@ if TYPE_CHECKING:
     from psychollm.estimates.verdict import SmallestEffects
 
 READING, ANALYSIS, OUTPUT = "reading the tables", "analysis", "output"
-_DEFAULTS = {"layout": "auto", "duplicates": "error", "strict": True, "labels": True}
 _EFFECTS = pairs(float, "a quantity and a number, such as auroc=0.1")
 T = TypeVar("T")
 
@@ -238,7 +238,7 @@ class TwoTables(Choosing, Choices):
         given = "".join(f", {name}={value!r}" for name, value in options.items())
         code = [
             "from psychollm.data.logs import imported",
-            f"found = imported({self.read_code(self.inputs, keep)}{given})",
+            f"found = imported({self.reading_of(self.inputs, keep).text()}{given})",
             "confidence, correctness = found.confidence, found.responses",
         ]
         return found.confidence, found.responses, code, log
@@ -263,7 +263,7 @@ class TwoTables(Choosing, Choices):
 
     def calls(
         self, reader: str, confidence: Mapping[str, Any], correctness: Mapping[str, Any]
-    ) -> tuple["Call", "Call"]:
+    ) -> tuple[Call, Call]:
         """Return how each table is read, given what the two differ in."""
         both = {
             "layout": self.layout,
@@ -276,8 +276,8 @@ class TwoTables(Choosing, Choices):
         first = {**both, "value": self.confidence_column, **confidence}
         second = {**both, "value": self.correctness_column, **correctness}
         return (
-            Call(reader, str(self.confidence), first),
-            Call(reader, str(self.correctness), second),
+            Call(reader, (self.confidence,), first, name="confidence"),
+            Call(reader, (self.correctness,), second, name="correctness"),
         )
 
     @property
@@ -372,30 +372,6 @@ class Tables(Generic[T]):
     left_out: str = ""  # what takes no part, "" where nothing was left out
     clusters: "pd.Series[Any] | None" = None
     groups: "tuple[Axis, list[Any]] | None" = None  # of what, and the group of each
-
-
-@dataclass(frozen=True, slots=True)
-class Call:
-    """A call of a reader that can be made and be shown."""
-
-    reader: str  # as a user writes it; one of `psychollm.data.readers`
-    path: str
-    options: Mapping[str, Any]
-
-    def run(self) -> Any:
-        """Make it."""
-        from psychollm.data import readers
-
-        name = self.reader.rpartition(".")[2]
-        return getattr(readers, name)(self.path, **self.options)
-
-    def __str__(self) -> str:
-        given = [
-            f"{name}={value!r}"
-            for name, value in self.options.items()
-            if value is not None and value != _DEFAULTS.get(name)
-        ]
-        return f"{self.reader}({', '.join([repr(self.path), *given])})"
 
 
 def left_out_line(absent: Mapping[Hashable, str]) -> str:

@@ -2,8 +2,9 @@
 
 from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Literal, TypeAlias
 
+from psychollm._base.errors import LabelError
 from psychollm._base.names import shortened
 from psychollm._base.result import Result
 from psychollm.data.labels import listed
@@ -12,6 +13,8 @@ from psychollm.data.responses import Responses
 
 if TYPE_CHECKING:
     import pandas as pd
+
+Unit: TypeAlias = Literal["question", "model"]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False, repr=False)
@@ -44,6 +47,28 @@ class ScoreLog(Result):
     def tasks(self) -> tuple[str, ...]:
         """The tasks that count."""
         return tuple(self.scorers)
+
+    def labels(self, column: str, *, of: Unit = "question") -> "pd.Series[Any]":
+        """Return what a column says of each question or model, by its label.
+
+        Parameters
+        ----------
+        column : str
+            A column of `frame`.
+        of : {"question", "model"}
+            Whose label it is.
+
+        Raises
+        ------
+        LabelError
+            If a question or model has several values in the column.
+        """
+        pairs = self.frame[[of, column]].drop_duplicates()
+        twice = pairs.loc[pairs[of].duplicated(), of]
+        if len(twice):
+            msg = f"{column}: {of} {twice.iloc[0]!r} has several values in this column"
+            raise LabelError(msg)
+        return pairs.set_index(of)[column]
 
     @property
     def errors(self) -> dict[str, int]:

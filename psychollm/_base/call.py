@@ -1,0 +1,100 @@
+"""A call of a public function: made by a command, and shown as the Python that does the same."""
+
+import inspect
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import dataclass, field
+from importlib import import_module
+from pathlib import Path
+from typing import Any
+
+Made = dict[int, Any]  # what calls have returned, by the identity of the call
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Call:
+    """A function with its arguments, some of which may be other calls.
+
+    Examples
+    --------
+    >>> table = Call("psy.Responses", ([[1, 0], [1, 1]],), {"threshold": None}, name="right")
+    >>> print(Call(".to_frame", (table,), name="frame").script())
+    import psychollm as psy
+    <BLANKLINE>
+    right = psy.Responses([[1, 0], [1, 1]])
+    frame = right.to_frame()
+    >>> Call(".to_frame", (table,)).run().shape
+    (2, 2)
+    """
+
+    function: str  # as a user writes it: "psy.compare", or ".labels", a method of the first input
+    inputs: tuple[Any, ...] = ()  # values, paths, other calls
+    options: Mapping[str, Any] = field(default_factory=dict)  # defaults are not shown
+    name: str = "result"  # in the script
+    aside: Mapping[str, Any] = field(default_factory=dict)  # workers and bars: never shown
+
+    def run(self, made: Made | None = None) -> Any:
+        """Make the call, those that it needs first, each once; `made` holds what is there."""
+        made = {} if made is None else made
+        if id(self) not in made:
+            inputs = [_value(one, made) for one in self.inputs]
+            options = {name: _value(one, made) for name, one in self.options.items()}
+            if self.function.startswith("."):
+                function = getattr(inputs.pop(0), self.function[1:])
+            else:
+                function = self._function()
+            made[id(self)] = function(*inputs, **options, **self.aside)
+        return made[id(self)]
+
+    def script(self) -> str:
+        """Return the lines of Python that do the same."""
+        lines = dict.fromkeys(f"{call.name} = {call.text()}" for call in self._calls())
+        return "\n".join(["import psychollm as psy", "", *lines])
+
+    def text(self) -> str:
+        """Return the expression that makes this call, with the names of others."""
+        named = self._defaults() if not self.function.startswith(".") else {}
+        given = [
+            f"{name}={_text(one)}"
+            for name, one in self.options.items()
+            if one is not None and not _is_default(one, named.get(name))
+        ]
+        inputs = list(map(_text, self.inputs))
+        lead = inputs.pop(0) if self.function.startswith(".") else ""
+        return f"{lead}{self.function}({', '.join([*inputs, *given])})"
+
+    def _calls(self) -> Iterator["Call"]:
+        """Yield this call after those that it needs."""
+        for one in (*self.inputs, *self.options.values()):
+            if isinstance(one, Call):
+                yield from one._calls()
+        yield self
+
+    def _function(self) -> Callable[..., Any]:
+        found: Any = import_module(__package__.partition(".")[0])
+        for name in self.function.split(".")[1:]:
+            found = getattr(found, name)
+        return found  # type: ignore[no-any-return]
+
+    def _defaults(self) -> dict[str, Any]:
+        parameters = inspect.signature(self._function()).parameters.values()
+        return {one.name: one.default for one in parameters}
+
+
+def _value(given: Any, made: Made) -> Any:
+    return given.run(made) if isinstance(given, Call) else given
+
+
+def _is_default(given: Any, default: Any) -> bool:
+    return (
+        isinstance(given, str | bool | float) and type(given) is type(default) and given == default
+    )
+
+
+def _text(given: Any) -> str:
+    if isinstance(given, Call):
+        return given.name
+    if isinstance(given, Path):
+        return repr(str(given))
+    if isinstance(given, tuple) and any(isinstance(one, Path) for one in given):
+        return f"[{', '.join(map(_text, given))}]"
+    return repr(given)
