@@ -24,7 +24,6 @@ from dataclasses import dataclass
 
 import numpy as np
 from scipy.special import chdtri, expit
-from scipy.stats.qmc import Sobol
 
 from psychollm._base.axes import Axes
 from psychollm._base.convergence import Convergence
@@ -222,14 +221,16 @@ def _asymptotes(fit: IRTFit, column: int, prior: Normal | None, sign: float) -> 
     )
     shapes = np.exp(-0.5 * ((PLACES - centres[:, None]) / deviations[:, None]) ** 2)
     marginal = np.maximum((shapes / deviations[:, None]) @ answers.T, LEAST_CHANCE)
-    prior = -0.5 * ((centres - LOGITS[0]) / LOGITS[1]) ** 2
-    return _Asymptotes(answers, centres, deviations, np.log(marginal).sum(axis=1) + prior)
+    logs = np.log(marginal).sum(axis=1) - 0.5 * ((centres - LOGITS[0]) / LOGITS[1]) ** 2
+    return _Asymptotes(answers, centres, deviations, logs)
 
 
 def _sums(yes: _Asymptotes, no: _Asymptotes, level: float) -> FloatArray:
     """Return lower bound, median and upper bound (3, k) of the models' lapse rates."""
     # Distributions of both logits together: low-discrepancy pairs of those of each alone, with
     # each correlation, weighted by what both together make of the answers.
+    from scipy.stats.qmc import Sobol
+
     places = Sobol(2, scramble=False).random(DISTRIBUTIONS) + 0.5 / DISTRIBUTIONS
     z, alone = [], np.zeros(DISTRIBUTIONS)
     for part, place in zip((yes, no), places.T, strict=True):
