@@ -17,7 +17,7 @@ from pathlib import Path
 from types import FrameType
 
 import psychollm as psy
-from psychollm.cli.study import Study
+from psychollm.cli.study_store import Study
 from psychollm.studies.shared_confidence.study import shared_confidence
 
 PACKAGE = Path(psy.__file__).parent
