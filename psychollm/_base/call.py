@@ -33,7 +33,7 @@ class Call:
     aside: Mapping[str, Any] = field(default_factory=dict)  # workers and bars: never shown
 
     def run(self, made: Made | None = None) -> Any:
-        """Make the call, those that it needs first, each once; `made` holds what is there."""
+        """Make the call, after those in its arguments; `made` holds what was made before."""
         made = {} if made is None else made
         if id(self) not in made:
             inputs = [_value(one, made) for one in self.inputs]
@@ -56,7 +56,7 @@ class Call:
         given = [
             f"{name}={_text(one)}"
             for name, one in self.options.items()
-            if one is not None and not _is_default(one, named.get(name))
+            if not _is_default(one, named.get(name))
         ]
         inputs = list(map(_text, self.inputs))
         lead = inputs.pop(0) if self.function.startswith(".") else ""
@@ -85,9 +85,9 @@ def _value(given: Any, made: Made) -> Any:
 
 
 def _is_default(given: Any, default: Any) -> bool:
-    return (
-        isinstance(given, str | bool | float) and type(given) is type(default) and given == default
-    )
+    if isinstance(given, str | bool | float):
+        return type(given) is type(default) and given == default
+    return given is default
 
 
 def _text(given: Any) -> str:

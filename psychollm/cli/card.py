@@ -121,7 +121,7 @@ class Card(OfScores):
         )
 
     def _call(self, log: "ScoreLog") -> tuple[Call, Made]:
-        """Return the call of the card, and what it needs as it is there and checked."""
+        """Return the call of `evaluation_card`, and its inputs, which were read and checked."""
         reading = self.reading_of(self.logs, self._kept())
         made: Made = {id(reading): log}
         options: dict[str, Any] = {}

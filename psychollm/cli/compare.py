@@ -76,7 +76,7 @@ class Compare(ByGroups, OfScores):
         return self._output(log, result, script), result.comment(smallest=self.smallest)
 
     def _call(self, log: "ScoreLog") -> tuple[Call, Made]:
-        """Return the call of the comparison, and the log that it needs as it is there."""
+        """Return the call of `compare`, and the log that was read for it."""
         reading = self.reading_of(self.logs)
         clusters, tasks = None, None
         if self.clusters is not None:

@@ -3,14 +3,11 @@
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, fields
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from psychollm._base.call import Call
 from psychollm._base.errors import OptionError
 from psychollm.cli.options import option
-
-if TYPE_CHECKING:
-    pass
 
 STREAMS = "long tables of any size"
 LARGE = 10_000_000  # rows of a Parquet file

@@ -10,7 +10,6 @@ import pandas as pd
 
 from psychollm.data.simulate_study import simulate_study
 from psychollm.instruments.abstention import Abstention
-from psychollm.instruments.coding import Coding
 from psychollm.instruments.prompt import Prompt
 from psychollm.instruments.revision import Revision
 from psychollm.instruments.rule_world import RuleWorld
@@ -142,6 +141,7 @@ def store(name: str) -> Make:
     return fill
 
 
+# Without coding: judges' codes are a second stage, which `psychollm run` makes.
 INSTRUMENTS = {
     "rule_world": lambda: RuleWorld(n=24, seed=2),
     "self_prediction": lambda: SelfPrediction(questions=3 * QUESTIONS),
@@ -153,7 +153,6 @@ INSTRUMENTS = {
     "revision": lambda: Revision(questions=QUESTIONS[:12]),
     "scaffold": lambda: Scaffold(questions=QUESTIONS[:12]),
 }
-assert Coding  # judges' codes are a second stage: `psychollm run` has them
 
 COMMANDS: dict[str, tuple[Make, tuple[str, ...]]] = {
     "study": (tables, ("study", "said.csv", "right.csv", *QUICK, "--seed", "3")),

@@ -127,10 +127,8 @@ def one_factor_with_lapses(
     for turn in range(ROUNDS + 1):
         fit = fit_irt(table, model="4pl", link="probit", respondents="questions", priors=priors)
         slope = _slopes(fit, priors.slope)
-        yes, no = (
-            _asymptotes(fit, 2, priors.guessing, 1.0),
-            _asymptotes(fit, 3, priors.upper, -1.0),
-        )
+        yes = _asymptotes(fit, 2, priors.guessing, 1.0)
+        no = _asymptotes(fit, 3, priors.upper, -1.0)
         if turn < ROUNDS:
             priors = Priors(slope=slope, guessing=yes.normal(1.0), upper=no.normal(-1.0))
     evident = 2.0 * (fit.log_likelihood - without) > EVIDENT

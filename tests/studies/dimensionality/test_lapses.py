@@ -83,6 +83,27 @@ def test_tables_without_lapses_fit_none():
     assert list(result.model_comparison) == ["normal ogive"]
 
 
+def test_rates_of_models_that_never_lapse_begin_at_zero_beside_one_that_does():
+    cell = next(cell for cell in CELLS if cell.kind == "alone")
+    yes, _, rate = simulate(cell, np.random.default_rng(3))
+    fit = one_factor_with_lapses(psy.Responses(yes))
+    low, high = fit.rate.interval.T
+    lapses = int(np.argmax(rate))
+    assert 0.05 < low[lapses] <= rate[lapses] <= high[lapses]
+    assert np.mean(low[rate == 0.0] == 0.0) >= 0.8
+
+
+def test_rates_that_differ_between_models_are_covered():
+    # Asymptotes taken as independent covered .86 (docs/lapse_rates_tables.md: .94).
+    cell = next(cell for cell in CELLS if cell.kind == "uneven" and cell.rates == "10-90")
+    covered = []
+    for seed in range(12):
+        yes, _, rate = simulate(cell, np.random.default_rng([seed, 1]))
+        low, high = one_factor_with_lapses(psy.Responses(yes)).rate.interval.T
+        covered += ((low <= rate) & (rate <= high)).tolist()
+    assert np.mean(covered) > 0.9
+
+
 def test_rates_begin_at_zero_where_answers_show_no_lapses():
     made = psy.simulate_factor(
         loadings=[0.8] * 8, thresholds=np.linspace(-1, 1, 8), n_questions=800, rng=1
