@@ -6,8 +6,10 @@ open. Words that tell stand in the clause of the value, or open its sentence.
 """
 
 import re
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from enum import Enum
+from functools import lru_cache
 from typing import NamedTuple, TypeAlias
 
 from psychollm.instruments.readers.lexicon import (
@@ -16,6 +18,7 @@ from psychollm.instruments.readers.lexicon import (
     FALSE,
     OWN,
     PERSON,
+    REASON,
     SAY,
     leads_up,
     words_of,
@@ -75,15 +78,25 @@ _BREAK = re.compile(
 _UNBROKEN = re.compile(rf"[^{_ALWAYS_BREAK}]*")
 _NEGATION = re.compile(
     rf"(?<![{WORD}'])(?:not|never|cannot|can't|cant|neither|nor|rather than|instead of|nicht"
-    rf"|kein\w{{0,2}}|pas|jamais|nunca|não|niet|geen|nie|не|ليس|ليست)(?![{WORD}'])|n't(?!\w)|不是|并非"
+    rf"|kein\w{{0,2}}|pas|jamais|nunca|não|niet|geen|nie|не|ليس|ليست|non (?:è|sono|ho|ci|c'è)|no (?:tengo|hay|es|son|está|tiene|quedan)|n'[a-z]+)(?![{WORD}'])|n't(?!\w)|不是|并非"
 )
+# What leaves no value before it said, and what begins a reason, a contrast or an aside.
+_SPEAKS_AGAINST = re.compile(
+    rf"(?<![{WORD}'])(?:not|never|no(?= \w)|none|nobody|cannot|without|lacks?|unable|neither|nor|too|than|nicht|kein\w{{0,2}}|nie|pas|jamais"
+    rf"|nunca|non|não|nem|niet|geen|не|нет|ни|değil|yok|{FALSE})(?![{WORD}'])|n't(?!\w)|[没未違错誤]|不(?![同足过])|ません|ない|ليس|لم |नहीं|없|않|못"
+)
+_ASIDE = re.compile(
+    rf"{REASON}|(?<!\w)(?:even|if|so|rather|and|but|that|which)(?!\w)|[(:,;–]|\s-\s"
+)
+_REASON = re.compile(rf"(?i){REASON}")
 _CONDITION = re.compile(
     r"(?i)\W{0,3}(?:even |and |but )?(?:if|whether|wenn|ob|jeśli|если|eğer|如果)(?!\w)"
 )
 _COLON = re.compile(r"[:=][\s\"'(\[]*$")
 
 
-def sentences(text: str) -> list[Sentence]:
+@lru_cache(maxsize=16)  # one text is looked at from several sides
+def sentences(text: str) -> tuple[Sentence, ...]:
     """Return the sentences of a text; lines end them as well."""
     spans: list[Sentence] = []
     start = 0
@@ -95,9 +108,10 @@ def sentences(text: str) -> list[Sentence]:
             asks = end is not None and "?" in end.group()
             spans.append(Sentence(start + lead, start + len(words.rstrip()), asks))
         start = stop
-    return spans
+    return tuple(spans)
 
 
+@lru_cache(maxsize=32)
 def clause_before(text: str, position: int, *, colon: bool = False) -> str:
     """Return the words of a clause that stand before a position."""
     # With `colon`, those before a colon that stands there count as well ("He said: yes").
@@ -182,7 +196,7 @@ _AFTER = re.compile(
       |misleading|dishonest|premature|tempting|an?\s(?:over|exagg|lie\b|stretch)|what\s(?:{PERSON}|most))
       |(?:is|was)\swhat\b)
   | [\"')]*\s(?:\w+\s){{0,2}}would\s(?:require|need|mean|imply|suggest|depend|presuppose)\b
-  | [\"')]*\s(?:before|prior\sto|until|back\sthen|at\sfirst|originally|initially)\b
+  | [\"')]*\s(?:for\sthe\ssake\sof|before|prior\sto|until|back\sthen|at\sfirst|originally|initially)\b
   | [\"')]*\s(?:is|was)\sthe\s(?:threshold|limit|cut-?off|minimum|maximum|average|old|previous|default|midpoint|middle|lowest|highest|worst)\b
   | [^.;\n]{{0,40}}\bbut\s(?:it|this|that|he|she)(?:'s|\sis|\swas|\swould\sbe|\sdoes)?\s?(?:isn't|wasn't|not|n't|wrong|incorrect|false)\b
   | [\"')]*,?\s(?:{PERSON}\s{SAY}|(?:said|says|claimed|replied|thinks|thought)\s(?!i\b)\w+|(?:which|but\s(?:that|this|it))\s(?:was|is|would\sbe)\s(?:an?\s)?(?:mistake|wrong|incorrect|error|not))\b
@@ -191,15 +205,15 @@ _AFTER = re.compile(
 
 # "If it were so, B", but not "if I had to choose, B", and not arithmetic: "if we add 2, 5".
 _SUPPOSES = re.compile(
-    r"\W*(?:(?:but|and|so|well) )?(?:if|unless|provided|(?:as|so) long as|only (?:if|when)|in case|suppose|supposing|assuming|were (?:the|it|this|that|i|we)|had (?:the|it|this|i|we|you)|wenn|falls|angenommen|si(?= \w)"
+    r"\W*(?:(?:but|and|so|well) )?(?:if|unless|provided|(?:it |that )?depends(?! on)|(?:as|so) long as|only (?:if|when)|in case|suppose|supposing|assuming|were (?:the|it|this|that|i|we)|had (?:the|it|this|i|we|you)|wenn|falls|angenommen|si(?= \w)"
     r"|se(?= \w)|als(?= \w+ \w+ \w+,)|indien|если|eğer|jeśli|gdyby|अगर|यदि|إذا|لو|hätte ich|wäre ich)(?!\w)|\W*(?:如果|要是|もし)"
     r"|\W*(?:according to (?:my|some|him|her|them|others|people|you|most|many|legend|critics|experts|wikipedia|the (?:users?|forecast|media|press|news))|in (?:a perfect|an ideal) world|ideally|hypothetically"
     r"|in (?:his|her|their|your) (?:opinion|view)|for the sake of argument)\b"
 )
 _IDLE = (
     r"[,\s]*(?:(?:so|not|yes|no|any)(?=,)|anything|any|pressed|forced|asked|needed|necessary|possible|in doubt|memory serves"
-    r"|you (?:ask|want|insist|must|like|prefer)|i (?:had|have|must|were|was|am|were to|remember|recall|understand"
-    r"|read)(?: (?:correctly|rightly|this|to|forced|not|honest))+|i'm (?:not|forced|reading|honest|being|mis\w+|very much mistaken)|i must)\b"
+    r"|you (?:ask|want|insist|must|like|prefer)|i (?:had|have|must|were|was|am|were to|remember|recall|understand|counted|calculated|did"
+    r"|read)(?: (?:correctly|right|rightly|this|to|forced|not|honest))+|i'm (?:not|forced|reading|honest|being|mis\w+|very much mistaken)|i must)\b"
 )
 _IDLE_CONDITION = re.compile(_IDLE)
 _CONTRARY = re.compile(r"\b(?:were|had|could|knew|didn't|wasn't|weren't|would|might)\b|'d\b")
@@ -233,7 +247,7 @@ _MEASURED_AFTER = re.compile(
 
 # Whose measure a value is: "a 30 % chance that I'm wrong", "certain that I don't know".
 _ERROR = (
-    r"wrong|mis\w{3,}|guessing|incorrect\w*|inaccurate|mistak\w+|error|errors|err|erring|false|untrue|not (?:right|correct|true|know)|backwards?|mixed up|confus\w+|uncertain\w*"
+    r"wrong|mis\w{3,}|guessing|incorrect\w*|inaccurate|mistak\w+|error|errors|err|erring|false|untrue|not (?:right|correct|true|know)|backwards?|mixed up|confus\w+|uncertain\w*|unsure"
     r"|(?<!no )(?<!out )doubts?|don't know|(?:can't|cannot) (?:answer|know|say|tell)|unable|no idea|falsch\w*|irre|fehler"
     r"|täusche|faux|tort|tromp\w+|equivo\w+|erro|errore|erreur|errad[oa]|error|sbagli\w+|fout|ongelijk|ошиб\w+|неправ\w*"
 )
@@ -243,8 +257,11 @@ _OF_ERROR_AFTER = re.compile(rf"{_UNTO}{{0,48}}?(?:(?<!\w)(?:{_ERROR})(?!\w)|错
 _OF_ERROR_BEFORE = re.compile(rf"(?:(?<!\w)(?:{_ERROR})(?!\w)|错|間違|誤)\)?{_UNTO}{{0,30}}$")
 
 
-def manner(text: str, sentence: Sentence, start: int, end: int) -> Mode:
-    """Return in what manner a sentence holds a value."""
+def manner(text: str, sentence: Sentence, start: int, end: int, *, answers: bool = False) -> Mode:
+    """Return in what manner a sentence holds a value.
+
+    What answers by itself (`answers`: "no") may be followed by a denial; another value may not.
+    """
     clause = clause_before(text, start)
     named = _COLON.search(text, max(start - _REACH, 0), start)
     before = (clause_before(text, start, colon=True) if named else clause).lower()
@@ -253,6 +270,8 @@ def manner(text: str, sentence: Sentence, start: int, end: int) -> Mode:
         _denies(clause) or _disowned(before, after) or _DENIED_AFTER.match(after)
     ):
         return Mode.DENIED
+    if not answers and _SPEAKS_AGAINST.search(_ASIDE.split(after[: sentence.end - end], 1)[0]):
+        return Mode.RAISED
     if sentence.asks or after.startswith("?"):
         return Mode.ASKED
     # Whose or which time's view follows may be said before a comma.
@@ -287,7 +306,8 @@ def of_one_manner(text: str, ones: list[Mention], joins: re.Pattern[str]) -> lis
     """Give values that are joined one manner: "A, B and D are wrong", "whether 5 or 6"."""
     start = 0
     for i in range(1, len(ones) + 1):
-        if i < len(ones) and joins.fullmatch(text, ones[i - 1].end, ones[i].start):
+        alike = i < len(ones) and ones[i].value == ones[i - 1].value
+        if i < len(ones) and not alike and joins.fullmatch(text, ones[i - 1].end, ones[i].start):
             continue
         shared = next((one.mode for one in ones[start:i] if one.mode is not Mode.SAID), Mode.SAID)
         ones[start:i] = [replace(one, mode=shared) for one in ones[start:i]]
@@ -337,6 +357,15 @@ def decides(text: str, start: int, end: int) -> bool:
     """Tell whether a clause says in the writer's own voice that this is the answer."""
     before = clause_before(text, start).lower()
     return bool(_OWN_VOICE.search(before) or _PREFERRED.match(text, end))
+
+
+def explained(text: str, one: Mention, mentions: Sequence[Mention]) -> bool:
+    """Tell whether a value stands in the reason, or the concession, of the last that is said."""
+    said = [other for other in mentions if other.mode is Mode.SAID]
+    last = said[-1].end if said else one.end
+    again = said and any(other.value == said[-1].value for other in mentions if other.start > last)
+    between = text[last : one.start]
+    return bool(not again and _REASON.search(between) and not re.search(r"[.!?\n]", between))
 
 
 def turns(between: str) -> bool:

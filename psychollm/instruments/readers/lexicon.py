@@ -68,7 +68,7 @@ _ENGLISH = """
 a about again also am an and answer apply around as at be because believe best call can cautious
 certain choice choose clear conclude conclusion confident consider correct decision definite
 definitive describe direct estimate even fairly final find firm flat afraid for from give go guess hard has have inclined hell hence here
-honest i in is it item judgement judgment just lean learn leave letter like maybe me more most
+honest i in is it item judgement judgment just lean look learn leave let letter make like maybe me more most
 must my myself no nope now of oh on one only opt option or overall perhaps pick place point
 prediction prefer pretty probable probably pros qualified question quick quite rate rather real
 reason remain reply resounding respond response result right said say scale score select settle shall short
@@ -93,12 +93,12 @@ schätze vermute würde mettrais estimerais estime pondría pondrei colocaria un
 أنا أختار متأكد بنسبة الإجابة هي सही उत्तर है यह मैं मुझे उत्तर संख्या π
 eigentlich tatsächlich sicherlich pues bueno bien ben beh allora sanırım bence galiba chyba myślę wydaje пожалуй наверное кажется ну действительно inderdaad
 eigenlijk rzeczywiście właściwie aslında effectivement efectivamente effettivamente realmente naturellement évidemment
-получится выйдет будет jest ich wynosi wychodzi razem łącznie कुल हैं लगभग करीब 총 모두 약 대략 전체 합계
+получится выйдет будет jest ich wynosi wychodzi razem łącznie कुल हैं लगभग करीब totaal toplam المجموع 총 모두 약 대략 전체 합계
 """
 LEADS = _words(_ENGLISH + _OTHERS)
 # Scripts without spaces: what a run of characters may consist of.
 _FRAGMENTS = re.compile(
-    "(?:[我她]们?有?|认为|觉得|应该|会|说|给|需要|选[择项]?|選ぶ?|なら|[一总]?共[有计]?|大概|估计|左右|全部で|大约|把握|约为|答案|正确|是|为|的|或|私|は|答え)+"
+    "(?:[我她]们?有?|认为|觉得|应该|会|说|给|需要|选[择项]?|選ぶ?|なら|[一总]?共[有计]?|大概|估计|左右|全部で|大约|把握|约为?|約|合計|合计|答案|正确|是|为|的|或|私|は|答え)+"
 )
 _UNSPACED = "\u2e80"
 _WORD = re.compile(r"[^\W\d_]+(?:[\u0900-\u0903\u093a-\u094f][^\W\d_]*)*(?:'[^\W\d_]+)?")
@@ -114,7 +114,7 @@ plausible remain which left fit correspond match described passage text support
 """)
 RATING_LEADS = _words("""
 j'attribue yo put assign often agree feel describe number level gebe eine einen note doy pondría un una le do
-dou geef een daję
+dou geef een daję ставлю оцениваю bewerte
 """)
 VERBAL_LEADS = _words("""
 confidence certainty level probability likelihood chance odds there feel event outcome claim scenario
@@ -125,7 +125,7 @@ PERCENT_LEADS = _words("""
 confidence probability certainty likelihood chance odds level there roughly approximately near put estimate
 estimated between sit stand nearly almost close currently feel happen wahrscheinlichkeit sicher sicherheit mir
 zu rund etwa mit sûr confiance environ seguro seguridad probabilidad confianza en con estoy unos sicuro certo certa estou sono
-al fiducia circa tenho certeza confiança zeker zekerheid ben voor ongeveer
+al fiducia circa il вероятность уверенность मेरा विश्वास tenho certeza confiança zeker zekerheid ben voor ongeveer
 """)
 
 
@@ -137,7 +137,7 @@ def words_of(text: str) -> list[str]:
 def leads_up(word: str, further: frozenset[str]) -> bool:
     """Tell whether a word, or the word that it is a form of, leads up to an answer."""
     if word >= _UNSPACED:
-        return _FRAGMENTS.fullmatch(word) is not None
+        return word in LEADS or _FRAGMENTS.fullmatch(word) is not None
     if word.endswith("ly") and word not in _DISTANT:
         return True
     ending = _ENDING.search(word)
@@ -150,14 +150,23 @@ def leads_up(word: str, further: frozenset[str]) -> bool:
 TRUTH = {
     "en": ("it|this|that|(?:the|this|that|your) (?:statement|claim|assertion|sentence|proposition)", "is|'s|is indeed|is in fact", "not|n't|far from",
         "true|correct|right|accurate|the case|holds(?: true| up)?", "false|incorrect|wrong|inaccurate|untrue|mistaken|does(?: not|n't) hold(?: true| up)?"),
-    "de": ("das|es|dies|(?:die|diese) (?:aussage|behauptung)", "ist", "so nicht|nicht", "richtig|korrekt|wahr|stimmt|zutreffend", "falsch|unwahr|inkorrekt"),
+    "de": ("das|es|dies|(?:die|diese) (?:aussage|behauptung)", "ist", "so nicht|nicht", "richtig|korrekt|wahr|stimmt|zutreffend|trifft zu", "falsch|unwahr|inkorrekt|trifft nicht zu"),
     "fr": ("ce n'|c'|cela|(?:cette|l')\\s?affirmation", "est", "pas", "vraie?|exacte?|correcte?|juste", "fau(?:x|sse)|inexacte?|incorrecte?"),
     "es": ("eso|esto|la afirmación", "es|está", "no", "cierto|correct[oa]|verdad(?:er[oa])?", "fals[oa]|incorrect[oa]"),
     "it": ("ciò|questo|l'affermazione", "è", "non", "ver[oa]|corrett[oa]|esatt[oa]", "fals[oa]|sbagliat[oa]|errat[oa]"),
     "pt": ("isso|isto|a afirmação", "é|está", "não", "verdade(?:ir[oa])?|corret[oa]|cert[oa]", "fals[oa]|incorret[oa]|errad[oa]|mentira"),
     "nl": ("dat|dit|het|de bewering", "is", "niet", "juist|correct|waar|klopt", "fout|onjuist|onwaar"),
     "ru": ("это|утверждение", "", "не", "верно|правильно|правда", "неверно|неправильно|неправда|ложь|миф"),
+    "hi": ("यह|यह कथन|ये", "", "", "सही है|सच है|ठीक है", "(?:सही|सच|ठीक) नहीं है|गलत है|झूठ है"),
+    "tr": ("bu|bu iddia|bu ifade", "", "", "doğru|doğrudur", "yanlış|yanlıştır|doğru değil(?:dir)?"),
+    "pl": ("to|to stwierdzenie", "jest", "nie", "prawda|prawdziwe|poprawne", "fałsz|nieprawda|fałszywe|niepoprawne|błędne"),
+    "ar": ("هذا|هذه العبارة|العبارة", "", "ليس|غير", "صحيح|صحيحة", "خطأ|خاطئ|خاطئة"),
+    "ko": ("그것은|이는|이것은", "", "", "맞습니다|옳습니다|사실입니다|맞아요", "틀렸습니다|틀립니다|사실이 아닙니다|맞지 않습니다"),
     "zh": ("这|那|这个说法|该说法", "是", "不", "正确的?|对的?", "错误?的?"),
     "ja": ("それは|これは", "", "", "正しいです|正しい", "間違いです|間違っています|違います"),
 }  # fmt: skip
+# What joins alternatives.
+OR = "or|and/or|oder|ou|o|u|of|lub|albo|czy|или|либо|veya|ya da|또는|أو|या|或"
+# What begins a reason or a concession, in which other values may be weighed.
+REASON = r"(?:(?<!\w)(?:because|since(?! then)|(?<!times )(?<!well )(?<!such )as|given|although|though|while|whereas|weil|da|car|parce que|porque|perché|omdat|потому|çünkü)(?!\w)|因为|なぜなら)"
 TRUE, FALSE = ("|".join(row[column] for row in TRUTH.values()) for column in (3, 4))

@@ -50,7 +50,7 @@ _DIALOGUE = re.compile(r"(?im)(?:^|\?[ \t]+)a\s?:[ \t]*(?=\S)")
 _OTHER_LETTER = re.compile(r"(?im)^[b-e]\s?:")
 _QUESTION_LINE = re.compile(r"(?im)^q\s?:")
 _CONCLUDES = re.compile(
-    r"(?i)(?:^|[,;:–]\s*)(?:and\s+)?(?:so|therefore|thus|hence|consequently|accordingly|overall"
+    r"(?i)(?:^|[,;:–]\s*)(?:and\s+)?(?:so|therefore|thus|hence|consequently|accordingly|overall|leaving|which (?:leaves|makes|gives)"
     r"|in conclusion|in summary|in total|altogether|finally|also|deshalb|daher|donc|por lo tanto"
     r"|por tanto|quindi|dunque|portanto|logo|dus|zatem|więc|следовательно|значит|dolayısıyla|因此|所以"
     r"|したがって|따라서|그러므로|إذن|لذلك|इसलिए)(?![\w'])(?!\s+(?:is|are|does|do|did|many|much|that|far)\b)"
@@ -160,7 +160,8 @@ def _named(text: str, labels: tuple[str, ...], *, lead: bool) -> list[tuple[int,
         while spans[at].end < name.start():
             at += 1
         own_words = (
-            manner(text, spans[at]._replace(asks=False), name.end(), name.end()) is Mode.SAID
+            manner(text, spans[at]._replace(asks=False), name.end(), name.end(), answers=True)
+            is Mode.SAID
         )
         if _OTHERS.search(text, max(name.start() - 20, 0), name.start()):
             continue

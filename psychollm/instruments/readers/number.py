@@ -16,6 +16,7 @@ from psychollm.instruments.readers.clauses import (
     of_one_manner,
     sentences,
 )
+from psychollm.instruments.readers.lexicon import OR, REASON
 from psychollm.instruments.readers.numerals import Numeral, number_alone, numerals
 from psychollm.instruments.readers.verdict import Form, read
 from psychollm.instruments.reading import Reading
@@ -27,11 +28,11 @@ _UNIT_WORDS = 3  # "5 coins", "5 of them", "7 kg in all"
 _TAIL = re.compile(rf"[{WORD}°'%/]+")
 _VERB = re.compile(r"(?i)\b(?:is|was|are|were|would|would've|seems?|remains?)\b")
 _REASON = re.compile(
-    r"(?i)(?!\s*\(?(?:or|and|to|oder|ou|o|of|lub|или|veya|或|또는|أو|या|maybe)\b)"
-    r"[ \t]*(?:[^\W\d]+[ \t]*){0,2}(?:[,;:–-][ \t]*)?(?:\((?:(?=[^()\n]{0,80}[+×*=→])|(?:since|because|as|from|after|given|an?|the|with|for)\b)|because\b|since\b|as\b|weil\b|da\b"
+    rf"(?i)(?!\s*\(?(?:{OR}|and|to|maybe)(?!\w))"
+    r"[ \t]*(?:[^\W\d]+[ \t]*){0,2}(?:[,;:–-][ \t]*)?(?:\((?:(?=[^()\n]{0,80}(?:[+×*=→]|[0-9] [^()\n]{0,40},[^()\n]{0,40}[0-9]))|(?:since|because|as|from|after|given|an?|the|with|for)\b)|because\b|since\b|as\b|weil\b|da\b"
     r"|parce que\b|car\b|porque\b|perché\b|omdat\b|bo\b|потому\b|çünkü\b|因为|なぜなら)"
 )
-_BECAUSE = re.compile(r"(?i)\b(?:because|since|weil|porque|perché|omdat)\b")
+_ASIDE = re.compile(rf"(?i)(?<=\S)\s?\([^()\n]*(?:\)|$)|{REASON}.*$")
 _ONE = re.compile(
     r"(?i)\W*(?:exactly\s|just\s|only\s)?one(?:\s(?!of|more|half|third|quarter|moment|second|minute|way|thing|word)\w+)?\W*"
 )
@@ -40,21 +41,28 @@ _ESTIMATES = re.compile(
     r"|direi|cerca|diria|ongeveer|schat|około|около|примерно|думаю)(?![\w'])|大概|大约|约|たぶん|약"
 )
 _ENDS = re.compile(r"[^.,;:!?\n]{0,30}(?:$|[.,;:!?\n])")
-_OR = re.compile(r"(?i),?\s(?:or|oder|ou|o|of|lub|или)\s")
+_OR = re.compile(rf"(?i),?\s(?:{OR})\s")
 
 
 _STATES = re.compile(
     r"""(?ix)
     (?:^|=|\b(?:(?:it|which)\s[a-z]+|it's|that's|there's|stays?|reste|restent|waren|quedan?|is|are|was|were|be|been|has|have|had|having|equals?|makes?|making|gives?|giving|gets?|got|yields?|produces?
-      |leaves?|leaving|remains?|totals?|totalling|contains?|includes?|to|of|in|with|for|need|needs|takes?|costs?
+      |leaves?|leaving|remains?|totals?|totalling|contains?|includes?|to|of|in|with|need|needs|takes?|costs?
       |weighs?|measures?|earns?|pays?|spends?|runs?|travels?|lives?|scores?|won|ate|finds?|found|counted?|counts|i count|see|obtain
-      |obtains|receives?|holds?|sells?|sold|bought|ended|began|since|from|than|only|the|number|value|result|sum|p|r|x|y|n
-      |shows?|appears?|occurs?|ist|sind|beträgt|hat|haben|gibt|macht|ergibt|es|est|sont|fait|a|y|en|son|hay|tiene|da|è|sono|ci|fa|ha|é|são|há
+      |obtains|receives?|holds?|sells?|sold|bought|ended|began|only|number|value|result|sum
+      |shows?|appears?|occurs?|ist|sind|beträgt|hat|haben|gibt|macht|ergibt|es|est|sont|fait|a|son|hay|tiene|da|è|sono|ci|fa|ha|é|são|há
       |tem|zijn|er|heeft|jest|ma|to)\s)
     \s*(?:(?:her|him|them|noch|about|around|roughly|approximately|exactly|precisely|just|only|nearly|almost|some|an?|the|another|still|also
       |now|then|indeed|actually|simply|therefore|hence|estimated|rund|etwa|circa|ca|environ|unos|unas|cerca|de|di|ungefähr
       |genau|insgesamt|minus|negative|ein|eine|un|une|total|year)\s+)*\W*$
     """
+)
+
+
+# A writer who speaks of itself ("I was released in 2023") states only what it counts.
+_OF_ITSELF = re.compile(
+    r"(?i)^\W*(?:(?:and|so|well|but|then|as)\s)?(?:i|i'm|i've|my|me|we|our)(?!\w)(?!(?:'ve| have)? (?:count|get|got|obtain|f[io]und|see|saw|believe|think|guess"
+    r"|calculat|comput|measur|estimat|reckon|arrive|end up))"
 )
 
 
@@ -80,9 +88,8 @@ class NumericForm(Form):
     def led_up_to(self, text: str, one: Numeral) -> bool:
         """Tell whether a clause presents a number as an answer, rather than in passing."""
         before = clause_before(text, one.start)
-        return (self.states and ("=" in before or bool(_STATES.search(before)))) or leads(
-            text, one.start, self.leads
-        )
+        states = "=" in before or (_STATES.search(before) and not _OF_ITSELF.search(before))
+        return bool(self.states and states) or leads(text, one.start, self.leads)
 
     def stands(self, text: str, one: Mention) -> bool:
         """Tell whether a number is an estimate or a result, and not what a refusal speaks of."""
@@ -108,8 +115,9 @@ class NumericForm(Form):
                 mode = mode.raised_if(not self.led_up_to(text, one))
             if value is not None:
                 mentions.append(Mention(value, one.start, one.end, mode, one.heads))
-        if any(one.mode is Mode.SAID for one in mentions):
-            mentions = [one for one in mentions if not _passing_year(text, one)]
+        years = [one for one in mentions if _passing_year(text, one)]
+        if any(one.mode is Mode.SAID and one not in years for one in mentions):
+            mentions = [one for one in mentions if one not in years]
         return of_one_manner(text, mentions, _OR)
 
     def whole(self, text: str) -> frozenset[Value]:
@@ -135,11 +143,11 @@ class NumericForm(Form):
         """Return the values that its first sentence begins with."""
         spans = sentences(text)
         first = text[: spans[0].end] if spans else text
-        # A reason may hold an equation: "7, because 7 × 8 = 56".
-        ones = self.found(_BECAUSE.split(first)[0])
+        # A reason or an aside may hold other numbers: "7, because 7 × 8 = 56".
+        ones = self.found(_ASIDE.sub(lambda aside: " " * len(aside.group()), first))
         if not ones or not ones[0].heads or ones[0].mode is not Mode.SAID:
             return frozenset()
-        if self.unclear(ones[0]) or not _REASON.match(first, ones[0].end):
+        if len(ones) > 1 or self.unclear(ones[0]) or not _REASON.match(first, ones[0].end):
             return frozenset()
         return self._values(ones[:1])
 
@@ -156,9 +164,7 @@ _IN = re.compile(r"(?i)\b(?:in|of|since|from|by|during|until|the)\s$")
 def _passing_year(text: str, one: Mention) -> bool:
     """Tell whether a mention is the year of which a statement with another number speaks."""
     year = re.fullmatch("1[5-9][0-9]{2}|20[0-9]{2}", text[one.start : one.end])
-    return one.mode is Mode.RAISED and bool(
-        year and _IN.search(text, max(one.start - 8, 0), one.start)
-    )
+    return bool(year and _IN.search(text, max(one.start - 8, 0), one.start))
 
 
 def read_integer(reply: str, *, finish_reason: str | None = None) -> Reading:

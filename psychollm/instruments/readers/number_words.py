@@ -2,6 +2,7 @@
 
 import re
 import unicodedata
+from collections.abc import Sequence
 from functools import lru_cache
 
 _ENGLISH_UNITS = (
@@ -21,14 +22,14 @@ SCALES = {
     "trillion": 10**12,
     "dozen": 12,
 }
-_ANY = "|".join(sorted((*_ENGLISH, *SCALES), key=len, reverse=True))
+ANY = "|".join(sorted((*_ENGLISH, *SCALES), key=len, reverse=True))
 _PHRASE = re.compile(
     rf"(?i)(?<![\w'-])(?:(?P<sign>minus|negative)\s+)?(?P<article>an?\s+(?=hundred|thousand|million|dozen))?"
-    rf"(?:{_ANY})(?:(?:\s|-|\sand\s|,\s)(?:{_ANY}))*(?![\w'])(?!-point)"
+    rf"(?:{ANY})(?:(?:\s|-|\sand\s|,\s)(?:{ANY}))*(?![\w'])(?!-point)"
 )
 
 _DIGIT = "|".join(_ENGLISH_UNITS.split("|")[:10])
-_IN = re.compile(rf"(?i)\sand a half|\s(?:in|out of)\s(?:a\s)?(?:{_ANY}|[0-9]+)(?![\w-])")
+_IN = re.compile(rf"(?i)\sand a half|\s(?:in|out of)\s(?:a\s)?(?:{ANY}|[0-9]+)(?![\w-])")
 _HALF = re.compile(
     r"(?i)(?<![\w-])half an? (?P<scale>dozen|hundred|thousand|million|billion)(?!\w)"
 )
@@ -85,9 +86,12 @@ _ELSEWHERE = "once on bin due elf cent cents vingts mila millions milioni milhõ
 _NO_NUMBERS = frozenset(_ELSEWHERE.split())
 _UNIT_FIRST = frozenset({"de", "nl", "ar"})  # "fünf und zwanzig"
 _THERE_ARE = re.compile(
-    r"^(?:es|das) (?:sind|waren|ist) |^c'est |^(?:la réponse|la respuesta|la risposta|a resposta) (?:est|es|è|é) |^er sind |^jest ich |^to |^es |^è |^é |их было |было |^il y en a |^ce sont |^hay |^son |^(?:ci )?sono |^são |^há |^er zijn |^их |^это "
+    r"^(?:es|das) (?:sind|waren|ist) |^c'est |^(?:la réponse|la respuesta|la risposta|a resposta) (?:est|es|è|é) |^er sind |^jest ich |^to |^es |^è |^é |их было |было |^il y (?:en )?a |^ce sont |^hay |^son |^там |^一?共?有|^总共有?|^(?:ci )?sono |^são |^há |^er zijn |^их |^это "
 )
-_COUNTERS = re.compile("(?<=.)(?:[個个只人名本张枚匹頭头杯分点條条]|です|개|명)+$")
+_COUNTERS = re.compile(
+    "(?<=.)(?:[個个只人名本张枚匹頭头杯分点條条]|です|개|명)+(?:(?<=[個个只名本张枚匹頭头杯條条])[\u4e00-\u9fff]{1,3})?$"
+)
+_DIGIT = re.compile("[0-9]")
 _LARGEST = 10**15  # no one counts further in words
 _EAST_DIGITS = {
     **{one: value for value, one in enumerate("零一二三四五六七八九")},
@@ -117,6 +121,18 @@ def _languages() -> dict[str, dict[str, int]]:
     return tables
 
 
+@lru_cache(maxsize=1)
+def _beginnings() -> frozenset[str]:
+    """Return how the words for numbers begin."""
+    return frozenset(word[:3] for table in _languages().values() for word in table)
+
+
+def may_count(words: Sequence[str]) -> bool:
+    """Tell whether one of some words may be a number, in any of fifteen languages."""
+    starts = _beginnings()
+    return any(word.lower()[:n] in starts for word in words for n in (3, 2, 1))
+
+
 def english_numbers(text: str) -> list[tuple[int, int, int]]:
     """Return the numbers that stand in English words: value, start and end."""
     # "One" by itself is more often a pronoun, so it counts only after "exactly", "only" or "just".
@@ -127,8 +143,8 @@ def english_numbers(text: str) -> list[tuple[int, int, int]]:
         before = text[max(phrase.start() - 10, 0) : phrase.start()].lower()
         if (
             alone
-            and not re.search(rf"(?:exactly|only|just|(?:[0-9]|{_ANY})\s(?:or|to|and))\s$", before)
-            and not re.match(rf"\s(?:or|to)\s(?:[0-9]|{_ANY})", text[phrase.end() :][:12].lower())
+            and not re.search(rf"(?:exactly|only|just|(?:[0-9]|{ANY})\s(?:or|to|and))\s$", before)
+            and not re.match(rf"\s(?:or|to)\s(?:[0-9]|{ANY})", text[phrase.end() :][:12].lower())
             and not _IN.match(text, phrase.end())
         ):
             continue
@@ -194,9 +210,10 @@ def _compose(words: list[str]) -> list[int]:
 
 def number_in_words(text: str) -> int | None:
     """Return the number that a text is, if it is nothing else; in any of fifteen languages."""
-    text = _THERE_ARE.sub("", " ".join(text.lower().split()))
-    if not text or len(text) > 60:
+    text = " ".join(text.lower().split())
+    if not text or len(text) > 60 or _DIGIT.search(text):
         return None
+    text = _THERE_ARE.sub("", text)
     if text == "one":
         return 1
     english = english_numbers(text)
@@ -205,6 +222,8 @@ def number_in_words(text: str) -> int | None:
     for number in (_ROMAN.get(text), _eastern(text)):
         if number is not None:
             return number
+    if not may_count(text.split()):
+        return None
     found = {_composed(text, language) for language in _languages()} - {None}
     return found.pop() if len(found) == 1 else None
 

@@ -13,7 +13,14 @@ from dataclasses import dataclass, replace
 from functools import lru_cache
 
 from psychollm.instruments.readers.clauses import Mode, Sentence, manner, sentences
-from psychollm.instruments.readers.number_words import SCALES, number_in_words, numbers_in_words
+from psychollm.instruments.readers.lexicon import OR, leads_up
+from psychollm.instruments.readers.number_words import (
+    ANY,
+    SCALES,
+    may_count,
+    number_in_words,
+    numbers_in_words,
+)
 
 _LABEL = (
     "rules?|steps?|questions?|statements?|items?|cases?|sections?|chapters?|figures?|equations?"
@@ -22,8 +29,8 @@ _LABEL = (
 _TOKEN = re.compile(
     rf"""(?ix)
     (?P<based>0(?:x[0-9a-f]+|b[01]+|o[0-7]+)(?!\w)|(?<![\w])[0-9]+_[0-9]{{1,2}}(?!\w))
-  | (?P<skip>
-        (?<![^\W\d_])(?<!this\ )(?<!that\ )(?:{_LABEL})\.?\s?\#?[0-9]+(?![\w])
+  | (?P<skip> 0[bo][0-9]\w* |
+        (?<![^\W\d_])(?<!this\ )(?<!that\ )(?:{_LABEL})\.?\s?[\#(]?[0-9]+(?![\w])
       | (?<!\w)[^\W\d_]\w{{0,30}}-[0-9]+(?:\.[0-9]+)*\b | (?<![A-Za-z_])[A-Za-z_]{{1,30}}[0-9]\w*
       | [0-9]+(?::[0-9]+)+ | [0-9]+(?:-[0-9]+){{2,}} | [0-9]+(?:/[0-9]+){{2,}}
       | [0-9]+(?:st|nd|rd|th|s)\b | (?:version|v)\s?[0-9]+(?:\.[0-9]+)+ | [0-9]{{4}}\s(?=(?:knowledge|training|cut-?off|data|update|release)\b) | (?<=\bthe\ )(?:1[0-9]|20)[0-9]{{2}}(?=\ [a-z]) | [0-9]+-(?:point|step|scale)\w*
@@ -75,8 +82,8 @@ _GLUED = re.compile(
 )
 _LATIN = re.compile(r"[A-Za-zÀ-ɏ]")
 _COUNTS = re.compile(
-    r"(?i)\s(?:(?:more |other |further |missing |additional )*(?:numbers|values|hints|clues|sentences|details|questions|pieces|facts|premises|options|variables|unknowns|approaches|clarifications|conditions|statements)\b|things|reasons|possibilities|interpretations|readings|caveats|assumptions|scenarios|issues|factors"
-    r"|ways to (?:look|see|interpret|read|answer|approach|think))\b"
+    r"(?i)\s(?:times\s(?=[a-z])|(?:[a-z]+ ){0,2}?(?:numbers|values|hints|clues|sentences|details|questions|pieces|facts|premises|options|variables|unknowns|approaches|clarifications|conditions|statements|things|reasons|possibilities|interpretations|readings|caveats|assumptions|scenarios|issues|factors|answers|meanings)\b"
+    r"|ways to (?:look|see|interpret|read|answer|approach|think)\b)"
 )
 _PRECISION = re.compile(r"(?i)[\s-](?:decimals?|digits?|significant)\b")
 _IN_A_YEAR = re.compile(r"(?i)(?:^|[.!?]\s)in\s$")
@@ -321,10 +328,11 @@ def _in_manner(text: str, one: Numeral, sentence: Sentence) -> Numeral:
 
 # Times, ages, measures as adjectives ("a 12-inch ruler"), and what leaves the end open.
 _IN_PASSING_AFTER = re.compile(
-    r"(?i)-(?!ish|[0-9]|prozent|percent)[^\W\d_]{2,}|\s?(?:a\.m\.|p\.m\.|[ap]m\b|o'clock)|\s?-?odd\b|\s(?:and counting|up(?:wards?)?)(?![^.,;!?])"
+    r"(?i)-(?!ish|[0-9]|prozent|percent)[^\W\d_]{2,}|\s?(?:a\.m\.|p\.m\.|[ap]m\b|o'clock)|\s?-?odd\b|\s[a-z]+\sago\b|\s(?:and counting|up(?:wards?)?)(?![^.,;!?])"
+    r"|\s(?:is|was|are|were)\s(?!(?:the|an?) (?:[a-z]+ ){0,2}(?:answer|number|result|total|count|sum|value|estimate|guess|figure)\b|exactly|correct|right|my|what|left|it\b|needed|remaining|in total|in all|there)"
 )
 _ANNOUNCES = re.compile(
-    r"(?i)(?:\b(?:let me|let's|let us)\s(?!say|go)|(?:^|[.!?]\s)(?:multiply|divide|add|subtract|solve|consider|suppose|here are|given)\b)[^.,;:=!?\n]*$"
+    r"(?i)(?:\b(?:let me|let's|let us|(?:give|allow) (?:me|us))\s(?!say|go)|(?:^|[.!?]\s)(?:multiply|divide|add|subtract|solve|consider|suppose|here are|given)\b)[^.,;:=!?\n]*$"
 )
 _MAY_BE = re.compile(
     r"(?i)\b(?:could|might)\s(?:\w+ly\s|also\s|well\s|perhaps\s)?(?:be|have been)\s(?:about\s|around\s)?$"
@@ -399,5 +407,30 @@ def _clauses(text: str, ones: list[Numeral]) -> Iterator[list[Numeral]]:
 
 
 def number_alone(text: str) -> int | None:
-    """Return the number in words that a text is, without marks around it."""
-    return number_in_words(text.strip(" \t\"'()[]{}.,;:!*"))
+    """Return the number in words that a text is, with what leads up to it and a unit behind it."""
+    words = text.strip(" \t\"'()[]{}.,;:!*").split()
+    number = number_in_words(" ".join(words))
+    if number is not None or not 1 < len(words) <= _FEW or not may_count(words):
+        return number
+    for first in range(len(words)):
+        for last in range(len(words), max(first, len(words) - _UNIT_WORDS - 1), -1):
+            said = " ".join(words[first:last])
+            number = None if _IN_ENGLISH.search(said) else number_in_words(said)
+            if number is not None and (last == len(words) or _unit(number, words[last:])):
+                return number
+        if not leads_up(words[first].lower(), frozenset()):
+            break
+    return None
+
+
+_FEW, _UNIT_WORDS = 6, 2
+_IN_ENGLISH = re.compile(rf"(?i)\b(?:{ANY})\b")  # which are found wherever they stand
+_NO_UNIT = re.compile(
+    rf"(?i)(?<!\w)(?:{OR}|and|und|et|y|e|и|bis|mehr|weniger|plus|moins|más|menos|più|meno|mais|meer|minder|więcej|больше|sicuro|ça|gracias|grazie|mal|veces|fois|volte|vezes|раз)(?!\w)|[^\w\s]|[以多少]|이상|이하"
+)
+
+
+def _unit(number: int, words: list[str]) -> bool:
+    """Tell whether words behind a number are what it counts."""
+    behind = " ".join(words)
+    return 1 < number < 1000 and not (_NO_UNIT.search(behind) or may_count(words))

@@ -23,7 +23,7 @@ from psychollm.instruments.readers.clauses import (
     of_one_manner,
     sentences,
 )
-from psychollm.instruments.readers.lexicon import FALSE, OPTION_LEADS, TRUE
+from psychollm.instruments.readers.lexicon import FALSE, OPTION_LEADS, OR, TRUE
 from psychollm.instruments.readers.plain_text import CLOSE, OPEN
 from psychollm.instruments.readers.verdict import Form, read
 from psychollm.instruments.reading import Reading
@@ -40,13 +40,13 @@ _PICKS = re.compile(
     r"|maybe|definitely|clearly|not|so|think|but|or|and|with|oder|ou|o|und|et|y|e)\s?[\"'(\[]?$"
 )
 _LABELS = re.compile(
-    r"[)\].:,;\"'&+]|\s?&|\s?\+|\s?$|\s+(?:is|was|seems|looks|would|could|must|can|or|and|oder|ou|o|und|et|y|e|but"
+    r"[)\].:,;\"'&+]|\s?&|\s?\+|\s?$|\s+(?:is|was|seems|looks|would|could|must|can|or|and|oder|ou|o|und|et|y|e|of(?= [A-Z](?!\w))|but"
     r"|because|since|as|rather)\b|\s?[/>–]|-[A-Z](?![\w])|\s-\s|\n|です|입니다|或|は|은"
 )
 _AS_PRONOUN = re.compile(r"I (?:would|could|can|must|looks?|as)\b")
 _WORD_LETTERS = frozenset("AEIOUY")
 _LISTED = re.compile(
-    r"\s*[)\"']?\s*(?:,\s?(?:and|or)?|&|/|\+|and|or|nor|und|oder|et|ou|y|o|e|и|或|和|と)\s*[(\"']?"
+    rf"\s*[)\"']?\s*(?:,\s?(?:and|or)?|&|/|\+|{OR}|and|nor|(?:or|and) not|und|et|y|e|и|和|と|か|や)\s*[(\"']?"
 )
 _IS = re.compile(
     r"(?i)(?:\b(?:is|are|was|were|be|called|named|ist|est|es|è|é|jest|to)|[^\x00-\u024f])\s*(?:the\s|an?\s)?[\"'(]*$"
@@ -64,7 +64,7 @@ _GOES_ON = re.compile(
     r"(?i)\s*(?:$|[^\s\w]|[^.,;:\n]{0,60}\bbest\b|(?:is|was|seems|would|must|should|has to|looks|fits?|match(?:es)?|makes|works|remains|because|since|as|and|or|oder|ou|o|of|lub|или|but|so|on|in|for|from|with"
     r"|here|then|by|jest|ist|est|es|è|é|weil|parce|porque|und|et|y|e|que|der|die|das|it|this|that|i|given|based|due|over|rather|instead|sagen|nehmen|wählen|zeggen|kiezen|say|think)\b|[A-Z](?!\w)|[^\x00-\u024f])"
 )
-_JOINED = re.compile(r"\s*(?:,|/|&|\+|or\b|and\b|oder\b|ou\b)\s*")
+_JOINED = re.compile(rf"\s*(?:,|/|&|\+|(?:{OR}|and|und|et|y|e)(?!\w))\s*")
 # What letters are the names of.
 _NAMED = re.compile(
     r"(?i)\b(?:plan|vitamin|hepatitis|influenza|grade:?|class|exhibit|schedule|appendix|annex|question|item|case|claim|scenario|mr\.?|mrs\.?|ms\.?|dr\.?|points?|section|group|type|team|phase|stage|figure|table|size|level|gate|room|building|line|side|angle|vertex|node|block|company|player|person|train|car|box|bag|tank|pipe|worker|machine|town|city|note|key of|e\.g\.|cf\.|see|suppose|let|given)\s$"
@@ -133,7 +133,7 @@ class _Patterns:
         self.texts = {_norm(text): key for key, text in items if text.strip()}
         letters = "|".join(re.escape(key) for key, _ in items)
         self.letter = re.compile(
-            rf"(?<![A-Za-z0-9_'])(?<![A-Za-z0-9]{{2}}-)(?<![Nn]/)(?<![A-Za-z]\.)(?:(?:{letters})(?![A-Za-z0-9_$#]|\+(?!\s?[A-Z](?!\w))|'(?!{_SUFFIX})|-[A-Za-z]{{2}})|(?i:{letters})(?=\))(?!\)\())"
+            rf"(?<![A-Za-z0-9_'])(?<![A-Za-z0-9]{{2}}-)(?<![Nn]/)(?<![A-Za-z]\.)(?:(?:{letters})(?![A-Za-z0-9_$#]|\+(?!\s?[A-Z](?!\w))|'(?!{_SUFFIX})|-[A-Za-z]{{2}})|(?i:{letters})(?=\))(?!\)\()|(?<=option )(?i:{letters})(?=\W*$|[.,;:]))"
         )
         texts = sorted((text.strip() for _, text in items if text.strip()), key=len, reverse=True)
         bodies = [r"\s+".join(re.escape(word) for word in text.split()) for text in texts]

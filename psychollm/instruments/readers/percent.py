@@ -26,7 +26,7 @@ _SURE = re.compile(r"(?i)\s(?:sure|certain|confident|convinced|positive)\b")
 _FIRST_PERSON = re.compile(r"(?i)(?<![\w'])(?:i|i'm|i'd|we|me|am)(?![\w'])")
 _CLAUSE = re.compile(r"[,;:.!?\n()–]")
 _REACH = 24
-_JOINT = r"\s?(?:-|–|to|or|and|bis|à|a|do|до|oder|ou|o|или|±|\+/-)\s?"
+_JOINT = r"\s?(?:-|–|~|〜|to|or|and|bis|à|a|do|до|oder|ou|o|или|±|\+/-)\s?"
 _NEXT = re.compile(rf"(?i){_JOINT}[0-9.,]{{1,8}}{PERCENT}")
 _LAST = re.compile(rf"(?i)[0-9]{PERCENT}{_JOINT}$")
 

@@ -24,11 +24,13 @@ _ENGLISH = rf"""
   | \b(?:can(?:not|'t|\ not)|could\ not|couldn't)\ be\ (?:determined|answered|known|computed
        |calculated|established|inferred|derived|decided|ascertained|resolved|solved)\b
   | \bimpossible\ to\ (?:say|determine|answer|know|tell|compute|calculate|decide|judge)\b
-  | \b(?:not\ enough|insufficient|lack(?:s|ing)?(?:\ of)?|need\ more|without\ more)\s
+  | (?:\bnot\ enough|n't\ enough|\b(?:insufficient|lack(?:s|ing)?(?:\ of)?|need\ more|without\ more))\s
        (?:sufficient\ |enough\ )?(?:information|context|data|details?|evidence)\b
   | \b(?:do(?:\ not|n't)|without)\ (?:currently\ )?hav(?:e|ing)\ (?:any\ |direct\ |real-time\ |the\ |that\ )*(?:access|data|information|figures?|numbers?|statistics|records?)\b
   | \bmy\ (?:knowledge|training(?:\ data)?|data|information)\ (?:cut-?off|ends?|ended|stops?|only\ goes|goes|was|is|does)\b
   | \b(?:does\ not|doesn't)\ apply\ to\ me\b
+  | \b(?:passage|text|context|document|article|excerpt|paragraph|source|question)\ (?:does\ not|doesn't|never)\ (?:\w+ly\ )?
+       (?:mentions?|says?|states?|specif(?:y|ies)|provides?|contains?|gives?|tells?|indicates?|includes?)\b
   | \bso\ i\ (?:cannot|can't)\s*[.!]?$
   | ^\W*(?:unknown|unanswerable|undetermined|indeterminate|not\ applicable|n/?a|n\.a\.
        |not\ determinable|undeterminable|undecidable)\W*$
@@ -41,6 +43,14 @@ _OPEN = r"""
 """
 _OTHERS = (
     # German, French, Spanish, Italian, Portuguese, Dutch
+    r"keine (?:ahnung|informationen|angaben?)|nicht (?:genug|genügend) (?:information|angaben|daten)\w*|nicht (?:bekannt|angegeben|möglich zu)",
+    r"aucune (?:idée|information)|(?:pas|n'est pas) (?:assez|suffisamment) d'information\w*|n'est pas (?:précisée?|mentionnée?|indiquée?|possible de)",
+    r"ni idea|no tengo (?:ni )?idea|no hay (?:suficientes? )?(?:información|datos)|no se (?:menciona|indica|especifica)",
+    r"non (?:ne )?ho idea|nessuna idea|non (?:è|viene) (?:specificato|indicato|menzionato|possibile)|non ci sono (?:abbastanza )?informazioni",
+    r"(?:não faço|nenhuma) ideia|não (?:há|tenho) informaç\w+|não é (?:mencionad[oa]|especificad[oa]|possível)",
+    r"geen (?:idee|informatie)|niet (?:genoeg|voldoende) informatie|wordt niet (?:vermeld|genoemd)",
+    r"nie mam pojęcia|brak (?:informacji|danych)|понятия не имею|недостаточно (?:данных|информации)|нет (?:данных|информации)|невозможно (?:определить|сказать|ответить)",
+    r"(?:hiçbir )?fikrim yok|bilinmiyor|(?:yeterli )?bilgi yok",
     r"wei(?:ß|ss) (?:ich )?(?:es |das )?nicht",
     r"kann (?:ich )?(?:\w{1,12} ){0,3}nicht (?:\w{1,12} )?(?:beantworten|sagen|bewerten|helfen"
     r"|beurteilen|bestimmen|wissen)",
@@ -65,12 +75,12 @@ _OTHERS = (
 )
 _UNSPACED = (
     # Chinese, Japanese, Korean
-    "不知道|不清楚|无法回答|无法确定|无法判断|不能回答|无法提供|不確定|無法回答",
-    "わかりません|分かりません|知りません|お答えできません|答えられません|判断できません|回答できません",
-    "모르겠|모릅니다|몰라요|답변할 수 없|대답할 수 없|알 수 없",
+    "不知道|不清楚|无法回答|无法确定|无法判断|不能回答|无法提供|不確定|無法回答|信息不足|没有(?:足够|提到|提及)|未提[及到]|不得而知",
+    "わかりません|分かりません|知りません|お答えできません|答えられません|判断できません|回答できません|情報が(?:不足|ありません)|記載(?:されて|が)",
+    "모르겠|모릅니다|몰라요|답변할 수 없|대답할 수 없|알 수 없|정보가 (?:부족|없)",
     # Arabic, Hindi
-    "لا أعرف|لا أعلم|لا أدري|لا أستطيع الإجابة|لا يمكنني الإجابة|لا يمكن تحديد",
-    "नहीं पता|पता नहीं|नहीं जानता|नहीं जानती|उत्तर नहीं दे सकत|जवाब नहीं दे सकत",
+    "لا أعرف|لا أعلم|لا أدري|لا أستطيع الإجابة|لا يمكنني الإجابة|لا يمكن تحديد|لا توجد معلومات|لا تتوفر",
+    "नहीं पता|पता नहीं|नहीं जानता|नहीं जानती|उत्तर नहीं दे सकत|जवाब नहीं दे सकत|जानकारी नहीं|ज्ञात नहीं|मालूम नहीं",
 )
 _SAID = rf"(?x:{_ENGLISH})|(?<![{WORD}])(?:" + "|".join(_OTHERS) + ")|" + "|".join(_UNSPACED)
 _DECLINES = re.compile(_SAID, re.IGNORECASE)

@@ -28,7 +28,15 @@ from abc import ABC, abstractmethod
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
-from psychollm.instruments.readers.clauses import Mention, Mode, Value, decides, sentences, turns
+from psychollm.instruments.readers.clauses import (
+    Mention,
+    Mode,
+    Value,
+    decides,
+    explained,
+    sentences,
+    turns,
+)
 from psychollm.instruments.readers.markers import Marked, conclusion, marked
 from psychollm.instruments.readers.plain_text import CLOSE, OPEN, plain
 from psychollm.instruments.readers.refusals import apologises, declines
@@ -46,11 +54,11 @@ _RETRACTS = re.compile(
 )
 # What begins a correction where nothing but another answer follows.
 _MENDS = re.compile(
-    r"(?i)(?:(?<![.!?…])[.!?…]+\s*|[,;–-]\s*|\n\s*|\(|(?<=[)\]0-9])\s)(?:(?:oh|ah|hmm+|no|oops|ups|non|nein|nee|нет|но|хотя|and|but|or rather)[,.!…\s–-]+)?"
+    r"(?i)(?:(?<![.!?…])[.!?…]+\s*|[,;–-]\s*|\n\s*|\(|(?<=[)\]0-9])\s)(?:(?:oh|ah|hmm+|no|oops|ups|non|nein|nee|нет|но|хотя|oder|ou|o|and|but|or rather)[,.!…\s–-]+)?"
     r"(?:wait|hold on|actually|sorry|pardon|hmm+|no|nope|er|err|uh|rather|edit(?:ed)?|correct(?:ed|ion)|(?:but )?(?:right )?now(?: (?:i'd|i would) (?:say|put it at))?|update[ds]?"
-    r"|moment(?: mal)?|stopp?|warte|nein|korrektur|eigentlich|besser gesagt|attende[zs]|attends|non|plutôt|correctif|enfin|espera|perdón|mejor dicho|digo|corrección|aspetta|anzi|scusa|no|correzione|espere?|não|aliás|digo|correção"
-    r"|wacht|nee|correctie|czekaj|nie|przepraszam|стой|подождите?|нет|простите|точнее|bekle|yok|hayır|düzeltme|等等|等一下|不对|不，|不对，|应该是|待って|いや|いいえ|すみません|잠깐|아니|아니요|रुको|माफ़ कीजिए|لا|عفوا)(?![\w'])"
-    r"[,.:;!…\s–-]*(?:(?:wait|actually|sorry|no|it's|it is|it should be|that's|i mean|i meant|make it|rather|the (?:correct |right )?answer is|answer|doch|eher|sondern|es ist|plutôt|c'est|es|è|é)(?![^\W\d_])[,:…\s]*|(?:应该|而)?(?:是|选|为))*"
+    r"|moment(?: mal)?|stopp?|warte|nein|korrektur|eigentlich|besser gesagt|attende[zs]|attends|non|plutôt|correctif|enfin|espera|perdón|mejor(?: dicho)?|digo|corrección|aspetta|anzi|scusa|no|correzione|espere?|não|aliás|digo|correção"
+    r"|oops|ups|wacht|nee|correctie|czekaj|nie|przepraszam|стой|подождите?|нет|простите|точнее|bekle|yok|hayır|düzeltme|等等|等一下|不对|不，|不对，|应该是|待って|いや|いいえ|すみません|잠깐|아니|아니요|रुको|माफ़ कीजिए|لا|عفوا)(?![\w'])"
+    r"[,.:;!…\s–-]*(?:(?:wait|actually|sorry|no|it's|it is|it should be|that's (?:wrong|not right|incorrect)|that's|i mean|i meant|make it|rather|the (?:correct |right )?answer is|answer|doch|eher|sondern|es ist|plutôt|c'est|es|è|é)(?![^\W\d_])[,:…\s]*|(?:应该|而)?(?:是|选|为))*"
 )
 _BREAKS_OFF = re.compile(
     r"(?i)[\s,.–-](?:wait|hold on|hmm+|let me (?:re-?|double[ -])?check(?: (?:this|that|again))?)[.!?…\s]*$"
@@ -66,7 +74,7 @@ _HEAD = re.compile(r"[,;.!?\n]|\bbut\b")
 
 # What asks for more than the question gave has not answered it.
 _ASKS_BACK = re.compile(
-    r"(?i)\b(?:what(?:'s| is) (?:the|your) question|what would you like|how (?:can|may) i (?:help|assist)|(?:did|do) you mean)\b|\b(?:please|(?:could|can|would) you)(?: please)? (?:clarify|specify|share|provide|paste|send"
+    r"(?i)\b(?:what(?:'s| is) (?:the|your) question|what would you like|how (?:can|may) i (?:help|assist)|(?:did|do) you mean)\b|\b(?:please|(?:could|can|would) you)(?: please)? (?:clarify|specify|elaborate|say more|tell me|share|provide|paste|send"
     r"|upload|attach|rephrase)\b"
 )
 # Of these, what offers to go on, where a paragraph before has answered.
@@ -210,7 +218,8 @@ def _corrected(text: str, form: Form) -> Reading | None:
     final = any(one.rank < 2 for one in marked(rest, form.labels, letters=form.letters))
     if mended is None and not final and _DOUBTS.search(mends[-1].group()):
         first, then = _weigh(before, form, cut=False), _weigh(rest, form, cut=False)
-        if first.answered and then.answered and first.value != then.value:
+        others = {one.value for one in form.mentions(rest)} | {then.value} - {None}
+        if first.answered and others - {first.value}:
             return Reading(outcome=Outcome.AMBIGUOUS, said=text)
     return mended
 
@@ -362,7 +371,8 @@ def _from_mentions(text: str, form: Form, *, cut: bool) -> Reading:
     asked = {
         one.value
         for one in mentions
-        if one.mode is Mode.RAISED or (one.mode in {Mode.ASKED, Mode.OPEN} and one.start > last)
+        if (one.mode is Mode.RAISED and not explained(text, one, mentions))
+        or (one.mode in {Mode.ASKED, Mode.OPEN} and one.start > last)
     }
     decided = None if cut else _decided_last(text, mentions)
     if decided is not None:

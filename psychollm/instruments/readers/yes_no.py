@@ -25,7 +25,8 @@ from psychollm.instruments.readers.clauses import (
     manner,
     sentences,
 )
-from psychollm.instruments.readers.lexicon import TRUTH, leads_up, words_of
+from psychollm.instruments.readers.lexicon import OR, TRUTH, leads_up, words_of
+from psychollm.instruments.readers.refusals import declines
 from psychollm.instruments.readers.verdict import Form, read
 from psychollm.instruments.reading import Reading
 
@@ -42,11 +43,11 @@ i think so|i believe so|i do think so|i guess so|i suppose so|i would think so|h
 |affirmative|i would say so|i'd say so|ich denke schon|ich glaube schon|ich denke ja|je crois que oui|je pense que oui|creo que sí
 |claro que sí|por supuesto que sí|desde luego que sí|credo di sì|penso di sì|acho que sim|creio que sim|claro que sim|ik denk van wel
 |ik denk het wel|думаю, да|jī hā̃|जी हाँ|जी हां|我认为是|我觉得是|我认为能|我觉得能|我能|我可以|我会|できます
-|そうだと思います|はいだと思います|正しいと思います|그렇다고 생각합니다|맞다고 생각합니다|그런 것 같습니다|volgens mij wel|je dirais que oui|yo diría que sí|direi di sì|diria que sim|raczej tak|myślę że tak|bence evet|sanırım evet|そうです|はいです|할 수 있습니다|그렇습니다|نعم أستطيع|أستطيع
+|そうだと思います|はいだと思います|正しいと思います|그렇다고 생각합니다|맞다고 생각합니다|그런 것 같습니다|volgens mij wel|je dirais que oui|yo diría que sí|direi di sì|diria que sim|raczej tak|oczywiście, że tak|tabii ki evet|myślę że tak|bence evet|sanırım evet|そうです|はいです|할 수 있습니다|그렇습니다|نعم أستطيع|أستطيع
 """
 _NO_CLAUSES = """
 i don't think so|i dont think so|i do not think so|i don't believe so|i do not believe so|i doubt it
-|i doubt so|not in the slightest|not in the least|absolutely not|definitely not|certainly not|of course not|probably not|surely not
+|i doubt so|not in the slightest|keineswegs|certainement pas|en absoluto|de modo algum|de forma alguma|ни в коем случае|отнюдь нет|in geen geval|w żadnym razie|kesinlikle hayır|绝对不是|当然不是|絶対に違います|절대 아닙니다|बिल्कुल नहीं|not in the least|absolutely not|definitely not|certainly not|of course not|probably not|surely not
 |not in my opinion|not in my view|not to my knowledge|not as far as i know|not at all|not really|no way|by no means|not a chance|no chance|hell no|most certainly not|i think not|i'm afraid not
 |negative|i would not say so|i wouldn't say so|i would say not|i'd say not|auf keinen fall|ich glaube nicht|ich denke nicht|eher nicht|natürlich nicht
 |wahrscheinlich nicht|absolument pas|pas du tout|bien sûr que non|je ne pense pas|je ne crois pas
@@ -59,7 +60,7 @@ i don't think so|i dont think so|i do not think so|i don't believe so|i do not b
 _YES_WHOLE = """
 y|right|exactly|yes indeed|genau|exact|así es|esatto|isso mesmo|exato|klopt|так и есть
 |没错|その通りです|맞습니다|맞아요|맞음|참|doğru|prawda|zgadza się|vrai|verdadero|vero|verdadeiro|wahr|waar|правда|真|真的|صحيح|هذا صحيح|सही|सच|सही है|यह सही है|sure|sure thing|absolutely|definitely|certainly|of course|most certainly|most definitely
-|without a doubt|without doubt|no doubt|undoubtedly|indeed|you bet|ok|okay|i can|i do|i am|i could
+|indeed it is|indeed it does|it is indeed|without a doubt|without doubt|no doubt|undoubtedly|indeed|you bet|ok|okay|i can|i do|i am|i could
 |i will|i would|it is|it does|they are|uh-huh|auf jeden fall|बिलकुल|बिल्कुल सही|natürlich|klar|sicher|selbstverständlich|bien sûr
 |certainement|évidemment|d'accord|si|por supuesto|claro|desde luego|certo|certamente|naturalmente
 |com certeza|certamente|zeker|natuurlijk|uiteraard|oczywiście|pewnie|конечно|разумеется|tabii|tabii ki
@@ -67,7 +68,7 @@ y|right|exactly|yes indeed|genau|exact|así es|esatto|isso mesmo|exato|klopt|т�
 |बिल्कुल|ज़रूर|हाँ जी|👍|✅|✔|✓|☑|👌|💯
 """
 _NO_WHOLE = """
-n|это не так|틀렸습니다|틀려요|틀림|거짓|그렇지 않습니다|맞지 않습니다|yanlış|fałsz|nieprawda|faux|falso|falsch|unwahr|onwaar|niet waar|ложь|неправда|假|错|錯|错误|不正确|正しくありません|正しくない|違う|間違いです|गलत है|झूठ|خطأ|هذا خطأ|गलत|यह गलत है|i can't|i cannot|i cant|i can not|i couldn't|i don't|i do not|i'm not|i am not|i won't
+n|это не так|틀렸습니다|틀려요|틀림|거짓|그렇지 않습니다|맞지 않습니다|yanlış|fałsz|nieprawda|faux|falso|falsch|unwahr|onwaar|niet waar|ложь|неправда|假|错|錯|错误|不正确|正しくありません|正しくない|違う|間違いです|गलत है|झूठ|خطأ|هذا خطأ|गलत|यह गलत है|never|niemals|jamais|nunca|никогда|不是的|i can't|i cannot|i cant|i can not|i couldn't|i don't|i do not|i'm not|i am not|i won't
 |i will not|i wouldn't|it isn't|it is not|it doesn't|it does not|they aren't|uh-uh|nuh-uh
 |否定的|没有|无|無|無理です|👎|❌|✗|✘|✖|🚫
 """
@@ -164,7 +165,7 @@ _WORDS = rf"(?:ye+s+|no{{2,}}|{_SPACED})"
 _PARTICLE = re.compile(
     rf"(?<![{WORD}-])(?<![{WORD}]')(?P<word>{_WORDS})(?![{WORD}]|'[{WORD}]|-[{WORD}])"
 )
-_OR = r"(?:/|\||,?\s+(?:or|and/or|oder|ou|o|of|lub|albo|czy|или|либо|veya|ya da|또는|أو|या)\s+)"
+_OR = rf"(?:/|\||,?\s+(?:{OR})\s+)"
 _PAIR = re.compile(
     rf"(?<![{WORD}'])(?:y\s?/\s?n(?![{WORD}])|(?P<one>{_WORDS})\s?{_OR}\s?(?P<other>{_WORDS})(?![{WORD}']))"
 )
@@ -348,6 +349,10 @@ class _YesNo(Form):
             values.add(_value(second["word"]))
         return frozenset(values)
 
+    def stands(self, text: str, one: Mention) -> bool:
+        """Tell whether an answer stands: "yes, but I can't say" says nothing."""
+        return bool(not one.value or self._further or not declines(text[one.end :]))
+
     def mentions(self, text: str) -> list[Mention]:
         text = text.lower()
         mentions: list[Mention] = []
@@ -363,7 +368,7 @@ class _YesNo(Form):
         assert self._further is not None  # noqa: S101
         mentions = []
         for phrase in self._further.finditer(text, sentence.start, sentence.end):
-            mode = manner(text, sentence, *phrase.span())
+            mode = manner(text, sentence, *phrase.span(), answers=True)
             of_this = leads(text, phrase.start()) and _OF_THIS.match(text, phrase.end())
             mode = mode.raised_if(not of_this)
             value = int(phrase.lastgroup == "yes")
@@ -431,7 +436,7 @@ def _truth_clauses(text: str) -> list[Mention]:
             patterns = _TRUTH_ALONE if alone else _TRUTH_CLAUSES
             value = _truth(words[lead.end() :] if lead else words, patterns)
             if value is not None:
-                mode = manner(text, sentence, start, clause.end())
+                mode = manner(text, sentence, start, clause.end(), answers=True)
                 mentions.append(Mention(value, start, clause.end(), mode))
     return mentions
 
@@ -472,7 +477,7 @@ def _in_sentence(text: str, sentence: Sentence) -> list[Mention]:
         if _POLITE.match(text, word.start()) or text.startswith("p(", word.start() - 2):
             continue
         heads = not text[sentence.start : word.start()].strip(_EDGES)
-        mode = manner(text, sentence, *word.span())
+        mode = manner(text, sentence, *word.span(), answers=True)
         # "One could answer yes", "Yes was my first thought"
         passing = _SPOKEN_OF.match(text, word.end()) or not leads(text, word.start())
         label = _label(text, word.start())
@@ -484,7 +489,7 @@ def _in_sentence(text: str, sentence: Sentence) -> list[Mention]:
         mentions.append(Mention(_value(word["word"]), *word.span(), mode, heads))
     for clause in _CLAUSE.finditer(text, sentence.start, sentence.end):
         value = _clause(clause.group())
-        mode = manner(text, sentence, *clause.span())
+        mode = manner(text, sentence, *clause.span(), answers=True)
         heads = clause.start() == sentence.start
         values = [CLAUSES[said.group()] for said in _SAYINGS.finditer(clause.group())]
         said_here = values if value is None else [value]
