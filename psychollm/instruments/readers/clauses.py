@@ -267,30 +267,28 @@ def manner(text: str, sentence: Sentence, start: int, end: int, *, answers: bool
     before = (clause_before(text, start, colon=True) if named else clause).lower()
     after = text[end : end + _REACH].lower()
     if not sentence.asks and (
-        _denies(clause) or _disowned(before, after) or _DENIED_AFTER.match(after)
+        (before.strip() and (_denies(clause) or _disowned(before, after)))
+        or _DENIED_AFTER.match(after)
     ):
         return Mode.DENIED
     if not answers and _SPEAKS_AGAINST.search(_ASIDE.split(after[: sentence.end - end], 1)[0]):
         return Mode.RAISED
     if sentence.asks or after.startswith("?"):
         return Mode.ASKED
-    # Whose or which time's view follows may be said before a comma.
-    if _PERSPECTIVE.search(text[max(sentence.start, start - 2 * _REACH) : start].lower()):
+    if _AFTER.match(after):
         return Mode.RAISED
-    measured = (
-        _MEASURED_BEFORE.search(before) and _MEASURED_AFTER.match(after)
-    ) or _WEIGHED_BEFORE.search(before)
-    if (
-        _CONDITION.match(clause)
+    # Whose or which time's view follows may be said before a comma.
+    lead = text[max(sentence.start, start - 2 * _REACH) : start].lower()
+    if lead.strip() and (
+        _PERSPECTIVE.search(lead)
+        or (_MEASURED_BEFORE.search(before) and _MEASURED_AFTER.match(after))
+        or _WEIGHED_BEFORE.search(before)
+        or _CONDITION.match(clause)
         or _LIKEWISE.search(before)
         or _supposed(text, sentence, start)
-        or _AFTER.match(after)
-        or measured
     ):
         return Mode.RAISED
-    if _AMONG.search(before) or conditioned(text, end):
-        return Mode.OPEN
-    return Mode.SAID
+    return Mode.OPEN if _AMONG.search(before) or conditioned(text, end) else Mode.SAID
 
 
 def _disowned(before: str, after: str) -> bool:

@@ -120,15 +120,16 @@ def marked(
     # `labels` name an answer of the form that was asked for, and outrank the general ones if
     # `lead`. With `letters`, "A:" may be an option, so that it names an answer after "Q:" only.
     marks = [(span.start(), Marked(span[1], 1)) for span in _APART.finditer(text)]
-    marks += _fields(text, labels, lead=lead)
+    if ":" in text:
+        marks += _fields(text, labels, lead=lead)
     # Within fields of JSON, names of answers belong to somebody's reasoning.
     words = _FIELD.sub(lambda field: " " * len(field.group()), text) if '"' in text else text
     marks += _named(words, labels, lead=lead)
-    asked = (not letters and _OTHER_LETTER.search(words) is None) or _QUESTION_LINE.search(
-        text
-    ) is not None
-    for turn in _DIALOGUE.finditer(words):
+    for turn in _DIALOGUE.finditer(words) if ":" in text else ():
         said = _line(words, turn.end())
+        asked = (not letters and _OTHER_LETTER.search(words) is None) or _QUESTION_LINE.search(
+            text
+        )
         if asked or re.fullmatch(r"\W*\w\W*", said):
             marks.append((turn.end(), Marked(said, 2)))
     return [mark for _, mark in sorted(marks)[-_MOST:]]

@@ -91,7 +91,7 @@ _THERE_ARE = re.compile(
 _COUNTERS = re.compile(
     "(?<=.)(?:[個个只人名本张枚匹頭头杯分点條条]|です|개|명)+(?:(?<=[個个只名本张枚匹頭头杯條条])[\u4e00-\u9fff]{1,3})?$"
 )
-_DIGIT = re.compile("[0-9]")
+_IN_DIGITS = re.compile("[0-9]")
 _LARGEST = 10**15  # no one counts further in words
 _EAST_DIGITS = {
     **{one: value for value, one in enumerate("零一二三四五六七八九")},
@@ -211,7 +211,7 @@ def _compose(words: list[str]) -> list[int]:
 def number_in_words(text: str) -> int | None:
     """Return the number that a text is, if it is nothing else; in any of fifteen languages."""
     text = " ".join(text.lower().split())
-    if not text or len(text) > 60 or _DIGIT.search(text):
+    if not text or len(text) > 60 or _IN_DIGITS.search(text):
         return None
     text = _THERE_ARE.sub("", text)
     if text == "one":

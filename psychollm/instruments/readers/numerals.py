@@ -308,6 +308,7 @@ def _in_manner(text: str, one: Numeral, sentence: Sentence) -> Numeral:
     if mode is not Mode.SAID:
         return replace(one, mode=mode, heads=heads)
     before = text[max(one.start - _REACH, 0) : one.start]
+    led = bool(before.strip())
     if one.written.count(".") == 1 and text.startswith(("...", "…"), one.end):
         mode = Mode.RAISED  # "0.333..." goes on
     elif (
@@ -316,11 +317,11 @@ def _in_manner(text: str, one: Numeral, sentence: Sentence) -> Numeral:
         or (text[one.end : one.end + 1] == "," and _IN_A_YEAR.search(before))
         or (_is_year(one) and _AS_OF.search(before))
         or _IN_PASSING_AFTER.match(text, one.end)
-        or _ANNOUNCES.search(before)
+        or (led and _ANNOUNCES.search(before))
     ):
         mode = Mode.RAISED
-    elif (
-        _MAY_BE.search(before) or _BOUND_BEFORE.search(before) or _BOUND_AFTER.match(text, one.end)
+    elif (led and (_MAY_BE.search(before) or _BOUND_BEFORE.search(before))) or (
+        _BOUND_AFTER.match(text, one.end)
     ):
         mode = Mode.OPEN
     return replace(one, mode=mode, heads=heads)

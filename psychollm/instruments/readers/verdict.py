@@ -148,6 +148,8 @@ _NEXT_TURN = re.compile(
 
 def _first_turn(text: str, form: Form, *, cut: bool) -> Reading | None:
     """Read what stands before the next question, None if there is none or it answers nothing."""
+    if "\n" not in text:
+        return None
     turn = next((one for one in _NEXT_TURN.finditer(text) if text[: one.start()].strip()), None)
     if turn is None:
         return None
