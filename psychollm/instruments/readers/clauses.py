@@ -211,7 +211,7 @@ _SUPPOSES = re.compile(
     r"|in (?:his|her|their|your) (?:opinion|view)|for the sake of argument)\b"
 )
 _IDLE = (
-    r"[,\s]*(?:(?:so|not|yes|no|any)(?=,)|anything|any|pressed|forced|asked|needed|necessary|possible|in doubt|memory serves"
+    r"[,\s]*(?:any(?=,)|anything|any|pressed|forced|asked|needed|necessary|possible|in doubt|memory serves"
     r"|you (?:ask|want|insist|must|like|prefer)|i (?:had|have|must|were|was|am|were to|remember|recall|understand|counted|calculated|did"
     r"|read)(?: (?:correctly|right|rightly|this|to|forced|not|honest))+|i'm (?:not|forced|reading|honest|being|mis\w+|very much mistaken)|i must)\b"
 )
@@ -226,6 +226,9 @@ _AMONG = re.compile(
     r"\b(?:among|amongst|between|torn|choose from|options are|choices are|either)\b(?!.*\b(?:is|are|be)\b)"
 )
 
+_WAVERS = re.compile(
+    r"\?\W{0,3}(?:maybe|perhaps|possibly|or|vielleicht|oder|peut-être|ou|quizás?|o|forse|talvez)\W*$"
+)
 _PERSPECTIVE = re.compile(
     r"(?:^|[,;:.]\s*)\W*(?:but |and |aber )?(?:before that|before then|until then|back then|formerly|in the past|for (?:him|her|them|some|others|most)"
     r"|selon (?:lui|elle|eux|mon|ma|les|certains)|d'après (?:lui|elle|eux)|laut |angeblich|según (?:él|ella|ellos|mi|algunos)|secondo (?:lui|lei|alcuni)"
@@ -278,9 +281,10 @@ def manner(text: str, sentence: Sentence, start: int, end: int, *, answers: bool
     if _AFTER.match(after):
         return Mode.RAISED
     # Whose or which time's view follows may be said before a comma.
-    lead = text[max(sentence.start, start - 2 * _REACH) : start].lower()
-    if lead.strip() and (
-        _PERSPECTIVE.search(lead)
+    lead = text[max(start - 2 * _REACH, 0) : start].lower()
+    own = lead[max(sentence.start - start, -len(lead)) :] if sentence.start < start else ""
+    if own.strip() and (
+        _PERSPECTIVE.search(own)
         or (_MEASURED_BEFORE.search(before) and _MEASURED_AFTER.match(after))
         or _WEIGHED_BEFORE.search(before)
         or _CONDITION.match(clause)
@@ -288,7 +292,10 @@ def manner(text: str, sentence: Sentence, start: int, end: int, *, answers: bool
         or _supposed(text, sentence, start)
     ):
         return Mode.RAISED
-    return Mode.OPEN if _AMONG.search(before) or conditioned(text, end) else Mode.SAID
+    left_open = (
+        _AMONG.search(before) or _WAVERS.search(lead, len(lead) - _REACH) or conditioned(text, end)
+    )
+    return Mode.OPEN if left_open else Mode.SAID
 
 
 def _disowned(before: str, after: str) -> bool:

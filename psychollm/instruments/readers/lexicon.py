@@ -90,7 +90,7 @@ ser seçiyorum sicuramente tippe volgens wel wybieram wähle würde zeg zeggen z
 schätze vermute würde mettrais estimerais estime pondría pondrei colocaria un une ungefähr etwa à
 я бы сказал сказала равен равно составляет думаю считаю полагаю что это выбираю ответ правильный верный вариант скорее чем конечно мой на
 всего осталось получается получилось итого примерно уверен
-أنا أختار متأكد بنسبة الإجابة هي सही उत्तर है यह मैं मुझे उत्तर संख्या π
+أنا أختار متأكد بنسبة الإجابة هي सही उत्तर विकल्प है यह मैं मुझे उत्तर संख्या π
 eigentlich tatsächlich sicherlich pues bueno bien ben beh allora sanırım bence galiba chyba myślę wydaje пожалуй наверное кажется ну действительно inderdaad
 eigenlijk rzeczywiście właściwie aslında effectivement efectivamente effettivamente realmente naturellement évidemment
 получится выйдет будет jest ich wynosi wychodzi razem łącznie कुल हैं लगभग करीब totaal toplam المجموع 총 모두 약 대략 전체 합계
@@ -114,7 +114,7 @@ plausible remain which left fit correspond match described passage text support
 """)
 RATING_LEADS = _words("""
 j'attribue yo put assign often agree feel describe number level gebe eine einen note doy pondría un una le do
-dou geef een daję ставлю оцениваю bewerte
+dou geef een daję vergebe रेटिंग मेरी ставлю оцениваю bewerte
 """)
 VERBAL_LEADS = _words("""
 confidence certainty level probability likelihood chance odds there feel event outcome claim scenario
@@ -125,7 +125,7 @@ PERCENT_LEADS = _words("""
 confidence probability certainty likelihood chance odds level there roughly approximately near put estimate
 estimated between sit stand nearly almost close currently feel happen wahrscheinlichkeit sicher sicherheit mir
 zu rund etwa mit sûr confiance environ seguro seguridad probabilidad confianza en con estoy unos sicuro certo certa estou sono
-al fiducia circa il вероятность уверенность मेरा विश्वास tenho certeza confiança zeker zekerheid ben voor ongeveer
+al fiducia circa il вероятность уверенность मेरा विश्वास आत्मविश्वास tenho certeza confiança zeker zekerheid ben voor ongeveer
 """)
 
 

@@ -26,9 +26,9 @@ _NAMED = (
     "selected option|option selected|selection|reply|judgment|judgement|"
     "antwort|lösung|ergebnis|réponse|résultat|respuesta|resultado|risposta|risultato|resposta|"
     "antwoord|uitkomst|odpowiedź|wynik|ответ|результат|cevap|yanıt|sonuç|الإجابة|الجواب|"
-    "الإجابة الصحيحة|उत्तर|जवाब|सही उत्तर"
+    "الإجابة الصحيحة|النتيجة|उत्तर|जवाब|सही उत्तर|परिणाम"
 )
-_NAMED_UNSPACED = "正确答案|答案|回答|答え|正解|答|정답|답변|대답|답"
+_NAMED_UNSPACED = "正确答案|结果|結果|결과|答案|回答|答え|正解|答|정답|답변|대답|답"
 _COPULA = (
     r"(?:[:=≈]|–|-(?=\s)|=>|->|→|(?:is|would be|must be|should be|will be|was|are|ist|lautet|est|es"
     r"|è|é|jest|brzmi|to|это|هو|هي|है|是|は|은|는|이|가)(?![\w'])\s?:?|是|は|은 |는 )"

@@ -86,7 +86,7 @@ _ELSEWHERE = "once on bin due elf cent cents vingts mila millions milioni milhõ
 _NO_NUMBERS = frozenset(_ELSEWHERE.split())
 _UNIT_FIRST = frozenset({"de", "nl", "ar"})  # "fünf und zwanzig"
 _THERE_ARE = re.compile(
-    r"^(?:es|das) (?:sind|waren|ist) |^c'est |^(?:la réponse|la respuesta|la risposta|a resposta) (?:est|es|è|é) |^er sind |^jest ich |^to |^es |^è |^é |их было |было |^il y (?:en )?a |^ce sont |^hay |^son |^там |^一?共?有|^总共有?|^(?:ci )?sono |^são |^há |^er zijn |^их |^это "
+    r"^(?:es|das) (?:sind|waren|ist|macht|ergibt) |^(?:cela|ça) fait |^c'est |^(?:la réponse|la respuesta|la risposta|a resposta) (?:est|es|è|é) |^er sind |^jest ich |^to |^es |^è |^é |их было |было |^il y (?:en )?a |^ce sont |^hay |^son |^там |^一?共?有|^总共有?|^(?:ci )?sono |^são |^há |^er zijn |^их |^это "
 )
 _COUNTERS = re.compile(
     "(?<=.)(?:[個个只人名本张枚匹頭头杯分点條条]|です|개|명)+(?:(?<=[個个只名本张枚匹頭头杯條条])[\u4e00-\u9fff]{1,3})?$"

@@ -57,6 +57,11 @@ _IS_IT = re.compile(
 _SPOKEN_OF = re.compile(
     r"(?i)[\"')\]]*\s(?:et al|was\s(?:my|his|her|their|the)\s(?:first|initial)|(?:is|was|looks|seems|sounds)\s(?:unlikely|improbable|doubtful|the\s(?:first|second|third|last|letter)\b|an?|for|too|also|only|in|on|from|possible|(?P<weighed>tempting|plausible|close)))\b"
 )
+# What is said of a letter, other than that it is the answer.
+_DESCRIBED = re.compile(
+    r"[\"')\]]*\s(?:is|was|are|were|(?:would|must|should|could|has to) be)\s(?!(?:[a-z]+ly\s|indeed\s|by far\s|in fact\s|(?:much\s)?(?:the\s)?(?:most|more)\s)?"
+    r"(?:(?:the|my|our)\s(?!first|second|third|next|last|letter|other)|correct|right|best|better|true|accurate|plausible|likely|probable|it\b|what\b|left\b|fine\b|appropriate|consistent|in\b|for\b|how\b|where\b|why\b|because\b|a\b|an\b|[A-Z]))"
+)
 _VERDICT = rf"(?:not\s)?(?:{TRUE})|{FALSE}|yes|no"
 _WRONG = re.compile(rf"(?i)not\s|no$|(?:{FALSE})$")
 # What may follow a letter that is chosen: otherwise it is the subject of a sentence ("D contradicts").
@@ -286,7 +291,10 @@ class _Option(Form):
             mode = mode.raised_if(bool(of_others or related))
             spoken_of = _SPOKEN_OF.match(text, one.end())
             followed = _GOES_ON.match(text, one.end()) or text[one.end() :].strip()[:1].isupper()
-            if mode is Mode.SAID and (not followed or (spoken_of and spoken_of["weighed"])):
+            described = _DESCRIBED.match(text, one.end())
+            if mode is Mode.SAID and (
+                not followed or (spoken_of["weighed"] if spoken_of else described)
+            ):
                 mode = Mode.DENIED  # discussed, not chosen: "D contradicts the text"
             mode = mode.raised_if(bool(spoken_of) or not leads(text, one.start(), OPTION_LEADS))
             mentions.append(Mention(key, *one.span(), mode))

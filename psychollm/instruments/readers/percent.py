@@ -125,7 +125,7 @@ class _Percent(NumericForm):
         "likelihood", "certainty", "chance", "p", "p(correct)", "p(true)", "konfidenz", "sicherheit",
         "wahrscheinlichkeit", "confiance", "probabilité", "confianza", "probabilidad", "fiducia",
         "probabilità", "confiança", "probabilidade", "zekerheid", "pewność", "уверенность",
-        "вероятность", "güven", "置信度", "自信度", "信心", "確信度", "확신도", "신뢰도", "الثقة",
+        "вероятность", "güven", "置信度", "概率", "確率", "확률", "自信度", "信心", "確信度", "확신도", "신뢰도", "الثقة",
     )  # fmt: skip
     labels_lead = True
     leads = PERCENT_LEADS
@@ -174,7 +174,7 @@ class _Percent(NumericForm):
 
     def value(self, one: Numeral) -> Value | None:
         if one.out_of is not None:
-            share = one.value / one.out_of if one.out_of else -1.0
+            share = one.value / one.out_of if one.out_of >= 1 else -1.0
         else:
             share = one.value / (100 if one.percent else self._full)
         return round(share, 12) if 0 <= share <= 1 else None

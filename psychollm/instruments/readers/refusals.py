@@ -52,7 +52,8 @@ _OTHERS = (
     r"geen (?:idee|informatie)|niet (?:genoeg|voldoende) informatie|wordt niet (?:vermeld|genoemd)",
     r"nie mam pojęcia|brak (?:informacji|danych)|понятия не имею|недостаточно (?:данных|информации)|нет (?:данных|информации)|невозможно (?:определить|сказать|ответить)",
     r"(?:hiçbir )?fikrim yok|bilinmiyor|(?:yeterli )?bilgi yok",
-    r"wei(?:ß|ss) (?:ich )?(?:es |das )?nicht",
+    r"wei(?:ß|ss) (?:ich )?(?:es |das )?nicht|keine[nr]? (?:blassen )?schimmer|je n'en sais rien|sem ideia|chi(?: lo)? sa(?!\w)|qui(?:én)? sa(?:be|it)(?!\w)|кто знает|who knows",
+    r"^\W*(?:unbekannt|inconnue?|desconocid[oa]|se desconoce|sconosciut[oa]|ignoto|desconhecid[oa]|onbekend|nieznan\w+|nie wiadomo|неизвестн\w+|bilinmiyor|غير معروف|अज्ञात)\W*$",
     r"kann (?:ich )?(?:\w{1,12} ){0,3}nicht (?:\w{1,12} )?(?:beantworten|sagen|bewerten|helfen"
     r"|beurteilen|bestimmen|wissen)",
     r"je (?:ne )?sais pas",
@@ -76,9 +77,9 @@ _OTHERS = (
 )
 _UNSPACED = (
     # Chinese, Japanese, Korean
-    "不知道|不清楚|无法回答|无法确定|无法判断|不能回答|无法提供|不確定|無法回答|信息不足|没有(?:足够|提到|提及)|未提[及到]|不得而知",
-    "わかりません|分かりません|知りません|お答えできません|答えられません|判断できません|回答できません|情報が(?:不足|ありません)|記載(?:されて|が)",
-    "모르겠|모릅니다|몰라요|답변할 수 없|대답할 수 없|알 수 없|정보가 (?:부족|없)",
+    "不知道|不清楚|无法回答|无法确定|无法判断|不能回答|无法提供|不確定|無法回答|信息不足|没有(?:足够|提到|提及)|未提[及到]|不得而知|不确定|不明|不详|未知",
+    "わかりません|分かりません|知りません|わからない|分からない|不明|お答えできません|答えられません|判断できません|回答できません|情報が(?:不足|ありません)|記載(?:されて|が)",
+    "모르겠|모릅니다|몰라요|모름|답변할 수 없|대답할 수 없|알 수 없|정보가 (?:부족|없)",
     # Arabic, Hindi
     "لا أعرف|لا أعلم|لا أدري|لا أستطيع الإجابة|لا يمكنني الإجابة|لا يمكن تحديد|لا توجد معلومات|لا تتوفر",
     "नहीं पता|पता नहीं|नहीं जानता|नहीं जानती|उत्तर नहीं दे सकत|जवाब नहीं दे सकत|जानकारी नहीं|ज्ञात नहीं|मालूम नहीं",

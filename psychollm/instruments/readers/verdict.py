@@ -49,13 +49,13 @@ _RETRACTS = re.compile(
     r"|i (?:just )?made an? (?:\w+ )?(?:mistake|error|typo)|i take that back|i stand corrected|i(?:'ve| have)? changed my mind"
     r"|(?:having )?thought about it (?:again|more)|(?<=[.!?…–-]\s)no,? wait|(?<=\S\s)on second thoughts?|(?:actually,? )?(?:make (?:it|that)|change (?:it|that|my answer) to)"
     r"|actually,? (?:the (?:\w+ )?answer (?:is|should be)|(?:i'd|i would|i'll|i will) (?:say|go|choose|pick|change)|it (?:is|should be)\b|it's)"
-    r"|(?:sorry,? )?i (?:mean(?!s|t? to)|meant(?! to))|on (?:réflexion|réfléchissant)|à la réflexion|bei näherer betrachtung|pensándolo (?:bien|mejor)|ripensandoci|pensando (?:bem|melhor)"
+    r"|(?:sorry,? )?i (?:mean(?!s|t? to)|meant(?! to))|je veux dire|ich meine|quiero decir|voglio dire|quero dizer|on (?:réflexion|réfléchissant)|à la réflexion|bei näherer betrachtung|pensándolo (?:bien|mejor)|ripensandoci|pensando (?:bem|melhor)"
     r"|ich korrigiere(?: mich)?|je (?:me )?corrige|me corrijo|mi correggo|поправка|我算错了|更正|訂正)(?![\w'])"
 )
 # What begins a correction where nothing but another answer follows.
 _MENDS = re.compile(
     r"(?i)(?:(?<![.!?…])[.!?…]+\s*|[,;–-]\s*|\n\s*|\(|(?<=[)\]0-9])\s)(?:(?:oh|ah|hmm+|no|oops|ups|non|nein|nee|нет|но|хотя|oder|ou|o|and|but|or rather)[,.!…\s–-]+)?"
-    r"(?:wait|hold on|actually|sorry|pardon|hmm+|no|nope|er|err|uh|rather|edit(?:ed)?|correct(?:ed|ion)|(?:but )?(?:right )?now(?: (?:i'd|i would) (?:say|put it at))?|update[ds]?"
+    r"(?:wait|hold on|actually|sorry|pardon|hmm+|no|nope|er|err|uh|ähm?|euh|rather|edit(?:ed)?|correct(?:ed|ion)|(?:but )?(?:right )?now(?: (?:i'd|i would) (?:say|put it at))?|update[ds]?"
     r"|moment(?: mal)?|stopp?|warte|nein|korrektur|eigentlich|besser gesagt|attende[zs]|attends|non|plutôt|correctif|enfin|espera|perdón|mejor(?: dicho)?|digo|corrección|aspetta|anzi|scusa|no|correzione|espere?|não|aliás|digo|correção"
     r"|oops|ups|wacht|nee|correctie|czekaj|nie|przepraszam|стой|подождите?|нет|простите|точнее|bekle|yok|hayır|düzeltme|等等|等一下|不对|不，|不对，|应该是|待って|いや|いいえ|すみません|잠깐|아니|아니요|रुको|माफ़ कीजिए|لا|عفوا)(?![\w'])"
     r"[,.:;!…\s–-]*(?:(?:wait|actually|sorry|no|it's|it is|it should be|that's (?:wrong|not right|incorrect)|that's|i mean|i meant|make it|rather|the (?:correct |right )?answer is|answer|doch|eher|sondern|es ist|plutôt|c'est|es|è|é)(?![^\W\d_])[,:…\s]*|(?:应该|而)?(?:是|选|为))*"

@@ -3,10 +3,12 @@
 import json
 import math
 from functools import partial
+from types import SimpleNamespace
 
 import pytest
 
 from psychollm.instruments import readers
+from psychollm.instruments.grading import grade
 from tests.instruments.readers.replies import GOLDEN
 
 AGREEMENT = {
@@ -14,7 +16,19 @@ AGREEMENT = {
     "agree": 4, "strongly agree": 5,
 }  # fmt: skip
 CAPITALS = {"A": "Sydney", "B": "Melbourne", "C": "Canberra", "D": "Perth"}
+CITIES = {"A": "Paris", "B": "Rome", "C": "Madrid", "D": "Berlin"}
+
+
+def graded(reply):
+    """Return what became of an answer in words where "Paris" is right."""
+    one = grade(reply, ["Paris"])
+    said = "correct" if one.correct else "abstained" if one.abstained else "wrong"
+    return SimpleNamespace(value=None if one.correct is None else said)
+
+
 READERS = {
+    "grade": graded,
+    "option/cities": partial(readers.read_option, options=CITIES),
     "yes_no": readers.read_yes_no,
     "yes_no/can": partial(readers.read_yes_no, yes=readers.CAN_ANSWER, no=readers.CANNOT_ANSWER),
     "integer": readers.read_integer,
