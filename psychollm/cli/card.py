@@ -6,9 +6,9 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from psychollm._base.call import Call, Made
+from psychollm.cli.compare import OfScores
 from psychollm.cli.groups import group_of_each
 from psychollm.cli.import_logs import LOG_IS
-from psychollm.cli.of_scores import OfScores
 from psychollm.cli.options import option
 from psychollm.cli.two_tables import ANALYSIS
 

@@ -2,19 +2,20 @@
 
 from dataclasses import dataclass
 from functools import partial
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from psychollm._base.call import Call, Made
 from psychollm._base.errors import OptionError
 from psychollm.cli.groups import ByGroups
-from psychollm.cli.import_logs import LOG_IS
-from psychollm.cli.of_scores import OfScores
+from psychollm.cli.import_logs import LOG_IS, Logs
 from psychollm.cli.options import option
-from psychollm.cli.two_tables import ANALYSIS
+from psychollm.cli.two_tables import ANALYSIS, OUTPUT, no_smallest, smallest_of
 
 if TYPE_CHECKING:
     from psychollm.cli.outputs import Output
     from psychollm.data.logs_result import ScoreLog
+    from psychollm.estimates.verdict import SmallestEffects
     from psychollm.studies.comparison.study import Comparison
 
 DESCRIPTION = """\
@@ -29,6 +30,40 @@ examples:
   psychollm compare scores.csv --by domain
   psychollm compare logs/ --task gsm8k --clusters templates.csv --markdown > comment.md
 """
+
+
+@dataclass(frozen=True, kw_only=True)
+class OfScores(Logs):
+    """What `compare` and `card` share: how scores are compared, and where the results go."""
+
+    clusters: Path | None = option(
+        "what questions belong to: a file with a question and its cluster per line",
+        default=None,
+        group=ANALYSIS,
+    )
+    power: float = option(
+        "the chance with which a difference is to be shown, to say what it takes",
+        "P",
+        default=0.8,
+        group=ANALYSIS,
+    )
+    level: float = option("coverage of intervals", "L", default=0.95, group=ANALYSIS)
+    smallest: "SmallestEffects" = option(
+        "the smallest difference that matters, such as share=0.02",
+        "share=X",
+        default=no_smallest,
+        parse=smallest_of,
+        group=ANALYSIS,
+    )
+    seed: int = option("seed of all randomness", "S", default=1, group=ANALYSIS)
+    out: Path | None = option(
+        "where the page, the tables and the rest go", "DIR", default=None, group=OUTPUT
+    )
+    report: bool = option("a page with a figure beside the tables", default=True, group=OUTPUT)
+    markdown: bool = option(
+        "print Markdown and nothing else, as for a pull request", default=False, group=OUTPUT
+    )
+    json: bool = option("print the results as JSON and nothing else", default=False, group=OUTPUT)
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -1,6 +1,11 @@
 """Files to `Responses`: one reader per format, one door."""
 
-from psychollm.data.readers.files import read_clusters, read_responses, read_table
-from psychollm.data.readers.words import read_labels, read_words
+from psychollm.data.readers.files import (
+    read_clusters,
+    read_labels,
+    read_responses,
+    read_table,
+    read_words,
+)
 
 __all__ = ["read_clusters", "read_labels", "read_responses", "read_table", "read_words"]
