@@ -113,7 +113,7 @@ def minimum(session: nox.Session) -> None:
 @nox.session
 def package(session: nox.Session) -> None:
     """Build wheel and sdist, check them, and try each in an empty environment."""
-    session.install("build", "twine", "hatchling", "zopfli", "pytest")
+    session.install("build", "twine", "hatchling", "pytest")
     made = Path(session.create_tmp()) / "dist"
     session.run("python", "-m", "build", "--outdir", str(made))
     files = [str(path) for path in sorted(made.iterdir())]

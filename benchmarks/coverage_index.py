@@ -78,6 +78,7 @@ FAMILIES: dict[str, tuple[str, ...]] = {
 WITHOUT: dict[str, str] = {
     "assumed_variance": "arithmetic",
     "comparison_power": "arithmetic",
+    "crossed_logistic": "measured with the card: docs/evaluation_card_tables.md",
     "gaussian_meta_information": "arithmetic",
     "grim": "arithmetic",
     "guttman_of_matrix": "a matrix alone has no n",
@@ -90,6 +91,7 @@ WITHOUT: dict[str, str] = {
     "pilot_variance": "a variance to plan with",
     "questions_needed": "arithmetic",
     "rate_confidence": "recoding",
+    "scan_stated": "a table for the panel",
     "semantic_confidence": "confidences, judged by the panel: family Semantic confidence",
     "spiegelhalter": "a p-value",
 }

@@ -36,6 +36,8 @@ SLOPES = np.linspace(0.7, 1.8, 10)
 INTERCEPTS = np.linspace(-1.5, 1.5, 10)
 Z = 1.959964
 STEPS = np.array([0.9, 0.0, -0.9])  # of graded items, about their intercept
+WIDE = 1.5  # SD of difficulties where these are wide, else 1
+LOW = {"tenth": 0.1, "quarter": 0.25}  # asymptotes that all items share
 BETWEEN = 0.9  # distance of two clusters from their middle; with what is within, SD 1
 CSV = Path(__file__).with_suffix(".csv")
 PAGE = Path(__file__).resolve().parents[1] / "docs" / "irt_coverage_tables.md"
@@ -79,7 +81,7 @@ class Truth:
 def draw(cell: Cell, seed: int) -> Truth:
     """Draw a data set: slopes lognormal, difficulties normal, lower asymptotes near 0.2."""
     model, n, items, distribution = cell
-    rng = np.random.default_rng([n, items, seed, distribution == "normal"])
+    rng = np.random.default_rng([n, items, seed, distribution != "two_clusters"])
     theta = rng.normal(size=n)
     if distribution == "two_clusters":
         side = np.where(np.arange(n) < n // 2, -BETWEEN, BETWEEN)
@@ -87,7 +89,9 @@ def draw(cell: Cell, seed: int) -> Truth:
     if model == "groups":
         theta = np.where(np.arange(n) < n // 2, theta, SECOND_MEAN + SECOND_SD * theta)
     slope = np.ones(items) if model == "rasch" else rng.lognormal(0.0, 0.35, items)
-    steps = -slope[:, None] * rng.normal(size=(items, 1))
+    spread = WIDE if distribution == "wide" else 1.0
+    middle = float(distribution == "hard")
+    steps = -slope[:, None] * (middle + spread * rng.normal(size=(items, 1)))
     if model in SEVERAL:
         steps = steps + STEPS
     if model == "mixed":  # yes-or-no items have no second and third step
@@ -97,6 +101,8 @@ def draw(cell: Cell, seed: int) -> Truth:
         other = CORRELATION * theta + np.sqrt(1.0 - CORRELATION**2) * rng.normal(size=n)
         theta = np.column_stack([theta, other])
     low = rng.beta(20.0, 80.0, size=items) if model == "3pl" else np.zeros(items)
+    if distribution in LOW:
+        low = np.full(items, LOW[distribution])
     own = theta[:, ability_of(items)] if model == "two_abilities" else theta[:, None]
     logits = own[:, :, None] * slope[:, None] + steps
     if model == "gpcm":
@@ -227,7 +233,7 @@ def cell_of(words: list[str]) -> tuple[Cell, int]:
     """Return the cell that the words of a command line name, and how many data sets."""
     model, n, items, distribution, *rest = words
     if model not in MODELS or distribution not in WORDS:
-        msg = f"CELL: {{{','.join(MODELS)}}} RESPONDENTS ITEMS {{normal,two_clusters}}"
+        msg = f"CELL: {{{','.join(MODELS)}}} RESPONDENTS ITEMS {{{','.join(WORDS)}}}"
         raise SystemExit(msg)
     return (model, int(n), int(items), distribution), int(rest[0]) if rest else FEWER
 
@@ -252,7 +258,14 @@ def run(cell: Cell, data_sets: int) -> None:
             file.write(",".join([*name, str(seed), *values]) + "\n")
 
 
-WORDS = {"normal": "normal", "two_clusters": "two clusters"}
+WORDS = {
+    "normal": "normal",
+    "two_clusters": "two clusters",
+    "wide": f"normal, difficulties of SD {WIDE}",
+    "hard": "normal, difficulties of mean 1",
+    "tenth": "normal, guessing 0.1 throughout",
+    "quarter": "normal, guessing 0.25 throughout",
+}
 HEAD = (
     "| model | respondents x items | abilities | data sets | slopes, median ratio "
     "| SD of abilities | RMSE of slopes | slopes | intercepts | abilities | not converged "

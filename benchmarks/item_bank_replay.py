@@ -1,6 +1,7 @@
 """Item banks on models that they have not seen, beside other designs.
 
     python -m benchmarks.item_bank_replay run --data ../shared/data        # hours; adds to the CSV
+    python -m benchmarks.item_bank_replay run --stopped       # only sessions that stop at a width
     python -m benchmarks.item_bank_replay show                             # the page of tables
 
 Real tables are read at ../shared/data (see docs/real_answers.md for their sources); two are
@@ -145,8 +146,11 @@ def maker_of(label: str) -> str:
     return label.split("-")[0] if label.startswith("family") else maker(label)
 
 
-def run(data: Path, only: str | None, designs: tuple[str, ...], scale: float) -> None:
+def run(
+    data: Path, only: str | None, designs: tuple[str, ...], scale: float, *, stopped: bool
+) -> None:
     """Replay every table, and write one row per table, dealing, part and design."""
+    targets = [((), WIDTHS)] if stopped else [*(((n,), ()) for n in SIZES), ((), WIDTHS)]
     for name, scores, domains, repeats in tables(data):
         if only and only not in name:
             continue
@@ -154,14 +158,29 @@ def run(data: Path, only: str | None, designs: tuple[str, ...], scale: float) ->
             part = parts(list(scores.index), kind, np.random.default_rng(1))
             for k in range(N_PARTS):
                 began = time.time()
-                rows = replayed(scores, domains, part == k, designs, max(1, int(repeats * scale)))
+                rows = replayed(
+                    scores, domains, part == k, designs, max(1, int(repeats * scale)), targets
+                )
                 rows.insert(0, "table", name)
                 rows.insert(1, "held_out", kind)
                 rows.insert(2, "part", k)
-                rows.to_csv(
-                    CSV, mode="a", header=not CSV.exists(), index=False, float_format="%.4g"
-                )
+                keep(rows)
                 print(f"{name}, {kind}, part {k}: {time.time() - began:.0f} s", flush=True)
+
+
+def keep(rows: pd.DataFrame) -> None:
+    """Add rows to the CSV in place of those of the same runs; first come first in the tables."""
+    runs = ["table", "held_out", "part", "design", "target"]
+    if CSV.exists():
+        old = pd.read_csv(CSV)
+        again = pd.MultiIndex.from_frame(old[runs]).isin(pd.MultiIndex.from_frame(rows[runs]))
+        order = pd.MultiIndex.from_frame(old[runs[:2]]).unique()
+        rows = pd.concat([old[~again], rows], ignore_index=True)
+        place = order.append(pd.MultiIndex.from_frame(rows[runs[:2]])).unique()
+        rows = rows.iloc[
+            np.argsort(place.get_indexer(pd.MultiIndex.from_frame(rows[runs[:2]])), kind="stable")
+        ]
+    rows.to_csv(CSV, index=False, float_format="%.4g")
 
 
 def replayed(
@@ -170,6 +189,7 @@ def replayed(
     out: np.ndarray,
     designs: tuple[str, ...],
     n_repeats: int,
+    targets: list[tuple[tuple[int, ...], tuple[float, ...]]],
 ) -> pd.DataFrame:
     """Return each run of a bank made without some models on these."""
     known = scores[~out]
@@ -182,7 +202,7 @@ def replayed(
     )
     held_out = scores.loc[out, known.columns]
     rows = []
-    for sizes, widths in [((n,), ()) for n in SIZES] + [((), WIDTHS)]:
+    for sizes, widths in targets:
         # k-means of hundreds of clusters takes minutes, and most of them are single questions.
         tried = [name for name in designs if name not in CLUSTERED or max(sizes, default=0) <= 100]
         try:
@@ -305,9 +325,11 @@ def main() -> None:
     parser.add_argument("--only", help="tables whose name holds this")
     parser.add_argument("--designs", nargs="+", default=DESIGNS)
     parser.add_argument("--scale", type=float, default=1.0, help="of the repeats")
+    parser.add_argument("--stopped", action="store_true", help="only sessions until a width")
     given = parser.parse_args()
     if given.what == "run":
-        run(given.data, given.only, tuple(given.designs), given.scale)
+        designs = ("bank",) if given.stopped else tuple(given.designs)
+        run(given.data, given.only, designs, given.scale, stopped=given.stopped)
     show()
 
 

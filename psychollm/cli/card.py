@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 from psychollm._base.call import Call, Made
 from psychollm.cli.compare import OfScores
-from psychollm.cli.groups import group_of_each
+from psychollm.cli.groups import group_call, group_of_each
 from psychollm.cli.import_logs import LOG_IS
 from psychollm.cli.options import option
 from psychollm.cli.two_tables import ANALYSIS
@@ -129,14 +129,8 @@ class Card(OfScores):
             value = getattr(self, name)
             if value is None:
                 continue
-            file = Path(value).is_file()
-            call = (
-                Call("psy.data.readers.read_clusters", (Path(value),), name=name)
-                if file
-                else Call(".labels", (reading, value), {"of": unit}, name=name)
-            )
-            made[id(call)] = group_of_each(f"--{name}", value, unit, log)
-            options[name] = call
+            options[name] = group_call(name, value, unit, reading)
+            made[id(options[name])] = group_of_each(f"--{name}", value, unit, log)
         if self.clusters is not None:
             clusters = Call("psy.data.readers.read_clusters", (self.clusters,), name="clusters")
             options["clusters"] = clusters

@@ -5,6 +5,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from psychollm._base.call import Call
 from psychollm._base.errors import LabelError
 from psychollm.cli.options import option
 
@@ -125,3 +126,10 @@ def group_of_each(named: str, by: str, unit: "Unit", log: "ScoreLog") -> "pd.Ser
         raise LabelError(msg)
     found.index = labels
     return found
+
+
+def group_call(name: str, value: str, unit: "Unit", reading: Call) -> Call:
+    """Return the call that reads the group of each question or model."""
+    if Path(value).is_file():
+        return Call("psy.data.readers.read_clusters", (Path(value),), name=name)
+    return Call(".labels", (reading, value), {"of": unit}, name=name)

@@ -2,9 +2,10 @@
 
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from psychollm._base.call import Call, Made
+from psychollm.cli.groups import group_call, group_of_each
 from psychollm.cli.import_logs import LOG_IS, Logs
 from psychollm.cli.options import option
 from psychollm.cli.two_tables import ANALYSIS, OUTPUT
@@ -23,7 +24,7 @@ EPILOG = """\
 examples:
   psychollm items logs/
   psychollm items logs/ --task gsm8k --out questions
-  psychollm items scores.csv --threshold 7
+  psychollm items scores.csv --threshold 7 --families vendor
 """
 
 
@@ -36,6 +37,12 @@ class Items(Logs):
     DESCRIPTION = DESCRIPTION + LOG_IS
     EPILOG = EPILOG
 
+    families: str | None = option(
+        "what models are made from: a column, or a file with a model and its family per line",
+        "COLUMN|FILE",
+        default=None,
+        group=ANALYSIS,
+    )
     threshold: float | None = option(
         "scores above it are right; needed where scores are not between 0 and 1",
         "CUT",
@@ -64,10 +71,18 @@ class Items(Logs):
 
         folder = prepared(self.out, report=False)
         with as_notes(quiet=self.quiet), busy("reading the logs", quiet=self.quiet):
-            log = self.reading_of(self.logs)
-            options = {"threshold": self.threshold, "hard": self.hard, "alpha": self.alpha}
-            call = Call("psy.question_screen", (log,), options)
+            named = self.families
+            keep = () if named is None or Path(named).is_file() else (named,)
+            log = self.reading_of(self.logs, keep)
             made: Made = {}
+            options: dict[str, Any] = {}
+            if named is not None:
+                options["families"] = group_call("families", named, "model", log)
+                made[id(options["families"])] = group_of_each(
+                    "--families", named, "model", log.run(made)
+                )
+            options |= {"threshold": self.threshold, "hard": self.hard, "alpha": self.alpha}
+            call = Call("psy.question_screen", (log,), options)
             output = self._output(log.run(made), call.run(made), call.script())
             output.write(folder, report=False)
         output.tell(folder, report=False, json=self.json, quiet=self.quiet)

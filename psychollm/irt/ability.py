@@ -95,6 +95,9 @@ def ability(
 ) -> Abilities:
     """Estimate abilities from answers to items already fitted.
 
+    EAP and its errors average over what the fit leaves open about items. Items fitted with
+    ``families=`` are less certain, and so are abilities: `ability` needs no argument for that.
+
     Parameters
     ----------
     fit : IRTFit

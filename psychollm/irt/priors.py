@@ -192,7 +192,8 @@ class ItemPopulation:
             near = min(GUESSING, key=lambda one: sum(np.log(np.divide(one, shape)) ** 2))
             cautions.append(
                 "Beside guessing, 95 % intervals of slopes and intercepts cover "
-                "{} % and {} % in simulations of {} respondents and {} items.".format(
+                "{} % and {} % in simulations of {} respondents and {} items, where guessing is "
+                "near 0.2 as in its prior (90 % and 89 % at 25 x 150 with 0.25).".format(
                     *GUESSING[near], *near
                 )
             )

@@ -65,6 +65,16 @@ def test_json_holds_all_that_the_tables_hold(call, scores) -> None:
     assert "psy.question_screen(log, hard=0.3" in found["call"]
 
 
+def test_families_count_as_one_model(call, scores, tmp_path: Path) -> None:
+    lines = (f"{model},{model // 2}" for model in range(40))
+    (tmp_path / "vendors.csv").write_text("\n".join(["model,family", *lines]))
+    found = call("items", scores, "--families", tmp_path / "vendors.csv", "--json")
+    assert found.returncode == 0, found.stderr
+    result = json.loads(found.stdout)
+    assert not result["redundant"]
+    assert "psy.question_screen(log, families=families)" in result["call"]
+
+
 @pytest.mark.parametrize("command", ["study", "calibrate"])
 def test_logs_without_confidence_lead_to_an_analysis(call, command) -> None:
     logs = SAMPLES / "helm"

@@ -7,6 +7,7 @@ from benchmarks.coverage_families import draw, figures
 from psychollm._base.errors import LabelError, OptionError
 from psychollm.data.responses import Responses
 from psychollm.estimates.clustered import effective_shares
+from psychollm.irt.ability import ability
 from psychollm.irt.fit import fit_irt
 
 FIVE = (5, 5, 0.8, 0.3)
@@ -27,6 +28,14 @@ def test_a_fit_without_families_names_who_answers_alike():
     assert all(len({name[0] for name in group}) == 1 for group in fit.alike)
     assert "answer alike beyond their abilities" in fit.summary()
     assert "give families=" in fit.summary()
+
+
+@pytest.mark.filterwarnings("ignore::psychollm._base.errors.ConvergenceWarning")
+def test_abilities_of_a_fit_with_families_have_wider_errors():
+    *_, answers, family = draw(FIVE, 0)
+    apart, together = fit_irt(answers), fit_irt(answers, families=family)
+    ratio = ability(together, answers).se / ability(apart, answers).se
+    assert np.median(ratio) > 1.2
 
 
 def test_independent_respondents_are_not_named():

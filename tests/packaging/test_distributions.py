@@ -1,7 +1,6 @@
 """What is shipped: the wheel is small and is the package alone; the sdist holds all the rest."""
 
 import email
-import os
 import shutil
 import subprocess
 import sys
@@ -16,14 +15,13 @@ import psychollm
 pytest.importorskip("hatchling")
 
 ROOT = Path(__file__).resolve().parents[2]
-LARGEST_WHEEL = 2_200_000  # bytes
+LARGEST_WHEEL = 2_500_000  # bytes: more would be a file that does not belong there
 NEVER_SHIPPED = ("psychollm-report", "__pycache__", "_build", "generated", ".asv", ".venv")
 
 
-def build(target: str, folder: Path, **variables: str) -> Path:
+def build(target: str, folder: Path) -> Path:
     command = [sys.executable, "-m", "hatchling", "build", "-t", target, "-d", str(folder)]
-    environment = os.environ | variables
-    subprocess.run(command, cwd=ROOT, check=True, capture_output=True, env=environment)
+    subprocess.run(command, cwd=ROOT, check=True, capture_output=True)
     (made,) = folder.iterdir()
     return made
 
@@ -60,30 +58,6 @@ def tracked() -> set[str]:
 
 def test_the_wheel_is_small(wheel: Path) -> None:
     assert wheel.stat().st_size < LARGEST_WHEEL
-
-
-def test_the_hook_shortens_the_streams_and_changes_nothing_else(
-    wheel: Path, tmp_path: Path
-) -> None:
-    pytest.importorskip("zopfli")
-    plain = build("wheel", tmp_path, HATCH_BUILD_NO_HOOKS="true")
-    assert wheel.stat().st_size < 0.98 * plain.stat().st_size
-    with zipfile.ZipFile(plain) as old, zipfile.ZipFile(wheel) as new:
-        assert new.testzip() is None
-        for before, after in zip(old.infolist(), new.infolist(), strict=True):
-            for name in ("filename", "date_time", "external_attr", "create_system", "CRC"):
-                assert getattr(after, name) == getattr(before, name)
-            assert after.compress_type == zipfile.ZIP_DEFLATED
-            assert new.read(after) == old.read(before)
-
-
-def test_without_zopfli_the_wheel_stays_as_it_is(tmp_path: Path) -> None:
-    absent = tmp_path / "absent"
-    absent.mkdir()
-    (absent / "zopfli.py").write_text("raise ImportError", encoding="utf-8")
-    plain = build("wheel", tmp_path / "plain", HATCH_BUILD_NO_HOOKS="true")
-    kept = build("wheel", tmp_path / "kept", PYTHONPATH=str(absent))
-    assert kept.read_bytes() == plain.read_bytes()
 
 
 def test_the_wheel_holds_the_package_and_nothing_else(wheel: Path) -> None:

@@ -357,7 +357,7 @@ def evaluation_card(
         comparison=compared,
         mixed=mixed,
         unmodelled=unmodelled,
-        screen=question_screen(answers) if shares else None,
+        screen=question_screen(answers, families=families) if shares else None,
         calibration=_calibration(stated, answers, clusters, level, generator),
         gaps=tuple(
             gaps(

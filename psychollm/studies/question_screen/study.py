@@ -18,6 +18,9 @@ r"""What is wrong with questions, from right and wrong answers alone.
 With few models neither can be shown, whatever the answers: n models alike on two questions, each
 by the toss of a coin, have probability :math:`2^{-n}`, and there are many pairs.
 
+Both take models as independent. With families given, the mean score of each family stands for its
+members in both tests.
+
 References
 ----------
 Saracco, F., Straka, M. J., Di Clemente, R., Gabrielli, A., Caldarelli, G., & Squartini, T. (2017).
@@ -30,7 +33,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
-from scipy.special import expit, ndtri
+from scipy.special import ndtri
 
 from psychollm._base.axes import Axes
 from psychollm._base.checks import check_fraction
@@ -39,18 +42,17 @@ from psychollm._base.multiplicity import adjust_p_values
 from psychollm._base.numbers import count, number, p_equals, percent
 from psychollm._base.result import Result
 from psychollm._base.types import BoolArray, FloatArray, IntArray
-from psychollm.data.labels import Labels
+from psychollm.data.labels import Labels, numbered, unit_labels
 from psychollm.estimates.findings import Finding, Findings, Study, sentence_list
 from psychollm.estimates.verdict import SMALLEST, SmallestEffects, futile
 from psychollm.irt.screen import against_rest
 from psychollm.reliability.means.repeated_scores import answers_of, means_of
+from psychollm.studies.question_screen.redundancy import redundant_pairs
 
 if TYPE_CHECKING:
     import pandas as pd
 
 _SHOWN = 12  # questions, or pairs, that the summary lists
-_ABILITY_SD, _SLOPE_SD = 5.0, 1.0  # of the priors
-_PAIRS_AT_ONCE = 2_000_000
 ALL_RIGHT, ALL_WRONG, ALL_ALIKE, UNANSWERED = "all right", "all wrong", "all alike", "no answer"
 
 
@@ -66,12 +68,13 @@ class QuestionScreen(Study, Result):
     hard: BoolArray  # (questions,) few are right, if any
     against: BoolArray  # (questions,) better models fail more often
     pairs: IntArray  # (pairs, 2) places of redundant questions
-    alike: IntArray  # (pairs, 2) models that answered both alike, and all that answered both
+    alike: IntArray  # (pairs, 2) models (or families) that answered both alike, and all that did
     pairs_p: FloatArray  # (pairs,) of as many by ability, difficulty and luck, over all pairs
     n_models: int
     hard_share: float
     alpha: float
     labels: Labels  # (questions,)
+    families: Labels = ()  # each counted as one model; empty if none were given
 
     _AXES = Axes(
         {"question": "labels"},
@@ -155,7 +158,17 @@ class QuestionScreen(Study, Result):
             ),
         )
         models = "1 model" if self.n_models == 1 else f"{count(self.n_models)} models"
+        if self.families:
+            models += f" of {count(len(self.families))} families"
         return Findings(items=items, head=f"{models}, {count(len(self.labels))} questions.")
+
+    @property
+    def _units(self) -> tuple[int, str]:
+        """How many answer independently, and what they are."""
+        n, one, several = self.n_models, "model", "models"
+        if self.families:
+            n, one, several = len(self.families), "family", "families"
+        return n, one if n == 1 else several
 
     def _verdict(self) -> str:
         total, dead = len(self.labels), sum(map(bool, self.dead))
@@ -205,9 +218,10 @@ class QuestionScreen(Study, Result):
         return self._too_few("pair", self._models_for_two()) or "None that can be shown."
 
     def _too_few(self, what: str, least: int) -> str:
-        if self.n_models >= least:
+        n, units = self._units
+        if n >= least:
             return ""
-        have = f"{count(self.n_models)} {'model' if self.n_models == 1 else 'models'}"
+        have = f"{count(n)} {units}"
         return f"{futile(have, f'{what} could be shown to be', least)}."
 
     def _models_for_one(self) -> int:
@@ -254,7 +268,7 @@ class QuestionScreen(Study, Result):
         first, second = self._labelled(self.pairs[row])
         same, both = self.alike[row]
         return (
-            f"{first} and {second}: alike for {same} of {both} models, "
+            f"{first} and {second}: alike for {same} of {both} {self._units[1]}, "
             f"{p_equals(self.pairs_p[row])}"
         )
 
@@ -268,6 +282,7 @@ def _first(row: Callable[[int], str], places: Sequence[int] | IntArray) -> tuple
 def question_screen(
     scores: Any,
     *,
+    families: Any = None,
     threshold: float | None = None,
     hard: float = 0.2,
     alpha: float = 0.05,
@@ -279,6 +294,9 @@ def question_screen(
     scores : ScoreLog, Responses, RepeatedScores, DataFrame, DataArray or array_like
         From 0 to 1, such as 1 = right: models x questions, or models x questions x repeats; or
         what `read_scores` and `read_logs` return. NaN is missing.
+    families : mapping or array_like (models,), optional
+        What each model is made from. The mean score of a family stands for its members where
+        questions are tested; models made from one another would count as independent.
     threshold : float, optional
         Scores above it are right; needed where scores are not between 0 and 1.
     hard : float
@@ -296,8 +314,8 @@ def question_screen(
     ------
     CodeError
         If a score is not between 0 and 1, and there is no threshold.
-    ShapeError
-        If there is no score.
+    ShapeError, LabelError
+        If there is no score, or families do not match the models.
     OptionError
         If an option is out of range.
 
@@ -341,11 +359,14 @@ def question_screen(
     share = np.where(known, values, 0.0)
     score = np.divide(share.sum(axis=0), n, out=np.full(n.size, np.nan), where=n > 0)
     dead = _dead(values, n)
-    live = np.array([not why for why in dead]) & (n > 1)
+    values, named = _by_family(values, families, answers.models)
+    alive = np.array([not why for why in _dead(values, np.isfinite(values).sum(axis=0))])
+    live = alive & (np.isfinite(values).sum(axis=0) > 1)
+    known, values = np.isfinite(values[:, live]), values[:, live]
     correlation, p_value = np.full(n.size, np.nan), np.full(n.size, np.nan)
-    _, correlation[live], p_value[live] = against_rest(share[:, live], known[:, live])
+    _, correlation[live], p_value[live] = against_rest(np.where(known, values, 0.0), known)
     adjusted = adjust_p_values(p_value)
-    pairs, alike, pairs_p = _redundant(values[:, live], alpha)
+    pairs, alike, pairs_p = redundant_pairs(values, alpha)
     return QuestionScreen(
         score=score,
         n=n,
@@ -358,10 +379,22 @@ def question_screen(
         alike=alike,
         pairs_p=pairs_p,
         n_models=len(answers.models),
+        families=named,
         hard_share=hard,
         alpha=alpha,
         labels=answers.questions,
     )
+
+
+def _by_family(values: FloatArray, families: Any, models: Labels) -> tuple[FloatArray, Labels]:
+    """Return the mean of each family's known scores (families, questions), and the families."""
+    if families is None:
+        return values, ()
+    member, names = numbered(unit_labels(families, models, argument="families", kind="model"))
+    inside, known = member == np.arange(len(names))[:, None], np.isfinite(values)
+    n = inside.astype(np.float64) @ known
+    total = inside @ np.where(known, values, 0.0)
+    return np.divide(total, n, out=np.full(n.shape, np.nan), where=n > 0), names
 
 
 def _check_shares(values: FloatArray) -> None:
@@ -385,108 +418,3 @@ def _dead(values: FloatArray, n: IntArray) -> tuple[str, ...]:
     why[constant & (low == 0.0)] = ALL_WRONG
     why[n == 0] = UNANSWERED
     return tuple(why)
-
-
-# Redundancy
-
-
-def _redundant(values: FloatArray, alpha: float) -> tuple[IntArray, IntArray, FloatArray]:
-    """Return redundant pairs, in how many models they are alike and of how many, and p-values."""
-    seen = np.isfinite(values) & (values != 0.5)
-    right = seen & (values > 0.5)
-    varied = right.any(axis=0) & (seen & ~right).any(axis=0)
-    own = np.flatnonzero(varied)
-    found: list[tuple[IntArray, IntArray, FloatArray]] = []
-    if own.size > 1:
-        right, seen = right[:, own], seen[:, own]
-        chance = _chances(right.astype(np.float64), seen)
-        n_pairs = own.size * (own.size - 1) / 2
-        for pairs in _suspects(right, seen, chance, alpha / n_pairs):
-            alike, both, p_value = _tails(right, seen, chance, pairs)
-            kept = p_value * n_pairs <= alpha
-            same = np.stack([alike, both], axis=1)[kept]
-            found.append((own[pairs[kept]], same, p_value[kept] * n_pairs))
-    if not found:
-        nothing = np.zeros((0, 2), dtype=np.int64)
-        return nothing, nothing.copy(), np.zeros(0)
-    pairs, alike, p_value = (np.concatenate(parts) for parts in zip(*found, strict=True))
-    order = np.argsort(p_value, kind="stable")
-    return pairs[order], alike[order], p_value[order]
-
-
-def _chances(right: FloatArray, seen: BoolArray) -> FloatArray:
-    """Return the chance of each model to be right on each question (models, questions)."""
-    # First abilities and difficulties by turns, one curve for all; then a slope for each question.
-    ability, easiness = np.zeros((len(right), 1)), np.zeros(right.shape[1])
-    for _ in range(200):
-        p = expit(ability + easiness)
-        weight = p * (1.0 - p) * seen
-        step = (((right - p) * seen).sum(axis=0)) / weight.sum(axis=0)
-        easiness += np.clip(step, -1.0, 1.0)
-        p = expit(ability + easiness)
-        weight = p * (1.0 - p) * seen
-        slope = ((right - p) * seen).sum(axis=1, keepdims=True) - ability / _ABILITY_SD**2
-        move = slope / (weight.sum(axis=1, keepdims=True) + 1.0 / _ABILITY_SD**2)
-        ability += np.clip(move, -1.0, 1.0)
-        if max(np.abs(step).max(), np.abs(move).max()) < 1e-6:
-            break
-    easiness += ability.mean()
-    ability -= ability.mean()
-    steep = np.ones(right.shape[1])
-    for _ in range(50):
-        p = expit(ability * steep + easiness)
-        weight, residual = p * (1.0 - p) * seen, (right - p) * seen
-        first = residual.sum(axis=0)
-        second = (residual * ability).sum(axis=0) - (steep - 1.0) / _SLOPE_SD**2
-        a, b = weight.sum(axis=0) + 1e-9, (weight * ability).sum(axis=0)
-        c = (weight * ability**2).sum(axis=0) + 1.0 / _SLOPE_SD**2
-        scale = a * c - b * b
-        moves = (c * first - b * second) / scale, (a * second - b * first) / scale
-        easiness += np.clip(moves[0], -1.0, 1.0)
-        steep += np.clip(moves[1], -0.5, 0.5)
-        if max(np.abs(moves[0]).max(), np.abs(moves[1]).max()) < 1e-6:
-            break
-    return np.asarray(expit(ability * steep + easiness), dtype=np.float64)
-
-
-def _suspects(
-    right: BoolArray, seen: BoolArray, chance: FloatArray, size: float
-) -> Iterator[IntArray]:
-    """Yield the pairs that are alike so often that the chance of it may be below `size`."""
-    # A binomial tail is at least exp(-z^2) / sqrt(2 n), z standard deviations above the mean: the
-    # relative entropy is at most chi-square. The tenth is for chances that differ.
-    least = 0.9 * np.sqrt(max(-np.log(size) - 0.5 * np.log(2.0 * len(right)), 0.0))
-    held = seen.astype(np.float64)
-    yes, no = chance * held, (1.0 - chance) * held
-    ones, zeros = right * held, (~right) * held
-    step = max(1, _PAIRS_AT_ONCE // right.shape[1])
-    for low in range(0, right.shape[1], step):
-        block = slice(low, low + step)
-        alike = ones[:, block].T @ ones + zeros[:, block].T @ zeros
-        mean = yes[:, block].T @ yes + no[:, block].T @ no
-        square = (yes**2)[:, block].T @ yes**2 + (no**2)[:, block].T @ no**2
-        square += 2.0 * (yes * no)[:, block].T @ (yes * no)
-        far = alike - mean > least * np.sqrt(np.maximum(mean - square, 0.0))
-        first, second = np.nonzero(far)
-        first = first + low
-        pairs = np.stack([first, second], axis=1)[first < second]
-        for start in range(0, len(pairs), _PAIRS_AT_ONCE // (len(right) + 1) + 1):
-            yield pairs[start : start + _PAIRS_AT_ONCE // (len(right) + 1) + 1]
-
-
-def _tails(
-    right: BoolArray, seen: BoolArray, chance: FloatArray, pairs: IntArray
-) -> tuple[IntArray, IntArray, FloatArray]:
-    """Return how many models answer each pair alike, of how many, and the chance of as many."""
-    i, j = pairs.T
-    both = seen[:, i] & seen[:, j]
-    alike = ((right[:, i] == right[:, j]) & both).sum(axis=0)
-    # A model that did not answer both is alike with chance 0.
-    each = np.where(both, chance[:, i] * chance[:, j] + (1 - chance[:, i]) * (1 - chance[:, j]), 0)
-    mass = np.zeros((len(right) + 1, len(pairs)))
-    mass[0] = 1.0
-    for own in each:
-        mass[1:] = mass[1:] * (1.0 - own) + mass[:-1] * own
-        mass[0] *= 1.0 - own
-    above = mass[::-1].cumsum(axis=0)[::-1]
-    return alike, both.sum(axis=0), above[alike, np.arange(len(pairs))]

@@ -11,7 +11,8 @@ from scipy.special import expit
 
 import psychollm as psy
 from psychollm._base.errors import CodeError, OptionError, ShapeError
-from psychollm.studies.question_screen.study import _chances, _suspects, _tails, question_screen
+from psychollm.studies.question_screen.redundancy import _chances, _suspects, _tails
+from psychollm.studies.question_screen.study import question_screen
 
 
 def drawn(k: int = 40, n: int = 60, seed: int = 1) -> np.ndarray:
@@ -96,6 +97,30 @@ def test_chances_keep_the_margins() -> None:
 def test_repeats_are_not_models(faulty) -> None:
     runs = np.stack([faulty] * 3, axis=2)
     assert question_screen(runs).pairs_p == pytest.approx(question_screen(faulty).pairs_p)
+
+
+def test_copies_of_a_model_are_not_models_where_families_are_given() -> None:
+    once, families = drawn(12, 30), np.repeat(np.arange(12), 4)
+    copies = np.repeat(once, 4, axis=0)
+    alone, found = question_screen(once), question_screen(copies, families=families)
+    assert len(question_screen(copies).pairs) > 0 == len(alone.pairs)
+    assert found.against_p == pytest.approx(alone.against_p, nan_ok=True)
+    assert found.pairs.tolist() == alone.pairs.tolist()
+    assert found.n.tolist() == [48] * 30
+    assert found.summary().startswith("48 models of 12 families, 30 questions.")
+    card = psy.evaluation_card(copies, families=families, n_draws=50, rng=0)
+    assert card.screen is not None
+    assert card.screen.against_p == pytest.approx(alone.against_p, nan_ok=True)
+    with pytest.raises(ShapeError, match="families holds 2 labels for 12 models"):
+        question_screen(once, families=["a", "b"])
+
+
+def test_families_that_answer_a_question_alike_leave_it_untested() -> None:
+    right = drawn(12, 30)
+    right[:, 0] = np.arange(12) % 2
+    found = question_screen(right, families=np.arange(12) // 2)
+    assert not found.dead[0]
+    assert np.isnan(found.against_p[0])
 
 
 def test_a_table_log_and_an_array_say_the_same(tmp_path) -> None:

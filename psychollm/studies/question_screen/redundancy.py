@@ -1,0 +1,116 @@
+"""Pairs of questions that models answer alike more often than ability and difficulty explain.
+
+The equation is in `psychollm.studies.question_screen.study` (1).
+"""
+
+from collections.abc import Iterator
+
+import numpy as np
+from scipy.special import expit
+
+from psychollm._base.types import BoolArray, FloatArray, IntArray
+
+_ABILITY_SD, _SLOPE_SD = 5.0, 1.0  # of the priors
+_PAIRS_AT_ONCE = 2_000_000
+
+
+def redundant_pairs(values: FloatArray, alpha: float) -> tuple[IntArray, IntArray, FloatArray]:
+    """Return redundant pairs, in how many models they are alike and of how many, and p-values."""
+    seen = np.isfinite(values) & (values != 0.5)
+    right = seen & (values > 0.5)
+    varied = right.any(axis=0) & (seen & ~right).any(axis=0)
+    own = np.flatnonzero(varied)
+    found: list[tuple[IntArray, IntArray, FloatArray]] = []
+    if own.size > 1:
+        right, seen = right[:, own], seen[:, own]
+        chance = _chances(right.astype(np.float64), seen)
+        n_pairs = own.size * (own.size - 1) / 2
+        for pairs in _suspects(right, seen, chance, alpha / n_pairs):
+            alike, both, p_value = _tails(right, seen, chance, pairs)
+            kept = p_value * n_pairs <= alpha
+            same = np.stack([alike, both], axis=1)[kept]
+            found.append((own[pairs[kept]], same, p_value[kept] * n_pairs))
+    if not found:
+        nothing = np.zeros((0, 2), dtype=np.int64)
+        return nothing, nothing.copy(), np.zeros(0)
+    pairs, alike, p_value = (np.concatenate(parts) for parts in zip(*found, strict=True))
+    order = np.argsort(p_value, kind="stable")
+    return pairs[order], alike[order], p_value[order]
+
+
+def _chances(right: FloatArray, seen: BoolArray) -> FloatArray:
+    """Return the chance of each model to be right on each question (models, questions)."""
+    # First abilities and difficulties by turns, one curve for all; then a slope for each question.
+    ability, easiness = np.zeros((len(right), 1)), np.zeros(right.shape[1])
+    for _ in range(200):
+        p = expit(ability + easiness)
+        weight = p * (1.0 - p) * seen
+        step = (((right - p) * seen).sum(axis=0)) / weight.sum(axis=0)
+        easiness += np.clip(step, -1.0, 1.0)
+        p = expit(ability + easiness)
+        weight = p * (1.0 - p) * seen
+        slope = ((right - p) * seen).sum(axis=1, keepdims=True) - ability / _ABILITY_SD**2
+        move = slope / (weight.sum(axis=1, keepdims=True) + 1.0 / _ABILITY_SD**2)
+        ability += np.clip(move, -1.0, 1.0)
+        if max(np.abs(step).max(), np.abs(move).max()) < 1e-6:
+            break
+    easiness += ability.mean()
+    ability -= ability.mean()
+    steep = np.ones(right.shape[1])
+    for _ in range(50):
+        p = expit(ability * steep + easiness)
+        weight, residual = p * (1.0 - p) * seen, (right - p) * seen
+        first = residual.sum(axis=0)
+        second = (residual * ability).sum(axis=0) - (steep - 1.0) / _SLOPE_SD**2
+        a, b = weight.sum(axis=0) + 1e-9, (weight * ability).sum(axis=0)
+        c = (weight * ability**2).sum(axis=0) + 1.0 / _SLOPE_SD**2
+        scale = a * c - b * b
+        moves = (c * first - b * second) / scale, (a * second - b * first) / scale
+        easiness += np.clip(moves[0], -1.0, 1.0)
+        steep += np.clip(moves[1], -0.5, 0.5)
+        if max(np.abs(moves[0]).max(), np.abs(moves[1]).max()) < 1e-6:
+            break
+    return np.asarray(expit(ability * steep + easiness), dtype=np.float64)
+
+
+def _suspects(
+    right: BoolArray, seen: BoolArray, chance: FloatArray, size: float
+) -> Iterator[IntArray]:
+    """Yield the pairs that are alike so often that the chance of it may be below `size`."""
+    # A binomial tail is at least exp(-z^2) / sqrt(2 n), z standard deviations above the mean: the
+    # relative entropy is at most chi-square. The tenth is for chances that differ.
+    least = 0.9 * np.sqrt(max(-np.log(size) - 0.5 * np.log(2.0 * len(right)), 0.0))
+    held = seen.astype(np.float64)
+    yes, no = chance * held, (1.0 - chance) * held
+    ones, zeros = right * held, (~right) * held
+    step = max(1, _PAIRS_AT_ONCE // right.shape[1])
+    for low in range(0, right.shape[1], step):
+        block = slice(low, low + step)
+        alike = ones[:, block].T @ ones + zeros[:, block].T @ zeros
+        mean = yes[:, block].T @ yes + no[:, block].T @ no
+        square = (yes**2)[:, block].T @ yes**2 + (no**2)[:, block].T @ no**2
+        square += 2.0 * (yes * no)[:, block].T @ (yes * no)
+        far = alike - mean > least * np.sqrt(np.maximum(mean - square, 0.0))
+        first, second = np.nonzero(far)
+        first = first + low
+        pairs = np.stack([first, second], axis=1)[first < second]
+        for start in range(0, len(pairs), _PAIRS_AT_ONCE // (len(right) + 1) + 1):
+            yield pairs[start : start + _PAIRS_AT_ONCE // (len(right) + 1) + 1]
+
+
+def _tails(
+    right: BoolArray, seen: BoolArray, chance: FloatArray, pairs: IntArray
+) -> tuple[IntArray, IntArray, FloatArray]:
+    """Return how many models answer each pair alike, of how many, and the chance of as many."""
+    i, j = pairs.T
+    both = seen[:, i] & seen[:, j]
+    alike = ((right[:, i] == right[:, j]) & both).sum(axis=0)
+    # A model that did not answer both is alike with chance 0.
+    each = np.where(both, chance[:, i] * chance[:, j] + (1 - chance[:, i]) * (1 - chance[:, j]), 0)
+    mass = np.zeros((len(right) + 1, len(pairs)))
+    mass[0] = 1.0
+    for own in each:
+        mass[1:] = mass[1:] * (1.0 - own) + mass[:-1] * own
+        mass[0] *= 1.0 - own
+    above = mass[::-1].cumsum(axis=0)[::-1]
+    return alike, both.sum(axis=0), above[alike, np.arange(len(pairs))]
