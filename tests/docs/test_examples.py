@@ -30,8 +30,8 @@ PROGRAMS = {
     page: [one for one in BLOCK.findall(text) if not one.startswith(">>>")]
     for page, text in PAGES.items()
 }
-# What needs a provider or a large model, or is a part of a larger program: it is compiled only.
-COMPILED = {"live.md", "steering.md", "contributing/extending.md", "contributing/index.md"}
+# Those run in tests/integrations and tests/steering, beside the model that they need.
+ELSEWHERE = {"live.md", "steering.md"}
 NEEDED = {  # packages that may be absent
     "results.md": ["xarray"],
     "clusters.md": ["joblib", "dask"],
@@ -86,6 +86,13 @@ def of_collect(folder: Path, monkeypatch: pytest.MonkeyPatch) -> dict[str, Any]:
             store=store, prompts=asked.prompts(), endpoints={"here": here}, models=tuple(models)
         )
     }
+
+
+def of_contributing(folder: Path, monkeypatch: pytest.MonkeyPatch) -> dict[str, Any]:
+    from psychollm._base.axes import Axes
+    from psychollm.irt.families import YesOrNo
+
+    return {"Axes": Axes, "YesOrNo": YesOrNo}
 
 
 def of_factor(folder: Path, monkeypatch: pytest.MonkeyPatch) -> dict[str, Any]:
@@ -168,6 +175,8 @@ def of_start(folder: Path, monkeypatch: pytest.MonkeyPatch) -> dict[str, Any]:
 GIVEN: dict[str, Callable[[Path, pytest.MonkeyPatch], dict[str, Any]]] = {
     "calibration.md": of_calibration,
     "collect.md": of_collect,
+    "contributing/extending.md": of_contributing,
+    "contributing/index.md": of_contributing,
     "factor.md": of_factor,
     "inference_boundary.md": of_inference_boundary,
     "irt.md": of_irt,
@@ -209,14 +218,12 @@ def test_sessions(page: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) ->
 @pytest.mark.filterwarnings(
     "ignore::psychollm._base.errors.PsychollmWarning"
 )  # of tables so small
-@pytest.mark.parametrize("page", [page for page, programs in PROGRAMS.items() if programs])
+@pytest.mark.parametrize(
+    "page", [page for page, programs in PROGRAMS.items() if programs and page not in ELSEWHERE]
+)
 def test_programs(page: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     needed(page)
     monkeypatch.chdir(tmp_path)
-    if page in COMPILED:
-        for program in PROGRAMS[page]:
-            compile(program, page, "exec")
-        return
     names = GIVEN.get(page, lambda folder, monkeypatch: {})(tmp_path, monkeypatch)
     for program in PROGRAMS[page]:
         try:

@@ -2,6 +2,7 @@
 
 import gc
 import math
+import re
 from collections import Counter
 from collections.abc import Iterator
 from dataclasses import replace
@@ -354,3 +355,23 @@ def test_options_are_checked() -> None:
     with pytest.raises(OptionError, match="rng"):
         stop_early(BANK, size=1, rng=-1)
     assert isinstance(stop_early(BANK, size=1), StopEarly)
+
+
+def test_the_program_of_the_page_runs(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    page = (Path(__file__).resolve().parents[2] / "docs" / "live.md").read_text(encoding="utf-8")
+    (program,) = re.findall(r"```python\n(from .*?)```", page, re.DOTALL)
+    program = program.replace("solver=...,", "").replace("scorer=...", "scorer=match()")
+    asked = []
+
+    def on_the_mock_model(task: Task, **named: Any) -> list[EvalLog]:
+        asked.append(named)
+        return run(tmp_path, task)
+
+    BANK.save(tmp_path / "mmlu.bank")
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setattr("inspect_ai.eval", on_the_mock_model)
+    names: dict[str, Any] = {"dataset": dataset(), "match": match}
+    exec(program, names)  # noqa: S102
+    assert asked == [{"model": "openai/gpt-4o-mini"}]
+    (said,) = re.findall(r"# (score, .*), \.\.\.", program)
+    assert set(said.split(", ")) <= set(metadata(names["log"]))
