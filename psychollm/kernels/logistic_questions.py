@@ -3,7 +3,8 @@ r"""The answers of all models to a question, with its difficulty integrated out.
 Cell (m, q) holds k right of n answers; with a standard normal z its log likelihood is
 :math:`f_{kn}(a_m + \sigma z)`, where :math:`f = k \eta - n \log(1 + e^\eta)`, or comes from a
 table on a regular grid: f and its first derivative by cubic Hermite polynomials, minus the
-second by straight lines. With the mode :math:`\hat z` of each question and
+second by straight lines, and beyond the table f goes on straight. With the mode
+:math:`\hat z` of each question and
 
 .. math:: F(z) = \sum_m f(a_m + \sigma z), \quad s = \bigl(1 - F''(\hat z)\bigr)^{-1/2}, \quad
           h = \min(0.9\, s,\; 0.7 / \sigma),                                            \quad (1)
@@ -175,7 +176,8 @@ def _tabulated(level, kind, table, shift, slopes, bends):
     last = f.shape[1] - 1.000001
     total = 0.0
     for m in range(level.size):
-        place = min(max((level[m] + shift - first) / step, 0.0), last)
+        there = (level[m] + shift - first) / step
+        place = min(max(there, 0.0), last)
         left = int(place)
         t = place - left
         rest = 1.0 - t
@@ -185,4 +187,7 @@ def _tabulated(level, kind, table, shift, slopes, bends):
         total += up * low[0] + near * low[1] + down * high[0] - far * high[1]
         slopes[m] = up * low[1] - near * low[2] + down * high[1] + far * high[2]
         bends[m] = rest * low[2] + t * high[2]
+        if there != place:  # beyond the table
+            total += step * (there - place) * slopes[m]
+            bends[m] = 0.0
     return total

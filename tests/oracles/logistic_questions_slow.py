@@ -18,7 +18,7 @@ def question(level, hits, n, sd, interaction=0.0):
     if interaction == 0.0:
         cells = log_binomial(eta, hits[:, None], n[:, None])
     else:
-        w = U[::20]
+        w = U[:: 20 if interaction < 2.0 else 6]
         weight = np.exp(-0.5 * w**2) / np.exp(-0.5 * w**2).sum()
         inner = log_binomial(
             eta[..., None] + interaction * w, hits[:, None, None], n[:, None, None]

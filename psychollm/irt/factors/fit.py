@@ -243,6 +243,7 @@ OPENING = 10  # rounds by bounds, before expectations and populations
 TOLERANCE = 1e-4  # change of the logits below which rounds end
 SETTLED = 1e-2  # the same below which gaps come in
 MAX_ROUNDS = 500
+ENDLESS = 1e5  # a score, of which nearly all are below 10
 FIRST = 0.3  # standard deviation of the first vectors
 
 
@@ -352,14 +353,19 @@ def _climb(ascent: Ascent, bar: Progress, *, tolerance: float = TOLERANCE) -> Co
     """Go round until the logits stay."""
     # At first populations stay wide: one that is learned from vectors that show little yet would
     # keep weak factors from ever showing more.
-    change, rounds = np.inf, 0
+    change, rounds, otherwise = np.inf, 0, "the limit of rounds was reached"
     while rounds < MAX_ROUNDS and change >= tolerance:
         opening = rounds < OPENING
         change = ascent.round(bound=opening, learn=not opening)
         change = np.inf if opening else change
         rounds += 1
         bar.update(1)
-    return Convergence.of_steps(converged=change < tolerance, steps=rounds, objective=change)
+        if np.abs(ascent.models.mean).max(initial=0.0) > ENDLESS:
+            otherwise = "scores grow without bound, because factors predict the answers exactly"
+            break
+    return Convergence.of_steps(
+        converged=change < tolerance, steps=rounds, objective=change, otherwise=otherwise
+    )
 
 
 def _choice(

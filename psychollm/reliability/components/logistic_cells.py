@@ -45,7 +45,8 @@ from psychollm.kernels.logistic_questions import FAR, NARROW, STEP, question_int
 Integration: TypeAlias = Literal["quadrature", "laplace"]
 
 _AT_ONCE = 500_000  # cells times nodes
-_REACH, _STEP = 20.0, 0.1  # of the table of (2) in eta
+_REACH, _STEP = 20.0, 0.1  # of the table of (2) in eta, without interaction
+_WIDER, _COARSER = 6.5, 0.5  # for each unit of its standard deviation, over which f is smooth
 _TAIL, _COARSEST = 6.5, 0.6  # of the trapezoid rule about the mode of w
 _SETTLED = 1e-10
 _STEPS = 60
@@ -106,18 +107,21 @@ class CellTable(NamedTuple):
 
     kinds: FloatArray  # (2, kinds) k and n
     values: FloatArray  # (kinds, points, 3)
+    reach: float = _REACH  # the grid runs from -reach to reach; beyond it f is a straight line
+    step: float = _STEP
 
     @classmethod
     def of(cls, sd: float, kinds: FloatArray) -> "CellTable":
         """Integrate over the interaction; without any the table is empty."""
         if sd == 0.0:
             return cls(kinds, np.empty((0, 0, 3)))
-        eta = np.arange(-_REACH, _REACH + _STEP, _STEP)
+        step = _STEP * np.sqrt(1.0 + (_COARSER * sd) ** 2)
+        eta = np.arange(-_REACH - _WIDER * sd, _REACH + _WIDER * sd + step, step)
         values = np.empty((kinds.shape[1], eta.size, 3))
         for n in np.unique(kinds[1]):
             same = np.flatnonzero(kinds[1] == n)
             values[same] = _tabulated(sd, eta, kinds[0, same], float(n))
-        return cls(kinds, values)
+        return cls(kinds, values, _REACH + _WIDER * sd, float(step))
 
 
 def _tabulated(sd: float, eta: FloatArray, hits: FloatArray, n: float) -> FloatArray:
@@ -128,7 +132,7 @@ def _tabulated(sd: float, eta: FloatArray, hits: FloatArray, n: float) -> FloatA
     far = step * np.arange(-np.ceil(_TAIL / step), np.ceil(_TAIL / step) + 1.0)
     k = hits[:, None, None]
     w = interaction_modes(eta[:, None], k, n, sd) + far
-    # Odds are no more than e^150 here: eta is 20 at most, and the mode is on the way to zero.
+    # Odds are no more than e^280 here: eta is 150 at most, and the mode is on the way to zero.
     ahead = np.exp(eta[:, None] + sd * w)
     wrong = 1.0 / (1.0 + ahead)
     slope = k - n * (1.0 - wrong)
@@ -191,7 +195,8 @@ class Counted:
         finest = NARROW / np.sqrt(1.0 + sd**2 * max(0.25 * most, (NARROW / STEP) ** 2))
         columns = np.empty((max(_AT_ONCE // m, int(2.0 * FAR / finest) + 3), m))
         value, score, weight, cov = np.empty(z.size), np.zeros(m), np.zeros(m), np.zeros((m, m))
-        counts, grid = (self.hits, self.n, self.kind), (table.values, -_REACH, _STEP)
+        counts = self.hits, self.n, self.kind
+        grid = table.values, -table.reach, table.step
         first = 0
         while first < z.size:
             out = value, score, weight, columns

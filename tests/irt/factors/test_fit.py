@@ -5,7 +5,7 @@ from types import SimpleNamespace
 import numpy as np
 import pytest
 
-from psychollm._base.errors import InputError, OptionError
+from psychollm._base.errors import ConvergenceWarning, InputError, OptionError
 from psychollm.data.cells import CellWriter, sorted_cells
 from psychollm.data.sparse import SparseResponses
 from psychollm.estimates.reasons import Reason
@@ -210,3 +210,10 @@ def test_bad_input():
         fit_factors(np.zeros((3, 4)), 1)
     with pytest.raises(InputError, match="no cell is empty"):
         fit_factors(answers, 1, gaps="modelled")
+
+
+def test_scores_without_bound_end_the_climb() -> None:
+    right = np.random.default_rng(1).integers(0, 2, size=(60, 1))
+    with pytest.warns(ConvergenceWarning, match="scores grow without bound"):
+        found = fit_factors(np.tile(right, 300), 2, rng=0)
+    assert not found.convergence.converged
