@@ -52,7 +52,7 @@ def test(session: nox.Session) -> None:
 
 @nox.session
 def fuzz(session: nox.Session) -> None:
-    """Try properties on fresh draws, ten times as many as usual; half an hour."""
+    """Try properties on fresh draws, ten times as many as usual; an hour."""
     prepare(session, "plot,test")
     session.env["PSYCHOLLM_FUZZ"] = "1"
     session.run("pytest", "-m", "hypothesis or thorough", *(session.posargs or ["-n", "auto"]))

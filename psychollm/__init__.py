@@ -95,6 +95,7 @@ __all__ = ["__version__", *_NAMES, *_SUBMODULES]
 def __getattr__(name: str) -> Any:
     if name in _NAMES:
         value = getattr(import_module(_NAMES[name]), name)
+        value = import_module("psychollm._base.entry").public(value)
     elif name in _SUBMODULES:
         value = import_module(_SUBMODULES[name])
     else:

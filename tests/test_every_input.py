@@ -66,6 +66,7 @@ MORE: dict[str, dict[str, Any]] = {
         "confidence": _RNG.random((6, 200)),
     },
     "question_audit": {"families": list("aabbccddeeff")},
+    "question_screen": {"families": list("abcdefghij") * 4},
     "item_bank": {"families": list("aabbccddee"), "domains": ["x", "y"] * 25},
     "bayesian_2pl": {"families": ["a", "b"] * 200, "domains": ["x", "x", "y", "y"]},
     "calibration.abstention": {"correctness": [[1, 1, 0, 1, 0]]},

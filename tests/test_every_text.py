@@ -1,6 +1,8 @@
 """No text of a result lets a label act: not on a terminal, in Markdown, or on a page."""
 
+import io
 import re
+import sys
 import warnings
 from contextlib import suppress
 from typing import Any
@@ -65,7 +67,7 @@ def texts(result: Any) -> dict[str, str]:
 
 
 @pytest.mark.parametrize("name", sorted(set(public_functions()) - WITHOUT_EXAMPLE - SLOW))
-def test_no_label_acts(name: str) -> None:
+def test_no_label_acts(name: str, monkeypatch: pytest.MonkeyPatch) -> None:
     try:
         call = example_call(name)
     except ImportError as error:  # an extra is not installed
@@ -79,6 +81,11 @@ def test_no_label_acts(name: str) -> None:
         call = changed
     if not isinstance(result, Result):
         return
+    with monkeypatch.context() as ascii_screen:
+        ascii_screen.setattr(sys, "stdout", io.TextIOWrapper(io.BytesIO(), encoding="ascii"))
+        screen = {"repr", "str", "summary", "findings"}  # the others are for files
+        sys.stdout.write("".join(text for kind, text in texts(result).items() if kind in screen))
+        sys.stdout.flush()
     for kind, text in texts(result).items():
         assert visible(text) == text, kind
         if kind != "page":

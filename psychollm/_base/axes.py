@@ -133,7 +133,11 @@ def frame_of(result: Any, axes: Axes | None) -> "pd.DataFrame":
             for name, value in columns.items()
         }
     size = len(index[0]) if index else _length(columns.values())
-    return pd.DataFrame(table | columns, index=pd.RangeIndex(size))
+    held, rows = table | columns, pd.RangeIndex(size)
+    try:
+        return pd.DataFrame(held, index=rows)
+    except UnicodeEncodeError:  # halves of letters, which Arrow cannot hold
+        return pd.DataFrame({k: pd.Series(v, rows, dtype=object) for k, v in held.items()})
 
 
 def intervals_of(result: Any) -> dict[str, tuple[str, str]]:

@@ -17,7 +17,9 @@ from psychollm._base.types import AnyArray, BoolArray, FloatArray, RandomState
 
 _NUMERIC = "biuf"
 _LEAST_WEIGHT = 1e-15
-_MOST = 2**53
+MOST = 2**53
+LARGEST = 1e100  # of numbers whose squares and products are sums
+SMALLEST = float(np.finfo(np.float64).smallest_normal)  # below it digits are lost: taken for 0
 _LONGEST = 80  # letters of a value in a message
 _TOO_LARGE = 2**1023  # for a float
 
@@ -32,15 +34,56 @@ def plain_array(data: Any, argument: str) -> AnyArray:
     return _numbers_or_objects(array)
 
 
-def float_array(data: Any, argument: str) -> FloatArray:
-    """Return the values as a new array of floats, NaN where missing."""
+def float_array(data: Any, argument: str, *, most: float = LARGEST) -> FloatArray:
+    """Return the values as a new array of floats, NaN where missing; finite ones up to `most`.
+
+    Numbers too small for all digits of a float are zero: what they divide is too large for one.
+    Without a limit all are kept.
+    """
     array = plain_array(data, argument)
     if array.dtype.kind not in _NUMERIC:
         bad = tuple(int(i) for i in np.argwhere(~(is_number(array) | is_missing(array)))[0])
         at = f"[{', '.join(map(str, bad))}]" if bad else ""
         msg = f"{argument}{at} is {shown(array[bad])}, which is not a number: {advice(array[bad])}"
         raise CodeError(msg)
-    return np.array(array, dtype=np.float64)
+    with np.errstate(over="ignore", under="ignore"):  # of long doubles
+        floats = np.array(array, dtype=np.float64)
+    if array.dtype.kind in "biu" or most == np.inf:
+        return floats
+    size = np.abs(floats)
+    floats[size < SMALLEST] = 0.0
+    huge = (size > most) & (size < np.inf)
+    if huge.any():
+        place = tuple(np.argwhere(huge)[0].tolist())
+        at = f"[{', '.join(map(str, place))}]" if place else ""
+        msg = f"{argument}{at} is {floats[place]}, too large for squares: rescale it"
+        raise CodeError(msg)
+    return floats
+
+
+def of_one_shape(named: Mapping[str, Any]) -> tuple[FloatArray, ...]:
+    """Return named arrays as floats of one shape; one number stands for as many as needed."""
+    arrays = [float_array(values, name) for name, values in named.items()]
+    if len({one.shape for one in arrays}) == 1:
+        return tuple(arrays)
+    try:
+        return tuple(map(np.array, np.broadcast_arrays(*arrays)))
+    except ValueError as error:
+        shapes = ", ".join(f"{name} {one.shape}" for name, one in zip(named, arrays, strict=True))
+        msg = f"{shapes} have different shapes: pass as many of each, or one number"
+        raise ShapeError(msg) from error
+
+
+def check_held(data: Any, argument: str) -> None:
+    """Refuse an iterator, which can be read once only."""
+    if isinstance(data, Iterator):
+        msg = f"{argument} is a {type(data).__name__}: pass list(...) of it"
+        raise ShapeError(msg)
+
+
+def n_dimensions(data: Any, argument: str) -> int:
+    """Return how many dimensions an array, or a list of lists of one length, has."""
+    return plain_array(data, argument).ndim if isinstance(data, list | tuple) else np.ndim(data)
 
 
 def is_number(cells: AnyArray) -> BoolArray:
@@ -106,7 +149,8 @@ def _as_array(data: Any, argument: str) -> AnyArray:
     data = labelled(data)
     if hasattr(data, "dtypes") and hasattr(data, "to_numpy") and hasattr(data, "index"):
         return _from_pandas(data)
-    if not isinstance(data, Iterator | Mapping | set | frozenset):
+    check_held(data, argument)
+    if not isinstance(data, Mapping | set | frozenset):
         array = np.asarray(data.to_numpy() if hasattr(data, "to_numpy") else data)
         scalar = _is_number(data) or is_missing_value(data)
         if array.ndim or array.dtype.kind != "O" or scalar:
@@ -114,8 +158,6 @@ def _as_array(data: Any, argument: str) -> AnyArray:
     remedy = "pass an array, a list, a Series or a DataFrame"
     if isinstance(data, Mapping):
         remedy = "pass an array, or a table with labels: pandas.DataFrame(...), pandas.Series(...)"
-    elif isinstance(data, Iterator):
-        remedy = "pass list(...) of it"
     elif hasattr(data, "toarray"):
         remedy = "pass its .toarray()"
     msg = f"{argument} is a {type(data).__name__}: {remedy}"
@@ -193,12 +235,47 @@ def check_fraction(name: str, value: float, *, low: float = 0.0, high: float = 1
 
 def check_count(name: str, value: int, *, low: int = 1) -> int:
     """Return `value` as an int if it is a whole number of at least `low`."""
-    whole = isinstance(value, Real) and not isinstance(value, bool) and value % 1 == 0
-    if not whole or not low <= value <= _MOST:
-        most = f" and at most {_MOST}" if whole and value > _MOST else ""
+    whole = isinstance(value, Real) and not isinstance(value, bool)
+    whole = whole and -np.inf < value < np.inf and value % 1 == 0
+    if not whole or not low <= value <= MOST:
+        most = f" and at most {MOST}" if whole and value > MOST else ""
         msg = f"{name}={value!r:.80} must be a whole number of at least {low}{most}"
         raise OptionError(msg)
     return int(value)
+
+
+def hold_counts(owner: Any, *names: str, low: int = 1, prefix: str = "") -> None:
+    """Make attributes of a frozen dataclass ints, each a whole number of at least `low`."""
+    for name in names:
+        count = check_count(prefix + name, getattr(owner, name), low=low)
+        object.__setattr__(owner, name, count)
+
+
+def check_number(
+    name: str, value: float, *, low: float = -LARGEST, high: float = LARGEST, what: str = ""
+) -> float:
+    """Return `value` as a float if it is a number from `low` to `high`."""
+    if not isinstance(value, Real) or not low <= value <= high:
+        at_least = f"a number of at least {low:g}" if low > -LARGEST else "a finite number"
+        span = at_least if high == LARGEST else f"a number from {low:g} to {high:g}"
+        msg = f"{name}={shown(value)} must be {span}{what}"
+        raise OptionError(msg)
+    return float(value)
+
+
+def check_positive(name: str, value: float, what: str = "") -> float:
+    """Return `value` as a float if it is a positive number."""
+    if not isinstance(value, Real) or not 1.0 / LARGEST <= value <= LARGEST:
+        msg = f"{name}={shown(value)} must be a positive number{what}"
+        raise OptionError(msg)
+    return float(value)
+
+
+def check_text(name: str, value: object) -> None:
+    """Raise `InputError` unless `value` is a string."""
+    if not isinstance(value, str):
+        msg = f"{name} is {shown(value)}, which is no text: pass a str"
+        raise InputError(msg)
 
 
 def check_generator(rng: RandomState) -> np.random.Generator:
@@ -233,7 +310,7 @@ def check_unique(kind: str, labels: Sequence[Any]) -> None:
 def check_weights(weights: object, n: int) -> FloatArray:
     """Return question weights scaled to mean one."""
     try:
-        array = float_array(weights, "weights")
+        array = float_array(weights, "weights", most=np.inf)
     except InputError as error:
         raise OptionError(str(error)) from error
     if array.shape != (n,):

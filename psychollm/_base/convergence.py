@@ -1,8 +1,8 @@
 """How an iteration ended."""
 
-import warnings
 from dataclasses import dataclass
 
+from psychollm._base.entry import warn
 from psychollm._base.errors import ConvergenceWarning
 
 
@@ -40,4 +40,4 @@ class Convergence:
         """Issue a `ConvergenceWarning` if the iteration did not converge."""
         if not self.converged:
             msg = f"{what} did not converge after {self.iterations} iterations: {self.reason}"
-            warnings.warn(msg, ConvergenceWarning, stacklevel=3)
+            warn(msg, ConvergenceWarning)

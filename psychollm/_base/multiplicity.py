@@ -51,7 +51,7 @@ def adjust_p_values(p_values: Any, *, method: Adjustment = "holm") -> FloatArray
     array([0.03, 0.06, 0.06,  nan])
     """
     check_choice("method", method, Adjustment)
-    p = float_array(p_values, "p_values")
+    p = float_array(p_values, "p_values", most=np.inf)
     tested = np.isfinite(p)
     if not ((p[tested] >= 0) & (p[tested] <= 1)).all():
         worst = p[tested][np.abs(p[tested] - 0.5).argmax()]

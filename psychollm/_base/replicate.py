@@ -392,8 +392,8 @@ def replicate(
     """Run `task` over `n` replicates (in calls of seed words (m, 2)) and stack what it returns."""
     # `at_once` fixes how many replicates a call takes, for tasks whose rows depend on how many
     # there are: a product of matrices adds up in an order that depends on their shapes.
-    check_count("n", n)
-    check_count("at_once", at_once or 1)
+    n = check_count("n", n)
+    at_once = at_once and check_count("at_once", at_once)
     run = _Run(task, _root(rng), at_once)
     who = workers(n_jobs)
     blocks = _timed(run, n, who) if at_once is None else _gridded(run, n, who)

@@ -11,12 +11,14 @@ from collections.abc import Callable, Sequence
 from importlib import import_module
 from os import PathLike
 from pathlib import Path
+from types import FunctionType
 from typing import TYPE_CHECKING, Any, ClassVar, Self
 
 import numpy as np
 
 from psychollm._base.axes import Axes, dataset_of, frame_of
 from psychollm._base.display import result_html, result_repr, result_text
+from psychollm._base.entry import entry
 from psychollm._base.errors import InputError
 from psychollm._base.frames import in_polars
 from psychollm._base.record import Record
@@ -47,6 +49,9 @@ def figure_by(name: str) -> Callable[..., "Figure"]:
     return view("plots", name)
 
 
+_SHOWING = ("__repr__", "__str__")
+
+
 class Result(Record):
     """Base of every result: owns its arrays, prints on one screen, converts to plain data."""
 
@@ -61,6 +66,9 @@ class Result(Record):
         for name in {"__repr__", "summary"} & set(vars(cls)):
             if not hasattr(vars(cls)[name], "__wrapped__"):
                 setattr(cls, name, shown(vars(cls)[name]))
+        for name, value in [*vars(cls).items()]:
+            if isinstance(value, FunctionType) and (name[0] != "_" or name in _SHOWING):
+                setattr(cls, name, entry(value))
 
     def _axes(self) -> "Axes | None":
         """Return the axes of this result: for classes where they depend on what it holds."""
@@ -204,10 +212,12 @@ class Result(Record):
         kind = name if isinstance(name, str) else type(self).__name__
         return [f"{kind} ({method})" if isinstance(method, str) else kind]
 
+    @entry
     @shown
     def __repr__(self) -> str:
         return result_repr(self)
 
+    @entry
     @shown
     def __str__(self) -> str:
         return result_text(self)

@@ -178,7 +178,8 @@ def _text(value: Any, digits: int) -> str:
 
 
 def _is_number(value: Any) -> bool:
-    return isinstance(value, int | float | np.integer | np.floating)
+    held = isinstance(value, int | float | np.integer | np.floating)
+    return held and (type(value) is not int or abs(value) < 2**1023)  # for a float
 
 
 def _is_yes_no(value: Any) -> bool:

@@ -329,8 +329,8 @@ def item_bank(
     '2PL'
     """
     generator = check_generator(rng)
-    answers = answers_of(responses)
-    scores = np.ascontiguousarray(means_of(answers))
+    answers = answers_of(responses, "responses")
+    scores = np.ascontiguousarray(means_of(answers, "responses"))
     _check(scores, answers.models, answers.questions)
     family = _labels(families, answers.models, "families", "model")
     domain = _labels(domains, answers.questions, "domains", "question")

@@ -87,6 +87,9 @@ class CalibratedQuestions(Result):
 
     def read(self, answers: Any) -> tuple[Labels, FloatArray]:
         """Return the labels of models, and their scores (models, questions), NaN if not asked."""
+        return self._read(answers, "answers")
+
+    def _read(self, answers: Any, argument: str) -> tuple[Labels, FloatArray]:
         labels: Labels
         values: Any
         if isinstance(answers, Mapping):
@@ -95,8 +98,8 @@ class CalibratedQuestions(Result):
             questions, values = tuple(answers.index.tolist()), [answers.to_numpy()]
             labels = (getattr(answers, "name", None) or "model",)
         else:
-            held = answers_of(answers)
-            questions, values, labels = held.questions, means_of(held), held.models
+            held = answers_of(answers, argument)
+            questions, values, labels = held.questions, means_of(held, argument), held.models
         place = {question: j for j, question in enumerate(self.questions)}
         unknown = [question for question in questions if question not in place]
         if unknown:

@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 
 from psychollm._base.axes import Axes
-from psychollm._base.checks import check_count, check_fraction, check_generator
+from psychollm._base.checks import check_count, check_fraction, check_generator, plain_array
 from psychollm._base.errors import LabelError, OptionError
 from psychollm._base.numbers import number, percent
 from psychollm._base.replicate import progress_bar
@@ -164,7 +164,7 @@ def replay(
     if unknown:
         msg = f"designs: {listed(unknown)} unknown: use some of {listed(tuple(DESIGNS))}"
         raise OptionError(msg)
-    sizes = [check_count("sizes", size, low=2) for size in sizes]
+    sizes = [check_count("sizes", size, low=2) for size in plain_array(sizes, "sizes").ravel()]
     for width in half_widths:
         check_fraction("half_widths", width)
     n_repeats, level = check_count("n_repeats", n_repeats), check_fraction("level", level)
@@ -200,7 +200,7 @@ def replay(
 
 def _held_out(bank: ItemBank, responses: Any, most: int) -> tuple[Labels, FloatArray]:
     """Return the models that answered enough, and their scores (models, questions)."""
-    labels, scores = bank.read(responses)
+    labels, scores = bank._read(responses, "responses")
     known = [label for label in labels if label in set(bank.models)]
     if known:
         msg = (

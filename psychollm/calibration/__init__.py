@@ -1,5 +1,6 @@
 """Floor 3: how confidence and correctness agree, within and between models."""
 
+from psychollm._base.entry import entries
 from psychollm.calibration.consensus.between_models import BetweenModels, Line, between_models
 from psychollm.calibration.consensus.ensemble import EnsembleGain, ensemble_gain
 from psychollm.calibration.consensus.individuation import Individuation, individuation
@@ -146,3 +147,5 @@ __all__ = [
     "tau_b",
     "type2_roc",
 ]
+
+entries(globals())

@@ -200,7 +200,7 @@ def scan_stated(
     array([0.047, 0.287])
     """
     if levels is not None:
-        check_count("levels", levels, low=2)
+        levels = check_count("levels", levels, low=2)
     scale = check_fraction("scale", scale, high=np.inf)
     columns = Source((model, question, confidence, correct), _Pair(scale, levels), BATCH)  # type: ignore[arg-type]
     batches = coded_batches(source, columns, n_jobs=n_jobs, chosen=Chosen(table, query))

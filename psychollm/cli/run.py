@@ -5,6 +5,7 @@ from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal, TypeAlias
 
+from psychollm._base.checks import check_count, check_fraction
 from psychollm._base.errors import OptionError
 from psychollm.cli.options import Command, option
 from psychollm.cli.two_tables import ANALYSIS, OUTPUT
@@ -147,6 +148,10 @@ class Run(Command):
         from psychollm.cli.notes import as_notes
         from psychollm.cli.outputs import prepared
 
+        # What the study would refuse after all is asked and paid.
+        check_count("--null", self.null, low=19 if self.study == "semantic_calibration" else 1)
+        check_count("--bootstrap", self.bootstrap, low=2)
+        check_fraction("--level", self.level)
         with as_notes(quiet=self.quiet):
             staged = staged_plan(self.study, self.plan)
             analysis = analysis_of(self.study, self.plan, staged)

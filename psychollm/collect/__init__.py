@@ -6,6 +6,7 @@ same call goes on where it stopped. `readings` hands the replies to the instrume
 Asking needs httpx: ``pip install "psychollm[collect]"``; reading what is there does not.
 """
 
+from psychollm._base.entry import entries
 from psychollm.collect.adaptive import Adaptive
 from psychollm.collect.client import Collection, collect
 from psychollm.collect.costs import costs
@@ -53,3 +54,5 @@ __all__ = [
     "to_frame",
     "verdict_probabilities",
 ]
+
+entries(globals())

@@ -3,7 +3,7 @@
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from psychollm._base.checks import check_count, check_fraction
+from psychollm._base.checks import check_fraction, hold_counts
 from psychollm._base.drawing import Bank, Session
 from psychollm._base.errors import LabelError, OptionError
 from psychollm.instruments.instrument import instrument_of
@@ -54,8 +54,8 @@ class Adaptive:
 
     def __post_init__(self) -> None:
         for name, low in (("seed", 0), ("size", 1), ("batch", 1)):
-            if (value := getattr(self, name)) is not None:
-                check_count(f"adaptive: {name}", value, low=low)
+            if getattr(self, name) is not None:
+                hold_counts(self, name, low=low, prefix="adaptive: ")
         if self.half_width is not None:
             check_fraction("adaptive: half_width", self.half_width)
         elif self.size is None:

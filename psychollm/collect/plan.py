@@ -48,7 +48,7 @@ from dataclasses import dataclass, fields
 from pathlib import Path
 from typing import Any, Literal, TypeAlias
 
-from psychollm._base.checks import check_choice, check_count, check_unique
+from psychollm._base.checks import check_choice, check_unique, hold_counts
 from psychollm._base.errors import InputError, LabelError, OptionError
 from psychollm._base.result import load
 from psychollm.collect.adaptive import Adaptive
@@ -134,7 +134,7 @@ class Plan:
         if self.repeats > MOST_REPEATS:
             msg = f"repeats must be at most {MOST_REPEATS:,}"
             raise OptionError(msg)
-        check_count("repeats", self.repeats)
+        hold_counts(self, "repeats")
         check_path(self.store)
         check_choice("order", self.order, Order)
         for what, budget in [

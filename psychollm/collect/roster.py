@@ -6,7 +6,7 @@ from dataclasses import dataclass, field
 from typing import Any
 from urllib.parse import urlsplit
 
-from psychollm._base.checks import check_count
+from psychollm._base.checks import hold_counts
 from psychollm._base.errors import OptionError
 from psychollm._base.names import shortened
 from psychollm.collect.secrets import (
@@ -85,8 +85,7 @@ class Endpoint:
         if self.batch and (self.wire_format.batches is None or self.stream):
             msg = f"{where}wire={self.wire!r} takes no batches, or not of streams: leave out batch"
             raise OptionError(msg)
-        for name in ("concurrency", "start_concurrency", "attempts"):
-            check_count(f"{where}{name}", getattr(self, name))
+        hold_counts(self, "concurrency", "start_concurrency", "attempts", prefix=where)
         waits = ("timeout", "patience", "poll", "longest_wait")
         for name in ("requests_per_minute", "tokens_per_minute", *waits):
             value = getattr(self, name)

@@ -1,5 +1,6 @@
 """Floor 3: tetrachoric correlations of models or questions, their smoothing, their spectrum."""
 
+from psychollm._base.entry import entries
 from psychollm.correlation.by_group import polychoric_by_group
 from psychollm.correlation.polychoric import PolychoricCorrelation, polychoric
 from psychollm.correlation.polyserial import SerialCorrelation, biserial, polyserial
@@ -26,3 +27,5 @@ __all__ = [
     "tetrachoric",
     "tetrachoric_table",
 ]
+
+entries(globals())

@@ -7,6 +7,7 @@ from typing import Any
 
 import numpy as np
 
+from psychollm._base.checks import check_choice
 from psychollm._base.errors import CodeError, ShapeError
 from psychollm._base.types import Axis, BoolArray, EmptyCells, Missing
 from psychollm.correlation.polychoric import PolychoricCorrelation, polychoric
@@ -56,6 +57,7 @@ def polychoric_by_group(
     >>> list(polychoric_by_group(codes, np.repeat(["law", "physics"], 300), of="models"))
     ['law', 'physics']
     """
+    check_choice("of", of, Axis)
     table = as_responses(data, of=of)
     unit: Axis = "questions" if of == "models" else "models"
     units = table.questions if of == "models" else table.models

@@ -341,6 +341,7 @@ def polychoric(
     >>> found.matrix[0].round(2), bool(abs(found.residual).max() < 1e-9)
     (array([1.  , 0.65, 0.63]), True)
     """
+    check_choice("of", of, Axis)
     check_choice("empty_cells", empty_cells, EmptyCells)
     check_choice("missing", missing, Missing)
     table = as_responses(data, of=of)

@@ -359,6 +359,7 @@ def tetrachoric(
     >>> bool(abs(correlation.residual).max() < 1e-15)
     True
     """
+    check_choice("of", of, Axis)
     check_choice("empty_cells", empty_cells, EmptyCells)
     check_choice("missing", missing, Missing)
     if device is not None:

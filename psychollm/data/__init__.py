@@ -1,5 +1,6 @@
 """Floor 2: the table of responses, and all that reads, checks, counts or simulates one."""
 
+from psychollm._base.entry import entries
 from psychollm.data.alignment import Aligned, align
 from psychollm.data.examples import Example, Recorded, load_example
 from psychollm.data.logs import read_logs, read_scores
@@ -48,3 +49,5 @@ __all__ = [
     "stream_responses",
     "validity_screen",
 ]
+
+entries(globals())

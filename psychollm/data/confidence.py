@@ -14,12 +14,13 @@ Rules for the cut:
 * a mapping from model to cut, or an array with one cut per model.
 """
 
-import warnings
 from collections.abc import Callable, Mapping
 from typing import Any, Literal, TypeAlias, get_args
 
 import numpy as np
 
+from psychollm._base.checks import float_array, n_dimensions
+from psychollm._base.entry import warn
 from psychollm._base.errors import LabelError, OptionError, ShapeError, ValidityWarning
 from psychollm._base.types import AnyArray, BoolArray, CodeArray, FloatArray
 from psychollm.data.labels import Labels
@@ -35,7 +36,7 @@ def cut_points(values: FloatArray, models: Labels, threshold: Threshold) -> Floa
     if isinstance(threshold, Mapping):
         cuts = _mapped_cuts(models, threshold)
     else:
-        cuts = np.array(threshold, dtype=np.float64)
+        cuts = float_array(threshold, "threshold")
         if cuts.shape not in {(), (len(models),)}:
             msg = f"threshold has shape {cuts.shape}: pass one cut, or one for each of the "
             raise ShapeError(msg + f"{len(models)} models")
@@ -53,7 +54,7 @@ def _mapped_cuts(models: Labels, threshold: Mapping[Any, float]) -> FloatArray:
         fault = f"has no cut for model {absent[0]!r}" if absent else f"names {unknown[0]!r}"
         msg = f"threshold {fault}: its keys must be the models of the table"
         raise LabelError(msg)
-    return np.array([threshold[model] for model in models], dtype=np.float64)
+    return float_array([threshold[model] for model in models], "threshold")
 
 
 def _own_cuts(values: FloatArray, rule: str) -> FloatArray:
@@ -106,7 +107,7 @@ def _warn_outside(values: FloatArray, models: Labels, cuts: FloatArray) -> None:
         f"the cut lies outside everything that {outside.size} model(s) stated, so that all their "
         f"answers are the same: {shown}{more}; is threshold= on the scale of the values?"
     )
-    warnings.warn(msg, ValidityWarning, stacklevel=4)
+    warn(msg, ValidityWarning)
 
 
 def describe_rule(threshold: Threshold, *, strict: bool) -> str:
@@ -114,6 +115,6 @@ def describe_rule(threshold: Threshold, *, strict: bool) -> str:
     sign = ">" if strict else ">="
     if isinstance(threshold, str):
         return f"stated confidence {sign} {threshold.replace('_', ' ')}"
-    if isinstance(threshold, Mapping) or np.ndim(threshold):
+    if isinstance(threshold, Mapping) or n_dimensions(threshold, "threshold"):
         return f"stated confidence {sign} a cut per model"
     return f"stated confidence {sign} {float(threshold):g}"

@@ -1,9 +1,9 @@
 """What is correlated, rows or columns: enough of it, and the side that is meant."""
 
-import warnings
 from typing import Any
 
 from psychollm._base.checks import check_choice
+from psychollm._base.entry import warn
 from psychollm._base.errors import ShapeError, ValidityWarning
 from psychollm._base.types import Axis
 
@@ -32,4 +32,4 @@ def check_axis(table: Any, of: Axis, argument: str) -> None:
             f"{argument}: the {rows:,} rows are correlated over {columns:,} columns; pass "
             'of="questions" to correlate the columns'
         )
-        warnings.warn(msg, ValidityWarning, stacklevel=5)
+        warn(msg, ValidityWarning)

@@ -19,6 +19,7 @@ from psychollm._base.checks import (
     is_missing,
     is_missing_value,
     plain_array,
+    shown,
 )
 from psychollm._base.errors import LabelError, OptionError, ShapeError
 from psychollm._base.frames import in_pandas
@@ -88,12 +89,17 @@ def _check_labels(kind: str, labels: Labels) -> None:
                 raise LabelError(msg)
     if len(unique) != len(labels):
         check_unique(kind, labels)
+    check_letters(f"{kind} label", labels)
+
+
+def check_letters(what: str, labels: Iterable[Any]) -> None:
+    """Refuse text that no file and no table can hold."""
     texts = [label for label in labels if isinstance(label, str)]
     try:
         "".join(texts).encode()
     except UnicodeEncodeError as error:
         halved = next(one for one in texts if _SURROGATE.search(one))
-        msg = f"{kind} label {halved!r} holds half a character, which no file can hold: rename it"
+        msg = f"{what} {halved!r} holds half a character, which no file can hold: rename it"
         raise LabelError(msg) from error
 
 
@@ -123,7 +129,11 @@ def _where(kind: str, labels: Labels, mask: Any) -> IntArray:
 
 def _lookup(kind: str, labels: Labels, wanted: Iterable[Any]) -> IntArray:
     row = {label: position for position, label in enumerate(labels)}
-    asked = tuple(wanted.tolist() if hasattr(wanted, "tolist") else wanted)
+    asked = wanted.tolist() if hasattr(wanted, "tolist") else wanted
+    if not isinstance(asked, Iterable) or not all(isinstance(one, Hashable) for one in asked):
+        msg = f"{kind}s={shown(asked)} are no labels: pass a list of them"
+        raise LabelError(msg)
+    asked = tuple(asked)
     unknown = [label for label in asked if label not in row]
     if unknown:
         msg = f"there is no {kind} {listed(unknown)}{_similar(unknown[0], labels)}"
@@ -236,6 +246,7 @@ def unit_labels(
     except TypeError as error:
         msg = f"{argument} must hold hashable labels (strings, numbers or tuples): {error}"
         raise LabelError(msg) from error
+    check_letters(argument, names)
     return list(names)
 
 

@@ -5,7 +5,6 @@ model answered a question more than once, what becomes of the repeats; where sco
 where right begins. An answer that failed is missing, never wrong.
 """
 
-import warnings
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import fields
@@ -15,6 +14,7 @@ from typing import TYPE_CHECKING, Any, Literal, TypeAlias
 import numpy as np
 
 from psychollm._base.checks import check_choice
+from psychollm._base.entry import warn
 from psychollm._base.errors import CodeError, InputError, LabelError, OptionError, ValidityWarning
 from psychollm._base.names import shortened
 from psychollm.data.labels import Table, as_labels, listed
@@ -357,7 +357,7 @@ def _warn_of_strangers(task: str, runs: Sequence[Run], labels: Sequence[Sequence
                 f"{run.source}: no question of {run.model} on {task!r} was put in these words to "
                 "another model; if the questions are the same all the same, pass match='label'"
             )
-            warnings.warn(msg, ValidityWarning, stacklevel=4)
+            warn(msg, ValidityWarning)
 
 
 def _repeats(

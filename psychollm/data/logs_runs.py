@@ -7,7 +7,6 @@ questions that stand in the same place in two runs have two. Tasks, scorers and 
 by the caller wherever there is a choice.
 """
 
-import warnings
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from glob import glob, has_magic
@@ -16,7 +15,8 @@ from pathlib import Path
 from typing import Literal, TypeAlias
 
 from psychollm._base.checks import check_choice, shown
-from psychollm._base.errors import InputError, LabelError, OptionError, PsychollmWarning
+from psychollm._base.entry import warn
+from psychollm._base.errors import InputError, LabelError, OptionError
 from psychollm._base.replicate import progress_bar
 from psychollm.data.labels import listed
 from psychollm.data.readers.logs.detect import LogFormat, read_runs, readable
@@ -75,7 +75,7 @@ def all_runs(
         raise damaged[0]
     if damaged:
         msg = f"{len(damaged)} of {len(files)} files cannot be read and is left out: {damaged[0]}"
-        warnings.warn(msg, PsychollmWarning, stacklevel=4)
+        warn(msg)
     if not runs:
         msg = f"there is no log in {', '.join(str(path) for path, _ in files[:3]) or 'the folder'}"
         raise InputError(msg)

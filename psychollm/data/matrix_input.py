@@ -23,12 +23,12 @@ ROUNDING = 1e-10
 _SHOWN = 5
 
 
-def correlation_matrix(data: object) -> tuple[FloatArray, Labels]:
+def correlation_matrix(data: object, argument: str = "matrix") -> tuple[FloatArray, Labels]:
     """Return a matrix of correlations and its labels, checked."""
     values, names = _values_and_names(data)
-    matrix = float_array(values, "matrix")
+    matrix = float_array(values, argument)
     if matrix.ndim != 2 or matrix.shape[0] != matrix.shape[1] or len(matrix) < 2:
-        msg = f"matrix must have shape (k, k) with k of at least 2, got {matrix.shape}"
+        msg = f"{argument} must have shape (k, k) with k of at least 2, got {matrix.shape}"
         raise ShapeError(msg)
     labels = as_labels("model", names, len(matrix))
     _check_defined(matrix, labels)

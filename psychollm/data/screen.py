@@ -278,7 +278,6 @@ def _why_untested(n: int, n_yes: int, n_correct: int) -> str:
     return ""
 
 
-@np.errstate(under="ignore")
 def fisher_lower(hits: int, n: int, n_yes: int, n_correct: int) -> float:
     """Return P(H <= hits) of a hypergeometric count: Fisher's exact test, lower tail."""
     h = np.arange(max(0, n_yes + n_correct - n), hits + 1)

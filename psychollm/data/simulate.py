@@ -178,7 +178,7 @@ def _mask(
             msg = f"missing {given.dtype} {given.shape} must be a fraction or a bool mask {shape}"
             raise ShapeError(msg)
         return np.array(given)
-    if not 0.0 <= given < 1.0:
+    if given.dtype.kind not in "biuf" or not 0.0 <= given < 1.0:
         msg = f"missing={missing!r} must be a fraction of at least 0 and below 1"
         raise OptionError(msg)
     if given == 0.0:
@@ -282,8 +282,12 @@ def _meta_d_parameters(*given: "ArrayLike") -> tuple[FloatArray, ...]:
     arrays = [
         np.atleast_1d(float_array(values, name)) for name, values in zip(names, given, strict=True)
     ]
+    for name, array in zip(names, arrays, strict=True):
+        if not np.isfinite(array).all():
+            msg = f"{name}={array.tolist()!r:.80} must be finite"
+            raise OptionError(msg)
     sizes = {array.size for array in arrays} - {1}
-    if len(sizes) > 1 or any(array.ndim != 1 for array in arrays):
+    if len(sizes) > 1 or 0 in sizes or any(array.ndim != 1 for array in arrays):
         shapes = ", ".join(str(array.shape) for array in arrays)
         msg = f"d_prime, m_ratio and criterion have shapes {shapes}: give one value per model"
         raise ShapeError(msg)
@@ -293,7 +297,8 @@ def _meta_d_parameters(*given: "ArrayLike") -> tuple[FloatArray, ...]:
 
 def _distances(distances: "ArrayLike") -> FloatArray:
     steps = np.atleast_1d(float_array(distances, "distances"))
-    if steps.ndim != 1 or not steps.size or not (np.diff(steps, prepend=0.0) > 0).all():
+    increasing = steps.ndim == 1 and steps.size and np.isfinite(steps).all()
+    if not increasing or not (np.diff(steps, prepend=0.0) > 0).all():
         msg = (
             f"distances={steps.tolist()} must be positive and increasing: the distances of the "
             "confidence criteria from the criterion"

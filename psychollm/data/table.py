@@ -4,13 +4,14 @@ Codes are whole numbers 0 to 15 with a mask of what is missing; every constructo
 starts here.
 """
 
-import warnings
 from collections.abc import Iterable, Mapping
 from typing import Any
 
 import numpy as np
 
 from psychollm._base.checks import (
+    LARGEST,
+    SMALLEST,
     advice,
     is_missing,
     is_missing_value,
@@ -19,11 +20,11 @@ from psychollm._base.checks import (
     plain_array,
     shown,
 )
+from psychollm._base.entry import warn
 from psychollm._base.errors import (
     CodeError,
     LabelError,
     OptionError,
-    PsychollmWarning,
     ShapeError,
 )
 from psychollm._base.frames import MODELS, QUESTIONS, in_pandas, is_called, labelled
@@ -63,7 +64,7 @@ def as_table(
                     f"index ({data.index.name!r}) and the columns ({data.columns.name!r}) are "
                     "called; if it is otherwise, rename them"
                 )
-                warnings.warn(msg, PsychollmWarning, stacklevel=3)
+                warn(msg)
                 values, data = values.T, data.T
             rows, columns = data.index, data.columns
     _check_shape(values, argument)
@@ -158,7 +159,6 @@ def models_first(data: Any) -> Any:
 
 
 MAX_CODE = 15
-_LARGEST = 1e100
 
 
 def numbers(table: Table, *, argument: str = "responses", words: str = "codes") -> FloatArray:
@@ -173,9 +173,10 @@ def numbers(table: Table, *, argument: str = "responses", words: str = "codes") 
     infinite = np.isinf(values)
     if infinite.any():
         _refuse(table, infinite, argument, "infinity: leave unknown answers missing (NaN)")
-    huge = np.abs(np.nan_to_num(values)) > _LARGEST
-    if huge.any():
-        _refuse(table, huge, argument, "too large for a sum of squares: rescale the table")
+    size = np.abs(values)
+    if (size > LARGEST).any():
+        _refuse(table, size > LARGEST, argument, "too large for squares: rescale the table")
+    values[size < SMALLEST] = 0.0
     return values
 
 

@@ -1,5 +1,6 @@
 """Floor 2: what an estimate is made of: value, standard error, interval, n, and its flags."""
 
+from psychollm._base.entry import entries
 from psychollm._base.multiplicity import adjust_p_values
 from psychollm.estimates.comparisons import Comparisons, MaxT, compare_all, max_t
 from psychollm.estimates.estimate import Difference, Estimate, proportion
@@ -32,3 +33,5 @@ __all__ = [
     "repeated_share",
     "wilson",
 ]
+
+entries(globals())

@@ -344,7 +344,7 @@ def proportion(
     if n.shape != names.shape:
         msg = f"labels holds {names.size} models, but there are counts of {n.size}: name each"
         raise ShapeError(msg)
-    with np.errstate(invalid="ignore", divide="ignore"):
+    with np.errstate(invalid="ignore", divide="ignore", over="ignore"):
         value = np.where(n > 0, successes / n, np.nan)
     return Estimate(
         name=name,

@@ -49,8 +49,8 @@ from typing import Any, NamedTuple
 import numpy as np
 from scipy.special import betaincinv, ndtr, ndtri, stdtrit
 
-from psychollm._base.checks import check_fraction, float_array
-from psychollm._base.errors import ShapeError
+from psychollm._base.checks import check_fraction, of_one_shape
+from psychollm._base.errors import CodeError
 from psychollm._base.types import FloatArray
 
 
@@ -88,11 +88,11 @@ def wilson(successes: Any, n: Any, *, level: float = 0.95, df: Any = np.inf) -> 
     array([[0.    , 0.1611],
            [0.7412, 1.    ]])
     """
-    hits, size = counts_of({"successes": successes, "n": n})
-    df = float_array(df, "df")
+    hits, size, df = of_one_shape({"successes": successes, "n": n, "df": df})
+    _check_counts({"successes": hits, "n": size})
     normal = normal_multiplier(level)
     square = np.where(np.isinf(df), normal, stdtrit(df, 0.5 + 0.5 * level)) ** 2
-    with np.errstate(invalid="ignore", divide="ignore"):
+    with np.errstate(invalid="ignore", divide="ignore", over="ignore"):
         rate = np.where(size > 0, hits / size, np.nan)
         centre = (hits + 0.5 * square) / (size + square)
         spread = np.sqrt(square * (hits * (1.0 - rate) + 0.25 * square)) / (size + square)
@@ -176,6 +176,9 @@ def paired_difference(
     array([-0.032,  0.263])
     """
     up, down, size = counts_of({"first_only": first_only, "second_only": second_only, "n": n})
+    if (up + down > size).any():
+        msg = "first_only and second_only are more than n together: pass how many of n each is"
+        raise CodeError(msg)
     high, low = (up + 1.0) / (size + 2.0), (down + 1.0) / (size + 2.0)
     difference = high - low
     spread = normal_multiplier(level) * np.sqrt((high + low - difference**2) / (size + 2.0))
@@ -192,16 +195,18 @@ def paired_difference_se(first_only: Any, second_only: Any, n: Any) -> FloatArra
 
 
 def counts_of(counts: Mapping[str, Any]) -> tuple[FloatArray, ...]:
-    """Return named counts as arrays of one shape."""
-    arrays = [float_array(values, name) for name, values in counts.items()]
-    try:
-        return np.broadcast_arrays(*arrays)
-    except ValueError as error:
-        shapes = ", ".join(
-            f"{name} {values.shape}" for name, values in zip(counts, arrays, strict=True)
-        )
-        msg = f"counts have different shapes, {shapes}: pass as many of each, or one number"
-        raise ShapeError(msg) from error
+    """Return named counts as arrays of one shape; none is below zero, or infinite."""
+    arrays = of_one_shape(counts)
+    _check_counts(dict(zip(counts, arrays, strict=True)))
+    return arrays
+
+
+def _check_counts(counts: Mapping[str, FloatArray]) -> None:
+    for name, values in counts.items():
+        wrong = values[(values < 0.0) | np.isinf(values)]
+        if wrong.size:
+            msg = f"{name} holds {wrong[0]}: pass counts, and NaN where one is missing"
+            raise CodeError(msg)
 
 
 def within_range(bounds: FloatArray, scores: FloatArray, low: float = 0.0) -> FloatArray:

@@ -81,7 +81,8 @@ class Bootstrap:
     progress: bool = field(default=False, kw_only=True)
 
     def __post_init__(self) -> None:
-        check_count("bootstrap", self.n, low=0 if self.n == 0 else 2)
+        n = check_count("bootstrap", self.n, low=0 if self.n == 0 else 2)
+        object.__setattr__(self, "n", n)
 
 
 class ResamplingArguments(TypedDict):

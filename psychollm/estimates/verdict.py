@@ -34,7 +34,8 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from psychollm._base.errors import OptionError
+from psychollm._base.checks import check_number, check_positive, float_array
+from psychollm._base.errors import OptionError, ShapeError
 from psychollm._base.numbers import count
 from psychollm._base.types import FloatArray
 
@@ -98,10 +99,7 @@ class SmallestEffects:
 
     def __post_init__(self) -> None:
         for field in fields(self):
-            value = getattr(self, field.name)
-            if not (isinstance(value, int | float) and 0.0 < value < np.inf):
-                msg = f"smallest effect {field.name}={value!r} must be a positive number"
-                raise OptionError(msg)
+            check_positive(f"smallest effect {field.name}", getattr(self, field.name))
 
     def with_values(self, values: Mapping[str, float]) -> "SmallestEffects":
         """Return the same with some values replaced, by name.
@@ -181,7 +179,12 @@ def outcome(
     >>> outcome([0.61, 0.72], null=0.5, smallest=0.05)
     <Outcome.ABOVE: 'above'>
     """
-    low, high = (float(bound) - null for bound in interval)
+    bounds = float_array(interval, "interval")
+    if bounds.shape != (2,):
+        msg = f"interval has shape {bounds.shape}: pass the lower and the upper bound"
+        raise ShapeError(msg)
+    low, high = bounds - check_number("null", null)
+    check_number("smallest", smallest, low=0.0)
     if not enough or not np.isfinite(low + high):
         return Outcome.OPEN
     if -smallest < low and high < smallest:

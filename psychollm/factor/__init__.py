@@ -1,5 +1,6 @@
 """Floor 3: factor solutions without empty-cell rules, and the scores of questions."""
 
+from psychollm._base.entry import entries
 from psychollm.factor.confirmatory import confirmatory_factors
 from psychollm.factor.confirmatory_result import ConfirmatoryFactors, ModificationIndices
 from psychollm.factor.congruence import Congruence, congruence
@@ -93,3 +94,5 @@ __all__ = [
     "schmid_leiman",
     "second_share_test",
 ]
+
+entries(globals())

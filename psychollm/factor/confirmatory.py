@@ -280,7 +280,7 @@ def confirmatory_factors(
     check_choice("estimator", estimator, ConfirmatoryEstimator)
     check_choice("test", test, RobustTest)
     check_choice("errors", errors, ErrorKind)
-    R, labels = correlation_matrix(correlation)
+    R, labels = correlation_matrix(correlation, "correlation")
     size = observations(correlation, n)
     rows, free = loading_pattern(model, labels)
     plan = _Model(

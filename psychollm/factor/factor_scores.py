@@ -247,6 +247,9 @@ def _posterior_means(
     mean, covariance = posterior_scores(L, phi, tau, values)
     sd = np.sqrt(np.einsum("umm->um", covariance))
     seen = np.isfinite(mean).all(axis=1)
+    if not seen.any():
+        msg = "data holds no answer: every value is missing"
+        raise ShapeError(msg)
     around = np.cov(mean[seen].T, ddof=0).reshape(L.shape[1], -1)
     variance = np.diagonal(around)
     with np.errstate(divide="ignore", invalid="ignore"):

@@ -94,14 +94,20 @@ def quadratic_test(
 
 def gamma_of(covariance: Any, k: int, n: float) -> FloatArray:
     """Return n times the covariance matrix of k (k - 1) / 2 correlations, checked."""
-    values = square_of(covariance, "covariance", k * (k - 1) // 2)
-    if not np.isfinite(values).all() or not (np.diagonal(values) > 0.0).all():
-        msg = "covariance must be finite with a positive diagonal: drop pairs without an estimate"
-        raise InputError(msg)
+    values = covariance_of(covariance, k)
     if not np.isfinite(n):
         msg = "covariance needs the number of observations as well: it is not known, pass n"
         raise OptionError(msg)
     return n * values
+
+
+def covariance_of(covariance: Any, k: int) -> FloatArray:
+    """Return the covariance matrix of k (k - 1) / 2 correlations, checked."""
+    values = square_of(covariance, "covariance", k * (k - 1) // 2)
+    if not np.isfinite(values).all() or not (np.diagonal(values) > 0.0).all():
+        msg = "covariance must be finite with a positive diagonal: drop pairs without an estimate"
+        raise InputError(msg)
+    return values
 
 
 def full_weights(gamma: FloatArray) -> FloatArray:

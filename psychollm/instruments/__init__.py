@@ -3,6 +3,7 @@
 Each instrument is a room of its own; its class and its scores stand here, the rest there.
 """
 
+from psychollm._base.entry import entries
 from psychollm.instruments import readers, stages
 from psychollm.instruments.abstention import Abstention, AbstentionScores, Askable, read_askable
 from psychollm.instruments.coding import Coding, CodingScores, Scheme, Transcript
@@ -78,3 +79,5 @@ __all__ = [
     "token_f1",
     "write_items",
 ]
+
+entries(globals())

@@ -28,7 +28,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Literal
 
-from psychollm._base.checks import check_choice
+from psychollm._base.checks import check_choice, check_text
 from psychollm._base.errors import InputError
 from psychollm.instruments.readers.markers import marked
 from psychollm.instruments.readers.number import read_number
@@ -215,6 +215,7 @@ def abstains(text: str) -> bool:
     >>> abstains("This cannot be determined."), abstains("unanswerable"), abstains("Rome")
     (True, True, False)
     """
+    check_text("text", text)
     return declines(text, in_words=True) or normalise(text) in _NO_ANSWER
 
 
@@ -225,6 +226,7 @@ _NO_ANSWER = frozenset(
 
 def final_text(reply: str) -> str:
     """Return the answer that a reply names, or all of it, without thinking and markup."""
+    check_text("reply", reply)
     text = plain(reply).text
     marks = [mark.text for mark in marked(text) if mark.rank < _NAMED and mark.text.strip()]
     named = marks or [line[1] for line in _ANSWER_LINE.finditer(text)]
@@ -280,6 +282,7 @@ def _f1(text: str, answer: str) -> float:
 
 def _words(text: str, articles: Sequence[str]) -> list[str]:
     """Return the words of a text; characters of scripts without spaces stand for themselves."""
+    check_text("text or answers", text)
     text = unicodedata.normalize("NFKC", text).casefold().translate(_NO_SIGNS)
     if not text.isascii():
         text = "".join(one for one in text if unicodedata.category(one)[0] != "P")

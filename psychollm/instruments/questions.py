@@ -164,7 +164,7 @@ def read_questions(
     check_unique("question", [one.key for one in questions])
     if n_questions is None:
         return questions
-    check_count("n_questions", n_questions)
+    n_questions = check_count("n_questions", n_questions)
     if n_questions > len(questions):
         msg = f"n_questions={n_questions}: {path} holds {len(questions)}"
         raise InputError(msg)

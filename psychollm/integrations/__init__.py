@@ -4,6 +4,9 @@
 enough: ``pip install "psychollm[inspect]"``.
 """
 
+from psychollm._base.entry import entries
 from psychollm.integrations.inspect import StopEarly, stop_early
 
 __all__ = ["StopEarly", "stop_early"]
+
+entries(globals())

@@ -105,7 +105,7 @@ def stop_early(
         msg = "say when to stop: give half_width=, size=, or both"
         raise OptionError(msg)
     if size is not None:
-        check_count("size", size)
+        size = check_count("size", size)
     seed = rng if isinstance(rng, int) else int(check_generator(rng).integers(2**53))
     check_generator(seed)
     return StopEarly(

@@ -1,5 +1,6 @@
 """Floor 3: item response theory: items, abilities, information, fit, comparisons, short forms."""
 
+from psychollm._base.entry import entries
 from psychollm.irt.ability import Abilities, ability
 from psychollm.irt.adaptive import AdaptiveTest, adaptive_test
 from psychollm.irt.bayes.bayesian import bayesian_2pl, build_model
@@ -111,3 +112,5 @@ __all__ = [
     "slope_null",
     "thresholds",
 ]
+
+entries(globals())

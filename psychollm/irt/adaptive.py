@@ -131,14 +131,14 @@ def adaptive_test(
     >>> bool(found.path_error[-1] < found.random_error[-1])
     True
     """
-    check_count("max_items", max_items)
-    check_count("randomesque", randomesque)
-    check_count("n", n)
+    max_items = check_count("max_items", max_items)
+    randomesque = check_count("randomesque", randomesque)
+    n = check_count("n", n)
     bank = _bank(fit, target_se)
     generator = check_generator(rng)
     drawn = generator.normal(size=n) if abilities is None else abilities
     truth = np.atleast_1d(float_array(drawn, "abilities"))
-    if truth.ndim != 1 or not np.isfinite(truth).all():
+    if truth.ndim != 1 or not truth.size or not np.isfinite(truth).all():
         msg = f"abilities={truth.tolist()!r:.80} must be finite numbers, one per respondent"
         raise OptionError(msg)
     steps = min(max_items, bank.n_items)

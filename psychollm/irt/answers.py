@@ -65,7 +65,8 @@ class Oriented:
     @property
     def rarest(self) -> float:
         """Fewest answers beside its commonest of an item that varies."""
-        counts = np.stack([(self.codes == c).sum(axis=0) for c in range(self.n_categories)])
+        codes = range(max(self.n_categories, 1))
+        counts = np.stack([(self.codes == c).sum(axis=0) for c in codes])
         beside = counts.sum(axis=0) - counts.max(axis=0, initial=0)
         return float(min(beside[beside > 0].tolist(), default=np.inf))
 

@@ -21,7 +21,6 @@ https://doi.org/10.1007/BF02293801
 
 from __future__ import annotations
 
-import warnings
 from collections.abc import Callable, Sequence
 from contextlib import closing
 from dataclasses import replace
@@ -31,6 +30,7 @@ from typing import Any, Literal
 import numpy as np
 
 from psychollm._base.checks import check_choice, check_count
+from psychollm._base.entry import warn
 from psychollm._base.errors import CodeError, LabelError, OptionError, ShapeError, ValidityWarning
 from psychollm._base.replicate import progress_bar
 from psychollm._base.types import BoolArray, FloatArray, IntArray
@@ -408,7 +408,7 @@ def _check_answers(
             f"respondents fall into {sets} sets without a common question: abilities of different "
             "sets are not on one scale, and their differences rest on the prior"
         )
-        warnings.warn(msg, ValidityWarning, stacklevel=4)
+        warn(msg, ValidityWarning)
     if all_yes_or_no(models):
         as_responses(table, binary=True)
     yes_or_no = np.array([kind_of(model).yes_or_no for model in models])

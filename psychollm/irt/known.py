@@ -11,7 +11,7 @@ from psychollm._base.checks import check_choice, float_array
 from psychollm._base.convergence import Convergence
 from psychollm._base.errors import OptionError, ShapeError
 from psychollm._base.types import BoolArray, FloatArray
-from psychollm.data.labels import Labels
+from psychollm.data.labels import Labels, as_labels
 from psychollm.estimates.reasons import Reason
 from psychollm.irt.answers import Respondents, spread
 from psychollm.irt.families import Link, Model
@@ -92,10 +92,7 @@ def known_items(
             "(items,) or (items, answers - 1)"
         )
         raise ShapeError(msg)
-    names: Labels = tuple(range(slopes.size)) if labels is None else tuple(labels)
-    if len(names) != slopes.size or len(set(names)) != slopes.size:
-        msg = f"labels: {len(set(names))} different ones for {slopes.size} items: name each once"
-        raise ShapeError(msg)
+    names = as_labels("item", labels, slopes.size)
     logits = _logits(slopes.size, guessing, upper)
     if logits and steps.shape[1] > 1:
         msg = "guessing and upper are for yes-or-no items: leave them out for several answers"

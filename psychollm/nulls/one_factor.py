@@ -86,7 +86,7 @@ def one_factor_null(
     >>> bool(null.p_value[1] > 0.05)
     True
     """
-    check_count("n_null", n_null)
+    n_null = check_count("n_null", n_null)
     table = turned(responses, of, "responses")
     design = make_design(table, empty_cells=empty_cells, missing=missing)
     name, compute = stack_statistic(statistic)

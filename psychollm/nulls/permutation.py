@@ -109,7 +109,7 @@ def permutation_null(
     0.01
     """
     check_choice("scheme", scheme, Scheme)
-    check_count("n_null", n_null)
+    n_null = check_count("n_null", n_null)
     table = turned(responses, of, "responses")
     design = make_design(table, empty_cells=empty_cells, missing=missing)
     name, compute = stack_statistic(statistic)

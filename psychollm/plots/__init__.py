@@ -4,6 +4,7 @@ Every function draws numbers that the result also gives as a table, on axes of i
 passed. matplotlib is loaded at the first plot; nothing global is set.
 """
 
+from psychollm._base.entry import entries
 from psychollm.plots.abilities import plot_abilities
 from psychollm.plots.between_models import plot_between_models
 from psychollm.plots.calibration_panel import plot_calibration_panel
@@ -79,3 +80,5 @@ __all__ = [
     "plot_type2_roc",
     "plot_wright_map",
 ]
+
+entries(globals())

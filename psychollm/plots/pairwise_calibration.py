@@ -60,7 +60,7 @@ def plot_pairwise_calibration(
     >>> plot_pairwise_calibration(found, least=1, ax=Figure().subplots()).get_ylabel()
     'observed difference'
     """
-    check_count("least", least)
+    least = check_count("least", least)
     ax = open_axes(ax, size=(6.0, 5.0))
     shown = (result.n >= least) & np.isfinite(result.difference) & np.isfinite(result.expected)
     if not shown.any():

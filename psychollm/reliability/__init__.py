@@ -1,5 +1,6 @@
 """Floor 4: how far scores, raters and repeated runs can be relied on."""
 
+from psychollm._base.entry import entries
 from psychollm.reliability.components.crossed_logistic import CrossedLogistic, crossed_logistic
 from psychollm.reliability.components.decision_study import DecisionStudy, decision_study
 from psychollm.reliability.components.generalizability import Generalizability, generalizability
@@ -122,3 +123,5 @@ __all__ = [
     "set_difference",
     "split_half",
 ]
+
+entries(globals())

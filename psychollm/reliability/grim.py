@@ -26,7 +26,14 @@ from typing import Any
 import numpy as np
 
 from psychollm._base.axes import Axes
-from psychollm._base.checks import check_count, plain_array
+from psychollm._base.checks import (
+    MOST,
+    check_count,
+    check_positive,
+    float_array,
+    plain_array,
+    shown,
+)
 from psychollm._base.errors import CodeError, OptionError, ShapeError
 from psychollm._base.result import Result
 from psychollm._base.types import AnyArray, BoolArray, FloatArray, IntArray
@@ -100,19 +107,20 @@ def grim(rate: Any, n: Any, *, digits: int | None = None, scale: float = 1.0) ->
     (array([ True,  True,  True,  True]), array([False, False, False, False]))
     """
     texts = np.atleast_1d(plain_array(rate, "rate").astype(object)).ravel()
-    rates = np.array([_number(text) for text in texts])
+    rates = float_array([_number(text) for text in texts], "rate", most=MOST)
     sizes = _sizes(n, rates.size)
     decimals = _digits(texts, digits)
-    if not np.isfinite(scale) or scale <= 0:
-        msg = f"scale={scale!r} must be a positive number: 100 for percentages, 1 for rates"
-        raise OptionError(msg)
-    return _checked(rates, sizes, decimals, float(scale))
+    scale = check_positive("scale", scale, ": 100 for percentages, 1 for rates")
+    return _checked(rates, sizes, decimals, scale)
 
 
 def _checked(rates: FloatArray, n: IntArray, digits: IntArray, scale: float) -> Grim:
     """Compare each rate with the rates of the counts on both sides of it."""
     known = np.isfinite(rates)
     exact = np.where(known, rates, 0.0) / scale * n
+    if (np.abs(exact) > MOST).any():
+        msg = f"rate holds {rates[np.argmax(np.abs(exact))]:g}: no share of n outcomes is so large"
+        raise CodeError(msg)
     nearest = np.maximum(np.round(exact), 0.0)
     unit = 10.0 ** -digits.astype(np.float64)
     # Half a unit, and the error of reading a decimal number into a binary one.
@@ -139,8 +147,8 @@ def _number(text: Any) -> float:
     """Return one rate as a float."""
     try:
         return float(text)
-    except (TypeError, ValueError) as error:
-        msg = f"rate holds {text!r}, which is not a number: write 0.878 or '87.8' (scale=100)"
+    except (TypeError, ValueError, OverflowError) as error:
+        msg = f"rate holds {shown(text)}, which is not a number: write 0.878 or '87.8' (scale=100)"
         raise CodeError(msg) from error
 
 
@@ -148,7 +156,7 @@ def _decimals(text: Any) -> int:
     """Return how many decimals a rate was written with."""
     try:
         written = Decimal(text if isinstance(text, str) else repr(float(text)))
-    except (InvalidOperation, TypeError):
+    except (InvalidOperation, TypeError, OverflowError):
         return 0
     if not isinstance(text, str):
         written = written.normalize()
@@ -170,8 +178,8 @@ def _digits(texts: AnyArray, digits: int | None) -> IntArray:
 def _sizes(n: Any, rates: int) -> IntArray:
     """Return one n for each rate."""
     sizes = np.atleast_1d(plain_array(n, "n")).ravel()
-    whole = sizes.dtype.kind in "iuf" and np.isfinite(sizes).all()
-    if not whole or (sizes < 1).any() or (sizes % 1 != 0).any():
+    whole = sizes.dtype.kind in "iuf" and ((sizes >= 1) & (sizes <= MOST)).all()
+    if not whole or (sizes % 1 != 0).any():
         msg = (
             f"n={n if isinstance(n, int | float) else sizes.tolist()!r:.80} must be whole numbers "
             "of at least 1: how many outcomes each rate is over"

@@ -1,5 +1,6 @@
 """Floor 7: one self-contained HTML page per study."""
 
+from psychollm._base.entry import entries
 from psychollm.reports.calibration import write_calibration_report
 from psychollm.reports.comparison import write_comparison
 from psychollm.reports.evaluation_card import write_evaluation_card
@@ -14,3 +15,5 @@ __all__ = [
     "write_question_audit",
     "write_report",
 ]
+
+entries(globals())

@@ -6,6 +6,7 @@ answers at many strengths for little more than one pass. Running a model needs t
 transformers: ``pip install "psychollm[steering]"``; what was found is read without them.
 """
 
+from psychollm._base.entry import entries
 from psychollm.steering.anatomy import decoder_layers
 from psychollm.steering.direction import Direction
 from psychollm.steering.dose_response import DirectionScan, DoseResponse, LayerScan
@@ -47,3 +48,5 @@ __all__ = [
     "sweep",
     "sweep_directions",
 ]
+
+entries(globals())

@@ -127,7 +127,7 @@ def as_states(states: HiddenStates | AnyArray) -> HiddenStates:
     if isinstance(states, HiddenStates):
         hidden = states
     else:
-        array = float_array(states, "states").astype(np.float32)
+        array = float_array(states, "states", most=1e38).astype(np.float32)
         array = array[:, None] if array.ndim == 2 else array
         if array.ndim != 3:
             msg = f"states must be (prompts, layers, hidden), got shape {array.shape}"

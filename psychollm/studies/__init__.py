@@ -1,5 +1,6 @@
 """Floor 5: verdicts: each study combines the subpackages below into answers to one question."""
 
+from psychollm._base.entry import entries
 from psychollm.studies.comparison.study import Comparison, compare
 from psychollm.studies.difficulty.gating import Gate, GateFit, fit_gate
 from psychollm.studies.difficulty.study import Difficulty, difficulty
@@ -141,3 +142,5 @@ __all__ = [
     "state_probe",
     "steering_match",
 ]
+
+entries(globals())

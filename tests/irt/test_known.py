@@ -5,7 +5,7 @@ import pandas as pd
 import pytest
 
 from psychollm import load
-from psychollm._base.errors import OptionError, ShapeError
+from psychollm._base.errors import LabelError, OptionError, ShapeError
 from psychollm.irt.ability import ability
 from psychollm.irt.fit import fit_irt
 from psychollm.irt.information import information
@@ -65,8 +65,8 @@ def test_asymptotes_of_nothing_are_those_of_the_2pl():
     ("arguments", "options", "error", "match"),
     [
         (([1.0], [0.0, 1.0]), {}, ShapeError, "must have the shapes"),
-        (([1.0, np.inf], [0.0, 1.0]), {"labels": "ab"}, OptionError, "'b'"),
-        (([1.0, 1.0], [0.0, 1.0]), {"labels": "aa"}, ShapeError, "1 different"),
+        (([1.0, np.inf], [0.0, 1.0]), {"labels": ["a", "b"]}, OptionError, "'b'"),
+        (([1.0, 1.0], [0.0, 1.0]), {"labels": ["a", "a"]}, LabelError, "'a'"),
         (([1.0], [0.0]), {"guessing": [0.5], "upper": [0.4]}, OptionError, "below upper"),
         (([1.0], [0.0]), {"guessing": [0.5, 0.1]}, ShapeError, "guessing"),
         (([1.0], [[0.0, 1.0]]), {"guessing": [0.5]}, OptionError, "yes-or-no"),

@@ -207,7 +207,7 @@ def _by_group(gradient: FloatArray, yes: BoolArray) -> Gradient:
 
 def ratio(part: FloatArray, whole: FloatArray) -> FloatArray:
     """Return a fraction, NaN where its denominator is zero."""
-    with np.errstate(invalid="ignore", divide="ignore"):
+    with np.errstate(invalid="ignore", divide="ignore", over="ignore"):
         return np.where(whole > 0, part / whole, np.nan)
 
 

@@ -152,7 +152,7 @@ def confidence_information(
 
 def information_metric(*, n_bins: int = N_BINS, corrected: bool = True) -> Metric:
     """Return the record that `confidence_information` computes."""
-    check_count("n_bins", n_bins, low=2)
+    n_bins = check_count("n_bins", n_bins, low=2)
 
     def prepare(tally: Tally) -> IntArray:
         return _edges(tally.correct + tally.wrong, n_bins)

@@ -48,7 +48,7 @@ from typing import Any, Literal
 import numpy as np
 from numpy.typing import ArrayLike
 
-from psychollm._base.checks import check_choice
+from psychollm._base.checks import check_choice, n_dimensions
 from psychollm._base.types import FloatArray, RandomState
 from psychollm.calibration.influence import Gradient, Scale, interval_on, sandwich
 from psychollm.calibration.metric import Metric, Output, estimate_all
@@ -450,7 +450,7 @@ def scored_answers(
 def aligned_scores(scores: Any, correctness: Responses, *, argument: str = "scores") -> FloatArray:
     """Return scores as floats (models, questions) in the order of `correctness`."""
     shape = correctness.codes.shape
-    if np.ndim(scores) == 1:
+    if n_dimensions(scores, argument) == 1:
         row = unit_numbers(scores, correctness.questions, argument=argument)
         table = as_table(row[None], argument=argument)
         return np.array(np.broadcast_to(numbers(table, argument=argument), shape))

@@ -20,7 +20,7 @@ from typing import Any, Literal, TypeAlias
 import numpy as np
 
 from psychollm._base.axes import Axes
-from psychollm._base.checks import check_choice, check_count
+from psychollm._base.checks import check_choice, hold_counts
 from psychollm._base.result import Result
 from psychollm._base.types import FloatArray, IntArray
 from psychollm.calibration.stated import StatedAnswers
@@ -47,7 +47,7 @@ class Binning:
     def __post_init__(self) -> None:
         check_choice("bins", self.kind, BinKind)
         check_choice("closed", self.closed, Closed)
-        check_count("n_bins", self.n_bins)
+        hold_counts(self, "n_bins")
 
     @property
     def left(self) -> bool:

@@ -194,7 +194,7 @@ def assembled(
     # another one than that of the sample; those of `corrected` are points of its confidence
     # distribution.
     # The metric's first output is the error; its bounds are those of `family_bounds`.
-    check_count("n_null", n_null, low=2)
+    n_null = check_count("n_null", n_null, low=2)
     options = replace(options, rng=check_generator(options.rng))
     drawn = draw([metric], answers, options)
     expected, p_value = under_calibration([metric], answers, replace(options, n=n_null))[0]

@@ -448,8 +448,11 @@ def _wanted(metrics: Sequence[str] | None) -> list[str]:
     if metrics is None:
         return known
     asked = [metrics] if isinstance(metrics, str) else list(metrics)
+    if not asked:
+        msg = "metrics names none: leave it out for all"
+        raise OptionError(msg)
     for key in asked:
-        if key not in known:
+        if not isinstance(key, str) or key not in known:
             from difflib import get_close_matches
 
             close = get_close_matches(str(key), known, n=3) or known

@@ -198,6 +198,9 @@ def _features(features: Any, n_models: int, n_questions: int) -> FloatArray:
             f"questions, features) for {n_models} models and {n_questions} questions"
         )
         raise ShapeError(msg)
+    if not known.shape[2]:
+        msg = "features has no columns: a classifier needs at least one"
+        raise ShapeError(msg)
     bad = np.argwhere(~(np.abs(known) <= 1e100))
     if bad.size:
         row = int(bad[0][1]) + 1

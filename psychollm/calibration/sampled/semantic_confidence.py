@@ -111,7 +111,7 @@ def semantic_confidence(
         If `samples` are not `SampledAnswers`.
     """
     check_choice("estimator", estimator, SemanticEstimator)
-    check_count("splits", splits)
+    splits = check_count("splits", splits)
     check_samples(samples)
     shape = samples.codes.shape
     codes = samples.codes.reshape(-1, shape[2])

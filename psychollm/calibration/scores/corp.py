@@ -297,7 +297,7 @@ def corp(
     array([0.5, 0.5, 1. ])
     """
     check_choice("score", score, Score)
-    check_count("n_bands", n_bands, low=2)
+    n_bands = check_count("n_bands", n_bands, low=2)
     answers = stated_answers(confidence, correctness, clusters=clusters, weights=weights)
     source = check_generator(rng)
     options = Resampling.of(bootstrap, level, source)

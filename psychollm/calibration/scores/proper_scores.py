@@ -240,7 +240,8 @@ def brier_skill_metric(reference: float | None = None) -> Metric:
             least = share * (1.0 - share)
         else:
             least = BRIER.compute(np.full_like(values, constant), correct, wrong)
-        return np.where(least > 0.0, 1.0 - score / np.where(least > 0.0, least, 1.0), np.nan)
+        known = least > 1e-200
+        return np.where(known, 1.0 - score / np.where(known, least, 1.0), np.nan)
 
     def flags(tally: Tally) -> tuple[Reason, ...]:
         return (one_class(tally) if constant is None else Reason.NONE,)

@@ -153,7 +153,7 @@ def _test(tally: Tally, *, robust: bool) -> tuple[float, float, Reason]:
     centred = cluster_sums(tally, (excess - total / tally.weight.sum())[:, None])[:, 0]
     sums = corrected_sums(centred, shares)
     spread = float((sums**2).sum())
-    if spread <= 0.0:
+    if spread <= 1e-200:
         return np.nan, np.nan, Reason.NO_TEST_VARIANCE
     # The fewest clusters that vary have one degree of freedom.
     df = max(1.0, float(np.fmin(satterthwaite(shares), telling_clusters(sums) - 1.0)))
@@ -168,9 +168,9 @@ def _z(values: FloatArray, correct: FloatArray, wrong: FloatArray) -> FloatArray
     excess, spread = np.empty(correct.shape[0]), np.empty(correct.shape[0])
     mean_losses((1.0 - values) * tilt, -values * tilt, correct, wrong, excess)
     mean_losses(variance, variance, correct, wrong, spread)
-    safe = np.where(spread > 0.0, spread, 1.0)
+    safe = np.where(spread > 1e-200, spread, 1.0)
     size = correct.sum(axis=1) + wrong.sum(axis=1)
-    z = np.where(spread > 0.0, excess * np.sqrt(size / safe), np.nan)
+    z = np.where(spread > 1e-200, excess * np.sqrt(size / safe), np.nan)
     return np.asarray(z[:, None], dtype=np.float64)
 
 

@@ -20,9 +20,9 @@ import numpy as np
 from psychollm._base.axes import Axes
 from psychollm._base.checks import (
     check_choice,
-    check_count,
     check_fraction,
     check_generator,
+    hold_counts,
 )
 from psychollm._base.convergence import Convergence
 from psychollm._base.replicate import n_workers
@@ -345,9 +345,8 @@ class _Options:
     def __post_init__(self) -> None:
         check_choice("method", self.method, Method)
         check_choice("meta_c", self.meta_c, MetaCriterion)
-        check_count("n_draws", self.n_draws, low=100)
-        check_count("chains", self.chains)
-        check_count("tune", self.tune)
+        hold_counts(self, "n_draws", low=100)
+        hold_counts(self, "chains", "tune")
         check_fraction("level", self.level)
 
 

@@ -59,7 +59,6 @@ class Draws:
     log_evidence: float
 
 
-@np.errstate(under="ignore")
 def curves(tables: FloatArray, type_1: FloatArray, se: FloatArray, *, scaled: bool) -> Curves:
     """Return every model's likelihood along log M."""
     # Tables (models, 2 classes, 2 responses, ratings) of models whose M-ratio is defined, with
@@ -83,7 +82,6 @@ def curves(tables: FloatArray, type_1: FloatArray, se: FloatArray, *, scaled: bo
     )
 
 
-@np.errstate(under="ignore")
 def sample(profiles: Curves, n: int, generator: np.random.Generator) -> Draws:
     """Draw from the posterior of the group and its models."""
     sigma = np.geomspace(1e-3, 4.0, _SIGMA_POINTS)
@@ -130,7 +128,6 @@ def _weights(grid: FloatArray, mu: FloatArray, sigma: FloatArray) -> FloatArray:
     return np.maximum(weights, 0.0)
 
 
-@np.errstate(under="ignore")
 def _models(
     profiles: Curves, mu: FloatArray, sigma: FloatArray, generator: np.random.Generator
 ) -> tuple[FloatArray, FloatArray]:

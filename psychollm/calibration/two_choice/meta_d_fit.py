@@ -178,7 +178,7 @@ def fit_counts(
 def _type_1_variances(tables: FloatArray) -> tuple[FloatArray, FloatArray]:
     """Variances (1) of z_H and z_F."""
     answers = tables.sum(axis=3)
-    with np.errstate(invalid="ignore", divide="ignore"):
+    with np.errstate(invalid="ignore", divide="ignore", over="ignore"):
         rate = answers[:, :, 1] / answers.sum(axis=2)
         density = np.exp(-0.5 * ndtri(rate) ** 2) / np.sqrt(2.0 * np.pi)
         variance = rate * (1.0 - rate) / (answers.sum(axis=2) * density**2)

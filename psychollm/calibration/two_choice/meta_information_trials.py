@@ -42,7 +42,7 @@ from numpy.typing import ArrayLike
 from scipy.special import ndtr, ndtri, xlogy
 
 from psychollm._base.axes import Axes
-from psychollm._base.checks import check_choice, float_array
+from psychollm._base.checks import check_choice, of_one_shape
 from psychollm._base.result import Result
 from psychollm._base.types import FloatArray, RandomState
 from psychollm.calibration.two_choice.trials import rated_trials
@@ -215,12 +215,13 @@ def gaussian_meta_information(d_prime: Any, *, prior: Any = 1.0) -> FloatArray:
     >>> gaussian_meta_information([0.5, 1.0, 2.0]).round(4)
     array([0.0154, 0.0522, 0.117 ])
     """
-    d = float_array(d_prime, "d_prime")[..., None]
+    d, known = of_one_shape({"d_prime": d_prime, "prior": prior})
+    d = d[..., None]
     # 64 nodes give it to 1e-11 at d' = 2, to 1e-6 at d' = 6.
-    equivocation = np.logaddexp(0.0, -d * (0.5 * d + _NODES)) @ _WEIGHTS
+    with np.errstate(invalid="ignore"):  # of NaN
+        equivocation = np.logaddexp(0.0, -d * (0.5 * d + _NODES)) @ _WEIGHTS
     equivocation /= np.sqrt(2.0 * np.pi) * np.log(2.0)
     told = 1.0 - equivocation
-    known = float_array(prior, "prior")
     return np.asarray(_entropy(ndtr(0.5 * d[..., 0])) - known + told, dtype=np.float64)
 
 

@@ -11,7 +11,7 @@ from typing import Any, Literal, TypeAlias
 import numpy as np
 from numpy.typing import ArrayLike
 
-from psychollm._base.checks import check_choice, check_count
+from psychollm._base.checks import check_choice, check_count, n_dimensions
 from psychollm._base.errors import CodeError, OptionError, ShapeError
 from psychollm._base.result import Result
 from psychollm._base.types import BoolArray, FloatArray, IntArray
@@ -122,7 +122,8 @@ def rate_confidence(
     array([[1., 2., 2., 2., 3., 3.]])
     """
     check_choice("bins", bins, Bins)
-    _check_number(check_count("n_ratings", n_ratings, low=2))
+    n_ratings = check_count("n_ratings", n_ratings, low=2)
+    _check_number(n_ratings)
     table = one_model(confidence, argument="confidence")
     stated = numbers(table, argument="confidence")
     if bins == "width" and (np.nanmin(stated, initial=0) < 0 or np.nanmax(stated, initial=0) > 1):
@@ -247,7 +248,7 @@ def _check_classes(values: FloatArray, table: Table, argument: str) -> None:
 
 def _stimulus(stimulus: Any, table: Table) -> FloatArray:
     """Return the right answers, (questions,) or (models, questions)."""
-    if np.ndim(stimulus) != 1:
+    if n_dimensions(stimulus, "stimulus") != 1:
         return _like(stimulus, table, "stimulus")
     right = unit_numbers(stimulus, table.questions, argument="stimulus")
     row = Table(right[None], ("all models",), table.questions)

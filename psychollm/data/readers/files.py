@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from psychollm._base.checks import check_choice
+from psychollm._base.checks import check_choice, check_positive
 from psychollm._base.convert import conversion
 from psychollm._base.csv_text import encoding_of
 from psychollm._base.errors import CodeError, InputError, LabelError, OptionError
@@ -195,9 +195,7 @@ def _scaled(table: Table, argument: str, scale: float | None) -> FloatArray:
     values = numbers(table, argument=argument)
     if scale is None:
         return values
-    if not np.isfinite(scale) or scale <= 0:
-        msg = f"scale={scale!r} must be a positive number, such as 100"
-        raise OptionError(msg)
+    scale = check_positive("scale", scale, ", such as 100")
     top = np.nanmax(values, initial=0.0)
     if scale >= 10 and 0.0 < top <= 1.0:
         msg = (

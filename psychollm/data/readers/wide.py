@@ -1,13 +1,13 @@
 """Wide tables of any format: which column labels the rows, and which side holds the models."""
 
-import warnings
 from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 
-from psychollm._base.errors import LabelError, PsychollmWarning, ShapeError
+from psychollm._base.entry import warn
+from psychollm._base.errors import LabelError, ShapeError
 from psychollm._base.frames import MODELS, QUESTIONS, is_called, is_unnamed
 from psychollm._base.types import AnyArray
 from psychollm.data.labels import Table, as_labels
@@ -130,4 +130,4 @@ def _turned(path: Path, name: str, layout: Layout) -> bool:
 
 
 def _note(text: str) -> None:
-    warnings.warn(text, PsychollmWarning, stacklevel=2)
+    warn(text)

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import warnings
 from collections.abc import Hashable
 from dataclasses import dataclass
 from typing import Any, Literal
@@ -12,7 +11,8 @@ import numpy as np
 from psychollm._base.axes import Axes
 from psychollm._base.checks import check_choice, check_count, check_fraction
 from psychollm._base.convergence import Convergence
-from psychollm._base.errors import InputError, PsychollmWarning, ShapeError
+from psychollm._base.entry import warn
+from psychollm._base.errors import InputError, ShapeError
 from psychollm._base.numbers import percent
 from psychollm._base.result import Result
 from psychollm._base.types import BoolArray, FloatArray, IntArray
@@ -258,7 +258,7 @@ def positive_definite(matrix: FloatArray, method: str) -> tuple[FloatArray, floa
         f"repair pass smooth({unsmoothed}, method='minimum_trace'), or use method='minres', which "
         "needs none"
     )
-    warnings.warn(msg, PsychollmWarning, stacklevel=4)
+    warn(msg)
     return mended, weight
 
 

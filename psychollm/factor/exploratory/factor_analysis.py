@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any, Literal, NamedTuple, TypeAlias
 
 import numpy as np
 
-from psychollm._base.checks import check_choice, check_count, check_fraction
+from psychollm._base.checks import check_choice, check_count, check_fraction, check_number
 from psychollm._base.convergence import Convergence
 from psychollm._base.errors import InputError, OptionError
 from psychollm._base.types import FloatArray, RandomState
@@ -137,7 +137,7 @@ def factor_analysis(
     """
     check_choice("method", method, FactorMethod)
     low = check_fraction("min_uniqueness", min_uniqueness)
-    R, labels = correlation_matrix(correlation)
+    R, labels = correlation_matrix(correlation, "correlation")
     m = check_count("n_factors", n_factors)
     check_identified(len(R), m)
     size = observations(correlation, n)
@@ -184,10 +184,10 @@ def factor_analysis(
 def observations(correlation: Any, n: float | None) -> float:
     """Return the number of observations: given, or the harmonic mean over pairs, or NaN."""
     if n is not None:
-        if not float(n) > 1.0:
+        if not (size := check_number("n", n)) > 1.0:
             msg = f"n={n!r} must be a number of observations above 1"
             raise OptionError(msg)
-        return float(n)
+        return size
     pairs = getattr(correlation, "n", None)
     if not isinstance(pairs, np.ndarray) or pairs.ndim != 2:
         return float("nan")

@@ -35,17 +35,18 @@ from typing import Any
 import numpy as np
 
 from psychollm._base.axes import Axes
-from psychollm._base.checks import check_fraction, float_array
+from psychollm._base.checks import check_fraction, check_number, float_array
 from psychollm._base.errors import OptionError
 from psychollm._base.result import Result
 from psychollm._base.types import FloatArray
-from psychollm.data.matrix_input import correlation_matrix, square_of
+from psychollm.data.matrix_input import correlation_matrix
 from psychollm.factor.congruence import tucker
 from psychollm.factor.exploratory.criteria import CRITERIA, Criterion
 from psychollm.factor.exploratory.discrepancy import ML, ULS
 from psychollm.factor.exploratory.gradient_projection import turn
 from psychollm.factor.exploratory.minimise import minimise
 from psychollm.factor.exploratory.solution import FactorSolution
+from psychollm.factor.robust_test import covariance_of
 
 SPACING = 1e-4
 STACKED = {"minres": ULS, "ml": ML, "principal_axis": ULS}
@@ -182,6 +183,7 @@ def normal_covariance(matrix: FloatArray, n: float) -> FloatArray:
     >>> normal_covariance(np.eye(3), 100.0).diagonal()
     array([0.01, 0.01, 0.01])
     """
+    check_number("n", n, low=1)
     R, _ = correlation_matrix(matrix)
     i, j = np.tril_indices(len(R), -1)
     ij, kl = R[i, j][:, None], R[i, j][None]
@@ -241,9 +243,8 @@ class _Repeat:
 
 
 def _covariance(solution: FactorSolution, given: Any) -> FloatArray:
-    k = len(solution.labels)
     if given is not None:
-        return square_of(given, "covariance", k * (k - 1) // 2)
+        return covariance_of(given, len(solution.labels))
     if not solution._normal:
         msg = (
             "errors of normal variables are too small for correlations of ordered answers: pass "

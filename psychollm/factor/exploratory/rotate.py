@@ -187,7 +187,7 @@ def rotate(
     """
     A, labels = read_loadings(loadings)
     _check_rank(A)
-    check_count("n_starts", n_starts)
+    n_starts = check_count("n_starts", n_starts)
     promax = method == "promax"
     criterion = VARIMAX if promax else _criterion(method)
     lengths = np.sqrt(np.sum(A**2, axis=1, keepdims=True))

@@ -133,6 +133,7 @@ def ordered_design(
     data: Any, *, of: Axis, empty_cells: EmptyCells, missing: Missing
 ) -> OrderedDesign:
     """Read a table, refusing rows that gave one answer only."""
+    check_choice("of", of, Axis)
     check_choice("empty_cells", empty_cells, EmptyCells)
     check_choice("missing", missing, Missing)
     table = as_responses(data, of=of)

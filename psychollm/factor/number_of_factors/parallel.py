@@ -156,11 +156,12 @@ def parallel_analysis(
     >>> found.n_factors >= 1, found.draws.shape
     (True, (20, 19))
     """
+    check_choice("of", of, Axis)
     scheme = SCHEMES[of][0] if scheme is None else scheme
     check_choice("scheme", scheme, Scheme)
     check_choice("eigenvalues", eigenvalues, Eigenvalues)
     check_fraction("quantile", quantile)
-    check_count("n_null", n_null)
+    n_null = check_count("n_null", n_null)
     design = ordered_design(data, of=of, empty_cells=empty_cells, missing=missing)
     draws = replicate(
         lambda seeds: spectra(design.shuffled(seeds, scheme), eigenvalues),

@@ -110,7 +110,7 @@ def sampling_adequacy(correlation: Any, *, n: float | None = None) -> SamplingAd
     """
     from scipy.stats import chi2
 
-    R, labels = correlation_matrix(correlation)
+    R, labels = correlation_matrix(correlation, "correlation")
     size, k = observations(correlation, n), len(R)
     total, each = _adequacy(R)
     sign, log_determinant = np.linalg.slogdet(R)

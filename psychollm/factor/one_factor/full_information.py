@@ -127,7 +127,6 @@ def log_answer_probabilities(argument: FloatArray) -> tuple[FloatArray, FloatArr
     return np.maximum(log_ndtr(argument), LOG_FLOOR), np.maximum(log_ndtr(-argument), LOG_FLOOR)
 
 
-@np.errstate(under="ignore")
 def log_answers(curves: FloatArray, nodes: FloatArray) -> tuple[FloatArray, FloatArray]:
     """Return log P and log(1 - P) (k, Q) of curves (2 or 4, k)."""
     # Rows: loadings, thresholds, and the asymptotes of models that lapse.
@@ -139,7 +138,6 @@ def log_answers(curves: FloatArray, nodes: FloatArray) -> tuple[FloatArray, Floa
     return np.log(lower + inside * np.exp(log_yes)), np.log(above + inside * np.exp(log_no))
 
 
-@np.errstate(under="ignore")
 def factor_grid(loadings: FloatArray, thresholds: FloatArray) -> Grid:
     """Choose a grid fine enough for the narrowest posterior of a score."""
     nodes = np.linspace(-RANGE, RANGE, MAX_NODES)
@@ -155,7 +153,6 @@ def factor_grid(loadings: FloatArray, thresholds: FloatArray) -> Grid:
     return Grid(nodes=nodes, log_weights=np.log(weights / weights.sum()))
 
 
-@np.errstate(under="ignore")
 def posterior(
     patterns: Patterns, block: slice, log_yes: FloatArray, log_no: FloatArray, grid: Grid
 ) -> tuple[FloatArray, FloatArray]:
@@ -293,7 +290,6 @@ def full_information(
     return _result(table, keep, start.reasons, patterns, grid, point, ending)
 
 
-@np.errstate(under="ignore")
 def _evaluate(
     patterns: Patterns, grid: Grid, parameters: FloatArray
 ) -> tuple[float, FloatArray, FloatArray]:

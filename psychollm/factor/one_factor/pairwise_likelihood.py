@@ -237,7 +237,7 @@ def exploratory_pairwise_likelihood(
     >>> exploratory_pairwise_likelihood(data.responses).shares.round(1)
     array([0.5, 0. ])
     """
-    check_count("n_factors", n_factors)
+    n_factors = check_count("n_factors", n_factors)
     _, pairs = counted(responses)
     counts, tau, rate = kernel_counts(pairs)
     silent = np.array([bool(reason) for reason in _reasons(pairs, tau)])

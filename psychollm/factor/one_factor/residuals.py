@@ -309,7 +309,7 @@ def residual_test(
     if factors not in (0, 1):
         msg = f"factors={factors!r} is not an option: use 1 or 0"
         raise OptionError(msg)
-    check_count("n_null", n_null)
+    n_null = check_count("n_null", n_null)
     data = _testable(responses)
     counts = writable_counts(data.counts)
     if factors == 1:
@@ -345,7 +345,7 @@ def second_share_test(
     >>> bool(second_share_test(answers, n_null=19, rng=1).observed < 0.05)
     True
     """
-    check_count("n_null", n_null)
+    n_null = check_count("n_null", n_null)
     data = _testable(responses)
     counts = writable_counts(data.counts)
     loadings = start(counts)

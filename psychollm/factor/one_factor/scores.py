@@ -185,7 +185,6 @@ def _moments(weights: FloatArray, grid: Grid) -> tuple[FloatArray, FloatArray]:
     return mean, np.sqrt(np.maximum(square - mean**2, 0.0))
 
 
-@np.errstate(under="ignore")
 def _eap(patterns: Patterns, curves: FloatArray) -> tuple[FloatArray, FloatArray]:
     """Return posterior mean and standard deviation of every pattern, shape (p,) each."""
     grid = factor_grid(curves[0], curves[1])
@@ -197,7 +196,6 @@ def _eap(patterns: Patterns, curves: FloatArray) -> tuple[FloatArray, FloatArray
     return np.concatenate([m for m, _ in parts]), np.concatenate([s for _, s in parts])
 
 
-@np.errstate(under="ignore")
 def _without_each(patterns: Patterns, curves: FloatArray) -> tuple[FloatArray, FloatArray]:
     """Return leave-one-out means and standard deviations, shape (k, p) each."""
     # Dividing the posterior by P (or 1 - P) of the model left out is a matrix product with 1 / P.

@@ -16,7 +16,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, Literal, TypeAlias
 
-from psychollm._base.checks import check_choice, check_count
+from psychollm._base.checks import check_choice, hold_counts
 from psychollm.instruments.abstention.frames import SCENARIOS, Scenario, pairs
 from psychollm.instruments.abstention.questions import Askable, as_askable, read_askable
 from psychollm.instruments.abstention.result import AbstentionScores
@@ -132,9 +132,8 @@ class Abstention(Instrument[AbstentionScores]):
     items: tuple[Askable, ...] = field(init=False, repr=False, compare=False)
 
     def __post_init__(self) -> None:
-        for name in ("n_pairs", "n_repeats"):
-            check_count(name, getattr(self, name))
-        check_count("seed", self.seed, low=0)
+        hold_counts(self, "n_pairs", "n_repeats")
+        hold_counts(self, "seed", low=0)
         check_choice("licence", self.licence, Licence)
         check_chosen("scenarios", self.scenarios, Scenario)
         items = (

@@ -10,7 +10,7 @@ from dataclasses import dataclass, field
 from os import PathLike
 from typing import Any
 
-from psychollm._base.checks import check_count
+from psychollm._base.checks import hold_counts
 from psychollm.instruments.coding.result import CodingScores
 from psychollm.instruments.coding.schemes import Scheme, SchemeName, as_scheme
 from psychollm.instruments.coding.scoring import rule_scores, score_readings
@@ -87,7 +87,7 @@ class Coding(Instrument[CodingScores]):
     _scheme: Scheme = field(init=False, repr=False, compare=False)
 
     def __post_init__(self) -> None:
-        check_count("n_repeats", self.n_repeats)
+        hold_counts(self, "n_repeats")
         object.__setattr__(self, "items", as_transcripts(self.transcripts))
         object.__setattr__(self, "_scheme", as_scheme(self.scheme))
 

@@ -16,7 +16,7 @@ from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 from typing import Any, Literal, TypeAlias
 
-from psychollm._base.checks import check_count
+from psychollm._base.checks import hold_counts
 from psychollm._base.errors import InputError
 from psychollm.instruments.instrument import Instrument, check_chosen, from_file
 from psychollm.instruments.prompt import Message, Prompt
@@ -127,9 +127,8 @@ class Revision(Instrument[RevisionScores]):
     _wrong: Mapping[str, str] = field(init=False, repr=False, compare=False)
 
     def __post_init__(self) -> None:
-        for name in ("n_rounds", "n_chains"):
-            check_count(name, getattr(self, name))
-        check_count("seed", self.seed, low=0)
+        hold_counts(self, "n_rounds", "n_chains")
+        hold_counts(self, "seed", low=0)
         check_chosen("arms", self.arms, Arm, at_least_one=False)
         items = as_questions(self.questions)
         open_ended = next((one for one in items if not one.answerable), None)

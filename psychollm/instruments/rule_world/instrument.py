@@ -19,7 +19,7 @@ from itertools import islice
 from pathlib import Path
 from typing import Any, Literal, TypeAlias
 
-from psychollm._base.checks import check_choice, check_count
+from psychollm._base.checks import check_choice, check_count, hold_counts
 from psychollm._base.errors import OptionError
 from psychollm.instruments.instrument import Instrument, check_chosen
 from psychollm.instruments.prompt import Message, Prompt
@@ -94,9 +94,8 @@ class RuleWorld(Instrument[RuleWorldScores]):
     items: tuple[Item, ...] = field(init=False, repr=False, compare=False)
 
     def __post_init__(self) -> None:
-        for name in ("n_vocabularies", "n_repeats"):
-            check_count(name, getattr(self, name))
-        check_count("seed", self.seed, low=0)
+        hold_counts(self, "n_vocabularies", "n_repeats")
+        hold_counts(self, "seed", low=0)
         check_choice("skin", self.skin, Skin)
         check_choice("lexical_form", self.lexical_form, LexicalForm)
         check_chosen("types", self.types, ItemType)

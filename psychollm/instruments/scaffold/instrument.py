@@ -16,7 +16,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
 from typing import Any, Literal, TypeAlias
 
-from psychollm._base.checks import check_count
+from psychollm._base.checks import hold_counts
 from psychollm._base.errors import InputError
 from psychollm.instruments.instrument import Instrument, check_chosen, from_file
 from psychollm.instruments.prompt import Message, Prompt
@@ -112,7 +112,7 @@ class Scaffold(Instrument[ScaffoldScores]):
     items: tuple[Question, ...] = field(init=False, repr=False, compare=False)
 
     def __post_init__(self) -> None:
-        check_count("n_repeats", self.n_repeats)
+        hold_counts(self, "n_repeats")
         check_chosen("direct", self.direct, Behaviour)
         items = as_questions(self.questions)
         open_ended = next((one for one in items if not one.answerable), None)

@@ -22,7 +22,7 @@ from typing import Any, Literal, TypeAlias
 
 import numpy as np
 
-from psychollm._base.checks import check_count
+from psychollm._base.checks import hold_counts
 from psychollm._base.errors import LabelError
 from psychollm.data.labels import listed
 from psychollm.instruments.instrument import Instrument, check_chosen, from_file
@@ -184,8 +184,8 @@ class SelfEfficacy(Instrument[SelfEfficacyScores]):
     feedback: tuple[wording.Feedback, ...] = field(default=(), metadata={"typed": False})
 
     def __post_init__(self) -> None:
-        check_count("n_repeats", self.n_repeats)
-        check_count("seed", self.seed, low=0)
+        hold_counts(self, "n_repeats")
+        hold_counts(self, "seed", low=0)
         for name, choices in _CHOICES.items():
             optional = name in {"followups", "feedback"}
             check_chosen(name, getattr(self, name), choices, at_least_one=not optional)

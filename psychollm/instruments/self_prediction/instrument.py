@@ -9,7 +9,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, Literal, TypeAlias
 
-from psychollm._base.checks import check_choice, check_count
+from psychollm._base.checks import check_choice, hold_counts
 from psychollm._base.errors import LabelError, OptionError
 from psychollm.data.labels import listed
 from psychollm.instruments.instrument import Instrument, check_chosen, from_file
@@ -153,8 +153,8 @@ class SelfPrediction(Instrument[SelfPredictionScores]):
             raise OptionError(msg)
         for name in ("max_tokens", "answer_tokens"):
             if getattr(self, name) is not None:
-                check_count(name, getattr(self, name))
-        check_count("n_repeats", self.n_repeats)
+                hold_counts(self, name)
+        hold_counts(self, "n_repeats")
 
     def prompts(self) -> tuple[Prompt, ...]:
         """Return every prompt of every repeat: the predictions of a question, then its answer.

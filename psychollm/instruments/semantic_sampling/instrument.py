@@ -20,7 +20,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Literal, TypeAlias
 
-from psychollm._base.checks import check_choice, check_count
+from psychollm._base.checks import check_choice, hold_counts
 from psychollm._base.errors import InputError
 from psychollm.instruments.instrument import Instrument, from_file
 from psychollm.instruments.prompt import Message, Prompt
@@ -94,7 +94,7 @@ class SemanticSampling(Instrument[SemanticSamples]):
     shots: Sequence[Shot] = SHOTS
 
     def __post_init__(self) -> None:
-        check_count("n_samples", self.n_samples)
+        hold_counts(self, "n_samples")
         check_choice("form", self.form, Form)
         object.__setattr__(self, "questions", as_questions(self.questions))
         object.__setattr__(self, "shots", tuple(self.shots))

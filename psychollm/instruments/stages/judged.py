@@ -164,7 +164,7 @@ def transcripts(
     [('spontaneous', 1.0), ('directed', 1.0)]
     """
     if n_items is not None:
-        check_count("n_items", n_items)
+        n_items = check_count("n_items", n_items)
     wanted = {one.replace("-", "_") for one in of}
     kept = [
         one

@@ -23,7 +23,7 @@ from typing import Any, Literal, TypeAlias
 
 import numpy as np
 
-from psychollm._base.checks import check_choice, check_count
+from psychollm._base.checks import check_choice, hold_counts
 from psychollm._base.errors import InputError
 from psychollm.instruments.instrument import Instrument, from_file
 from psychollm.instruments.prompt import Message, Prompt
@@ -105,8 +105,8 @@ class Wagering(Instrument[WageringScores]):
     def __post_init__(self) -> None:
         check_choice("form", self.form, Form)
         check_choice("payoff", self.payoff, Payoff)
-        check_count("seed", self.seed, low=0)
-        check_count("n_repeats", self.n_repeats)
+        hold_counts(self, "seed", low=0)
+        hold_counts(self, "n_repeats")
         items = as_questions(self.questions)
         for one in items:
             if not one.answerable:

@@ -144,9 +144,9 @@ def bayesian_2pl(
     ((4,), True)
     """
     check_choice("method", method, Method)
-    check_count("n_draws", n_draws, low=100)
-    check_count("chains", chains)
-    check_count("tune", tune)
+    n_draws = check_count("n_draws", n_draws, low=100)
+    chains = check_count("chains", chains)
+    tune = check_count("tune", tune)
     check_fraction("level", level)
     check_fraction("target_accept", target_accept)
     read = _read(responses, link, respondents, families, domains, priors)

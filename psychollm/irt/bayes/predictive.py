@@ -104,7 +104,7 @@ def predictive_check(
     (10,)
     """
     check_choice("kind", kind, Kind)
-    check_count("n", n)
+    n = check_count("n", n)
     target = fit._target
     codes = target.answers.codes[target.answers.of_respondent]
     made = [codes, *replicates(fit, kind, n, check_generator(rng))]

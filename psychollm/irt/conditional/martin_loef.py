@@ -25,11 +25,11 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from psychollm._base.axes import Axes
-from psychollm._base.errors import LabelError, ShapeError
+from psychollm._base.errors import ShapeError
 from psychollm._base.numbers import p_equals
 from psychollm._base.result import Result
-from psychollm._base.types import FloatArray, IntArray
-from psychollm.data.labels import Labels
+from psychollm._base.types import BoolArray, FloatArray, IntArray
+from psychollm.data.labels import Labels, positions
 from psychollm.data.responses import ResponsesLike, as_responses
 from psychollm.irt.answers import Respondents, orient
 from psychollm.irt.conditional.likelihood import climb, connected, sufficient
@@ -130,16 +130,14 @@ def martin_loef_test(
     )
 
 
-def _chosen(items: Sequence[Any], labels: Labels) -> IntArray:
+def _chosen(items: Sequence[Any], labels: Labels) -> BoolArray:
     """Return which items are in the first set (J,)."""
-    missing = [item for item in items if item not in labels]
-    if missing:
-        msg = f"items: {missing[0]!r} is not an item of the table, which has {labels[:5]}..."
-        raise LabelError(msg)
-    return np.array([label in set(items) for label in labels])
+    inside = np.zeros(len(labels), dtype=np.bool_)
+    inside[positions("item", labels, items)] = True
+    return inside
 
 
-def _check(codes: IntArray, inside: IntArray) -> None:
+def _check(codes: IntArray, inside: BoolArray) -> None:
     """Raise where a set cannot be fitted."""
     for name, columns in (("items", inside), ("the other items", ~inside)):
         if columns.sum() < 2 or not connected(codes[:, columns]).all():

@@ -301,9 +301,11 @@ def fit_factors(
     """
     check_choice("gaps", gaps, Gaps)
     source = as_source(responses)
-    if n_factors != "auto" and check_count("n_factors", n_factors) > len(source.models):
-        msg = f"n_factors={n_factors}, but there are {len(source.models)} models: take fewer"
-        raise OptionError(msg)
+    if n_factors != "auto":
+        n_factors = check_count("n_factors", n_factors)
+        if n_factors > len(source.models):
+            msg = f"n_factors={n_factors}, but there are {len(source.models)} models: take fewer"
+            raise OptionError(msg)
     generator, who = check_generator(rng), workers(n_jobs)
     seeds = [int(word) for word in generator.integers(2**63, size=3)]
     filled = Filled.of(source.by_question)

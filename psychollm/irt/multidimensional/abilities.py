@@ -14,7 +14,7 @@ import numpy as np
 
 from psychollm._base.axes import Axes, Interleaved
 from psychollm._base.checks import float_array
-from psychollm._base.errors import ShapeError
+from psychollm._base.errors import OptionError, ShapeError
 from psychollm._base.result import Result
 from psychollm._base.types import BoolArray, FloatArray, IntArray
 from psychollm.data.labels import Labels
@@ -132,7 +132,7 @@ def multidimensional_ability(
     covariance = np.where(silent[:, None, None], np.nan, point.covariance)[everyone]
     se = np.sqrt(np.einsum("nkk->nk", covariance))
     with np.errstate(invalid="ignore", divide="ignore"):
-        answered = ~silent[everyone]
+        answered = ~silent[everyone] | silent.all()
         variance = mean[answered].var(axis=0)
         reliability = variance / (variance + (se[answered] ** 2).mean(axis=0))
     return MultidimensionalAbilities(
@@ -215,6 +215,9 @@ def multidimensional_information(
     if places.ndim != 2 or places.shape[1] != m:
         msg = f"at must have one column for each of {m} abilities, got shape {places.shape}"
         raise ShapeError(msg)
+    if not np.isfinite(places).all():
+        msg = f"at={places.tolist()!r:.80} must be finite"
+        raise OptionError(msg)
     table = fit.parameters[fit.fitted]
     lower, upper, density, _ = distribution(places @ table[:, :-1].T + table[:, -1], fit.link)
     weight = density**2 / np.maximum(lower * upper, 1e-300)

@@ -7,7 +7,7 @@ from typing import Any, Literal
 
 import numpy as np
 
-from psychollm._base.checks import check_count, plain_array
+from psychollm._base.checks import check_count, n_dimensions, plain_array
 from psychollm._base.errors import LabelError, OptionError, ShapeError
 from psychollm._base.frames import labelled
 from psychollm._base.types import BoolArray
@@ -33,7 +33,7 @@ class Shape:
 
 def shape_of(dimensions: Any, items: Labels, *, correlated: bool) -> Shape:
     """Return the form that the argument means."""
-    if np.ndim(dimensions) == 0:
+    if n_dimensions(dimensions, "dimensions") == 0:
         m = check_count("dimensions", dimensions)
         names = tuple(f"ability_{k + 1}" for k in range(m))
         everywhere = np.ones((len(items), m), dtype=np.bool_)

@@ -96,6 +96,9 @@ def item_slopes(
     check_choice("link", link, Link)
     L = float_array(loadings, "loadings")
     L = L[:, None] if L.ndim == 1 else L
+    if L.ndim != 2:
+        msg = f"loadings have shape {L.shape}: pass (items,) or (items, abilities)"
+        raise ShapeError(msg)
     tau = float_array(thresholds, "thresholds")
     m = L.shape[-1]
     phi = (

@@ -102,7 +102,8 @@ def _s_x2(fit: IRTFit, table: Responses) -> FloatArray:
 def _q3_max(fit: IRTFit, table: Responses) -> float:
     """Return the largest Q3 minus the mean (Christensen, Makransky & Horton, 2017)."""
     q3 = _pairs(local_dependence(fit, table).q3)
-    return float(np.nanmax(q3) - np.nanmean(q3)) if np.isfinite(q3).any() else float("nan")
+    known = q3[np.isfinite(q3)]
+    return float(known.max() - known.mean()) if known.size else float("nan")
 
 
 def _ld_max(fit: IRTFit, table: Responses) -> float:
@@ -155,7 +156,7 @@ def statistic_of(
     if callable(statistic):
         name = getattr(statistic, "__name__", "statistic")
         return FitStatistic(name, statistic, None, alternative or "greater")
-    if statistic not in NAMED:
+    if not isinstance(statistic, str) or statistic not in NAMED:
         msg = (
             f"statistic={statistic!r} is not an option: use one of "
             f"{', '.join(map(repr, NAMED))}, or a function of (fit, responses)"

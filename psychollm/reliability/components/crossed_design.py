@@ -267,7 +267,9 @@ def pivotal_draws(
     rng: np.random.Generator,
 ) -> FloatArray:
     """Return components from mean squares drawn by (3) (n, effects)."""
-    drawn = mean_squares * freedom / rng.chisquare(freedom, (n, freedom.size))
+    # With few degrees of freedom what is drawn may be too small for a float.
+    chi2 = np.maximum(rng.chisquare(freedom, (n, freedom.size)), 1e-100)
+    drawn = mean_squares * freedom / chi2
     return np.asarray(np.linalg.solve(expectation, drawn.T).T)
 
 

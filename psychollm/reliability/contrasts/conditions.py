@@ -49,6 +49,7 @@ from numpy.typing import ArrayLike
 from scipy.special import chdtrc, ndtri, stdtrit
 
 from psychollm._base.axes import Axes
+from psychollm._base.checks import check_generator
 from psychollm._base.numbers import number, p_equals, with_interval
 from psychollm._base.result import Result
 from psychollm._base.types import FloatArray, IntArray, RandomState, WordArray
@@ -255,7 +256,7 @@ _SAME_MODELS = (
 
 def _within_models(ranks: FloatArray, table: ConditionScores, options: Resampling) -> float:
     """Return the share of orders of the conditions within models with an H as large."""
-    rng = np.random.default_rng(options.rng)
+    rng = check_generator(options.rng)
     k = len(table.conditions)
     sums = np.zeros((options.n + 1, k))  # of ranks; the first row is as observed
     for model in range(len(table.models)):

@@ -64,6 +64,7 @@ from dataclasses import dataclass
 import numpy as np
 from scipy.special import fdtrc
 
+from psychollm._base.checks import check_generator
 from psychollm._base.types import FloatArray, IntArray, WordArray
 from psychollm.estimates.resampling import Resampling
 
@@ -293,7 +294,7 @@ def against_first(k: int, first: int = 0) -> FloatArray:
 def variance_draws(fit: InterceptFit, options: Resampling) -> tuple[FloatArray, FloatArray]:
     """Return draws of the variance between models and of the residual variance."""
     data, design = fit.data, fit.data.design
-    rng = np.random.default_rng(options.rng)
+    rng = check_generator(options.rng)
     residual = data.rest[0] / rng.chisquare(design.freedom, options.n)
     wanted = rng.chisquare(design.d.size, options.n)
     low = np.zeros(options.n)

@@ -24,12 +24,11 @@ Miller, E. (2024). Adding error bars to evals. arXiv:2411.00640.
 
 from collections.abc import Hashable
 from dataclasses import dataclass
-from numbers import Real
 from typing import Any, Literal, TypeAlias
 
 import numpy as np
 
-from psychollm._base.checks import check_choice, check_count
+from psychollm._base.checks import check_choice, check_count, check_number
 from psychollm._base.errors import OptionError, ShapeError
 from psychollm._base.result import Result
 from psychollm.calibration.stated import cluster_codes
@@ -63,9 +62,9 @@ class DifferenceVariance(Result):
     def __post_init__(self) -> None:
         check_choice("design", self.design, Design)
         for name in ("between", "within"):
-            _check_range(name, getattr(self, name), 0.0, np.inf)
-        _check_range("cluster_size", self.cluster_size, 1.0, np.inf)
-        _check_range("cluster_correlation", self.cluster_correlation, -1.0, 1.0)
+            check_number(name, getattr(self, name), low=0.0)
+        check_number("cluster_size", self.cluster_size, low=1.0)
+        check_number("cluster_correlation", self.cluster_correlation, low=-1.0, high=1.0)
 
     @property
     def design_effect(self) -> float:
@@ -129,7 +128,8 @@ def assumed_variance(
     0.21
     """
     for name, share in (("first", first), ("second", second)):
-        _check_range(name, share, 0.0, 1.0)
+        check_number(name, share, low=0.0, high=1.0)
+    check_number("correlation", correlation, low=-1.0, high=1.0)
     sd = [float(np.sqrt(share * (1.0 - share))) for share in (first, second)]
     both = correlation * sd[0] * sd[1] if design == "paired" else 0.0
     low = max(0.0, first + second - 1.0) - first * second
@@ -220,9 +220,3 @@ def pilot_variance(
         cluster_correlation=float(np.clip(rho, -1.0, 1.0)),
         design=design,
     )
-
-
-def _check_range(name: str, value: float, low: float, high: float) -> None:
-    if not isinstance(value, Real) or not low <= value <= high or not np.isfinite(value):
-        msg = f"{name}={value!r} must be a number from {low:g} to {high:g}"
-        raise OptionError(msg)

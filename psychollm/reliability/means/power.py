@@ -20,12 +20,11 @@ https://doi.org/10.18653/v1/2020.emnlp-main.745
 """
 
 from dataclasses import dataclass
-from numbers import Real
 
 import numpy as np
 from scipy.special import gammainccinv, gammaincinv, ndtr, stdtrit
 
-from psychollm._base.checks import check_count, check_fraction
+from psychollm._base.checks import check_count, check_fraction, check_number
 from psychollm._base.errors import OptionError
 from psychollm._base.result import Result
 from psychollm._base.types import FloatArray
@@ -110,7 +109,7 @@ def comparison_power(
     0.804
     """
     check_fraction("alpha", alpha)
-    delta = _difference(difference)
+    delta = check_number("difference", difference)
     n, k = check_count("n_questions", n_questions), check_count("n_answers", n_answers)
     if n < 2.0 * variance.cluster_size:
         msg = (
@@ -221,7 +220,7 @@ def questions_needed(
     662
     """
     check_fraction("target", target, low=alpha)
-    delta = _difference(difference)
+    delta = check_number("difference", difference)
     few = int(np.ceil(2.0 * variance.cluster_size))
 
     def enough(n: int) -> bool:
@@ -255,10 +254,3 @@ def _chi(df: float) -> FloatArray:
     below, above = ndtr(_NODE), ndtr(-_NODE)
     gamma = np.where(_NODE < 0, gammaincinv(0.5 * df, below), gammainccinv(0.5 * df, above))
     return np.asarray(np.sqrt(gamma / (0.5 * df)), dtype=np.float64)
-
-
-def _difference(difference: float) -> float:
-    if not isinstance(difference, Real) or not np.isfinite(difference):
-        msg = f"difference={difference!r} must be a finite number"
-        raise OptionError(msg)
-    return float(difference)

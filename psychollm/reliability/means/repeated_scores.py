@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from psychollm._base.axes import Axes
-from psychollm._base.checks import plain_array
+from psychollm._base.checks import check_held, plain_array
 from psychollm._base.errors import LabelError, ShapeError
 from psychollm._base.frames import in_pandas, long_table
 from psychollm._base.result import Result
@@ -255,8 +255,9 @@ def stacked_runs(
     return np.stack(cells, axis=2), axes
 
 
-def answers_of(scores: Any) -> RepeatedScores:
+def answers_of(scores: Any, argument: str = "scores") -> RepeatedScores:
     """Return whatever holds scores as models x questions x repeats."""
+    check_held(scores, argument)
     if isinstance(scores, ScoreLog):
         return RepeatedScores.from_long(scores.frame, run="repeat")
     found = repeated_scores(scores)
@@ -265,17 +266,17 @@ def answers_of(scores: Any) -> RepeatedScores:
             found.values.reshape(len(found.models), -1),
             tuple(question for question in found.questions for _ in found.runs),
             Missing(),
-            "scores",
+            argument,
             remedy="replace {} by NaN; if all are scores, pass RepeatedScores.from_runs([scores])",
         )
     return found
 
 
-def means_of(answers: RepeatedScores) -> FloatArray:
+def means_of(answers: RepeatedScores, argument: str = "scores") -> FloatArray:
     """Return the mean over repeats of each model and question, NaN where there is no score."""
     with np.errstate(invalid="ignore"):
         values = np.nansum(answers.values, axis=2) / answers.present.sum(axis=2)
     if not np.isfinite(values).any():
-        msg = "scores holds no answer with a score: every value is missing"
+        msg = f"{argument} holds no answer with a score: every value is missing"
         raise ShapeError(msg)
     return np.asarray(values, dtype=np.float64)

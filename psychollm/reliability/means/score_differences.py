@@ -55,6 +55,7 @@ from psychollm._base.checks import (
     check_count,
     check_fraction,
     check_generator,
+    of_one_shape,
 )
 from psychollm._base.errors import CodeError, LabelError, ShapeError
 from psychollm._base.multiplicity import adjust_p_values
@@ -68,7 +69,7 @@ from psychollm.data.responses import ResponsesLike
 from psychollm.data.table import numbers, one_model
 from psychollm.estimates.clustered import few
 from psychollm.estimates.comparisons import FamilyAdjustment, max_t
-from psychollm.estimates.intervals import counts_of, within_range
+from psychollm.estimates.intervals import within_range
 from psychollm.estimates.reasons import Reason, first_reason
 from psychollm.reliability.means.clustered import ClusteredMean, Correction, clustered_mean
 
@@ -302,7 +303,7 @@ def mcnemar(first_only: Any, second_only: Any) -> tuple[FloatArray, FloatArray, 
     >>> [float(part.round(4)) for part in mcnemar(10, 4)]
     [2.5714, 0.1088, 0.1796]
     """
-    b, c = counts_of({"first_only": first_only, "second_only": second_only})
+    b, c = of_one_shape({"first_only": first_only, "second_only": second_only})
     both = np.stack([b, c])
     with np.errstate(invalid="ignore"):
         bad = (both < 0.0) | (both % 1.0 != 0.0)

@@ -251,7 +251,7 @@ def omega(
     (array([0.85]), 'jackknife over respondents, log(1 - x)')
     """
     check_choice("method", method, OmegaMethod)
-    check_count("n_factors", n_factors)
+    n_factors = check_count("n_factors", n_factors)
     check_choice("interval", interval, ResamplingInterval)
     tolerance = check_fraction("tolerance", tolerance)
     settings = _Settings(n_factors, method, flip, tolerance)

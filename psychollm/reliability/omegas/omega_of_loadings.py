@@ -176,7 +176,7 @@ def omega_of_loadings(
     common = loadings @ loadings.T
     latent = common.copy()
     if correlation is not None:
-        latent, _ = correlation_matrix(correlation)
+        latent, _ = correlation_matrix(correlation, "correlation")
         if len(latent) != len(items):
             msg = f"correlation is of {len(latent)} items, loadings are of {len(items)}"
             raise ShapeError(msg)
@@ -212,7 +212,7 @@ def _thresholds(given: Any) -> FloatArray:
         msg = "thresholds are needed with plain loadings: pass one (or several) per item"
         raise InputError(msg)
     if not isinstance(given, list | tuple):
-        table = float_array(given, "thresholds")
+        table = np.atleast_1d(float_array(given, "thresholds"))
         return table[:, None] if table.ndim == 1 else table
     rows = [np.atleast_1d(float_array(row, "thresholds")) for row in given]
     width = max((row.size for row in rows), default=0)
@@ -228,6 +228,6 @@ def _check_thresholds(cuts: FloatArray, items: Labels) -> None:
         raise ShapeError(msg)
     for item, row in zip(items, cuts, strict=True):
         defined = row[~np.isnan(row)]
-        if not defined.size or (np.diff(defined) <= 0.0).any():
+        if not (defined.size and np.isfinite(defined).all() and (np.diff(defined) > 0.0).all()):
             msg = f"thresholds of {item!r} must be increasing numbers, got {defined.tolist()}"
             raise InputError(msg)

@@ -22,7 +22,6 @@ https://doi.org/10.1080/19312450709336664
 Krippendorff, K. (2019). Content analysis: An introduction to its methodology (4th ed.). Sage.
 """
 
-import warnings
 from collections.abc import Hashable, Iterable
 from dataclasses import dataclass
 from typing import Any
@@ -30,7 +29,7 @@ from typing import Any
 import numpy as np
 
 from psychollm._base.axes import Axes, whole
-from psychollm._base.errors import PsychollmWarning
+from psychollm._base.entry import warn
 from psychollm._base.result import Result
 from psychollm._base.types import FloatArray, RandomState
 from psychollm.calibration.stated import cluster_codes
@@ -391,7 +390,7 @@ def _metric(ratings: Ratings, metric: Distance | None) -> Distance:
             'without an order: pass metric="ordinal", "interval" or "ratio" for a scale, '
             'metric="nominal" for codes'
         )
-        warnings.warn(msg, PsychollmWarning, stacklevel=3)
+        warn(msg)
     return metric or "nominal"
 
 

@@ -36,7 +36,7 @@ from typing import Any, Literal, TypeAlias
 
 import numpy as np
 
-from psychollm._base.checks import check_choice, check_generator, float_array
+from psychollm._base.checks import check_choice, check_generator, check_held, float_array
 from psychollm._base.errors import OptionError, ShapeError
 from psychollm._base.types import FloatArray, IntArray, RandomState
 from psychollm.calibration.stated import cluster_codes
@@ -195,9 +195,11 @@ def kappa_variance(table: FloatArray, credit: FloatArray) -> float:
 
 
 def _two_runs(first: Any, second: Any, categories: Iterable[Hashable] | None) -> Ratings:
+    check_held(second, "second")
     if second is not None:
+        check_held(first, "first")
         return Ratings.from_runs([first, second], categories=categories)
-    pair = as_ratings(first, categories=categories)
+    pair = as_ratings(first, "first", categories=categories)
     if len(pair.runs) != 2:
         msg = (
             f"Cohen's kappa compares two runs, got {len(pair.runs)}: pass two tables, choose with "

@@ -118,7 +118,7 @@ def rate_contrast(
     >>> found.name, found.value.round(3), found.interval.round(2)
     ('A - B', array([0.5]), array([[-0.11,  0.8 ]]))
     """
-    known = as_ratings(scores)
+    known = as_ratings(scores, "scores")
     values = unit_scores(known)
     answered = np.isfinite(values).sum(axis=2).astype(np.float64)
     contrast = Contrast(

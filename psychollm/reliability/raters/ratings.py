@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any, Self, TypeAlias
 import numpy as np
 
 from psychollm._base.axes import Axes
-from psychollm._base.checks import check_unique, plain_array
+from psychollm._base.checks import LARGEST, check_held, check_unique, plain_array, shown
 from psychollm._base.errors import CodeError, OptionError
 from psychollm._base.frames import in_pandas, long_table
 from psychollm._base.result import Result
@@ -309,8 +309,14 @@ class Ratings(Result):
 RatingsLike: TypeAlias = Ratings | ResponsesLike | Sequence[ResponsesLike]
 
 
-def as_ratings(data: RatingsLike, *, categories: Iterable[Hashable] | None = None) -> Ratings:
+def as_ratings(
+    data: RatingsLike,
+    argument: str = "ratings",
+    *,
+    categories: Iterable[Hashable] | None = None,
+) -> Ratings:
     """Return ratings from whatever holds them."""
+    check_held(data, argument)
     if isinstance(data, Ratings):
         if categories is not None:
             msg = "categories belong to the Ratings: pass them to Ratings.from_... instead"
@@ -324,10 +330,10 @@ def as_ratings(data: RatingsLike, *, categories: Iterable[Hashable] | None = Non
 def category_values(ratings: Ratings) -> FloatArray:
     """Return the categories as numbers (categories,)."""
     for category in ratings.categories:
-        if not isinstance(category, int | float):
+        if not isinstance(category, int | float) or abs(category) > LARGEST:
             msg = (
-                f"category {category!r} is not a number: pass numbers, or use the nominal metric "
-                "(or the ordinal one, with categories= in increasing order)"
+                f"category {shown(category)} is not a number up to 1e100: pass numbers, or use "
+                "the nominal metric (or the ordinal one, with categories= in increasing order)"
             )
             raise CodeError(msg)
     return np.array(ratings.categories, dtype=np.float64)

@@ -118,7 +118,7 @@ def retest(
     >>> print(retest([[[1, 1, 0, 1]], [[1, 1, 0, 0]]], rng=0).rate.interval.round(3))
     [[0.258 0.889]]
     """
-    known = as_ratings(scores)
+    known = as_ratings(scores, "scores")
     values = unit_scores(known)
     options = Resampling.of(bootstrap, level, rng)
     codes = None if clusters is None else cluster_codes(clusters, known.questions)

@@ -29,8 +29,8 @@ from typing import Any, Literal, TypeAlias
 import numpy as np
 
 from psychollm._base.axes import Axes
-from psychollm._base.checks import check_choice, check_fraction, float_array
-from psychollm._base.errors import InputError, OptionError, ShapeError
+from psychollm._base.checks import check_choice, check_fraction, check_number, float_array
+from psychollm._base.errors import InputError, ShapeError
 from psychollm._base.result import Result
 from psychollm._base.types import FloatArray, RandomState
 from psychollm.data.responses import ResponsesLike
@@ -331,9 +331,8 @@ def alpha_of_matrix(
     """
     check_choice("interval", interval, NormalInterval)
     check_fraction("level", level)
-    if n is not None and not n >= 2:
-        msg = f"n={n!r} must be the number of respondents, at least 2"
-        raise OptionError(msg)
+    if n is not None:
+        check_number("n", n, low=2, what=", how many respondents there are")
     covariances = covariance_matrix(matrix)
     value, flags = _coefficients(covariances)
     size = np.nan if n is None else float(n)

@@ -111,7 +111,7 @@ def guttman(
     """
     check_choice("of", of, Of)
     check_choice("interval", interval, ResamplingInterval)
-    check_count("max_splits", max_splits, low=0)
+    max_splits = check_count("max_splits", max_splits, low=0)
     generator = check_generator(rng)
     options = Resampling.of(bootstrap, level, generator, interval=interval)
     table = score_table(scores, respondents=respondents, keys=keys)

@@ -20,12 +20,14 @@ https://doi.org/10.1007/BF02288892
 from collections.abc import Sequence
 from dataclasses import dataclass
 from math import comb
+from operator import itemgetter
 from typing import Any
 
 import numpy as np
 
 from psychollm._base.axes import Axes
 from psychollm._base.checks import check_choice, check_count, check_generator
+from psychollm._base.errors import OptionError
 from psychollm._base.result import Result
 from psychollm._base.types import FloatArray, RandomState
 from psychollm.data.labels import Labels
@@ -42,6 +44,8 @@ from psychollm.reliability.scales.score_table import scale_scores, score_table
 
 # So many of the random splits start a search.
 _STARTS = 20
+_AT_ONCE = 2**22  # splits without an interrupt
+_MOST_SPLITS = 10**9  # that memory holds
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
@@ -63,7 +67,11 @@ def tried_splits(
     matrix: FloatArray, *, max_splits: int, n_splits: int, rng: np.random.Generator
 ) -> Splits:
     """Try all splits if there are at most `max_splits`, or else `n_splits` random ones."""
-    if n_splits_of(len(matrix)) <= max_splits:
+    number = n_splits_of(len(matrix))
+    if number <= max_splits:
+        if number > _MOST_SPLITS:
+            msg = f"max_splits={max_splits}: {number:,} splits cannot be held, pass 1e9 or less"
+            raise OptionError(msg)
         return _all_splits(matrix)
     return _random_splits(matrix, n_splits, rng)
 
@@ -110,14 +118,17 @@ def splits_of(
 
 def _all_splits(matrix: FloatArray) -> Splits:
     k = len(matrix)
-    forms = np.empty(n_splits_of(k))
-    lowest, highest = np.empty(k), np.empty(k)
-    # Of two mirror images one is enough: with equal halves, the first item stays in the first.
-    enumerate_splits(matrix, np.arange(k // 2), 1 - k % 2, forms, lowest, highest)
+    forms, chosen = np.empty(n_splits_of(k)), np.arange(k // 2)
+    ends: list[tuple[float, FloatArray, float, FloatArray]] = []
+    for start in range(0, forms.size, _AT_ONCE):  # an interrupt waits for one part
+        part, lowest, highest = forms[start : start + _AT_ONCE], np.empty(k), np.empty(k)
+        # Of two mirror images one is enough: with equal halves, the first item stays in the first.
+        enumerate_splits(matrix, chosen, 1 - k % 2, part, lowest, highest)
+        ends.append((part.min(), lowest, part.max(), highest))
     return Splits(
         coefficients=1.0 - forms / matrix.sum(),
-        highest=lowest,
-        lowest=highest,
+        highest=min(ends, key=itemgetter(0))[1],
+        lowest=max(ends, key=itemgetter(2))[3],
         exhaustive=True,
     )
 
@@ -238,8 +249,8 @@ def split_half(
     """
     check_choice("of", of, Of)
     check_choice("interval", interval, ResamplingInterval)
-    check_count("max_splits", max_splits, low=0)
-    check_count("n_splits", n_splits)
+    max_splits = check_count("max_splits", max_splits, low=0)
+    n_splits = check_count("n_splits", n_splits)
     generator = check_generator(rng)
     options = Resampling.of(bootstrap, level, generator, interval=interval)
     table = score_table(scores, respondents=respondents, keys=keys)

@@ -335,7 +335,7 @@ def fit_gate(
     array([ True, False])
     """
     goal = _goal(f_beta, risk)
-    check_count("n_folds", n_folds, low=2)
+    n_folds = check_count("n_folds", n_folds, low=2)
     check_fraction("level", level)
     every = as_questions(texts, features=features, groups=groups)
     correct = as_binary("correctness", correctness, every.labels)

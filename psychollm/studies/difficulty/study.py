@@ -211,7 +211,7 @@ def difficulty(
     >>> study.r_squared.value[0] > 0.7
     np.True_
     """
-    check_count("n_folds", n_folds, low=2)
+    n_folds = check_count("n_folds", n_folds, low=2)
     check_fraction("level", level)
     every = as_questions(texts, features=features, groups=groups)
     outcome = as_outcome("scores", scores, every.labels)

@@ -173,7 +173,7 @@ def shared_signals(
     >>> psy.studies.shared_signals(answers, n_null=39, rng=1).n_factors
     1
     """
-    check_count("n_null", n_null)
+    n_null = check_count("n_null", n_null)
     check_fraction("alpha", alpha)
     answers = CountedAnswers.of(responses)
     generator = check_generator(rng)

@@ -5,7 +5,6 @@ Near copies: models that agree beyond the shared factor, as relatives and clones
 
 from __future__ import annotations
 
-import warnings
 from collections.abc import Hashable, Mapping
 from functools import partial
 from typing import Literal, TypedDict
@@ -14,6 +13,7 @@ import numpy as np
 from scipy.special import ndtri
 
 from psychollm._base.checks import check_choice, check_count, check_fraction, check_generator
+from psychollm._base.entry import warn
 from psychollm._base.errors import OptionError, ShapeError, ValidityWarning
 from psychollm._base.replicate import replicate
 from psychollm._base.types import Axis, EmptyCells, FloatArray, Missing, RandomState, WordArray
@@ -168,7 +168,7 @@ def dimensionality(
     """
     check_choice("empty_cells", empty_cells, EmptyCells)
     check_choice("missing", missing, Missing)
-    check_count("n_null", n_null)
+    n_null = check_count("n_null", n_null)
     check_fraction("alpha", alpha)
     if isinstance(responses, Scan):
         msg = "dimensionality needs answers in memory: shared_signals(...) judges those of a scan"
@@ -245,7 +245,7 @@ def _usable(answers: CountedAnswers) -> tuple[CountedAnswers, Mapping[Hashable, 
     if not excluded:
         return answers, excluded
     named = ", ".join(f"{model!r} ({why})" for model, why in excluded.items())
-    warnings.warn(f"left out of dimensionality: {named}", ValidityWarning, stacklevel=3)
+    warn(f"left out of dimensionality: {named}", ValidityWarning)
     return CountedAnswers.of_binary(table.select(models=kept)), excluded
 
 

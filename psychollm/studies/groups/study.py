@@ -375,6 +375,13 @@ def _differences(
     )
 
 
+def _spread(draws: FloatArray) -> FloatArray:
+    """Return standard deviations of columns, NaN where there are fewer than two numbers."""
+    se, several = np.full(draws.shape[1], np.nan), np.isfinite(draws).sum(axis=0) > 1
+    se[several] = np.nanstd(draws[:, several], axis=0, ddof=1)
+    return se
+
+
 def _over_groups(
     of_groups: Mapping[Hashable, Estimate], place: int | None, level: float
 ) -> Estimate:
@@ -402,7 +409,7 @@ def _over_groups(
     return Estimate(
         name=held[0].name,
         value=value,
-        se=np.nanstd(draws, axis=0, ddof=1),
+        se=_spread(draws),
         interval=percentile_interval(draws, level),
         n=np.array(n, dtype=np.float64),
         flags=tuple(Reason.NONE if np.isfinite(one) else Reason.UNDEFINED for one in value),

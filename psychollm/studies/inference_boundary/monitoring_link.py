@@ -156,7 +156,7 @@ def rank_link(
     rng: RandomState = None,
 ) -> MonitoringLink:
     """Correlate two scores (models,) by rank."""
-    check_count("n_null", n_null)
+    n_null = check_count("n_null", n_null)
     check_fraction("level", level)
     flag, r, p_value = Reason.NONE, np.nan, np.nan
     if capability.size < 2:

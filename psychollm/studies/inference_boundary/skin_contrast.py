@@ -10,6 +10,8 @@ from __future__ import annotations
 from collections.abc import Hashable
 from typing import TYPE_CHECKING
 
+import numpy as np
+
 from psychollm._base.errors import LabelError
 from psychollm._base.frames import long_table
 from psychollm._base.types import RandomState
@@ -68,12 +70,16 @@ def skin_contrast(
     """
     needed = ("model", "type", "item", "run", "score", "skin", "structure")
     answers = long_table(answers, needed, argument="answers", row="answer")
-    own = answers[(answers["type"] == kind) & answers["skin"].isin([first, second])]
+    here = np.array([one == kind for one in answers["type"].tolist()])
     for skin in (first, second):
-        if not (own["skin"] == skin).any():
-            known = listed(list(dict.fromkeys(answers["skin"].tolist())))
-            msg = f"no answer of the type {kind!r} is in the skin {skin!r}: the skins are {known}"
+        if not any(one == skin for one in answers["skin"][here].tolist()):
+            types, skins = (listed(answers[name].unique().tolist()) for name in ("type", "skin"))
+            msg = (
+                f"answers: none of the type kind={kind!r} is in the skin {skin!r}: the skins are "
+                f"{skins}, the types {types}"
+            )
             raise LabelError(msg)
+    own = answers[here & answers["skin"].isin([first, second])]
     scores = Ratings.from_long(own, question="item", value="score")
     told = own.drop_duplicates("item").set_index("item").loc[list(scores.questions)]
     return rate_contrast(

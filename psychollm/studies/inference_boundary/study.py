@@ -488,7 +488,7 @@ def _check(answers: pd.DataFrame, kinds: tuple[Hashable, ...]) -> None:
     known = list(dict.fromkeys(answers["type"].tolist()))
     absent = [kind for kind in kinds if kind not in known]
     if absent:
-        msg = f"no answer is of the type {absent[0]!r}: the types are {listed(known)}"
+        msg = f"answers: none is of the type {absent[0]!r}: the types are {listed(known)}"
         raise LabelError(msg)
     types = answers.groupby("item")["type"].nunique()
     if (types > 1).any():

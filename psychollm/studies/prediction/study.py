@@ -224,7 +224,7 @@ def predict_answers(
     >>> predicted.probability.shape, bool((predicted.probability < 1).all())
     ((12, 40), True)
     """
-    check_count("n_folds", n_folds, low=2)
+    n_folds = check_count("n_folds", n_folds, low=2)
     generator = check_generator(rng)
     table = as_table(responses)
     models, questions = side_table(models, "models"), side_table(questions, "questions")

@@ -118,7 +118,7 @@ def early_exit(
     given = (
         np.linspace(0.5, 0.99, 50) if thresholds is None else float_array(thresholds, "thresholds")
     )
-    grid = np.sort(np.atleast_1d(given))
+    grid = np.sort(given.ravel())
     n = len(sure)
     share = check_fraction("level", level)
     last = np.isfinite(sure).sum(axis=1) - 1
@@ -176,6 +176,9 @@ def _tables(confidence: Any, correct: Any, tokens: Any) -> tuple[FloatArray, ...
     rest = [np.where(known, table, 0.0) for table in tables[1:]]
     if not all(np.isfinite(table).all() for table in rest):
         msg = "correct and tokens must be known at every step that has a confidence"
+        raise InputError(msg)
+    if not rest[1].any():
+        msg = "tokens are all zero: pass how many each step took, from the start"
         raise InputError(msg)
     falls = (np.diff(tables[2], axis=1) < 0) & known[:, 1:]
     if falls.any():

@@ -70,7 +70,7 @@ def groups_of(groups: Any, n: int) -> IntArray:
 
 def folds_of(groups: IntArray, n_folds: int, rng: RandomState) -> IntArray:
     """Return the fold of each question; a group lies in one fold."""
-    check_count("n_folds", n_folds, low=2)
+    n_folds = check_count("n_folds", n_folds, low=2)
     n_groups = np.unique(groups).size
     if n_groups < n_folds:
         msg = f"n_folds={n_folds} needs as many groups, there are {n_groups}"

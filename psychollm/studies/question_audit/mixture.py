@@ -89,7 +89,6 @@ def fitted(
     return best, _SPREADS[place]
 
 
-@np.errstate(under="ignore")
 def posterior(logs: FloatArray, groups: IntArray, known: Constants = CONSTANTS) -> Posterior:
     """Fit shares, ease of groups and stretches to likelihoods (means, questions, kinds)."""
     logs = logs.copy()

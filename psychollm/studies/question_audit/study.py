@@ -339,7 +339,7 @@ def question_audit(
     '12 of 12 models choose 2, 0 the key 3'
     """
     if n_options is not None:
-        check_count("n_options", n_options, low=2)
+        n_options = check_count("n_options", n_options, low=2)
     answers = answers_of(choices, key, n_options)
     if len(answers.models) < _FEWEST_MODELS:
         msg = (

@@ -357,7 +357,7 @@ def semantic_calibration(
     (True, np.float64(0.01))
     """
     check_fraction("level", level)
-    check_count("n_null", n_null, low=19)
+    n_null = check_count("n_null", n_null, low=19)
     samples = arms if isinstance(arms, SampledAnswers) else _stacked(arms)
     codes = None if clusters is None else cluster_codes(clusters, samples.questions)
     table, own = answered(samples)

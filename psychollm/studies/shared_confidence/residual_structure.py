@@ -123,7 +123,7 @@ def residual_structure(
     >>> 0 < residual_structure(residuals, study.correctness, rng=0).p_value <= 1
     True
     """
-    check_count("n_null", n_null)
+    n_null = check_count("n_null", n_null)
     known = as_responses(correctness, argument="correctness", binary=True)
     return residuals_beside(confidence, known, n_null=n_null, rng=rng)
 

@@ -13,7 +13,7 @@ from typing import Literal, TypeAlias
 
 import numpy as np
 
-from psychollm._base.checks import check_choice, check_count, choose_seed
+from psychollm._base.checks import check_choice, choose_seed, hold_counts
 from psychollm._base.errors import ShapeError
 from psychollm._base.multiplicity import Adjustment
 from psychollm._base.types import EmptyCells, Missing, RandomState
@@ -140,7 +140,7 @@ class _Options:
         check_choice("missing", self.missing, Missing)
         check_choice("screen", self.screen, Screening)
         check_choice("adjustment", self.adjustment, Adjustment)
-        check_count("n_null", self.n_null)
+        hold_counts(self, "n_null")
 
 
 # Every part has a random stream of its own, so that no part depends on what another draws.
@@ -148,7 +148,6 @@ _NAMED = 5  # models that an error names with their reasons
 _PARTS = ("dimensionality", "f_beta", "between", "individuation", "ensemble", "residuals")
 
 
-@np.errstate(under="ignore")  # of chances of answers
 def _study(
     tables: tuple[Responses, Responses],
     validity: Screen,

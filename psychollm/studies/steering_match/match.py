@@ -144,12 +144,8 @@ def steering_match(
     check_choice("criterion", criterion, Choice)
     check_choice("ties", ties, Ties)
     check_fraction("level", level)
-    for name, value, low in (
-        ("steps", steps, 1),
-        ("n_splits", n_splits, 1),
-        ("n_null", n_null, 19),
-    ):
-        check_count(name, value, low=low)
+    steps, n_splits = check_count("steps", steps), check_count("n_splits", n_splits)
+    n_null = check_count("n_null", n_null, low=19)
     table = _targets(targets)
     main = as_steered(steered).ordered(table.questions)
     others = {

@@ -1,6 +1,7 @@
 """`rotate`: what other programs print, twins, invariances, bad input."""
 
 import json
+import sys
 from pathlib import Path
 
 import numpy as np
@@ -243,7 +244,7 @@ def test_a_rotation_that_does_not_arrive_warns(monkeypatch):
     def hurried(criterion, A, starts):
         return turn(criterion, A, starts, max_steps=1)
 
-    monkeypatch.setitem(rotate.__globals__, "turn", hurried)
+    monkeypatch.setattr(sys.modules[rotate.__module__], "turn", hurried)
     with pytest.warns(ConvergenceWarning, match=r"rotation \(oblimin\) did not converge"):
         found = rotate(loadings(8, 3, 0), n_starts=1)
     assert not found.convergence.converged

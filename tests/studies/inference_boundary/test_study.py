@@ -209,7 +209,7 @@ def test_bad_input() -> None:
     frame = simulated({"a": {"A": 1.0, "C": 1.0}})
     with pytest.raises(LabelError, match="no column 'score'"):
         inference_boundary(frame.drop(columns="score"))
-    with pytest.raises(LabelError, match="no answer is of the type 'X'"):
+    with pytest.raises(LabelError, match="answers: none is of the type 'X'"):
         inference_boundary(frame, interaction="X")
     with pytest.raises(LabelError, match="'b' is no model"):
         inference_boundary(frame, thinking=[("b", "a")], **QUICK)

@@ -108,7 +108,7 @@ def test_copies_of_a_model_are_not_models_where_families_are_given() -> None:
     assert found.pairs.tolist() == alone.pairs.tolist()
     assert found.n.tolist() == [48] * 30
     assert found.summary().startswith("48 models of 12 families, 30 questions.")
-    card = psy.evaluation_card(copies, families=families, n_draws=50, rng=0)
+    card = psy.evaluation_card(copies, families=families, n_draws=100, rng=0)
     assert card.screen is not None
     assert card.screen.against_p == pytest.approx(alone.against_p, nan_ok=True)
     with pytest.raises(ShapeError, match="families holds 2 labels for 12 models"):

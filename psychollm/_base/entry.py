@@ -1,0 +1,46 @@
+"""What stands between a caller and the library: the state of floats, and the line of a warning."""
+
+import sys
+import warnings
+from types import FunctionType
+from typing import Any
+
+import numpy as np
+
+from psychollm._base.errors import PsychollmWarning
+
+_NOT_THE_CALLERS = ("psychollm.", "numpy.")  # modules of frames; entries are NumPy's
+
+
+def entries(room: dict[str, Any]) -> None:
+    """Make entries of the public functions of a subpackage, whose globals are given."""
+    for name in room["__all__"]:
+        room[name] = public(room[name])
+
+
+def public(value: Any) -> Any:
+    """Return a public value: a function as its entry, which its module gets, too (for pickle)."""
+    if isinstance(value, FunctionType):
+        value = entry(value)
+        setattr(sys.modules[value.__module__], value.__name__, value)
+    return value
+
+
+def entry(function: Any) -> Any:
+    """Let a public function take what is too small for a float for zero.
+
+    Probabilities vanish in most of them, whatever the caller's ``np.seterr`` makes of it. Division
+    by zero, overflow and invalid values are left to the caller: functions have none, or mean them.
+    """
+    if not hasattr(function, "entered"):
+        entered = np.errstate(under="ignore")(function)
+        function.entered = entered.entered = entered
+    return function.entered
+
+
+def warn(message: str, category: type[Warning] = PsychollmWarning) -> None:
+    """Warn at the line that called the library."""
+    frame, level = sys._getframe(1), 2
+    while frame.f_back and str(frame.f_globals.get("__name__")).startswith(_NOT_THE_CALLERS):
+        frame, level = frame.f_back, level + 1
+    warnings.warn(message, category, stacklevel=level)
