@@ -46,7 +46,7 @@ Integration: TypeAlias = Literal["quadrature", "laplace"]
 
 _AT_ONCE = 500_000  # cells times nodes
 _REACH, _STEP = 20.0, 0.1  # of the table of (2) in eta, without interaction
-_WIDER, _COARSER = 6.5, 0.5  # for each unit of its standard deviation, over which f is smooth
+_WIDER, _COARSER = 6.5, 0.2  # for each unit of its standard deviation, over which f is smooth
 _TAIL, _COARSEST = 6.5, 0.6  # of the trapezoid rule about the mode of w
 _SETTLED = 1e-10
 _STEPS = 60
