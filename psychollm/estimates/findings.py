@@ -221,6 +221,11 @@ class Study(ABC):
             With `text()`, `to_markdown()`, `to_html()`, `to_json()` and `to_frame()`.
         """
 
+    @property
+    def verdict(self) -> str:
+        """What the study comes to; `findings` takes the smallest effects that matter."""
+        return self.findings().verdict
+
     def summary(self, *, smallest: SmallestEffects = SMALLEST) -> str:
         """Return the findings as plain text.
 

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from psychollm._base.numbers import count, extent, p_equals, percent, with_interval
-from psychollm.estimates.findings import sentence, sentence_list
+from psychollm.estimates.findings import sentence_list
 from psychollm.estimates.verdict import Outcome, SmallestEffects
 from psychollm.reports.layout import Layout
 from psychollm.reports.page import Fact, cite, names
@@ -182,7 +182,7 @@ LAYOUT = Layout(
         f"{len(study.labels)} models, {count(study.n_questions)} questions, "
         f"{percent(study.level)} intervals"
     ),
-    lead=lambda study: sentence(study.dimensionality.verdict),
+    lead=lambda study: study.dimensionality.verdict,
     facts=_facts,
     notices=_notices,
     beside=SHOWN,

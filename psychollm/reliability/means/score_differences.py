@@ -44,7 +44,7 @@ percentages. Psychometrika, 12, 153-157.
 from collections.abc import Hashable, Sequence
 from dataclasses import dataclass
 from itertools import combinations
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 from scipy.special import bdtr, chdtrc, stdtr
@@ -277,7 +277,15 @@ def score_differences(
     )
 
 
-def mcnemar(first_only: Any, second_only: Any) -> tuple[FloatArray, FloatArray, FloatArray]:
+class McNemar(NamedTuple):
+    """McNemar's test of one pair of models, or of many."""
+
+    chi2: FloatArray
+    p_value: FloatArray
+    exact_p_value: FloatArray
+
+
+def mcnemar(first_only: Any, second_only: Any) -> McNemar:
     """McNemar's test (2) of two models on the same questions, the unit of replication.
 
     Parameters
@@ -287,9 +295,9 @@ def mcnemar(first_only: Any, second_only: Any) -> tuple[FloatArray, FloatArray, 
 
     Returns
     -------
-    chi2, p, exact_p : ndarray (...)
-        Statistic, asymptotic and exact p-value; without discordant questions the first two are NaN
-        and the third is 1.
+    McNemar
+        `chi2`, `p_value` and `exact_p_value`, arrays (...): the statistic, its asymptotic and its
+        exact p-value. Without discordant questions the first two are NaN and the third is 1.
 
     Raises
     ------
@@ -300,8 +308,9 @@ def mcnemar(first_only: Any, second_only: Any) -> tuple[FloatArray, FloatArray, 
 
     Examples
     --------
-    >>> [float(part.round(4)) for part in mcnemar(10, 4)]
-    [2.5714, 0.1088, 0.1796]
+    >>> found = mcnemar(10, 4)
+    >>> print(found.chi2.round(4), found.p_value.round(4), found.exact_p_value.round(4))
+    2.5714 0.1088 0.1796
     """
     b, c = of_one_shape({"first_only": first_only, "second_only": second_only})
     both = np.stack([b, c])
@@ -320,7 +329,7 @@ def mcnemar(first_only: Any, second_only: Any) -> tuple[FloatArray, FloatArray, 
     return _mcnemar(b, c)
 
 
-def _mcnemar(b: FloatArray, c: FloatArray) -> tuple[FloatArray, FloatArray, FloatArray]:
+def _mcnemar(b: FloatArray, c: FloatArray) -> McNemar:
     n = b + c
     with np.errstate(invalid="ignore", divide="ignore"):
         chi2 = (b - c) ** 2 / n
@@ -328,7 +337,7 @@ def _mcnemar(b: FloatArray, c: FloatArray) -> tuple[FloatArray, FloatArray, Floa
     whole = np.where(known, n, 0.0).astype(np.int64)
     fewer = np.where(known, np.minimum(b, c), 0.0)
     exact = np.where(known, np.minimum(2.0 * bdtr(fewer, whole, 0.5), 1.0), np.nan)
-    return np.asarray(chi2), np.asarray(chdtrc(1, chi2)), exact
+    return McNemar(np.asarray(chi2), np.asarray(chdtrc(1, chi2)), exact)
 
 
 def _places(

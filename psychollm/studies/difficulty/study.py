@@ -125,20 +125,14 @@ class Difficulty(Study, Result):
             f"{self.n_folds} folds"
         )
         return Finding(
-            statement=self.verdict(smallest=smallest),
+            statement=self._verdict(smallest),
             rows=tuple(rows),
             numbers={"r_squared": self.r_squared, "lead": self.lead},
             outcome=outcome(self.lead.interval, smallest=smallest.r_squared),
         ).alone
 
-    def verdict(self, *, smallest: SmallestEffects = SMALLEST) -> str:
-        """Return in one sentence whether the text predicts the score, and beyond its length.
-
-        Parameters
-        ----------
-        smallest : SmallestEffects
-            With the smallest `r_squared`, and gain in it, that matters.
-        """
+    def _verdict(self, smallest: SmallestEffects) -> str:
+        """Return in one sentence whether the text predicts the score, and beyond its length."""
         value = f"R2 {self.r_squared.text()}"
         lead = self.lead
         more = with_interval(lead.value, lead.interval, signed=True)

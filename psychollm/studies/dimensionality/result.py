@@ -240,11 +240,6 @@ class Dimensionality(Study, Result):
             models["with lapses"] = (fit.log_likelihood, fit.n_parameters)
         return models
 
-    @property
-    def verdict(self) -> str:
-        """One sentence, with the default smallest effects that matter."""
-        return verdict(self.evidence)
-
     def shared_factor(self, *, smallest: SmallestEffects = SMALLEST) -> Outcome:
         """Return whether models share a factor: above, smaller than what matters, or open."""
         return self.evidence.shared(smallest)

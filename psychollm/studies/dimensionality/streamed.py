@@ -96,11 +96,6 @@ class SharedSignals(Study, Result):
             shared_interval=self.interval_shared,
         )
 
-    @property
-    def verdict(self) -> str:
-        """One sentence, with the default smallest effects that matter."""
-        return verdict(self.evidence)
-
     def findings(self, *, smallest: SmallestEffects = SMALLEST) -> Findings:
         """Return the verdict and the tests that decide it."""
         evidence = self.evidence

@@ -151,7 +151,7 @@ class SemanticCalibration(Study, Result):
         excess = {str(one.arm): one.excess for one in self.contrasts}
         items = [
             Finding(
-                statement=self.verdict(smallest=smallest),
+                statement=self._verdict(smallest),
                 numbers={"excess": self.excess, "p_adjusted": self.p_adjusted},
             ),
             Finding(
@@ -170,14 +170,8 @@ class SemanticCalibration(Study, Result):
         ]
         return Findings(items=tuple(one for one in items if one.statement or one.rows))
 
-    def verdict(self, *, smallest: SmallestEffects = SMALLEST) -> str:
-        """Return in few sentences which arms are calibrated in meaning, and what sets them apart.
-
-        Parameters
-        ----------
-        smallest : SmallestEffects
-            With the smallest `calibration_error` that matters.
-        """
+    def _verdict(self, smallest: SmallestEffects) -> str:
+        """Return which arms are calibrated in meaning, and what sets them apart."""
         alpha, least = 1.0 - self.level, smallest.calibration_error
         judged = verdicts(
             self.excess, smallest=least, rejected=[bool(p <= alpha) for p in self.p_adjusted]

@@ -81,11 +81,6 @@ class SharedConfidence(Study, Result):
         """Whether the data say of themselves that they are simulated."""
         return any("SIMULATED" in coding for coding in self.coding.values())
 
-    @property
-    def verdict(self) -> str:
-        """Whether confidence is one shared signal, and whether it is more, in one sentence."""
-        return verdict(self, SMALLEST)
-
     def findings(self, *, smallest: SmallestEffects = SMALLEST) -> Findings:
         """Return the verdict, and a finding per question asked of the data."""
         return Findings(

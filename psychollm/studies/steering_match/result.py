@@ -129,7 +129,7 @@ class SteeringMatch(Study, Result):
         total, rates = self.steered.strengths.size, self.steered.yes_rates[self.steered.usable]
         items = [
             Finding(
-                statement=self.verdict(smallest=smallest),
+                statement=self._verdict(smallest),
                 numbers={"p_values": dict(self.p_values), **numbers},
             ),
             Finding(
@@ -167,14 +167,8 @@ class SteeringMatch(Study, Result):
         ]
         return Findings(items=tuple(one for one in items if one.statement or one.rows))
 
-    def verdict(self, *, smallest: SmallestEffects = SMALLEST) -> str:
-        """Return in one or two sentences what the match shows.
-
-        Parameters
-        ----------
-        smallest : SmallestEffects
-            With the smallest `kappa` that matters.
-        """
+    def _verdict(self, smallest: SmallestEffects) -> str:
+        """Return in one or two sentences what the match shows."""
         heads, p = self.headlines, self.p_values
         kappa = (
             f"held-out kappa {number(heads['held_out_kappa'])}, {number(self.null.mean[4])} with "
@@ -272,7 +266,7 @@ class SteeringMatch(Study, Result):
     def __repr__(self) -> str:
         return (
             f"SteeringMatch of {self.targets.n_models} targets on "
-            f"{self.targets.n_questions:,} questions: {self.verdict()}"
+            f"{self.targets.n_questions:,} questions: {self.verdict}"
         )
 
 

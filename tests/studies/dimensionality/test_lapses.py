@@ -33,7 +33,7 @@ def test_what_the_verdict_says_of_lapses():
     yes, loading, rate = table("one_19_2000_10-90_0.04_0.0", 1)
     result = psy.dimensionality(yes, n_null=39, rng=1)
     assert result.n_factors == 1
-    assert result.verdict.startswith("one factor, with lapses: the median model answers ")
+    assert result.verdict.startswith("One factor, with lapses: the median model answers ")
     assert "would find a second (p = .025; with them p = " in result.verdict
     assert result.one_factor_model == "with lapses"
     assert result.one_factor is result.with_lapses.fit
@@ -62,7 +62,7 @@ def test_two_factors_are_found_beside_lapses(key):
     result = psy.dimensionality(yes, n_null=39, rng=1)
     assert result.n_factors == 2
     assert result.second_factor() is Outcome.ABOVE
-    assert result.verdict.startswith("at least two factors: one factor is rejected, also where")
+    assert result.verdict.startswith("At least two factors: one factor is rejected, also where")
     share = result.with_lapses.second_share.observed
     assert share == pytest.approx(0.05 if key.startswith("second") else 0.08, abs=0.02)
 

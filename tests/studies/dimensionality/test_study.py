@@ -60,7 +60,7 @@ def test_one_moderate_factor(moderate):
     assert result.n_factors == 1
     # Eight models and 600 questions do not show that there is no second factor that matters.
     assert result.second_factor() is Outcome.OPEN
-    assert result.verdict.startswith("one factor, and too few questions to rule out that a second")
+    assert result.verdict.startswith("One factor, and too few questions to rule out that a second")
     assert result.findings()["verdict"].outcome is Outcome.OPEN
     larger = SmallestEffects(second_share=0.1)
     assert result.second_factor(smallest=larger) is Outcome.SMALL
@@ -81,7 +81,7 @@ def test_two_factors():
     )
     result = psy.dimensionality(made.responses, n_null=99, rng=1)
     assert result.n_factors == 2
-    assert result.verdict.startswith("at least two factors")
+    assert result.verdict.startswith("At least two factors")
     assert result.second_factor() is Outcome.ABOVE
 
 
@@ -90,7 +90,7 @@ def test_no_factor():
     codes = (rng.random((8, 500)) < np.linspace(0.1, 0.9, 8)[:, None]).astype(int)
     result = psy.dimensionality(codes, n_null=99, rng=2)
     assert result.n_factors == 0
-    assert result.verdict.startswith("no shared factor is shown")
+    assert result.verdict.startswith("No shared factor is shown")
     assert result.shared_factor() is Outcome.OPEN
     larger = SmallestEffects(correlation=0.4)
     assert result.shared_factor(smallest=larger) is Outcome.SMALL

@@ -144,8 +144,8 @@ def test_a_sharpened_arm_is_found_and_a_calibrated_one_is_not(study: SemanticCal
     assert sharp.overconfidence.interval[0] > 0.0
     assert sharp.entropy.interval[1] < 0.0
     assert study.p_adjusted[1] == pytest.approx(3 * 0.005)
-    assert study.findings().verdict == study.verdict()
-    assert study.verdict().startswith(
+    assert study.findings().verdict == study.verdict
+    assert study.verdict.startswith(
         "Not calibrated in meaning: power 3, 1 (overconfident). "
         "Too few questions to say whether these are calibrated in meaning: power 1, 0, power 1, 2."
         " Calibrated worse than power 1, 0: power 3, 1."
@@ -175,7 +175,7 @@ def test_another_baseline_turns_the_contrast() -> None:
     back = semantic_calibration(samples, baseline=samples.models[1], **FEW)
     assert back.contrasts[0].excess.value == pytest.approx(-forth.contrasts[0].excess.value)
     assert back.contrasts[0].accuracy.value == pytest.approx(-forth.contrasts[0].accuracy.value)
-    assert "Calibrated better than" in back.verdict() or "Too few questions" in back.verdict()
+    assert "Calibrated better than" in back.verdict or "Too few questions" in back.verdict
 
 
 def test_the_order_of_samples_changes_nothing_but_random_halves() -> None:

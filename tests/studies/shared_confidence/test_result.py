@@ -24,8 +24,8 @@ def test_summary_fits_a_screen_and_says_that_the_data_are_simulated(result):
 
 def test_verdict_names_who_knows_more(result):
     assert result.verdict == (
-        "one shared signal, and too few questions to rule out a second; "
-        "beyond it the confidence of sim-06 and sim-13 knows its own correctness"
+        "One shared signal, and too few questions to rule out a second; "
+        "beyond it the confidence of sim-06 and sim-13 knows its own correctness."
     )
     wide = SmallestEffects(second_share=0.05)
     assert result.summary(smallest=wide).splitlines()[1].startswith("Verdict. One shared signal;")
@@ -64,12 +64,12 @@ def test_plot_and_report(once, tmp_path):
 
 def test_a_verdict_names_the_cut_that_it_depends_on(result):
     cut = replace(result, coding={"confidence": "stated confidence > 90", "correctness": "binary"})
-    assert cut.verdict == f"with yes for a stated confidence > 90, {result.verdict}"
+    assert cut.verdict == f"With yes for a stated confidence > 90, o{result.verdict[1:]}"
     told = " ".join(cut.summary().split())
     assert "Verdict. With yes for a stated confidence > 90, one" in told
     assert "), with yes for a stated confidence > 90; psychollm" in told
     assert "for a" not in result.verdict
     coding = {"confidence": "stated confidence > model balanced", "correctness": "score > 0.5"}
     assert replace(result, coding=coding).verdict.startswith(
-        "with yes for a stated confidence > each model's balanced cut and right for a score > 0.5,"
+        "With yes for a stated confidence > each model's balanced cut and right for a score > 0.5,"
     )
