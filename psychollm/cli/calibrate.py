@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 from psychollm._base.call import Call
 from psychollm._base.errors import CodeError, LabelError, OptionError
-from psychollm.cli.groups import ByGroups, column_of, grouped_output, groups_of
+from psychollm.cli.groups import ByGroups, column_of, group_call, grouped_output, groups_of
 from psychollm.cli.options import option, words
 from psychollm.cli.streamed import STREAMS, STREAMS_ARE, one_column
 from psychollm.cli.two_tables import (
@@ -191,7 +191,6 @@ class Calibrate(ByGroups, TwoTables):
 
     def _grouped(self, tables: "Tables[pd.DataFrame]", of: "Axis", groups: list[Any]) -> "Output":
         from psychollm.studies.groups.study import calibration_by
-        from psychollm.studies.provenance import versions
 
         result = calibration_by(
             tables.confidence,
@@ -202,13 +201,7 @@ class Calibrate(ByGroups, TwoTables):
             clusters=tables.clusters,
             **self.replication,
         )
-        extra = {
-            "source": list(tables.source),
-            "left_out": tables.left_out,
-            "level": self.level,
-            "seed": self.seed,
-            "versions": dict(versions()),
-        }
+        extra = {"level": self.level, **_origin(tables, self)}
         return grouped_output(result, self.smallest, extra, remark=tables.left_out)
 
 
@@ -251,13 +244,13 @@ def _sizes(panel: "CalibrationPanel") -> dict[str, Any]:
 
 
 def _origin(tables: "Tables[Any]", command: Calibrate) -> dict[str, Any]:
-    from psychollm.studies.provenance import versions
+    from psychollm.studies.provenance import versions, with_imports
 
     return {
         "source": list(tables.source),
         "left_out": tables.left_out,
         "seed": command.seed,
-        "call": source_code(tables, command),
+        "call": with_imports(source_code(tables, command)),
         "versions": versions(),
     }
 
@@ -274,11 +267,18 @@ def source_code(tables: "Tables[Any]", command: Calibrate) -> str:
     inputs = ["stated"] if command.streams else ["confidence", "correctness"]
     if command.metrics is not None:
         options = {"metrics": list(command.metrics), **options}
+    name, function = "panel", "psy.calibration_panel"
+    if tables.groups is not None:
+        name, function = "result", "psy.calibration_by"
+        inputs.append("groups")
+        options = {"of": tables.groups[0], **options}
     if tables.clusters is not None:
         inputs.append("clusters=clusters")
-    call = call_text("psy.calibration_panel", tuple(inputs), options)
+    call = call_text(function, tuple(inputs), options)
     call = call.replace("(", "(\n    ", 1).removesuffix(")") + ",\n)"
-    code = f"{tables.code}\npanel = {call}"
+    code = f"{tables.code}\n{name} = {call}"
+    if tables.groups is not None:
+        return code
     if command.streams and not tables.confidence.is_small:
         return code
     draws = "" if command.null is None else f"n_draws={command.null}, "
@@ -364,6 +364,7 @@ def read_stated(command: Calibrate) -> "Tables[pd.DataFrame]":
     groups = None
     if command.by is not None:
         groups = groups_of(command.by, confidence.index, confidence.columns, column)
+        code.append(f"groups = {_groups_call(command, command.by, groups[0]).text()}")
     return Tables(
         confidence,
         correctness,
@@ -375,17 +376,29 @@ def read_stated(command: Calibrate) -> "Tables[pd.DataFrame]":
     )
 
 
+def _groups_call(command: Calibrate, by: str, of: "Axis") -> Call:
+    """Return the call that reads the group of each question or model."""
+    if command.of_logs or Path(by).is_file():
+        reading = command.reading_of(command.inputs, command.kept)
+        return group_call("groups", by, "question" if of == "questions" else "model", reading)
+    return Call("psy.data.readers.read_clusters", (command.confidence,), _column(command, by))
+
+
+def _column(command: Calibrate, column: str) -> dict[str, Any]:
+    """Return the options that read a column of a long CONFIDENCE by question."""
+    return {
+        "column": column,
+        "model": command.model_column,
+        "question": command.question_column or None,
+    }
+
+
 def _column_of_table(command: Calibrate, column: str) -> "pd.Series[Any]":
     """Return the group of each question, of a column of a long CONFIDENCE."""
     from psychollm.data.readers import read_clusters
 
     try:
-        return read_clusters(
-            command.confidence,
-            column=column,
-            model=command.model_column,
-            question=command.question_column or None,
-        )
+        return read_clusters(command.confidence, **_column(command, column))
     except LabelError as error:
         msg = f"--by {column} is no file, and no column of a long CONFIDENCE: {error}"
         raise LabelError(msg) from error
@@ -439,12 +452,7 @@ def _clusters(
     file = Path(named)
     is_column = not (file.is_file() or file.suffix in {".csv", ".gz", ".parquet"})
     if is_column:
-        options = {
-            "column": named,
-            "model": command.model_column,
-            "question": command.question_column or None,
-        }
-        call = Call(call.function, (command.confidence,), options)
+        call = Call(call.function, (command.confidence,), _column(command, named))
     try:
         clusters = call.run().reindex(questions)
     except LabelError as error:

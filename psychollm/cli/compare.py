@@ -113,37 +113,35 @@ class Compare(ByGroups, OfScores):
     def _call(self, log: "ScoreLog") -> tuple[Call, Made]:
         """Return the call of `compare`, and the log that was read for it."""
         reading = self.reading_of(self.logs)
-        clusters, tasks = None, None
-        if self.clusters is not None:
-            clusters = Call("psy.data.readers.read_clusters", (self.clusters,), name="clusters")
-        if self.equal_tasks:
-            tasks = Call(".labels", (reading, "task"), name="tasks")
-        options = {"clusters": clusters, "tasks": tasks, "power": self.power, "level": self.level}
-        call = Call("psy.compare", (reading,), options | {"rng": self.seed})
-        return call, {id(reading): log}
+        tasks = Call(".labels", (reading, "task"), name="tasks") if self.equal_tasks else None
+        options = {"tasks": tasks, **self._options()}
+        return Call("psy.compare", (reading,), options), {id(reading): log}
 
     def _grouped(self, log: "ScoreLog") -> "tuple[Output, str]":
-        from psychollm.cli.groups import column_of, grouped_output, groups_of
-        from psychollm.studies.groups.study import compare_by
+        from psychollm.cli.groups import column_of, group_call, grouped_output, groups_of
         from psychollm.studies.provenance import versions
 
         assert self.by is not None  # noqa: S101 -- for the type checker
         models, questions = log.frame["model"].unique(), log.frame["question"].unique()
         of, groups = groups_of(self.by, models, questions, partial(column_of, log))
-        result = compare_by(log, groups, of=of, **self._options())
+        reading = self.reading_of(self.logs, self.kept)
+        by = group_call("groups", self.by, "question" if of == "questions" else "model", reading)
+        call = Call("psy.compare_by", (reading, by), {"of": of, **self._options()})
+        result = call.run({id(reading): log, id(by): groups})
         extra = {
             "logs": log.counts(),
             "level": self.level,
             "seed": self.seed,
+            "call": call.script(),
             "versions": dict(versions()),
         }
         output = grouped_output(result, self.smallest, extra, remark=log.summary())
         return output, result.findings(smallest=self.smallest).to_markdown()
 
     def _options(self) -> "dict[str, Any]":
-        from psychollm.data.readers import read_clusters
-
-        clusters = None if self.clusters is None else read_clusters(self.clusters)
+        clusters = None
+        if self.clusters is not None:
+            clusters = Call("psy.data.readers.read_clusters", (self.clusters,), name="clusters")
         return {
             "clusters": clusters,
             "power": self.power,

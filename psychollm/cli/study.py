@@ -265,6 +265,7 @@ class OfTables(TwoTables):
     def judge(self, tables: "Tables[Responses]") -> "Output":
         """Return what the study of two tables finds."""
         from psychollm.cli.outputs import Output
+        from psychollm.studies.provenance import with_imports
         from psychollm.studies.shared_confidence.study import shared_confidence
 
         study = shared_confidence(
@@ -280,7 +281,10 @@ class OfTables(TwoTables):
         return Output(
             summary=study.summary(smallest=self.smallest),
             results=results(study, tables.source, self.smallest)
-            | {"simulated": study.simulated or self.simulated},
+            | {
+                "simulated": study.simulated or self.simulated,
+                "call": with_imports(f"{tables.code}\nstudy = {study.call}"),
+            },
             tables=frames(study),
             remark=tables.left_out,
             write_report=self.page_of(study, tables.code),
@@ -395,7 +399,6 @@ def results(
         "source": list(source),
         "coding": dict(study.coding),
         "seed": study.seed,
-        "call": study.call,
         "versions": dict(study.versions),
     }
 

@@ -238,7 +238,8 @@ class TwoTables(Choosing, Choices):
         given = "".join(f", {name}={value!r}" for name, value in options.items())
         code = [
             "from psychollm.data.logs import imported",
-            f"found = imported({self.reading_of(self.inputs, keep).text()}{given})",
+            f"log = {self.reading_of(self.inputs, keep).text()}",
+            f"found = imported(log{given})",
             "confidence, correctness = found.confidence, found.responses",
         ]
         return found.confidence, found.responses, code, log

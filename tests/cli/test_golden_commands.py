@@ -45,11 +45,7 @@ def test_a_command_leaves_what_it_left(call, tmp_path: Path, name: str) -> None:
     check(SAVED, name, kept_of(tmp_path / "here", results))
 
 
-# What a grouped comparison was made of stands nowhere: its page is to come.
-WITHOUT_SCRIPT = {"compare by group", "calibrate by group"}
-
-
-@pytest.mark.parametrize("name", [name for name in COMMANDS if name not in WITHOUT_SCRIPT])
+@pytest.mark.parametrize("name", COMMANDS)
 def test_the_script_gives_the_tables_to_the_last_bit(call, tmp_path: Path, name: str) -> None:
     make, typed = COMMANDS[name]
     make()
