@@ -96,7 +96,10 @@ def _model_names(header: Sequence[Any]) -> list[Any]:
 
 def _question_names(header: Sequence[Any]) -> list[Any]:
     known = [name for name in header if is_called(name, _QUESTIONS)]
-    return known + [name for name in header if is_called(name, ("prompt_id",))]
+    known += [name for name in header if is_called(name, ("prompt_id",))]
+    if known or not any(is_called(name, MODELS) for name in header):
+        return known
+    return [name for name in header if str(name).lower() == "id"]  # of nothing else
 
 
 def _score_names(header: Sequence[Any]) -> list[Any]:

@@ -105,8 +105,8 @@ def test_an_index_of_pandas_is_no_question(write):
 @pytest.mark.parametrize(
     "header",
     [
-        "id,item,resp", "person,item,response", "Model,Question,Score", "llm,item_id,correct",
-        "student_id,question_id,is_correct", "respondent,problem,value",
+        "id,item,resp", "LLM,id,resp", "person,item,response", "Model,Question,Score",
+        "llm,item_id,correct", "student_id,question_id,is_correct", "respondent,problem,value",
     ],
 )  # fmt: skip
 def test_long_tables_are_known_by_usual_names(write, header):
