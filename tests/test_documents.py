@@ -3,6 +3,7 @@
 import doctest
 import re
 from importlib import import_module
+from operator import attrgetter
 from pathlib import Path
 
 import pytest
@@ -56,3 +57,11 @@ def test_the_reference_lists_every_public_name() -> None:
 def test_the_version_is_one() -> None:
     citation = (ROOT / "CITATION.cff").read_text(encoding="utf-8")
     assert f"version: {psy.__version__}\n" in citation
+
+
+def test_names_that_synonyms_lead_to_exist() -> None:
+    """A row for every name of the field; each leads to something that is there."""
+    text = (ROOT / "docs" / "synonyms.md").read_text(encoding="utf-8")
+    named = re.findall(r"`psychollm\.([\w.]+)`", text)
+    assert named
+    assert [name for name in named if not callable(attrgetter(name)(psy))] == []
