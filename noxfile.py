@@ -71,7 +71,7 @@ def bench(session: nox.Session) -> None:
 def mutants(session: nox.Session) -> None:
     """Break the library in 200 places, one at a time: nine of ten must fail a test; hours."""
     prepare(session, "plot,test,bench")
-    session.run("python", "-m", "benchmarks.mutants", *session.posargs)
+    session.run("python", "-m", "validation.mutants", *session.posargs)
 
 
 @nox.session

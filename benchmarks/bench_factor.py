@@ -3,7 +3,7 @@
 import numpy as np
 
 import psychollm as psy
-from benchmarks.lapses import Cell, simulate
+from benchmarks.lapsing import Cell, simulate
 from benchmarks.simulated import one_factor
 from psychollm.factor.one_factor.full_information import full_information
 from psychollm.factor.one_factor.pairwise_likelihood import pairwise_likelihood

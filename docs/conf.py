@@ -40,25 +40,8 @@ html_math_renderer = "mathml"
 source_suffix = {".rst": "restructuredtext", ".md": "markdown"}
 exclude_patterns = [
     "_build",
-    "benchmarks_tables.md",  # included by benchmarks.md
-    "mmlu_pro_tables.md",  # included by mmlu_pro.md
-    "findings_tables.md",  # included by real_answers.md
-    "calibration_tables.md",  # included by calibration_findings.md
-    "irt_coverage_tables.md",  # included by irt.md
-    "irt_calibration_tables.md",  # included by irt.md
-    "irt_peers_tables.md",  # included by irt.md
-    "differential_alarms_tables.md",  # included by irt.md
-    "ledger_tables.md",  # included by ledger.md
-    "evaluation_card_tables.md",  # included by evaluation_card.md
-    "card_peers_tables.md",  # included by evaluation_card.md
-    "prediction_tables.md",  # included by prediction.md
-    "short_forms_tables.md",  # included by irt.md
-    "question_audit_tables.md",  # included by question_audit.md
-    "item_bank_tables.md",  # included by item_bank.md
-    "item_bank_stopping_tables.md",  # included by item_bank.md
-    "coverage_tables.md",  # included by coverage.md
+    "*_tables.md",  # included by other pages
     "ordered_errors.md",  # included by factor.md
-    "smollm2_tables.md",  # included by smollm2.md
     "gallery/*.ipynb",
     "gallery/*.py",
     "gallery/*.json",

@@ -5,8 +5,8 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from benchmarks.ledger.__main__ import SOURCES, entry
-from benchmarks.ledger.claim import beyond, correlation, inside, resampled, shown
+from validation.ledger.__main__ import SOURCES, entry
+from validation.ledger.claim import beyond, correlation, inside, resampled, shown
 
 ROOT = Path(__file__).resolve().parents[1]
 DATA = ROOT.parent / "shared" / "data"

@@ -73,12 +73,12 @@ def test_tests_are_found() -> None:
 
 @pytest.mark.parametrize("name", TESTS)
 def test_false_alarms_are_simulated(name: str) -> None:
-    benchmark = (ROOT / "benchmarks" / "replication_rates.py").read_text()
+    benchmark = (ROOT / "validation" / "replication_rates.py").read_text()
     assert re.search(rf'yield f?"{re.escape(name)}\b', benchmark)
 
 
 def test_rows_of_the_guide_are_those_of_the_benchmark() -> None:
-    benchmark = (ROOT / "benchmarks" / "replication_rates.py").read_text()
+    benchmark = (ROOT / "validation" / "replication_rates.py").read_text()
     guide = (ROOT / "docs" / "reliability.md").read_text()
     rows = re.findall(r"^\| ([\w. ]+).*\| [\d,]+ \|", guide, flags=re.MULTILINE)
     assert len(rows) > 50

@@ -68,7 +68,7 @@ def cluster_shares(tally: Tally) -> FloatArray:
 def in_few_clusters(tally: Tally) -> bool:
     """Return whether almost all errors, or all correct answers, stand in a few clusters."""
     # With fewer degrees of freedom intervals from resamples cover 69 to 93 % where one answer in
-    # eleven is wrong; with more, 93 % and up (benchmarks/coverage_clusters.py).
+    # eleven is wrong; with more, 93 % and up (validation/coverage_clusters.py).
     if tally.cluster is None:
         return False
     sizes = cluster_sums(tally, np.stack([tally.right, 1.0 - tally.right], axis=1)).T

@@ -71,7 +71,7 @@ class SmallestEffects:
     second_share : float
         Share of the latent variance that a second factor takes. A single factor that is skewed,
         heavy-tailed or measured with logistic noise left less than .02 in simulations, and two
-        factors correlated .9 left .026 or more (``benchmarks/one_factor_departures.py``).
+        factors correlated .9 left .026 or more (``validation/one_factor_departures.py``).
     rmsea : float
         Misfit per degree of freedom of a model, or of the equalities between groups. Close fit
         (Browne and Cudeck, 1993).

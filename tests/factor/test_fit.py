@@ -4,7 +4,6 @@ import numpy as np
 import pytest
 
 import psychollm as psy
-from benchmarks.extraction_minima import simulated_correlation
 from psychollm._base.errors import OptionError
 from psychollm.correlation.polychoric import polychoric
 from psychollm.factor.exploratory.factor_analysis import factor_analysis
@@ -12,6 +11,7 @@ from psychollm.factor.exploratory.loading_errors import loading_errors
 from psychollm.factor.fit import fit_indices, fit_of_loadings, likelihood_ratio
 from psychollm.factor.number_of_factors.rules import sampling_adequacy
 from tests.factor.golden_cases import where
+from validation.extraction_minima import simulated_correlation
 
 
 @pytest.mark.parametrize(

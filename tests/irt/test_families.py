@@ -3,12 +3,12 @@
 import numpy as np
 import pytest
 
-from benchmarks.coverage_families import draw, figures
 from psychollm._base.errors import LabelError, OptionError
 from psychollm.data.responses import Responses
 from psychollm.estimates.clustered import effective_shares
 from psychollm.irt.ability import ability
 from psychollm.irt.fit import fit_irt
+from validation.coverage_families import draw, figures
 
 FIVE = (5, 5, 0.8, 0.3)
 

@@ -14,14 +14,17 @@ import pytest
 from psychollm.cli.parser import build_parser
 
 ROOT = Path(__file__).resolve().parents[2]
-SCRIPTS = sorted((ROOT / "benchmarks").glob("*.py")) + sorted((ROOT / "examples").rglob("*.py"))
+FOLDERS = ("benchmarks", "validation")
+SCRIPTS = [one for name in FOLDERS for one in sorted((ROOT / name).glob("*.py"))]
+SCRIPTS += sorted((ROOT / "examples").rglob("*.py"))
 PAGES = [ROOT / "README.md", ROOT / "CONTRIBUTING.md", *sorted((ROOT / "docs").glob("*.md"))]
+NAMED = re.compile(rf"python3? (?:-m ((?:{'|'.join(FOLDERS)})\.\w+)|([\w/]+\.py))")
 # An example needs these before it knows its options.
 OPTIONAL = {
     "examples/steering_smollm2.py": "torch",
     "examples/steering_match_smollm2.py": "torch",
     "benchmarks.bayes_irt_speed": "pymc",
-    "benchmarks.mutants": "cosmic_ray",
+    "validation.mutants": "cosmic_ray",
     "benchmarks.bench_local_models": "torch",
 }
 # Runs many programs in one process, each as if alone: its own first place to import from.
@@ -47,7 +50,7 @@ for name in json.loads(sys.argv[1]):
         failed[name] = traceback.format_exc()
     sys.path[:] = path
     for module in set(sys.modules) - loaded:
-        if module.partition(".")[0] == "benchmarks":
+        if module.partition(".")[0] in {"benchmarks", "validation"}:
             del sys.modules[module]
 print(json.dumps(failed))
 """
@@ -64,7 +67,9 @@ def named_programs() -> dict[str, str]:
     programs = {}
     for page in PAGES + SCRIPTS:
         text = page.read_text(encoding="utf-8")
-        for module, script in re.findall(r"python3? (?:-m (benchmarks\.\w+)|([\w/]+\.py))", text):
+        for module, script in re.findall(
+            r"python3? (?:-m ((?:benchmarks|validation)\.\w+)|([\w/]+\.py))", text
+        ):
             path = ROOT / script
             if script and not path.exists():
                 path = page.parent / script

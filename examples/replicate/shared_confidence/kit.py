@@ -8,7 +8,7 @@ from scipy.special import ndtr, ndtri
 
 STUDY = "shared_confidence"
 SMALL = {"n_questions": 60, "form": "direct"}
-# Of the first draw 4 of 19 intervals missed, of 148 others 4.8 % (benchmarks/kit_draws.py).
+# Of the first draw 4 of 19 intervals missed, of 148 others 4.8 % (validation/kit_draws.py).
 DRAW = "1/"
 
 LOADING, N_MODELS = 0.85, 19

@@ -236,7 +236,7 @@ def omega(
 
     cut at 0 and 1, with s the standard deviation of resamples and b their mean less the estimate:
     rotation finds factors less correlated than they are, in resamples as in the sample. How often
-    it covers is measured by ``python -m benchmarks.interval_coverage --only omega``.
+    it covers is measured by ``python -m validation.interval_coverage --only omega``.
 
     References
     ----------

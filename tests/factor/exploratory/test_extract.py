@@ -11,7 +11,6 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import psychollm as psy
-from benchmarks.extraction_minima import simulated_correlation
 from psychollm._base.errors import ConvergenceWarning, InputError, OptionError, ShapeError
 from psychollm.factor.exploratory.discrepancy import ML, ULS
 from psychollm.factor.exploratory.extract import (
@@ -29,6 +28,7 @@ from psychollm.factor.exploratory.minimise import (
 )
 from tests.effort import examples
 from tests.oracles import factor_slow as slow
+from validation.extraction_minima import simulated_correlation
 
 GOLDEN = Path(__file__).resolve().parents[2] / "golden" / "psychometrics"
 SHARED = Path(__file__).resolve().parents[4] / "shared" / "golden" / "psychometrics"

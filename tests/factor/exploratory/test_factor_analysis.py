@@ -6,7 +6,6 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import psychollm as psy
-from benchmarks.extraction_minima import simulated_correlation
 from psychollm._base.errors import (
     InputError,
     OptionError,
@@ -20,6 +19,7 @@ from tests.effort import examples
 from tests.factor.golden_cases import SHIPPED, where
 from tests.oracles import factor_analysis_slow as slow
 from tests.oracles import factor_slow
+from validation.extraction_minima import simulated_correlation
 
 ROTATIONS = [
     "oblimin",

@@ -3,9 +3,9 @@
 import numpy as np
 import pytest
 
-from benchmarks.extraction_minima import simulated_correlation
 from psychollm.factor.exploratory.factor_analysis import factor_analysis
 from tests.oracles import factor_analysis_slow as slow
+from validation.extraction_minima import simulated_correlation
 
 
 def random_correlation(k, m, seed, n=200):

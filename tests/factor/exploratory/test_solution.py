@@ -6,8 +6,8 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from benchmarks.extraction_minima import simulated_correlation
 from psychollm.factor.exploratory.factor_analysis import factor_analysis
+from validation.extraction_minima import simulated_correlation
 
 GOLDEN = Path(__file__).resolve().parents[2] / "golden" / "psychometrics"
 

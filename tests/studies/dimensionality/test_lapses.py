@@ -5,9 +5,10 @@ import pytest
 from scipy.special import ndtri
 
 import psychollm as psy
-from benchmarks.lapses import CELLS, simulate
+from benchmarks.lapsing import simulate
 from psychollm.estimates.verdict import Outcome
 from psychollm.studies.dimensionality.lapses import one_factor_with_lapses
+from validation.lapses import CELLS
 
 BY_KEY = {cell.key: cell for cell in CELLS}
 

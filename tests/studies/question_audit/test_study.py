@@ -257,7 +257,7 @@ def test_what_cannot_be_used_is_named() -> None:
 
 
 def test_experts_judgements() -> None:
-    """What the documentation says of MMLU-Redux; `benchmarks.question_audit_rates` has it all."""
+    """What the documentation says of MMLU-Redux; `validation.question_audit_rates` has it all."""
     root = Path(__file__).parents[3].parent
     path = root / "shared" / "data" / "mmlu_redux_options.csv.gz"
     if not path.exists():

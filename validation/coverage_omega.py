@@ -1,0 +1,103 @@
+"""Coverage of the intervals of omega, where its factors are there and where they are not.
+
+Nine items, normal or cut at four thresholds into ordered scores; the population's correlations of
+such scores follow from the bivariate normal distribution, and its coefficients from these. On a
+one-factor scale the general factor explains all that is shared, and group factors nothing. What
+has no interval (a solution at its bound, in the sample or in half of the resamples) is counted as
+undefined.
+"""
+
+from functools import partial
+
+import numpy as np
+
+from psychollm.kernels.ordinal_covariance import score_covariances
+from psychollm.reliability.omegas.omega import Omega, omega
+from validation.coverage_cases import Case, Intervals, collected
+
+GROUPS = np.kron(np.eye(3), np.ones((1, 3)))
+CUTS = np.tile([-1.2, -0.4, 0.4, 1.2], (9, 1))
+WHOLE = (
+    "hierarchical",
+    "total",
+    "asymptotic",
+    "explained_common_variance",
+    "specific",
+    "alpha",
+    "lambda6",
+)
+PARTS = ("group_total", "group_general", "group_specific")
+
+
+def correlated(loadings: np.ndarray) -> np.ndarray:
+    """Return correlations under three factors that share a general one by .7, .6 and .5."""
+    second = np.repeat([0.7, 0.6, 0.5], 3)
+    return matrix(loadings * second, loadings * np.sqrt(1.0 - second**2))
+
+
+def matrix(general: np.ndarray, group: np.ndarray) -> np.ndarray:
+    own = GROUPS * group
+    found = np.outer(general, general) + own.T @ own
+    np.fill_diagonal(found, 1.0)
+    return found
+
+
+STRONG = np.tile([0.8, 0.7, 0.6], 3)
+LAWS = {
+    "three correlated factors": correlated(STRONG),
+    "bifactor": matrix(np.full(9, 0.55), np.tile([0.6, 0.5, 0.6], 3)),
+    "Heywood: an item without variance of its own": correlated(np.r_[0.995, 0.6, STRONG[2:]]),
+    "one factor": matrix(np.linspace(0.4, 0.8, 9), np.zeros(9)),
+}
+
+
+def population(law: np.ndarray, *, ordinal: bool) -> np.ndarray:
+    """Return the correlations of what is scored."""
+    if not ordinal:
+        return law
+    covariance = np.empty(law.shape)
+    score_covariances(CUTS, law, covariance)
+    sd = np.sqrt(np.diagonal(covariance))
+    return covariance / np.outer(sd, sd)
+
+
+def values(found: Omega) -> dict[str, tuple[float, np.ndarray]]:
+    """Return each coefficient and its interval; of subscales, that of the first item."""
+    parts = {name: (getattr(found, name), 0) for name in WHOLE}
+    labels = found.group_total.labels
+    place = labels.index(found.member[0]) if found.member[0] in labels else 0
+    parts |= {f"{name}, group 1": (getattr(found, name), place) for name in PARTS}
+    return {name: (float(one.value[i]), one.interval[i]) for name, (one, i) in parts.items()}
+
+
+def truth(law: np.ndarray, *, one_factor: bool) -> dict[str, float]:
+    if not one_factor:
+        return {name: value for name, (value, _) in values(omega(law)).items()}
+    alone = {name: value for name, (value, _) in values(omega(law, n_factors=1)).items()}
+    known = {name: alone[name] for name in ("total", "alpha", "lambda6")}
+    edges = {"asymptotic": 1.0, "explained_common_variance": 1.0, "specific": 0.0}
+    return {"hierarchical": alone["total"], **known, **edges}
+
+
+def shares(
+    name: str, ordinal: bool, n: int, count: int, rng: np.random.Generator, jobs: int
+) -> Intervals:
+    del jobs
+    root = np.linalg.cholesky(LAWS[name] + 1e-12 * np.eye(9))
+
+    def one() -> dict[str, np.ndarray]:
+        scores = rng.standard_normal((n, 9)) @ root.T
+        if ordinal:
+            scores = np.digitize(scores, CUTS[0]).astype(np.float64)
+        found = omega(scores, bootstrap=100, rng=rng)
+        return {name: bounds for name, (_, bounds) in values(found).items()}
+
+    known = truth(population(LAWS[name], ordinal=ordinal), one_factor=name == "one factor")
+    return collected(one, count, known)
+
+
+CASES = [
+    Case("omega", f"{name}, {kind}", partial(shares, name, kind == "ordinal"))
+    for name in LAWS
+    for kind in ("normal", "ordinal")
+]
