@@ -36,10 +36,10 @@ MEMORY = 2**35
 PLACES = "responses|model|question|item|respondent|rater|row|column|label|unit|category|matrix"
 HALF, ACTING = "a\ud800", "\x1b[31m\u202e\n"
 COUNTS = [0, 2.0, -1, 0.5, np.nan, np.inf, -np.inf, 1e308, 10**400, "3", "", None]
-COUNTS.append(np.longdouble(1))
-WORDS = ["no such word", HALF, ACTING, "", 3, np.nan, None, ["x"], b"x"]
-CELLS = [np.nan, np.inf, -np.inf, 1e308, -1e308, 1e16, -1, 5e-324]
-OBJECTS = ["x", "1", "", 10**400, None, 1j, HALF]
+COUNTS += [np.longdouble(1), np.float32(2), 10**12, True, [2], {}]
+WORDS = ["no such word", HALF, ACTING, "", 3, np.nan, None, ["x"], b"x", np.arange(2), {}]
+CELLS = [np.nan, np.inf, -np.inf, 1e308, -1e308, 1e29, 1e16, -1, 1e-160, 5e-324]
+OBJECTS = ["x", "1", "", 10**400, None, 1j, HALF, {}]
 # Each call takes seconds: their parts are called by others.
 SLOW = {"question_audit", "shared_confidence", "predict_answers", "dimensionality"}
 WITH_FILES = {"instruments.read_scale", "instruments.write_items"}  # gone after their examples

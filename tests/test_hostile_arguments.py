@@ -43,6 +43,17 @@ TOLD = TOLD.assign(structure=0, skin=["x", "y"])
         ("estimates.outcome", {"interval": ["x"], "smallest": 0.1}, "interval"),
         ("estimates.outcome", {"interval": [1.0], "smallest": 0.1}, "interval has shape"),
         ("estimates.wilson", {"successes": -1, "n": 9}, "successes holds -1"),
+        ("estimates.wilson", {"successes": 10, "n": 9}, "successes are more than n"),
+        ("estimates.wilson", {"successes": 1, "n": 1e20}, "n holds 1e"),
+        ("reliability.mcnemar", {"first_only": 1e20, "second_only": 2}, "counts of questions"),
+        ("parallel_analysis", {"data": YES, "n_null": 10**12}, "at most 100000000"),
+        ("calibration.brier", {"confidence": SURE, "correctness": YES, "bootstrap": 10**12},
+         "bootstrap=1000000000000"),
+        ("data.simulate_study", {"n_models": 3, "n_questions": 10**12}, "n_questions=1000"),
+        ("tetrachoric", {"data": YES, "of": np.arange(2)}, "of=array"),
+        ("reliability.set_difference", {"scores": YES, "first": [0], "second": [0, 1]},
+         "first and second share 0"),
+        ("factor.rotate", {"loadings": np.full((4, 2), 1e31)}, "loadings.0, 0. is 1e"),
         ("estimates.wilson", {"successes": 1, "n": np.inf}, "n holds inf"),
         (
             "estimates.paired_difference",
@@ -85,6 +96,9 @@ TOLD = TOLD.assign(structure=0, skin=["x", "y"])
         ("estimates.wilson", {"successes": [1, 2], "n": 9, "df": [1, 2, 3]}, r"df \(3,\)"),
         ("factor_analysis", {"correlation": CORRELATED, "n_factors": 1, "n": 10**400}, "n=1000"),
         ("factor_analysis", {"correlation": CORRELATED, "n_factors": 1, "n": ""}, "n=''"),
+        ("factor_analysis", {"correlation": CORRELATED, "n_factors": 1, "n": 10**12}, "most 1e9"),
+        ("reliability.cohen_kappa", {"first": [[1, {}]], "second": [[1, 2]]}, "question 1, run 1"),
+        ("reliability.krippendorff_alpha", {"ratings": YES, "metric": np.arange(2)}, "metric="),
         ("irt.known_items", {"slope": [1, 1], "intercept": [0, 0], "labels": [np.ones(2)] * 2},
          "labels must be hashable"),
         ("item_bank", {"responses": YES * np.nan}, "responses holds no answer"),
@@ -130,6 +144,8 @@ def test_whole_floats_are_counts() -> None:
 def test_numbers_with_digits_lost_are_zero() -> None:
     assert float_array([5e-324, 1e-300], "x").tolist() == [0.0, 1e-300]
     assert np.isnan(psy.estimates.wilson(0, 5e-324)).all()
+    assert np.isnan(psy.irt.known_items([1e-160], [0.5]).difficulty).all()
+    assert np.isnan(psy.reliability.alpha_of_matrix(np.full((3, 3), 1e-160), n=50).se).all()
     with np.errstate(all="raise"):
         found = psy.calibration_panel(SURE[0], YES[0] * 5e-324, bootstrap=20, rng=0)
     assert np.isnan(found.estimates["auroc"].value).all()
@@ -154,12 +170,13 @@ def test_splits_in_parts_are_those_of_all_at_once(monkeypatch) -> None:
 
 
 def test_numbers_that_cannot_be_squared_are_named() -> None:
-    with pytest.raises(InputError, match=r"x\[1\] is -1e\+101, too large"):
-        float_array([0.0, -1e101], "x")
+    with pytest.raises(InputError, match=r"x\[1\] is -1e\+31, too large"):
+        float_array([0.0, -1e31], "x")
     assert np.isposinf(float_array([np.inf, np.nan], "x")[0])
     assert np.isposinf(float_array(np.array([np.longdouble("1e400")]), "x")[0])
     with pytest.raises(InputError, match="x has rows of different lengths"):
         n_dimensions([[1], [1, 2]], "x")
+    assert check_number("x", np.float32(2)) == 2.0
     for wrong in ("1", None, np.nan, np.inf, 10**400):
         with pytest.raises(InputError, match="x="):
             check_number("x", wrong)

@@ -4,7 +4,7 @@ Behind it an array has the byte order of this machine, and what is missing (NaN,
 NaT, masked) is NaN.
 """
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Hashable, Iterator, Mapping, Sequence
 from decimal import Decimal
 from numbers import Real
 from typing import Any, get_args
@@ -18,7 +18,8 @@ from psychollm._base.types import AnyArray, BoolArray, FloatArray, RandomState
 _NUMERIC = "biuf"
 _LEAST_WEIGHT = 1e-15
 MOST = 2**53
-LARGEST = 1e100  # of numbers whose squares and products are sums
+LARGEST = 1e30  # of numbers whose squares are multiplied and added
+DRAWS = 10**8  # most draws: what is kept of each must be held
 SMALLEST = float(np.finfo(np.float64).smallest_normal)  # below it digits are lost: taken for 0
 _LONGEST = 80  # letters of a value in a message
 _TOO_LARGE = 2**1023  # for a float
@@ -217,9 +218,9 @@ def _numbers_or_objects(array: AnyArray) -> AnyArray:
 def check_choice(name: str, value: object, literal: object) -> None:
     """Raise `OptionError` unless `value` is one of the strings of a ``Literal``."""
     choices = get_args(literal)
-    if value not in choices:
+    if not isinstance(value, Hashable) or value not in choices:
         listed = ", ".join(repr(choice) for choice in choices)
-        msg = f"{name}={value!r} is not an option: use one of {listed}"
+        msg = f"{name}={shown(value)} is not an option: use one of {listed}"
         raise OptionError(msg)
 
 
@@ -233,21 +234,21 @@ def check_fraction(name: str, value: float, *, low: float = 0.0, high: float = 1
     return float(value)
 
 
-def check_count(name: str, value: int, *, low: int = 1) -> int:
-    """Return `value` as an int if it is a whole number of at least `low`."""
+def check_count(name: str, value: int, *, low: int = 1, high: int = MOST) -> int:
+    """Return `value` as an int if it is a whole number from `low` to `high`."""
     whole = isinstance(value, Real) and not isinstance(value, bool)
     whole = whole and -np.inf < value < np.inf and value % 1 == 0
-    if not whole or not low <= value <= MOST:
-        most = f" and at most {MOST}" if whole and value > MOST else ""
+    if not whole or not low <= value <= high:
+        most = f" and at most {high}" if whole and value > high else ""
         msg = f"{name}={value!r:.80} must be a whole number of at least {low}{most}"
         raise OptionError(msg)
     return int(value)
 
 
-def hold_counts(owner: Any, *names: str, low: int = 1, prefix: str = "") -> None:
-    """Make attributes of a frozen dataclass ints, each a whole number of at least `low`."""
+def hold_counts(owner: Any, *names: str, low: int = 1, high: int = MOST, prefix: str = "") -> None:
+    """Make attributes of a frozen dataclass ints, each a whole number from `low` to `high`."""
     for name in names:
-        count = check_count(prefix + name, getattr(owner, name), low=low)
+        count = check_count(prefix + name, getattr(owner, name), low=low, high=high)
         object.__setattr__(owner, name, count)
 
 
@@ -255,7 +256,7 @@ def check_number(
     name: str, value: float, *, low: float = -LARGEST, high: float = LARGEST, what: str = ""
 ) -> float:
     """Return `value` as a float if it is a number from `low` to `high`."""
-    if not isinstance(value, Real) or not low <= value <= high:
+    if not _lies_within(value, low, high):
         at_least = f"a number of at least {low:g}" if low > -LARGEST else "a finite number"
         span = at_least if high == LARGEST else f"a number from {low:g} to {high:g}"
         msg = f"{name}={shown(value)} must be {span}{what}"
@@ -263,9 +264,16 @@ def check_number(
     return float(value)
 
 
+def _lies_within(value: float, low: float, high: float) -> bool:
+    real = isinstance(value, Real)
+    # NumPy would make the limits numbers of the kind of the value.
+    value = value.item() if isinstance(value, np.generic) else value
+    return real and bool(low <= value <= high)
+
+
 def check_positive(name: str, value: float, what: str = "") -> float:
     """Return `value` as a float if it is a positive number."""
-    if not isinstance(value, Real) or not 1.0 / LARGEST <= value <= LARGEST:
+    if not _lies_within(value, 1.0 / LARGEST, LARGEST):
         msg = f"{name}={shown(value)} must be a positive number{what}"
         raise OptionError(msg)
     return float(value)

@@ -67,8 +67,12 @@ class Result(Record):
             if not hasattr(vars(cls)[name], "__wrapped__"):
                 setattr(cls, name, shown(vars(cls)[name]))
         for name, value in [*vars(cls).items()]:
-            if isinstance(value, FunctionType) and (name[0] != "_" or name in _SHOWING):
+            if name[0] == "_" and name not in _SHOWING:
+                continue
+            if isinstance(value, FunctionType):
                 setattr(cls, name, entry(value))
+            elif type(value) is property:
+                setattr(cls, name, property(entry(value.fget), doc=value.__doc__))
 
     def _axes(self) -> "Axes | None":
         """Return the axes of this result: for classes where they depend on what it holds."""

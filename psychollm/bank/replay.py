@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 
 from psychollm._base.axes import Axes
-from psychollm._base.checks import check_count, check_fraction, check_generator, plain_array
+from psychollm._base.checks import DRAWS, check_count, check_fraction, check_generator, plain_array
 from psychollm._base.errors import LabelError, OptionError
 from psychollm._base.numbers import number, percent
 from psychollm._base.replicate import progress_bar
@@ -167,7 +167,8 @@ def replay(
     sizes = [check_count("sizes", size, low=2) for size in plain_array(sizes, "sizes").ravel()]
     for width in half_widths:
         check_fraction("half_widths", width)
-    n_repeats, level = check_count("n_repeats", n_repeats), check_fraction("level", level)
+    n_repeats = check_count("n_repeats", n_repeats, high=DRAWS)
+    level = check_fraction("level", level)
     models, scores = _held_out(bank, responses, max(sizes, default=0))
     rows: list[tuple[str, str]] = [(name, f"{n} questions") for n in sizes for name in designs]
     rows += [("bank", f"half-width {width:g}") for width in half_widths]

@@ -30,6 +30,7 @@ import numpy as np
 from scipy.special import log_ndtr, ndtri_exp
 
 from psychollm._base.checks import (
+    DRAWS,
     check_choice,
     check_count,
     check_generator,
@@ -109,7 +110,7 @@ def simulate_factor(
     L, tau = _parameters(loadings, thresholds)
     phi = _factor_correlation(factor_correlation, L.shape[1])
     unique = _unique(L, phi)
-    n = check_count("n_questions", n_questions)
+    n = check_count("n_questions", n_questions, high=DRAWS)
     generator = check_generator(rng)
     scores = generator.standard_normal((n, L.shape[1])) @ np.linalg.cholesky(phi).T
     latent = generator.standard_normal((len(tau), n))
@@ -249,7 +250,7 @@ def simulate_meta_d(
     check_choice("meta_c", meta_c, MetaCriterion)
     steps = _distances(distances)
     d, ratio, c = _meta_d_parameters(d_prime, m_ratio, criterion)
-    n = check_count("n_questions", n_questions, low=2)
+    n = check_count("n_questions", n_questions, low=2, high=DRAWS)
     generator = check_generator(rng)
     stimulus = generator.permutation(np.arange(n) % 2)
     side = stimulus - 0.5

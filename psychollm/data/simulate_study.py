@@ -18,7 +18,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from psychollm._base.checks import check_count, check_fraction, check_generator
+from psychollm._base.checks import DRAWS, check_count, check_fraction, check_generator
 from psychollm._base.errors import OptionError
 from psychollm._base.result import Result
 from psychollm._base.types import BoolArray, FloatArray, RandomState
@@ -94,7 +94,8 @@ def simulate_study(
     >>> study.confidence.models[:2], study.truth.self_knowledge.max()
     (('sim-01', 'sim-02'), np.float64(0.6))
     """
-    k, n = check_count("n_models", n_models, low=2), check_count("n_questions", n_questions)
+    k = check_count("n_models", n_models, low=2, high=DRAWS)
+    n = check_count("n_questions", n_questions, high=DRAWS)
     c = check_fraction("easiness_loading", easiness_loading)
     r = check_fraction("easiness_correlation", easiness_correlation, low=-1.0)
     generator = check_generator(rng)

@@ -49,7 +49,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from scipy.special import betaincinv, ndtr, ndtri, stdtrit
 
-from psychollm._base.checks import check_fraction, of_one_shape
+from psychollm._base.checks import MOST, check_fraction, of_one_shape
 from psychollm._base.errors import CodeError
 from psychollm._base.types import FloatArray
 
@@ -203,10 +203,13 @@ def counts_of(counts: Mapping[str, Any]) -> tuple[FloatArray, ...]:
 
 def _check_counts(counts: Mapping[str, FloatArray]) -> None:
     for name, values in counts.items():
-        wrong = values[(values < 0.0) | np.isinf(values)]
+        wrong = values[(values < 0.0) | (values > MOST)]
         if wrong.size:
             msg = f"{name} holds {wrong[0]}: pass counts, and NaN where one is missing"
             raise CodeError(msg)
+    if "successes" in counts and (counts["successes"] > counts["n"] * (1.0 + 1e-9)).any():
+        msg = "successes are more than n: pass how many of n"
+        raise CodeError(msg)
 
 
 def within_range(bounds: FloatArray, scores: FloatArray, low: float = 0.0) -> FloatArray:

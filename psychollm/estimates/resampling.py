@@ -17,7 +17,7 @@ from typing import Any, Literal, TypeAlias, TypedDict
 
 import numpy as np
 
-from psychollm._base.checks import check_count, check_fraction
+from psychollm._base.checks import DRAWS, check_count, check_fraction
 from psychollm._base.errors import OptionError
 from psychollm._base.replicate import Task, replicate
 from psychollm._base.types import AnyArray, FloatArray, IntArray, RandomState, WordArray
@@ -81,7 +81,7 @@ class Bootstrap:
     progress: bool = field(default=False, kw_only=True)
 
     def __post_init__(self) -> None:
-        n = check_count("bootstrap", self.n, low=0 if self.n == 0 else 2)
+        n = check_count("bootstrap", self.n, low=0 if self.n == 0 else 2, high=DRAWS)
         object.__setattr__(self, "n", n)
 
 

@@ -29,6 +29,7 @@ from typing import Any, Literal, NamedTuple
 
 import numpy as np
 
+from psychollm._base.checks import LARGEST
 from psychollm._base.errors import InputError, OptionError
 from psychollm._base.types import FloatArray
 from psychollm.data.matrix_input import square_of
@@ -104,7 +105,7 @@ def gamma_of(covariance: Any, k: int, n: float) -> FloatArray:
 def covariance_of(covariance: Any, k: int) -> FloatArray:
     """Return the covariance matrix of k (k - 1) / 2 correlations, checked."""
     values = square_of(covariance, "covariance", k * (k - 1) // 2)
-    if not np.isfinite(values).all() or not (np.diagonal(values) > 0.0).all():
+    if not np.isfinite(values).all() or not (np.diagonal(values) > 1.0 / LARGEST).all():
         msg = "covariance must be finite with a positive diagonal: drop pairs without an estimate"
         raise InputError(msg)
     return values

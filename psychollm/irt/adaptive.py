@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from psychollm._base.axes import Axes
-from psychollm._base.checks import check_count, check_generator, float_array
+from psychollm._base.checks import DRAWS, check_count, check_generator, float_array
 from psychollm._base.errors import OptionError, ShapeError
 from psychollm._base.numbers import percent
 from psychollm._base.result import Result
@@ -133,7 +133,7 @@ def adaptive_test(
     """
     max_items = check_count("max_items", max_items)
     randomesque = check_count("randomesque", randomesque)
-    n = check_count("n", n)
+    n = check_count("n", n, high=DRAWS)
     bank = _bank(fit, target_se)
     generator = check_generator(rng)
     drawn = generator.normal(size=n) if abilities is None else abilities

@@ -15,6 +15,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from psychollm._base.checks import LARGEST
 from psychollm._base.types import FloatArray
 from psychollm.irt.priors import KAPPA, PROBIT_SCALE
 from psychollm.kernels.item_posteriors import find_roots, find_turns
@@ -163,7 +164,7 @@ def difficulties(
     slope: FloatArray, intercept: FloatArray, covariance: FloatArray
 ) -> tuple[FloatArray, FloatArray]:
     """Return -d/a with its standard error by the delta method; NaN where a is 0."""
-    a = np.where(slope == 0.0, np.nan, slope)
+    a = np.where(np.abs(slope) < 1.0 / LARGEST, np.nan, slope)
     value = -intercept / a
     direction = np.stack([-value / a, -1.0 / a], axis=1)
     variance = np.einsum("jp,jpq,jq->j", direction, covariance[:, :2, :2], direction)

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from psychollm._base.checks import check_count
+from psychollm._base.checks import DRAWS, check_count
 from psychollm._base.errors import OptionError
 from psychollm._base.replicate import replicate
 from psychollm._base.types import Axis, EmptyCells, FloatArray, Missing, RandomState, WordArray
@@ -86,7 +86,7 @@ def one_factor_null(
     >>> bool(null.p_value[1] > 0.05)
     True
     """
-    n_null = check_count("n_null", n_null)
+    n_null = check_count("n_null", n_null, high=DRAWS)
     table = turned(responses, of, "responses")
     design = make_design(table, empty_cells=empty_cells, missing=missing)
     name, compute = stack_statistic(statistic)

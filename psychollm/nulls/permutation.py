@@ -7,7 +7,7 @@ from typing import Literal, TypeAlias
 
 import numpy as np
 
-from psychollm._base.checks import check_choice, check_count, check_generator
+from psychollm._base.checks import DRAWS, check_choice, check_count, check_generator
 from psychollm._base.replicate import replicate, replicate_seeds
 from psychollm._base.types import (
     Axis,
@@ -109,7 +109,7 @@ def permutation_null(
     0.01
     """
     check_choice("scheme", scheme, Scheme)
-    n_null = check_count("n_null", n_null)
+    n_null = check_count("n_null", n_null, high=DRAWS)
     table = turned(responses, of, "responses")
     design = make_design(table, empty_cells=empty_cells, missing=missing)
     name, compute = stack_statistic(statistic)

@@ -29,7 +29,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from scipy.special import bdtr, fdtrc, stdtr, stdtrit
 
-from psychollm._base.checks import check_count, check_fraction, check_generator
+from psychollm._base.checks import DRAWS, check_count, check_fraction, check_generator
 from psychollm._base.ranks import midranks
 from psychollm._base.result import Result
 from psychollm._base.types import FloatArray, RandomState
@@ -218,7 +218,7 @@ def between_models_of(
     n = int(counted.sum())
     pearson, spearman = (np.nan, np.nan) if reason else (_r(x, y), _r(midranks(x), midranks(y)))
     p_value, used, exact = _permutation_p(
-        midranks(x), midranks(y), check_count("n_null", n_null), rng
+        midranks(x), midranks(y), check_count("n_null", n_null, high=DRAWS), rng
     )
     return BetweenModels(
         confidence=table.yes_rate.value,

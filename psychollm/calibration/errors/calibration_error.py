@@ -43,7 +43,7 @@ from typing import Any
 import numpy as np
 
 from psychollm._base.axes import Axes
-from psychollm._base.checks import check_count, check_generator
+from psychollm._base.checks import DRAWS, check_count, check_generator
 from psychollm._base.numbers import p_equals
 from psychollm._base.ranks import midranks
 from psychollm._base.result import Result
@@ -194,7 +194,7 @@ def assembled(
     # another one than that of the sample; those of `corrected` are points of its confidence
     # distribution.
     # The metric's first output is the error; its bounds are those of `family_bounds`.
-    n_null = check_count("n_null", n_null, low=2)
+    n_null = check_count("n_null", n_null, low=2, high=DRAWS)
     options = replace(options, rng=check_generator(options.rng))
     drawn = draw([metric], answers, options)
     expected, p_value = under_calibration([metric], answers, replace(options, n=n_null))[0]

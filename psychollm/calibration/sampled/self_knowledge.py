@@ -24,7 +24,7 @@ from typing import Any
 import numpy as np
 from scipy.special import expit
 
-from psychollm._base.checks import check_count, float_array
+from psychollm._base.checks import LARGEST, check_count, float_array
 from psychollm._base.errors import CodeError, OptionError, ShapeError
 from psychollm._base.optional import require
 from psychollm._base.result import Result
@@ -201,7 +201,7 @@ def _features(features: Any, n_models: int, n_questions: int) -> FloatArray:
     if not known.shape[2]:
         msg = "features has no columns: a classifier needs at least one"
         raise ShapeError(msg)
-    bad = np.argwhere(~(np.abs(known) <= 1e100))
+    bad = np.argwhere(~(np.abs(known) <= LARGEST))
     if bad.size:
         row = int(bad[0][1]) + 1
         msg = f"features of question number {row} are not finite, or too large: mend or drop them"

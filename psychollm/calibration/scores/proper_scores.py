@@ -30,7 +30,7 @@ from typing import TypeAlias
 import numpy as np
 from numpy.typing import ArrayLike
 
-from psychollm._base.checks import check_fraction
+from psychollm._base.checks import LARGEST, check_fraction
 from psychollm._base.types import FloatArray, RandomState
 from psychollm.calibration.influence import Gradient, Scale, delta_interval
 from psychollm.calibration.metric import Metric, Output, estimate
@@ -240,7 +240,7 @@ def brier_skill_metric(reference: float | None = None) -> Metric:
             least = share * (1.0 - share)
         else:
             least = BRIER.compute(np.full_like(values, constant), correct, wrong)
-        known = least > 1e-200
+        known = least > 1.0 / LARGEST
         return np.where(known, 1.0 - score / np.where(known, least, 1.0), np.nan)
 
     def flags(tally: Tally) -> tuple[Reason, ...]:
@@ -298,7 +298,7 @@ def _skill_bounds(tally: Tally, skill: float, constant: float | None, level: flo
         of_constant = [float(loss[0]) for loss in brier_losses(np.array([constant]))]
         least = share * of_constant[0] + (1.0 - share) * of_constant[1]
         by_least = of_constant[0] - least, of_constant[1] - least
-    ratio = 1.0 - skill
+    least, ratio = (least if least > 1.0 / LARGEST else np.nan), 1.0 - skill
     first, second = (
         (loss - ratio * least - ratio * change) / (least * n)
         for loss, change in zip(brier_losses(tally.values), by_least, strict=True)

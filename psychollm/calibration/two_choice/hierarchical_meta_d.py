@@ -19,6 +19,7 @@ import numpy as np
 
 from psychollm._base.axes import Axes
 from psychollm._base.checks import (
+    DRAWS,
     check_choice,
     check_fraction,
     check_generator,
@@ -345,8 +346,8 @@ class _Options:
     def __post_init__(self) -> None:
         check_choice("method", self.method, Method)
         check_choice("meta_c", self.meta_c, MetaCriterion)
-        hold_counts(self, "n_draws", low=100)
-        hold_counts(self, "chains", "tune")
+        hold_counts(self, "n_draws", low=100, high=DRAWS)
+        hold_counts(self, "chains", "tune", high=DRAWS)
         check_fraction("level", self.level)
 
 

@@ -11,7 +11,7 @@ from typing import Any, Literal, TypeAlias
 import numpy as np
 from numpy.typing import ArrayLike
 
-from psychollm._base.checks import check_choice, check_count, n_dimensions
+from psychollm._base.checks import LARGEST, MOST, check_choice, check_count, n_dimensions
 from psychollm._base.errors import CodeError, OptionError, ShapeError
 from psychollm._base.result import Result
 from psychollm._base.types import BoolArray, FloatArray, IntArray
@@ -282,7 +282,7 @@ def counted_tables(n_s1: Any, n_s2: Any) -> tuple[FloatArray, Labels]:
 
 def _counts(table: Table, argument: str) -> FloatArray:
     values = numbers(table, argument=argument)
-    bad = ~(values >= 0.0)
+    bad = ~((values >= 0.0) & (values <= MOST))
     if bad.any():
-        _refuse(values, table, bad, argument, "a count is a number that is not negative")
-    return values
+        _refuse(values, table, bad, argument, f"a count is a number from 0 to {MOST}")
+    return np.where(values < 1.0 / LARGEST, 0.0, values)

@@ -9,7 +9,7 @@ from typing import Any, Literal
 import numpy as np
 
 from psychollm._base.axes import Axes
-from psychollm._base.checks import check_choice, check_count, check_fraction
+from psychollm._base.checks import DRAWS, check_choice, check_count, check_fraction
 from psychollm._base.convergence import Convergence
 from psychollm._base.entry import warn
 from psychollm._base.errors import InputError, ShapeError
@@ -152,7 +152,7 @@ def extract(
         )
     else:
         loadings, ending, minima = _minimised(
-            R, n_factors, method, low, check_count("n_starts", n_starts)
+            R, n_factors, method, low, check_count("n_starts", n_starts, high=DRAWS)
         )
     ending.warn(f"the extraction of {n_factors} factors")
     loadings = with_positive_sums(loadings)

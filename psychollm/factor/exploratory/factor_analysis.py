@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any, Literal, NamedTuple, TypeAlias
 
 import numpy as np
 
-from psychollm._base.checks import check_choice, check_count, check_fraction, check_number
+from psychollm._base.checks import LARGEST, check_choice, check_count, check_fraction, check_number
 from psychollm._base.convergence import Convergence
 from psychollm._base.errors import InputError, OptionError
 from psychollm._base.types import FloatArray, RandomState
@@ -184,8 +184,8 @@ def factor_analysis(
 def observations(correlation: Any, n: float | None) -> float:
     """Return the number of observations: given, or the harmonic mean over pairs, or NaN."""
     if n is not None:
-        if not (size := check_number("n", n)) > 1.0:
-            msg = f"n={n!r} must be a number of observations above 1"
+        if not 1.0 < (size := check_number("n", n)) <= 1e9:
+            msg = f"n={n!r} must be a number of observations above 1, and at most 1e9"
             raise OptionError(msg)
         return size
     pairs = getattr(correlation, "n", None)
@@ -228,7 +228,7 @@ def _weights(
         return W + W.T
     W = square_of(weights, "weights", k) if weights is not None else _precisions(correlation)
     np.fill_diagonal(W, 0.0)
-    if not np.isfinite(W).all() or (W < 0.0).any() or not W.any():
+    if not np.isfinite(W).all() or (W < 0.0).any() or not W.max() > 1.0 / LARGEST:
         msg = "weights must be finite, not negative, and not all zero"
         raise InputError(msg)
     return W

@@ -14,7 +14,7 @@ from typing import Any, Literal
 import numpy as np
 
 from psychollm._base.axes import Axes
-from psychollm._base.checks import check_choice, check_count, check_generator
+from psychollm._base.checks import DRAWS, check_choice, check_count, check_generator
 from psychollm._base.convergence import Convergence
 from psychollm._base.errors import InputError, OptionError, ShapeError
 from psychollm._base.result import Result
@@ -187,7 +187,7 @@ def rotate(
     """
     A, labels = read_loadings(loadings)
     _check_rank(A)
-    n_starts = check_count("n_starts", n_starts)
+    n_starts = check_count("n_starts", n_starts, high=DRAWS)
     promax = method == "promax"
     criterion = VARIMAX if promax else _criterion(method)
     lengths = np.sqrt(np.sum(A**2, axis=1, keepdims=True))

@@ -18,7 +18,7 @@ from typing import TYPE_CHECKING, Any, Literal, TypeAlias
 import numpy as np
 
 from psychollm._base.axes import Axes
-from psychollm._base.checks import check_choice, check_count, check_fraction
+from psychollm._base.checks import DRAWS, check_choice, check_count, check_fraction
 from psychollm._base.numbers import percent
 from psychollm._base.replicate import replicate
 from psychollm._base.result import Result, drawn_by
@@ -161,7 +161,7 @@ def parallel_analysis(
     check_choice("scheme", scheme, Scheme)
     check_choice("eigenvalues", eigenvalues, Eigenvalues)
     check_fraction("quantile", quantile)
-    n_null = check_count("n_null", n_null)
+    n_null = check_count("n_null", n_null, high=DRAWS)
     design = ordered_design(data, of=of, empty_cells=empty_cells, missing=missing)
     draws = replicate(
         lambda seeds: spectra(design.shuffled(seeds, scheme), eigenvalues),

@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING, Literal
 import numpy as np
 
 from psychollm._base.axes import Axes
-from psychollm._base.checks import check_count
+from psychollm._base.checks import DRAWS, check_count
 from psychollm._base.errors import OptionError, ShapeError
 from psychollm._base.replicate import replicate
 from psychollm._base.result import Result, drawn_by
@@ -309,7 +309,7 @@ def residual_test(
     if factors not in (0, 1):
         msg = f"factors={factors!r} is not an option: use 1 or 0"
         raise OptionError(msg)
-    n_null = check_count("n_null", n_null)
+    n_null = check_count("n_null", n_null, high=DRAWS)
     data = _testable(responses)
     counts = writable_counts(data.counts)
     if factors == 1:
@@ -345,7 +345,7 @@ def second_share_test(
     >>> bool(second_share_test(answers, n_null=19, rng=1).observed < 0.05)
     True
     """
-    n_null = check_count("n_null", n_null)
+    n_null = check_count("n_null", n_null, high=DRAWS)
     data = _testable(responses)
     counts = writable_counts(data.counts)
     loadings = start(counts)

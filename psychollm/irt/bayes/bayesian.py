@@ -29,7 +29,13 @@ from typing import Any
 
 import numpy as np
 
-from psychollm._base.checks import check_choice, check_count, check_fraction, check_generator
+from psychollm._base.checks import (
+    DRAWS,
+    check_choice,
+    check_count,
+    check_fraction,
+    check_generator,
+)
 from psychollm._base.convergence import Convergence
 from psychollm._base.errors import OptionError, ShapeError
 from psychollm._base.replicate import n_workers
@@ -144,9 +150,9 @@ def bayesian_2pl(
     ((4,), True)
     """
     check_choice("method", method, Method)
-    n_draws = check_count("n_draws", n_draws, low=100)
+    n_draws = check_count("n_draws", n_draws, low=100, high=DRAWS)
     chains = check_count("chains", chains)
-    tune = check_count("tune", tune)
+    tune = check_count("tune", tune, high=DRAWS)
     check_fraction("level", level)
     check_fraction("target_accept", target_accept)
     read = _read(responses, link, respondents, families, domains, priors)

@@ -16,7 +16,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from psychollm._base.axes import Axes
-from psychollm._base.checks import check_choice, check_count, check_generator
+from psychollm._base.checks import DRAWS, check_choice, check_count, check_generator
 from psychollm._base.result import Result
 from psychollm._base.types import BoolArray, FloatArray, IntArray, RandomState
 from psychollm.irt.bayes.draws import Kind, replicates
@@ -104,7 +104,7 @@ def predictive_check(
     (10,)
     """
     check_choice("kind", kind, Kind)
-    n = check_count("n", n)
+    n = check_count("n", n, high=DRAWS)
     target = fit._target
     codes = target.answers.codes[target.answers.of_respondent]
     made = [codes, *replicates(fit, kind, n, check_generator(rng))]

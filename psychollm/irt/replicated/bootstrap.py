@@ -15,7 +15,7 @@ from typing import Literal
 
 import numpy as np
 
-from psychollm._base.checks import check_choice, check_count
+from psychollm._base.checks import DRAWS, check_choice, check_count
 from psychollm._base.errors import OptionError, ShapeError
 from psychollm._base.replicate import replicate
 from psychollm._base.types import FloatArray, IntArray, RandomState, WordArray
@@ -87,7 +87,7 @@ def bootstrap_fit(
     >>> bootstrap_fit(fit_irt(answers), answers, statistic="q3_max", n_null=9, rng=1).p_value.shape
     (1,)
     """
-    n_null = check_count("n_null", n_null)
+    n_null = check_count("n_null", n_null, high=DRAWS)
     if abilities not in ("auto", "population", "posterior"):
         msg = f"abilities={abilities!r} is not an option: use 'auto', 'population' or 'posterior'"
         raise OptionError(msg)

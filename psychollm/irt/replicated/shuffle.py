@@ -30,7 +30,7 @@ from typing import Literal
 import numpy as np
 
 from psychollm._base.axes import Axes
-from psychollm._base.checks import check_choice, check_count
+from psychollm._base.checks import DRAWS, check_choice, check_count
 from psychollm._base.errors import ConvergenceWarning
 from psychollm._base.multiplicity import adjust_p_values
 from psychollm._base.numbers import p_equals
@@ -153,7 +153,7 @@ def slope_null(
     >>> slope_null(noise, n_null=9, rng=1).draws.shape
     (9,)
     """
-    n_null = check_count("n_null", n_null)
+    n_null = check_count("n_null", n_null, high=DRAWS)
     table = as_responses(responses, binary=True)
     answers = orient(table, respondents)
     priors = default_priors([model], link, len(answers.respondents))
@@ -230,7 +230,7 @@ def shuffle_null(
     >>> shuffle_null(noise, statistic="q3_max", n_null=9, rng=1).p_value > 0.05
     array([ True])
     """
-    n_null = check_count("n_null", n_null)
+    n_null = check_count("n_null", n_null, high=DRAWS)
     if alternative is not None:
         check_choice("alternative", alternative, Alternative)
     chosen = statistic_of(statistic, alternative)

@@ -34,7 +34,13 @@ from typing import Any, Literal, TypeAlias
 import numpy as np
 
 from psychollm._base.axes import Axes
-from psychollm._base.checks import check_choice, check_count, check_fraction, check_generator
+from psychollm._base.checks import (
+    DRAWS,
+    check_choice,
+    check_count,
+    check_fraction,
+    check_generator,
+)
 from psychollm._base.convergence import Convergence
 from psychollm._base.errors import CodeError, OptionError, ShapeError
 from psychollm._base.result import Result
@@ -193,7 +199,8 @@ def crossed_logistic(
     )  # fmt: skip
     fitted.top.convergence.warn("the crossed logistic model")
     check_fraction("level", level)
-    return fitted.result(check_count("n_draws", n_draws, low=100), level, check_generator(rng))
+    n_draws = check_count("n_draws", n_draws, low=100, high=DRAWS)
+    return fitted.result(n_draws, level, check_generator(rng))
 
 
 @dataclass(frozen=True)

@@ -28,7 +28,7 @@ from typing import Any, Literal, TypeAlias
 
 import numpy as np
 
-from psychollm._base.checks import check_choice, check_count, check_number
+from psychollm._base.checks import LARGEST, check_choice, check_count, check_number
 from psychollm._base.errors import OptionError, ShapeError
 from psychollm._base.result import Result
 from psychollm.calibration.stated import cluster_codes
@@ -62,7 +62,7 @@ class DifferenceVariance(Result):
     def __post_init__(self) -> None:
         check_choice("design", self.design, Design)
         for name in ("between", "within"):
-            check_number(name, getattr(self, name), low=0.0)
+            check_number(name, getattr(self, name), low=0.0, high=LARGEST**2)
         check_number("cluster_size", self.cluster_size, low=1.0)
         check_number("cluster_correlation", self.cluster_correlation, low=-1.0, high=1.0)
 

@@ -51,6 +51,8 @@ from scipy.special import bdtr, chdtrc, stdtr
 
 from psychollm._base.axes import Axes
 from psychollm._base.checks import (
+    DRAWS,
+    MOST,
     check_choice,
     check_count,
     check_fraction,
@@ -238,7 +240,7 @@ def score_differences(
         single = [clustered_mean(side, weight, None).se for side in (first, second)]
     p_value, interval = _p_value(mean), mean.interval(level)
     if adjustment == "max_t":
-        draws = check_count("n_draws", n_draws, low=100)
+        draws = check_count("n_draws", n_draws, low=100, high=DRAWS)
         # Pairs whose models no questions connect are families of their own.
         family = connected(np.isfinite(values))[i]
         interval, adjusted = _all_at_once(mean, family, level, draws, rng)
@@ -315,7 +317,7 @@ def mcnemar(first_only: Any, second_only: Any) -> McNemar:
     b, c = of_one_shape({"first_only": first_only, "second_only": second_only})
     both = np.stack([b, c])
     with np.errstate(invalid="ignore"):
-        bad = (both < 0.0) | (both % 1.0 != 0.0)
+        bad = (both < 0.0) | (both > MOST) | (both % 1.0 != 0.0)
     if bad[~np.isnan(both)].any():
         msg = "first_only and second_only must be counts of questions: 0, 1, 2, ..."
         raise CodeError(msg)

@@ -93,7 +93,7 @@ def set_difference(
     columns = [positions("question", table.questions, wanted) for wanted in (first, second)]
     shared = [table.questions[column] for column in np.intersect1d(columns[0], columns[1])]
     if shared:
-        msg = f"the sets share {listed(shared)}: part them"
+        msg = f"first and second share {listed(shared)}: part the sets"
         raise LabelError(msg)
     codes = np.arange(values.shape[1])
     if clusters is not None:

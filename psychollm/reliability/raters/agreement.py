@@ -391,7 +391,7 @@ def _metric(ratings: Ratings, metric: Distance | None) -> Distance:
             'metric="nominal" for codes'
         )
         warn(msg)
-    return metric or "nominal"
+    return "nominal" if metric is None else metric
 
 
 def _member(coefficients: list[Coefficient], table: UnitTable) -> Panelist:

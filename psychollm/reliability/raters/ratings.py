@@ -59,6 +59,16 @@ def _moved(codes: IntArray, target: AnyArray) -> IntArray:
     return np.asarray(np.append(target, -1).astype(np.int64)[codes], dtype=np.int64)
 
 
+def _unhashable(cells: AnyArray) -> tuple[int, ...]:
+    """Return the place of the first cell that cannot be a category."""
+    for place in np.ndindex(cells.shape):
+        try:
+            hash(cells[place])
+        except TypeError:
+            break
+    return place
+
+
 def _distinct(cells: AnyArray, name: Name, given: tuple[Any, ...]) -> tuple[IntArray, list[Any]]:
     """Return the number of each cell's value among the distinct ones, -1 where missing."""
     # Empty text is no answer, unless it is a category that was given.
@@ -70,7 +80,7 @@ def _distinct(cells: AnyArray, name: Name, given: tuple[Any, ...]) -> tuple[IntA
     try:
         codes, distinct = pd.factorize(cells.ravel())
     except TypeError as error:
-        msg = f"ratings must be numbers, words or other hashable values: {error}"
+        msg = f"ratings: {name(_unhashable(cells))} holds no number or word: {error}"
         raise CodeError(msg) from error
     shaped = codes.astype(np.int64).reshape(cells.shape)
     values = [_plain(value) for value in distinct]
@@ -332,8 +342,8 @@ def category_values(ratings: Ratings) -> FloatArray:
     for category in ratings.categories:
         if not isinstance(category, int | float) or abs(category) > LARGEST:
             msg = (
-                f"category {shown(category)} is not a number up to 1e100: pass numbers, or use "
-                "the nominal metric (or the ordinal one, with categories= in increasing order)"
+                f"category {shown(category)} is not a number up to {LARGEST:g}: pass numbers, or "
+                "use the nominal metric (or the ordinal one, with categories= in increasing order)"
             )
             raise CodeError(msg)
     return np.array(ratings.categories, dtype=np.float64)

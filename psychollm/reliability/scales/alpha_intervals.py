@@ -168,7 +168,7 @@ def duhachek_se(matrix: FloatArray, n: float) -> float:
 def alpha_se(trace: float, with_total: FloatArray, square: float, k: int, n: float) -> float:
     """Return the standard error (2) from tr C, C1 (items,) and tr C^2."""
     total = float(with_total.sum())
-    if k < 2 or n < 2 or not total > 0.0:
+    if k < 2 or n < 2 or not total**3 > 0.0:
         return float("nan")
     bracket = total * (square + trace**2) - 2.0 * trace * float((with_total**2).sum())
     # The bracket is a variance: below zero by rounding only.

@@ -26,7 +26,7 @@ from typing import Any
 import numpy as np
 
 from psychollm._base.axes import Axes
-from psychollm._base.checks import check_choice, check_count, check_generator
+from psychollm._base.checks import DRAWS, check_choice, check_count, check_generator
 from psychollm._base.errors import OptionError
 from psychollm._base.result import Result
 from psychollm._base.types import FloatArray, RandomState
@@ -250,7 +250,7 @@ def split_half(
     check_choice("of", of, Of)
     check_choice("interval", interval, ResamplingInterval)
     max_splits = check_count("max_splits", max_splits, low=0)
-    n_splits = check_count("n_splits", n_splits)
+    n_splits = check_count("n_splits", n_splits, high=DRAWS)
     generator = check_generator(rng)
     options = Resampling.of(bootstrap, level, generator, interval=interval)
     table = score_table(scores, respondents=respondents, keys=keys)

@@ -9,7 +9,7 @@ from typing import Literal
 import numpy as np
 
 from psychollm._base.axes import Axes
-from psychollm._base.checks import check_count, check_fraction, check_generator
+from psychollm._base.checks import DRAWS, check_count, check_fraction, check_generator
 from psychollm._base.result import Result
 from psychollm._base.types import FloatArray, RandomState
 from psychollm.data.pair_counts import CountedAnswers
@@ -168,7 +168,7 @@ def shared_signals(
     >>> psy.studies.shared_signals(answers, n_null=39, rng=1).n_factors
     1
     """
-    n_null = check_count("n_null", n_null)
+    n_null = check_count("n_null", n_null, high=DRAWS)
     check_fraction("alpha", alpha)
     answers = CountedAnswers.of(responses)
     generator = check_generator(rng)

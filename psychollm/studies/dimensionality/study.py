@@ -12,7 +12,13 @@ from typing import Literal, TypedDict
 import numpy as np
 from scipy.special import ndtri
 
-from psychollm._base.checks import check_choice, check_count, check_fraction, check_generator
+from psychollm._base.checks import (
+    DRAWS,
+    check_choice,
+    check_count,
+    check_fraction,
+    check_generator,
+)
 from psychollm._base.entry import warn
 from psychollm._base.errors import OptionError, ShapeError, ValidityWarning
 from psychollm._base.replicate import replicate
@@ -168,7 +174,7 @@ def dimensionality(
     """
     check_choice("empty_cells", empty_cells, EmptyCells)
     check_choice("missing", missing, Missing)
-    n_null = check_count("n_null", n_null)
+    n_null = check_count("n_null", n_null, high=DRAWS)
     check_fraction("alpha", alpha)
     if isinstance(responses, Scan):
         msg = "dimensionality needs answers in memory: shared_signals(...) judges those of a scan"

@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from psychollm._base.axes import Axes
-from psychollm._base.checks import check_count, check_fraction, check_generator
+from psychollm._base.checks import DRAWS, check_count, check_fraction, check_generator
 from psychollm._base.errors import CodeError, ShapeError
 from psychollm._base.numbers import count, extent, number, percent
 from psychollm._base.result import Result, drawn_by, view
@@ -323,7 +323,7 @@ def evaluation_card(
     No domains were given: questions like these
     """
     check_fraction("level", level)
-    n_draws = check_count("n_draws", n_draws, low=100)
+    n_draws = check_count("n_draws", n_draws, low=100, high=DRAWS)
     generator = check_generator(rng)
     answers = answers_of(scores)
     stated = _stated_in(scores, confidence, answers)

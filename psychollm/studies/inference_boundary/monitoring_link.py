@@ -21,7 +21,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from psychollm._base.checks import check_count, check_fraction, check_generator
+from psychollm._base.checks import DRAWS, check_count, check_fraction, check_generator
 from psychollm._base.numbers import ABSENT, interval, p_equals, percent, signed
 from psychollm._base.ranks import midranks
 from psychollm._base.result import Result
@@ -156,7 +156,7 @@ def rank_link(
     rng: RandomState = None,
 ) -> MonitoringLink:
     """Correlate two scores (models,) by rank."""
-    n_null = check_count("n_null", n_null)
+    n_null = check_count("n_null", n_null, high=DRAWS)
     check_fraction("level", level)
     flag, r, p_value = Reason.NONE, np.nan, np.nan
     if capability.size < 2:

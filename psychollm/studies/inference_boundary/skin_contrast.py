@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from psychollm._base.checks import shown
 from psychollm._base.errors import LabelError
 from psychollm._base.frames import long_table
 from psychollm._base.types import RandomState
@@ -70,6 +71,10 @@ def skin_contrast(
     """
     needed = ("model", "type", "item", "run", "score", "skin", "structure")
     answers = long_table(answers, needed, argument="answers", row="answer")
+    for name, label in {"kind": kind, "first": first, "second": second}.items():
+        if not isinstance(label, Hashable):
+            msg = f"{name}={shown(label)} is no label: pass one of the table"
+            raise LabelError(msg)
     here = np.array([one == kind for one in answers["type"].tolist()])
     for skin in (first, second):
         if not any(one == skin for one in answers["skin"][here].tolist()):

@@ -32,7 +32,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from psychollm._base.axes import Axes
-from psychollm._base.checks import check_count, check_fraction, check_generator
+from psychollm._base.checks import DRAWS, check_count, check_fraction, check_generator
 from psychollm._base.errors import InputError
 from psychollm._base.multiplicity import adjust_p_values
 from psychollm._base.numbers import p_equals, with_interval
@@ -351,7 +351,7 @@ def semantic_calibration(
     (True, np.float64(0.01))
     """
     check_fraction("level", level)
-    n_null = check_count("n_null", n_null, low=19)
+    n_null = check_count("n_null", n_null, low=19, high=DRAWS)
     samples = arms if isinstance(arms, SampledAnswers) else _stacked(arms)
     codes = None if clusters is None else cluster_codes(clusters, samples.questions)
     table, own = answered(samples)

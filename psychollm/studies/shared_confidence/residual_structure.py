@@ -18,7 +18,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from psychollm._base.axes import Axes
-from psychollm._base.checks import check_count, check_generator
+from psychollm._base.checks import DRAWS, check_count, check_generator
 from psychollm._base.numbers import count, p_equals, signed
 from psychollm._base.result import Result
 from psychollm._base.types import FloatArray, RandomState
@@ -123,7 +123,7 @@ def residual_structure(
     >>> 0 < residual_structure(residuals, study.correctness, rng=0).p_value <= 1
     True
     """
-    n_null = check_count("n_null", n_null)
+    n_null = check_count("n_null", n_null, high=DRAWS)
     known = as_responses(correctness, argument="correctness", binary=True)
     return residuals_beside(confidence, known, n_null=n_null, rng=rng)
 

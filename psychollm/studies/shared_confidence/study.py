@@ -13,7 +13,7 @@ from typing import Literal, TypeAlias
 
 import numpy as np
 
-from psychollm._base.checks import check_choice, choose_seed, hold_counts
+from psychollm._base.checks import DRAWS, check_choice, choose_seed, hold_counts
 from psychollm._base.errors import ShapeError
 from psychollm._base.multiplicity import Adjustment
 from psychollm._base.types import EmptyCells, Missing, RandomState
@@ -140,7 +140,7 @@ class _Options:
         check_choice("missing", self.missing, Missing)
         check_choice("screen", self.screen, Screening)
         check_choice("adjustment", self.adjustment, Adjustment)
-        hold_counts(self, "n_null")
+        hold_counts(self, "n_null", high=DRAWS)
 
 
 # Every part has a random stream of its own, so that no part depends on what another draws.

@@ -23,6 +23,7 @@ from typing import Any
 import numpy as np
 
 from psychollm._base.checks import (
+    DRAWS,
     check_choice,
     check_count,
     check_fraction,
@@ -144,8 +145,8 @@ def steering_match(
     check_choice("criterion", criterion, Choice)
     check_choice("ties", ties, Ties)
     check_fraction("level", level)
-    steps, n_splits = check_count("steps", steps), check_count("n_splits", n_splits)
-    n_null = check_count("n_null", n_null, low=19)
+    steps, n_splits = check_count("steps", steps), check_count("n_splits", n_splits, high=DRAWS)
+    n_null = check_count("n_null", n_null, low=19, high=DRAWS)
     table = _targets(targets)
     main = as_steered(steered).ordered(table.questions)
     others = {
