@@ -28,6 +28,8 @@ from psychollm.kernels.pairwise_likelihood import BOUND
 if TYPE_CHECKING:
     from numpy.typing import ArrayLike
 
+TIED = 10  # decimals beyond which scores are rounding
+
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False, repr=False)
 class QuestionScores(Result):
@@ -213,6 +215,7 @@ def _without_each(patterns: Patterns, curves: FloatArray) -> tuple[FloatArray, F
             + silent * (weights @ power)
             for power in powers
         )
-        means[:, block] = mean / mass
+        # Patterns that differ in that model's answer alone have one score: ranks rest on it.
+        means[:, block] = np.round(mean / mass, TIED)
         sds.append(np.sqrt(np.maximum(square / mass - means[:, block] ** 2, 0.0)))
     return means, np.concatenate(sds, axis=1)

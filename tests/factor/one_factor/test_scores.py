@@ -90,3 +90,13 @@ def test_the_return_type_does_not_depend_on_leave_one_out(answers):
 def test_bad_parameters(answers, options, error, message):
     with pytest.raises(error, match=message):
         psy.question_scores(answers, **options)
+
+
+def test_questions_that_differ_in_a_models_own_answer_are_tied_without_it() -> None:
+    """Else rounding, and the processor with it, would rank them by that very answer."""
+    said = np.random.default_rng(1).integers(0, 2, size=(6, 200))
+    found = psy.question_scores(said, loadings=np.full(6, 0.7), thresholds=np.linspace(-1, 1, 6))
+    for model in range(6):
+        others = np.delete(said, model, axis=0)
+        patterns = np.unique(others, axis=1, return_inverse=True)[1]
+        assert len(np.unique(found.leave_one_out[model])) <= patterns.max() + 1
