@@ -18,7 +18,7 @@ from pathlib import Path
 from psychollm.collect.client import collect
 from psychollm.collect.plan import Plan
 from psychollm.collect.readings import readings
-from psychollm.collect.records import Attempt
+from psychollm.collect.records import Attempt, Entry
 from psychollm.collect.request import Request
 from psychollm.collect.roster import Endpoint, Model
 from psychollm.collect.store import Store
@@ -106,7 +106,9 @@ class Reading:
                     for prompt in prompts
                 )
                 jobs = store.claim(model, len(prompts))
-                store.record_all((job, said(job.id, job.messages), False) for job in jobs)
+                store.record_all(
+                    Entry(job, said(job.id, job.messages), last=False) for job in jobs
+                )
         self.read()  # patterns are compiled once
 
     def teardown(self) -> None:

@@ -6,6 +6,7 @@ import itertools
 import re
 import statistics
 from collections.abc import Iterator
+from contextlib import suppress
 from functools import cache
 from graphlib import CycleError, TopologicalSorter
 from pathlib import Path
@@ -66,7 +67,6 @@ LONG_FILES = {
     "psychollm/data/responses.py": 700,  # the one table of the library, with its methods
 }
 MAX_FUNCTION_LINES = 80
-MAX_POSITIONAL = 7
 
 FILES = sorted(PACKAGE.rglob("*.py"))
 MODULES = {
@@ -348,12 +348,28 @@ def test_functions_are_small() -> None:
     assert statistics.quantiles(sizes.values(), n=10)[-1] <= 40
 
 
-def test_functions_take_few_positional_arguments() -> None:
-    wide = {
-        f"{where(path, node)} {node.name}": len(node.args.posonlyargs) + len(node.args.args)
+def wide_tuples(annotation: ast.expr) -> Iterator[str]:
+    """Yield the tuples of three or more parts in an annotation, those in strings included."""
+    for node in ast.walk(annotation):
+        if isinstance(node, ast.Constant) and isinstance(node.value, str):
+            with suppress(SyntaxError):  # a word of Literal
+                yield from wide_tuples(ast.parse(node.value, mode="eval").body)
+        if isinstance(node, ast.Subscript) and ast.unparse(node.value) in {"tuple", "Tuple"}:
+            parts = node.slice.elts if isinstance(node.slice, ast.Tuple) else []
+            if len(parts) > 2:
+                yield ast.unparse(node)
+
+
+def test_no_parameter_is_a_tuple_of_three_or_more() -> None:
+    """What stands together has names: parameters of their own, or a record."""
+    wrong = [
+        f"{where(path, node)} {node.name}: {parameter.arg}: {found}"
         for path, node in functions()
-    }
-    assert not {name: count for name, count in wide.items() if count > MAX_POSITIONAL}
+        for parameter in ast.walk(node.args)
+        if isinstance(parameter, ast.arg) and parameter.annotation is not None
+        for found in wide_tuples(parameter.annotation)
+    ]
+    assert not wrong, "\n".join(wrong)
 
 
 def test_no_function_swallows_keywords() -> None:

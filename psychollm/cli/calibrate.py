@@ -344,8 +344,7 @@ def read_stated(command: Calibrate) -> "Tables[pd.DataFrame]":
         code.append(_COMMON_CODE)
     both = confidence.notna() & correctness.reindex_like(confidence).notna()
     absent = command.absent(
-        (*confidence.index, *correctness.index),
-        ((model, int(n), "") for model, n in both.sum(axis=1).items()),
+        (*confidence.index, *correctness.index), {"": both.sum(axis=1).items()}
     )
     if absent:
         confidence, correctness = (

@@ -246,11 +246,10 @@ class OfTables(TwoTables):
                 remarks.append(shared.summary())
         absent = self.absent(
             (model for table in both for model in table.models),
-            (
-                (model, n, f" in {what}")
+            {
+                f" in {what}": zip(table.models, table.answered, strict=True)
                 for what, table in zip(("confidence", "correctness"), both, strict=True)
-                for model, n in zip(table.models, table.answered, strict=True)
-            ),
+            },
         )
         if absent:
             both = [

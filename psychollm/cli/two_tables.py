@@ -287,7 +287,9 @@ class TwoTables(Choosing, Choices):
         return tuple(dict.fromkeys(map(str, self.inputs)))
 
     def absent(
-        self, models: Iterable[Hashable], n_answers: Iterable[tuple[Hashable, int, str]] = ()
+        self,
+        models: Iterable[Hashable],
+        n_answers: Mapping[str, Iterable[tuple[Hashable, int]]] | None = None,
     ) -> dict[Hashable, str]:
         """Return the models that take no part, each with its reason.
 
@@ -295,8 +297,8 @@ class TwoTables(Choosing, Choices):
         ----------
         models : iterable
             All that there are.
-        n_answers : iterable of (model, number, where)
-            How many answers there are, and in what.
+        n_answers : mapping of str to iterable of (model, number), optional
+            How many answers there are in a table, by the words that name it.
         """
         from psychollm.data.labels import listed
 
@@ -309,9 +311,10 @@ class TwoTables(Choosing, Choices):
                 )
                 raise LabelError(msg)
             absent[known[name]] = "as asked"
-        for model, n, where in n_answers:
-            if n < self.least_answers:
-                absent.setdefault(model, f"{n} answers{where}")
+        for where, counts in (n_answers or {}).items():
+            for model, n in counts:
+                if n < self.least_answers:
+                    absent.setdefault(model, f"{n} answers{where}")
         return absent
 
     def carry_out(

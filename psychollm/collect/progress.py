@@ -11,7 +11,7 @@ from dataclasses import dataclass, field
 
 from psychollm.collect.drawing import Drawing
 from psychollm.collect.faults import Kind
-from psychollm.collect.records import Attempt, Job
+from psychollm.collect.records import Attempt, Entry, Job
 from psychollm.collect.store import Store
 
 
@@ -23,7 +23,7 @@ class Recorder:
 
     def __init__(self, store: Store) -> None:
         self._store = store
-        self._arrived: list[tuple[tuple[Job, Attempt, bool], asyncio.Future[int]]] = []
+        self._arrived: list[tuple[Entry, asyncio.Future[int]]] = []
 
     async def record(self, job: Job, attempt: Attempt, *, last: bool = False) -> int:
         """Keep one exchange as `Store.record` does; return when it is committed."""
@@ -31,7 +31,7 @@ class Recorder:
         if not self._arrived:
             loop.call_soon(self._commit)
         kept: asyncio.Future[int] = loop.create_future()
-        self._arrived.append(((job, attempt, last), kept))
+        self._arrived.append((Entry(job, attempt, last), kept))
         # Who waits may be cancelled; what it handed in is committed all the same.
         return await kept
 

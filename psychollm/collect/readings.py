@@ -78,7 +78,7 @@ class Readings(Result):
                 sample: score(
                     self.prompts[model],
                     {key: one for key, one in own.items() if one},
-                    **self._likely({key: (model, sample, key) for key in own}),
+                    **self._likely({key: self.logliks.get((model, sample, key)) for key in own}),
                 )
                 for sample, own in samples.items()
             }
@@ -103,22 +103,22 @@ class Readings(Result):
             asked = self.prompts[model]
             step = 1 + max((prompt.repeat for prompt in asked), default=0)
             prompts, pooled = [], {}
-            places: dict[str, tuple[str, int, str]] = {}
+            logliks: dict[str, float | None] = {}
             for repeat, sample in enumerate(samples):
                 for prompt in asked:
                     again = _again(prompt, sample, repeat * step)
                     prompts.append(again)
-                    places[again.key] = (model, sample, prompt.key)
+                    logliks[again.key] = self.logliks.get((model, sample, prompt.key))
                     if (reading := samples[sample].get(prompt.key)) is not None:
                         pooled[again.key] = reading
-            scores[model] = score(prompts, pooled, **self._likely(places))
+            scores[model] = score(prompts, pooled, **self._likely(logliks))
         return scores
 
-    def _likely(self, places: Mapping[str, tuple[str, int, str]]) -> dict[str, Any]:
+    def _likely(self, logliks: Mapping[str, float | None]) -> dict[str, Any]:
         """Return how likely replies were, for the instrument that makes use of it."""
         if self.instrument != "semantic_sampling":
             return {}
-        known = {key: self.logliks[at] for key, at in places.items() if at in self.logliks}
+        known = {key: one for key, one in logliks.items() if one is not None}
         return {"loglik": known} if known else {}
 
     def summary(self) -> str:

@@ -3,7 +3,7 @@
 import json
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, NamedTuple
 
 from psychollm.collect.request import LIMITS
 from psychollm.collect.roster import Model
@@ -52,6 +52,14 @@ class Attempt:
     no_mass: float | None = None
     sequence_logprob: float | None = None
     sequence_tokens: int | None = None
+
+
+class Entry(NamedTuple):
+    """What a store keeps of one exchange."""
+
+    job: Job
+    attempt: Attempt
+    last: bool  # whether the request fails if this was no answer
 
 
 def job_of(number: int, key: str, canonical: str, before: Sequence[Mapping[str, str]] = ()) -> Job:

@@ -26,7 +26,7 @@ from uuid import uuid4
 
 from psychollm.collect.errors import StoreError, check_path, clear_errors
 from psychollm.collect.migrations import MIGRATIONS, check_ours, migrate, version_of
-from psychollm.collect.records import Attempt, Job, job_of
+from psychollm.collect.records import Attempt, Entry, Job, job_of
 from psychollm.collect.request import Request
 
 LEASE_SECONDS = 60.0
@@ -247,9 +247,9 @@ class Store:
         int
             How many requests that continue this one may now be asked.
         """
-        return self.record_all([(job, attempt, last)])[0]
+        return self.record_all([Entry(job, attempt, last)])[0]
 
-    def record_all(self, exchanges: Iterable[tuple[Job, Attempt, bool]]) -> list[int]:
+    def record_all(self, exchanges: Iterable[Entry]) -> list[int]:
         """Keep several exchanges as `record` does, all of them in one transaction."""
         with self.writing() as db:
             return [_keep(db, job, attempt, last=last) for job, attempt, last in exchanges]

@@ -235,7 +235,9 @@ class PolychoricCorrelation(Result):
             np.array(self._weights),
             tuple(self.answers[i] for i in index),
             tuple(labels),
-            (self.of, self.empty_cells, self.missing),
+            of=self.of,
+            empty_cells=self.empty_cells,
+            missing=self.missing,
         )
 
     def __repr__(self) -> str:
@@ -351,7 +353,7 @@ def polychoric(
     if weights is not None:
         units = table.questions if of == "models" else table.models
         w = check_weights(in_order(weights, units, argument="weights"), len(units))
-    return _correlated(codes, w, answers, labels, (of, empty_cells, missing))
+    return _correlated(codes, w, answers, labels, of=of, empty_cells=empty_cells, missing=missing)
 
 
 def _correlated(
@@ -359,10 +361,12 @@ def _correlated(
     w: FloatArray,
     answers: tuple[tuple[int, ...], ...],
     labels: tuple[Hashable, ...],
-    rules: tuple[Axis, EmptyCells, Missing],
+    *,
+    of: Axis,
+    empty_cells: EmptyCells,
+    missing: Missing,
 ) -> PolychoricCorrelation:
     """Count all tables and correlate them."""
-    of, empty_cells, missing = rules
     size = max(2, *map(len, answers))
     pairs = len(codes) * (len(codes) - 1) // 2
     if pairs * size**2 > MAX_NUMBERS:

@@ -337,8 +337,8 @@ def _frame(
             full = [f"{task}/{label}" for label in named] if several else named
             numbers = _repeats(samples, full, respondent, last)
             rows[i] = [
-                _row(run, respondent, choice.scorers[task], one, keep)
-                for one in zip(samples, full, numbers, strict=True)
+                _row(run, respondent, choice.scorers[task], sample, keep, question=name, repeat=n)
+                for sample, name, n in zip(samples, full, numbers, strict=True)
             ]
     flat = [row for i in sorted(rows) for row in rows[i]]
     frame = pd.DataFrame(flat, columns=[*COLUMNS, *keep])
@@ -379,9 +379,15 @@ def _repeats(
 
 
 def _row(
-    run: Run, respondent: str, scorer: str, asked: tuple[Sample, str, int], keep: Sequence[str]
+    run: Run,
+    respondent: str,
+    scorer: str,
+    sample: Sample,
+    keep: Sequence[str],
+    *,
+    question: str,
+    repeat: int,
 ) -> tuple[Any, ...]:
-    sample, question, repeat = asked
     score = sample.scores.get(scorer)
     error = "" if score is not None else sample.error or UNSCORED
     stated = sample.confidence.get(scorer, sample.confidence.get("", np.nan))

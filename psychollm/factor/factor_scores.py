@@ -200,7 +200,7 @@ def factor_scores(
     sd = np.tile(_distance(weights, L, phi, R), (len(scores), 1))
     gaps = np.isnan(Z)
     if gaps.any():
-        _score_incomplete((scores, sd), Z, gaps, (L, phi, R), method)
+        _score_incomplete(scores, sd, Z, gaps, L, phi, R, method)
     spread = np.sqrt(np.diagonal(weights.T @ R @ weights))
     with np.errstate(divide="ignore", invalid="ignore"):
         return FactorScores(
@@ -332,14 +332,16 @@ def _standardised(values: FloatArray, labels: tuple[Hashable, ...]) -> FloatArra
 
 
 def _score_incomplete(
-    complete: tuple[FloatArray, FloatArray],
+    scores: FloatArray,
+    sd: FloatArray,
     Z: FloatArray,
     gaps: Any,
-    solution: tuple[FloatArray, FloatArray, FloatArray],
+    L: FloatArray,
+    phi: FloatArray,
+    R: FloatArray,
     method: ScoreMethod,
 ) -> None:
     """Score units with missing values, pattern by pattern, in place: scores and distances."""
-    (scores, sd), (L, phi, R) = complete, solution
     partial = np.flatnonzero(gaps.any(axis=0))
     patterns, member = np.unique(gaps[:, partial].T, axis=0, return_inverse=True)
     for p, gap in enumerate(patterns):

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Literal, TypeAlias
+from typing import Literal
 
 import numpy as np
 
@@ -22,9 +22,19 @@ from psychollm.irt.priors import ItemPopulation, Priors
 from psychollm.irt.result import IRTFit
 
 StandardErrors = Literal["observed", "cross_product", "sandwich"]
-Reading: TypeAlias = tuple[Sides, BoolArray, tuple[Model, ...]]
 
 VAGUE = 4.0  # standard error of a logit asymptote beyond which data say nothing about it
+
+
+@dataclass(frozen=True, slots=True)
+class FittedItems:
+    """All items of a table, and which of them were fitted."""
+
+    answers: Sides
+    has_answer: BoolArray  # (J, C)
+    models: tuple[Model, ...]  # (J,)
+    kept: BoolArray  # (J,)
+    reasons: tuple[Reason, ...]  # (J,) why an item is not fitted, or what qualifies it
 
 
 @dataclass(frozen=True, slots=True)
@@ -62,46 +72,45 @@ def ending_of(problem: Problem, summit: Summit) -> Ending:
 def result_of(
     end: Ending,
     covariance: FloatArray,
-    read: tuple[Reading, BoolArray, tuple[Reason, ...]],
+    items: FittedItems,
     priors: Priors | ItemPopulation,
     kind: StandardErrors | None,
 ) -> IRTFit:
     """Put the estimates among all items, on the scale of the model."""
-    (answers, has_answer, models), keep, reasons = read
-    family = end.family
+    family, models, respondents = end.family, items.models, items.answers.respondents
     variances = np.einsum("jpp->jp", covariance)
     qualified = iter(_qualified(end, variances))
     shown = [
         (Reason.PRIOR_ALONE if reason else next(qualified)) if kept else reason
-        for reason, kept in zip(reasons, keep.tolist(), strict=True)
+        for reason, kept in zip(items.reasons, items.kept.tolist(), strict=True)
     ]
     parameters = np.where(family.absent, np.nan, end.parameters)
     columns = family.columns(parameters, covariance, end.frozen)
     columns |= {"parameters": parameters, "covariance": covariance}
     size = int(np.isfinite(parameters).sum()) - (len(parameters) - 1 if family.tied else 0)
     return IRTFit(
-        **{name: spread(values, keep) for name, values in columns.items()},
+        **{name: spread(values, items.kept) for name, values in columns.items()},
         model=models[0] if len(set(models)) == 1 else "mixed",
         item_models=models,
         link=family.link,
-        has_answer=has_answer,
-        respondents=answers.reading,
+        has_answer=items.has_answer,
+        respondents=items.answers.reading,
         ability_sd=float(parameters[0, 0]) if family.unit_slope else 1.0,
         se_ability_sd=float(np.sqrt(variances[0, 0])) if family.unit_slope else np.nan,
         posterior_sd=end.posterior_sd,
         standard_errors=kind or "none",
         log_likelihood=end.log_likelihood,
         aic=2.0 * size - 2.0 * end.log_likelihood,
-        bic=float(np.log(len(answers.respondents))) * size - 2.0 * end.log_likelihood,
+        bic=float(np.log(len(respondents))) * size - 2.0 * end.log_likelihood,
         gradient=end.gradient,
         n_parameters=size,
-        n_respondents=len(answers.respondents),
+        n_respondents=len(respondents),
         n_patterns=end.n_patterns,
         n_nodes=end.n_nodes,
         priors=priors,
-        reasons=_with_gaps(tuple(shown), has_answer),
-        labels=answers.items,
-        respondent_labels=answers.respondents,
+        reasons=_with_gaps(tuple(shown), items.has_answer),
+        labels=items.answers.items,
+        respondent_labels=respondents,
         convergence=end.convergence,
         families=(),
         family_correlation=np.zeros(0),

@@ -58,7 +58,7 @@ from psychollm.irt.dependence import (
     residuals_of,
     weighted,
 )
-from psychollm.irt.ending import StandardErrors, ending_of, result_of
+from psychollm.irt.ending import FittedItems, StandardErrors, ending_of, result_of
 from psychollm.irt.families import Family, Link, Model
 from psychollm.irt.item_population import Kind, estimate_items
 from psychollm.irt.likelihood import Problem, grid_for, posteriors
@@ -197,10 +197,19 @@ def fit_irt(
             raise OptionError(msg)
         from psychollm.irt.streamed.fit import fit_cells
 
-        options = (model, link, priors, standard_errors)
-        most = check_count("max_iterations", max_iterations)
-        how = (n_jobs, device, checkpoint, progress)
-        found = fit_cells(source, respondents, options, most, how)
+        found = fit_cells(
+            source,
+            respondents,
+            model=model,
+            link=link,
+            priors=priors,
+            standard_errors=standard_errors,
+            most=check_count("max_iterations", max_iterations),
+            n_jobs=n_jobs,
+            device=device,
+            checkpoint=checkpoint,
+            progress=progress,
+        )
         found.convergence.warn(f"the {found.model} fit")
         return found
     for name, value in (("device", device), ("checkpoint", checkpoint)):
@@ -315,7 +324,7 @@ def fit_answers(
     family, has_answer = _family(answers, models, link, keep, reasons, population=population)
     codes = answers.codes if keep.all() else answers.codes[:, keep]
     patterns = weighted(patterns_of(codes, has_answer.shape[1]), weights)
-    read = answers, has_answer, tuple(models)
+    items = FittedItems(answers, has_answer, tuple(models), keep, reasons)
     if isinstance(priors, ItemPopulation):
         kept = [model for model, own in zip(models, keep, strict=True) if own]
         kinds, begin = kinds_and_start(family, kept, has_answer[keep], patterns, priors)
@@ -328,9 +337,8 @@ def fit_answers(
         covariance = np.full(settled.covariance.shape, np.nan)
         if standard_errors:
             covariance = covariance_here(settled)
-        taken = read, keep, reasons
         fit = result_of(
-            ending_of(problem, summit), covariance, taken, population_of(settled), standard_errors
+            ending_of(problem, summit), covariance, items, population_of(settled), standard_errors
         )
         return replace(with_unanswered(fit, settled), gradient=settled.change)
     begin = start_of(family, patterns, has_answer[keep])
@@ -339,8 +347,7 @@ def fit_answers(
     problem = Problem(family, patterns, *family.prior_arrays(priors))
     summit = climb(problem, begin, steps)
     covariance = _covariance(problem, summit, standard_errors)
-    taken = read, keep, reasons
-    return result_of(ending_of(problem, summit), covariance, taken, priors, standard_errors)
+    return result_of(ending_of(problem, summit), covariance, items, priors, standard_errors)
 
 
 def kinds_and_start(

@@ -109,7 +109,7 @@ def _raise(ax: "Axes", low: float) -> None:
 
 def _inset_scree(ax: "Axes", result: "Dimensionality") -> None:
     plain = result.spectrum
-    inner = inset(ax, (0.06, 0.07, 0.4, 0.29), "share of variance, %")
+    inner = inset(ax.inset_axes((0.06, 0.07, 0.4, 0.29)), "share of variance, %")
     count = min(_COMPONENTS, plain.eigenvalues.size)
     nulls = [plain.permutation, plain.one_factor]
     draw_components(inner, nulls, 0, count, scale=100.0 / plain.eigenvalues.size)
@@ -118,7 +118,9 @@ def _inset_scree(ax: "Axes", result: "Dimensionality") -> None:
 
 def _inset_fit(ax: "Axes", result: "Dimensionality") -> None:
     null = result.spectrum.quadratic_r2
-    inner = inset(ax, (0.56, 0.07, 0.4, 0.29), "R² of the fit where there is one factor")
+    inner = inset(
+        ax.inset_axes((0.56, 0.07, 0.4, 0.29)), "R² of the fit where there is one factor"
+    )
     draw_replicates(inner, null)
     inner.set_xlim(0.0, 1.0)
     inner.set_yticks([])

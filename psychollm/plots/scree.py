@@ -97,7 +97,8 @@ def plot_scree(
     of_shares = shown[0].statistic == "shares"
     name_axes(ax, x="component", y="eigenvalue / models" if of_shares else "eigenvalue")
     if count > _CLOSE_UP_FROM:
-        draw_components(inset(ax, (0.36, 0.36, 0.62, 0.6), "without the first"), shown, 1, count)
+        inner = inset(ax.inset_axes((0.36, 0.36, 0.62, 0.6)), "without the first")
+        draw_components(inner, shown, 1, count)
         legend(ax, columns=3)
     else:
         legend(ax, inside="upper right")
@@ -134,9 +135,8 @@ def draw_components(
     ax.set_xticks(at)
 
 
-def inset(ax: "Axes", box: tuple[float, float, float, float], title: str) -> "Axes":
-    """Return axes inside the axes, with a title."""
-    inner = ax.inset_axes(box)
+def inset(inner: "Axes", title: str) -> "Axes":
+    """Return axes that lie inside others, dressed, with a title."""
     dress(inner)
     inner.set_facecolor(PAPER)
     inner.tick_params(labelsize=TICK_SIZE - 1.5)

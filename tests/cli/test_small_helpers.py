@@ -56,4 +56,4 @@ def test_smallest_effects() -> None:
 
 def test_models_without_answers_are_left_out_only_if_asked() -> None:
     command = Study(inputs=(Path("said.csv"), Path("right.csv")))
-    assert command.absent(["a"], [("a", 0, " in confidence")]) == {}
+    assert command.absent(["a"], {" in confidence": [("a", 0)]}) == {}

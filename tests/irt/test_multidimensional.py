@@ -57,7 +57,9 @@ def problem_of(answers, loads, *, exploratory=False, link="logit", eta=0.0, sd=N
         link,
         exploratory=exploratory,
         correlated=True,
-        priors=(np.zeros(m + 1), precisions, eta),
+        means=np.zeros(m + 1),
+        precisions=precisions,
+        eta=eta,
     )
 
 

@@ -391,7 +391,14 @@ def _intervals(
         intervals += [
             (se, np.minimum(bounds, most))
             for se, bounds in bounds_of_parts(
-                tally, blocks, (stated, constant, best), level, score=score, fitted=True
+                tally,
+                blocks,
+                level,
+                stated=stated,
+                constant=constant,
+                best=best,
+                score=score,
+                fitted=True,
             )
         ]
     se_of_all, bounds_of_all = zip(*intervals, strict=True)

@@ -58,7 +58,7 @@ from psychollm.calibration.influence import (
 )
 from psychollm.calibration.metric import Metric, Output, estimate_all
 from psychollm.calibration.scores.proper_scores import CLIP, clipped, one_class
-from psychollm.calibration.scores.spiegelhalter import Significance, significance
+from psychollm.calibration.scores.spiegelhalter import Significance, Test, significance
 from psychollm.calibration.stated import StatedAnswers, stated_answers
 from psychollm.calibration.tally import Tally, tallies
 from psychollm.data.responses import ResponsesLike
@@ -205,12 +205,12 @@ def cox_metric(clip: float = CLIP, *, interval: CoxInterval = "bootstrap") -> Me
 def cox_test_of(answers: StatedAnswers, *, clip: float = CLIP) -> Significance:
     """Test intercept 0 and slope 1 of every model."""
     test = _likelihood_ratio if answers.plain else _wald
-    rows = [
-        (*test(tally, clip), _flags(tally, clip=clip)[0] if tally.n else Reason.NO_ANSWERS)
+    tests = [
+        Test(*test(tally, clip), _flags(tally, clip=clip)[0] if tally.n else Reason.NO_ANSWERS)
         for tally in tallies(answers)
     ]
     method = "likelihood ratio, chi-squared" if answers.plain else "Hotelling with sandwich, F"
-    return significance(rows, answers, name="Cox intercept 0 and slope 1", method=method)
+    return significance(tests, answers, name="Cox intercept 0 and slope 1", method=method)
 
 
 @dataclass(frozen=True, slots=True, eq=False)

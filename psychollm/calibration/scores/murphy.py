@@ -215,12 +215,16 @@ def _intervals(
     stated, share, _ = (of_bins[bins] for of_bins in bin_means(tally, bin_starts(tally, binning)))
     rate = tally.correct.sum() / tally.weight.sum()
     # Squares about the share correct, and what they exceed it by where a bin says something else.
-    losses = (
-        (tally.right - stated[tally.group]) ** 2,
-        (tally.right - rate) ** 2,
-        (tally.right - share[tally.group]) ** 2,
+    parts = bounds_of_parts(
+        tally,
+        bins,
+        level,
+        stated=(tally.right - stated[tally.group]) ** 2,
+        constant=(tally.right - rate) ** 2,
+        best=(tally.right - share[tally.group]) ** 2,
+        score="brier",
     )
-    se, bounds = zip(*bounds_of_parts(tally, bins, losses, level, score="brier"), strict=True)
+    se, bounds = zip(*parts, strict=True)
     return np.array(se * 2), np.minimum(np.array(bounds * 2), 1.0)
 
 

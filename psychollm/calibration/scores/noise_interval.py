@@ -152,9 +152,11 @@ def less_noise(
 def bounds_of_parts(
     tally: Tally,
     bins: IntArray,
-    losses: tuple[FloatArray, FloatArray, FloatArray],
     level: float,
     *,
+    stated: FloatArray,
+    constant: FloatArray,
+    best: FloatArray,
     score: Score,
     fitted: bool = False,
 ) -> list[tuple[float, FloatArray]]:
@@ -164,7 +166,6 @@ def bounds_of_parts(
     noise = noise_of_squares(noise_of_bins(tally, bins), score, fitted=fitted)
     of_all = noise_of_squares(noise_of_bins(tally, np.zeros_like(bins)), score, fitted=False)
     mean = noise.most - of_all.most
-    stated, constant, best = losses
     return [
         less_noise(tally, stated - best, noise, level, squares=True),
         less_noise(tally, constant - best, Noise(mean, mean, noise.variance), level, squares=True),

@@ -22,7 +22,7 @@ Statistics in Medicine, 5, 421-433. https://doi.org/10.1002/sim.4780050506
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -70,11 +70,19 @@ class Significance(Result):
     _AXES = Axes({"model": "labels"}, "statistic", "p_value", "n", "flag=flags")
 
 
+class Test(NamedTuple):
+    """What a test found of one model."""
+
+    statistic: float
+    p_value: float
+    flag: Reason
+
+
 def significance(
-    rows: Sequence[tuple[float, float, Reason]], answers: StatedAnswers, *, name: str, method: str
+    tests: Sequence[Test], answers: StatedAnswers, *, name: str, method: str
 ) -> Significance:
-    """Return the tests of models from statistic, p-value and reason of each."""
-    statistic, p_value, flags = zip(*rows, strict=True)
+    """Return the tests of models."""
+    statistic, p_value, flags = zip(*tests, strict=True)
     p_values = np.array(p_value)
     if answers.units is not None:
         p_values, flags = answers.units.tested(p_values, flags)
@@ -133,32 +141,32 @@ def spiegelhalter(
 def spiegelhalter_of(answers: StatedAnswers) -> Significance:
     """Return `spiegelhalter` of answers that are already side by side."""
     robust = answers.weighted or answers.clusters is not None
-    rows = [_test(tally, robust=robust) for tally in tallies(answers)]
+    tests = [_test(tally, robust=robust) for tally in tallies(answers)]
     method = "t, sums over clusters" if robust else "standard normal"
-    return significance(rows, answers, name="Spiegelhalter's z", method=method)
+    return significance(tests, answers, name="Spiegelhalter's z", method=method)
 
 
-def _test(tally: Tally, *, robust: bool) -> tuple[float, float, Reason]:
+def _test(tally: Tally, *, robust: bool) -> Test:
     """Return z, its p-value and what is to be said of one model."""
     if (reason := _no_variance(tally)[0]) is not Reason.NONE:
-        return np.nan, np.nan, reason
+        return Test(np.nan, np.nan, reason)
     if not robust:
         z = float(_z(tally.values, tally.correct[None], tally.wrong[None])[0, 0])
-        return z, float(2.0 * ndtr(-abs(z))), Reason.NONE
+        return Test(z, float(2.0 * ndtr(-abs(z))), Reason.NONE)
     stated = tally.values[tally.group]
     excess = (tally.right - stated) * (1.0 - 2.0 * stated)
     total, shares = float(tally.weight @ excess), cluster_shares(tally)
     if shares.size < 2:
-        return np.nan, np.nan, Reason.ONE_CLUSTER
+        return Test(np.nan, np.nan, Reason.ONE_CLUSTER)
     centred = cluster_sums(tally, (excess - total / tally.weight.sum())[:, None])[:, 0]
     sums = corrected_sums(centred, shares)
     spread = float((sums**2).sum())
     if spread <= 1e-200:
-        return np.nan, np.nan, Reason.NO_TEST_VARIANCE
+        return Test(np.nan, np.nan, Reason.NO_TEST_VARIANCE)
     # The fewest clusters that vary have one degree of freedom.
     df = max(1.0, float(np.fmin(satterthwaite(shares), telling_clusters(sums) - 1.0)))
     t = total / np.sqrt(spread)
-    return float(t), float(2.0 * stdtr(df, -abs(t))), Reason.NONE
+    return Test(float(t), float(2.0 * stdtr(df, -abs(t))), Reason.NONE)
 
 
 def _z(values: FloatArray, correct: FloatArray, wrong: FloatArray) -> FloatArray:

@@ -167,7 +167,7 @@ class Wagering(Instrument[WageringScores]):
         yield Prompt(
             key=f"{item.key}/wager/{repeat}",
             item=item.key,
-            messages=(Message("user", _wager(lines)),),
+            messages=(Message("user", _wager(worded(lines))),),
             reply="option",
             follows=answer.key,
             repeat=repeat,
@@ -176,9 +176,9 @@ class Wagering(Instrument[WageringScores]):
         )
 
 
-def _wager(lines: tuple[tuple[int, int, float | None], ...]) -> str:
+def _wager(options: Mapping[str, str]) -> str:
     """Return the turn that asks for a wager."""
-    shown = "\n".join(f"{number}) {text}" for number, text in worded(lines).items())
+    shown = "\n".join(f"{number}) {text}" for number, text in options.items())
     return (
         "Now stake points on the answer you have just given. Choose one of these options:\n\n"
         f"{shown}\n\nThe more points you have after many questions, the better. Reply with the "

@@ -53,7 +53,7 @@ def pymc_model(
             value = marginal_operator(target)(slope, intercept, mean)[0]
             pm.Potential("responses", value)
         else:
-            _explicit(pm, tensor, target, (slope, intercept, mean))
+            _explicit(pm, tensor, target, slope, intercept, mean)
     return model
 
 
@@ -96,9 +96,8 @@ def _families(pm: Any, tensor: Any, target: Target) -> Any:
     return pm.Deterministic("family_mean", width * tensor.dot(basis, unit), dims="family")
 
 
-def _explicit(pm: Any, tensor: Any, target: Target, parts: tuple[Any, Any, Any]) -> None:
+def _explicit(pm: Any, tensor: Any, target: Target, slope: Any, intercept: Any, mean: Any) -> None:
     """Add abilities and the answers given them."""
-    slope, intercept, mean = parts
     of = tensor.as_tensor_variable(target.families.of)
     theta = pm.Normal("ability_unit", 0.0, 1.0, dims="respondent")
     ability = pm.Deterministic("ability", theta + mean[of], dims="respondent")

@@ -340,7 +340,7 @@ def differential_items(
         base = fitted(answers, ends, base)
     base.top.convergence.warn(f"the {answers.pooled.model} fit of {len(answers.names)} groups")
     return DifferentialItems(
-        **_spread(answers, found, (adjusted, flagged, ~free)),
+        **_spread(answers, found, adjusted=adjusted, flagged=flagged, anchors=~free),
         **_abilities(base, unit_slope=answers.pooled.family.unit_slope),
         groups=answers.names,
         method=method,
@@ -393,10 +393,15 @@ def _abilities(base: Fitted, *, unit_slope: bool) -> dict[str, Any]:
 
 
 def _spread(
-    answers: GroupAnswers, found: ItemTests, kinds: tuple[FloatArray, BoolArray, BoolArray]
+    answers: GroupAnswers,
+    found: ItemTests,
+    *,
+    adjusted: FloatArray,
+    flagged: BoolArray,
+    anchors: BoolArray,
 ) -> dict[str, Any]:
     """Return what was found of each item, among all items."""
-    kept, (adjusted, flagged, anchors) = answers.kept, kinds
+    kept = answers.kept
     names = ("statistic", "df", "p_value")
     out: dict[str, Any] = {
         name: spread(values, kept) for name, values in zip(names, found.tests, strict=True)

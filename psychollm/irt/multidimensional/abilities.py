@@ -107,14 +107,14 @@ def multidimensional_ability(
     codes, labels = _codes(fit, responses)
     patterns = patterns_of(codes, 2)
     m, items = len(fit.dimensions), codes.shape[1]
-    nothing = (np.zeros(m + 1), np.zeros(m + 1), 0.0)
     problem = make_problem(
         patterns,
         np.ones((items, m + 1), dtype=np.bool_),
         fit.link,
         exploratory=False,
         correlated=False,
-        priors=nothing,
+        means=np.zeros(m + 1),
+        precisions=np.zeros(m + 1),
     )
     rows = patterns.frequency.size
     place = Place(fit.parameters[fit.fitted].copy(), fit.factor_correlation.copy())

@@ -152,11 +152,17 @@ def fit_multidimensional(
         return fit
     patterns = patterns_of(answers.codes if keep.all() else answers.codes[:, keep], 2)
     used = priors_of(priors, shape, link, n)
-    eta = correlation_exponent(priors, shape, n)
     free = np.column_stack([shape.loads[keep], np.ones(keep.sum(), dtype=np.bool_)])
-    arrays = (*used.arrays(("slope",) * m + ("intercept",)), eta)
+    means, precisions = used.arrays(("slope",) * m + ("intercept",))
     problem = make_problem(
-        patterns, free, link, exploratory=shape.exploratory, correlated=correlated, priors=arrays
+        patterns,
+        free,
+        link,
+        exploratory=shape.exploratory,
+        correlated=correlated,
+        means=means,
+        precisions=precisions,
+        eta=correlation_exponent(priors, shape, n),
     )
     if shape.exploratory:
         start = exploratory_start(patterns, m, link)
@@ -186,14 +192,14 @@ def _with_population(
     )
     errors, error = errors_here(settled)
     place = Place(settled.parameters, settled.abilities.correlation)
-    nothing = (np.zeros(m + 1), np.zeros(m + 1), 0.0)
     problem = make_problem(
         patterns,
         np.column_stack([free, np.ones(len(free), dtype=np.bool_)]),
         link,
         exploratory=shape.exploratory,
         correlated=shape.correlated,
-        priors=nothing,
+        means=np.zeros(m + 1),
+        precisions=np.zeros(m + 1),
     )
     rule = product_rule(POPULATION_NODES[m] + 2, m)
     point = at(problem, place, rule, settled.abilities.modes)

@@ -131,7 +131,8 @@ class SeveralAbilities:
             self.link,
             exploratory=False,
             correlated=False,
-            priors=(np.zeros(m + 1), np.zeros(m + 1), 0.0),
+            means=np.zeros(m + 1),
+            precisions=np.zeros(m + 1),
         )
 
     def posterior(

@@ -127,14 +127,15 @@ def make_problem(
     *,
     exploratory: bool,
     correlated: bool,
-    priors: tuple[FloatArray, FloatArray, float],
+    means: FloatArray,
+    precisions: FloatArray,
+    eta: float = 0.0,
 ) -> Problem:
     """Return the problem of the patterns."""
     rows, items = patterns.codes.shape
     width = -(-items // WIDTH) * WIDTH
     yes, asked = np.zeros((rows, width)), np.zeros((rows, width))
     yes[:, :items], asked[:, :items] = patterns.codes == 1, patterns.codes >= 0
-    means, precisions, eta = priors
     return Problem(
         yes=yes,
         asked=asked,

@@ -27,7 +27,7 @@ from psychollm.data.labels import Labels
 from psychollm.estimates.reasons import Reason, first_reason
 from psychollm.irt.answers import NOTHING, Respondents
 from psychollm.irt.climb import Steps
-from psychollm.irt.ending import Ending, Reading, StandardErrors, result_of
+from psychollm.irt.ending import Ending, FittedItems, StandardErrors, result_of
 from psychollm.irt.families import Family, Link, Model
 from psychollm.irt.item_population import Items, Round, Settled, estimate_items
 from psychollm.irt.likelihood import NormalPrior
@@ -194,13 +194,18 @@ def sides_of(source: CellSource, respondents: Respondents) -> tuple[CellTable, S
 def fit_cells(
     source: CellSource,
     respondents: Respondents,
-    options: tuple[ItemModels, Link, Priors | Literal["auto"] | None, StandardErrors],
+    *,
+    model: ItemModels,
+    link: Link,
+    priors: Priors | Literal["auto"] | None,
+    standard_errors: StandardErrors,
     most: int,
-    how: tuple[int | None, str | None, str | PathLike[str] | None, bool],
+    n_jobs: int | None,
+    device: str | None,
+    checkpoint: str | PathLike[str] | None,
+    progress: bool,
 ) -> IRTFit:
     """Fit a table kept by its cells, as `fit_irt` says."""
-    model, link, priors, standard_errors = options
-    n_jobs, device, checkpoint, progress = how
     check_choice("respondents", respondents, Respondents)
     if not isinstance(model, str) or model not in STREAMED or link != "logit":
         msg = (
@@ -358,7 +363,7 @@ def fit_streamed(
     )
     begin = _start(read, family, abilities, signed=not (in_rounds or family.tied))
     models = (model,) * len(read.items)
-    taken = (read, np.ones((len(models), 2), dtype=np.bool_), models), keep, reasons
+    items = FittedItems(read, np.ones((len(models), 2), dtype=np.bool_), models, keep, reasons)
     kept = Checkpoint(checkpoint, _told(read, model, priors, keep))
     if isinstance(priors, ItemPopulation):
         settled = estimate_items(
@@ -366,7 +371,7 @@ def fit_streamed(
         )
         every = replace(settled.abilities, n_nodes=enough, far=True)
         settled = replace(settled, abilities=every)
-        return _settled_result(family, settled, taken, standard_errors)
+        return _settled_result(family, settled, items, standard_errors)
     means, precisions = family.prior_arrays(priors)
     prior = NormalPrior(means, precisions, family.tied, int(keep.sum()))
     problem = StreamedProblem(family, prior)
@@ -389,7 +394,7 @@ def fit_streamed(
         n_nodes=k,
         convergence=convergence,
     )
-    return result_of(end, covariance, taken, priors, standard_errors)
+    return result_of(end, covariance, items, priors, standard_errors)
 
 
 def _start(
@@ -425,7 +430,7 @@ def _told(read: Read, model: Model, priors: Priors | ItemPopulation, keep: BoolA
 def _settled_result(
     family: Family,
     settled: Settled[ItemCurves, StreamedAbilities],
-    taken: tuple[Reading, BoolArray, tuple[Reason, ...]],
+    items: FittedItems,
     standard_errors: StandardErrors | None,
 ) -> IRTFit:
     """Return items that were fitted together with their distribution."""
@@ -449,7 +454,7 @@ def _settled_result(
         convergence=settled.convergence,
     )
     covariance = _covariance(family, blocks - missing, frozen)
-    fit = result_of(end, covariance, taken, population_of(settled), standard_errors)
+    fit = result_of(end, covariance, items, population_of(settled), standard_errors)
     return with_unanswered(fit, settled)
 
 

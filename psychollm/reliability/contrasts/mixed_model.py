@@ -203,18 +203,26 @@ def _result(
     ml = data.ratio(restricted=False)
     return MixedModel(
         means=_student(
-            ("mean score", "condition", table.conditions),
-            (fit.means, np.sqrt(np.diagonal(fit.covariance)), mean_df),
+            fit.means,
+            np.sqrt(np.diagonal(fit.covariance)),
+            mean_df,
             table.averaged().sizes.astype(np.float64),
             drawn[:, :k],
             level,
+            name="mean score",
+            axis="condition",
+            labels=table.conditions,
         ),
         contrasts=_student(
-            ("difference of means", "contrast", tuple(names[:first] + names[first + 1 :])),
-            (difference, spread, contrast_df),
+            difference,
+            spread,
+            contrast_df,
             np.full(k - 1, float(len(table.models))),
             several,
             level,
+            name="difference of means",
+            axis="contrast",
+            labels=tuple(names[:first] + names[first + 1 :]),
         ),
         mean_df=mean_df,
         contrast_df=contrast_df,
@@ -225,18 +233,20 @@ def _result(
         p_value=p_value,
         bootstrap_p_value=float(monte_carlo_p_value(statistic, drawn[:, k])),
         variances=_pivotal(
-            ("variance", "component", ("model", "residual")),
             variances,
             np.stack([between, residual], axis=1),
             table,
             level,
+            name="variance",
+            labels=("model", "residual"),
         ),
         intraclass=_pivotal(
-            ("intraclass correlation", "component", ("model",)),
             variances[:1] / variances.sum(),
             shares[:, None],
             table,
             level,
+            name="intraclass correlation",
+            labels=("model",),
         ),
         reml_criterion=float(data.deviance(np.array([fit.ratio]))[0]),
         log_likelihood=-0.5 * float(data.deviance(ml, restricted=False)[0]),
@@ -247,14 +257,18 @@ def _result(
 
 
 def _student(
-    names: tuple[str, str, tuple[Any, ...]],
-    parts: tuple[FloatArray, FloatArray, FloatArray],
+    value: FloatArray,
+    se: FloatArray,
+    df: FloatArray,
     n: FloatArray,
     draws: FloatArray,
     level: float,
+    *,
+    name: str,
+    axis: str,
+    labels: tuple[Any, ...],
 ) -> Estimate:
     """Return an estimate with an interval from Student's t."""
-    (name, axis, labels), (value, se, df) = names, parts
     margin = stdtrit(df, 0.5 + 0.5 * level) * se
     return Estimate(
         name=name,
@@ -272,14 +286,15 @@ def _student(
 
 
 def _pivotal(
-    names: tuple[str, str, tuple[Any, ...]],
     value: FloatArray,
     draws: FloatArray,
     table: ConditionScores,
     level: float,
+    *,
+    name: str,
+    labels: tuple[Any, ...],
 ) -> Estimate:
     """Return a variance, or a share of it, with percentiles of pivotal draws."""
-    name, axis, labels = names
     return Estimate(
         name=name,
         value=value,
@@ -290,7 +305,7 @@ def _pivotal(
         method="generalised (pivotal) percentiles",
         level=level,
         labels=labels,
-        axis=axis,
+        axis="component",
         _draws=draws,
     )
 

@@ -91,10 +91,8 @@ class RepeatedScores(Result):
             )
             raise ShapeError(msg)
         axes = (("model", models), ("question", questions), ("run", runs))
-        first, second, third = (
-            as_labels(kind, labels, n) for (kind, labels), n in zip(axes, array.shape, strict=True)
-        )
-        return cls._made(array, (first, second, third))
+        named = zip(axes, array.shape, strict=True)
+        return cls._made(array, *(as_labels(kind, labels, n) for (kind, labels), n in named))
 
     @classmethod
     def from_runs(
@@ -121,7 +119,8 @@ class RepeatedScores(Result):
         >>> RepeatedScores.from_runs([[1, 0], [1, 1]]).runs
         (1, 2)
         """
-        return cls._made(*stacked_runs(tables, labels, argument="scores"))
+        cells, axes = stacked_runs(tables, labels, argument="scores")
+        return cls._made(cells, *axes)
 
     @classmethod
     def from_long(
@@ -164,11 +163,12 @@ class RepeatedScores(Result):
         codes, labels = long_places(frame, names, value)
         cells = np.full(tuple(map(len, labels)), None, dtype=object)
         cells[codes] = frame[value].to_numpy(dtype=object)
-        return cls._made(cells, (labels[0], labels[1], labels[2]))
+        return cls._made(cells, *labels)
 
     @classmethod
-    def _made(cls, array: AnyArray, axes: tuple[Labels, Labels, Labels]) -> "RepeatedScores":
-        models, questions, runs = axes
+    def _made(
+        cls, array: AnyArray, models: Labels, questions: Labels, runs: Labels
+    ) -> "RepeatedScores":
         single = len(runs) == 1
         columns = questions if single else tuple((q, f"run {r}") for q in questions for r in runs)
         flat = Table(array.reshape(len(models), -1), models, columns)

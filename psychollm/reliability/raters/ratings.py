@@ -162,7 +162,7 @@ class Ratings(Result):
         """
         known = as_table(table, argument="ratings")
         cells = known.values[None]
-        return cls._made(cells, categories, ((0,), known.models, known.questions))
+        return cls._made(cells, categories, (0,), known.models, known.questions)
 
     @classmethod
     def from_runs(
@@ -197,7 +197,7 @@ class Ratings(Result):
         (1, 3, 2)
         """
         cells, axes = stacked_runs(runs, labels, argument="ratings")
-        return cls._made(cells, categories, axes)
+        return cls._made(cells, categories, *axes)
 
     @classmethod
     def from_long(
@@ -247,27 +247,29 @@ class Ratings(Result):
             codes, labels = (np.zeros(len(frame), dtype=np.int64), *codes), ((0,), *labels)
         cells = np.full(tuple(map(len, labels)), np.nan, dtype=object)
         cells[codes] = plain_array(frame[value], value)
-        return cls._made(cells, categories, (labels[0], labels[1], labels[2]))
+        return cls._made(cells, categories, *labels)
 
     @classmethod
     def _made(
         cls,
         cells: Any,
         categories: Iterable[Hashable] | None,
-        labels: tuple[Labels, Labels, Labels],
+        models: Labels,
+        questions: Labels,
+        runs: Labels,
     ) -> "Ratings":
         def name(cell: Sequence[int]) -> str:
-            model, question, run = (of[i] for of, i in zip(labels, cell, strict=True))
-            return f"model {model!r}, question {question!r}, run {run!r}"
+            i, j, k = cell
+            return f"model {models[i]!r}, question {questions[j]!r}, run {runs[k]!r}"
 
         encoded: Encoded = encode_categories(cells, categories, name)
         return cls(
             codes=encoded.codes,
             categories=encoded.categories,
             ordered=encoded.ordered,
-            models=labels[0],
-            questions=labels[1],
-            runs=labels[2],
+            models=models,
+            questions=questions,
+            runs=runs,
         )
 
     @property

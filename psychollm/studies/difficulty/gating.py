@@ -360,7 +360,7 @@ def fit_gate(
     seed = int(generator.integers(2**62))
     estimates = _measures(rules, y, goal.beta, codes, Resampling.of(bootstrap, level, seed))
     return GateFit(
-        gate=work.gate({name: _three(found) for name, found in estimates.items()}),
+        gate=work.gate(estimates),
         **estimates,
         auroc=auroc(
             probability[None],
@@ -415,7 +415,7 @@ class _Work:
             answered[own] = probability[own] >= cut
         return probability, answered
 
-    def gate(self, expected: Mapping[str, tuple[float, float, float]]) -> Gate:
+    def gate(self, estimates: Mapping[str, Estimate]) -> Gate:
         """Return the gate fitted to all questions."""
         model, slope, offset, cut = self._trained(np.arange(self.correct.size))
         return Gate(
@@ -429,7 +429,7 @@ class _Work:
             cut=cut,
             goal=self.goal.name,
             n=self.correct.size,
-            expected=expected,
+            expected={name: _three(found) for name, found in estimates.items()},
         )
 
     def _trained(self, rows: Any) -> tuple[Model, float, float, float]:

@@ -253,7 +253,7 @@ def second_factor_tests(
         "largest second-factor score", float(eigenvalues(pairs)), eigenvalues(pool.scores), fit
     )
     counts = writable_counts(answers.counts)
-    observed = _share(counts, fit._parameters, z)
+    observed = _share(*counts, fit._parameters, z)
     # Where scores are those of one factor a share decides nothing: it needs an upper bound.
     n_shares = n_shares if test.p_value <= USUAL and k <= LARGE else min(n_shares, BOUNDING)
     draws = np.empty(n_shares)
@@ -261,7 +261,7 @@ def second_factor_tests(
     try:
         for m in range(n_shares):
             drawn = _counts(pool.products[:, m], k)
-            draws[m] = _share(drawn, pool.parameters[m], _symmetric(pool.scores[m] / size, k))
+            draws[m] = _share(*drawn, pool.parameters[m], _symmetric(pool.scores[m] / size, k))
             bar.update(1)
     finally:
         bar.close()
@@ -340,7 +340,7 @@ def _counts(products: FloatArray, k: int) -> tuple[FloatArray, FloatArray, Float
 
 
 def _share(
-    counts: tuple[FloatArray, FloatArray, FloatArray], parameters: FloatArray, z: FloatArray
+    joint: FloatArray, yes: FloatArray, n: FloatArray, parameters: FloatArray, z: FloatArray
 ) -> float:
     """Return the share of variance of the second of two factors beside lapses."""
     a, _, low, high = parameters.T
@@ -350,9 +350,9 @@ def _share(
     wide = np.empty((k, 2))
     add_factor(z, first[:, None], wide)
     with np.errstate(invalid="ignore", divide="ignore"):
-        rate = np.where(counts[2] > 0.0, counts[1] / counts[2], np.nan)
+        rate = np.where(n > 0.0, yes / n, np.nan)
     scales = np.maximum(lapses, NEAREST)
-    fit_pairwise_lapses(counts, rate, wide, lapses, scales, GAIN, MOST_STEPS)
+    fit_pairwise_lapses((joint, yes, n), rate, wide, lapses, scales, GAIN, MOST_STEPS)
     return float(np.linalg.eigvalsh(wide.T @ wide)[0] / k)
 
 

@@ -10,7 +10,7 @@ on answers it has seen.
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from functools import partial
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -391,10 +391,18 @@ def _compared(held: Logits, folds: _Folds) -> tuple[Logits, dict[str, float], st
     return judged, stacked(held, y, start) if best == STACKED else {best: 1.0}, best
 
 
-def _scored(
-    logits: FloatArray, *, folds: _Folds, rng: np.random.Generator
-) -> tuple[float, float, int, float, FloatArray]:
-    """Return log loss, its standard error, n, calibration error and its interval."""
+class _Score(NamedTuple):
+    """How well one predictor did."""
+
+    log_loss: float
+    se: float
+    n: int
+    calibration_error: float
+    interval: FloatArray  # (2,) of the calibration error
+
+
+def _scored(logits: FloatArray, *, folds: _Folds, rng: np.random.Generator) -> _Score:
+    """Return how well logits (answers,) say what was answered."""
     there = np.isfinite(logits)
     y, logits, question = folds.y[there], logits[there], folds.columns[there]
     loss = log_losses(y, logits)
@@ -414,13 +422,13 @@ def _scored(
         rng=rng,
     )
     error = float(found.debiased.value[0])
-    return float(loss.mean()), se, int(y.size), error, found.corrected.interval[0]
+    return _Score(float(loss.mean()), se, int(y.size), error, found.corrected.interval[0])
 
 
-def _held_out(rows: Mapping[str, tuple[float, float, int, float, FloatArray]]) -> HeldOut:
-    loss, se, n, error, interval = zip(*rows.values(), strict=True)
+def _held_out(scores: Mapping[str, _Score]) -> HeldOut:
+    loss, se, n, error, interval = zip(*scores.values(), strict=True)
     return HeldOut(
-        labels=tuple(rows),
+        labels=tuple(scores),
         log_loss=np.array(loss),
         se=np.array(se),
         n=np.array(n),

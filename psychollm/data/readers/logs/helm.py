@@ -9,7 +9,7 @@ its own. ``max_prob`` is the confidence, where the model gave likelihoods.
 import re
 from collections.abc import Mapping, Sequence
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 from psychollm._base.errors import InputError
 from psychollm.data.readers.logs.run import Run, Sample, as_score, digest, flatten, without
@@ -80,20 +80,28 @@ def _perturbation(found: Mapping[str, Any]) -> str:
     return str(stated.get("name") or ORIGINAL) if isinstance(stated, Mapping) else str(stated)
 
 
-def _asked(path: Path) -> dict[tuple[str, str, int], tuple[str, str]]:
+class _Trial(NamedTuple):
+    """What one entry of a run is about."""
+
+    question: str
+    version: str  # the original words, or a perturbation
+    number: int
+
+
+def _asked(path: Path) -> dict[_Trial, tuple[str, str]]:
     """Return what was asked, and what failed, by question, version and trial."""
     state = _companion(path, STATE) or {}
     found = {}
     for one in state.get("request_states") or []:
         instance, result = one.get("instance") or {}, one.get("result") or {}
-        key = (str(instance.get("id")), _perturbation(instance), _trial(one))
+        trial = _Trial(str(instance.get("id")), _perturbation(instance), _number(one))
         text = digest((instance.get("input") or {}).get("text"), _answers(instance))
         failed = result.get("success") is False
-        found[key] = (text, str(result.get("error") or "failed request") if failed else "")
+        found[trial] = (text, str(result.get("error") or "failed request") if failed else "")
     return found
 
 
-def _trial(found: Mapping[str, Any]) -> int:
+def _number(found: Mapping[str, Any]) -> int:
     return int(found.get("train_trial_index") or 0)
 
 
@@ -102,14 +110,14 @@ def _answers(instance: Mapping[str, Any]) -> list[Any]:
 
 
 def _sample(
-    found: Mapping[str, Any], asked: Mapping[tuple[str, str, int], tuple[str, str]]
+    found: Mapping[str, Any], asked: Mapping[_Trial, tuple[str, str]]
 ) -> tuple[str, Sample]:
     """Return the split of an instance and its scores."""
     stats: Sequence[Any] = found.get("stats") or []
     means = {one["name"]["name"]: as_score(one.get("mean")) for one in stats}
     split = next((str(one["name"].get("split") or "") for one in stats), "")
-    key = (str(found["instance_id"]), _perturbation(found), _trial(found))
-    content, error = asked.get(key, ("", ""))
+    trial = _Trial(str(found["instance_id"]), _perturbation(found), _number(found))
+    content, error = asked.get(trial, ("", ""))
     scores = {
         name: None if error else mean
         for name, mean in means.items()
@@ -118,10 +126,10 @@ def _sample(
     # Where a model gave no likelihoods, HELM writes a log-likelihood of 0 and a probability of 1.
     confidence = means.get("max_prob") if means.get("logprob") != 0.0 else None
     return split, Sample(
-        question=key[0],
+        question=trial.question,
         scores=scores or {"": None},
-        repeat=key[2] + 1,
-        filter=key[1],
+        repeat=trial.number + 1,
+        filter=trial.version,
         error=error,
         confidence={} if confidence is None or error else {"": confidence},
         content=content,
