@@ -98,7 +98,7 @@ eigenlijk rzeczywiście właściwie aslında effectivement efectivamente effetti
 LEADS = _words(_ENGLISH + _OTHERS)
 # Scripts without spaces: what a run of characters may consist of.
 _FRAGMENTS = re.compile(
-    "(?:[我她]们?有?|认为|觉得|应该|会|说|给|需要|选[择项]?|選ぶ?|なら|[一总]?共[有计]?|大概|估计|左右|全部で|大约|把握|约为?|約|合計|合计|答案|正确|是|为|的|或|私|は|答え)+"
+    "(?:[我她]们?有?|认为|觉得|应该|会|说|给|需要|选[择项]?|選ぶ?|なら|[一总]?共[有计]?|大概|估计|左右|全部で|大约|把握|约为?|約|合計|合计|答案|信頼度|信心|正确|是|为|的|或|私|は|答え)+"
 )
 _UNSPACED = "\u2e80"
 _WORD = re.compile(r"[^\W\d_]+(?:[\u0900-\u0903\u093a-\u094f][^\W\d_]*)*(?:'[^\W\d_]+)?")
@@ -114,7 +114,8 @@ plausible remain which left fit correspond match described passage text support
 """)
 RATING_LEADS = _words("""
 j'attribue yo put assign often agree feel describe number level gebe eine einen note doy pondría un una le do
-dou geef een daję vergebe रेटिंग मेरी ставлю оцениваю bewerte
+dou geef een daję vergebe रेटिंग मेरी ставлю оцениваю bewerte donne donnerais attribue lui daria nota minha أعطيه
+أعطي
 """)
 VERBAL_LEADS = _words("""
 confidence certainty level probability likelihood chance odds there feel event outcome claim scenario
@@ -125,7 +126,7 @@ PERCENT_LEADS = _words("""
 confidence probability certainty likelihood chance odds level there roughly approximately near put estimate
 estimated between sit stand nearly almost close currently feel happen wahrscheinlichkeit sicher sicherheit mir
 zu rund etwa mit sûr confiance environ seguro seguridad probabilidad confianza en con estoy unos sicuro certo certa estou sono
-al fiducia circa il вероятность уверенность मेरा विश्वास आत्मविश्वास tenho certeza confiança zeker zekerheid ben voor ongeveer
+al fiducia circa il вероятность уверенность मेरा विश्वास आत्मविश्वास tenho certeza confiança zeker zekerheid ben voor ongeveer ثقتي
 """)
 
 
