@@ -53,6 +53,8 @@ from psychollm._base.checks import MOST, check_fraction, of_one_shape
 from psychollm._base.errors import CodeError
 from psychollm._base.types import FloatArray
 
+_ROUNDING = 1e-9  # what counts that were computed may be off by
+
 
 def normal_multiplier(level: float) -> float:
     """Return the z with P(-z < Z < z) = `level`."""
@@ -89,7 +91,7 @@ def wilson(successes: Any, n: Any, *, level: float = 0.95, df: Any = np.inf) -> 
            [0.7412, 1.    ]])
     """
     hits, size, df = of_one_shape({"successes": successes, "n": n, "df": df})
-    _check_counts({"successes": hits, "n": size})
+    hits, size = _checked({"successes": hits, "n": size})
     normal = normal_multiplier(level)
     square = np.where(np.isinf(df), normal, stdtrit(df, 0.5 + 0.5 * level)) ** 2
     with np.errstate(invalid="ignore", divide="ignore", over="ignore"):
@@ -196,20 +198,19 @@ def paired_difference_se(first_only: Any, second_only: Any, n: Any) -> FloatArra
 
 def counts_of(counts: Mapping[str, Any]) -> tuple[FloatArray, ...]:
     """Return named counts as arrays of one shape; none is below zero, or infinite."""
-    arrays = of_one_shape(counts)
-    _check_counts(dict(zip(counts, arrays, strict=True)))
-    return arrays
+    return _checked(dict(zip(counts, of_one_shape(counts), strict=True)))
 
 
-def _check_counts(counts: Mapping[str, FloatArray]) -> None:
+def _checked(counts: Mapping[str, FloatArray]) -> tuple[FloatArray, ...]:
     for name, values in counts.items():
-        wrong = values[(values < 0.0) | (values > MOST)]
+        wrong = values[(values < -_ROUNDING) | (values > MOST)]
         if wrong.size:
             msg = f"{name} holds {wrong[0]}: pass counts, and NaN where one is missing"
             raise CodeError(msg)
-    if "successes" in counts and (counts["successes"] > counts["n"] * (1.0 + 1e-9)).any():
+    if "successes" in counts and (counts["successes"] > counts["n"] * (1.0 + _ROUNDING)).any():
         msg = "successes are more than n: pass how many of n"
         raise CodeError(msg)
+    return tuple(np.maximum(values, 0.0) for values in counts.values())
 
 
 def within_range(bounds: FloatArray, scores: FloatArray, low: float = 0.0) -> FloatArray:

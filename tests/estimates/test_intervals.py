@@ -5,7 +5,7 @@ import pytest
 from scipy import stats
 from scipy.stats import binomtest
 
-from psychollm._base.errors import ShapeError
+from psychollm._base.errors import CodeError, ShapeError
 from psychollm.estimates.estimate import proportion
 from psychollm.estimates.intervals import (
     basic_interval,
@@ -114,3 +114,11 @@ def test_clusters_of_one_question_are_the_plain_bootstrap() -> None:
 def test_counts_of_different_lengths_are_one_clear_error(call) -> None:
     with pytest.raises(ShapeError, match=r"different shapes|name each"):
         call()
+
+
+def test_counts_that_were_computed_may_be_off_by_rounding() -> None:
+    assert wilson(-1e-16, 10).tolist() == wilson(0, 10).tolist()
+    assert wilson(10.0 + 1e-14, 10)[1] == 1.0
+    assert clopper_pearson(-1e-16, 10).tolist() == clopper_pearson(0, 10).tolist()
+    with pytest.raises(CodeError, match="successes holds -0.001"):
+        wilson(-0.001, 10)
