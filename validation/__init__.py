@@ -1,5 +1,5 @@
 """Simulations and comparisons behind the figures of the documentation, and programs by peers.
 
-``python -m validation.index`` lists them: what each shows, where its tables stand, and how long
-it takes.
+``python -m validation.index`` lists what each script shows, which pages use it, and how long it
+takes.
 """

@@ -13,20 +13,11 @@ import numpy as np
 
 from psychollm.kernels.ordinal_covariance import score_covariances
 from psychollm.reliability.omegas.omega import Omega, omega
+from psychollm.reliability.omegas.omega_fit import COEFFICIENTS, SUBSCALES
 from validation.coverage_cases import Case, Intervals, collected
 
 GROUPS = np.kron(np.eye(3), np.ones((1, 3)))
 CUTS = np.tile([-1.2, -0.4, 0.4, 1.2], (9, 1))
-WHOLE = (
-    "hierarchical",
-    "total",
-    "asymptotic",
-    "explained_common_variance",
-    "specific",
-    "alpha",
-    "lambda6",
-)
-PARTS = ("group_total", "group_general", "group_specific")
 
 
 def correlated(loadings: np.ndarray) -> np.ndarray:
@@ -63,10 +54,10 @@ def population(law: np.ndarray, *, ordinal: bool) -> np.ndarray:
 
 def values(found: Omega) -> dict[str, tuple[float, np.ndarray]]:
     """Return each coefficient and its interval; of subscales, that of the first item."""
-    parts = {name: (getattr(found, name), 0) for name in WHOLE}
+    parts = {name: (getattr(found, name), 0) for name in COEFFICIENTS}
     labels = found.group_total.labels
     place = labels.index(found.member[0]) if found.member[0] in labels else 0
-    parts |= {f"{name}, group 1": (getattr(found, name), place) for name in PARTS}
+    parts |= {f"{name}, group 1": (getattr(found, name), place) for name in SUBSCALES}
     return {name: (float(one.value[i]), one.interval[i]) for name, (one, i) in parts.items()}
 
 

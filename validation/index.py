@@ -42,10 +42,10 @@ def pages() -> dict[str, str]:
     return {name.removesuffix(".md"): whole(texts[name]) for name in own}
 
 
-def pages_of(module: str) -> list[str]:
+def naming(module: str, texts: dict[str, str]) -> list[str]:
     """Return the pages that name a script, or whose tables do."""
     named = re.compile(rf"validation[./]{module.partition('.')[2]}\b")
-    return [name for name, text in pages().items() if named.search(text)]
+    return [name for name, text in texts.items() if named.search(text)]
 
 
 def takes(docstring: str) -> str:
@@ -57,10 +57,11 @@ def takes(docstring: str) -> str:
 def table() -> str:
     """Return the scripts as a table in Markdown."""
     lines = ["| script | what it shows | pages | takes |", "|---|---|---|---|"]
+    texts = pages()
     for module, docstring in scripts().items():
-        pages = ", ".join(f"[{page}]({page}.md)" for page in pages_of(module))
+        links = ", ".join(f"[{page}]({page}.md)" for page in naming(module, texts))
         shows = docstring.splitlines()[0].replace("``", "`")
-        lines.append(f"| `{module}` | {shows} | {pages or '–'} | {takes(docstring)} |")
+        lines.append(f"| `{module}` | {shows} | {links or '–'} | {takes(docstring)} |")
     return "\n".join(lines) + "\n"
 
 

@@ -63,7 +63,7 @@ def float_array(data: Any, argument: str, *, most: float = LARGEST) -> FloatArra
 
 
 def of_one_shape(named: Mapping[str, Any]) -> tuple[FloatArray, ...]:
-    """Return named arrays as floats of one shape; one number stands for as many as needed."""
+    """Return named arrays as floats of one shape; one number is repeated as needed."""
     arrays = [float_array(values, name) for name, values in named.items()]
     if len({one.shape for one in arrays}) == 1:
         return tuple(arrays)

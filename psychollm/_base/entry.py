@@ -1,4 +1,4 @@
-"""What stands between a caller and the library: the state of floats, and the line of a warning."""
+"""Public functions as callers see them: they ignore underflow, and warn at the caller's line."""
 
 import sys
 import warnings
@@ -27,10 +27,10 @@ def public(value: Any) -> Any:
 
 
 def entry(function: Any) -> Any:
-    """Let a public function take what is too small for a float for zero.
+    """Return a public function that ignores underflow, whatever the caller's ``np.seterr`` says.
 
-    Probabilities vanish in most of them, whatever the caller's ``np.seterr`` makes of it. Division
-    by zero, overflow and invalid values are left to the caller: functions have none, or mean them.
+    Probabilities underflow to zero in most functions, which is harmless. Other floating-point
+    errors follow the caller's setting: functions raise none, or handle them where they arise.
     """
     if not hasattr(function, "entered"):
         entered = np.errstate(under="ignore")(function)

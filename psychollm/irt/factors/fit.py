@@ -243,7 +243,7 @@ OPENING = 10  # rounds by bounds, before expectations and populations
 TOLERANCE = 1e-4  # change of the logits below which rounds end
 SETTLED = 1e-2  # the same below which gaps come in
 MAX_ROUNDS = 500
-ENDLESS = 1e5  # a score, of which nearly all are below 10
+ENDLESS = 1e5  # scores above it grow without bound: those of a sound fit are below 10
 FIRST = 0.3  # standard deviation of the first vectors
 
 

@@ -18,8 +18,8 @@ r"""What is wrong with questions, from right and wrong answers alone.
 With few models neither can be shown, whatever the answers: n models alike on two questions, each
 by the toss of a coin, have probability :math:`2^{-n}`, and there are many pairs.
 
-Both take models as independent. With families given, the mean score of each family stands for its
-members in both tests.
+Both tests assume that models are independent. With families given, both use the mean score of each
+family in place of its members.
 
 References
 ----------
@@ -295,8 +295,8 @@ def question_screen(
         From 0 to 1, such as 1 = right: models x questions, or models x questions x repeats; or
         what `read_scores` and `read_logs` return. NaN is missing.
     families : mapping or array_like (models,), optional
-        What each model is made from. The mean score of a family stands for its members where
-        questions are tested; models made from one another would count as independent.
+        What each model is made from. The tests use the mean score of each family in place of its
+        members, because models made from one another are not independent.
     threshold : float, optional
         Scores above it are right; needed where scores are not between 0 and 1.
     hard : float
