@@ -14,6 +14,7 @@ import numpy as np
 from psychollm._base.errors import CodeError, InputError, LabelError, OptionError, ShapeError
 from psychollm._base.frames import labelled
 from psychollm._base.types import AnyArray, BoolArray, FloatArray, RandomState
+from psychollm._base.wording import parameter
 
 _NUMERIC = "biuf"
 _LEAST_WEIGHT = 1e-15
@@ -103,12 +104,17 @@ def _holds(test: Callable[[Any], bool], cells: AnyArray) -> BoolArray:
     return np.fromiter(map(test, objects.flat), np.bool_, objects.size).reshape(objects.shape)
 
 
+LABELS_IN_INDEX = parameter(
+    "", python="; labels belong in the index (DataFrame.set_index)", command=""
+)
+
+
 def advice(value: Any) -> str:
     """Say what to do with a value that is no number."""
     if isinstance(value, str):
         if is_numeral(value):
             return "text that looks like a number becomes one with .astype(float)"
-        return "pass numbers; labels belong in the index (DataFrame.set_index)"
+        return f"pass numbers{LABELS_IN_INDEX}"
     return "pass numbers, and NaN or None where a value is missing"
 
 
@@ -215,19 +221,25 @@ def _numbers_or_objects(array: AnyArray) -> AnyArray:
     return values if values.dtype.kind in _NUMERIC else cells.astype(np.float64)
 
 
+def _given(name: str, value: str) -> str:
+    """Return an argument with its value, as Python or as a command has it."""
+    return parameter(name, python=f"{name}={value}", command=f"{{}} {value}")
+
+
 def check_choice(name: str, value: object, literal: object) -> None:
     """Raise `OptionError` unless `value` is one of the strings of a ``Literal``."""
     choices = get_args(literal)
     if not isinstance(value, Hashable) or value not in choices:
         listed = ", ".join(repr(choice) for choice in choices)
-        msg = f"{name}={shown(value)} is not an option: use one of {listed}"
+        msg = f"{_given(name, shown(value))} is not an option: use one of {listed}"
         raise OptionError(msg)
 
 
 def check_fraction(name: str, value: float, *, low: float = 0.0, high: float = 1.0) -> float:
     """Return `value` as a float if it lies strictly between `low` and `high`."""
     if not isinstance(value, Real) or not low < value < high:
-        msg = f"{name}={value!r} must be a number between {low:g} and {high:g} (both excluded)"
+        given = _given(name, repr(value))
+        msg = f"{given} must be a number between {low:g} and {high:g} (both excluded)"
         if name == "level" and isinstance(value, str):
             msg += ", the coverage of intervals: the level of measurement is metric= or weights="
         raise OptionError(msg)
@@ -240,7 +252,7 @@ def check_count(name: str, value: int, *, low: int = 1, high: int = MOST) -> int
     whole = whole and -np.inf < value < np.inf and value % 1 == 0
     if not whole or not low <= value <= high:
         most = f" and at most {high}" if whole and value > high else ""
-        msg = f"{name}={value!r:.80} must be a whole number of at least {low}{most}"
+        msg = f"{_given(name, f'{value!r:.80}')} must be a whole number of at least {low}{most}"
         raise OptionError(msg)
     return int(value)
 
@@ -259,7 +271,7 @@ def check_number(
     if not _lies_within(value, low, high):
         at_least = f"a number of at least {low:g}" if low > -LARGEST else "a finite number"
         span = at_least if high == LARGEST else f"a number from {low:g} to {high:g}"
-        msg = f"{name}={shown(value)} must be {span}{what}"
+        msg = f"{_given(name, shown(value))} must be {span}{what}"
         raise OptionError(msg)
     return float(value)
 
@@ -274,7 +286,7 @@ def _lies_within(value: float, low: float, high: float) -> bool:
 def check_positive(name: str, value: float, what: str = "") -> float:
     """Return `value` as a float if it is a positive number."""
     if not _lies_within(value, 1.0 / LARGEST, LARGEST):
-        msg = f"{name}={shown(value)} must be a positive number{what}"
+        msg = f"{_given(name, shown(value))} must be a positive number{what}"
         raise OptionError(msg)
     return float(value)
 

@@ -22,14 +22,11 @@
 Messages name the argument, the value or label at fault, and the remedy.
 """
 
-from psychollm._base.shown import visible
+from psychollm._base import wording
 
 
-class PsychollmError(Exception):
+class PsychollmError(wording.Worded, Exception):
     """Base class of all errors raised on purpose."""
-
-    def __str__(self) -> str:
-        return visible(super().__str__())
 
 
 class InputError(PsychollmError, ValueError):
@@ -59,12 +56,13 @@ class SparseError(InputError):
 class MissingPackageError(PsychollmError, ImportError):
     """An optional package is not installed."""
 
+    def __init__(self, message: str = "", *, name: str | None = None) -> None:
+        super().__init__(message)
+        self.name = name
 
-class PsychollmWarning(UserWarning):
+
+class PsychollmWarning(wording.Worded, UserWarning):
     """Base class of all warnings."""
-
-    def __str__(self) -> str:
-        return visible(super().__str__())
 
 
 class ConvergenceWarning(PsychollmWarning):

@@ -10,6 +10,7 @@ from psychollm._base.checks import check_weights
 from psychollm._base.errors import CodeError
 from psychollm._base.result import Result
 from psychollm._base.types import BoolArray, FloatArray, IntArray
+from psychollm._base.wording import parameter
 from psychollm.data.labels import Labels, Table, in_order, numbered, unit_labels
 from psychollm.data.responses import Responses, ResponsesLike, as_responses
 from psychollm.data.table import numbers, one_model, values_like
@@ -112,7 +113,9 @@ def _check_probabilities(values: FloatArray, table: Table, argument: str, rule: 
     row, column = (int(i) for i in np.argwhere(bad)[0])
     top = float(np.nanmax(values))
     scale = next((unit for unit in (10, 100) if top <= unit), None)
-    advice = f"divide by {scale}" if scale and np.nanmin(values) >= 0 else "rescale it"
+    advice = "rescale it"
+    if scale and np.nanmin(values) >= 0:
+        advice = parameter("scale", python=f"divide by {scale}", command=f"pass {{}} {scale}")
     msg = (
         f"{argument}: model {table.models[row]!r}, question {table.questions[column]!r} holds "
         f"{values[row, column]:g}, but {rule} inside [0, 1]: {advice}"

@@ -20,6 +20,7 @@ from psychollm._base.checks import check_count, check_fraction
 from psychollm._base.errors import CodeError, InputError, LabelError, ShapeError
 from psychollm._base.replicate import progress_bar
 from psychollm._base.types import AnyArray, FloatArray, IntArray
+from psychollm._base.wording import parameter
 from psychollm.calibration.stated import StatedAnswers, cluster_codes, question_weights
 from psychollm.data.batches import BATCH, CellError, Numbered, Source, _numbers
 from psychollm.data.cells import CellWriter, FolderCells, RepeatedCellError, parts
@@ -238,7 +239,7 @@ class _Pair:
             row = int(np.argmax(outside))
             msg = (
                 f"hold a confidence of {stated[row]:g}, which is not inside [0, {self.scale:g}]: "
-                "pass scale="
+                f"pass {parameter('scale')}"
             )
             raise CellError(row, msg)
         wrong = ~(np.isnan(correct) | (correct == 0.0) | (correct == 1.0))

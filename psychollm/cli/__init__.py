@@ -5,12 +5,12 @@ be used, said in one line; 130 interrupted.
 """
 
 import sys
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from contextlib import redirect_stdout
 
 from psychollm._base.errors import PsychollmError
 from psychollm._base.shown import Screen
-from psychollm.cli.notes import complain, in_options
+from psychollm.cli.notes import complain
 
 DONE, FAILED, UNUSABLE, INTERRUPTED = 0, 1, 2, 130
 
@@ -30,16 +30,16 @@ def main(argv: Sequence[str] | None = None) -> int:
     psychollm ...
     True
     """
+    options: Mapping[str, str] = {}
     try:
         from psychollm.cli.parser import read_arguments
 
         with redirect_stdout(sys.stdout and Screen(sys.stdout)):
-            return read_arguments(sys.argv[1:] if argv is None else argv)()
+            command, typed = read_arguments(sys.argv[1:] if argv is None else argv)
+            options = command.arguments()
+            return command.of(typed).run()
     except PsychollmError as error:
-        from psychollm.cli.parser import options_of
-
-        known = options_of(sys.argv[1:] if argv is None else argv)
-        complain(f"error: {in_options(str(error), known)}")
+        complain(f"error: {error.told(options)}")
         return UNUSABLE
     except KeyboardInterrupt:
         complain("interrupted")

@@ -85,7 +85,7 @@ class Audit(OneTable):
         folder = prepared(self.out, report=self.report)
         made: Made = {}
         call = self._call()
-        with as_notes(quiet=self.quiet):
+        with as_notes(self.arguments(), quiet=self.quiet):
             with busy("reading the choices", quiet=self.quiet):
                 for one in (*call.inputs, *call.options.values()):
                     if isinstance(one, Call):

@@ -4,10 +4,10 @@ import argparse
 from collections.abc import Iterable
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, ClassVar, Self
+from typing import TYPE_CHECKING, Any, ClassVar
 
 from psychollm.cli.import_logs import LOG_IS, Choices, Logs
-from psychollm.cli.options import PARSING, Command, add_options, option, typed_values
+from psychollm.cli.options import PARSING, Command, add_options, option
 from psychollm.cli.two_tables import ANALYSIS, OUTPUT
 
 if TYPE_CHECKING:
@@ -70,7 +70,7 @@ class Build(Logs):
 
         named = [name for name in (self.families, self.domains) if name is not None]
         keep = tuple(name for name in named if not Path(name).is_file())
-        with as_notes(quiet=self.quiet):
+        with as_notes(self.arguments(), quiet=self.quiet):
             with busy("reading the logs", quiet=self.quiet):
                 log = self.scores_in(self.logs, keep)
             with computing(quiet=self.quiet):
@@ -199,7 +199,10 @@ class FullScores(Choices):
         from psychollm.cli.outputs import records
 
         bank = bank_in(self.bank)
-        with as_notes(quiet=self.quiet), busy("reading the logs", quiet=self.quiet):
+        with (
+            as_notes(self.arguments(), quiet=self.quiet),
+            busy("reading the logs", quiet=self.quiet),
+        ):
             log = self.scores_in(self.logs)
         domains = (None, *(bank.domain_names if self.by_domain else ()))
         scores = [
@@ -343,8 +346,6 @@ class Bank(Command):
     EPILOG = EPILOG
     STEPS: ClassVar[tuple[type[Command], ...]] = (Build, Describe, MakePlan, Next, FullScores)
 
-    step: Any = None  # the command of the step, ready to run
-
     @classmethod
     def add_to(cls, parser: argparse.ArgumentParser) -> None:
         """Add the steps, each with its options."""
@@ -360,11 +361,10 @@ class Bank(Command):
             add_options(below, step)
 
     @classmethod
-    def of(cls, typed: argparse.Namespace) -> Self:
+    def chosen_by(cls, typed: argparse.Namespace) -> type[Command]:
         """Return the step that was typed."""
-        step = next(one for one in cls.STEPS if typed.step == one.NAME)
-        return cls(step=step(**typed_values(step, typed)))
+        return next(one for one in cls.STEPS if typed.step == one.NAME)
 
     def run(self) -> int:
-        """Run the step."""
-        return int(self.step.run())
+        """Leave it to a step."""
+        raise NotImplementedError

@@ -399,7 +399,7 @@ def _column_of_table(command: Calibrate, column: str) -> "pd.Series[Any]":
     try:
         return read_clusters(command.confidence, **_column(command, column))
     except LabelError as error:
-        msg = f"--by {column} is no file, and no column of a long CONFIDENCE: {error}"
+        msg = f"--by {column} is no file, and no column of a long CONFIDENCE: {error.text.marked}"
         raise LabelError(msg) from error
 
 
@@ -456,7 +456,7 @@ def _clusters(
         clusters = call.run().reindex(questions)
     except LabelError as error:
         what = " is no file, and no column of a long CONFIDENCE" if is_column else ""
-        msg = f"--clusters {named}{what}: {error}"
+        msg = f"--clusters {named}{what}: {error.text.marked}"
         raise LabelError(msg) from error
     missing = clusters.index[clusters.isna()]
     if len(missing):

@@ -104,7 +104,7 @@ def asked(plan: "Plan", *, quiet: bool, progress: bool) -> "Collection":
     terminal = at_terminal()
     watched = sys.stderr is not None and not quiet and (terminal or progress)
     screen = _Screen() if watched else None
-    with as_notes(quiet=quiet):
+    with as_notes(Collect.arguments(), quiet=quiet):
         collection = collect(plan, watch=screen, every=1.0 if terminal else 30.0)
     if screen is not None:
         screen.clear()

@@ -89,7 +89,7 @@ class Compare(ByGroups, OfScores):
             raise OptionError(msg)
         folder = prepared(self.out, report=self.report)
         quiet = self.quiet or self.markdown
-        with as_notes(quiet=quiet):
+        with as_notes(self.arguments(), quiet=quiet):
             with busy("reading the logs", quiet=quiet):
                 log = self.scores_in(self.logs, self.kept)
             with computing(quiet=quiet):

@@ -117,7 +117,7 @@ def group_of_each(named: str, by: str, unit: "Unit", log: "ScoreLog") -> "pd.Ser
         try:
             groups = log.labels(by, of=unit)
         except LabelError as error:
-            msg = f"{named} {error}"
+            msg = f"{named} {error.text.marked}"
             raise LabelError(msg) from error
     groups.index = groups.index.astype(str)
     found = groups.reindex([str(one) for one in labels])

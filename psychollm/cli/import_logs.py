@@ -1,15 +1,15 @@
 """``psychollm import``: logs of evaluation tools in, one table of responses out."""
 
-import re
 import shlex
-from dataclasses import dataclass
+from collections.abc import Mapping
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal
 
 from psychollm._base.call import Call
 from psychollm._base.csv_text import check_table_name, write_table
 from psychollm._base.errors import InputError, LabelError
-from psychollm.cli.notes import in_options
+from psychollm._base.wording import Text
 from psychollm.cli.options import Command, option, pairs, words
 
 if TYPE_CHECKING:
@@ -174,14 +174,9 @@ class Choices(Command):
         try:
             return self.reading_of(paths, keep).run()  # type: ignore[no-any-return]
         except LabelError as error:
-            named = re.match(r"keep='(.*?)': ", str(error))
-            if named is None:
-                raise
-            typed = next(
-                one for one in ("by", "domains", "families") if getattr(self, one, "") == named[1]
-            )
-            msg = f"--{typed} {named[1]}: {str(error)[named.end() :]}"
-            raise LabelError(msg) from error
+            named = ("by", "domains", "families")
+            kept = {f"keep={getattr(self, name, None)!r}": f"--{name}" for name in named}
+            raise LabelError(error.told(kept)) from error
 
     def reading_of(self, paths: tuple[Path, ...], keep: tuple[str, ...] = ()) -> Call:
         """Return the call that reads logs, or a store of replies, as a record of scores."""
@@ -233,7 +228,7 @@ class Import(Logs):
 
         for path in self.files.values():
             check_table_name(path)
-        with as_notes(quiet=self.quiet):
+        with as_notes(self.arguments(), quiet=self.quiet):
             imported = self._read()
             tables = {path: _table(imported, name) for name, path in self.files.items()}
             for path, table in tables.items():
@@ -258,11 +253,18 @@ class Import(Logs):
         if self.json:
             print(as_json({**imported.counts(), "written": self.files}))
         elif not self.quiet:
-            print(in_options(imported.summary()))
+            print(_told(imported, self.arguments()).summary())
             for path in self.files.values():
                 print(f"Written: {path}")
             if not self.files:
                 print("Nothing was written: name a file with --out.")
+
+
+def _told(imported: "LogImport", options: Mapping[str, str]) -> "LogImport":
+    """Return what was imported with notes and reasons in the words of a command."""
+    notes = (Text(note).told(options) for note in imported.notes)
+    left = (replace(run, reason=Text(run.reason).told(options)) for run in imported.left_out)
+    return replace(imported, notes=tuple(notes), left_out=tuple(left))
 
 
 def _table(imported: "LogImport", name: str) -> "pd.DataFrame":

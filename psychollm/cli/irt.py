@@ -64,7 +64,7 @@ class Irt(Choosing, OneTable):
 
         folder = prepared(self.out, report=False)
         answers = self._reading()
-        with as_notes(quiet=self.quiet):
+        with as_notes(self.arguments(), quiet=self.quiet):
             with busy("reading the answers", quiet=self.quiet):
                 made = {id(answers): answers.run()}
             with computing(quiet=self.quiet):

@@ -70,11 +70,14 @@ class Items(Logs):
         from psychollm.cli.outputs import prepared
 
         folder = prepared(self.out, report=False)
-        with as_notes(quiet=self.quiet), busy("reading the logs", quiet=self.quiet):
+        with (
+            as_notes(self.arguments(), quiet=self.quiet),
+            busy("reading the logs", quiet=self.quiet),
+        ):
             named = self.families
             keep = () if named is None or Path(named).is_file() else (named,)
             log = self.reading_of(self.logs, keep)
-            made: Made = {}
+            made: Made = {id(log): self.scores_in(self.logs, keep)}
             options: dict[str, Any] = {}
             if named is not None:
                 options["families"] = group_call("families", named, "model", log)

@@ -28,6 +28,18 @@ from typing import (
 from psychollm._base.errors import OptionError
 
 METAVARS: dict[Any, str] = {int: "N", float: "X", str: "TEXT", Path: "FILE"}
+# What arguments of functions are called where it is not by their own name: by the first that a
+# command has.
+_CALLED = {
+    "value": ("--value-column", "--confidence-column or --correctness-column"),
+    "model": ("--model-column", "--columns model=COLUMN"),
+    "question": ("--question-column", "--columns question=COLUMN"),
+    "missing_values": ("--missing",),
+    "match": ("--by-label",),
+    "models": ("--leave-out MODEL",),
+    "align": ("--common",),
+    "screen": ("--drop-unusable",),
+}
 _ENTRY = re.compile(r"(?m)^(\w+(?:, \w+)*) : .*\n((?:[ ]{4}.*\n?)+)")
 
 
@@ -86,6 +98,24 @@ class Command(ABC):
     def add_to(cls, parser: argparse.ArgumentParser) -> None:
         """Add the options to a parser."""
         add_options(parser, cls)
+
+    @classmethod
+    def chosen_by(cls, typed: argparse.Namespace) -> "type[Command]":
+        """Return the class of the command that was typed: this one, or one of its steps."""
+        return cls
+
+    @classmethod
+    def arguments(cls) -> dict[str, str]:
+        """Return the option that stands for each argument of functions, for what errors say."""
+        fields = [one.name for one in declared_by(cls) if not one.about.get("positional")]
+        options = {name: f"--{name.replace('_', '-')}" for name in fields}
+        known = set(options.values())
+        for argument, called in _CALLED.items():
+            options.pop(argument, None)
+            for option in reversed(called):
+                if set(re.findall(r"--[a-z-]+", option)) <= known:
+                    options[argument] = option
+        return {"": "", **options}
 
     @classmethod
     def of(cls, typed: argparse.Namespace) -> Self:

@@ -1,7 +1,7 @@
 """The commands that there are, which one was typed, and how a shell completes it."""
 
 import argparse
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Literal
@@ -56,6 +56,15 @@ class Completion(Command):
     def run(self) -> int:
         """Print the script."""
         print(script(build_parser(), self.shell), end="")
+        return 0
+
+
+class Help(Command):
+    """What is shown where no command is named."""
+
+    def run(self) -> int:
+        """Print the commands."""
+        build_parser(only="").print_help()
         return 0
 
 
@@ -116,18 +125,14 @@ def build_parser(only: str | None = None) -> argparse.ArgumentParser:
     return parser
 
 
-def read_arguments(argv: Sequence[str]) -> Callable[[], int]:
-    """Return the command that the arguments ask for, checked and ready to run."""
+def read_arguments(argv: Sequence[str]) -> tuple[type[Command], argparse.Namespace]:
+    """Return the command that the arguments ask for, and what was typed for it."""
     parser = build_parser(only=next((one for one in argv if not one.startswith("-")), ""))
     typed = parser.parse_args(_joined(argv))
-    if typed.version:
-        return Version().run
-    if typed.command is None:
-        parser.print_help()
-        return lambda: 0
-    command = COMMANDS[typed.command].of(typed)
+    if typed.version or typed.command is None:
+        return (Version if typed.version else Help), typed
     _check_written(vars(typed))
-    return command.run
+    return COMMANDS[typed.command].chosen_by(typed), typed
 
 
 def _joined(argv: Sequence[str]) -> list[str]:
@@ -139,20 +144,6 @@ def _joined(argv: Sequence[str]) -> list[str]:
         else:
             joined.append(one)
     return joined
-
-
-def options_of(argv: Sequence[str]) -> set[str]:
-    """Return the options of the command that the arguments name; empty without one."""
-    named = [one for one in argv if not one.startswith("-")]
-    return _options_below(build_parser(only=named[0] if named else ""), named)
-
-
-def _options_below(parser: argparse.ArgumentParser, named: Sequence[str]) -> set[str]:
-    below = [one for one in parser._actions if isinstance(one, argparse._SubParsersAction)]
-    for commands in below:
-        found = next((commands.choices[one] for one in named if one in commands.choices), None)
-        return set() if found is None else _options_below(found, named[1:])
-    return {name for action in parser._actions for name in action.option_strings}
 
 
 def _check_written(typed: Mapping[str, Any]) -> None:

@@ -69,7 +69,10 @@ class WritePrompts(Command):
         """Make the prompts, write them, and say what to do with them."""
         from psychollm.cli.notes import as_notes, busy
 
-        with as_notes(quiet=self.quiet), busy("making the prompts", quiet=self.quiet):
+        with (
+            as_notes(self.arguments(), quiet=self.quiet),
+            busy("making the prompts", quiet=self.quiet),
+        ):
             prompts = self.prompts()
             write_prompts(prompts, self.out)
         found, about, plan = self.told(prompts)

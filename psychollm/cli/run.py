@@ -152,7 +152,7 @@ class Run(Command):
         check_count("--null", self.null, low=19 if self.study == "semantic_calibration" else 1)
         check_count("--bootstrap", self.bootstrap, low=2)
         check_fraction("--level", self.level)
-        with as_notes(quiet=self.quiet):
+        with as_notes(self.arguments(), quiet=self.quiet):
             staged = staged_plan(self.study, self.plan)
             analysis = analysis_of(self.study, self.plan, staged)
         if self.budget is not None:

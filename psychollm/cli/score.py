@@ -53,7 +53,7 @@ class Score(Command):
         from psychollm.collect.store import Store
 
         with (
-            as_notes(quiet=self.quiet),
+            as_notes(self.arguments(), quiet=self.quiet),
             busy("reading and scoring the replies", quiet=self.quiet),
             Store(self.store, create=False) as store,
         ):

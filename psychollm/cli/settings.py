@@ -158,5 +158,5 @@ def at(where: str) -> Iterator[None]:
     except PsychollmError as error:
         if str(error).startswith(where):
             raise
-        msg = f"{where}: {error}"
+        msg = f"{where}: {error.text.marked}"
         raise type(error)(msg) from error

@@ -233,7 +233,7 @@ class TwoTables(Choosing, Choices):
             found = imported(log, **options)
         except (CodeError, OptionError) as error:
             # --threshold splits what models stated.
-            raise type(error)(str(error).replace("threshold=", "--right-above")) from error
+            raise type(error)(error.told({"threshold": "--right-above"})) from error
         assert found.confidence is not None  # noqa: S101 -- seen to above
         given = "".join(f", {name}={value!r}" for name, value in options.items())
         code = [
@@ -333,7 +333,7 @@ class TwoTables(Choosing, Choices):
         from psychollm.cli.outputs import prepared
 
         folder = prepared(self.folder, report=report)
-        with as_notes(quiet=self.quiet):
+        with as_notes(self.arguments(), quiet=self.quiet):
             with busy("reading the tables", quiet=self.quiet):
                 tables = read()
             with computing(quiet=self.quiet):

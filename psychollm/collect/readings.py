@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING, Any, TypeAlias
 from psychollm._base.errors import LabelError
 from psychollm._base.replicate import Workers, spread, workers
 from psychollm._base.result import Result
+from psychollm._base.wording import parameter
 from psychollm.collect.errors import StoreError
 from psychollm.collect.export import Row, prompt_of, said
 from psychollm.collect.store import Store
@@ -332,7 +333,7 @@ def _chosen(store: Store, instrument: str | None) -> str:
         return str(instrument)
     held = f"{store.path} holds prompts of {', '.join(names)}"
     if instrument is None:
-        msg = f"{held}: choose one with instrument=..."
+        msg = f"{held}: choose one with {parameter('instrument', python='instrument=...')}"
     else:
         msg = f"{held}: {instrument!r} is none of them"
     raise LabelError(msg)

@@ -21,6 +21,7 @@ from psychollm._base.errors import CodeError, LabelError, OptionError
 from psychollm._base.optional import require
 from psychollm._base.replicate import in_turn, workers
 from psychollm._base.types import AnyArray, Axis, FloatArray, IntArray
+from psychollm._base.wording import parameter
 from psychollm.data.labels import listed
 from psychollm.data.readers.parquet_file import open_parquet
 from psychollm.data.table import WORDS, meanings
@@ -55,15 +56,19 @@ class Rule:
         cut = 0 if self.threshold is None else self.threshold
         if not isinstance(cut, Real) or isinstance(cut, bool) or not abs(cut) < np.inf:
             msg = (
-                f"threshold={cut!r} must be a number, and finite, for answers read in batches: "
-                "rules for each model, such as 'model_median', are for Responses(data, threshold=)"
+                f"{parameter('threshold', cut)} must be a number, and finite, for answers read in "
+                "batches: rules for each model, such as 'model_median', are for "
+                f"{parameter('threshold', python='Responses(data, threshold=)')}"
             )
             raise OptionError(msg)
         if not isinstance(self.strict, bool | np.bool_):
             msg = f"strict={self.strict!r} must be True or False"
             raise OptionError(msg)
         if self.codes is not None and self.threshold is not None:
-            msg = "codes= (what words mean) and threshold= (where to split) exclude each other"
+            msg = (
+                f"{parameter('codes')} (what words mean) and {parameter('threshold')} (where to "
+                "split) exclude each other"
+            )
             raise OptionError(msg)
         meanings({} if self.codes is None else self.codes)
 
@@ -91,7 +96,7 @@ class Rule:
         absent = np.flatnonzero(coded == _UNKNOWN)
         if absent.size:
             value = column.dictionary[int(used[absent[0]])].as_py()
-            msg = f"holds {value!r}, not a key of codes={dict(self.codes)!r}: add it"
+            msg = f"holds {value!r}, not a key of {parameter('codes', dict(self.codes))}: add it"
             raise CellError(int(absent[0]), msg)
         return self.code(coded)
 
@@ -112,10 +117,10 @@ class Rule:
     @property
     def _admitted(self) -> str:
         if self.highest == 1:
-            return "answers are 1, 0 or null; split graded ones with threshold="
+            return f"answers are 1, 0 or null; split graded ones with {parameter('threshold')}"
         return (
             f"answers are null or whole numbers 0 to {self.highest}; split stated confidence "
-            "with threshold="
+            f"with {parameter('threshold')}"
         )
 
 
@@ -324,7 +329,7 @@ def coded_batch(rows: Any, source: Source, name: object, start: int) -> Coded:
     except (ValueError, TypeError, NotImplementedError) as error:
         at, what = where, f"cannot be read: {error}"
         if isinstance(error, CellError):
-            at, what = f"{name}, row {start + error.row:,}", str(error)
+            at, what = f"{name}, row {start + error.row:,}", error.text.marked
         named = " and ".join(map(repr, source.names[2:]))
         msg = f"{at}, column{'s' * (rows.num_columns > 3)} {named} {what}"
         raise CodeError(msg) from error

@@ -23,6 +23,7 @@ from psychollm._base.checks import float_array, n_dimensions
 from psychollm._base.entry import warn
 from psychollm._base.errors import LabelError, OptionError, ShapeError, ValidityWarning
 from psychollm._base.types import AnyArray, BoolArray, CodeArray, FloatArray
+from psychollm._base.wording import parameter
 from psychollm.data.labels import Labels
 
 ThresholdRule: TypeAlias = Literal["model_median", "model_mean", "model_balanced"]
@@ -41,7 +42,7 @@ def cut_points(values: FloatArray, models: Labels, threshold: Threshold) -> Floa
             msg = f"threshold has shape {cuts.shape}: pass one cut, or one for each of the "
             raise ShapeError(msg + f"{len(models)} models")
     if not np.isfinite(cuts).all():
-        msg = f"threshold={threshold!r} must be finite"
+        msg = f"{parameter('threshold', threshold)} must be finite"
         raise OptionError(msg)
     return np.array(np.broadcast_to(cuts, len(models)))
 
@@ -65,7 +66,8 @@ def _own_cuts(values: FloatArray, rule: str) -> FloatArray:
     }
     if rule not in rules:
         listed = ", ".join(repr(name) for name in get_args(ThresholdRule))
-        msg = f"threshold={rule!r} is not a rule: use a number, a mapping, an array or {listed}"
+        given = parameter("threshold", rule)
+        msg = f"{given} is not a rule: use a number, a mapping, an array or {listed}"
         raise OptionError(msg)
     rows = [row[~np.isnan(row)] for row in values]
     return np.array([rules[rule](row) if row.size else np.nan for row in rows])
@@ -105,7 +107,8 @@ def _warn_outside(values: FloatArray, models: Labels, cuts: FloatArray) -> None:
     more = f" and {outside.size - 3} more" if outside.size > 3 else ""
     msg = (
         f"the cut lies outside everything that {outside.size} model(s) stated, so that all their "
-        f"answers are the same: {shown}{more}; is threshold= on the scale of the values?"
+        f"answers are the same: {shown}{more}; is {parameter('threshold')} on the scale of the "
+        "values?"
     )
     warn(msg, ValidityWarning)
 

@@ -24,6 +24,7 @@ from psychollm._base.checks import (
 from psychollm._base.errors import LabelError, OptionError, ShapeError
 from psychollm._base.frames import in_pandas
 from psychollm._base.types import AnyArray, FloatArray, IntArray
+from psychollm._base.wording import parameter
 
 Labels: TypeAlias = tuple[Hashable, ...]
 
@@ -195,8 +196,10 @@ def order_of(
 
 
 _REMEDY = (
-    "keep what both have with psychollm.data.align(first, second), "
-    "or choose with .select(models=..., questions=...)"
+    "keep what both have with "
+    + parameter("align", python="psychollm.data.align(first, second)")
+    + ", or choose with "
+    + parameter("models", python=".select(models=..., questions=...)")
 )
 
 

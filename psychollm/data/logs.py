@@ -17,6 +17,7 @@ from psychollm._base.checks import check_choice
 from psychollm._base.entry import warn
 from psychollm._base.errors import CodeError, InputError, LabelError, OptionError, ValidityWarning
 from psychollm._base.names import shortened
+from psychollm._base.wording import Text, parameter
 from psychollm.data.labels import Table, as_labels, listed
 from psychollm.data.logs_cells import Repeats, one_per_cell
 from psychollm.data.logs_result import LogImport, ScoreLog
@@ -58,6 +59,7 @@ COLUMNS = (
     "model", "question", "score", "task", "repeat", "scorer", "filter", "error", "confidence",
     "format", "source",
 )  # fmt: skip
+_BY_LABEL = parameter("match", python="match='label'")
 
 
 def read_logs(
@@ -305,7 +307,7 @@ def _no_scores(runs: Sequence[Run], frame: "pd.DataFrame") -> str:
     told = "; ".join(f"{shortened(reason, 80)}, {n} times" for reason, n in reasons[:5].items())
     return (
         f"no answer has a score: {told} ({sources}); count those that ended in errors as wrong "
-        "with errors='wrong'"
+        f"with {parameter('errors', 'wrong')}"
     )
 
 
@@ -343,7 +345,7 @@ def _frame(
     flat = [row for i in sorted(rows) for row in rows[i]]
     frame = pd.DataFrame(flat, columns=[*COLUMNS, *keep])
     if absent := [name for name in keep if (frame[name] == "").all()]:
-        msg = f"keep={absent[0]!r}: {chosen[0][0].source} has no such column or field"
+        msg = f"{parameter('keep', absent[0])}: {chosen[0][0].source} has no such column or field"
         raise LabelError(msg)
     return frame, n_apart
 
@@ -355,7 +357,7 @@ def _warn_of_strangers(task: str, runs: Sequence[Run], labels: Sequence[Sequence
         if named and all(counts[label] == 1 for label in named):
             msg = (
                 f"{run.source}: no question of {run.model} on {task!r} was put in these words to "
-                "another model; if the questions are the same all the same, pass match='label'"
+                f"another model; if the questions are the same all the same, pass {_BY_LABEL}"
             )
             warn(msg, ValidityWarning)
 
@@ -403,18 +405,18 @@ def _scores(column: "pd.Series[Any]", no_answer: NoAnswer | None, scorer: str) -
     words = Counter(str(value).strip() for value in values if _is_word(value))
     if words:
         told = ", ".join(f"{word!r} {n} times" for word, n in words.most_common(5))
-        advice = word_advice(words, SCORE_MAP)
+        advice, first = word_advice(words, SCORE_MAP), next(iter(words))
         msg = (
             f"scorer {scorer!r} gives words, not numbers ({told}): {advice}; for the share of one "
-            f"word pass scorer={f'{scorer}:{next(iter(words))}'!r}; where a word stands for no "
-            f"score, pass missing_values={[next(iter(words))]!r}"
+            f"word pass {parameter('scorer', f'{scorer}:{first}')}; where a word stands for no "
+            f"score, pass {parameter('missing_values', [first])}"
         )
         raise CodeError(msg)
     n = sum(value == NO_ANSWER for value in values)
     if n and no_answer is None:
         msg = (
-            f"{n:,} answers are marked as no answer ('N'): pass no_answer='wrong' (as Inspect AI "
-            "counts them) or no_answer='missing'"
+            f"{n:,} answers are marked as no answer ('N'): pass {parameter('no_answer', 'wrong')} "
+            f"(as Inspect AI counts them) or {parameter('no_answer', 'missing')}"
         )
         raise OptionError(msg)
     instead = 0.0 if no_answer == "wrong" else np.nan
@@ -432,9 +434,9 @@ def _notes(runs: Sequence[Run], n_apart: int) -> tuple[str, ...]:
     if n_apart:
         notes.append(
             f"{n_apart} questions bear the label of another question with other content, and are "
-            "kept apart (match='label' takes them for one)"
+            f"kept apart ({_BY_LABEL} takes them for one)"
         )
-    return tuple(notes)
+    return tuple(map(Text, notes))
 
 
 def imported(

@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING
 
 from psychollm._base.checks import check_choice
 from psychollm._base.errors import InputError
+from psychollm._base.wording import parameter
 from psychollm.data.logs import Match, _frame
 from psychollm.data.logs_runs import Scorer, all_runs, choose, respondents, valid
 from psychollm.data.readers.logs.detect import LogFormat
@@ -75,7 +76,11 @@ def read_categories(
             for name, score in sample.scores.items()
             if isinstance(score, Word)
         )
-        more = f"; those of {', '.join(map(repr, held))} are: pass scorer=" if held else ""
+        more = (
+            f"; those of {', '.join(map(repr, held))} are: pass {parameter('scorer')}"
+            if held
+            else ""
+        )
         msg = f"no score is a word{more}; scores that are numbers are read by read_scores"
         raise InputError(msg)
     named = frame[["model", "question", "repeat"]].rename(columns={"repeat": "run"})

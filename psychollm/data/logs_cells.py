@@ -8,6 +8,7 @@ import numpy as np
 from psychollm._base.checks import check_choice
 from psychollm._base.errors import CodeError, OptionError
 from psychollm._base.types import FloatArray
+from psychollm._base.wording import parameter
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -63,11 +64,12 @@ def _check_repeats(frame: "pd.DataFrame", repeats: str | None) -> None:
     same = (frame["model"] == first["model"]) & (frame["question"] == first["question"])
     scores = frame[["model", "question", "score"]].drop_duplicates()
     alike = len(scores) == len(frame) - int(again.sum())
+    cut = parameter("threshold", python="a threshold=")
     twice = ", each time with the same score: were rows written twice?" * alike
     msg = (
         f"model {first['model']!r} answered question {first['question']!r} {int(same.sum())} "
         f"times ({int(again.sum()):,} answers more than questions in all{twice}): "
-        "pass repeats=, one of 'mean' (with a threshold=), 'first', 'majority', 'keep'"
+        f"pass {parameter('repeats')}, one of 'mean' (with {cut}), 'first', 'majority', 'keep'"
     )
     raise OptionError(msg)
 
@@ -96,7 +98,7 @@ def _check_binary(frame: "pd.DataFrame", repeats: str | None) -> None:
     more = ", ..." if graded.size > 4 else ""
     cause = "means of repeats" if repeats == "mean" else "scores"
     msg = (
-        f"the {cause} are not all 0 or 1 ({shown}{more}): pass threshold=, above which an answer "
-        "counts as right"
+        f"the {cause} are not all 0 or 1 ({shown}{more}): pass {parameter('threshold')}, above "
+        "which an answer counts as right"
     )
     raise CodeError(msg)

@@ -18,6 +18,7 @@ from psychollm._base.checks import check_choice, shown
 from psychollm._base.entry import warn
 from psychollm._base.errors import InputError, LabelError, OptionError
 from psychollm._base.replicate import progress_bar
+from psychollm._base.wording import parameter
 from psychollm.data.labels import listed
 from psychollm.data.readers.logs.detect import LogFormat, read_runs, readable
 from psychollm.data.readers.logs.run import Run, Sample, Score, Word, digest
@@ -65,7 +66,7 @@ def all_runs(
                 if named or unreadable == "refuse":
                     raise
                 damaged.append(error)
-                left_out.append(LeftOut(source=str(path), what="", reason=str(error), n=0))
+                left_out.append(LeftOut(source=str(path), what="", reason=error.text, n=0))
                 continue
             runs += held
             n_logs += bool(held)
@@ -235,21 +236,21 @@ def _check_alike(names: Mapping[str, Sequence[str]], *, named: bool) -> None:
     if named or len({frozenset(own) for own in names.values()}) == 1:
         return
     shown = "; ".join(f"{task!r}: {listed(own)}" for task, own in list(names.items())[:12])
+    each = parameter("scorer", python="a scorer=", command="{} TASK=NAME,...")
     msg = (
         f"these logs hold {len(names)} tasks that were not scored alike ({shown}): "
-        "pass task=, with a scorer= for each task if need be"
+        f"pass {parameter('task')}, with {each} for each task if need be"
     )
     raise OptionError(msg)
-
-
-_REMEDIES = {"scorer": "pass scorer=, one of", "filter": "pass filter=, one of"}
 
 
 def _one(what: str, task: str, names: Sequence[str], wanted: str | None) -> str:
     if wanted is None:
         if len(names) == 1:
             return names[0]
-        msg = f"task {task!r} has {len(names)} {what}s: {_REMEDIES[what]} {_all(names)}"
+        msg = (
+            f"task {task!r} has {len(names)} {what}s: pass {parameter(what)}, one of {_all(names)}"
+        )
         raise OptionError(msg)
     if wanted not in names:
         msg = f"{what}={wanted!r}: task {task!r} has no such {what}, but {_all(names)}"

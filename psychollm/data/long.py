@@ -19,6 +19,7 @@ from psychollm._base.frames import (
     long_table,
 )
 from psychollm._base.types import AnyArray, BoolArray, IntArray
+from psychollm._base.wording import parameter
 from psychollm.data.cells import is_better_sparse
 from psychollm.data.labels import Table, as_labels, listed
 from psychollm.data.missing_codes import Missing
@@ -132,7 +133,8 @@ def long_columns(place: Path | str, header: Sequence[str], columns: Columns) -> 
     """Fill in the columns that the caller left open."""
     models = _model_names(header)
     if columns.model is None and len(models) > 1:
-        msg = f"{place}: which column labels the models, {_either(models)}? pass model="
+        remedy = f"pass {parameter('model')}"
+        msg = f"{place}: which column labels the models, {_either(models)}? {remedy}"
         raise LabelError(msg)
     model = columns.model or (models[0] if models else "model")
     question = _question_columns(place, header, columns)
@@ -140,7 +142,7 @@ def long_columns(place: Path | str, header: Sequence[str], columns: Columns) -> 
     scores = ["value"] if "value" in rest else _score_names(rest)
     if columns.value is None and len(rest) != 1 and len(scores) != 1:
         msg = (
-            f"{place}: which column holds the answers? pass value=, one of "
+            f"{place}: which column holds the answers? pass {parameter('value')}, one of "
             f"{', '.join(map(repr, (scores or rest)[:12]))}"
             if rest
             else f"{place}: no column is left to hold the answers besides {listed(header)}"
@@ -164,7 +166,7 @@ def _question_columns(
         if len(known) > 1:
             msg = (
                 f"{place}: which column identifies the question, {_either(known)}? "
-                "the same text may stand for several questions: pass question="
+                f"the same text may stand for several questions: pass {parameter('question')}"
             )
             raise LabelError(msg)
         return (known[0] if known else "question",)
@@ -314,9 +316,8 @@ def _kept(cell: IntArray, duplicates: Duplicates, pair: Callable[[int, int], str
     if duplicates == "error" and repeated.any():
         second = int(np.flatnonzero(repeated)[0])
         first = int(np.flatnonzero(cell == cell[second])[0])
-        msg = (
-            f"{pair(first, second)} is answered twice: aggregate first, "
-            'or pass duplicates="first" or "last"'
+        msg = f"{pair(first, second)} is answered twice: aggregate first, or pass " + parameter(
+            "duplicates", python='duplicates="first" or "last"', command="{} first or last"
         )
         raise LabelError(msg)
     return np.asarray(~repeated, dtype=np.bool_)

@@ -12,6 +12,7 @@ import numpy as np
 from psychollm._base.checks import is_missing_value
 from psychollm._base.errors import CodeError, OptionError
 from psychollm._base.types import AnyArray, FloatArray
+from psychollm._base.wording import parameter
 from psychollm.data.labels import Labels, listed
 
 MissingValues: TypeAlias = Iterable[Any] | None
@@ -20,6 +21,7 @@ _DIGITS = (7, 8, 9)
 _LENGTHS = (1, 11, 111, 1111, 11111)
 _HIGH = [digit * length for digit in _DIGITS for length in _LENGTHS] + [98, 97, 998, 997]
 _CODES = np.array([*_HIGH, *(-code for code in _HIGH), -1, -2])
+_NONE = parameter("missing_values", ())
 _MANY = 50  # cells from which a scale of few points is known
 
 
@@ -107,7 +109,7 @@ def check_codes(
     missing: Missing,
     where: str | Callable[[int, int], str],
     *,
-    remedy: str = "pass missing_values=[{}]; if all are scores, pass missing_values=()",
+    remedy: str = "",
 ) -> None:
     """Refuse codes for missing answers among scores (models, questions); `where` names a cell."""
     odd = suspects(values) if missing.checked else values[:0]
@@ -121,10 +123,16 @@ def check_codes(
     n = int(bad.sum())
     known = values[np.isfinite(values) & ~bad]
     codes = ", ".join(f"{one:g}" for one in odd)
+    named = parameter(
+        "missing_values",
+        python=f"missing_values=[{codes}]",
+        command=f"{{}} {codes.replace(', ', ',')}",
+    )
+    do = remedy.format(codes) or f"pass {named}; if all are scores, pass {_NONE}"
     msg = (
         f"{place} holds {values[row, column]:g}"
         f"{f' ({n} such cells in all)' if n > 1 else ''} beside scores from {known.min():g} to "
-        f"{known.max():g}: if missing answers are meant, {remedy.format(codes)}"
+        f"{known.max():g}: if missing answers are meant, {do}"
     )
     raise CodeError(msg)
 
@@ -150,6 +158,6 @@ def check_columns(values: FloatArray, questions: Labels, missing: Missing, where
     more = ", ..." if np.isfinite(first).sum() > 3 else ""
     msg = (
         f"{where}: column {listed(named)} holds {held}{more} beside scores from 0 to 1: if these "
-        "are no scores, leave the column out; if they are, pass missing_values=()"
+        f"are no scores, leave the column out; if they are, pass {_NONE}"
     )
     raise CodeError(msg)

@@ -11,6 +11,7 @@ from psychollm._base.errors import CodeError, ShapeError
 from psychollm._base.frames import long_table
 from psychollm._base.result import Result
 from psychollm._base.types import Axis, BoolArray, CodeArray, FloatArray, IntArray
+from psychollm._base.wording import parameter
 from psychollm.data.any_table import coded_fields, read_any, split_fields
 from psychollm.data.cells import MemoryCells, block_size
 from psychollm.data.confidence import Threshold
@@ -667,7 +668,7 @@ def as_responses(
         msg = (
             f"{argument}: model {table.models[row]!r}, question {table.questions[column]!r} has "
             f"code {code}, but yes/no answers (1/0) are needed: split graded "
-            "answers with Responses(..., threshold=...)"
+            f"answers with {parameter('threshold', python='Responses(..., threshold=...)')}"
         )
         raise CodeError(msg)
     return table

@@ -10,6 +10,7 @@ from typing import Any
 import numpy as np
 
 from psychollm._base.checks import (
+    LABELS_IN_INDEX,
     LARGEST,
     SMALLEST,
     advice,
@@ -29,6 +30,7 @@ from psychollm._base.errors import (
 )
 from psychollm._base.frames import MODELS, QUESTIONS, in_pandas, is_called, labelled
 from psychollm._base.types import AnyArray, BoolArray, CodeArray, FloatArray
+from psychollm._base.wording import parameter
 from psychollm.data.labels import Table, as_labels, index_of, order_of
 from psychollm.data.long import Columns, is_long, spread_frame
 
@@ -187,35 +189,37 @@ def known_values(values: AnyArray) -> FloatArray:
     return np.where(is_number(values), values, np.nan).astype(np.float64)
 
 
-WORDS = 'codes={"yes": 1, "no": 0}'
+WORDS = parameter("codes", python='codes={"yes": 1, "no": 0}', command="{} yes=1,no=0")
 SCORE_MAP = "score_map"
 _RIGHT = {"correct", "right", "true", "yes", "pass", "passed", "c", "y", "success"}
 _WRONG = {"incorrect", "wrong", "false", "no", "fail", "failed", "i", "n", "failure"}
 
 
-def word_advice(words: Iterable[str], argument: str) -> str:
+def word_advice(words: Iterable[str], name: str) -> str:
     """Say what to do with words where numbers are needed: what they mean, or that they are none.
 
     Examples
     --------
-    >>> word_advice(["correct", "incorrect"], "codes")
-    "answers in words need codes={'correct': 1, 'incorrect': 0}"
+    >>> print(CodeError(word_advice(["correct", "incorrect"], "codes")))
+    answers in words need codes={'correct': 1, 'incorrect': 0}
     """
     held = list(dict.fromkeys(words))
     spoken = [word for word in held if any(map(str.isalnum, word)) and not word.startswith("#")]
     if not spoken:
-        return f"if missing answers are meant, pass missing_values={held[:5]!r}"
+        return f"if missing answers are meant, pass {parameter('missing_values', held[:5])}"
     if len(spoken) > 12:
         return (
             "if the column holds no scores, name the one that does, or leave it out; if missing "
-            f"answers are meant, pass missing_values={spoken[:1]!r}"
+            f"answers are meant, pass {parameter('missing_values', spoken[:1])}"
         )
     lower = {word: word.strip().lower() for word in spoken}
     told = set(lower.values()) <= _RIGHT | _WRONG
     means = {word: int(lower[word] in _RIGHT) if told else k for k, word in enumerate(spoken)}
     rest = [word for word in held if word not in means]
-    more = f"; if missing answers are meant, pass missing_values={rest[:5]!r}" if rest else ""
-    return f"answers in words need {argument}={means!r}{'' if told else ' or the like'}{more}"
+    remedy = parameter("missing_values", rest[:5])
+    more = f"; if missing answers are meant, pass {remedy}" if rest else ""
+    like = "" if told else " or the like"
+    return f"answers in words need {parameter(name, means)}{like}{more}"
 
 
 def _advice(table: Table, bad: BoolArray, words: str) -> str:
@@ -228,8 +232,7 @@ def _advice(table: Table, bad: BoolArray, words: str) -> str:
     texts = [value for value in values.ravel() if isinstance(value, str) and not is_numeral(value)]
     if not texts or len(texts) < values.size:
         return advice(values.ravel()[0])
-    labels = "; labels belong in the index (DataFrame.set_index)" if words == "codes" else ""
-    return f"{word_advice(texts, words)}{labels}"
+    return f"{word_advice(texts, words)}{LABELS_IN_INDEX if words == 'codes' else ''}"
 
 
 def _refuse(table: Table, bad: BoolArray, argument: str, reason: str) -> None:
@@ -262,9 +265,10 @@ def encode(
 
 
 _NOT_A_CODE = (
-    f"not a code: codes are whole numbers 0 (no) to {MAX_CODE}; "
-    "split a stated confidence with Responses(values, threshold=...), and name values that stand "
-    "for a missing answer as missing_values=[...]"
+    f"not a code: codes are whole numbers 0 (no) to {MAX_CODE}; split a stated confidence with "
+    f"{parameter('threshold', python='Responses(values, threshold=...)')}, and name values that "
+    "stand for a missing answer as "
+    + parameter("missing_values", python="missing_values=[...]", command="{} VALUE,...")
 )
 
 
@@ -276,7 +280,7 @@ def meanings(codes: Mapping[Any, int]) -> dict[Any, float]:
             for value, code in codes.items()
         }
     except (AttributeError, TypeError, ValueError) as error:
-        msg = f"codes={codes!r} must name a number for each value: {WORDS}"
+        msg = f"{parameter('codes', codes)} must name a number for each value: {WORDS}"
         raise OptionError(msg) from error
 
 
@@ -294,5 +298,5 @@ def _translated(table: Table, codes: Mapping[Any, int], argument: str) -> Table:
         meaning[position] = means.get(value, 0)
     bad = unknown[index].reshape(shape)
     if bad.any():
-        _refuse(table, bad, argument, f"not a key of codes={dict(codes)!r}: add it")
+        _refuse(table, bad, argument, f"not a key of {parameter('codes', dict(codes))}: add it")
     return Table(meaning[index].reshape(shape), table.models, table.questions, table.origin)

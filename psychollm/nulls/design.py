@@ -11,6 +11,7 @@ import numpy as np
 from psychollm._base.checks import check_choice
 from psychollm._base.errors import CodeError, OptionError
 from psychollm._base.types import EmptyCells, FloatArray, Missing
+from psychollm._base.wording import parameter
 from psychollm.data.pair_counts import CountedAnswers, PairCounts, writable_counts
 from psychollm.data.responses import ResponsesLike
 from psychollm.data.scan import Scan
@@ -157,9 +158,11 @@ def _check_variation(counts: PairCounts) -> None:
     constant = np.flatnonzero(~((rates > 0) & (rates < 1)))
     if constant.size:
         names = ", ".join(repr(counts.labels[i]) for i in constant[:5])
+        usable = "responses.select(models=validity_screen(responses).usable)"
+        usable = parameter("screen", python=usable)
         msg = (
             f"models {names} answered only yes, only no, or nothing: they have no correlation. "
-            "Leave them out: responses.select(models=validity_screen(responses).usable)"
+            f"Leave them out: {usable}"
         )
         raise CodeError(msg)
 
@@ -173,6 +176,6 @@ def _check_overlap(counts: PairCounts) -> None:
         msg = (
             f"models {counts.labels[i]!r} and {counts.labels[j]!r} have no correlation on the "
             f"{counts.n[i, j]:g} questions that both answered ({len(bad)} such pairs): leave one "
-            "of them out with responses.select(models=...)"
+            f"of them out with {parameter('models', python='responses.select(models=...)')}"
         )
         raise CodeError(msg)

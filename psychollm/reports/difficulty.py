@@ -90,9 +90,9 @@ def _methods(study: "Difficulty") -> tuple[str, ...]:
     )
 
 
-def _call(study: "Difficulty", source: str) -> str:
+def _call(study: "Difficulty", source: str, options: str) -> str:
     made = source or "# texts and scores: of each question"
-    return f"{made}\nstudy = psy.studies.difficulty(texts, scores, rng=1)"
+    return f"{made}\nstudy = psy.studies.difficulty(texts, scores, {options})"
 
 
 LAYOUT = Layout(

@@ -230,13 +230,13 @@ def _wanted(study: "InferenceBoundary", smallest: SmallestEffects) -> Iterator[W
         yield Wanted(what=name, estimate=contrast, smallest=smallest.share)
 
 
-def _call(study: "InferenceBoundary", source: str) -> str:
+def _call(study: "InferenceBoundary", source: str, options: str) -> str:
     pairs = [(one.thinking, one.base) for one in study.thinking]
     thinking = f", thinking={pairs!r}" if pairs else ""
     return (
         f"{source or '# scores: the scores of each model, by its name'}\n"
         "answers = pd.concat([one.to_frame(model) for model, one in scores.items()])\n"
-        f"study = psy.inference_boundary(answers{thinking}, rng=1)"
+        f"study = psy.inference_boundary(answers{thinking}, {options})"
     )
 
 

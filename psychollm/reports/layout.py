@@ -110,7 +110,8 @@ class Layout:
     lead: Callable[[Any], str] = lambda study: ""
     notices: Callable[[Any], tuple[str, ...]] = lambda study: ()
     methods: Callable[[Any], tuple[str, ...]] = lambda study: ()
-    call: Callable[[Any, str], str] = lambda study, source: source
+    # Of the study, the lines that make its data, and how it chooses resamples, coverage and seed.
+    call: Callable[[Any, str, str], str] = lambda study, source, options: source
     models: Callable[[Any], Sequence[Any]] = lambda study: getattr(study, "labels", ())
     wanted: Callable[[Any, SmallestEffects], Iterable[Wanted]] = lambda study, smallest: ()
     units: str = "questions"  # what more of would be needed

@@ -39,8 +39,8 @@ _SOURCE = "# scores: those of each model, by its name"
 _ARMS = ("coder", "baseline", "prompted")
 
 
-def _call(function: str, inputs: str) -> str:
-    return f"study = psy.studies.{function}({inputs}, rng=1)"
+def _call(function: str, inputs: str, options: str) -> str:
+    return f"study = psy.studies.{function}({inputs}, {options})"
 
 
 # Coded traces -----------------------------------------------------------------------------------
@@ -252,9 +252,9 @@ LAYOUT = Layout(
         "agreement": Beside(title="Do the coders agree?", tables=(_agreement,), instead=True),
     },
     methods=_skill_methods,
-    call=lambda study, source: (
+    call=lambda study, source, options: (
         f"{source or '# codes: a row per trace and category'}\n"
-        + _call("metacognitive_skill", f"codes{arguments(study, _ARMS)}")
+        + _call("metacognitive_skill", f"codes{arguments(study, _ARMS)}", options)
     ),
     wanted=_skill_wanted,
 )
@@ -371,10 +371,10 @@ ABSTENTION = Layout(
         f"{escape(study.overall.recall.method)} for shares; F1 and phi: "
         f"{escape(study.overall.f1.method)}.",
     ),
-    call=lambda study, source: (
+    call=lambda study, source, options: (
         f"{source or _SOURCE}\n"
         "answers = pd.concat([one.to_frame(model) for model, one in scores.items()])\n"
-        + _call("abstention_skill", "answers")
+        + _call("abstention_skill", "answers", options)
     ),
     wanted=lambda study, smallest: (
         Wanted(
@@ -486,7 +486,7 @@ REVISION = Layout(
         "of one question are not several questions: intervals are at the effective size "
         f"{cite('wilson', 'newcombe')}.",
     ),
-    call=lambda study, source: (
+    call=lambda study, source, options: (
         f"{source or _SOURCE}\n"
         f"study = psy.studies.revision_skill(scores, level={study.informativeness.level:g})"
     ),

@@ -231,9 +231,9 @@ def _methods(study: "SelfEfficacyStudy") -> tuple[str, ...]:
     )
 
 
-def _call(study: "SelfEfficacyStudy", source: str) -> str:
+def _call(study: "SelfEfficacyStudy", source: str, options: str) -> str:
     made = source or "# scores: the scores of each model, by its name"
-    return f"{made}\nstudy = psy.self_efficacy(scores, rng=1)"
+    return f"{made}\nstudy = psy.self_efficacy(scores, {options})"
 
 
 LAYOUT = Layout(

@@ -153,10 +153,10 @@ def _wanted(study: "SemanticCalibration", smallest: SmallestEffects) -> Iterator
     yield Wanted(what="error beyond a calibrated model", estimate=study.excess, smallest=least)
 
 
-def _call(study: "SemanticCalibration", source: str) -> str:
+def _call(study: "SemanticCalibration", source: str, options: str) -> str:
     made = source or "# scores: the samples of each arm, by its name"
     given = arguments(study, ("baseline",)) if study.baseline != study.labels[0] else ""
-    call = f"study = psy.semantic_calibration(scores{given}, rng=1)"
+    call = f"study = psy.semantic_calibration(scores{given}, {options})"
     return f"{made}\n{call}"
 
 

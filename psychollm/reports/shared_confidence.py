@@ -168,7 +168,7 @@ def _uncertainty(study: "SharedConfidence") -> str:
     )
 
 
-def code(study: "SharedConfidence", source: str) -> str:
+def code(study: "SharedConfidence", source: str, _: str) -> str:
     """Return the lines of Python that repeat the study; `source` is what makes its tables."""
     tables = source or "# confidence and correctness: the two tables, models x questions"
     call = study.call.replace("(", "(\n    ", 1).replace(", ", ",\n    ")

@@ -125,9 +125,9 @@ def _wanted(study: "SteeringMatch", smallest: SmallestEffects) -> "Iterator[Want
     yield Wanted(what="kappa on questions held out", estimate=kappa, smallest=smallest.kappa)
 
 
-def _call(study: "SteeringMatch", source: str) -> str:
+def _call(study: "SteeringMatch", source: str, options: str) -> str:
     made = source or "# steered: SteeredAnswers; targets: models x questions"
-    return f"{made}\nstudy = psy.steering_match(steered, targets, rng=1)"
+    return f"{made}\nstudy = psy.steering_match(steered, targets, {options})"
 
 
 LAYOUT = Layout(

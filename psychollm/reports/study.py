@@ -1,6 +1,5 @@
 """The report of a study, by the layout that belongs to it."""
 
-from dataclasses import replace
 from importlib import import_module
 from os import PathLike
 from pathlib import Path
@@ -102,16 +101,13 @@ def report_text(
     simulated: bool = False,
 ) -> str:
     """Return the page as text."""
-    page = study_page(result, source=source, smallest=smallest, simulated=simulated)
-    return render(replace(page, call=page.call.replace("rng=1", options)))
+    return render(
+        study_page(result, source=source, options=options, smallest=smallest, simulated=simulated)
+    )
 
 
 def study_page(
-    study: Study,
-    *,
-    source: str = "",
-    smallest: SmallestEffects = SMALLEST,
-    simulated: bool = False,
+    study: Study, *, source: str, options: str, smallest: SmallestEffects, simulated: bool
 ) -> Page:
     """Put the parts of the report together."""
     layout, findings = layout_of(study), study.findings(smallest=smallest)
@@ -127,7 +123,7 @@ def study_page(
         notices=layout.notices(study),
         sections=layout.sections(study, findings, smallest),
         methods=layout.methods(study),
-        call=layout.call(study, source),
+        call=layout.call(study, source, options),
         versions=named_versions(getattr(study, "versions", None) or versions()),
         simulated=SIMULATED if simulated or layout.simulated(study) else "",
         models=tuple(map(str, layout.models(study))),

@@ -245,7 +245,7 @@ def test_a_wrong_correctness_is_named(call, wide, tmp_path: Path) -> None:
         (["SURE", "RIGHT", "--clusters", "page"], ["--clusters page is no file", "sure.csv"]),
         (["SURE", "RIGHT", "--clusters", "SHORT"], ["--clusters", "80 questions have no cluster"]),
         (["SURE", "RIGHT", "--leave-out", "m9"], ["m9", "m1"]),
-        (["SURE", "RIGHT", "--level", "95"], ["level=95"]),
+        (["SURE", "RIGHT", "--level", "95"], ["--level 95"]),
         (["SURE", "RIGHT", "--null", "0"], ["n_bands=0"]),
         (["SURE", "RIGHT", "--boot", "9"], ["--boot"]),
     ],

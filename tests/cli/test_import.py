@@ -11,7 +11,6 @@ import pytest
 
 from psychollm._base.errors import InputError, OptionError, PsychollmError
 from psychollm.cli.import_logs import FORMATS, Import
-from psychollm.cli.notes import in_options
 from psychollm.cli.options import Parser
 from psychollm.data.logs import NoAnswer, Repeats
 from psychollm.data.readers import read_responses
@@ -123,6 +122,6 @@ def test_all_choices(command, tmp_path):
 def test_errors_are_one_line_in_the_words_of_the_command(command, arguments, error, message):
     with pytest.raises(error) as caught:
         command(SAMPLES / arguments[0], *arguments[1:])
-    assert message in in_options(str(caught.value))
+    assert message in caught.value.told(Import.arguments())
     assert isinstance(caught.value, PsychollmError)
     assert "\n" not in str(caught.value)

@@ -7,7 +7,8 @@ from pathlib import Path
 import pytest
 
 from psychollm.cli import main
-from psychollm.cli.parser import options_of
+from psychollm.cli.options import declared_by
+from psychollm.cli.parser import read_arguments
 
 FILES = {
     "labels.csv": "model,q1,q2\na,correct,incorrect\nb,incorrect,\nc,correct,correct\n",
@@ -55,7 +56,9 @@ def test_every_option_that_is_advised_exists(capsys, command, file) -> None:
     line = capsys.readouterr().err
     assert code in {0, 2}
     advised = set(re.findall(r"(?<![\w'-])--[a-z][a-z-]+", re.sub(r"'psychollm .*?'", "", line)))
-    assert advised <= options_of(words), line
+    command_class, _ = read_arguments(words)
+    names = {f"--{one.name.replace('_', '-')}" for one in declared_by(command_class)}
+    assert advised <= names, line
     assert not re.search(r"\b(missing_values|score_map|codes|layout|value|columns)=", line), line
 
 

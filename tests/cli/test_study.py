@@ -135,7 +135,7 @@ def test_a_wrong_answer_is_named_by_file_line_and_column(call, tables, tmp_path,
         (["study", "--example", "--nul", "9"], ["--nul"]),
         (["study", "--example", "--null", "0"], ["n_null=0"]),
         (["study", "--example", "--null", "many"], ["--null", "many"]),
-        (["study", "--example", "--level", "95"], ["level=95"]),
+        (["study", "--example", "--level", "95"], ["--level 95"]),
         (["study", "--example", "--jobs", "0"], ["n_jobs=0"]),
         (["study", "--example", "--seed", "-1"], ["seed"]),
         (["studie"], ["studie", "did you mean study?"]),
@@ -175,10 +175,10 @@ def test_a_missing_extra_is_named(tables, tmp_path: Path, capsys, monkeypatch) -
 def test_notes_are_lines(capsys: pytest.CaptureFixture[str]) -> None:
     import warnings
 
-    with as_notes(quiet=False):
+    with as_notes({}, quiet=False):
         warnings.warn("two\nlines", ValidityWarning, stacklevel=1)
     assert capsys.readouterr().err == "psychollm: note: two lines\n"
-    with as_notes(quiet=True):
+    with as_notes({}, quiet=True):
         warnings.warn("nothing", ValidityWarning, stacklevel=1)
     assert capsys.readouterr().err == ""
 

@@ -12,6 +12,7 @@ from psychollm._base.convert import conversion
 from psychollm._base.csv_text import encoding_of
 from psychollm._base.errors import CodeError, InputError, LabelError, OptionError
 from psychollm._base.types import FloatArray
+from psychollm._base.wording import parameter
 from psychollm.data.confidence import Threshold
 from psychollm.data.labels import Table, listed
 from psychollm.data.long import Columns, Duplicates, Layout, SparseLong
@@ -108,7 +109,10 @@ def read_responses(
     array([[ 1., nan,  0.]])
     """
     if codes is not None and threshold is not None:
-        msg = "codes= (what words mean) and threshold= (where to split numbers) exclude each other"
+        msg = (
+            f"{parameter('codes')} (what words mean) and {parameter('threshold')} (where to split "
+            "numbers) exclude each other"
+        )
         raise OptionError(msg)
     columns = Columns(
         model, question, value, duplicates, codes or (), may_be_sparse=True, labels=labels,
@@ -172,7 +176,10 @@ def read_table(
     import pandas as pd
 
     if codes is not None and scale is not None:
-        msg = "codes= (what words mean) and scale= (what numbers are out of) exclude each other"
+        msg = (
+            f"{parameter('codes')} (what words mean) and {parameter('scale')} (what numbers are "
+            "out of) exclude each other"
+        )
         raise OptionError(msg)
     columns = Columns(
         model, question, value, duplicates, codes or (), labels=labels,
@@ -196,10 +203,11 @@ def _scaled(table: Table, argument: str, scale: float | None) -> FloatArray:
     if scale is None:
         return values
     scale = check_positive("scale", scale, ", such as 100")
+    given = parameter("scale", python=f"scale={scale:g}", command=f"{{}} {scale:g}")
     top = np.nanmax(values, initial=0.0)
     if scale >= 10 and 0.0 < top <= 1.0:
         msg = (
-            f"{argument}: no value is above {top:g}, so that scale={scale:g} would leave all of "
+            f"{argument}: no value is above {top:g}, so that {given} would leave all of "
             f"them at most {top / scale:g}: leave scale out if they run from 0 to 1, or divide "
             f"them by {scale:g} yourself"
         )
@@ -210,7 +218,7 @@ def _scaled(table: Table, argument: str, scale: float | None) -> FloatArray:
         row, column = (int(place) for place in np.argwhere(beyond)[0])
         msg = (
             f"{table.place(row, column)} holds {values[row, column]:g}, which is not between 0 "
-            f"and scale={scale:g}"
+            f"and {given}"
         )
         raise CodeError(msg)
     return np.asarray(values / scale, dtype=np.float64)
@@ -373,6 +381,13 @@ def _of_answers(file: Path, table: Table) -> "pd.Series[Any]":
     )
 
 
+_PANDAS = parameter(
+    "",
+    python="; read it with pandas and pass the frame to Responses",
+    command=": write the table as one of these",
+)
+
+
 def _labelled(path: str | PathLike[str], layout: Layout, columns: Columns) -> Table:
     """Return the labelled table in a file, by the reader that its ending names."""
     check_choice("layout", layout, Layout)
@@ -389,9 +404,8 @@ def _labelled(path: str | PathLike[str], layout: Layout, columns: Columns) -> Ta
         raise InputError(msg)
     if ending is None:
         remedy = conversion(file)
-        msg = f"{file}: only {', '.join(READERS)} are read" + (
-            f"; {remedy}" if remedy else "; read it with pandas and pass the frame to Responses"
-        )
+        rest = f"; {remedy}" if remedy else _PANDAS
+        msg = f"{file}: only {', '.join(READERS)} are read{rest}"
         raise InputError(msg)
     table = READERS[ending](file, layout=layout, columns=columns)
     if not columns.words:

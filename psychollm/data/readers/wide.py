@@ -10,6 +10,7 @@ from psychollm._base.entry import warn
 from psychollm._base.errors import LabelError, ShapeError
 from psychollm._base.frames import MODELS, QUESTIONS, is_called, is_unnamed
 from psychollm._base.types import AnyArray
+from psychollm._base.wording import parameter
 from psychollm.data.labels import Table, as_labels
 from psychollm.data.long import Columns, Layout, label_column
 from psychollm.data.missing_codes import check_codes, check_columns
@@ -116,15 +117,16 @@ def _turned(path: Path, name: str, layout: Layout) -> bool:
         return layout == "transposed"
     if name.strip().lower() == "id":
         msg = (
-            f"{path}: the first column is called {name!r}: what are the rows? pass layout='wide' "
-            "(models) or layout='transposed' (questions)"
+            f"{path}: the first column is called {name!r}: what are the rows? pass "
+            f"{parameter('layout', 'wide')} (models) or {parameter('layout', 'transposed')} "
+            "(questions)"
         )
         raise LabelError(msg)
     if not is_called(name, QUESTIONS):
         return False
     _note(
         f"{path}: the first column is called {name!r}: rows are taken for questions and columns "
-        "for models (layout='wide' takes rows for models)"
+        f"for models ({parameter('layout', 'wide')} takes rows for models)"
     )
     return True
 

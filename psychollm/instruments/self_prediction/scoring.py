@@ -8,6 +8,7 @@ import numpy as np
 from psychollm._base.checks import check_choice
 from psychollm._base.errors import InputError, OptionError
 from psychollm._base.types import FloatArray
+from psychollm._base.wording import parameter
 from psychollm.data.responses import Responses
 from psychollm.instruments.grading import grade_by
 from psychollm.instruments.prompt import Prompt
@@ -205,7 +206,8 @@ def _check(scores: Mapping[str, SelfPredictionScores], repeats: str) -> None:
         raise InputError(msg)
     for model, one in scores.items():
         if repeats == "error" and len(set(one.items)) < len(one.items):
-            msg = f"model {model!r} has repeats: say repeats='first' or repeats='majority'"
+            first, majority = parameter("repeats", "first"), parameter("repeats", "majority")
+            msg = f"model {model!r} has repeats: say {first} or {majority}"
             raise OptionError(msg)
 
 

@@ -22,6 +22,7 @@ from psychollm._base.checks import check_choice
 from psychollm._base.errors import CodeError, InputError, OptionError, ShapeError
 from psychollm._base.replicate import Progress, Workers, progress_bar, workers
 from psychollm._base.types import BoolArray, FloatArray, IntArray
+from psychollm._base.wording import parameter
 from psychollm.data.cells import CellSource, CellTable
 from psychollm.data.labels import Labels
 from psychollm.estimates.reasons import Reason, first_reason
@@ -292,8 +293,8 @@ def read_margins(table: CellTable, sides: Sides, who: Workers, bar: Progress) ->
         row, code = error.args
         msg = (
             f"responses: {items[row]!r} has code {code}, and tables kept by their cells are "
-            "fitted with answers 0 and 1: split graded answers with threshold= where they are "
-            "read, or make the table dense for model='graded'"
+            f"fitted with answers 0 and 1: split graded answers with {parameter('threshold')} "
+            "where they are read, or make the table dense for model='graded'"
         )
         raise CodeError(msg) from None
     return Read(

@@ -42,6 +42,7 @@ from psychollm._base.multiplicity import adjust_p_values
 from psychollm._base.numbers import count, number, p_equals, percent
 from psychollm._base.result import Result
 from psychollm._base.types import BoolArray, FloatArray, IntArray
+from psychollm._base.wording import parameter
 from psychollm.data.labels import Labels, numbered, unit_labels
 from psychollm.estimates.findings import Finding, Findings, Study, sentence_list
 from psychollm.estimates.verdict import SMALLEST, SmallestEffects, futile
@@ -401,8 +402,9 @@ def _check_shares(values: FloatArray) -> None:
     known = values[np.isfinite(values)]
     if known.min() < 0.0 or known.max() > 1.0:
         msg = (
-            f"scores run from {known.min():g} to {known.max():g}: pass threshold=, above which an "
-            "answer counts as right, or divide them so that they lie between 0 and 1"
+            f"scores run from {known.min():g} to {known.max():g}: pass {parameter('threshold')}, "
+            "above which an answer counts as right, or divide them so that they lie between 0 "
+            "and 1"
         )
         raise CodeError(msg)
 

@@ -17,6 +17,7 @@ from psychollm._base.checks import DRAWS, check_choice, choose_seed, hold_counts
 from psychollm._base.errors import ShapeError
 from psychollm._base.multiplicity import Adjustment
 from psychollm._base.types import EmptyCells, Missing, RandomState
+from psychollm._base.wording import parameter
 from psychollm.calibration.consensus.between_models import between_models_of
 from psychollm.calibration.consensus.ensemble import ensemble_gain
 from psychollm.calibration.consensus.individuation import individuation
@@ -222,9 +223,14 @@ def _factors(
     if len(varying) < LEAST_MODELS:
         why = [f"{model!r}: {reason}" for model, reason in uncorrelated.items()]
         left = f" ({'; '.join(why[:_NAMED])}{'; ...' * (len(why) > _NAMED)})" if why else ""
+        fewer = parameter(
+            "",
+            python="the metrics of psychollm.calibration work with fewer",
+            command="'psychollm calibrate' works with fewer",
+        )
         msg = (
             f"confidence: {len(varying)} of {said.n_models} models can be correlated{left}, but "
-            f"the study needs {LEAST_MODELS}: the metrics of psychollm.calibration work with fewer"
+            f"the study needs {LEAST_MODELS}: {fewer}"
         )
         raise ShapeError(msg)
     return dimensionality(

@@ -18,6 +18,7 @@ import numpy as np
 
 from psychollm._base.errors import CodeError, InputError, LabelError, PsychollmWarning
 from psychollm._base.frames import MODELS, QUESTIONS, is_called, is_unnamed
+from psychollm._base.wording import parameter
 from psychollm.data.labels import Table
 from psychollm.data.long import OF_VOTES, VOTES, Columns, Layout, known_columns, label_column
 from psychollm.data.missing_codes import Missing, check_codes
@@ -79,7 +80,7 @@ def unknown_table(source: Source) -> str:
     try:
         places(header, source.reading.columns, source.path)
     except LabelError as error:
-        return str(error).removeprefix(f"{source.path}: ")
+        return error.text.marked.removeprefix(f"{source.path}: ")
     return "its first column labels no rows"
 
 
@@ -110,7 +111,11 @@ def places(header: Sequence[str], columns: Mapping[str, str], path: Path | str) 
     unknown = [name for name in columns if name not in KEYS]
     absent = [name for name in columns.values() if name not in header]
     if unknown or absent:
-        what = f"columns= has a key {unknown[0]!r}" if unknown else f"no column {absent[0]!r}"
+        what = (
+            f"{parameter('columns')} has a key {unknown[0]!r}"
+            if unknown
+            else f"no column {absent[0]!r}"
+        )
         msg = f"{path}: {what}; keys are {', '.join(KEYS)}, columns {', '.join(header[:12])}"
         raise LabelError(msg)
     taken = set(columns.values())
@@ -123,8 +128,8 @@ def places(header: Sequence[str], columns: Mapping[str, str], path: Path | str) 
             found[name] = columns.get(name) or choices[0]
         elif name in NEEDED:
             msg = (
-                f"{path}: which column holds the {name}? pass columns= with a key {name!r}; its "
-                f"columns are {', '.join(map(repr, header[:12]))}"
+                f"{path}: which column holds the {name}? pass {parameter('columns')} with a "
+                f"key {name!r}; its columns are {', '.join(map(repr, header[:12]))}"
             )
             raise LabelError(msg)
     return found

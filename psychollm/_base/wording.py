@@ -1,0 +1,99 @@
+"""Messages that name an argument of a function: in the words of Python, or of a command."""
+
+import re
+import shlex
+from collections.abc import Mapping
+from typing import Any
+
+from psychollm._base.shown import one_line, visible
+
+# Around the name of an argument and its two wordings stand characters that no text may hold.
+_MARK = re.compile("\ufdd0(.*?)\ufdd1(.*?)\ufdd1(.*?)\ufdd2", re.DOTALL)
+_NOTHING = object()
+
+
+def parameter(
+    name: str, value: Any = _NOTHING, *, python: str | None = None, command: str = "{}"
+) -> str:
+    """Return what a message says of an argument.
+
+    Parameters
+    ----------
+    name : str
+        The argument; "" for what Python and every command say in different words.
+    value : object, optional
+        Its value, if the message names one.
+    python : str, optional
+        The words of Python, otherwise the argument and its value.
+    command : str
+        The words of a command that has the option, whose name stands for {}.
+
+    Examples
+    --------
+    >>> text = Text(f"split them with {parameter('threshold', 0.5)}")
+    >>> print(text, text.told({"threshold": "--right-above"}), sep=", or ")
+    split them with threshold=0.5, or split them with --right-above 0.5
+    """
+    if value is not _NOTHING:
+        python, command = f"{name}={value!r}", f"{{}} {_typed(value)}"
+    return f"\ufdd0{name}\ufdd1{f'{name}=' if python is None else python}\ufdd1{command}\ufdd2"
+
+
+class Text(str):
+    """A message in the words of Python that can be told in those of a command."""
+
+    __slots__ = ("marked",)
+    marked: str  # to be put into another message
+
+    def __new__(cls, text: str) -> "Text":
+        """Make it of what holds arguments."""
+        marked = getattr(text, "marked", text)
+        made = super().__new__(cls, _MARK.sub(r"\2", marked))
+        made.marked = marked
+        return made
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        return Text, (self.marked,)
+
+    def told(self, options: Mapping[str, str]) -> "Text":
+        """Return it with the options that stand for arguments; others stay those of Python.
+
+        An option may stand for an argument of one value, such as "keep='domain'".
+        """
+
+        def worded(mark: re.Match[str]) -> str:
+            name, python, command = mark.groups()
+            option = options.get(python, options.get(name))
+            return mark[0] if option is None else command.replace("{}", option, 1)
+
+        return Text(_MARK.sub(worded, self.marked))
+
+
+class Worded:
+    """What an error and a warning have: a message that names arguments (`parameter`)."""
+
+    args: tuple[Any, ...]
+
+    def __init__(self, *args: object) -> None:
+        super().__init__(*(Text(one) if isinstance(one, str) else one for one in args))
+
+    def __str__(self) -> str:
+        return visible(super().__str__())
+
+    @property
+    def text(self) -> Text:
+        """The message with the arguments that it names."""
+        return self.args[0] if self.args and isinstance(self.args[0], Text) else Text(str(self))
+
+    def told(self, options: Mapping[str, str]) -> Text:
+        """Return the message with the options of a command, by the arguments they stand for."""
+        return self.text.told(options)
+
+
+def _typed(value: Any) -> str:
+    """Return a value as it is typed."""
+    if isinstance(value, Mapping):
+        value = ",".join(f"{word}={one}" for word, one in value.items())
+    elif isinstance(value, list | tuple):
+        value = ",".join(map(str, value)) or "none"
+    return shlex.quote(one_line(str(value)))
