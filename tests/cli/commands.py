@@ -8,6 +8,8 @@ from pathlib import Path
 import numpy as np
 import pandas as pd
 
+from psychollm import load
+from psychollm.cli import main
 from psychollm.data.simulate_study import simulate_study
 from psychollm.instruments.abstention import Abstention
 from psychollm.instruments.prompt import Prompt
@@ -103,6 +105,23 @@ def bank() -> None:
     )
     right[:30].to_csv("known.csv", index_label="model")
     right[30:].iloc[:, :50].to_csv("new.csv", index_label="model")
+    domains = pd.DataFrame({"question": right.columns, "domain": ["a", "b"] * 60})
+    domains.to_csv("domains.csv", index=False)
+
+
+def built() -> None:
+    """The bank of these answers."""
+    bank()
+    main(["bank", "build", "known.csv", "--domains", "domains.csv", "--out", "my.bank", "--quiet"])
+
+
+def session() -> None:
+    """A session of the bank that has drawn fifteen questions, and their answers."""
+    built()
+    main(["bank", "next", "my.bank", "my.session", "--questions", "15", "--size", "45", "--quiet"])
+    asked = load("my.bank").resume("my.session").asked
+    scores = [k % 3 % 2 for k in range(len(asked))]
+    pd.DataFrame({"question": asked, "score": scores}).to_csv("answers.csv", index=False)
 
 
 QUESTIONS = [{"question": f"What is {k} + 1?", "answer": str(k + 1)} for k in range(30)]
@@ -200,6 +219,35 @@ COMMANDS: dict[str, tuple[Make, tuple[str, ...]]] = {
     ),
     **{
         f"study of {name}": (store(name), ("study", "run.sqlite", *QUICK))
+        for name in INSTRUMENTS
+    },
+}  # fmt: skip
+
+# Commands that print what they find and leave no folder: as JSON, and in words.
+PRINTED: dict[str, tuple[Make, tuple[str, ...]]] = {
+    "bank build": (
+        bank, ("bank", "build", "known.csv", "--domains", "domains.csv", "--out", "my.bank")
+    ),
+    "bank describe": (built, ("bank", "describe", "my.bank")),
+    "bank plan": (
+        built, ("bank", "plan", "my.bank", "--half-width", "0.05", "--sizes", "40,80")
+    ),
+    "bank score": (built, ("bank", "score", "my.bank", "new.csv", "--drawn", "--by-domain")),
+    "bank next": (built, ("bank", "next", "my.bank", "my.session", "--seed", "2")),
+    "bank next after answers": (
+        session, ("bank", "next", "my.bank", "my.session", "--answers", "answers.csv")
+    ),
+    "compare in Markdown": (scores, ("compare", "scores.csv", "--markdown")),
+    "compare groups in Markdown": (
+        scores, ("compare", "scores.csv", "--by", "domain", "--markdown")
+    ),
+    "card in Markdown": (scores, ("card", "scores.csv", "--markdown")),
+    "import": (
+        scores, ("import", "scores.csv", "--repeats", "first", "--out", "right.csv", "--long",
+                 "long.csv")
+    ),
+    **{
+        f"score of {name}": (store(name), ("score", "run.sqlite", "--out", "scores.csv"))
         for name in INSTRUMENTS
     },
 }  # fmt: skip
