@@ -1,17 +1,15 @@
 """``psychollm audit``: which options models chose in, which keys look wrong out."""
 
-from dataclasses import dataclass
+from collections.abc import Callable
+from dataclasses import dataclass, replace
+from functools import partial
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 from psychollm._base.call import Call, Made
+from psychollm.cli.carry_out import Analysis, Found
 from psychollm.cli.one_table import OneTable
 from psychollm.cli.options import option
 from psychollm.cli.two_tables import ANALYSIS, OUTPUT
-
-if TYPE_CHECKING:
-    from psychollm.cli.outputs import Output
-    from psychollm.studies.question_audit.study import QuestionAudit
 
 DESCRIPTION = """\
 Say which keys look wrong, and which questions are at fault otherwise, from the options that models
@@ -28,7 +26,7 @@ examples:
 
 
 @dataclass(frozen=True, kw_only=True)
-class Audit(OneTable):
+class Audit(Analysis, OneTable):
     """The command."""
 
     NAME = "audit"
@@ -74,29 +72,23 @@ class Audit(OneTable):
     json: bool = option("print the results as JSON and nothing else", default=False, group=OUTPUT)
     quiet: bool = option("say nothing on the screen", default=False, group=OUTPUT)
 
-    def run(self) -> int:
-        """Read, audit, write, and say what was found."""
+    @property
+    def reads(self) -> str:
+        """What is read."""
+        return "the choices"
+
+    def read(self) -> Callable[[], Found]:
+        """Read the choices, and what belongs to questions and models."""
         from psychollm._base.checks import check_fraction
-        from psychollm.cli.notes import as_notes, busy, computing
-        from psychollm.cli.outputs import prepared
         from psychollm.data.readers import read_labels
 
-        check_fraction("--fdr", self.fdr)
-        folder = prepared(self.out, report=self.report)
-        made: Made = {}
-        call = self._call()
-        with as_notes(self.arguments(), quiet=self.quiet):
-            with busy("reading the choices", quiet=self.quiet):
-                for one in (*call.inputs, *call.options.values()):
-                    if isinstance(one, Call):
-                        one.run(made)
-                texts = None if self.texts is None else read_labels(self.texts)
-            with computing(quiet=self.quiet):
-                result = call.run(made)
-            output = self._output(result, texts, call.script())
-            output.write(folder, report=self.report)
-        output.tell(folder, report=self.report, json=self.json, quiet=self.quiet)
-        return 0
+        check_fraction("fdr", self.fdr)
+        call, made = self._call(), Made()
+        for one in (*call.inputs, *call.options.values()):
+            if isinstance(one, Call):
+                one.run(made)
+        texts = None if self.texts is None else read_labels(self.texts)
+        return partial(self._audited, call, made, texts)
 
     def _call(self) -> Call:
         """Return the call of the study, with those that read its files."""
@@ -121,29 +113,17 @@ class Audit(OneTable):
         inputs = (choices,) if key is None else (choices, key)
         return Call("psy.question_audit", inputs, options)
 
-    def _output(
-        self, result: "QuestionAudit", texts: dict[str, str] | None, script: str
-    ) -> "Output":
-        from psychollm.cli.outputs import Output, records
-        from psychollm.studies.provenance import versions
-
-        found, frame = result.findings(), result.to_frame().iloc[result.worst()]
+    def _audited(self, call: Call, made: Made, texts: dict[str, str] | None) -> Found:
+        result, script = call.run(made), call.script()
+        numbers = {
+            "fdr": self.fdr,
+            "wrong_keys": list(result.flagged(self.fdr)),
+            "any_fault": list(result.flagged(self.fdr, fault="any")),
+            "n_models": result.n_models,
+            "seed": self.seed,
+        }
+        found = self.of_study(result, script, numbers)
         if texts is not None:
-            frame["text"] = [texts.get(str(label), "") for label in frame["question"]]
-        return Output(
-            summary=found.text(),
-            results={
-                "verdict": found.verdict,
-                "findings": found.to_dict()["items"],
-                "fdr": self.fdr,
-                "wrong_keys": list(result.flagged(self.fdr)),
-                "any_fault": list(result.flagged(self.fdr, fault="any")),
-                "questions": records(frame),
-                "n_models": result.n_models,
-                "call": script,
-                "seed": self.seed,
-                "versions": dict(versions()),
-            },
-            tables={"questions": frame},
-            write_report=lambda path: result.report(path, texts=texts, source=script),
-        )
+            table = found.tables["questions"]
+            table["text"] = [texts.get(str(label), "") for label in table["question"]]
+        return replace(found, page=partial(result.report, texts=texts, source=script))

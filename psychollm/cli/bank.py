@@ -65,8 +65,8 @@ class Build(Logs):
     def run(self) -> int:
         """Read, calibrate, write, and say what the bank is."""
         from psychollm.bank import item_bank
+        from psychollm.cli.carry_out import writing
         from psychollm.cli.notes import as_notes, busy, computing
-        from psychollm.cli.outputs import writing
 
         named = [name for name in (self.families, self.domains) if name is not None]
         keep = tuple(name for name in named if not Path(name).is_file())
@@ -195,8 +195,8 @@ class FullScores(Choices):
 
     def run(self) -> int:
         """Read, estimate, and tell."""
+        from psychollm.cli.carry_out import records
         from psychollm.cli.notes import as_notes, busy
-        from psychollm.cli.outputs import records
 
         bank = bank_in(self.bank)
         with (
@@ -328,7 +328,7 @@ def described(bank: "ItemBank") -> dict[str, Any]:
 
 def tell(results: dict[str, Any], summary: str, command: Any) -> None:
     """Print what was found, as JSON or in words."""
-    from psychollm.cli.outputs import as_json
+    from psychollm.cli.carry_out import as_json
 
     if command.json:
         print(as_json(results))

@@ -1,6 +1,6 @@
 """``psychollm calibrate``: stated confidences and correctness in, a panel and a report out."""
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable
 from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
@@ -8,7 +8,8 @@ from typing import TYPE_CHECKING, Any
 
 from psychollm._base.call import Call
 from psychollm._base.errors import CodeError, LabelError, OptionError
-from psychollm.cli.groups import ByGroups, column_of, group_call, grouped_output, groups_of
+from psychollm.cli.carry_out import Found
+from psychollm.cli.groups import ByGroups, column_of, found_by, group_call, groups_of
 from psychollm.cli.options import option, words
 from psychollm.cli.streamed import STREAMS, STREAMS_ARE, one_column
 from psychollm.cli.two_tables import (
@@ -24,9 +25,7 @@ if TYPE_CHECKING:
     import pandas as pd
 
     from psychollm._base.types import Axis
-    from psychollm.calibration.panels.findings import Evidence
     from psychollm.calibration.panels.panel import CalibrationPanel
-    from psychollm.cli.outputs import Output
 
 DESCRIPTION = (
     """\
@@ -125,16 +124,13 @@ class Calibrate(ByGroups, TwoTables):
             msg = "--levels is for long tables of any size: round confidences in the table"
             raise OptionError(msg)
 
-    def run(self) -> int:
-        """Read, compute, write, and say where it is."""
-        if self.streams:
-            return self.carry_out(lambda: read_stream(self), self._judge, report=self.report)
-        return self.carry_out(lambda: read_stated(self), self._judge, report=self.report)
+    def read(self) -> Callable[[], Found]:
+        """Read the tables."""
+        return partial(self._judged, read_stream(self) if self.streams else read_stated(self))
 
-    def _judge(self, tables: "Tables[Any]") -> "Output":
+    def _judged(self, tables: "Tables[Any]") -> Found:
         from psychollm.calibration.panels.panel import calibration_panel
         from psychollm.cli.notes import watched
-        from psychollm.cli.outputs import Output
 
         if tables.groups is not None:
             return self._grouped(tables, *tables.groups)
@@ -145,8 +141,10 @@ class Calibrate(ByGroups, TwoTables):
             clusters=tables.clusters,
             **self.replication,
         )
+        source = source_code(tables, self)
+        numbers = {**_sizes(panel), **_origin(tables, self)}
         if self.streams and not tables.confidence.is_small:
-            return self._without_curves(panel, tables)
+            return self._without_curves(panel, source, numbers)
         curves = panel.curves(
             n_draws=self.null,
             rng=self.seed,
@@ -154,42 +152,38 @@ class Calibrate(ByGroups, TwoTables):
             progress=watched(quiet=self.quiet),
         )
         evidence = panel.evidence(smallest=self.smallest, curves=curves)
-        source = source_code(tables, self)
-
-        def report(path: Path) -> None:
-            panel.report(path, source=source, curves=curves, smallest=self.smallest)
-
-        return Output(
+        return Found(
             summary=panel.summary(smallest=self.smallest),
-            results=results(panel, evidence, tables, self),
-            tables={"metrics": panel.to_frame(), **_comparisons(evidence), **curves.frames()},
+            findings=evidence.findings(),
+            tables=panel.tables() | evidence.tables(),
+            script=source,
+            numbers=numbers,
+            in_files=("reliability", "bins", "risk_coverage", "roc"),
             remark=tables.left_out,
-            write_report=report,
+            page=partial(panel.report, source=source, curves=curves, smallest=self.smallest),
         )
 
-    def _without_curves(self, panel: "CalibrationPanel", tables: "Tables[Any]") -> "Output":
+    def _without_curves(
+        self, panel: "CalibrationPanel", source: str, numbers: dict[str, Any]
+    ) -> Found:
         """Return the metrics alone: curves and pairs of models need tables in memory."""
         from psychollm.calibration.panels.findings import verdict
-        from psychollm.cli.outputs import Output, records
+        from psychollm.estimates.findings import Findings
 
-        found, frame = verdict(panel.estimates, self.smallest), panel.to_frame()
-        return Output(
+        found = verdict(panel.estimates, self.smallest)
+        return Found(
             summary=found.statement,
-            results={
-                "verdict": found.statement,
-                "findings": [],
-                **_sizes(panel),
-                "metrics": records(frame),
-                **_origin(tables, self),
-            },
-            tables={"metrics": frame},
+            findings=Findings(items=(found,)),
+            tables=panel.tables(),
+            script=source,
+            numbers={"findings": [], **numbers},
             remark=(
                 f"{panel.answers!r}. Metrics only: curves, comparisons of models and the page are "
                 "made of up to 100 models and 6 million cells."
             ),
         )
 
-    def _grouped(self, tables: "Tables[pd.DataFrame]", of: "Axis", groups: list[Any]) -> "Output":
+    def _grouped(self, tables: "Tables[pd.DataFrame]", of: "Axis", groups: list[Any]) -> Found:
         from psychollm.studies.groups.study import calibration_by
 
         result = calibration_by(
@@ -201,34 +195,9 @@ class Calibrate(ByGroups, TwoTables):
             clusters=tables.clusters,
             **self.replication,
         )
-        extra = {"level": self.level, **_origin(tables, self)}
-        return grouped_output(result, self.smallest, extra, remark=tables.left_out)
-
-
-def _comparisons(evidence: "Evidence") -> "Mapping[str, pd.DataFrame]":
-    return {f"compare_{key}": pairs.to_frame() for key, pairs in evidence.comparisons.items()}
-
-
-def results(
-    panel: "CalibrationPanel",
-    evidence: "Evidence",
-    tables: "Tables[Any]",
-    command: Calibrate,
-) -> dict[str, Any]:
-    """Return what was found as plain data: the verdict first, then numbers by model."""
-    from psychollm.cli.outputs import records
-
-    curves, findings = evidence.curves, evidence.findings()
-    return {
-        "verdict": findings.verdict,
-        "findings": findings.to_dict()["items"],
-        **_sizes(panel),
-        "metrics": records(panel.to_frame()),
-        "calibration_error": records(curves.error.to_frame()),
-        "corp": records(curves.reliability.to_frame()),
-        **{name: records(frame) for name, frame in _comparisons(evidence).items()},
-        **_origin(tables, command),
-    }
+        numbers = {"level": self.level, **_origin(tables, self)}
+        script = source_code(tables, self)
+        return found_by(self, result, script, numbers, remark=tables.left_out)
 
 
 def _sizes(panel: "CalibrationPanel") -> dict[str, Any]:
@@ -244,14 +213,10 @@ def _sizes(panel: "CalibrationPanel") -> dict[str, Any]:
 
 
 def _origin(tables: "Tables[Any]", command: Calibrate) -> dict[str, Any]:
-    from psychollm.studies.provenance import versions, with_imports
-
     return {
         "source": list(tables.source),
         "left_out": tables.left_out,
         "seed": command.seed,
-        "call": with_imports(source_code(tables, command)),
-        "versions": versions(),
     }
 
 

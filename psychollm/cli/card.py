@@ -1,11 +1,13 @@
 """``psychollm card``: logs of scores in, one page on what the evaluation shows out."""
 
-from collections.abc import Mapping
-from dataclasses import dataclass
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, replace
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from psychollm._base.call import Call, Made
+from psychollm.cli.carry_out import Found, records
 from psychollm.cli.compare import OfScores
 from psychollm.cli.groups import group_call, group_of_each
 from psychollm.cli.import_logs import LOG_IS
@@ -13,9 +15,7 @@ from psychollm.cli.options import option
 from psychollm.cli.two_tables import ANALYSIS
 
 if TYPE_CHECKING:
-    from psychollm.cli.outputs import Output
     from psychollm.data.logs_result import ScoreLog, Unit
-    from psychollm.studies.evaluation_card.study import EvaluationCard
 
 DESCRIPTION = """\
 Sum an evaluation up on one page: the accuracy of each model on these questions and on questions
@@ -57,68 +57,37 @@ class Card(OfScores):
         group=ANALYSIS,
     )
 
-    def run(self) -> int:
-        """Read, sum up, write, and say what was found."""
-        from psychollm.cli.notes import as_notes, busy, computing
-        from psychollm.cli.outputs import prepared
-
-        folder = prepared(self.out, report=self.report)
-        quiet = self.quiet or self.markdown
-        with as_notes(self.arguments(), quiet=quiet):
-            with busy("reading the logs", quiet=quiet):
-                log = self.scores_in(self.logs, self._kept())
-            with computing(quiet=quiet):
-                call, made = self._call(log)
-                card = call.run(made)
-            output = self._output(log, card, call.script())
-            output.write(folder, report=self.report)
-        if self.markdown:
-            print(card.findings(smallest=self.smallest).to_markdown())
-        else:
-            output.tell(folder, report=self.report, json=self.json, quiet=self.quiet)
-        return 0
+    def read(self) -> Callable[[], Found]:
+        """Read the scores, and what belongs to questions and models."""
+        log = self.scores_in(self.logs, self._kept())
+        return partial(self._card, log, *self._call(log))
 
     def _kept(self) -> tuple[str, ...]:
         """Return the columns of logs that are to be kept."""
         named = (self.domains, self.families)
         return tuple(one for one in named if one is not None and not Path(one).is_file())
 
-    def _output(self, log: "ScoreLog", card: "EvaluationCard", script: str) -> "Output":
-        from psychollm.cli.outputs import Output, records
-        from psychollm.studies.provenance import versions
-
-        found, pairs = card.findings(smallest=self.smallest), card.comparison.pairs()
+    def _card(self, log: "ScoreLog", call: Call, made: Made) -> Found:
+        card = call.run(made)
         mixed = card.mixed
-        tables = {"models": card.to_frame(), "pairs": pairs}
-        if mixed is not None:
-            tables |= {"shares": mixed.share.to_frame(), "components": mixed.components.to_frame()}
-        if card.screen is not None:
-            tables["questions"] = card.screen.to_frame()
-        return Output(
-            summary=found.text(),
-            results={
-                "verdict": found.verdict,
-                "findings": found.to_dict()["items"],
-                "models": records(card.to_frame()),
-                "tiers": card.comparison.tiers(),
-                "shares": None if mixed is None else records(mixed.share.to_frame()),
-                "components": None if mixed is None else records(mixed.components.to_frame()),
-                "reliability": None if mixed is None else records(mixed.reliability.to_frame())[0],
-                "pairs": records(pairs),
-                "gaps": card.gaps,
-                "n_questions": card.n_questions,
-                "n_answers": card.n_answers,
-                "missing": card.missing,
-                "level": card.level,
-                "power": self.power,
-                "logs": log.counts(),
-                "seed": self.seed,
-                "versions": dict(versions()),
-            },
-            tables=tables,
-            remark=log.summary(),
-            write_report=lambda path: card.report(path, source=script, smallest=self.smallest),
-        )
+        numbers = {
+            "tiers": card.comparison.tiers(),
+            "gaps": card.gaps,
+            "n_questions": card.n_questions,
+            "n_answers": card.n_answers,
+            "missing": card.missing,
+            "level": card.level,
+            "power": self.power,
+            "logs": log.counts(),
+            "seed": self.seed,
+            **(
+                dict.fromkeys(("shares", "components", "reliability"))
+                if mixed is None
+                else {"reliability": records(mixed.reliability.to_frame())[0]}
+            ),
+        }
+        found = self.of_study(card, call.script(), numbers, remark=log.summary())
+        return replace(found, in_files=("questions",))
 
     def _call(self, log: "ScoreLog") -> tuple[Call, Made]:
         """Return the call of `evaluation_card`, and its inputs, which were read and checked."""

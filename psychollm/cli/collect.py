@@ -69,7 +69,7 @@ class Collect(Command):
                 msg = f"--export {self.export} {fault}: name another file"
                 raise OptionError(msg)
         if self.dry_run:
-            from psychollm.cli.outputs import as_json
+            from psychollm.cli.carry_out import as_json
             from psychollm.collect.preview import preview
 
             shown = preview(plan)
@@ -86,7 +86,7 @@ class Collect(Command):
         return exit_code(collection)
 
     def _tell(self, collection: "Collection") -> None:
-        from psychollm.cli.outputs import as_json
+        from psychollm.cli.carry_out import as_json
 
         if self.json:
             print(as_json(collection.to_dict()))

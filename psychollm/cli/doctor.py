@@ -33,7 +33,7 @@ class Version(Command):
     def run(self) -> int:
         """Print the version of the library and of Python."""
         if self.json:
-            from psychollm.cli.outputs import as_json
+            from psychollm.cli.carry_out import as_json
 
             print(as_json({"psychollm": __version__, "python": platform.python_version()}))
         else:
@@ -72,7 +72,7 @@ class Doctor(Command):
             with busy("compiling, which the first time takes a minute", quiet=False):
                 state["speed"] = speed()
         if self.json:
-            from psychollm.cli.outputs import as_json
+            from psychollm.cli.carry_out import as_json
 
             print(as_json(state))
         else:

@@ -1,21 +1,20 @@
 """What ``--by`` means: the groups of questions or models that a column or a file names."""
 
-from collections.abc import Callable, Iterable
-from dataclasses import dataclass
+from collections.abc import Callable, Iterable, Mapping
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from psychollm._base.call import Call
 from psychollm._base.errors import LabelError
+from psychollm.cli.carry_out import Analysis, Found, records
 from psychollm.cli.options import option
 
 if TYPE_CHECKING:
     import pandas as pd
 
     from psychollm._base.types import Axis
-    from psychollm.cli.outputs import Output
     from psychollm.data.logs_result import ScoreLog, Unit
-    from psychollm.estimates.verdict import SmallestEffects
     from psychollm.studies.groups.study import Grouped
 
 GROUPS = "groups"
@@ -82,28 +81,16 @@ def column_of(log: "ScoreLog", by: str) -> "pd.Series[Any]":
     raise LabelError(msg)
 
 
-def grouped_output(
-    result: "Grouped", smallest: "SmallestEffects", extra: dict[str, Any], *, remark: str
-) -> "Output":
-    """Return what is said, written and printed of groups."""
-    from psychollm.cli.outputs import Output, records
-
-    found = result.findings(smallest=smallest)
-    groups, differences = result.to_frame(), result.differences.to_frame()
-    return Output(
-        summary=found.text(),
-        results={
-            "verdict": found.verdict,
-            "findings": found.to_dict()["items"],
-            "of": result.of,
-            "groups": [str(label) for label in result.labels],
-            "estimates": records(groups),
-            "differences": records(differences),
-            **extra,
-        },
-        tables={"groups": groups, "differences": differences},
-        remark=remark,
-    )
+def found_by(
+    command: Analysis, result: "Grouped", script: str, numbers: Mapping[str, Any], *, remark: str
+) -> Found:
+    """Return what was found of groups, of which there is no page."""
+    own = {
+        "of": result.of,
+        "groups": [str(label) for label in result.labels],
+        "estimates": records(result.to_frame()),
+    }
+    return replace(command.of_study(result, script, own | dict(numbers), remark=remark), page=None)
 
 
 def group_of_each(named: str, by: str, unit: "Unit", log: "ScoreLog") -> "pd.Series[Any]":

@@ -248,7 +248,7 @@ class Import(Logs):
         )
 
     def _tell(self, imported: "LogImport") -> None:
-        from psychollm.cli.outputs import as_json
+        from psychollm.cli.carry_out import as_json
 
         if self.json:
             print(as_json({**imported.counts(), "written": self.files}))

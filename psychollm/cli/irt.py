@@ -1,17 +1,19 @@
 """``psychollm irt``: right and wrong answers in, items and abilities on one scale out."""
 
+from collections.abc import Callable
 from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Literal
 
 from psychollm._base.call import Call, Made
+from psychollm.cli.carry_out import Analysis, Found
 from psychollm.cli.one_table import OneTable
 from psychollm.cli.options import option
 from psychollm.cli.streamed import STREAMS_ARE, Choosing, is_large, refuse, scan_of
 from psychollm.cli.two_tables import ANALYSIS, CHOOSE, OUTPUT, READING
 
 if TYPE_CHECKING:
-    from psychollm.cli.outputs import Output
     from psychollm.irt.result import IRTFit
 
 DESCRIPTION = (
@@ -32,7 +34,7 @@ examples:
 
 
 @dataclass(frozen=True, kw_only=True)
-class Irt(Choosing, OneTable):
+class Irt(Analysis, Choosing, OneTable):
     """The command."""
 
     NAME = "irt"
@@ -57,21 +59,15 @@ class Irt(Choosing, OneTable):
         "no progress, no notes, nothing on the screen", default=False, group=OUTPUT
     )
 
-    def run(self) -> int:
-        """Read, fit, write, and say what was found."""
-        from psychollm.cli.notes import as_notes, busy, computing
-        from psychollm.cli.outputs import prepared
+    @property
+    def reads(self) -> str:
+        """What is read."""
+        return "the answers"
 
-        folder = prepared(self.out, report=False)
+    def read(self) -> Callable[[], Found]:
+        """Read the answers."""
         answers = self._reading()
-        with as_notes(self.arguments(), quiet=self.quiet):
-            with busy("reading the answers", quiet=self.quiet):
-                made = {id(answers): answers.run()}
-            with computing(quiet=self.quiet):
-                output = self._output(answers, made)
-            output.write(folder, report=False)
-        output.tell(folder, report=False, json=self.json, quiet=self.quiet)
-        return 0
+        return partial(self._fitted, answers, {id(answers): answers.run()})
 
     def _reading(self) -> Call:
         """Return the call that reads the answers."""
@@ -83,10 +79,8 @@ class Irt(Choosing, OneTable):
             options |= {"threshold": self.threshold, "strict": not self.at_least}
         return Call("psy.read_responses", (self.answers,), options, name="answers")
 
-    def _output(self, answers: Call, made: Made) -> "Output":
+    def _fitted(self, answers: Call, made: Made) -> Found:
         from psychollm.cli.notes import watched
-        from psychollm.cli.outputs import Output, records
-        from psychollm.studies.provenance import versions
 
         fitting = Call(
             "psy.fit_irt",
@@ -97,11 +91,11 @@ class Irt(Choosing, OneTable):
         )
         call = Call("psy.ability", (fitting, answers), name="able", aside={"n_jobs": self.jobs})
         able, fit = call.run(made).to_frame(), fitting.run(made)
-        items = fit.to_frame()
-        whole = answers.function == "psy.read_responses"
-        return Output(
+        return Found(
             summary=_told(fit),
-            results={
+            tables={"items": fit.to_frame(), "abilities": able},
+            script=call.script(),
+            numbers={
                 "model": fit.model,
                 "converged": fit.convergence.converged,
                 "iterations": fit.convergence.iterations,
@@ -110,12 +104,8 @@ class Irt(Choosing, OneTable):
                 "bic": fit.bic,
                 "n_models": fit.n_respondents,
                 "n_questions": len(fit.labels),
-                "abilities": records(able),
-                **({"items": records(items)} if whole else {}),
-                "call": call.script(),
-                "versions": dict(versions()),
             },
-            tables={"items": items, "abilities": able},
+            in_files=() if answers.function == "psy.read_responses" else ("items",),
         )
 
 

@@ -1,19 +1,17 @@
 """``psychollm items``: logs of scores in, which questions are of use out."""
 
+from collections.abc import Callable
 from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from psychollm._base.call import Call, Made
+from psychollm.cli.carry_out import Analysis, Found
 from psychollm.cli.groups import group_call, group_of_each
 from psychollm.cli.import_logs import LOG_IS, Logs
 from psychollm.cli.options import option
 from psychollm.cli.two_tables import ANALYSIS, OUTPUT
-
-if TYPE_CHECKING:
-    from psychollm.cli.outputs import Output
-    from psychollm.data.logs_result import ScoreLog
-    from psychollm.studies.question_screen.study import QuestionScreen
 
 DESCRIPTION = """\
 Say which questions are of use, from right and wrong answers alone: which are dead (every model
@@ -29,7 +27,7 @@ examples:
 
 
 @dataclass(frozen=True, kw_only=True)
-class Items(Logs):
+class Items(Analysis, Logs):
     """The command."""
 
     NAME = "items"
@@ -64,52 +62,27 @@ class Items(Logs):
     out: Path | None = option("where the tables go", "DIR", default=None, group=OUTPUT)
     json: bool = option("print the results as JSON and nothing else", default=False, group=OUTPUT)
 
-    def run(self) -> int:
-        """Read, judge, write, and say what was found."""
-        from psychollm.cli.notes import as_notes, busy
-        from psychollm.cli.outputs import prepared
+    def read(self) -> Callable[[], Found]:
+        """Read the scores, and the families of the models."""
+        named = self.families
+        keep = () if named is None or Path(named).is_file() else (named,)
+        log = self.reading_of(self.logs, keep)
+        made: Made = {id(log): self.scores_in(self.logs, keep)}
+        options: dict[str, Any] = {}
+        if named is not None:
+            options["families"] = group_call("families", named, "model", log)
+            made[id(options["families"])] = group_of_each(
+                "--families", named, "model", log.run(made)
+            )
+        options |= {"threshold": self.threshold, "hard": self.hard, "alpha": self.alpha}
+        return partial(self._screened, Call("psy.question_screen", (log,), options), made)
 
-        folder = prepared(self.out, report=False)
-        with (
-            as_notes(self.arguments(), quiet=self.quiet),
-            busy("reading the logs", quiet=self.quiet),
-        ):
-            named = self.families
-            keep = () if named is None or Path(named).is_file() else (named,)
-            log = self.reading_of(self.logs, keep)
-            made: Made = {id(log): self.scores_in(self.logs, keep)}
-            options: dict[str, Any] = {}
-            if named is not None:
-                options["families"] = group_call("families", named, "model", log)
-                made[id(options["families"])] = group_of_each(
-                    "--families", named, "model", log.run(made)
-                )
-            options |= {"threshold": self.threshold, "hard": self.hard, "alpha": self.alpha}
-            call = Call("psy.question_screen", (log,), options)
-            output = self._output(log.run(made), call.run(made), call.script())
-            output.write(folder, report=False)
-        output.tell(folder, report=False, json=self.json, quiet=self.quiet)
-        return 0
-
-    def _output(self, log: "ScoreLog", result: "QuestionScreen", script: str) -> "Output":
-        from psychollm.cli.outputs import Output, records
-        from psychollm.studies.provenance import versions
-
-        found, questions, pairs = result.findings(), result.to_frame(), result.redundant()
-        return Output(
-            summary=found.text(),
-            results={
-                "verdict": found.verdict,
-                "findings": found.to_dict()["items"],
-                "questions": records(questions),
-                "redundant": records(pairs),
-                "n_models": result.n_models,
-                "alpha": result.alpha,
-                "hard": result.hard_share,
-                "logs": log.counts(),
-                "call": script,
-                "versions": dict(versions()),
-            },
-            tables={"questions": questions, "redundant": pairs},
-            remark=log.summary(),
-        )
+    def _screened(self, call: Call, made: Made) -> Found:
+        result, log = call.run(made), call.inputs[0].run(made)
+        numbers = {
+            "n_models": result.n_models,
+            "alpha": result.alpha,
+            "hard": result.hard_share,
+            "logs": log.counts(),
+        }
+        return self.of_study(result, call.script(), numbers, remark=log.summary())

@@ -77,7 +77,7 @@ class WritePrompts(Command):
             write_prompts(prompts, self.out)
         found, about, plan = self.told(prompts)
         if self.json:
-            from psychollm.cli.outputs import as_json
+            from psychollm.cli.carry_out import as_json
 
             head = {self.NAME: self.source, "n_prompts": len(prompts)}
             print(as_json({**head, **found, "out": str(self.out)}))
@@ -89,7 +89,7 @@ class WritePrompts(Command):
 
 def write_prompts(prompts: "Sequence[Prompt]", path: Path) -> None:
     """Write prompts, one JSON object a line."""
-    from psychollm.cli.outputs import writing
+    from psychollm.cli.carry_out import writing
 
     lines = [json.dumps(prompt.to_dict(), ensure_ascii=False) + "\n" for prompt in prompts]
     with writing(f"--out {path}"):

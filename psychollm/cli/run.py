@@ -11,7 +11,7 @@ from psychollm.cli.options import Command, option
 from psychollm.cli.two_tables import ANALYSIS, OUTPUT
 
 if TYPE_CHECKING:
-    from psychollm.cli.outputs import Output
+    from psychollm.cli.carry_out import Found
     from psychollm.collect.client import Collection
     from psychollm.collect.staged import StagedPlan, Step
     from psychollm.instruments.prompt import Prompt
@@ -144,9 +144,9 @@ class Run(Command):
 
     def run(self) -> int:
         """Go through the stages, then study what is there."""
+        from psychollm.cli.carry_out import prepared
         from psychollm.cli.collect import exit_code
         from psychollm.cli.notes import as_notes
-        from psychollm.cli.outputs import prepared
 
         # What the study would refuse after all is asked and paid.
         check_count("--null", self.null, low=19 if self.study == "semantic_calibration" else 1)
@@ -200,9 +200,10 @@ class Run(Command):
 
     def _studied(
         self, staged: "StagedPlan", analysis: Mapping[str, Any]
-    ) -> "Iterable[tuple[str, Output]]":
+    ) -> "Iterable[tuple[str, Found]]":
         """Yield what is found of each instrument."""
-        from psychollm.cli.study_store import Study, study_of_store
+        from psychollm.cli.carry_out import carry_out
+        from psychollm.cli.study_store import Study
         from psychollm.collect.readings import instruments_in
         from psychollm.collect.store import Store
 
@@ -226,14 +227,14 @@ class Run(Command):
                 quiet=self.quiet,
                 repeats="error" if staged.plan.repeats == 1 else "majority",
             )
-            yield name, study_of_store(command)
+            yield name, carry_out(command)
 
     def _folder(self, staged: "StagedPlan", name: str) -> Path:
         return self.out / name if len(_studies_in(staged)) > 1 else self.out
 
     def _tell(self, found: "_Found") -> None:
         if self.json:
-            from psychollm.cli.outputs import as_json
+            from psychollm.cli.carry_out import as_json
 
             print(
                 as_json({"study": found.study, "stages": found.stages, "studies": found.studies})
@@ -245,7 +246,7 @@ class Run(Command):
 
         stages = dict(staged.previews())
         if self.json:
-            from psychollm.cli.outputs import as_json
+            from psychollm.cli.carry_out import as_json
 
             told = [{"stage": name, **one.to_dict()} for name, one in stages.items()]
             print(as_json({"study": self.study, "stages": told}))

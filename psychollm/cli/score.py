@@ -47,8 +47,8 @@ class Score(Command):
 
     def run(self) -> int:
         """Read, score, write, and say what was found."""
+        from psychollm.cli.carry_out import as_json
         from psychollm.cli.notes import as_notes, busy
-        from psychollm.cli.outputs import as_json
         from psychollm.collect.drawing import bank_scores, told
         from psychollm.collect.store import Store
 
@@ -108,7 +108,7 @@ def _plain(readings: "Readings", scores: "Scores") -> dict[str, Any]:
 
 
 def _write(scored: "list[tuple[Readings, Scores]]", path: Path) -> None:
-    from psychollm.cli.outputs import writing
+    from psychollm.cli.carry_out import writing
 
     if len(scored) > 1:
         names = ", ".join(read.instrument for read, _ in scored)

@@ -1,7 +1,7 @@
 """``psychollm study`` of two tables or logs: a verdict and a report out."""
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -9,15 +9,13 @@ from typing import TYPE_CHECKING, Any
 from psychollm._base.call import Call
 from psychollm._base.errors import OptionError
 from psychollm._base.types import EmptyCells, Missing
+from psychollm.cli.carry_out import Found
 from psychollm.cli.import_logs import is_store
 from psychollm.cli.options import option
 from psychollm.cli.streamed import STREAMS_ARE, scan_of
 from psychollm.cli.two_tables import ANALYSIS, OUTPUT, READING, Tables, TwoTables, left_out_line
 
 if TYPE_CHECKING:
-    import pandas as pd
-
-    from psychollm.cli.outputs import Output
     from psychollm.data.responses import Responses
     from psychollm.data.scan import Scan
     from psychollm.estimates.findings import Study as Findable
@@ -152,22 +150,22 @@ class OfTables(TwoTables):
                 )
                 raise OptionError(msg)
 
-    def run(self) -> int:
-        """Read, compute, write, and say where it is."""
-        if self.streams:
-            call = scan_of(
-                self, self.confidence, value=self.confidence_column, threshold=self.threshold
-            )
-            return self.carry_out(
-                call.run, lambda answers: self._judge_scan(call, answers), report=False
-            )
-        return self.carry_out(self._read, self.judge, report=self.report)
+    @property
+    def with_page(self) -> bool:
+        """Whether a page is written."""
+        return self.report and not self.streams
 
-    def _judge_scan(self, scan: Call, answers: "Scan") -> "Output":
+    def read(self) -> Callable[[], Found]:
+        """Read the tables."""
+        if not self.streams:
+            return partial(self.judge, self._read())
+        value, threshold = self.confidence_column, self.threshold
+        call = scan_of(self, self.confidence, value=value, threshold=threshold)
+        return partial(self._judge_scan, call, call.run())
+
+    def _judge_scan(self, scan: Call, answers: "Scan") -> Found:
         """Return how many signals models share."""
         from psychollm.cli.notes import watched
-        from psychollm.cli.outputs import Output, records
-        from psychollm.studies.provenance import versions
 
         call = Call(
             "psy.studies.shared_signals",
@@ -177,26 +175,17 @@ class OfTables(TwoTables):
             aside={"n_jobs": self.jobs, "progress": watched(quiet=self.quiet)},
         )
         found = call.run({id(scan): answers})
-        findings, frame = found.findings(smallest=self.smallest), found.to_frame()
-        return Output(
-            summary=findings.text(),
-            results={
-                "verdict": findings.verdict,
-                "findings": findings.to_dict()["items"],
-                "n_factors": found.n_factors,
-                "n_models": answers.n_models,
-                "n_questions": answers.n_questions,
-                "n_answers": answers.n_answers,
-                "level": self.level,
-                "models": records(frame),
-                "source": list(self.files),
-                "seed": self.seed,
-                "call": call.script(),
-                "versions": dict(versions()),
-            },
-            tables={"models": frame},
-            remark="Answers are read once: how many signals models share, from pairs of them.",
-        )
+        numbers = {
+            "n_factors": found.n_factors,
+            "n_models": answers.n_models,
+            "n_questions": answers.n_questions,
+            "n_answers": answers.n_answers,
+            "level": self.level,
+            "source": list(self.files),
+            "seed": self.seed,
+        }
+        remark = "Answers are read once: how many signals models share, from pairs of them."
+        return self.of_study(found, call.script(), numbers, remark=remark)
 
     def _read(self) -> "Tables[Responses]":
         if self.example:
@@ -261,10 +250,8 @@ class OfTables(TwoTables):
             remarks.append(left_out_line(absent))
         return Tables(both[0], both[1], tables.source, "\n".join(code), " ".join(remarks))
 
-    def judge(self, tables: "Tables[Responses]") -> "Output":
+    def judge(self, tables: "Tables[Responses]") -> Found:
         """Return what the study of two tables finds."""
-        from psychollm.cli.outputs import Output
-        from psychollm.studies.provenance import with_imports
         from psychollm.studies.shared_confidence.study import shared_confidence
 
         study = shared_confidence(
@@ -276,17 +263,14 @@ class OfTables(TwoTables):
             n_null=self.null,
             **self.replication,
         )
-
-        return Output(
-            summary=study.summary(smallest=self.smallest),
-            results=results(study, tables.source, self.smallest)
-            | {
-                "simulated": study.simulated or self.simulated,
-                "call": with_imports(f"{tables.code}\nstudy = {study.call}"),
-            },
-            tables=frames(study),
-            remark=tables.left_out,
-            write_report=self.page_of(study, tables.code),
+        numbers = results(study, tables.source, self.smallest)
+        numbers["simulated"] = study.simulated or self.simulated
+        script = f"{tables.code}\nstudy = {study.call}"
+        found = self.of_study(study, script, numbers, remark=tables.left_out)
+        return replace(
+            found,
+            in_files=found.tables.keys() - {"models", "screen"},
+            page=self.page_of(study, tables.code),
         )
 
     def page_of(
@@ -305,40 +289,18 @@ class OfTables(TwoTables):
         )
 
 
-def frames(study: "SharedConfidence") -> "dict[str, pd.DataFrame]":
-    """Return the tables of a study by the names of their files."""
-    dimensions = study.dimensionality
-    return {
-        "models": study.to_frame(),
-        "loadings": study.loadings_frame(),
-        "questions": study.scores.to_frame(),
-        "dimensionality": dimensions.to_frame(),
-        "correlations": dimensions.spectrum.correlation.to_frame(),
-        "residuals": dimensions.residuals.to_frame(),
-        "f_beta": study.f_beta.to_frame(),
-        "between_models": study.between.to_frame(),
-        "individuation": study.individuation.to_frame(),
-        "private_signal": study.private_signal.to_frame(),
-        "pairwise_calibration": study.pairwise.to_frame(),
-        "ensemble": study.ensemble.to_frame(),
-        "screen": study.screen.to_frame(),
-    }
-
-
 def results(
     study: "SharedConfidence", source: Sequence[str], smallest: "SmallestEffects"
 ) -> dict[str, Any]:
     """Return what a study found as plain data: findings first, then the tables by model."""
-    from psychollm.cli.outputs import records
+    from psychollm.cli.carry_out import records
     from psychollm.studies.shared_confidence.result import verdict
 
     dimensions = study.dimensionality
     lapses = dimensions.with_lapses
     return {
         "verdict": verdict(study, smallest),
-        "findings": study.findings(smallest=smallest).to_dict()["items"],
         "n_factors": dimensions.n_factors,
-        "simulated": study.simulated,
         "n_models": len(study.labels),
         "n_questions": study.n_questions,
         "level": study.level,
@@ -391,14 +353,11 @@ def results(
                 "mean_gain_at_equal_rate_interval",
             ),
         ),
-        "models": records(study.to_frame()),
-        "screen": records(study.screen.to_frame()),
         "dropped": dict(study.dropped),
         "uncorrelated": dict(study.uncorrelated),
         "source": list(source),
         "coding": dict(study.coding),
         "seed": study.seed,
-        "versions": dict(study.versions),
     }
 
 

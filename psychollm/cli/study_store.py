@@ -1,12 +1,13 @@
 """``psychollm study``, and what it does of a store: the study that fits its instruments."""
 
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
+from functools import partial
 from typing import TYPE_CHECKING, Any
 
 from psychollm._base.errors import InputError
+from psychollm.cli.carry_out import Found
 from psychollm.cli.import_logs import is_store
-from psychollm.cli.outputs import Output, records
 from psychollm.cli.study import OfTables
 from psychollm.cli.two_tables import Tables
 
@@ -18,22 +19,14 @@ if TYPE_CHECKING:
     from psychollm.data.responses import Responses
     from psychollm.estimates.findings import Study as Findable
     from psychollm.instruments.prompt import Prompt
-    from psychollm.studies.metacognitive_skill.study import MetacognitiveSkill
 
     Scores = Mapping[Any, Any]  # by model
-    # The study, and its tables by the names of their files.
-    Found = tuple[Findable, dict[str, pd.DataFrame]]
-    Compute = Callable[[OfTables, Scores, Readings], Found]
+    # The study, and further tables by the names of their files.
+    Studied = tuple[Findable, dict[str, pd.DataFrame]]
+    Compute = Callable[[OfTables, Scores, Readings], Studied]
 
 MANY = 50_000  # requests, from which on it pays to start processes that read the replies
 PREDICTION = "self_prediction"  # whose study is that of two tables
-_BOUNDARY = (
-    "certainty_inversion",
-    "confabulation",
-    "stage_one",
-    "refusal_rate",
-    "refusal_minus_commitment",
-)
 _CODE = """\
 from pathlib import Path
 from psychollm.instruments.self_prediction import confidence_and_correctness
@@ -73,31 +66,21 @@ codes = pd.concat(coded if rules is None else [*coded, rules.to_frame()])""",
 }
 
 
-def study_of_store(command: OfTables) -> Output:
-    """Read the store, and carry out the study of what it holds; return what was found."""
+def read_store(command: OfTables) -> Callable[[], Found]:
+    """Read the store, and return what studies it."""
     from joblib import parallel_config
 
-    from psychollm.cli.notes import busy
     from psychollm.collect.readings import readings
     from psychollm.collect.store import Store
 
-    with (
-        busy("reading the replies", quiet=command.quiet),
-        Store(command.inputs[0], create=False) as store,
-    ):
+    with Store(command.inputs[0], create=False) as store:
         name = _chosen(store, command.instrument)
         asked = sum(sum(kinds.values()) for kinds in store.counts().values())
         with parallel_config(backend="loky"):
             own = readings(store, instrument=name, n_jobs=command.jobs if asked > MANY else 1)
     if name == PREDICTION:
-        return command.carried_out(
-            lambda: _prediction_tables(command, own), command.judge, report=command.report
-        )
-    return command.carried_out(
-        lambda: _scores(command, own),
-        lambda scores: _judged(command, own, scores),
-        report=command.report,
-    )
+        return partial(command.judge, _prediction_tables(command, own))
+    return partial(_judged, command, own, _scores(command, own))
 
 
 def _chosen(store: "Store", asked: str | None) -> str:
@@ -140,29 +123,24 @@ def _scores(command: OfTables, readings: "Readings") -> "Scores":
     return {model: one for model, one in scores.items() if model not in absent}
 
 
-def _judged(command: OfTables, readings: "Readings", scores: "Scores") -> Output:
-    study, tables = STUDIES[readings.instrument](command, scores, readings)
+def _judged(command: OfTables, readings: "Readings", scores: "Scores") -> Found:
+    study, more = STUDIES[readings.instrument](command, scores, readings)
     summary = study.summary(smallest=command.smallest)
     name = readings.instrument
     options = f"bootstrap={command.bootstrap}, level={command.level}, rng={command.seed}"
     if name == "semantic_sampling":
         options = f"n_null={command.null}, {options}"
     source = _CODES.get(name, _SCORES).format(path=str(command.inputs[0]), instrument=name)
-    return Output(
-        summary=summary,
-        results={
-            "verdict": summary.splitlines()[0],
-            "summary": summary,
-            "findings": study.findings(smallest=command.smallest).to_dict()["items"],
-            "outcomes": readings.outcomes,
-            "level": command.level,
-            "seed": command.seed,
-            **{name: records(table) for name, table in tables.items()},
-        },
-        tables=tables,
-        remark=f"{readings.summary()}\n",
-        write_report=command.page_of(study, source, options),
-    )
+    numbers = {
+        "verdict": summary.splitlines()[0],
+        "summary": summary,
+        "outcomes": readings.outcomes,
+        "level": command.level,
+        "seed": command.seed,
+    }
+    found = command.of_study(study, "", numbers, remark=f"{readings.summary()}\n")
+    page = command.page_of(study, source, options)
+    return replace(found, tables={**found.tables, **more}, page=page)
 
 
 def _answers(scores: "Scores") -> "pd.DataFrame":
@@ -172,22 +150,18 @@ def _answers(scores: "Scores") -> "pd.DataFrame":
     return pd.concat(frames, ignore_index=True)
 
 
-def _boundary(command: OfTables, scores: "Scores", readings: "Readings") -> "Found":
+def _boundary(command: OfTables, scores: "Scores", readings: "Readings") -> "Studied":
     from psychollm.studies.inference_boundary.study import inference_boundary
 
     answers = _answers(scores)
-    study = inference_boundary(answers, **command.replication)
-    estimates = {name: getattr(study, name) for name in _BOUNDARY}
-    tables = {name: one.to_frame() for name, one in estimates.items() if one is not None}
-    return study, {"profiles": study.to_frame(), "answers": answers, **tables}
+    return inference_boundary(answers, **command.replication), {"answers": answers}
 
 
-def _efficacy(command: OfTables, scores: "Scores", readings: "Readings") -> "Found":
+def _efficacy(command: OfTables, scores: "Scores", readings: "Readings") -> "Studied":
     from psychollm.studies.self_efficacy.study import self_efficacy
 
     measures = _stance(command, set(scores))
-    study = self_efficacy(scores, measures=measures, **command.replication)
-    return study, {"conditions": study.to_frame(), "totals": study.totals}
+    return self_efficacy(scores, measures=measures, **command.replication), {}
 
 
 def _stance(command: OfTables, models: set[Any]) -> dict[str, dict[str, float]]:
@@ -206,30 +180,26 @@ def _stance(command: OfTables, models: set[Any]) -> dict[str, dict[str, float]]:
     return {name: values for name, values in codes.items() if len(set(values.values())) > 1}
 
 
-def _semantic(command: OfTables, scores: "Scores", readings: "Readings") -> "Found":
+def _semantic(command: OfTables, scores: "Scores", readings: "Readings") -> "Studied":
     from psychollm.studies.semantic_calibration.study import semantic_calibration
 
-    study = semantic_calibration(scores, n_null=command.null, **command.replication)
-    tables = {"arms": study.to_frame(), "curves": study.curves()}
-    return study, tables | ({"contrasts": study.contrast_frame()} if study.contrasts else {})
+    return semantic_calibration(scores, n_null=command.null, **command.replication), {}
 
 
-def _abstention(command: OfTables, scores: "Scores", readings: "Readings") -> "Found":
+def _abstention(command: OfTables, scores: "Scores", readings: "Readings") -> "Studied":
     from psychollm.studies.metacognitive_skill.abstention import abstention_skill
 
     answers = _answers(scores)
-    study = abstention_skill(answers, **command.replication)
-    return study, {"abstention": study.to_frame(), "answers": answers}
+    return abstention_skill(answers, **command.replication), {"answers": answers}
 
 
-def _revision(command: OfTables, scores: "Scores", readings: "Readings") -> "Found":
+def _revision(command: OfTables, scores: "Scores", readings: "Readings") -> "Studied":
     from psychollm.studies.metacognitive_skill.revision import revision_skill
 
-    study = revision_skill(scores, level=command.level)
-    return study, {"revision": study.to_frame()}
+    return revision_skill(scores, level=command.level), {}
 
 
-def _coding(command: OfTables, scores: "Scores", readings: "Readings") -> "Found":
+def _coding(command: OfTables, scores: "Scores", readings: "Readings") -> "Studied":
     """Study what judges coded, and beside them the rules, where the scheme has cues."""
     import pandas as pd
 
@@ -246,7 +216,7 @@ def _coding(command: OfTables, scores: "Scores", readings: "Readings") -> "Found
     table = pd.concat(frames, ignore_index=True)
     coder, *_ = scores
     study = metacognitive_skill(table, coder=coder, **_arms(table), **command.replication)
-    return study, _coded(study, table)
+    return study, {"codes": table}
 
 
 def _arms(table: "pd.DataFrame") -> dict[str, Any]:
@@ -259,18 +229,7 @@ def _arms(table: "pd.DataFrame") -> dict[str, Any]:
     return {"baseline": arms[0]} if len(arms) > 1 else {}
 
 
-def _coded(study: "MetacognitiveSkill", table: "pd.DataFrame") -> "dict[str, pd.DataFrame]":
-    """Return the tables of a study of coded traces."""
-    tables = {"behaviours": study.to_frame(), "codes": table}
-    if study.agreement is not None:
-        tables["agreement"] = study.agreement.to_frame()
-    if study.scaffolding is not None:
-        for name in ("effect", "helped", "harmed"):
-            tables[f"directions_{name}"] = getattr(study.scaffolding, name).to_frame()
-    return tables
-
-
-def _scaffold(command: OfTables, scores: "Scores", readings: "Readings") -> "Found":
+def _scaffold(command: OfTables, scores: "Scores", readings: "Readings") -> "Studied":
     """Study what directions do to answers, and to what traces show, as rules code them."""
     from psychollm.cli.instrument import traces_in
     from psychollm.instruments.coding import Coding
@@ -283,7 +242,7 @@ def _scaffold(command: OfTables, scores: "Scores", readings: "Readings") -> "Fou
         raise InputError(msg)
     table = Coding(transcripts=traces).by_rules().to_frame()
     study = metacognitive_skill(table, **_arms(table), **command.replication)
-    return study, {**_coded(study, table), "answers": _answers(scores)}
+    return study, {"codes": table, "answers": _answers(scores)}
 
 
 STUDIES: "dict[str, Compute]" = {
@@ -301,10 +260,11 @@ STUDIES: "dict[str, Compute]" = {
 class Study(OfTables):
     """The command."""
 
-    def run(self) -> int:
-        """Read, compute, write, and say where it is."""
-        if not is_store(*self.inputs):
-            return super().run()
-        found = study_of_store(self)
-        found.tell(self.folder, report=self.report, json=self.json, quiet=self.quiet)
-        return 0
+    @property
+    def reads(self) -> str:
+        """What is read."""
+        return "the replies" if is_store(*self.inputs) else super().reads
+
+    def read(self) -> Callable[[], Found]:
+        """Read the tables, or the store."""
+        return read_store(self) if is_store(*self.inputs) else super().read()

@@ -1,7 +1,7 @@
 """What `study` and `calibrate` share: two tables or logs in, results in a folder out."""
 
 import shlex
-from collections.abc import Callable, Hashable, Iterable, Mapping
+from collections.abc import Hashable, Iterable, Mapping
 from dataclasses import dataclass
 from functools import cached_property
 from glob import has_magic
@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any, ClassVar, Generic, Literal, TypeVar
 
 from psychollm._base.call import Call
 from psychollm._base.errors import CodeError, InputError, LabelError, OptionError
+from psychollm.cli.carry_out import Analysis
 from psychollm.cli.import_logs import LOGS, Choices, is_store
 from psychollm.cli.options import option, pairs
 from psychollm.cli.streamed import Choosing, is_large, refuse
@@ -18,7 +19,6 @@ if TYPE_CHECKING:
     import pandas as pd
 
     from psychollm._base.types import Axis
-    from psychollm.cli.outputs import Output
     from psychollm.data.logs_result import ScoreLog
     from psychollm.data.responses import Responses
     from psychollm.estimates.verdict import SmallestEffects
@@ -57,7 +57,7 @@ CHOOSE = "choose and change answers where they lie, as with --query"
 
 
 @dataclass(frozen=True, kw_only=True)
-class TwoTables(Choosing, Choices):
+class TwoTables(Analysis, Choosing, Choices):
     """Confidence and correctness: how they are read, what is computed, where it goes."""
 
     FOLDER: ClassVar[str]  # of the results, where none is named
@@ -142,6 +142,11 @@ class TwoTables(Choosing, Choices):
     def folder(self) -> Path | None:
         """Where the results go."""
         return Path(self.FOLDER) if self.out is None and not self.json else self.out
+
+    @property
+    def reads(self) -> str:
+        """What is read."""
+        return "the tables"
 
     @property
     def replication(self) -> dict[str, Any]:
@@ -316,31 +321,6 @@ class TwoTables(Choosing, Choices):
                 if n < self.least_answers:
                     absent.setdefault(model, f"{n} answers{where}")
         return absent
-
-    def carry_out(
-        self, read: Callable[[], T], judge: Callable[[T], "Output"], *, report: bool
-    ) -> int:
-        """Read, compute, write, and say where it is."""
-        output = self.carried_out(read, judge, report=report)
-        output.tell(self.folder, report=report, json=self.json, quiet=self.quiet)
-        return 0
-
-    def carried_out(
-        self, read: Callable[[], T], judge: Callable[[T], "Output"], *, report: bool
-    ) -> "Output":
-        """Read, compute, write, and return what was found."""
-        from psychollm.cli.notes import as_notes, busy, computing
-        from psychollm.cli.outputs import prepared
-
-        folder = prepared(self.folder, report=report)
-        with as_notes(self.arguments(), quiet=self.quiet):
-            with busy("reading the tables", quiet=self.quiet):
-                tables = read()
-            with computing(quiet=self.quiet):
-                output = judge(tables)
-            with busy("writing the report", quiet=self.quiet):
-                output.write(folder, report=report)
-        return output
 
 
 def _is_log(path: Path) -> bool:

@@ -47,7 +47,7 @@ class Warm(Command):
         bar.close()
         seconds, kept = time.process_time() - began, machine()["compiled code"]
         if self.json:
-            from psychollm.cli.outputs import as_json
+            from psychollm.cli.carry_out import as_json
 
             done = {"compiled": len(kernels), "seconds": seconds, "kept": kept}
             print(as_json({**done, "examples": len(functions) - len(skipped), "skipped": skipped}))

@@ -217,7 +217,7 @@ def _tasks(runs: Sequence[Run], task: str | Iterable[str] | None) -> list[str]:
 def _check_known(what: str, wanted: Iterable[str], present: Sequence[str]) -> None:
     for one in wanted:
         if one not in present:
-            msg = f"{what}={one!r}: there is no such task; the logs hold {listed(present)}"
+            msg = f"{parameter(what, one)}: there is no such task; the logs hold {listed(present)}"
             raise LabelError(msg)
 
 
@@ -253,7 +253,7 @@ def _one(what: str, task: str, names: Sequence[str], wanted: str | None) -> str:
         )
         raise OptionError(msg)
     if wanted not in names:
-        msg = f"{what}={wanted!r}: task {task!r} has no such {what}, but {_all(names)}"
+        msg = f"{parameter(what, wanted)}: task {task!r} has no such {what}, but {_all(names)}"
         raise LabelError(msg)
     return wanted
 
@@ -267,7 +267,7 @@ def _filters(names: Mapping[str, Sequence[str]], wanted: str | None) -> dict[str
     if wanted is not None and not any(wanted in own for own in names.values()):
         present = list(dict.fromkeys(name for own in names.values() for name in own if name))
         known = f"the filters are {_all(present)}" if present else "these logs have no filters"
-        msg = f"filter={wanted!r}: {known}"
+        msg = f"{parameter('filter', wanted)}: {known}"
         raise LabelError(msg)
     return {
         task: own[0] if len(own) == 1 else _one("filter", task, own, wanted)

@@ -221,6 +221,10 @@ class Study(ABC):
             With `text()`, `to_markdown()`, `to_html()`, `to_json()` and `to_frame()`.
         """
 
+    def tables(self) -> "dict[str, pd.DataFrame]":
+        """Return what was found as tables, by name: the files that a command writes."""
+        return {"table": self.to_frame()}  # type: ignore[attr-defined]
+
     @property
     def verdict(self) -> str:
         """What the study comes to; `findings` takes the smallest effects that matter."""

@@ -4,6 +4,7 @@ import re
 from collections.abc import Callable
 from html import unescape
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pandas as pd
@@ -21,8 +22,10 @@ from psychollm.instruments.self_prediction import SelfPrediction
 from psychollm.instruments.semantic_sampling import SemanticSampling
 from tests.bank.conftest import simulated
 from tests.cli.stores import filled
+from tests.goldens import FOLDER, Kept, flat
 from tests.studies.question_audit.test_study import drawn
 
+SAVED = FOLDER / "commands.json"
 QUICK = ("--null", "19", "--bootstrap", "50")
 
 # By name: what is typed, in a folder of the files that `COMMANDS[name][0]` makes.
@@ -267,3 +270,17 @@ def words_of(page: Path) -> str:
     text = page.read_text(encoding="utf-8")
     text = re.sub(r"<(svg|script|style|pre)\b.*?</\1>", " ", text, flags=re.DOTALL)
     return re.sub(r"\s+", " ", unescape(re.sub(r"<[^>]+>", " ", text))).strip()
+
+
+def kept_of(folder: Path, results: dict[str, Any]) -> Kept:
+    """Return all that a command left, in few words and numbers."""
+    left_out = {"versions", "iterations", "call"}
+    found = dict(flat({key: one for key, one in results.items() if key not in left_out}))
+    for file in sorted(folder.glob("*.csv")):
+        frame = pd.read_csv(file, keep_default_na=False, na_values=[""])
+        found |= dict(flat(frame.to_dict(orient="records"), file.name))
+    page = folder / "report.html"
+    if page.exists():
+        text = re.sub(r"psychollm \d.*$", "", words_of(page))
+        found["page"] = re.split(r"(?<=[.?]) ", text)
+    return found | {"script": script_in(folder, results).splitlines()}

@@ -35,7 +35,7 @@ def test_a_card_is_written(call, scores, tmp_path: Path) -> None:
     folder = tmp_path / "here"
     names = {"models", "pairs", "shares", "components", "questions"}
     assert {path.name for path in folder.iterdir()} == (
-        {f"{name}.csv" for name in names} | {"results.json", "report.html"}
+        {f"{name}.csv" for name in names} | {"results.json", "report.html", "comment.md"}
     )
     page = (folder / "report.html").read_text(encoding="utf-8")
     assert "Evaluation card" in page

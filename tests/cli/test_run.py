@@ -21,8 +21,10 @@ from psychollm.collect.plan import read_prompts
 from psychollm.collect.store import Store
 from psychollm.instruments.coding.replies import transcript_of
 from psychollm.instruments.stages import STAGES
+from tests.cli.commands import SAVED, kept_of
 from tests.cli.respondents import MODELS, questions, reply, script
 from tests.collect.hostile import Act, Body, Hostile, said
+from tests.goldens import check, flat
 
 pytest.importorskip("httpx")
 QUICK = ("--null", 19, "--bootstrap", 50)
@@ -164,6 +166,26 @@ def test_a_study_from_its_plan_to_its_report(call, tmp_path: Path, name: str) ->
     # What could be read of whom, judges among them, stands before what was found.
     if name != "shared_confidence":
         assert re.search(r"\n\w+, \d+ prompts put to \d models?\.\na: ", found.stdout)
+
+
+@pytest.mark.usefixtures("plotting")
+@pytest.mark.parametrize("name", ["self_efficacy", "inference_boundary"])
+def test_a_run_leaves_what_it_left(call, tmp_path: Path, name: str) -> None:
+    with Hostile(script) as server:
+        write(tmp_path, STUDIES[name], server.url)
+        done = call("run", name, "plan.toml", *QUICK, "--out", "here")
+        assert done.returncode == 0, done.stderr
+        told = json.loads(call("run", name, "plan.toml", *QUICK, "--out", "it", "--json").stdout)
+    for one in told["studies"].values():
+        del one["versions"]
+    found = dict(flat(told["studies"], "studies"))
+    for page in sorted((tmp_path / "here").rglob("report.html")):
+        where = page.parent.relative_to(tmp_path).as_posix()
+        kept = kept_of(page.parent, {})
+        found |= {f"{where}: {key}": value for key, value in kept.items()}
+    words = [line for line in done.stdout.splitlines() if not line.startswith("Stage")]
+    first = next(n for n, line in enumerate(words) if line == f"{next(iter(told['studies']))}:")
+    check(SAVED, f"run {name}", found | {"printed": words[first:]})
 
 
 def on_page(path: Path) -> Any:

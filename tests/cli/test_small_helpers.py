@@ -6,9 +6,9 @@ from pathlib import Path
 import numpy as np
 import pytest
 
+from psychollm.cli.carry_out import as_json
 from psychollm.cli.import_logs import is_store
 from psychollm.cli.options import CommandHelp
-from psychollm.cli.outputs import as_json
 from psychollm.cli.score import scores_frame
 from psychollm.cli.study_store import Study
 from psychollm.cli.two_tables import no_smallest, smallest_of

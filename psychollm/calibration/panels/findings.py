@@ -6,7 +6,7 @@ neither shows nor rules out is left open (`psychollm.estimates.verdict`).
 
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -29,6 +29,9 @@ from psychollm.estimates.verdict import (
     outcome,
     verdicts,
 )
+
+if TYPE_CHECKING:
+    import pandas as pd
 
 COMPARED = ("brier", "auroc")
 UNDRAWN = (
@@ -133,6 +136,11 @@ class Evidence:
         with np.errstate(invalid="ignore"):
             rejected = self.calibration_p < 1.0 - corrected.level
             return np.asarray(rejected & (corrected.interval[:, 0] > 0.0), dtype=np.bool_)
+
+    def tables(self) -> "dict[str, pd.DataFrame]":
+        """Return the comparisons and curves as tables, by name."""
+        compared = {f"compare_{key}": one.to_frame() for key, one in self.comparisons.items()}
+        return compared | self.curves.tables()
 
     def findings(self) -> Findings:
         """Return what was found, the verdict first."""

@@ -185,6 +185,10 @@ class CalibrationPanel(Study, Result):
             answers = answers.dense()
         return panel_curves(answers, options, n_draws=n_draws)
 
+    def tables(self) -> "dict[str, pd.DataFrame]":
+        """Return the table of metrics; those of curves are `PanelCurves.tables`."""
+        return {"metrics": self.to_frame()}
+
     def findings(
         self, *, smallest: SmallestEffects = SMALLEST, curves: PanelCurves | None = None
     ) -> Findings:

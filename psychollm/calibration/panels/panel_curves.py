@@ -31,7 +31,7 @@ class PanelCurves(Result):
     models: Labels
     n_draws: int  # data sets simulated under calibration
 
-    def frames(self) -> "dict[str, pd.DataFrame]":
+    def tables(self) -> "dict[str, pd.DataFrame]":
         """Return all curves as tables, by name."""
         import pandas as pd
 

@@ -138,6 +138,10 @@ class Comparison(Study, Result):
             for part, tier in places
         )
 
+    def tables(self) -> "dict[str, pd.DataFrame]":
+        """Return what was found as tables, by name."""
+        return {"models": self.to_frame(), "pairs": self.pairs()}
+
     def findings(self, *, smallest: SmallestEffects = SMALLEST) -> Findings:
         """Return who is best, the ranks, the differences, and what the questions can show."""
         judged, pairs = self.outcomes(smallest=smallest), self._adjacent()

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Hashable
 from dataclasses import dataclass
-from typing import Literal
+from typing import TYPE_CHECKING, Literal
 
 import numpy as np
 
@@ -29,6 +29,9 @@ from psychollm.studies.dimensionality.verdict import (
     shared_interval,
     verdict,
 )
+
+if TYPE_CHECKING:
+    import pandas as pd
 
 SHARE_REPLICATES, SAMPLE_REPLICATES = 19, 99
 SAMPLE = 20_000  # questions in which lapses are looked for
@@ -95,6 +98,10 @@ class SharedSignals(Study, Result):
             p_one=self.one_factor_test.p_value,
             shared_interval=self.interval_shared,
         )
+
+    def tables(self) -> dict[str, pd.DataFrame]:
+        """Return the table of models."""
+        return {"models": self.to_frame()}
 
     def findings(self, *, smallest: SmallestEffects = SMALLEST) -> Findings:
         """Return the verdict and the tests that decide it."""

@@ -105,6 +105,16 @@ class EvaluationCard(Study, Result):
         "flag=generalised.flags",
     )
 
+    def tables(self) -> "dict[str, pd.DataFrame]":
+        """Return what was found as tables, by name."""
+        tables = {"models": self.to_frame(), "pairs": self.comparison.pairs()}
+        if self.mixed is not None:
+            tables["shares"] = self.mixed.share.to_frame()
+            tables["components"] = self.mixed.components.to_frame()
+        if self.screen is not None:
+            tables["questions"] = self.screen.to_frame()
+        return tables
+
     def findings(self, *, smallest: SmallestEffects = SMALLEST) -> Findings:
         """Return accuracies and ranks, where scores vary, suspect questions, and the gaps."""
         compared = self.comparison.findings(smallest=smallest)

@@ -101,6 +101,10 @@ class Grouped(Study, Result):
         table = pd.concat(frames, ignore_index=True)
         return table[["group", "metric", *table.columns.drop(["group", "metric"])]]
 
+    def tables(self) -> "dict[str, pd.DataFrame]":
+        """Return what was found as tables, by name."""
+        return {"groups": self.to_frame(), "differences": self.differences.to_frame()}
+
     def findings(self, *, smallest: SmallestEffects = SMALLEST) -> Findings:
         """Return which groups differ, and the verdict on each."""
         told = [row for row, metric in enumerate(self.differences.metric) if metric in _TOLD]

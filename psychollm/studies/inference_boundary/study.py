@@ -10,7 +10,7 @@ from __future__ import annotations
 
 from collections.abc import Hashable, Iterable, Mapping
 from contextlib import suppress
-from dataclasses import dataclass
+from dataclasses import dataclass, fields
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -206,6 +206,12 @@ class InferenceBoundary(Study, Result):
     labels: Labels  # (models,)
     level: float
 
+    def tables(self) -> dict[str, pd.DataFrame]:
+        """Return what was found as tables, by name."""
+        held = {one.name: getattr(self, one.name) for one in fields(self)}
+        tables = {name: one.to_frame() for name, one in held.items() if isinstance(one, Estimate)}
+        return {"profiles": self.to_frame(), **tables}
+
     def findings(self, *, smallest: SmallestEffects = SMALLEST) -> Findings:
         """Return the verdict, then the rates, and the contrasts of each model."""
         rates = Finding(
@@ -222,25 +228,10 @@ class InferenceBoundary(Study, Result):
                 rows=estimate_rows(estimate, signed=key != "refusal"),
                 numbers={key: estimate},
             )
-            for key, what, name, estimate in (
-                (
-                    "certainty",
-                    "Certainty",
-                    self.certainty_inversion.name,
-                    self.certainty_inversion,
-                ),
-                (
-                    "confabulation",
-                    "Making up words' meanings",
-                    getattr(self.confabulation, "name", ""),
-                    self.confabulation,
-                ),
-                (
-                    "refusal",
-                    "Refusals of questions that have an answer",
-                    self.answerable,
-                    self.refusal_rate,
-                ),
+            for key, what, estimate in (
+                ("certainty", "Certainty", self.certainty_inversion),
+                ("confabulation", "Making up words' meanings", self.confabulation),
+                ("refusal", "Refusals of questions that have an answer", self.refusal_rate),
             )
             if estimate is not None
         ]

@@ -83,6 +83,10 @@ class AbstentionSkill(Study, Result):
             ]
         return pd.concat(frames, ignore_index=True)
 
+    def tables(self) -> dict[str, pd.DataFrame]:
+        """Return the table of scenarios."""
+        return {"abstention": self.to_frame()}
+
     def findings(self, *, smallest: SmallestEffects = SMALLEST) -> Findings:
         """Return one finding, with a sentence per model; `smallest.correlation` is of phi."""
         overall = self.overall

@@ -57,6 +57,10 @@ class RevisionSkill(Study, Result):
         columns = ["measure", "model", "value", "se", "lower", "upper", "n", "flag"]
         return pd.concat(frames, ignore_index=True)[columns]
 
+    def tables(self) -> dict[str, pd.DataFrame]:
+        """Return the table of revisions."""
+        return {"revision": self.to_frame()}
+
     def findings(self, *, smallest: SmallestEffects = SMALLEST) -> Findings:
         """Return one finding, with a sentence per model; `smallest.share` is what matters."""
         judged = verdicts(self.differences[CONTROLLED], smallest=smallest.share)

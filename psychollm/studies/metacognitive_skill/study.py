@@ -96,6 +96,16 @@ class MetacognitiveSkill(Study, Result):
     threshold: int  # code from which a behaviour counts as shown
     level: float
 
+    def tables(self) -> dict[str, pd.DataFrame]:
+        """Return what was found as tables, by name."""
+        tables = {"behaviours": self.to_frame()}
+        if self.agreement is not None:
+            tables["agreement"] = self.agreement.to_frame()
+        if self.scaffolding is not None:
+            for name in ("effect", "helped", "harmed"):
+                tables[f"directions_{name}"] = getattr(self.scaffolding, name).to_frame()
+        return tables
+
     def findings(self, *, smallest: SmallestEffects = SMALLEST) -> Findings:
         """Return the verdict, then profiles, arms, structures and the agreement of coders."""
         profiles = Finding(

@@ -49,6 +49,7 @@ if TYPE_CHECKING:
     from os import PathLike
     from pathlib import Path
 
+    import pandas as pd
     from matplotlib.axes import Axes as Drawn
 
 Fault: TypeAlias = Literal["wrong_key", "any"]
@@ -152,6 +153,10 @@ class QuestionAudit(Study, Result):
                 (int(places[a]), int(places[b - 1])) for a, b in zip(starts, ends, strict=True)
             ]
         return tuple(found)
+
+    def tables(self) -> "dict[str, pd.DataFrame]":
+        """Return the table of questions, the worst first."""
+        return {"questions": self.to_frame().iloc[self.worst()]}
 
     def findings(self, *, smallest: SmallestEffects = SMALLEST) -> Findings:
         """Return which keys look wrong, what else is at fault, and what the table cannot show."""

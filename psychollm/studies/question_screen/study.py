@@ -115,6 +115,10 @@ class QuestionScreen(Study, Result):
     def _labelled(self, places: IntArray) -> list[Any]:
         return [self.labels[place] for place in places]
 
+    def tables(self) -> "dict[str, pd.DataFrame]":
+        """Return what was found as tables, by name."""
+        return {"questions": self.to_frame(), "redundant": self.redundant()}
+
     def findings(self, *, smallest: SmallestEffects = SMALLEST) -> Findings:
         """Return which questions are dead, hard, against the rest, and redundant."""
         items = (

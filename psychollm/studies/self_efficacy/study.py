@@ -130,6 +130,10 @@ class SelfEfficacyStudy(Study, Result):
     models: Labels
     level: float
 
+    def tables(self) -> dict[str, pd.DataFrame]:
+        """Return what was found as tables, by name."""
+        return {"conditions": self.to_frame(), "totals": self.totals}
+
     def findings(self, *, smallest: SmallestEffects = SMALLEST) -> Findings:
         """Return a finding per question asked of the data, those that the answers allow.
 

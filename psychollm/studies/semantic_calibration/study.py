@@ -146,6 +146,11 @@ class SemanticCalibration(Study, Result):
         "n_left_out",
     )
 
+    def tables(self) -> dict[str, pd.DataFrame]:
+        """Return what was found as tables, by name."""
+        contrasts = {"contrasts": self.contrast_frame()} if self.contrasts else {}
+        return {"arms": self.to_frame(), "curves": self.curves(), **contrasts}
+
     def findings(self, *, smallest: SmallestEffects = SMALLEST) -> Findings:
         """Return the verdict, then the arms, their contrasts, and what tells little."""
         excess = {str(one.arm): one.excess for one in self.contrasts}

@@ -81,6 +81,25 @@ class SharedConfidence(Study, Result):
         """Whether the data say of themselves that they are simulated."""
         return any("SIMULATED" in coding for coding in self.coding.values())
 
+    def tables(self) -> dict[str, pd.DataFrame]:
+        """Return what was found as tables, by name."""
+        dimensions = self.dimensionality
+        return {
+            "models": self.to_frame(),
+            "loadings": self.loadings_frame(),
+            "questions": self.scores.to_frame(),
+            "dimensionality": dimensions.to_frame(),
+            "correlations": dimensions.spectrum.correlation.to_frame(),
+            "residuals": dimensions.residuals.to_frame(),
+            "f_beta": self.f_beta.to_frame(),
+            "between_models": self.between.to_frame(),
+            "individuation": self.individuation.to_frame(),
+            "private_signal": self.private_signal.to_frame(),
+            "pairwise_calibration": self.pairwise.to_frame(),
+            "ensemble": self.ensemble.to_frame(),
+            "screen": self.screen.to_frame(),
+        }
+
     def findings(self, *, smallest: SmallestEffects = SMALLEST) -> Findings:
         """Return the verdict, and a finding per question asked of the data."""
         return Findings(
