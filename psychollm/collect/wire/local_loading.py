@@ -97,7 +97,7 @@ def _placed(torch: Any, precision: Precision, device: str) -> dict[str, Any]:
     if not several and not precision.bits:
         return {}
     purpose = "spreading a model over accelerators" if several else f"bits={precision.bits}"
-    require("accelerate", extra="", purpose=purpose)
+    require("accelerate", extra="steering", purpose=purpose)
     if device == "auto":
         return {"device_map": "auto" if several else {"": _single(torch)}}
     return {"device_map": {"": device}}
