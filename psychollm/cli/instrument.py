@@ -70,13 +70,11 @@ def _read(about: Mapping[str, Any], path: Path, typed: argparse.Namespace) -> An
     return about["read"](path, **typed_values(about["read"], typed))
 
 
-def traces_in(
-    path: Path, *, of: tuple[str, ...] = (), keep: "Callable[[Prompt], bool] | None" = None
-) -> "tuple[Transcript, ...]":
-    """Return the replies of a store as traces; options are those of `transcripts`."""
+def traces_in(path: Path, *, of: tuple[str, ...] = ()) -> "tuple[Transcript, ...]":
+    """Return the replies of a store as traces; `of` names instruments, as in `transcripts`."""
     from psychollm.collect.export import replied
     from psychollm.collect.store import Store
     from psychollm.instruments.stages.judged import transcripts
 
     with Store(path, create=False) as store:
-        return transcripts(replied(store), of=of, keep=keep)
+        return transcripts(replied(store), of=of)

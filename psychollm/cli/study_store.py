@@ -17,12 +17,10 @@ if TYPE_CHECKING:
     from psychollm.collect.readings import Readings
     from psychollm.collect.store import Store
     from psychollm.data.responses import Responses
-    from psychollm.estimates.findings import Study as Findable
-    from psychollm.instruments.prompt import Prompt
 
     Scores = Mapping[Any, Any]  # by model
     # The study, and further tables by the names of their files.
-    Studied = tuple[Findable, dict[str, pd.DataFrame]]
+    Studied = tuple[Any, dict[str, pd.DataFrame]]
     Compute = Callable[[OfTables, Scores, Readings], Studied]
 
 MANY = 50_000  # requests, from which on it pays to start processes that read the replies
@@ -36,33 +34,42 @@ with psy.collect.Store(Path({path!r})) as store:
 confidence, correctness = confidence_and_correctness(said.pooled_scores(){repeats})"""
 
 
-_SCORES = """\
+_OPEN = """\
 from pathlib import Path
-
+{imports}
 with psy.collect.Store(Path({path!r})) as store:
-    scores = psy.collect.readings(store, instrument={instrument!r}).pooled_scores()"""
-
-
-# Of instruments whose study takes codes and no scores.
-_CODES = {
-    "scaffold": """\
-from pathlib import Path
-
-with psy.collect.Store(Path({path!r})) as store:
+"""
+_SCORES = "    scores = psy.collect.readings(store, instrument={instrument!r}).pooled_scores()"
+_WITHOUT = "scores = {model: one for model, one in scores.items() if model not in absent}"
+# Of an instrument: imports, how scores or codes are read, what leaves models out, and the rest.
+_SOURCES = {
+    "measured": (  # self-efficacy, where replies differ in stance
+        "from psychollm.instruments.stages.judged import stance\n",
+        f"{_SCORES}\n    replies = psy.collect.replied(store)",
+        _WITHOUT,
+        "measures = stance(replies, scores)",
+    ),
+    # The study takes codes and no scores.
+    "scaffold": (
+        "",
+        """\
     replies = psy.collect.replied(store)
-traces = psy.instruments.stages.transcripts(replies, of=({instrument!r},))
-codes = psy.instruments.Coding(transcripts=traces).by_rules().to_frame()""",
-    "coding": """\
-from pathlib import Path
-import pandas as pd
-from psychollm.instruments.coding.scoring import code_again
-
-with psy.collect.Store(Path({path!r})) as store:
+traces = psy.instruments.stages.transcripts(replies, of=({instrument!r},))""",
+        "traces = [one for one in traces if one.model not in absent]",
+        "codes = psy.instruments.Coding(transcripts=traces).by_rules().to_frame()",
+    ),
+    "coding": (
+        "import pandas as pd\nfrom psychollm.instruments.coding.scoring import code_again\n",
+        """\
     said = psy.collect.readings(store, instrument={instrument!r})
-coded = [(judge, one.to_frame()) for judge, one in said.pooled_scores().items()]
+scores = said.pooled_scores()""",
+        _WITHOUT,
+        """\
+coded = [(judge, one.to_frame()) for judge, one in scores.items()]
 coded = [one.assign(coder=judge + one["coder"].str.removeprefix("judge")) for judge, one in coded]
 rules = code_again(next(iter(said.prompts.values())))
 codes = pd.concat(coded if rules is None else [*coded, rules.to_frame()])""",
+    ),
 }
 
 
@@ -80,7 +87,7 @@ def read_store(command: OfTables) -> Callable[[], Found]:
             own = readings(store, instrument=name, n_jobs=command.jobs if asked > MANY else 1)
     if name == PREDICTION:
         return partial(command.judge, _prediction_tables(command, own))
-    return partial(_judged, command, own, _scores(command, own))
+    return partial(_judged, command, own, *_taking_part(command, own))
 
 
 def _chosen(store: "Store", asked: str | None) -> str:
@@ -116,21 +123,29 @@ def _prediction_tables(command: OfTables, readings: "Readings") -> "Tables[Respo
     return command.reduced(Tables(*both, (path,), code))
 
 
-def _scores(command: OfTables, readings: "Readings") -> "Scores":
-    """Return the scores of the models that take part."""
-    absent = command.absent(readings.models)
+def _taking_part(command: OfTables, readings: "Readings") -> "tuple[Scores, list[Any]]":
+    """Return the scores of the models that take part, and those that do not."""
+    absent = list(command.absent(readings.models))
     scores = readings.pooled_scores()
-    return {model: one for model, one in scores.items() if model not in absent}
+    return {model: one for model, one in scores.items() if model not in absent}, absent
 
 
-def _judged(command: OfTables, readings: "Readings", scores: "Scores") -> Found:
+def _judged(command: OfTables, readings: "Readings", scores: "Scores", absent: list[Any]) -> Found:
     study, more = STUDIES[readings.instrument](command, scores, readings)
     summary = study.summary(smallest=command.smallest)
     name = readings.instrument
     options = f"bootstrap={command.bootstrap}, level={command.level}, rng={command.seed}"
     if name == "semantic_sampling":
         options = f"n_null={command.null}, {options}"
-    source = _CODES.get(name, _SCORES).format(path=str(command.inputs[0]), instrument=name)
+    kind = name
+    if name == "self_efficacy":
+        kind = "measured" if study.links else ""
+        options = f"measures=measures, {options}" if study.links else options
+    imports, read, without, rest = _SOURCES.get(kind, ("", _SCORES, _WITHOUT, ""))
+    path = str(command.inputs[0])
+    head = (_OPEN + read).format(imports=imports, path=path, instrument=name)
+    left_out = f"absent = {absent!r}\n{without}" if absent else ""
+    source = "\n".join(filter(None, (head, left_out, rest)))
     numbers = {
         "verdict": summary.splitlines()[0],
         "summary": summary,
@@ -158,26 +173,14 @@ def _boundary(command: OfTables, scores: "Scores", readings: "Readings") -> "Stu
 
 
 def _efficacy(command: OfTables, scores: "Scores", readings: "Readings") -> "Studied":
+    from psychollm.collect.export import replied
+    from psychollm.collect.store import Store
+    from psychollm.instruments.stages.judged import stance
     from psychollm.studies.self_efficacy.study import self_efficacy
 
-    measures = _stance(command, set(scores))
+    with Store(command.inputs[0], create=False) as store:
+        measures = stance(replied(store), scores)
     return self_efficacy(scores, measures=measures, **command.replication), {}
-
-
-def _stance(command: OfTables, models: set[Any]) -> dict[str, dict[str, float]]:
-    """Return how firmly models rate themselves, and how much as persons, as rules code it."""
-    from psychollm.cli.instrument import traces_in
-    from psychollm.instruments.coding import Coding
-
-    def rates(prompt: "Prompt") -> bool:
-        about = prompt.about
-        return about.get("instrument") == "self_efficacy" and about.get("stage") != "task"
-
-    rated = [one for one in traces_in(command.inputs[0], keep=rates) if one.model in models]
-    if not rated:
-        return {}
-    codes = Coding(transcripts=rated, scheme="stance").by_rules().by_model()
-    return {name: values for name, values in codes.items() if len(set(values.values())) > 1}
 
 
 def _semantic(command: OfTables, scores: "Scores", readings: "Readings") -> "Studied":

@@ -53,6 +53,12 @@ def tables() -> None:
     )
     long.to_csv("long.csv", index=False)
     long[long["model"] != made.confidence.models[0]].to_csv("fewer.csv", index=False)
+    long.assign(confidence=100.0 * long["confidence"]).to_csv("percent.csv", index=False)
+    spoken = pd.DataFrame(np.where(said == 1, "yes", "no"), columns=made.confidence.questions)
+    spoken.index = pd.Index(made.confidence.models, name="model")
+    spoken.iloc[1:, 1:].to_csv("spoken.csv")
+    units = pd.DataFrame({"question": [f"q{i}" for i in range(n)]})
+    units.assign(passage=[q // 4 for q in range(n)]).to_csv("passages.csv", index=False)
     long.rename(columns={"score": "correct"}).to_parquet("runs.parquet", index=False)
     Path("runs").mkdir()
     Path("runs.parquet").rename("runs/runs.parquet")
@@ -130,8 +136,11 @@ def session() -> None:
 QUESTIONS = [{"question": f"What is {k} + 1?", "answer": str(k + 1)} for k in range(30)]
 
 
-def store(name: str) -> Make:
-    """Return what fills a store with replies to one instrument, drawn by prompt."""
+def store(name: str, firm: str = "") -> Make:
+    """Return what fills a store with replies to one instrument, drawn by prompt.
+
+    The models named `firm` say that they are certain.
+    """
 
     def fill() -> None:
         drawing = np.random.default_rng(7)
@@ -158,6 +167,7 @@ def store(name: str) -> Make:
 
         models = dict.fromkeys("abcdef" if name == "self_prediction" else "abc", says)
         repeats = 2 if name == "self_efficacy" else 1
+        models |= dict.fromkeys(firm, lambda *asked: f"I am certain of it. {says(*asked) or 1}")
         filled(Path("run.sqlite"), INSTRUMENTS[name]().prompts(), models, repeats=repeats)
 
     return fill
@@ -226,6 +236,70 @@ COMMANDS: dict[str, tuple[Make, tuple[str, ...]]] = {
     },
 }  # fmt: skip
 
+BOTH = ("--confidence-column", "confidence", "--correctness-column", "score")
+FAST = ("--metrics", "brier", "--bootstrap", "50", "--null", "19")
+# Further options, of which the script alone is tried.
+VARIANTS: dict[str, tuple[Make, tuple[str, ...]]] = {
+    "calibrate in percent": (
+        tables,
+        ("calibrate", "percent.csv", *BOTH, *FAST, "--scale", "100", "--clusters", "passages.csv",
+         "--leave-out", "sim-02"),
+    ),
+    "calibrate a log in percent": (
+        tables,
+        ("calibrate", "percent.csv", *FAST, "--scale", "100", "--common", "--clusters",
+         "passages.csv", "--least-answers", "20", "--leave-out", "sim-02"),
+    ),
+    "calibrate words": (
+        tables,
+        ("calibrate", "said.csv", "spoken.csv", *FAST, "--common", "--codes", "yes=1,no=0"),
+    ),
+    "calibrate by a column": (tables, ("calibrate", "long.csv", *BOTH, *FAST, "--by", "domain")),
+    "calibrate by a file": (
+        tables, ("calibrate", "long.csv", *BOTH, *FAST, "--by", "passages.csv")
+    ),
+    "calibrate by clusters of a column": (
+        tables, ("calibrate", "long.csv", *BOTH, *FAST, "--clusters", "domain")
+    ),
+    "calibrate a long table by clusters": (
+        tables,
+        ("calibrate", "runs", "--confidence-column", "confidence", *FAST, "--clusters",
+         "passages.csv", "--levels", "11"),
+    ),
+    "study of words": (
+        tables,
+        ("study", "spoken.csv", "spoken.csv", "--codes", "yes=1,no=0", "--common", *QUICK),
+    ),
+    "study of a long file": (
+        tables,
+        ("study", "percent.csv", *BOTH, "--threshold", "50", "--at-least", "--leave-out",
+         "sim-02", *QUICK),
+    ),
+    "study of a log at a rule": (
+        tables, ("study", "long.csv", "--threshold", "model_median", "--common", *QUICK)
+    ),
+    "study of the example": (tables, ("study", "--example", *QUICK)),
+    **{
+        f"study of {name} without a model": (
+            store(name), ("study", "run.sqlite", "--leave-out", "a", *QUICK)
+        )
+        for name in INSTRUMENTS
+    },
+    "study of firm ratings": (store("self_efficacy", "a"), ("study", "run.sqlite", *QUICK)),
+    "compare options": (
+        scores,
+        ("compare", "tasks.csv", "--task", "first", "--missing", "9", "--power", "0.9"),
+    ),
+    "compare families": (scores, ("compare", "scores.csv", "--by", "families.csv")),
+    "card alone": (scores, ("card", "scores.csv", "--seed", "4")),
+    "items of families": (scores, ("items", "scores.csv", "--families", "vendor")),
+    "irt at a threshold": (
+        scores,
+        ("irt", "scores.csv", "--value-column", "score", "--duplicates", "first", "--threshold",
+         "1", "--at-least"),
+    ),
+    "audit of missing": (choices, ("audit", "choices.csv", "key.csv", "--missing", "D")),
+}  # fmt: skip
 # Commands that print what they find and leave no folder: as JSON, and in words.
 PRINTED: dict[str, tuple[Make, tuple[str, ...]]] = {
     "bank build": (

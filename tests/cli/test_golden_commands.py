@@ -13,7 +13,7 @@ from psychollm._base.result import Result
 from psychollm.calibration.panels.panel_curves import PanelCurves
 from psychollm.data.readers import read_labels
 from psychollm.estimates.findings import Study
-from tests.cli.commands import COMMANDS, PRINTED, SAVED, kept_of, script_in
+from tests.cli.commands import COMMANDS, PRINTED, SAVED, VARIANTS, kept_of, script_in
 from tests.goldens import Kept, check, flat
 
 pytest.importorskip("matplotlib")
@@ -53,9 +53,9 @@ def test_a_command_prints_what_it_printed(call, tmp_path: Path, monkeypatch, nam
     check(SAVED, name, found | {"printed": words.splitlines()})
 
 
-@pytest.mark.parametrize("name", COMMANDS)
+@pytest.mark.parametrize("name", [*COMMANDS, *VARIANTS])
 def test_the_script_gives_the_tables_to_the_last_bit(call, tmp_path: Path, name: str) -> None:
-    make, typed = COMMANDS[name]
+    make, typed = (COMMANDS | VARIANTS)[name]
     make()
     done = call(*typed, "--out", "here")
     assert done.returncode == 0, done.stderr
@@ -67,6 +67,8 @@ def test_the_script_gives_the_tables_to_the_last_bit(call, tmp_path: Path, name:
     tables = found.tables() if isinstance(found, Study) else {"abilities": found.to_frame()}
     for curves in results_made:
         tables |= curves.tables() if isinstance(curves, PanelCurves) else {}
+    if "summary" in results:
+        assert found.summary() == results["summary"]
     if "--texts" in typed:
         texts = read_labels("texts.csv")
         tables["questions"]["text"] = [texts[label] for label in tables["questions"]["question"]]

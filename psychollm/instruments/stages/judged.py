@@ -1,6 +1,6 @@
 """Stages in which a judge is asked about what models have said."""
 
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Container, Iterator, Mapping
 from dataclasses import replace
 from itertools import chain
 from os import PathLike
@@ -132,6 +132,22 @@ def coding(
         raise InputError(msg)
     made = Coding(transcripts=found, scheme=scheme, n_repeats=n_repeats).prompts()
     return tuple(replace(one, about={**one.about, "after": "coding"}) for one in made)
+
+
+def stance(replies: Replies, models: Container[str]) -> dict[str, dict[str, float]]:
+    """Return how firmly models rate themselves, and how much as persons, as rules code it.
+
+    A measure in which all of them are alike is left out.
+    """
+
+    def rates(prompt: Prompt) -> bool:
+        return instrument_of(prompt) == "self_efficacy" and prompt.about.get("stage") != "task"
+
+    rated = [one for one in transcripts(replies, keep=rates) if one.model in models]
+    if not rated:
+        return {}
+    codes = Coding(transcripts=rated, scheme="stance").by_rules().by_model()
+    return {name: values for name, values in codes.items() if len(set(values.values())) > 1}
 
 
 def transcripts(
