@@ -1,5 +1,6 @@
 """What saving and printing know of a result: frozen arrays, public fields, plain data."""
 
+import json
 from collections.abc import Mapping
 from dataclasses import fields
 from typing import TYPE_CHECKING, Any, Protocol, Self
@@ -32,7 +33,7 @@ def plain_data(value: Any) -> Any:
     if isinstance(value, float | np.longdouble):
         value = float(value)
         return value if np.isfinite(value) else None
-    if isinstance(value, dict):
+    if isinstance(value, Mapping):
         return {str(key): plain_data(item) for key, item in value.items()}
     if isinstance(value, list | tuple):
         return [plain_data(item) for item in value]
@@ -41,6 +42,12 @@ def plain_data(value: Any) -> Any:
     if hasattr(value, "to_dict") and hasattr(value, "columns"):
         return plain_data(value.to_dict(orient="records"))
     return value
+
+
+def as_json(results: Mapping[str, Any]) -> str:
+    """Return plain data as JSON; what is undefined is null."""
+    plain = plain_data(results)
+    return json.dumps(plain, indent=2, ensure_ascii=False, allow_nan=False, default=str)
 
 
 class Record:

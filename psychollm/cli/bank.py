@@ -66,11 +66,11 @@ class Build(Logs):
         """Read, calibrate, write, and say what the bank is."""
         from psychollm.bank import item_bank
         from psychollm.cli.carry_out import writing
-        from psychollm.cli.notes import as_notes, busy, computing
+        from psychollm.cli.notes import busy, computing
 
         named = [name for name in (self.families, self.domains) if name is not None]
         keep = tuple(name for name in named if not Path(name).is_file())
-        with as_notes(self.arguments(), quiet=self.quiet):
+        with self.noting():
             with busy("reading the logs", quiet=self.quiet):
                 log = self.scores_in(self.logs, keep)
             with computing(quiet=self.quiet):
@@ -82,7 +82,7 @@ class Build(Logs):
                 )
             with writing(f"--out {self.out}"):
                 bank.save(self.out)
-        tell({**described(bank), "out": str(self.out)}, bank.summary(), self)
+        self.say({**described(bank), "out": str(self.out)}, bank.summary())
         return 0
 
     def _labels(self, log: "ScoreLog", option_name: str, unit: str) -> dict[Any, Any] | None:
@@ -140,7 +140,7 @@ class Describe(OfBank):
     def run(self) -> int:
         """Read and tell."""
         bank = bank_in(self.bank)
-        tell(described(bank), bank.summary(), self)
+        self.say(described(bank), bank.summary())
         return 0
 
 
@@ -166,7 +166,7 @@ class MakePlan(OfBank):
     def run(self) -> int:
         """Plan and tell."""
         plan = bank_in(self.bank).plan(self.half_width, self.sizes, level=self.level)
-        tell(plan.to_dict(), plan.summary(), self)
+        self.say(plan.to_dict(), plan.summary())
         return 0
 
 
@@ -196,11 +196,11 @@ class FullScores(Choices):
     def run(self) -> int:
         """Read, estimate, and tell."""
         from psychollm.cli.carry_out import records
-        from psychollm.cli.notes import as_notes, busy
+        from psychollm.cli.notes import busy
 
         bank = bank_in(self.bank)
         with (
-            as_notes(self.arguments(), quiet=self.quiet),
+            self.noting(),
             busy("reading the logs", quiet=self.quiet),
         ):
             log = self.scores_in(self.logs)
@@ -211,7 +211,7 @@ class FullScores(Choices):
             )
             for domain in domains
         ]
-        tell(
+        self.say(
             {
                 "bank": bank.digest,
                 "scores": [
@@ -223,8 +223,7 @@ class FullScores(Choices):
                     for score in scores
                 ],
             },
-            "\n".join(score.summary() for score in scores),
-            self,
+            *(score.summary() for score in scores),
         )
         return 0
 
@@ -275,7 +274,7 @@ session is a file: it is begun if it is not there, with the options that are giv
         drawn = session.next(self.questions)
         session.save(self.session)
         score = session.estimate() if session.n_used else None
-        tell(
+        self.say(
             {
                 "next": drawn,
                 "done": session.done,
@@ -283,8 +282,7 @@ session is a file: it is begun if it is not there, with the options that are giv
                 "asked": len(session.asked),
                 "estimate": None if score is None else score.to_dict(),
             },
-            "\n".join(self._lines(session, drawn)),
-            self,
+            *self._lines(session, drawn),
         )
         return 0
 
@@ -324,16 +322,6 @@ def described(bank: "ItemBank") -> dict[str, Any]:
         "variance_ratio": held.phi,
         "variance_scale": held.scale,
     }
-
-
-def tell(results: dict[str, Any], summary: str, command: Any) -> None:
-    """Print what was found, as JSON or in words."""
-    from psychollm.cli.carry_out import as_json
-
-    if command.json:
-        print(as_json(results))
-    elif not command.quiet:
-        print(summary)
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -1,6 +1,5 @@
 """What every command that analyses does: read, compute, write, and say what was found."""
 
-import json
 from abc import abstractmethod
 from collections.abc import Callable, Collection, Iterator, Mapping
 from contextlib import contextmanager
@@ -9,11 +8,10 @@ from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-import numpy as np
-
 from psychollm._base.csv_text import write_csv
 from psychollm._base.errors import InputError
 from psychollm._base.optional import require
+from psychollm._base.record import as_json
 from psychollm.cli.options import Command
 
 if TYPE_CHECKING:
@@ -57,8 +55,6 @@ class Analysis(Command):
     """A command that reads, analyses and writes."""
 
     out: Path | None
-    json: bool
-    quiet: bool
 
     @property
     def folder(self) -> Path | None:
@@ -110,11 +106,11 @@ class Analysis(Command):
 
 def carry_out(command: Analysis) -> Found:
     """Read, compute, write, and return what was found."""
-    from psychollm.cli.notes import as_notes, busy, computing
+    from psychollm.cli.notes import busy, computing
 
     folder = prepared(command.folder, report=command.with_page)
     quiet = command.quiet or command.in_markdown
-    with as_notes(command.arguments(), quiet=quiet):
+    with command.noting(quiet=quiet):
         with busy(f"reading {command.reads}", quiet=quiet):
             compute = command.read()
         with computing(quiet=quiet):
@@ -142,16 +138,14 @@ def _markdown(found: Found) -> str:
 def tell(command: Analysis, found: Found) -> None:
     """Say on the screen what was found and where it is."""
     folder = command.folder
+    words = [*filter(None, (found.remark, found.summary))]
+    if folder is not None:
+        page = command.with_page and found.page is not None
+        words += [f"\nReport: {folder / 'report.html'}" if page else "", f"Tables: {folder}"]
     if command.in_markdown:
         print(_markdown(found))
-    elif command.json:
-        print(as_json(found.results))
-    elif not command.quiet:
-        print(*filter(None, (found.remark, found.summary)), sep="\n")
-        if folder is not None:
-            page = command.with_page and found.page is not None
-            print(f"\nReport: {folder / 'report.html'}" if page else "")
-            print(f"Tables: {folder}")
+    else:
+        command.say(found.results if command.json else {}, *words)
 
 
 @contextmanager
@@ -179,24 +173,6 @@ def prepared(folder: Path | None, *, report: bool) -> Path | None:
     return folder
 
 
-def as_json(results: Mapping[str, Any]) -> str:
-    """Return plain data as JSON; what is undefined is null."""
-    return json.dumps(_plain(results), indent=2, ensure_ascii=False, allow_nan=False)
-
-
 def records(frame: "pd.DataFrame") -> list[Mapping[Any, Any]]:
     """Return a table as one mapping per row."""
     return frame.to_dict(orient="records")  # type: ignore[return-value]
-
-
-def _plain(value: Any) -> Any:
-    """Turn arrays into lists and what is not finite into None."""
-    if isinstance(value, Mapping):
-        return {str(key): _plain(item) for key, item in value.items()}
-    if isinstance(value, np.ndarray | np.generic):
-        return _plain(value.tolist())
-    if isinstance(value, list | tuple):
-        return [_plain(item) for item in value]
-    if isinstance(value, float) and not np.isfinite(value):
-        return None
-    return value if isinstance(value, str | int | float | bool | None) else str(value)

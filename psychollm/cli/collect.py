@@ -69,11 +69,10 @@ class Collect(Command):
                 msg = f"--export {self.export} {fault}: name another file"
                 raise OptionError(msg)
         if self.dry_run:
-            from psychollm.cli.carry_out import as_json
             from psychollm.collect.preview import preview
 
             shown = preview(plan)
-            print(as_json(shown.to_dict()) if self.json else shown.summary())
+            replace(self, quiet=False).say(shown.to_dict(), shown.summary())
             return 0
         collection = asked(plan, quiet=self.quiet, progress=self.progress)
         if self.export is not None:
@@ -82,18 +81,10 @@ class Collect(Command):
 
             with Store(plan.store, create=False) as store:
                 export(store, self.export)
-        self._tell(collection)
+        kept = collection.store
+        where = f"Store: {kept} (to read it: psychollm score {kept})"
+        self.say(collection.to_dict(), collection.summary(), where)
         return exit_code(collection)
-
-    def _tell(self, collection: "Collection") -> None:
-        from psychollm.cli.carry_out import as_json
-
-        if self.json:
-            print(as_json(collection.to_dict()))
-        elif not self.quiet:
-            store = collection.store
-            print(collection.summary())
-            print(f"Store: {store} (to read it: psychollm score {store})")
 
 
 def asked(plan: "Plan", *, quiet: bool, progress: bool) -> "Collection":

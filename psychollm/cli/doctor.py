@@ -32,12 +32,9 @@ class Version(Command):
 
     def run(self) -> int:
         """Print the version of the library and of Python."""
-        if self.json:
-            from psychollm.cli.carry_out import as_json
-
-            print(as_json({"psychollm": __version__, "python": platform.python_version()}))
-        else:
-            print(f"psychollm {__version__} (Python {platform.python_version()})")
+        python = platform.python_version()
+        versions = {"psychollm": __version__, "python": python}
+        self.say(versions, f"psychollm {__version__} (Python {python})")
         return 0
 
 
@@ -71,12 +68,7 @@ class Doctor(Command):
 
             with busy("compiling, which the first time takes a minute", quiet=False):
                 state["speed"] = speed()
-        if self.json:
-            from psychollm.cli.carry_out import as_json
-
-            print(as_json(state))
-        else:
-            print(told(state))
+        self.say(state, told(state))
         return 0
 
 

@@ -224,11 +224,9 @@ class Import(Logs):
 
     def run(self) -> int:
         """Read, write, and say what was kept and dropped."""
-        from psychollm.cli.notes import as_notes
-
         for path in self.files.values():
             check_table_name(path)
-        with as_notes(self.arguments(), quiet=self.quiet):
+        with self.noting():
             imported = self._read()
             tables = {path: _table(imported, name) for name, path in self.files.items()}
             for path, table in tables.items():
@@ -248,16 +246,12 @@ class Import(Logs):
         )
 
     def _tell(self, imported: "LogImport") -> None:
-        from psychollm.cli.carry_out import as_json
-
-        if self.json:
-            print(as_json({**imported.counts(), "written": self.files}))
-        elif not self.quiet:
-            print(_told(imported, self.arguments()).summary())
-            for path in self.files.values():
-                print(f"Written: {path}")
-            if not self.files:
-                print("Nothing was written: name a file with --out.")
+        written = [f"Written: {path}" for path in self.files.values()]
+        self.say(
+            {**imported.counts(), "written": self.files},
+            _told(imported, self.arguments()).summary(),
+            *(written or ["Nothing was written: name a file with --out."]),
+        )
 
 
 def _told(imported: "LogImport", options: Mapping[str, str]) -> "LogImport":

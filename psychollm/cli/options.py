@@ -9,6 +9,7 @@ import argparse
 import re
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Mapping, Sequence
+from contextlib import AbstractContextManager
 from dataclasses import MISSING, dataclass, field, fields, is_dataclass
 from difflib import get_close_matches
 from inspect import cleandoc, signature
@@ -26,6 +27,7 @@ from typing import (
 )
 
 from psychollm._base.errors import OptionError
+from psychollm._base.record import as_json
 
 METAVARS: dict[Any, str] = {int: "N", float: "X", str: "TEXT", Path: "FILE"}
 # What arguments of functions are called where it is not by their own name: by the first that a
@@ -93,6 +95,8 @@ class Command(ABC):
     DESCRIPTION: ClassVar[str | None] = None
     EPILOG: ClassVar[str | None] = None
     USAGE: ClassVar[str | None] = None
+    json: bool = False
+    quiet: bool = False
 
     @classmethod
     def add_to(cls, parser: argparse.ArgumentParser) -> None:
@@ -125,6 +129,19 @@ class Command(ABC):
     @abstractmethod
     def run(self) -> int:
         """Do it, and return the exit code."""
+
+    def noting(self, *, quiet: bool | None = None) -> AbstractContextManager[None]:
+        """Print warnings as notes, in the options of this command."""
+        from psychollm.cli.notes import as_notes
+
+        return as_notes(self.arguments(), quiet=self.quiet if quiet is None else quiet)
+
+    def say(self, results: Mapping[str, Any], *words: str) -> None:
+        """Print what was found: as JSON if that is wanted, or in lines unless nothing is."""
+        if self.json:
+            print(as_json(results))
+        elif not self.quiet:
+            print(*words, sep="\n")
 
 
 class CommandHelp(argparse.RawDescriptionHelpFormatter):

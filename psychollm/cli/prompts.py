@@ -67,23 +67,21 @@ class WritePrompts(Command):
 
     def run(self) -> int:
         """Make the prompts, write them, and say what to do with them."""
-        from psychollm.cli.notes import as_notes, busy
+        from psychollm.cli.notes import busy
 
         with (
-            as_notes(self.arguments(), quiet=self.quiet),
+            self.noting(),
             busy("making the prompts", quiet=self.quiet),
         ):
             prompts = self.prompts()
             write_prompts(prompts, self.out)
         found, about, plan = self.told(prompts)
-        if self.json:
-            from psychollm.cli.carry_out import as_json
-
-            head = {self.NAME: self.source, "n_prompts": len(prompts)}
-            print(as_json({**head, **found, "out": str(self.out)}))
-        elif not self.quiet:
-            print(f"{counted(len(prompts), 'prompt')} {about}: {self.out}")
-            print(f'To ask them, write prompts = "{self.out.name}" {plan}.')
+        head = {self.NAME: self.source, "n_prompts": len(prompts)}
+        self.say(
+            {**head, **found, "out": str(self.out)},
+            f"{counted(len(prompts), 'prompt')} {about}: {self.out}",
+            f'To ask them, write prompts = "{self.out.name}" {plan}.',
+        )
         return 0
 
 

@@ -146,13 +146,12 @@ class Run(Command):
         """Go through the stages, then study what is there."""
         from psychollm.cli.carry_out import prepared
         from psychollm.cli.collect import exit_code
-        from psychollm.cli.notes import as_notes
 
         # What the study would refuse after all is asked and paid.
         check_count("--null", self.null, low=19 if self.study == "semantic_calibration" else 1)
         check_count("--bootstrap", self.bootstrap, low=2)
         check_fraction("--level", self.level)
-        with as_notes(self.arguments(), quiet=self.quiet):
+        with self.noting():
             staged = staged_plan(self.study, self.plan)
             analysis = analysis_of(self.study, self.plan, staged)
         if self.budget is not None:
@@ -234,11 +233,7 @@ class Run(Command):
 
     def _tell(self, found: "_Found") -> None:
         if self.json:
-            from psychollm.cli.carry_out import as_json
-
-            print(
-                as_json({"study": found.study, "stages": found.stages, "studies": found.studies})
-            )
+            self.say({"study": found.study, "stages": found.stages, "studies": found.studies})
 
     def _foretell(self, staged: "StagedPlan") -> None:
         """Say what each stage would ask and cost."""
@@ -246,10 +241,8 @@ class Run(Command):
 
         stages = dict(staged.previews())
         if self.json:
-            from psychollm.cli.carry_out import as_json
-
             told = [{"stage": name, **one.to_dict()} for name, one in stages.items()]
-            print(as_json({"study": self.study, "stages": told}))
+            self.say({"study": self.study, "stages": told})
             return
         requests, tokens, cost = 0, 0, 0.0
         for number, (name, one) in enumerate(stages.items(), start=1):

@@ -47,13 +47,12 @@ class Score(Command):
 
     def run(self) -> int:
         """Read, score, write, and say what was found."""
-        from psychollm.cli.carry_out import as_json
-        from psychollm.cli.notes import as_notes, busy
+        from psychollm.cli.notes import busy
         from psychollm.collect.drawing import bank_scores, told
         from psychollm.collect.store import Store
 
         with (
-            as_notes(self.arguments(), quiet=self.quiet),
+            self.noting(),
             busy("reading and scoring the replies", quiet=self.quiet),
             Store(self.store, create=False) as store,
         ):
@@ -61,16 +60,12 @@ class Score(Command):
             banked = bank_scores(store)
         if self.out is not None:
             _write(scored, self.out)
-        if self.json:
-            found = {read.instrument: _plain(read, scores) for read, scores in scored}
-            print(as_json(found | ({"bank": banked} if banked else {})))
-        elif not self.quiet:
-            paragraphs = [_told(read, scores) for read, scores in scored]
-            if banked:
-                paragraphs.append("\n".join(told(model, one) for model, one in banked.items()))
-            print("\n\n".join(paragraphs))
-            if self.out is not None:
-                print(f"\nTable: {self.out}")
+        found = {read.instrument: _plain(read, scores) for read, scores in scored}
+        paragraphs = [_told(read, scores) for read, scores in scored]
+        if banked:
+            paragraphs.append("\n".join(told(model, one) for model, one in banked.items()))
+        paragraphs += [f"Table: {self.out}"] if self.out is not None else []
+        self.say(found | ({"bank": banked} if banked else {}), "\n\n".join(paragraphs))
         return 0
 
 

@@ -3,7 +3,7 @@
 import time
 from collections.abc import Callable
 from contextlib import chdir
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from tempfile import TemporaryDirectory
 from typing import Any
 
@@ -46,15 +46,13 @@ class Warm(Command):
                 bar.update(1)
         bar.close()
         seconds, kept = time.process_time() - began, machine()["compiled code"]
-        if self.json:
-            from psychollm.cli.carry_out import as_json
-
-            done = {"compiled": len(kernels), "seconds": seconds, "kept": kept}
-            print(as_json({**done, "examples": len(functions) - len(skipped), "skipped": skipped}))
-            return 0
-        print(f"{len(kernels)} kernels compiled, {seconds:.0f} s of processor time; {kept}")
+        done = {"compiled": len(kernels), "seconds": seconds, "kept": kept}
+        lines = [f"{len(kernels)} kernels compiled, {seconds:.0f} s of processor time; {kept}"]
         if skipped:
-            print(f"Examples that need an extra or a file did not run: {', '.join(skipped)}")
+            names = ", ".join(skipped)
+            lines.append(f"Examples that need an extra or a file did not run: {names}")
+        examples = {"examples": len(functions) - len(skipped), "skipped": skipped}
+        replace(self, quiet=False).say({**done, **examples}, *lines)
         return 0
 
 

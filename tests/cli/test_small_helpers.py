@@ -6,7 +6,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from psychollm.cli.carry_out import as_json
+from psychollm._base.record import as_json
 from psychollm.cli.import_logs import is_store
 from psychollm.cli.options import CommandHelp
 from psychollm.cli.score import scores_frame
