@@ -22,6 +22,7 @@ from psychollm.calibration.errors.smooth import (
     SmoothCalibrationError,
     smooth_calibration_error,
 )
+from psychollm.calibration.metric import Metric, Output
 from psychollm.calibration.panels.catalogue import metric_keys
 from psychollm.calibration.panels.panel import CalibrationPanel, calibration_panel
 from psychollm.calibration.sampled.self_knowledge import (
@@ -54,6 +55,7 @@ from psychollm.calibration.selection.selective import (
     selective_prediction,
 )
 from psychollm.calibration.stated_scan import StatedScan, scan_stated
+from psychollm.calibration.tally import Tally
 from psychollm.calibration.two_choice.hierarchical_meta_d import (
     HierarchicalMetaD,
     hierarchical_meta_d,
@@ -84,7 +86,9 @@ __all__ = [
     "Line",
     "MetaD",
     "MetaInformation",
+    "Metric",
     "Murphy",
+    "Output",
     "Overconfidence",
     "PairwiseCalibration",
     "PredictedCorrectness",
@@ -100,6 +104,7 @@ __all__ = [
     "Significance",
     "SmoothCalibrationError",
     "StatedScan",
+    "Tally",
     "Type2ROC",
     "abstention",
     "abstention_by",

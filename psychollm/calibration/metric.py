@@ -10,15 +10,18 @@ from dataclasses import dataclass, replace
 from typing import Any, Literal, TypeAlias
 
 import numpy as np
+from numpy.typing import ArrayLike
 
-from psychollm._base.errors import OptionError
-from psychollm._base.types import AnyArray, BoolArray, FloatArray
+from psychollm._base.errors import OptionError, ShapeError
+from psychollm._base.types import AnyArray, BoolArray, FloatArray, RandomState
 from psychollm.calibration.influence import in_few_clusters
-from psychollm.calibration.stated import StatedAnswers
+from psychollm.calibration.stated import StatedAnswers, stated_answers
 from psychollm.calibration.tally import Tally, tallies
+from psychollm.data.responses import ResponsesLike
 from psychollm.estimates.estimate import Estimate
 from psychollm.estimates.reasons import Reason
 from psychollm.estimates.resampling import (
+    Bootstrap,
     Interval,
     KeptCounts,
     Replicates,
@@ -47,20 +50,81 @@ Section: TypeAlias = Literal["ranking", "scores", "selection", "decisions"]
 
 @dataclass(frozen=True, slots=True)
 class Output:
-    """One number of a metric in words: what panels, their tables, plots and reports say of it."""
+    """One number of a metric in words: what panels, their tables, plots and reports say of it.
+
+    Attributes
+    ----------
+    key : str
+        Name in a panel, such as ``"aurc_normalised"``.
+    heading : str
+        Head of its column, and the title of its axis.
+    meaning : str
+        Definition in one line.
+    better : {"higher", "lower", "near", ""}
+        Direction of better values; ``"near"``: the closer to `neutral` the better.
+    neutral : float, optional
+        Value of confidence that carries no information, or that is calibrated.
+    digits : int
+        Decimals.
+    listed : bool
+        Whether it has a column in the table of its section.
+    section : {"scores", "ranking", "selection", "decisions"}
+        Section of the report.
+
+    Examples
+    --------
+    >>> Output("sure_errors", "sure errors", "error rate above .8", better="lower").digits
+    2
+    """
 
     key: str  # in a panel, such as "aurc_normalised"
     heading: str
-    meaning: str  # in a line
+    meaning: str = ""  # in a line
     better: Better = ""  # "near": the closer to `neutral` the better; "": neither
     neutral: float | None = None  # of confidence that knows nothing, or is calibrated
     digits: int = 2  # decimals
     listed: bool = True  # whether it has a column in the table of its section in a report
+    section: Section = "scores"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Metric:
-    """One or several numbers computed together from a tally."""
+    """One or several numbers of confidence against correctness, computed together.
+
+    A metric with one number is called as `brier` is. Any metric goes into
+    ``calibration_panel(metrics=[...])``, with the resamples, clusters and pages of the others.
+
+    Attributes
+    ----------
+    names : tuple of str
+        Names of the numbers.
+    compute : callable
+        Takes the distinct confidences of one model (groups,) and its correct and wrong answers at
+        each of them (resamples, groups); returns the numbers (resamples, names), NaN where
+        undefined. Weighted answers have counts that are not whole numbers.
+    flags : callable, optional
+        Takes a `Tally`; returns for each number why it is undefined, or what qualifies it.
+    interval : {"bca", "percentile", ...} or tuple of these
+        How bounds are read from the resamples, for all numbers or one each.
+    outputs : tuple of Output, optional
+        What panels say of each number; otherwise its name is all they say.
+    analytic, method, robust, robust_method, prepare, carried, bounds, rank
+        Closed forms of standard errors and intervals with their names, what resamples share,
+        columns for bounds only, and the place in a panel; see the comments in the source.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> import psychollm as psy
+    >>> def sure_errors(confidence, correct, wrong):
+    ...     sure = confidence >= 0.8
+    ...     wrong, correct = wrong[:, sure].sum(axis=1), correct[:, sure].sum(axis=1)
+    ...     with np.errstate(invalid="ignore"):
+    ...         return (wrong / (wrong + correct))[:, None]
+    >>> metric = psy.calibration.Metric(names=("sure errors",), compute=sure_errors)
+    >>> metric([[0.9, 0.8, 0.8, 0.1]], [[1, 0, 1, 0]], rng=0).value.round(2)
+    array([0.33])
+    """
 
     # what the numbers are called, one per output
     names: tuple[str, ...]
@@ -68,7 +132,7 @@ class Metric:
     # undefined
     compute: Compute
     # one reason per output: why it is undefined, or what qualifies it
-    flags: Callable[[Tally], tuple[Reason, ...]]
+    flags: Callable[[Tally], tuple[Reason, ...]] | None = None
     # how bounds are read from the draws, for all outputs or one each
     interval: Interval | tuple[Interval, ...] = "bca"
     # standard errors and bounds in closed form, where questions are neither weighted nor
@@ -88,15 +152,48 @@ class Metric:
     carried: int = 0
     # reads all bounds of one model from its draws, carried columns included; `method` names it
     bounds: Bounds | None = None
-    # what panels say of each number; empty for a metric that no panel holds
+    # what panels say of each number; empty for a metric that a panel holds on demand only
     outputs: tuple[Output, ...] = ()
-    # the part of the panel it stands in, and its place there: those without a place come last
-    section: Section = "scores"
+    # its place in its section of the panel: those without a place come last
     rank: int = 100
+
+    def __post_init__(self) -> None:
+        if self.outputs and len(self.outputs) != len(self.names):
+            msg = f"outputs: {len(self.outputs)} for {len(self.names)} names: give one for each"
+            raise OptionError(msg)
+
+    def __call__(
+        self,
+        confidence: ResponsesLike,
+        correctness: ResponsesLike,
+        *,
+        clusters: ArrayLike | None = None,
+        weights: ArrayLike | None = None,
+        bootstrap: Bootstrap | int = 2000,
+        level: float = 0.95,
+        rng: RandomState = None,
+    ) -> Estimate:
+        """Estimate the number for every model; arguments and errors are those of `brier`."""
+        if len(self.names) > 1:
+            msg = (
+                f"a metric of {len(self.names)} numbers is no single estimate: pass it to "
+                "calibration_panel(metrics=[...])"
+            )
+            raise OptionError(msg)
+        answers = stated_answers(confidence, correctness, clusters=clusters, weights=weights)
+        (only,) = estimate_all([self], answers, Resampling.of(bootstrap, level, rng))
+        return only
+
+    @property
+    def words(self) -> tuple[Output, ...]:
+        """What panels say of each number: the outputs, or else the names."""
+        keys = [name.lower().replace(" ", "_") for name in self.names]
+        return self.outputs or tuple(map(Output, keys, self.names))
 
     def in_panel(self, section: Section, rank: int, *outputs: Output) -> "Metric":
         """Return the metric as panels hold it."""
-        return replace(self, section=section, rank=rank, outputs=outputs)
+        placed = tuple(replace(one, section=section) for one in outputs)
+        return replace(self, rank=rank, outputs=placed)
 
     @property
     def sandwich(self) -> Analytic | None:
@@ -111,12 +208,6 @@ class Metric:
     def shared(self, tally: Tally) -> Any:
         """Return what `compute` takes first, for all resamples of a tally."""
         return tally.values if self.prepare is None else self.prepare(tally)
-
-
-def estimate(metric: Metric, answers: StatedAnswers, resampling: Resampling) -> Estimate:
-    """Estimate a metric with one output for every model."""
-    (only,) = estimate_all([metric], answers, resampling)
-    return only
 
 
 def estimate_all(
@@ -180,11 +271,24 @@ def _computed(
         for start in range(0, counts.shape[0], rows):
             block = slice(start, start + rows)
             columns = [
-                metric.compute(first, correct[block], wrong[block])
+                _checked(
+                    metric, metric.compute(first, correct[block], wrong[block]), correct[block]
+                )
                 for metric, first in zip(metrics, shared[row], strict=True)
             ]
             outputs[block, row] = np.concatenate(columns, axis=1)
     return outputs
+
+
+def _checked(metric: Metric, columns: FloatArray, counts: FloatArray) -> FloatArray:
+    """Return what a metric computed if it has a row per resample and a column per number."""
+    if np.shape(columns) != (len(counts), metric.width):
+        msg = (
+            f"compute of {metric.names[0]!r} returned the shape {np.shape(columns)}: return "
+            f"{(len(counts), metric.width)}, a row for each resample and a column for each number"
+        )
+        raise ShapeError(msg)
+    return columns
 
 
 @dataclass(frozen=True, slots=True)
@@ -216,7 +320,11 @@ class Drawn:
     def estimates(self, metric: Metric) -> list[Estimate]:
         """Return the estimates of one metric."""
         start = self.columns(metric).start
-        flags = [self._flags(metric, tally) for tally in self.tables]
+        defined = self._defined(metric)
+        flags = [
+            self._flags(metric, tally, known)
+            for tally, known in zip(self.tables, defined, strict=True)
+        ]
         own, closed = self._own_bounds(metric), self._closed(metric)
         estimates = []
         for i, name in enumerate(metric.names):
@@ -234,13 +342,15 @@ class Drawn:
             estimates.append(one if self.resampled else replace(one, _draws=None))
         return estimates
 
-    def _flags(self, metric: Metric, tally: Tally) -> tuple[Reason, ...]:
+    def _flags(self, metric: Metric, tally: Tally, defined: BoolArray) -> tuple[Reason, ...]:
         if not tally.n:
             return (Reason.NO_ANSWERS,) * len(metric.names)
         one = Reason.ONE_QUESTION if tally.n == 1 else Reason.NONE
         # Sandwiches count the clusters that hold errors themselves; resamples do not.
         if not one and metric.sandwich is None and in_few_clusters(tally):
             one = Reason.FEW_CLUSTERS
+        if metric.flags is None:  # one's own: what it says with NaN is all that is known
+            return tuple(one if known else Reason.NO_VALUE for known in defined)
         return tuple(flag or one for flag in metric.flags(tally))
 
     @property

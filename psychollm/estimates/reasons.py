@@ -22,6 +22,7 @@ class Reason(StrEnum):
     NONE = ""
     UNDEFINED = "one of the two values is undefined"
     NO_ANSWERS = "no question has both a confidence and a correctness"
+    NO_VALUE = "the metric has no value for these answers"
     NO_SCORES = "no question has a score"
     NO_COMMON = "no question has a score of both"
     FEW_OF_A_TASK = "a task has fewer than two of these questions"

@@ -7,13 +7,13 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from psychollm._base.types import FloatArray, IntArray
-from psychollm.calibration.panels.catalogue import panel_outputs
 from psychollm.plots.canvas import by_value, names_width, open_figure, plain_text
 from psychollm.plots.forest import plot_forest
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
+    from psychollm.calibration.metric import Output
     from psychollm.calibration.panels.panel import CalibrationPanel
     from psychollm.estimates.estimate import Estimate
 
@@ -64,12 +64,14 @@ def plot_calibration_panel(
     keys = _shown(panel) if metrics is None else list(metrics)
     estimates = [panel[key] for key in keys]
     rows = (
-        rank_order(keys[-1], estimates[-1]) if order is None else np.argsort(order, kind="stable")
+        rank_order(panel.outputs[keys[-1]], estimates[-1])
+        if order is None
+        else np.argsort(order, kind="stable")
     )
     figure = open_figure(figure, size=panel_size(panel.models, len(keys)))
     axes = figure.subplots(1, len(keys), squeeze=False)[0]
     for column, (ax, key, estimate) in enumerate(zip(axes, keys, estimates, strict=True)):
-        output = panel_outputs()[key]
+        output = panel.outputs[key]
         plot_forest(estimate, reference=output.neutral, order=rows, x=output.heading, ax=ax)
         for text in ax.texts:
             text.set_text(textwrap.shorten(text.get_text(), _LONGEST, placeholder="…"))
@@ -90,9 +92,9 @@ def _shown(panel: "CalibrationPanel") -> list[str]:
     return [key for key in MAIN if key in panel.estimates] or list(panel)[: len(MAIN)]
 
 
-def rank_order(key: str, estimate: "Estimate") -> IntArray:
+def rank_order(output: "Output", estimate: "Estimate") -> IntArray:
     """Return the places of models from best to worst, undefined ones last."""
-    output, value = panel_outputs()[key], estimate.value
+    value = estimate.value
     neutral = 0.0 if output.neutral is None else output.neutral
     distance = {"lower": value, "near": np.abs(value - neutral)}.get(output.better, -value)
     return by_value(distance)

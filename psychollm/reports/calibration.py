@@ -8,7 +8,6 @@ import numpy as np
 
 from psychollm._base.errors import OptionError
 from psychollm._base.numbers import count, extent, interval, number, percent, with_interval
-from psychollm.calibration.panels.catalogue import panel_outputs
 from psychollm.estimates.verdict import SMALLEST, SmallestEffects
 from psychollm.reports import calibration_sections as sections
 from psychollm.reports.page import (
@@ -97,11 +96,11 @@ def _curves(panel: "CalibrationPanel") -> str:
 
 def definitions(panel: "CalibrationPanel") -> Table:
     """Return every metric of a panel in a line: what it means, and how its interval is made."""
-    words = {key: panel_outputs()[key] for key in panel.estimates}
+    words = {key: panel.outputs[key] for key in panel.estimates}
     return Table.of(
         [
             text_column("metric", [output.heading for output in words.values()]),
-            text_column("what it is", [output.meaning for output in words.values()]),
+            text_column("what it is", [output.meaning or "–" for output in words.values()]),
             text_column("better", [output.better or "–" for output in words.values()]),
             text_column(
                 "neutral",

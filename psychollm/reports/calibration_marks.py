@@ -6,7 +6,6 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from psychollm._base.numbers import count, number, percent, with_interval
-from psychollm.calibration.panels.catalogue import panel_outputs
 from psychollm.plots.risk_coverage import answered
 from psychollm.reports.marks import Mark, line, point, row_names, row_of
 from psychollm.reports.study_marks import forest
@@ -27,7 +26,7 @@ def overview(evidence: "Evidence", axes: "Sequence[Axes]", keys: Sequence[str]) 
     # Only the first of the axes names the rows, which are the same in all.
     names = row_names(axes[0])
     for ax, key in zip(axes, keys, strict=True):
-        output = panel_outputs()[key]
+        output = evidence.outputs[key]
         series = [(output.heading, evidence.estimates[key])]
         yield from forest(ax, series, row_of(evidence.labels), names=names, digits=output.digits)
 

@@ -7,7 +7,6 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from psychollm._base.numbers import count, number
-from psychollm.calibration.panels.catalogue import listed, panel_outputs
 from psychollm.estimates.comparisons import Comparisons
 from psychollm.estimates.findings import Findings, sentence, sentence_list
 from psychollm.plots.calibration_panel import (
@@ -63,7 +62,7 @@ def overview(panel: "CalibrationPanel", evidence: "Evidence", findings: Findings
         lambda empty: plot_calibration_panel(panel, metrics=keys, figure=empty),
         size=panel_size(panel.models, len(keys)),
         caption=f"The main metrics with their intervals, models ordered by "
-        f"{escape(panel_outputs()[keys[-1]].heading)}, the best on top. The dashed "
+        f"{escape(evidence.outputs[keys[-1]].heading)}, the best on top. The dashed "
         "line marks the value of confidence that carries no information, or that is perfectly "
         "calibrated; a hollow "
         'mark is a value <a href="#flags">with a reservation</a>.',
@@ -75,7 +74,7 @@ def overview(panel: "CalibrationPanel", evidence: "Evidence", findings: Findings
         findings["overview"],
         figures=(figure,),
         tables=(_metrics(evidence, shown, "Main metrics"),),
-        folded=_folded(evidence, listed("scores"), "More on the scores"),
+        folded=_folded(evidence, evidence.listed("scores"), "More on the scores"),
     )
 
 
@@ -86,7 +85,7 @@ def _held(evidence: "Evidence", keys: Sequence[str]) -> list[str]:
 def _metrics(evidence: "Evidence", keys: Sequence[str], caption: str) -> Table:
     columns = [name_column("model", evidence.labels), number_column("n", evidence.n, digits=0)]
     for key in keys:
-        output = panel_outputs()[key]
+        output = evidence.outputs[key]
         columns.append(
             estimate_column(output.heading, evidence.estimates[key], digits=output.digits)
         )
@@ -183,19 +182,21 @@ def ranking(evidence: "Evidence", findings: Findings) -> Section:
                 marks=lambda drawn: marks.roc(roc, drawn.axes[0], row_of(evidence.labels)),
             ),
         )
-    held = _held(evidence, listed("ranking"))
+    held = evidence.listed("ranking")
     return finding_section(
         findings["ranking"],
         figures=figures,
         tables=(_metrics(evidence, held, "How well confidence ranks answers"),) if held else (),
-        folded=_folded(evidence, listed("decisions"), "As a yes or no: confidence above one half"),
+        folded=_folded(
+            evidence, evidence.listed("decisions"), "As a yes or no: confidence above one half"
+        ),
     )
 
 
 def selection(evidence: "Evidence", findings: Findings) -> Section:
     """Return what is gained by answering only where confident."""
     curve = evidence.curves.risk_coverage
-    folded = _folded(evidence, listed("selection"), "Areas under the curves")
+    folded = _folded(evidence, evidence.listed("selection"), "Areas under the curves")
     if curve is None:
         return finding_section(findings["selection"], folded=folded)
     k = len(evidence.labels)
@@ -265,14 +266,15 @@ def comparisons(evidence: "Evidence", findings: Findings) -> Section:
 
 def _matrix(evidence: "Evidence", key: str) -> Figure:
     k, estimate = len(evidence.labels), evidence.estimates[key]
-    best_first = rank_order(key, estimate).argsort().astype(np.float64)
+    heading = evidence.outputs[key].heading
+    best_first = rank_order(evidence.outputs[key], estimate).argsort().astype(np.float64)
     side = min(2.6 + 0.24 * k, _LARGEST)
     return draw_figure(
         on_axes(lambda ax: plot_comparisons(evidence.comparisons[key], order=best_first, ax=ax)),
         size=(side + 1.0, side),
-        caption=f"Paired differences in {escape(_heading(key))}, row less column; a dot "
+        caption=f"Paired differences in {escape(heading)}, row less column; a dot "
         "where the two differ after adjustment for all pairs.",
-        title=f"Differences in {_heading(key)} between all pairs of models",
+        title=f"Differences in {heading} between all pairs of models",
         key=f"compare-{key.replace('_', '-')}",
         marks=lambda drawn: cells(drawn.axes[0], "difference", row_of(evidence.labels), digits=3),
     )
@@ -296,7 +298,7 @@ def _pairs(evidence: "Evidence", key: str) -> Table:
             p_column("p", result.p_value[order], reasons=flags),
             p_column("p, adjusted", result.adjusted[order], reasons=flags),
         ],
-        caption=f"All pairs on {escape(_heading(key))}",
+        caption=f"All pairs on {escape(evidence.outputs[key].heading)}",
     )
 
 
@@ -310,7 +312,7 @@ def _flagged(evidence: "Evidence") -> Table:
     """One row per reason and kind: whose values on which metrics it concerns."""
     rows: dict[tuple[str, bool], tuple[dict[Any, None], dict[str, None]]] = {}
     for key, estimate in evidence.estimates.items():
-        heading = _heading(key)
+        heading = evidence.outputs[key].heading
         for label, flag, defined in zip(
             estimate.labels, estimate.flags, estimate.defined, strict=True
         ):
@@ -328,10 +330,6 @@ def _flagged(evidence: "Evidence") -> Table:
         ],
         caption="Reasons, whose values they concern, and on which metrics",
     )
-
-
-def _heading(key: str) -> str:
-    return panel_outputs()[key].heading
 
 
 def definitions_of(table: Table) -> Section:

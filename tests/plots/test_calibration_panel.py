@@ -9,7 +9,7 @@ from matplotlib.figure import Figure
 
 import psychollm as psy
 from psychollm import plots
-from psychollm.calibration.panels.catalogue import metric_keys
+from psychollm.calibration.panels.catalogue import metric_keys, panel_outputs
 from psychollm.calibration.panels.panel import CalibrationPanel, calibration_panel
 from psychollm.estimates.comparisons import compare_all
 from psychollm.plots.calibration_panel import MAIN, rank_order
@@ -80,7 +80,7 @@ def test_estimates_of_reliability_have_forests(ax: Axes) -> None:
 def test_metrics_stand_side_by_side_in_one_order(panel: CalibrationPanel) -> None:
     figure = plots.plot_calibration_panel(panel, figure=Figure(figsize=(10, 3)))
     assert len(figure.axes) == len(MAIN)
-    order = rank_order("brier", panel["brier"])
+    order = rank_order(panel_outputs()["brier"], panel["brier"])
     assert labels(figure.axes[0]) == [str(place) for place in order]
     assert set(labels(figure.axes[1])) == {""}
     for key, ax in zip(MAIN, figure.axes, strict=True):
@@ -98,12 +98,12 @@ def test_a_panel_draws_itself(pyplot: object, panel: CalibrationPanel) -> None:
 
 def test_what_is_best_depends_on_the_metric(panel: CalibrationPanel) -> None:
     for key, better in (("brier", -1.0), ("auroc", 1.0)):
-        value = panel[key].value[rank_order(key, panel[key])]
+        value = panel[key].value[rank_order(panel_outputs()[key], panel[key])]
         known = value[np.isfinite(value)]
         assert (np.diff(better * known) <= 0).all()
         assert np.isnan(value[known.size :]).all()
     gap = np.abs(panel["overconfidence"].value)
-    order = rank_order("overconfidence", panel["overconfidence"])
+    order = rank_order(panel_outputs()["overconfidence"], panel["overconfidence"])
     assert (np.diff(gap[order][:5]) >= 0).all()
 
 

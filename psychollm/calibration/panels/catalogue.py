@@ -20,7 +20,9 @@ def panel_metrics() -> tuple[Metric, ...]:
     held = [value for module in modules for value in vars(import_module(module.name)).values()]
     metrics = {id(one): one for one in held if isinstance(one, Metric) and one.outputs}
     order = get_args(Section)
-    return tuple(sorted(metrics.values(), key=lambda one: (order.index(one.section), one.rank)))
+    return tuple(
+        sorted(metrics.values(), key=lambda one: (order.index(one.outputs[0].section), one.rank))
+    )
 
 
 @cache
@@ -38,9 +40,3 @@ def metric_keys() -> list[str]:
     ['auroc', 'gamma', 'somers_d']
     """
     return list(panel_outputs())
-
-
-def listed(section: Section) -> list[str]:
-    """Return the keys of a section that have a column in its table."""
-    metrics = [metric for metric in panel_metrics() if metric.section == section]
-    return [one.key for metric in metrics for one in metric.outputs if one.listed]

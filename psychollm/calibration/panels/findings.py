@@ -13,7 +13,7 @@ import numpy as np
 from psychollm._base.multiplicity import adjust_p_values
 from psychollm._base.numbers import count, extent, number
 from psychollm._base.types import BoolArray, FloatArray
-from psychollm.calibration.panels.catalogue import panel_outputs
+from psychollm.calibration.metric import Output, Section
 from psychollm.calibration.panels.panel_curves import PanelCurves
 from psychollm.estimates.comparisons import Comparisons, compare_all
 from psychollm.estimates.estimate import Estimate
@@ -97,13 +97,18 @@ class Evidence:
     """What the findings rest on: estimates, curves, and models compared on the main metrics."""
 
     estimates: Mapping[str, Estimate]
+    outputs: Mapping[str, Output]  # what is said of each, by the key of the metric
     curves: PanelCurves
     comparisons: Mapping[str, Comparisons]  # every pair of models, by the key of the metric
     smallest: SmallestEffects
 
     @classmethod
     def of(
-        cls, estimates: Mapping[str, Estimate], curves: PanelCurves, smallest: SmallestEffects
+        cls,
+        estimates: Mapping[str, Estimate],
+        outputs: Mapping[str, Output],
+        curves: PanelCurves,
+        smallest: SmallestEffects,
     ) -> "Evidence":
         """Compare the models."""
         compared = [key for key in COMPARED if key in estimates] or list(estimates)[:1]
@@ -112,7 +117,18 @@ class Evidence:
             for key in compared
             if estimates[key].defined.sum() > 1
         }
-        return cls(estimates=estimates, curves=curves, comparisons=comparisons, smallest=smallest)
+        return cls(
+            estimates=estimates,
+            outputs=outputs,
+            curves=curves,
+            comparisons=comparisons,
+            smallest=smallest,
+        )
+
+    def listed(self, section: Section) -> list[str]:
+        """Return the keys of a section that have a column in its table."""
+        words = self.outputs.items()
+        return [key for key, one in words if one.listed and one.section == section]
 
     @property
     def labels(self) -> tuple[Any, ...]:
@@ -250,7 +266,7 @@ class Evidence:
         told = sentence(counted(Verdicts(tuple(pairs), both), words, kind="pair"))[:-1]
         alike = "" if least is None else f"; alike: to within {number(least)}"
         return (
-            f"{panel_outputs()[key].heading}: {told} (after adjustment for their number{alike}). "
+            f"{self.outputs[key].heading}: {told} (after adjustment for their number{alike}). "
             f"{self._front(key, pairs)}"
         ).strip()
 
@@ -275,7 +291,7 @@ class Evidence:
 
     def _front(self, key: str, pairs: Mapping[tuple[Any, Any], Outcome]) -> str:
         """Name the best model, those as good, and those that cannot be told from it."""
-        estimate, better = self.estimates[key], panel_outputs()[key].better
+        estimate, better = self.estimates[key], self.outputs[key].better
         if better not in {"higher", "lower"}:
             return ""
         value = estimate.value if better == "higher" else -estimate.value

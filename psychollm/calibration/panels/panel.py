@@ -9,7 +9,7 @@ A panel of more answers than fit into memory: a few models at a time, on the sam
 from collections.abc import Iterator, Sequence
 from contextlib import closing
 from copy import deepcopy
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from functools import partial
 from os import PathLike
 from pathlib import Path
@@ -25,7 +25,7 @@ from psychollm._base.numbers import ABSENT, with_interval
 from psychollm._base.replicate import in_turn, progress_bar, replicate_seeds, workers
 from psychollm._base.result import Result, figure_by, view
 from psychollm._base.types import AnyArray, FloatArray, RandomState
-from psychollm.calibration.metric import Metric, estimate_all
+from psychollm.calibration.metric import Metric, Output, estimate_all
 from psychollm.calibration.panels.catalogue import metric_keys, panel_metrics, panel_outputs
 from psychollm.calibration.panels.findings import Evidence, verdict
 from psychollm.calibration.panels.panel_curves import PanelCurves, panel_curves
@@ -110,6 +110,7 @@ class CalibrationPanel(Study, Result):
     level: float
     models: Labels
     _answers: StatedAnswers | StatedScan
+    _own: dict[str, Output] = field(default_factory=dict)  # of metrics that are not the library's
 
     def __getitem__(self, metric: str) -> Estimate:
         """Return the estimate of one metric.
@@ -145,6 +146,12 @@ class CalibrationPanel(Study, Result):
     def answers(self) -> StatedAnswers | StatedScan:
         """Confidence and correctness from which the panel was computed."""
         return self._answers
+
+    @property
+    def outputs(self) -> dict[str, Output]:
+        """What is said of each metric, by key."""
+        known = panel_outputs() | self._own
+        return {key: words for key, words in known.items() if key in self.estimates}
 
     def curves(
         self,
@@ -224,7 +231,7 @@ class CalibrationPanel(Study, Result):
         smallest, curves
             As in `findings`.
         """
-        return Evidence.of(self.estimates, curves or self.curves(), smallest)
+        return Evidence.of(self.estimates, self.outputs, curves or self.curves(), smallest)
 
     def summary(self, *, smallest: SmallestEffects = SMALLEST) -> str:
         """Say who claims too much and who knows what it knows, and give the main numbers.
@@ -234,9 +241,10 @@ class CalibrationPanel(Study, Result):
         smallest : SmallestEffects
             The smallest overconfidence (`share`) and AUROC beyond one half that matter.
         """
-        keys = [key for key in _TOLD if key in self.estimates] or list(self)[: len(_TOLD)]
+        keys = [key for key in (*_TOLD, *self._own) if key in self.estimates]
+        keys = keys or list(self)[: len(_TOLD)]
         table = self.table(digits=2)[keys]
-        head = ["model", "n", *(panel_outputs()[key].heading for key in keys)]
+        head = ["model", "n", *(self.outputs[key].heading for key in keys)]
         rows = [
             [str(label), f"{n:.0f}", *cells]
             for label, n, cells in zip(table.index, self.n, table.to_numpy(), strict=True)
@@ -357,7 +365,7 @@ def calibration_panel(
     confidence: ResponsesLike | StatedScan,
     correctness: ResponsesLike | None = None,
     *,
-    metrics: Sequence[str] | None = None,
+    metrics: Sequence[str | Metric] | None = None,
     clusters: ArrayLike | None = None,
     weights: ArrayLike | None = None,
     bootstrap: Bootstrap | int = 2000,
@@ -373,8 +381,9 @@ def calibration_panel(
         `scan_stated` has read holds both, and is worked on a few models at a time.
     correctness : Responses, DataFrame, DataArray or array_like (models, questions)
         1 = correct. Questions count where both are known.
-    metrics : sequence of str, optional
-        Keys of the metrics wanted; all by default (`metric_keys` lists them).
+    metrics : sequence of str or Metric, optional
+        Keys of the metrics (`metric_keys` lists them), and metrics of one's own; by default all
+        that have a key.
     clusters, weights, bootstrap, level, rng
         What each question belongs to, how much it counts; resamples of questions, coverage of
         intervals, seed.
@@ -387,7 +396,7 @@ def calibration_panel(
     Raises
     ------
     OptionError
-        If a metric does not exist; similar names are given.
+        If a metric does not exist; similar names are given. If two metrics have the same key.
     CodeError, ShapeError, LabelError
         As `brier`.
 
@@ -406,13 +415,14 @@ def calibration_panel(
     >>> panel["accuracy"].value, panel["overconfidence"].value.round(3)
     (array([0.75]), array([-0.2]))
     """
-    wanted = _wanted(metrics)
+    wanted, own = _wanted(metrics)
     answers = _answers(confidence, correctness, clusters=clusters, weights=weights)
     options = Resampling.of(bootstrap, level, rng)
     used = [
         metric for metric in panel_metrics() if any(one.key in wanted for one in metric.outputs)
     ]
-    keys = [one.key for metric in used for one in metric.outputs]
+    used += own
+    keys = [one.key for metric in used for one in metric.words]
     if isinstance(answers, StatedScan):
         made = streamed_estimates(used, answers, options)
     else:
@@ -425,6 +435,7 @@ def calibration_panel(
         level=level,
         models=answers.models,
         _answers=answers,
+        _own={one.key: one for metric in own for one in metric.words},
     )
 
 
@@ -447,19 +458,33 @@ def _answers(
     return stated_answers(confidence, correctness, clusters=clusters, weights=weights)
 
 
-def _wanted(metrics: Sequence[str] | None) -> list[str]:
+def _wanted(
+    metrics: Sequence[str | Metric] | None,
+) -> tuple[list[str], list[Metric]]:
+    """Return the keys of a panel in order, and the metrics that are not the library's."""
     known = metric_keys()
     if metrics is None:
-        return known
-    asked = [metrics] if isinstance(metrics, str) else list(metrics)
+        return known, []
+    asked = [metrics] if isinstance(metrics, str | Metric) else list(metrics)
     if not asked:
         msg = "metrics names none: leave it out for all"
         raise OptionError(msg)
-    for key in asked:
-        if not isinstance(key, str) or key not in known:
+    keys: list[str] = []
+    own = [one for one in dict.fromkeys(asked) if isinstance(one, Metric)]
+    for one in dict.fromkeys(asked):
+        if isinstance(one, Metric):
+            keys += [output.key for output in one.words]
+        elif isinstance(one, str) and one in known:
+            keys.append(one)
+        else:
             from difflib import get_close_matches
 
-            close = get_close_matches(str(key), known, n=3) or known
-            msg = f"metrics names {key!r}, which does not exist: use {', '.join(close)}"
+            close = get_close_matches(str(one), known, n=3) or known
+            msg = f"metrics names {one!r}, which does not exist: use {', '.join(close)}"
             raise OptionError(msg)
-    return list(dict.fromkeys(asked))
+    taken = known + [output.key for metric in own for output in metric.words]
+    for key in keys:
+        if taken.count(key) > 1:
+            msg = f"metrics: two have the key {key!r}: give yours another with outputs="
+            raise OptionError(msg)
+    return keys, own

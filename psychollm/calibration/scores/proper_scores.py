@@ -33,13 +33,12 @@ from numpy.typing import ArrayLike
 from psychollm._base.checks import LARGEST, check_fraction
 from psychollm._base.types import FloatArray, RandomState
 from psychollm.calibration.influence import Gradient, Scale, delta_interval
-from psychollm.calibration.metric import Metric, Output, estimate
-from psychollm.calibration.stated import stated_answers
+from psychollm.calibration.metric import Metric, Output
 from psychollm.calibration.tally import Tally
 from psychollm.data.responses import ResponsesLike
 from psychollm.estimates.estimate import Estimate
 from psychollm.estimates.reasons import Reason
-from psychollm.estimates.resampling import Bootstrap, Resampling
+from psychollm.estimates.resampling import Bootstrap
 from psychollm.kernels.proper_scores import mean_losses, shares_correct
 
 Closed: TypeAlias = tuple[FloatArray, FloatArray]  # standard errors (1,), bounds (1, 2)
@@ -96,9 +95,15 @@ def brier(
     >>> brier([[0.9, 0.8, 0.3, 0.1]], [[1, 0, 1, 0]], rng=0).value.round(4)
     array([0.2875])
     """
-    answers = stated_answers(confidence, correctness, clusters=clusters, weights=weights)
-    options = Resampling.of(bootstrap, level, rng)
-    return estimate(BRIER, answers, options)
+    return BRIER(
+        confidence,
+        correctness,
+        clusters=clusters,
+        weights=weights,
+        bootstrap=bootstrap,
+        level=level,
+        rng=rng,
+    )
 
 
 def log_score(
@@ -142,9 +147,15 @@ def log_score(
     >>> found.name, found.value.round(4), found.flags[0].name
     ('log score (clip 0.001)', array([0.7299]), 'CLIPPED')
     """
-    answers = stated_answers(confidence, correctness, clusters=clusters, weights=weights)
-    options = Resampling.of(bootstrap, level, rng)
-    return estimate(log_score_metric(clip), answers, options)
+    return log_score_metric(clip)(
+        confidence,
+        correctness,
+        clusters=clusters,
+        weights=weights,
+        bootstrap=bootstrap,
+        level=level,
+        rng=rng,
+    )
 
 
 def brier_skill(
@@ -188,9 +199,15 @@ def brier_skill(
     >>> brier_skill([[0.9, 0.2, 0.7, 0.1]], [[1, 0, 1, 0]], rng=0).value.round(2)
     array([0.85])
     """
-    answers = stated_answers(confidence, correctness, clusters=clusters, weights=weights)
-    options = Resampling.of(bootstrap, level, rng)
-    return estimate(brier_skill_metric(reference), answers, options)
+    return brier_skill_metric(reference)(
+        confidence,
+        correctness,
+        clusters=clusters,
+        weights=weights,
+        bootstrap=bootstrap,
+        level=level,
+        rng=rng,
+    )
 
 
 def brier_losses(values: FloatArray) -> tuple[FloatArray, FloatArray]:
