@@ -32,6 +32,7 @@ https://doi.org/10.1198/016214504000000539
 Westfall, P. H., & Young, S. S. (1993). Resampling-based multiple testing. Wiley.
 """
 
+from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any, Literal, TypeAlias
 
@@ -52,6 +53,10 @@ from psychollm.estimates.reasons import Reason, first_reason
 
 # A spread below this share of the value is rounding: all resamples agree.
 _ROUNDING = 1e-12
+_AT_ONCE = 1024  # estimates whose draws are in memory together
+
+# The errors of some estimates, by their places, in standard deviations (draws, places).
+Deviations: TypeAlias = Callable[[IntArray], FloatArray]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
@@ -135,31 +140,69 @@ def max_t(value: Any, draws: Any, *, df: Any = None, level: float = 0.95) -> Max
         raise ShapeError(msg)
     freedom = _degrees(df, estimates.size)
     several = np.isfinite(sample).sum(axis=0) > 1
-    defined = np.isfinite(estimates) & several
     se = np.full(estimates.size, np.nan)
-    se[defined] = np.nanstd(sample[:, defined], axis=0, ddof=1)
-    near = _ROUNDING * np.maximum(1.0, np.abs(estimates))
-    tested = np.asarray(defined & (se > near), dtype=np.bool_)
-    statistic = _statistic(estimates, se, tested, freedom)
-    single, down, critical = _tested(estimates, sample, se, tested, statistic, level)
+    se[several] = np.nanstd(sample[:, several], axis=0, ddof=1)
+
+    def deviations(places: IntArray) -> FloatArray:
+        return np.asarray((sample[:, places] - estimates[places]) / se[places])
+
+    return max_t_of(estimates, se, freedom, deviations, n_draws=len(sample), level=level)
+
+
+def max_t_of(
+    value: FloatArray,
+    se: FloatArray,
+    df: FloatArray,
+    deviations: Deviations,
+    *,
+    n_draws: int,
+    level: float,
+) -> MaxT:
+    """Return `max_t` of estimates whose errors are drawn when they are asked for.
+
+    Parameters
+    ----------
+    value, se, df : ndarray (m,)
+        Estimates, the standard deviations of their draws and degrees of freedom; an estimate
+        whose `se` is NaN takes no part.
+    deviations : callable
+        The errors of some of the estimates in units of `se`, by their places: (draws, places).
+    n_draws : int
+        How many errors of each there are.
+    level : float
+        Simultaneous coverage of the intervals.
+
+    Examples
+    --------
+    >>> errors = np.random.default_rng(0).normal(size=(999, 2))
+    >>> found = max_t_of(np.array([0.0, 3.0]), np.ones(2), np.full(2, np.inf),
+    ...                  lambda places: errors[:, places], n_draws=999, level=0.95)
+    >>> found.single_step.round(2)
+    array([1.  , 0.01])
+    """
+    defined = np.isfinite(value) & np.isfinite(se)
+    near = _ROUNDING * np.maximum(1.0, np.abs(value))
+    tested = np.asarray(defined & (np.nan_to_num(se) > near), dtype=np.bool_)
+    statistic = _statistic(value, se, tested, df)
+    single, down, critical = _tested(statistic, deviations, n_draws, level)
     agreed = defined & ~tested
-    moved = agreed & (np.abs(estimates) > near)
+    moved = agreed & (np.abs(value) > near)
     for p in (single, down):
-        p[agreed], p[moved] = 1.0, 1.0 / (len(sample) + 1.0)
+        p[agreed], p[moved] = 1.0, 1.0 / (n_draws + 1.0)
     statistic[agreed], statistic[moved] = 0.0, np.inf
-    margin = np.where(agreed, 0.0, _margin(critical, se, freedom))
+    margin = np.where(agreed, 0.0, _margin(critical, np.where(defined, se, np.nan), df))
     return MaxT(
-        value=estimates,
-        se=se,
+        value=value,
+        se=np.where(defined, se, np.nan),
         statistic=statistic,
         single_step=single,
         step_down=down,
         critical=critical,
-        interval=np.stack([estimates - margin, estimates + margin], axis=1),
-        n_resamples=len(sample),
+        interval=np.stack([value - margin, value + margin], axis=1),
+        n_resamples=n_draws,
         level=level,
         flags=first_reason(
-            (~np.isfinite(estimates), Reason.UNDEFINED), (~several, Reason.TOO_FEW)
+            (~np.isfinite(value), Reason.UNDEFINED), (~np.isfinite(se), Reason.TOO_FEW)
         ),
     )
 
@@ -194,29 +237,29 @@ def _margin(critical: float, se: FloatArray, df: FloatArray) -> FloatArray:
 
 
 def _tested(
-    value: FloatArray,
-    draws: FloatArray,
-    se: FloatArray,
-    tested: BoolArray,
-    statistic: FloatArray,
-    level: float,
+    statistic: FloatArray, deviations: Deviations, n_draws: int, level: float
 ) -> tuple[FloatArray, FloatArray, float]:
     """Return single-step and step-down p-values, and the critical value."""
-    single, down = np.full(value.size, np.nan), np.full(value.size, np.nan)
-    if not tested.any():
+    single, down = np.full(statistic.size, np.nan), np.full(statistic.size, np.nan)
+    places = np.flatnonzero(np.isfinite(statistic))
+    if not places.size:
         return single, down, np.nan
-    deviations = np.abs(draws[:, tested] - value[tested]) / se[tested]
-    deviations[~np.isfinite(deviations)] = 0.0
-    observed = statistic[tested]
-    # Column j: the maximum over the j-th largest statistic and all smaller ones, (1).
-    order = np.argsort(-observed, kind="stable")
-    largest = np.maximum.accumulate(deviations[:, order[::-1]], axis=1)[:, ::-1]
-    places = np.flatnonzero(tested)
-    single[places] = monte_carlo_p_value(observed, largest[:, :1], tie=0.0)
-    down[places[order]] = np.maximum.accumulate(
-        monte_carlo_p_value(observed[order], largest, tie=0.0)
-    )
-    return single, down, float(np.quantile(largest[:, 0], level))
+    # From the smallest statistic to the largest: (1) over each and all that are smaller. Some
+    # estimates at a time, for many have more draws than memory holds.
+    places = places[np.argsort(-statistic[places], kind="stable")[::-1]]
+    parts = np.split(places, range(_AT_ONCE, places.size, _AT_ONCE))
+    largest = np.zeros(n_draws)
+    for part in parts:
+        errors = np.abs(deviations(part))
+        errors[~np.isfinite(errors)] = 0.0
+        errors[:, 0] = np.maximum(errors[:, 0], largest)
+        np.maximum.accumulate(errors, axis=1, out=errors)
+        largest = errors[:, -1]
+        down[part] = monte_carlo_p_value(statistic[part], errors, tie=0.0)
+    for part in parts:
+        single[part] = monte_carlo_p_value(statistic[part], largest[:, None], tie=0.0)
+    down[places] = np.maximum.accumulate(down[places[::-1]])[::-1]
+    return single, down, float(np.quantile(largest, level))
 
 
 FamilyAdjustment: TypeAlias = Literal["holm", "bonferroni", "bh", "by", "max_t"]

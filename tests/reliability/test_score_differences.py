@@ -1,5 +1,7 @@
 """Differences of mean scores: golden cases, McNemar's test, every flag."""
 
+import tracemalloc
+
 import numpy as np
 import pytest
 from hypothesis import given
@@ -109,3 +111,52 @@ def test_limits_of_shares_stay_in_their_range():
 def test_mcnemar_takes_counts(counts, error, message):
     with pytest.raises(error, match=message):
         mcnemar(*counts)
+
+
+@pytest.mark.parametrize("adjustment", ["holm", "max_t"])
+@pytest.mark.parametrize("kind", ["binary", "numbers", "clusters", "tasks", "both"])
+def test_complete_tables_by_models_say_what_pairs_say(kind, adjustment):
+    """A question that nobody answered changes nothing but the way that is gone."""
+    rng = np.random.default_rng(8)
+    scores = rng.normal(size=(7, 60)) if kind == "numbers" else rng.integers(0, 2, (7, 60)) * 1.0
+    scores[1] = scores[0]
+    scores[2] = 1.0
+    scores[4, 1:] = scores[3, 1:]  # differs in one question alone
+    options = {}
+    if kind in {"clusters", "both"}:
+        options["clusters"] = np.sort(rng.integers(0, 17, 60))
+    if kind in {"tasks", "both"}:
+        options["tasks"] = np.arange(60) % 4 // 2
+    rest = {"adjustment": adjustment, "rng": 3, "n_draws": 200}
+    found = score_differences(scores, **options, **rest)
+    more = np.column_stack([scores, np.full(7, np.nan)])
+    # Its labels are those of the last question: no cluster and no task is new.
+    other = {name: np.append(labels, labels[-1]) for name, labels in options.items()}
+    expected = score_differences(more, **other, **rest)
+    assert found.flags == expected.flags
+    exact = {"value", "se", "df", "n", "n_clusters", "se_paired", "se_unpaired", "p_value"}
+    exact |= {"correlation", "first_only", "mcnemar_exact_p"}
+    drawn = {"margin", "interval", "adjusted"}
+    # One question more draws other errors; clusters are as many as before.
+    same = adjustment == "holm" or "clusters" in options
+    for name in exact | drawn:
+        close = {"rtol": 1e-9, "atol": 1e-12} if same or name in exact else {"atol": 0.2}
+        here, there = getattr(found, name), getattr(expected, name)
+        np.testing.assert_allclose(here, there, **close, err_msg=name)
+
+
+def test_a_constant_model_is_correlated_with_none():
+    scores = np.array([[1.0] * 8, [1, 0, 1, 1, 0, 1, 0, 0], [0, 0, 1, 1, 0, 1, 0, 1]])
+    assert np.isnan(score_differences(scores).correlation[:2]).all()
+
+
+@pytest.mark.parametrize("missing", [0.0, 0.1])
+def test_memory_is_that_of_models_or_of_some_pairs(missing):
+    rng = np.random.default_rng(5)
+    scores = rng.integers(0, 2, (60, 12_000)) * 1.0
+    scores[rng.random(scores.shape) < missing] = np.nan
+    tracemalloc.start()
+    score_differences(scores, adjustment="max_t", n_draws=100, rng=1)
+    peak = tracemalloc.get_traced_memory()[1]
+    tracemalloc.stop()
+    assert peak < 8 * 1770 * 12_000  # one array of pairs by questions

@@ -163,6 +163,7 @@ class ClusteredMean:
     n_clusters: FloatArray  # (rows,)
     tails: FloatArray  # (rows,) degrees of freedom of sums over clusters as far from normal
     parts: FloatArray  # (rows, clusters) what each adds to the error: their squares sum to se**2
+    size: FloatArray  # (rows,) of all residuals, beside which less is rounding
 
     def interval(self, level: float, *, shares: bool = False) -> FloatArray:
         """Return bounds from t (rows, 2), Wilson's for shares; NaN where nothing varies."""
@@ -174,9 +175,7 @@ class ClusteredMean:
             spread = self.value * (1.0 - self.value)
             size = np.where(known, spread, 0.0) / np.where(known, self.se, 1.0) ** 2
             return wilson(self.value * size, size, level=level, df=df)
-        multiple = stdtrit(df, 0.5 + 0.5 * level)
-        margin = np.where(self.se > 0, multiple * self.se, np.nan)
-        return np.stack([self.value - margin, self.value + margin], axis=1)
+        return t_interval(self.value, self.se, df, level)
 
 
 def clustered_mean(
@@ -199,7 +198,8 @@ def clustered_mean(
         parts, df = _parts(r, h, n_clusters, correction)
         variance = (parts**2).sum(axis=1)
         # Residuals that cancel within every cluster leave a rounding error, not a variance.
-        variance[variance <= (ROUNDING * np.abs(residual).sum(axis=1)) ** 2] = 0.0
+        size = np.abs(residual).sum(axis=1)
+        variance[variance <= (ROUNDING * size) ** 2] = 0.0
     several = n_clusters > 1
     return ClusteredMean(
         value=value[:, 0],
@@ -208,7 +208,15 @@ def clustered_mean(
         n_clusters=n_clusters,
         tails=np.full(n_clusters.shape, np.inf) if clusters is None else tail_freedom(r.T),
         parts=parts,
+        size=size,
     )
+
+
+def t_interval(value: FloatArray, se: FloatArray, df: FloatArray, level: float) -> FloatArray:
+    """Return bounds from Student's t (rows, 2); NaN where nothing varies."""
+    multiple = stdtrit(np.nan_to_num(df, nan=1.0), 0.5 + 0.5 * level)
+    margin = np.where(se > 0, multiple * se, np.nan)
+    return np.stack([value - margin, value + margin], axis=1)
 
 
 def cluster_sums(

@@ -43,7 +43,7 @@ percentages. Psychometrika, 12, 153-157.
 
 from collections.abc import Hashable, Sequence
 from dataclasses import dataclass
-from itertools import combinations
+from functools import partial
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -63,44 +63,18 @@ from psychollm._base.errors import CodeError, LabelError, ShapeError
 from psychollm._base.multiplicity import adjust_p_values
 from psychollm._base.replicate import one_blas_thread
 from psychollm._base.result import Result
-from psychollm._base.types import BoolArray, FloatArray, IntArray, RandomState
+from psychollm._base.types import FloatArray, IntArray, RandomState
 from psychollm.calibration.stated import cluster_codes
 from psychollm.data.connected import connected
-from psychollm.data.labels import Labels, listed, numbered, unit_labels
+from psychollm.data.labels import Labels, listed
 from psychollm.data.responses import ResponsesLike
 from psychollm.data.table import numbers, one_model
 from psychollm.estimates.clustered import few
-from psychollm.estimates.comparisons import FamilyAdjustment, max_t
+from psychollm.estimates.comparisons import FamilyAdjustment, max_t_of
 from psychollm.estimates.intervals import within_range
 from psychollm.estimates.reasons import Reason, first_reason
-from psychollm.reliability.means.clustered import ClusteredMean, Correction, clustered_mean
-
-
-def balanced(
-    values: FloatArray, weight: FloatArray, strata: Any, questions: Labels
-) -> tuple[FloatArray, FloatArray]:
-    """Return scores and weights (rows, questions) whose weighted mean is that over strata.
-
-    Scores are NaN in a row that holds fewer than two questions of any stratum.
-
-    Examples
-    --------
-    >>> scores, weights = balanced(np.array([[1.0, 0, 1, 1, 1, 1]]), np.ones((1, 6)),
-    ...                            list("aabbbb"), tuple(range(6)))
-    >>> float((scores * weights).sum().round(12)), weights.round(3).tolist()
-    (0.75, [[0.25, 0.25, 0.125, 0.125, 0.125, 0.125]])
-    """
-    codes, names = numbered(unit_labels(strata, questions, argument="tasks"))
-    member = (codes[:, None] == np.arange(len(names))).astype(np.float64)
-    n, known = weight @ member, weight > 0
-    with np.errstate(invalid="ignore", divide="ignore"):
-        means = (np.where(known, values, 0.0) @ member) / n
-        size = n * len(names)
-        factor = np.sqrt((1.0 - 1.0 / size) / (1.0 - 1.0 / n))
-        shares = np.where(known, 1.0 / size[:, codes], 0.0)
-        moved = means.mean(axis=1, keepdims=True) + (values - means[:, codes]) * factor[:, codes]
-    enough = (n > 1).all(axis=1, keepdims=True)
-    return np.where(enough, np.where(known, moved, 0.0), np.nan), np.where(enough, shares, weight)
+from psychollm.reliability.means.clustered import Correction
+from psychollm.reliability.means.pair_means import PairMeans, pair_means, strata_of
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
@@ -225,57 +199,47 @@ def score_differences(
     table = one_model(scores, argument="scores")
     values = numbers(table, argument="scores")
     codes = None if clusters is None else cluster_codes(clusters, table.questions)
+    strata = None if tasks is None else strata_of(tasks, table.questions)
     i, j = _places(pairs, table.models)
-    both = np.isfinite(values[i]) & np.isfinite(values[j])
-    first, second = np.where(both, values[i], 0.0), np.where(both, values[j], 0.0)
-    gap, weight = first - second, both.astype(np.float64)
-    if tasks is not None:
-        gap, weight = balanced(gap, weight, tasks, table.questions)
-    mean = clustered_mean(gap, weight, codes, correction=correction)
-    alone = clustered_mean(gap, weight, None)
-    if both.all() and tasks is None:  # each model's error is the same in all its pairs
-        own = clustered_mean(values, np.ones(values.shape), None).se
-        single = [own[i], own[j]]
-    else:
-        single = [clustered_mean(side, weight, None).se for side in (first, second)]
-    p_value, interval = _p_value(mean), mean.interval(level)
+    of = pair_means(values, i, j, clusters=codes, strata=strata, correction=correction)
+    p_value, interval = _p_value(of), of.interval(level)
     if adjustment == "max_t":
         draws = check_count("n_draws", n_draws, low=100, high=DRAWS)
         # Pairs whose models no questions connect are families of their own.
         family = connected(np.isfinite(values))[i]
-        interval, adjusted = _all_at_once(mean, family, level, draws, rng)
-        interval = np.where(mean.se[:, None] > 0, interval, np.nan)
+        interval, adjusted = _all_at_once(of, family, level, draws, rng)
+        interval = np.where(of.se[:, None] > 0, interval, np.nan)
         adjusted = np.where(np.isfinite(p_value), adjusted, np.nan)
     else:
         adjusted = adjust_p_values(p_value, method=adjustment)
-    b, c = _discordant(first, second, both)
-    n = both.sum(axis=1)
-    clustered = mean.n_clusters < n
-    chi2, asymptotic, exact = (np.where(clustered, np.nan, part) for part in _mcnemar(b, c))
+    clustered = of.n_clusters < of.n
+    chi2, asymptotic, exact = (
+        np.where(clustered, np.nan, part) for part in _mcnemar(of.first_only, of.second_only)
+    )
     return ScoreDifferences(
         first=tuple(table.models[row] for row in i),
         second=tuple(table.models[row] for row in j),
-        value=mean.value,
-        se=mean.se,
-        df=mean.df,
+        value=of.value,
+        se=of.se,
+        df=of.df,
         interval=within_range(interval, values, -1.0),
-        margin=interval[:, 1] - mean.value,
+        margin=interval[:, 1] - of.value,
         p_value=p_value,
         adjusted=adjusted,
-        n=n.astype(np.int64),
-        n_clusters=mean.n_clusters.astype(np.int64),
-        se_paired=alone.se,
-        se_unpaired=np.sqrt(single[0] ** 2 + single[1] ** 2),
-        correlation=_correlation(alone.se, *single),
-        first_only=b,
-        second_only=c,
+        n=of.n.astype(np.int64),
+        n_clusters=of.n_clusters.astype(np.int64),
+        se_paired=of.se_paired,
+        se_unpaired=np.sqrt(of.se_first**2 + of.se_second**2),
+        correlation=_correlation(of.se_paired, of.se_first, of.se_second),
+        first_only=of.first_only,
+        second_only=of.second_only,
         mcnemar_chi2=chi2,
         mcnemar_p=asymptotic,
         mcnemar_exact_p=exact,
         adjustment=adjustment,
         correction=correction,
         level=level,
-        flags=_flags(mean, n, few_of_a_task=np.isnan(gap).any(axis=1)),
+        flags=_flags(of),
     )
 
 
@@ -349,8 +313,8 @@ def _places(
         msg = f"scores holds one model only ({models[0]!r}): a comparison needs two"
         raise ShapeError(msg)
     if pairs is None:
-        both = np.array(list(combinations(range(len(models)), 2)), dtype=np.int64)
-        return both[:, 0], both[:, 1]
+        first, second = np.triu_indices(len(models), 1)
+        return first, second
     if not all(isinstance(pair, tuple | list) and len(pair) == 2 for pair in pairs) or not pairs:
         msg = f'pairs holds {listed(list(pairs))}: pass pairs of models, such as [("a", "b")]'
         raise LabelError(msg)
@@ -363,62 +327,53 @@ def _places(
     return rows[:, 0], rows[:, 1]
 
 
-def _p_value(mean: ClusteredMean) -> FloatArray:
+def _p_value(of: PairMeans) -> FloatArray:
     """Two-sided p-value; 1 where two models scored alike, undefined where a gap never varies."""
     with np.errstate(invalid="ignore", divide="ignore"):
-        p = 2.0 * stdtr(np.nan_to_num(mean.df, nan=1.0), -np.abs(mean.value / mean.se))
-    constant = np.where(mean.value == 0.0, 1.0, np.nan)
-    return np.asarray(np.where(mean.se > 0, p, np.where(mean.se == 0, constant, np.nan)))
+        p = 2.0 * stdtr(np.nan_to_num(of.df, nan=1.0), -np.abs(of.value / of.se))
+    constant = np.where(of.value == 0.0, 1.0, np.nan)
+    return np.asarray(np.where(of.se > 0, p, np.where(of.se == 0, constant, np.nan)))
 
 
 def _all_at_once(
-    mean: ClusteredMean, family: IntArray, level: float, n_draws: int, rng: RandomState
+    of: PairMeans, family: IntArray, level: float, n_draws: int, rng: RandomState
 ) -> tuple[FloatArray, FloatArray]:
     """Return intervals and p-values of all pairs by the largest error of each family."""
-    parts = np.nan_to_num(mean.parts)
-    source = check_generator(rng)
-    with one_blas_thread():  # sums that threads share round by their number
-        draws = np.concatenate(
-            [
-                source.standard_normal((100, parts.shape[1])) @ parts.T
-                for _ in range(-(-n_draws // 100))
-            ]
-        )[:n_draws]
+    df = np.nan_to_num(of.df, nan=1.0)
     # `max_t` takes draws for resamples, whose variance is nu / (nu + 1) of that of the estimate.
-    with np.errstate(invalid="ignore", divide="ignore"):
-        draws *= mean.se * np.sqrt(mean.df / (mean.df + 1.0)) / draws.std(axis=0, ddof=1)
-    draws = np.where(mean.se > 0, draws, 0.0)
-    draws, df = draws + mean.value, np.nan_to_num(mean.df, nan=1.0)
+    se = np.where(of.se > 0, of.se, 0.0) * np.sqrt(df / (df + 1.0))
     interval, adjusted = np.full((len(family), 2), np.nan), np.full(len(family), np.nan)
-    for own in (family == one for one in np.unique(family)):
-        found = max_t(mean.value[own], draws[:, own], df=df[own], level=level)
-        interval[own], adjusted[own] = found.interval, found.step_down
+    with one_blas_thread():  # sums that threads share round by their number
+        errors = of.errors(check_generator(rng), n_draws)
+
+        def deviations(own: IntArray, places: IntArray) -> FloatArray:
+            drawn = errors(own[places])
+            return np.asarray(drawn / drawn.std(axis=0, ddof=1))
+
+        for own in (np.flatnonzero(family == one) for one in np.unique(family)):
+            found = max_t_of(
+                of.value[own], se[own], df[own], partial(deviations, own), n_draws=n_draws,
+                level=level,
+            )  # fmt: skip
+            interval[own], adjusted[own] = found.interval, found.step_down
     return interval, adjusted
-
-
-def _discordant(
-    first: FloatArray, second: FloatArray, both: BoolArray
-) -> tuple[FloatArray, FloatArray]:
-    """Return b and c of (2); NaN where a score is neither 0 nor 1."""
-    binary = (np.isin(first, (0.0, 1.0)) & np.isin(second, (0.0, 1.0))).all(axis=1)
-    binary &= both.any(axis=1)
-    b, c = ((x > y).sum(axis=1) for x, y in ((first, second), (second, first)))
-    return np.where(binary, b, np.nan), np.where(binary, c, np.nan)
 
 
 def _correlation(difference: FloatArray, first: FloatArray, second: FloatArray) -> FloatArray:
     """Pearson's correlation over questions, by (1); NaN where a model's scores are all equal."""
     with np.errstate(invalid="ignore", divide="ignore"):
         covariance = 0.5 * (first**2 + second**2 - difference**2)
-        return np.asarray(np.clip(covariance / (first * second), -1.0, 1.0))
+        # Beside a model whose scores are all equal the covariance is rounding.
+        known = np.where((first > 0) & (second > 0), covariance / (first * second), np.nan)
+        return np.asarray(np.clip(known, -1.0, 1.0))
 
 
-def _flags(mean: ClusteredMean, n: IntArray, *, few_of_a_task: BoolArray) -> tuple[Reason, ...]:
+def _flags(of: PairMeans) -> tuple[Reason, ...]:
     return first_reason(
-        (n == 0, Reason.NO_COMMON),
-        (n == 1, Reason.ONE_QUESTION),
-        (few_of_a_task, Reason.FEW_OF_A_TASK),
-        (mean.n_clusters == 1, Reason.ONE_CLUSTER),
-        (mean.se == 0, Reason.NO_SPREAD),
-        (few(mean.df) & (mean.n_clusters < n), Reason.FEW_CLUSTERS),
+        (of.n == 0, Reason.NO_COMMON),
+        (of.n == 1, Reason.ONE_QUESTION),
+        (of.few_of_a_task, Reason.FEW_OF_A_TASK),
+        (of.n_clusters == 1, Reason.ONE_CLUSTER),
+        (of.se == 0, Reason.NO_SPREAD),
+        (few(of.df) & (of.n_clusters < of.n), Reason.FEW_CLUSTERS),
     )

@@ -62,12 +62,9 @@ from psychollm.estimates.verdict import (
     outcome,
 )
 from psychollm.reliability.means.clustered import mean_estimate, mean_score
+from psychollm.reliability.means.pair_means import balanced, strata_of
 from psychollm.reliability.means.repeated_scores import RepeatedScores, answers_of, means_of
-from psychollm.reliability.means.score_differences import (
-    ScoreDifferences,
-    balanced,
-    score_differences,
-)
+from psychollm.reliability.means.score_differences import ScoreDifferences, score_differences
 from psychollm.studies.comparison.ranks import enough, rank, shown_better, tiers
 
 if TYPE_CHECKING:
@@ -442,7 +439,7 @@ def _means(answers: RepeatedScores, tasks: Any) -> Table:
     known = np.isfinite(values)
     scores, weight = values, known.astype(np.float64)
     if tasks is not None:
-        scores, weight = balanced(values, weight, tasks, answers.questions)
+        scores, weight = balanced(values, weight, strata_of(tasks, answers.questions))
     mean = np.where(known, scores * weight, 0.0).sum(axis=1) / np.maximum(weight.sum(axis=1), 1e-9)
     order = np.lexsort((np.where(known.any(axis=1), -mean, np.inf), connected(known)))
     models = tuple(answers.models[row] for row in order)
@@ -465,7 +462,8 @@ def _score(
         mean = mean_score(table, clusters=clusters, bootstrap=0, level=level)
     else:
         codes = None if clusters is None else cluster_codes(clusters, table.questions)
-        parts = balanced(values, known.astype(np.float64), tasks, table.questions)
+        strata = strata_of(tasks, table.questions)
+        parts = balanced(values, known.astype(np.float64), strata)
         options = Resampling.of(0, level, None)
         mean = mean_estimate(*parts, codes, options, "cr2", table.models)
     if not _are_shares(values[known]):
