@@ -66,7 +66,7 @@ def test_inference_data_has_labels_and_the_same_leave_one_out(data):
     found = bayesian_2pl(data[0], families=data[1], n_draws=1_000, rng=0)
     groups = found.to_arviz()
     assert list(groups["posterior"]["family_mean"].coords["family"].values) == ["f0", "f1"]
-    assert groups["posterior_predictive"]["ability"].shape == (1, 1_000, 150)
+    assert groups["posterior"]["ability"].shape == (1, 1_000, 150)
     assert groups["prior_predictive"]["replicated"].shape[-2:] == (150, 6)
     loo = arviz.loo(groups)
     elpd = loo.elpd if hasattr(loo, "elpd") else loo.elpd_loo

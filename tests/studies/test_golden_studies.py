@@ -8,7 +8,7 @@ import pytest
 
 import psychollm as psy
 from psychollm.estimates.findings import Findings
-from tests.goldens import FOLDER, Kept, check, flat
+from tests.goldens import FOLDER, Kept, alike, check, flat
 from tests.studies.difficulty.conftest import asked
 from tests.studies.metacognitive_skill.test_study import simulated as traces
 from tests.studies.semantic_calibration.test_study import arms
@@ -85,3 +85,9 @@ def test_findings_are_those_that_were_saved(study: Callable[[], Findings]) -> No
         found |= dict(flat(item, item["key"]))
     assert len(found) >= 3
     check(FOLDER / "studies.json", study.__name__, found, rel=1e-8)
+
+
+def test_other_versions_of_packages_are_no_difference() -> None:
+    made = "rng=1); psychollm 0.1.0, python 3.11.7, numpy 2.4.6, numba 0.68.1."
+    assert alike(made, "rng=1); psychollm 0.1.0, python 3.13.0rc2, numpy 2.5.2, numba 0.68.0.")
+    assert not alike(made, made.replace("rng=1", "rng=2"))

@@ -98,11 +98,12 @@ def _groups(fit: Drawn) -> tuple[dict[str, Group], dict[str, list[str]]]:
     prior_x, prior_h = target.structure.draw(REPLICATES, rng)
     codes = target.answers.codes[target.answers.of_respondent]
     made = {kind: _replicated(fit, kind, rng) for kind in ("posterior", "prior")}
+    known = _variables(fit, flat, sampled.h.reshape(len(flat), -1), chains)
     groups: dict[str, Group] = {
-        "posterior": _variables(fit, flat, sampled.h.reshape(len(flat), -1), chains),
+        "posterior": {**known, "ability": sampled.ability},
         "sample_stats": {"log_likelihood_sum": pointwise.sum(axis=1).reshape(chains)},
         "log_likelihood": {"responses": pointwise.reshape(*chains, -1)},
-        "posterior_predictive": {"ability": sampled.ability, "replicated": made["posterior"]},
+        "posterior_predictive": {"replicated": made["posterior"]},
         "prior": _variables(fit, prior_x, prior_h, (1, REPLICATES)),
         "prior_predictive": {"replicated": made["prior"]},
         "observed_data": {"answers": codes},

@@ -157,8 +157,8 @@ class BayesianIRT(Expects, Result):
     def to_arviz(self) -> Any:
         """Return the posterior with labelled coordinates as ArviZ inference data.
 
-        Groups: posterior, sample_stats, log_likelihood (marginal, one value per respondent),
-        posterior_predictive (abilities and replicated answers), prior, prior_predictive and
+        Groups: posterior (abilities among it), sample_stats, log_likelihood (marginal, one value
+        per respondent), posterior_predictive (replicated answers), prior, prior_predictive and
         observed_data. An InferenceData of ArviZ 0 or a DataTree of ArviZ 1.
 
         Raises
