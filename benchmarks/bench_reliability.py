@@ -7,9 +7,11 @@ must stay within the tolerance that stands beside those values.
 import csv
 import json
 from pathlib import Path
+from typing import ClassVar
 
 import numpy as np
 
+from psychollm import compare
 from psychollm.estimates.comparisons import compare_all
 from psychollm.estimates.resampling import Bootstrap
 from psychollm.reliability.components.generalizability import generalizability
@@ -147,6 +149,26 @@ class Comparisons:
 
     def time_compare_all_by_the_largest_statistic(self) -> None:
         compare_all(self.mean, adjustment="max_t")
+
+
+class Leaderboard:
+    """All pairs of many models, with every score there and with a fifth of them missing."""
+
+    params: ClassVar = [(100, 2_000), (300, 3_000)], ["complete", "gaps"]
+    param_names: ClassVar = ["models and questions", "scores"]
+    timeout = 300
+
+    def setup(self, shape: tuple[int, int], kind: str) -> None:
+        rng = np.random.default_rng(3)
+        self.scores = (rng.random(shape) < rng.uniform(0.2, 0.9, (shape[0], 1))) * 1.0
+        if kind == "gaps":
+            self.scores[rng.random(shape) < 0.2] = np.nan
+
+    def time_compare(self, shape: tuple[int, int], kind: str) -> None:
+        compare(self.scores, rng=1)
+
+    def peakmem_compare(self, shape: tuple[int, int], kind: str) -> None:
+        compare(self.scores, rng=1)
 
 
 class Accuracy:
