@@ -30,7 +30,8 @@ class Call:
     inputs: tuple[Any, ...] = ()  # values, paths, other calls
     options: Mapping[str, Any] = field(default_factory=dict)  # defaults are not shown
     name: str = "result"  # in the script
-    aside: Mapping[str, Any] = field(default_factory=dict)  # workers and bars: never shown
+    # Workers and bars: never shown; given beside the options, or in their place.
+    aside: Mapping[str, Any] = field(default_factory=dict)
 
     def run(self, made: Made | None = None) -> Any:
         """Make the call, after those in its arguments; `made` holds what was made before."""
@@ -42,13 +43,21 @@ class Call:
                 function = getattr(inputs.pop(0), self.function[1:])
             else:
                 function = self._function()
-            made[id(self)] = function(*inputs, **options, **self.aside)
+            made[id(self)] = function(*inputs, **{**options, **self.aside})
         return made[id(self)]
 
-    def script(self) -> str:
-        """Return the lines of Python that do the same."""
-        lines = dict.fromkeys(f"{call.name} = {call.text()}" for call in self._calls())
-        return "\n".join(["import psychollm as psy", "", *lines])
+    @classmethod
+    def done(cls, name: str, value: Any, made: Made) -> "Call":
+        """Return what stands for a value that lines before the script have made."""
+        call = cls("", name=name)
+        made[id(call)] = value
+        return call
+
+    def script(self, before: str = "") -> str:
+        """Return the lines of Python that do the same, after those that make what is done."""
+        calls = [call for call in self._calls() if call.function]
+        lines = dict.fromkeys(f"{call.name} = {call.text()}" for call in calls)
+        return "\n".join(["import psychollm as psy", "", *filter(None, [before]), *lines])
 
     def text(self) -> str:
         """Return the expression that makes this call, with the names of others."""

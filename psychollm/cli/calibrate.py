@@ -6,7 +6,7 @@ from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from psychollm._base.call import Call
+from psychollm._base.call import Call, Made
 from psychollm._base.errors import CodeError, LabelError, OptionError
 from psychollm.cli.carry_out import Found
 from psychollm.cli.groups import ByGroups, column_of, found_by, group_call, groups_of
@@ -129,28 +129,57 @@ class Calibrate(ByGroups, TwoTables):
         return partial(self._judged, read_stream(self) if self.streams else read_stated(self))
 
     def _judged(self, tables: "Tables[Any]") -> Found:
-        from psychollm.calibration.panels.panel import calibration_panel
+        made: Made = {}
+        values = {"confidence": tables.confidence, "correctness": tables.correctness}
+        if self.streams:
+            values = {"stated": tables.confidence}
+        inputs = [Call.done(name, value, made) for name, value in values.items()]
+        options = {
+            "metrics": None if self.metrics is None else list(self.metrics),
+            "clusters": None
+            if tables.clusters is None
+            else Call.done("clusters", tables.clusters, made),
+            "bootstrap": self.bootstrap,
+            "level": self.level,
+            "rng": self.seed,
+        }
+        origin = {"source": list(tables.source), "left_out": tables.left_out, "seed": self.seed}
+        if tables.groups is not None:
+            of, groups = tables.groups
+            inputs.append(Call.done("groups", groups, made))
+            call = Call(
+                "psy.calibration_by",
+                tuple(inputs),
+                {"of": of, **options},
+                aside=self.replication,
+            )
+            result, script = call.run(made), call.script(tables.code)
+            numbers = {"level": self.level, **origin}
+            return found_by(self, result, script, numbers, remark=tables.left_out)
+        call = Call(
+            "psy.calibration_panel", tuple(inputs), options, name="panel", aside=self.replication
+        )
+        panel = call.run(made)
+        numbers = {**_sizes(panel), **origin}
+        if self.streams and not tables.confidence.is_small:
+            return self._without_curves(panel, call.script(tables.code), numbers)
+        return self._with_curves(call, made, tables, numbers)
+
+    def _with_curves(
+        self, call: Call, made: Made, tables: "Tables[Any]", numbers: dict[str, Any]
+    ) -> Found:
         from psychollm.cli.notes import watched
 
-        if tables.groups is not None:
-            return self._grouped(tables, *tables.groups)
-        panel = calibration_panel(
-            tables.confidence,
-            tables.correctness,
-            metrics=self.metrics,
-            clusters=tables.clusters,
-            **self.replication,
+        panel: CalibrationPanel = call.run(made)
+        draws = {} if self.null is None else {"n_draws": self.null}
+        drawing = Call(
+            ".curves",
+            (call,),
+            {**draws, "rng": self.seed},
+            name="curves",
+            aside={"n_jobs": self.jobs, "progress": watched(quiet=self.quiet)},
         )
-        source = source_code(tables, self)
-        numbers = {**_sizes(panel), **_origin(tables, self)}
-        if self.streams and not tables.confidence.is_small:
-            return self._without_curves(panel, source, numbers)
-        curves = panel.curves(
-            n_draws=self.null,
-            rng=self.seed,
-            n_jobs=self.jobs,
-            progress=watched(quiet=self.quiet),
-        )
+        curves, source = drawing.run(made), drawing.script(tables.code)
         evidence = panel.evidence(smallest=self.smallest, curves=curves)
         return Found(
             summary=panel.summary(smallest=self.smallest),
@@ -183,22 +212,6 @@ class Calibrate(ByGroups, TwoTables):
             ),
         )
 
-    def _grouped(self, tables: "Tables[pd.DataFrame]", of: "Axis", groups: list[Any]) -> Found:
-        from psychollm.studies.groups.study import calibration_by
-
-        result = calibration_by(
-            tables.confidence,
-            tables.correctness,
-            groups,
-            of=of,
-            metrics=self.metrics,
-            clusters=tables.clusters,
-            **self.replication,
-        )
-        numbers = {"level": self.level, **_origin(tables, self)}
-        script = source_code(tables, self)
-        return found_by(self, result, script, numbers, remark=tables.left_out)
-
 
 def _sizes(panel: "CalibrationPanel") -> dict[str, Any]:
     answers = panel.answers
@@ -212,49 +225,10 @@ def _sizes(panel: "CalibrationPanel") -> dict[str, Any]:
     }
 
 
-def _origin(tables: "Tables[Any]", command: Calibrate) -> dict[str, Any]:
-    return {
-        "source": list(tables.source),
-        "left_out": tables.left_out,
-        "seed": command.seed,
-    }
-
-
-def source_code(tables: "Tables[Any]", command: Calibrate) -> str:
-    """Return the lines of Python that read the tables and make the panel."""
-    from psychollm.studies.provenance import call_text
-
-    options: dict[str, object] = {
-        "bootstrap": command.bootstrap,
-        "level": command.level,
-        "rng": command.seed,
-    }
-    inputs = ["stated"] if command.streams else ["confidence", "correctness"]
-    if command.metrics is not None:
-        options = {"metrics": list(command.metrics), **options}
-    name, function = "panel", "psy.calibration_panel"
-    if tables.groups is not None:
-        name, function = "result", "psy.calibration_by"
-        inputs.append("groups")
-        options = {"of": tables.groups[0], **options}
-    if tables.clusters is not None:
-        inputs.append("clusters=clusters")
-    call = call_text(function, tuple(inputs), options)
-    call = call.replace("(", "(\n    ", 1).removesuffix(")") + ",\n)"
-    code = f"{tables.code}\n{name} = {call}"
-    if tables.groups is not None:
-        return code
-    if command.streams and not tables.confidence.is_small:
-        return code
-    draws = "" if command.null is None else f"n_draws={command.null}, "
-    return f"{code}\ncurves = panel.curves({draws}rng={command.seed})"
-
-
 def read_stream(command: Calibrate) -> "Tables[Any]":
     """Read confidence and correctness once, and the clusters if there are any."""
     import pandas as pd
 
-    from psychollm.calibration.stated_scan import scan_stated
     from psychollm.cli.notes import watched
 
     options = command.chosen(
@@ -269,9 +243,9 @@ def read_stream(command: Calibrate) -> "Tables[Any]":
         options["scale"] = command.scale
     if command.levels is not None:
         options["levels"] = command.levels
-    bar = watched(quiet=command.quiet)
-    stated = scan_stated(command.confidence, **options, n_jobs=command.jobs, progress=bar)
-    code = f"stated = {Call('psy.calibration.scan_stated', (command.confidence,), options).text()}"
+    aside = {"n_jobs": command.jobs, "progress": watched(quiet=command.quiet)}
+    call = Call("psy.calibration.scan_stated", (command.confidence,), options, aside=aside)
+    stated, code = call.run(), f"stated = {call.text()}"
     clusters = None
     if command.clusters is not None:
         # Labels of a file are text.

@@ -6,7 +6,7 @@ from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from psychollm._base.call import Call
+from psychollm._base.call import Call, Made
 from psychollm._base.errors import OptionError
 from psychollm._base.types import EmptyCells, Missing
 from psychollm.cli.carry_out import Found
@@ -206,20 +206,14 @@ class OfTables(TwoTables):
 
     def _from_logs(self) -> "Tables[Responses]":
         """Return who said yes and who was right, as logs have it."""
-        from psychollm.data.responses import Responses
-
+        made: Made = {}
         stated, right, code, log = self.stated_in_logs()
-        if self.threshold is None:
-            confidence = Responses(stated, codes=self.codes)
-            code.append("confidence = psy.Responses(confidence)")
-        else:
-            cut: Any = self.threshold
-            strict = not self.at_least
-            confidence = Responses(stated, threshold=cut, strict=strict)
-            code.append(
-                f"confidence = psy.Responses(confidence, threshold={cut!r}, strict={strict})"
-            )
-        return Tables(confidence, right, self.files, "\n".join(code), log.summary())
+        options: dict[str, Any] = {"codes": self.codes}
+        if self.threshold is not None:
+            options = {"threshold": self.threshold, "strict": not self.at_least}
+        call = Call("psy.Responses", (Call.done("confidence", stated, made),), options)
+        code.append(f"confidence = {call.text()}")
+        return Tables(call.run(made), right, self.files, "\n".join(code), log.summary())
 
     def reduced(self, tables: "Tables[Responses]") -> "Tables[Responses]":
         """Leave out what is to take no part."""

@@ -224,27 +224,22 @@ class TwoTables(Analysis, Choosing, Choices):
 
         With the lines of Python that do so, and the logs.
         """
-        from psychollm.data.logs import imported
-
-        options: dict[str, Any] = {}
-        if self.repeats != "error":
-            options["repeats"] = self.repeats
-        if self.right_above is not None:
-            options["threshold"] = self.right_above
+        reading = self.reading_of(self.inputs, keep)
+        repeats = None if self.repeats == "error" else self.repeats
+        options = {"repeats": repeats, "threshold": self.right_above}
+        call = Call("psy.data.logs.imported", (reading,), options, name="found")
         log = self.scores_in(self.inputs, keep)
         if log.frame["confidence"].isna().all():
             raise InputError(self._no_confidence())
         try:
-            found = imported(log, **options)
+            found = call.run({id(reading): log})
         except (CodeError, OptionError) as error:
             # --threshold splits what models stated.
             raise type(error)(error.told({"threshold": "--right-above"})) from error
         assert found.confidence is not None  # noqa: S101 -- seen to above
-        given = "".join(f", {name}={value!r}" for name, value in options.items())
         code = [
-            "from psychollm.data.logs import imported",
-            f"log = {self.reading_of(self.inputs, keep).text()}",
-            f"found = imported(log{given})",
+            f"log = {reading.text()}",
+            f"found = {call.text()}",
             "confidence, correctness = found.confidence, found.responses",
         ]
         return found.confidence, found.responses, code, log
