@@ -8,12 +8,17 @@ from typing import Any
 from psychollm._base.shown import one_line, visible
 
 # Around the name of an argument and its two wordings stand characters that no text may hold.
-_MARK = re.compile("\ufdd0(.*?)\ufdd1(.*?)\ufdd1(.*?)\ufdd2", re.DOTALL)
+_MARK = re.compile("\ufdd0(.*?)\ufdd1(.*?)\ufdd1(.*?)\ufdd1(.*?)\ufdd2", re.DOTALL)
 _NOTHING = object()
 
 
 def parameter(
-    name: str, value: Any = _NOTHING, *, python: str | None = None, command: str = "{}"
+    name: str,
+    value: Any = _NOTHING,
+    *,
+    python: str | None = None,
+    command: str = "{}",
+    without: str = "",
 ) -> str:
     """Return what a message says of an argument.
 
@@ -27,6 +32,8 @@ def parameter(
         The words of Python, otherwise the argument and its value.
     command : str
         The words of a command that has the option, whose name stands for {}.
+    without : str
+        The words of a command that lacks it, otherwise those of Python.
 
     Examples
     --------
@@ -36,7 +43,8 @@ def parameter(
     """
     if value is not _NOTHING:
         python, command = f"{name}={value!r}", f"{{}} {_typed(value)}"
-    return f"\ufdd0{name}\ufdd1{f'{name}=' if python is None else python}\ufdd1{command}\ufdd2"
+    python = f"{name}=" if python is None else python
+    return f"\ufdd0{name}\ufdd1{python}\ufdd1{command}\ufdd1{without}\ufdd2"
 
 
 class Text(str):
@@ -62,9 +70,11 @@ class Text(str):
         """
 
         def worded(mark: re.Match[str]) -> str:
-            name, python, command = mark.groups()
+            name, python, command, without = mark.groups()
             option = options.get(python, options.get(name))
-            return mark[0] if option is None else command.replace("{}", option, 1)
+            if option is None:
+                return without if without and "" in options else mark[0]
+            return command.replace("{}", option, 1)
 
         return Text(_MARK.sub(worded, self.marked))
 

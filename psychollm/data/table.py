@@ -264,9 +264,14 @@ def encode(
     return values.astype(np.int16), missing
 
 
+_SPLIT = parameter(
+    "threshold",
+    python="split a stated confidence with Responses(values, threshold=...)",
+    command="split a stated confidence with {}",
+    without="split scores into 1 and 0",
+)
 _NOT_A_CODE = (
-    f"not a code: codes are whole numbers 0 (no) to {MAX_CODE}; split a stated confidence with "
-    f"{parameter('threshold', python='Responses(values, threshold=...)')}, and name values that "
+    f"not a code: codes are whole numbers 0 (no) to {MAX_CODE}; {_SPLIT}, and name values that "
     "stand for a missing answer as "
     + parameter("missing_values", python="missing_values=[...]", command="{} VALUE,...")
 )

@@ -107,6 +107,13 @@ def test_warnings_have_both_wordings() -> None:
     assert found[0].message.told(MEANT) == "is --right-above meant?"
 
 
+def test_a_command_without_the_option_has_words_of_its_own() -> None:
+    text = Text(parameter("threshold", python="Responses(threshold=...)", without="split scores"))
+    assert text == text.told({}) == "Responses(threshold=...)"
+    assert text.told({"": ""}) == "split scores"
+    assert text.told({"": "", **MEANT}) == "--right-above"
+
+
 def test_labels_that_look_like_arguments_stay() -> None:
     error = CodeError(f"model '{{threshold}} threshold=': {parameter('threshold')}")
     assert error.told(MEANT) == "model '{threshold} threshold=': --right-above"

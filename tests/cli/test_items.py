@@ -164,3 +164,17 @@ def test_a_store_goes_wherever_logs_go(call, tmp_path: Path) -> None:
     )
     assert (found["n_models"], found["n_questions"]) == (2, 12)
     assert "psy.collect.read_store" in found["call"]
+
+
+@pytest.mark.parametrize(
+    ("command", "named"),
+    [("items", "--families"), ("card", "--families"), ("card", "--domains"), ("compare", "--by")],
+)
+def test_a_column_that_is_not_there_is_named_by_its_option(
+    call, tmp_path: Path, command: str, named: str
+) -> None:
+    (tmp_path / "s.csv").write_text("model,question,score\na,q,1\nb,q,0\na,r,0\nb,r,1\n")
+    refused = call(command, "s.csv", named, "vendor")
+    assert refused.stderr == (
+        f"psychollm: error: {named} vendor: s.csv has no such column or field\n"
+    )
