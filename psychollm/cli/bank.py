@@ -6,13 +6,13 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, ClassVar
 
+from psychollm.cli.groups import UNITS, group_of_each
 from psychollm.cli.import_logs import LOG_IS, Choices, Logs
 from psychollm.cli.options import PARSING, Command, add_options, option
 from psychollm.cli.two_tables import ANALYSIS, OUTPUT
 
 if TYPE_CHECKING:
     from psychollm.bank import ItemBank, Session
-    from psychollm.data.logs_result import ScoreLog
 
 DESCRIPTION = """\
 Estimate what a model would score on a whole benchmark from some of its questions. A bank is
@@ -68,44 +68,21 @@ class Build(Logs):
         from psychollm.cli.carry_out import writing
         from psychollm.cli.notes import busy, computing
 
-        named = [name for name in (self.families, self.domains) if name is not None]
-        keep = tuple(name for name in named if not Path(name).is_file())
+        given = {name: getattr(self, name) for name in UNITS if getattr(self, name) is not None}
+        keep = tuple(column for column in given.values() if not Path(column).is_file())
         with self.noting():
             with busy("reading the logs", quiet=self.quiet):
                 log = self.scores_in(self.logs, keep)
+                labels = {
+                    name: group_of_each(f"--{name}", by, UNITS[name], log).to_dict()
+                    for name, by in given.items()
+                }
             with computing(quiet=self.quiet):
-                bank = item_bank(
-                    log,
-                    families=self._labels(log, "families", "model"),
-                    domains=self._labels(log, "domains", "question"),
-                    rng=self.seed,
-                )
+                bank = item_bank(log, **labels, rng=self.seed)
             with writing(f"--out {self.out}"):
                 bank.save(self.out)
         self.say({**described(bank), "out": str(self.out)}, bank.summary())
         return 0
-
-    def _labels(self, log: "ScoreLog", option_name: str, unit: str) -> dict[Any, Any] | None:
-        """Return the label of each model or question."""
-        from psychollm._base.errors import LabelError
-        from psychollm.data.readers import read_clusters
-
-        given: str | None = getattr(self, option_name)
-        if given is None:
-            return None
-        units = log.frame[unit].drop_duplicates()
-        if Path(given).is_file():
-            of = read_clusters(given)
-            of.index = of.index.astype(str)
-            found = of.reindex(units.astype(str)).tolist()
-        else:
-            pairs = log.frame[[unit, given]].drop_duplicates()
-            twice = pairs[unit][pairs[unit].duplicated()]
-            if len(twice):
-                msg = f"--{option_name} {given}: {unit} {twice.iloc[0]!r} has several values there"
-                raise LabelError(msg)
-            found = pairs.set_index(unit)[given].reindex(units).tolist()
-        return dict(zip(units.tolist(), found, strict=True))
 
 
 @dataclass(frozen=True, kw_only=True)

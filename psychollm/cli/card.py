@@ -1,6 +1,6 @@
 """``psychollm card``: logs of scores in, one page on what the evaluation shows out."""
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable
 from dataclasses import dataclass, replace
 from functools import partial
 from pathlib import Path
@@ -9,13 +9,13 @@ from typing import TYPE_CHECKING, Any
 from psychollm._base.call import Call, Made
 from psychollm.cli.carry_out import Found, records
 from psychollm.cli.compare import OfScores
-from psychollm.cli.groups import group_call, group_of_each
+from psychollm.cli.groups import UNITS, group_call, group_of_each
 from psychollm.cli.import_logs import LOG_IS
 from psychollm.cli.options import option
 from psychollm.cli.two_tables import ANALYSIS
 
 if TYPE_CHECKING:
-    from psychollm.data.logs_result import ScoreLog, Unit
+    from psychollm.data.logs_result import ScoreLog
 
 DESCRIPTION = """\
 Sum an evaluation up on one page: the accuracy of each model on these questions and on questions
@@ -30,8 +30,6 @@ examples:
   psychollm card scores.csv --domains domain --families vendor --out card
   psychollm card logs/ --task gsm8k --clusters templates.csv --markdown > card.md
 """
-
-_UNITS: "Mapping[str, Unit]" = {"domains": "question", "families": "model"}
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -94,7 +92,7 @@ class Card(OfScores):
         reading = self.reading_of(self.logs, self._kept())
         made: Made = {id(reading): log}
         options: dict[str, Any] = {}
-        for name, unit in _UNITS.items():
+        for name, unit in UNITS.items():
             value = getattr(self, name)
             if value is None:
                 continue

@@ -18,6 +18,8 @@ if TYPE_CHECKING:
     from psychollm.studies.groups.study import Grouped
 
 GROUPS = "groups"
+# What the groups of an option are made of.
+UNITS: "Mapping[str, Unit]" = {"domains": "question", "families": "model"}
 
 
 @dataclass(frozen=True, kw_only=True)
