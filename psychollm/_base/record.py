@@ -38,7 +38,8 @@ def plain_data(value: Any) -> Any:
     if isinstance(value, list | tuple):
         return [plain_data(item) for item in value]
     if hasattr(value, "__dataclass_fields__"):
-        return {field.name: plain_data(getattr(value, field.name)) for field in fields(value)}
+        held = (field.name for field in fields(value) if field.metadata.get("data", True))
+        return {name: plain_data(getattr(value, name)) for name in held}
     if hasattr(value, "to_dict") and hasattr(value, "columns"):
         return plain_data(value.to_dict(orient="records"))
     return value

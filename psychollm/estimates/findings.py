@@ -8,7 +8,7 @@ there are any, and with the numbers that it rests on. Its outcome says what thes
 import json
 from abc import ABC, abstractmethod
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from html import escape
 from textwrap import fill
 from typing import TYPE_CHECKING, Any
@@ -28,6 +28,7 @@ if TYPE_CHECKING:
     import pandas as pd
 
     from psychollm.estimates.estimate import Estimate
+    from psychollm.estimates.exhibits import Exhibit
 
 WIDTH = 96
 VERDICT = "verdict"
@@ -56,6 +57,8 @@ class Finding:
         each model, all of them.
     reason : str
         Why nothing could be found out, if so.
+    exhibits : tuple of Drawing or Listing
+        The figures and tables that show it on a page; no part of ``to_dict``.
 
     Examples
     --------
@@ -72,6 +75,7 @@ class Finding:
     numbers: Mapping[str, Any] = field(default_factory=dict)
     outcome: Outcome | Verdicts | None = None
     reason: str = ""
+    exhibits: tuple["Exhibit", ...] = field(default=(), repr=False, metadata={"data": False})
 
     def __post_init__(self) -> None:
         # Labels may hold anything: in a finding they stand in one line.
@@ -266,6 +270,18 @@ class Study(ABC):
         write = view("reports.study", "write_report")
         written: Path = write(self, path, source=source, smallest=smallest)
         return written
+
+
+def exhibit(
+    found: Findings, result: Any, smallest: SmallestEffects, *, by: str = "exhibits"
+) -> Findings:
+    """Return findings with what shows them, by a function of the file `exhibits` of the result."""
+    # The file stands above the class, in its folder, and is looked up by name as a plot is.
+    folder = type(result).__module__.removeprefix("psychollm.").rpartition(".")[0]
+    shown = view(f"{folder}.exhibits", by)(result, smallest)
+    given = {key: tuple(one for one in held if one) for key, held in shown.items()}
+    items = (replace(one, exhibits=given.get(one.key, ())) for one in found.items)
+    return replace(found, items=tuple(items))
 
 
 def estimate_rows(

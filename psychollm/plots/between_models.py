@@ -4,7 +4,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from psychollm._base.numbers import typeset, with_interval
+from psychollm._base.numbers import percent, typeset, with_interval
 from psychollm._base.types import FloatArray
 from psychollm.plots.canvas import (
     BLUE,
@@ -62,7 +62,12 @@ def plot_between_models(
         bars: dict[str, Any] = {"color": INK, "lw": 0.6, "alpha": 0.6, "zorder": 3}
         ax.hlines(rates.yes_rate.value, *rates.accuracy.interval.T, **bars)
         ax.vlines(rates.accuracy.value, *rates.yes_rate.interval.T, **bars)
-    points(ax, x, y, BLUE, size=5.5, zorder=4, gid="models")
+    told = [
+        f"{label}: accuracy {percent(across, 1)}, yes {percent(up, 1)}"
+        for label, across, up in zip(result.labels, x, y, strict=True)
+    ]
+    look: dict[str, Any] = {"size": 5.5, "zorder": 4, "gid": "models"}
+    points(ax, x, y, BLUE, texts=told, models=result.labels, **look)
     name_axes(ax, x="accuracy", y="share of questions answered “yes, I can”")
     legend(ax, columns=2)
     if result.n:

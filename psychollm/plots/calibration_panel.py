@@ -6,18 +6,16 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from psychollm._base.types import FloatArray, IntArray
-from psychollm.plots.canvas import by_value, names_width, open_figure, plain_text
+from psychollm._base.types import FloatArray
+from psychollm.calibration.panels.catalogue import MAIN, rank_order
+from psychollm.plots.canvas import names_width, open_figure, plain_text
 from psychollm.plots.forest import plot_forest
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
-    from psychollm.calibration.metric import Output
     from psychollm.calibration.panels.panel import CalibrationPanel
-    from psychollm.estimates.estimate import Estimate
 
-MAIN = ("overconfidence", "corp_mcb", "auroc", "aurc_normalised", "brier")
 _WIDTH, _NAMES = 1.75, 1.6  # inches
 _LONGEST = 32  # letters of a reason in a row
 
@@ -72,7 +70,15 @@ def plot_calibration_panel(
     axes = figure.subplots(1, len(keys), squeeze=False)[0]
     for column, (ax, key, estimate) in enumerate(zip(axes, keys, estimates, strict=True)):
         output = panel.outputs[key]
-        plot_forest(estimate, reference=output.neutral, order=rows, x=output.heading, ax=ax)
+        plot_forest(
+            estimate,
+            names=[output.heading],
+            reference=output.neutral,
+            order=rows,
+            x=output.heading,
+            digits=output.digits,
+            ax=ax,
+        )
         for text in ax.texts:
             text.set_text(textwrap.shorten(text.get_text(), _LONGEST, placeholder="…"))
         if column:
@@ -90,11 +96,3 @@ def panel_size(models: Sequence[Any], metrics: int) -> tuple[float, float]:
 
 def _shown(panel: "CalibrationPanel") -> list[str]:
     return [key for key in MAIN if key in panel.estimates] or list(panel)[: len(MAIN)]
-
-
-def rank_order(output: "Output", estimate: "Estimate") -> IntArray:
-    """Return the places of models from best to worst, undefined ones last."""
-    value = estimate.value
-    neutral = 0.0 if output.neutral is None else output.neutral
-    distance = {"lower": value, "near": np.abs(value - neutral)}.get(output.better, -value)
-    return by_value(distance)

@@ -8,8 +8,9 @@ Petroff, M. A. (2021). Accessible color sequences for data visualization.
 https://doi.org/10.48550/arXiv.2107.02270
 """
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from contextlib import contextmanager
+from contextvars import ContextVar
 from functools import partial
 from importlib import import_module
 from typing import TYPE_CHECKING, Any
@@ -20,6 +21,7 @@ from psychollm._base.errors import OptionError
 from psychollm._base.names import short_names
 from psychollm._base.optional import require
 from psychollm._base.types import FloatArray, IntArray
+from psychollm.plots.marks import keep_points
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -84,6 +86,19 @@ def plain_text() -> Iterator[None]:
         yield
 
 
+_PLAIN: ContextVar[bool] = ContextVar("plain", default=False)
+
+
+@contextmanager
+def on_paper() -> Iterator[None]:
+    """Make new figures without pyplot: a window or a notebook never shows them."""
+    before = _PLAIN.set(True)
+    try:
+        yield
+    finally:
+        _PLAIN.reset(before)
+
+
 def open_axes(ax: "Axes | None", *, size: tuple[float, float] = (7.2, 4.6)) -> "Axes":
     """Return the axes given, or those of a new figure, in the style of the house."""
     if ax is None:
@@ -99,6 +114,10 @@ def open_figure(figure: "Figure | None", *, size: tuple[float, float]) -> "Figur
     """Return the figure given, or a new one of pyplot, which a notebook shows once."""
     if figure is not None:
         return figure
+    if _PLAIN.get():
+        figures: Any = require("matplotlib.figure", extra="plot", purpose="a plot")
+        plain: Figure = figures.Figure(figsize=size, layout="constrained")
+        return plain
     pyplot = require("matplotlib.pyplot", extra="plot", purpose="a plot")
     made: Figure = pyplot.figure(figsize=size, layout="constrained")
     made._ipython_display_ = partial(_show_once, made)  # type: ignore[attr-defined]
@@ -160,6 +179,11 @@ def names_width(names: Sequence[Any]) -> float:
     return 0.07 * max(0, max(map(len, short_names(names)), default=0) - _SHORT)
 
 
+def ranked_size(labels: Sequence[Any]) -> tuple[float, float]:
+    """Return width and height in inches of a row for each model, with its rank on the right."""
+    return (6.4 + names_width(labels), 1.2 + 0.24 * len(labels))
+
+
 def read_rows(ax: "Axes", names: Sequence[Any]) -> None:
     """Say the whole name of a row where a pointer stands; what is drawn may be shortened."""
     whole = [str(name) for name in names]
@@ -178,8 +202,12 @@ def points(
     label: str | None = None,
     gid: str | None = None,
     zorder: float = 3.0,
+    texts: Iterable[str] | None = None,
+    models: Iterable[Any] = (),
 ) -> None:
-    """Draw marks without a line: filled, with a white edge, or hollow."""
+    """Draw marks without a line: filled, with a white edge, or hollow; `texts` are their words."""
+    if texts is not None:
+        keep_points(ax, x, y, texts, models)
     look: dict[str, Any] = {"mec": colour, "mfc": "white"} if hollow else {"mec": "white"}
     look |= {"mew": 1.0 if hollow else 0.5, "label": label, "gid": gid, "zorder": zorder}
     ax.plot(x, y, ls="", marker=marker, ms=size, color=colour, **look)

@@ -12,12 +12,13 @@ from psychollm.plots.canvas import (
     colour_of,
     name_axes,
     name_rows,
-    names_width,
     open_axes,
     plain_text,
     points,
+    ranked_size,
     write,
 )
+from psychollm.plots.marks import keep_row
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -49,7 +50,7 @@ def plot_comparison(result: "Comparison", *, ax: "Axes | None" = None) -> "Axes"
     >>> [text.get_text() for text in ax.texts]
     ['rank', '1', '2–3', '2–3']
     """
-    ax = open_axes(ax, size=comparison_size(result))
+    ax = open_axes(ax, size=ranked_size(result.labels))
     name_rows(ax, result.labels, size=TICK_SIZE - 0.5)
     for row, tier in enumerate(result.tier.tolist()):
         if tier % 2:
@@ -59,20 +60,21 @@ def plot_comparison(result: "Comparison", *, ax: "Axes | None" = None) -> "Axes"
         colour = colour_of((tier - 1) % 8) if tier else MUTED
         ax.hlines(row, lower[row], upper[row], color=colour, lw=1.6, alpha=0.75, zorder=2)
         points(ax, [result.score.value[row]], [row], colour)
+        told = f"{result.labels[row]}: {result.score.text(row, 3)}, rank {_rank(result, row)}"
+        keep_row(ax, row, told, result.labels[row])
     _ranks(ax, result)
     name_axes(ax, x=f"score, {percent(result.level)} intervals")
     return ax
-
-
-def comparison_size(result: "Comparison") -> tuple[float, float]:
-    """Return width and height in inches that the models need."""
-    return (6.4 + names_width(result.labels), 1.2 + 0.24 * len(result.labels))
 
 
 def _ranks(ax: "Axes", result: "Comparison") -> None:
     """Write at the right where the rank of each model lies."""
     at = ax.get_yaxis_transform()
     write(ax, 1.02, -0.85, "rank", transform=at, colour=MUTED)
-    for row, (low, high) in enumerate(result.rank_interval.tolist()):
-        text = "–" if np.isnan(result.rank[row]) else str(low) if low == high else f"{low}–{high}"
-        write(ax, 1.02, row, text, transform=at)
+    for row in range(len(result.labels)):
+        write(ax, 1.02, row, _rank(result, row), transform=at)
+
+
+def _rank(result: "Comparison", row: int) -> str:
+    low, high = result.rank_interval[row].tolist()
+    return "–" if np.isnan(result.rank[row]) else str(low) if low == high else f"{low}–{high}"

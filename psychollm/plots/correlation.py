@@ -29,6 +29,7 @@ from psychollm.plots.canvas import (
     points,
     read_rows,
 )
+from psychollm.plots.marks import keep_cells
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -83,14 +84,17 @@ def plot_correlation(
     matrix = np.array(result.matrix[square])
     np.fill_diagonal(matrix, np.nan)
     kind = "polychoric" if counts is None else "tetrachoric"
-    return plot_matrix(
+    labels = [result.labels[i] for i in rows]
+    ax = plot_matrix(
         matrix,
-        [result.labels[i] for i in rows],
+        labels,
         name=f"{kind} correlation{' (dot: empty cell)' if empty.any() else ''}",
         limits=(-1.0, 1.0),
         marked=empty,
         ax=ax,
     )
+    keep_cells(ax, matrix, labels, "correlation")
+    return ax
 
 
 def _by_loading(result: Any) -> IntArray:
@@ -160,7 +164,9 @@ def plot_sensitivity(result: "Sensitivity", *, ax: "Axes | None" = None) -> "Axe
             continue
         share = result.shares[:, which]
         ax.plot(share, rows, color=colour, lw=1.0, alpha=0.5, zorder=2)
-        points(ax, share, rows, colour, size=6.0, label=name)
+        both = zip(result.rules, share, strict=True)
+        told = [f"{rule}: {name} {percent(one, 1)}" for rule, one in both]
+        points(ax, share, rows, colour, size=6.0, label=name, texts=told)
     for row, shares in zip(rows, result.shares, strict=True):
         for which in range(min(2, k)):
             look: dict[str, Any] = {"va": "center", "fontsize": TEXT_SIZE - 1.5, "color": MUTED}
@@ -215,14 +221,17 @@ def plot_residuals(
     limit = max(_LEAST_LIMIT, float(np.ceil(known.max()))) if known.size else _LEAST_LIMIT
     with np.errstate(invalid="ignore"):
         marked = np.abs(z) > 3.0
-    return plot_matrix(
+    labels = [result.labels[i] for i in rows]
+    ax = plot_matrix(
         z,
-        [result.labels[i] for i in rows],
+        labels,
         name="observed − expected joint yes, standard errors",
         limits=(-limit, limit),
         marked=marked,
         ax=ax,
     )
+    keep_cells(ax, z, labels, "residual in standard errors", digits=1)
+    return ax
 
 
 _MOST_NAMES = 60

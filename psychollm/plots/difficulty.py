@@ -4,7 +4,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from psychollm._base.numbers import typeset, with_interval
+from psychollm._base.numbers import number, typeset, with_interval
 from psychollm.plots.canvas import (
     BLUE,
     DASHED,
@@ -15,6 +15,7 @@ from psychollm.plots.canvas import (
     plain_text,
     write,
 )
+from psychollm.plots.marks import keep_points
 from psychollm.studies.difficulty.study import Difficulty
 
 if TYPE_CHECKING:
@@ -51,6 +52,11 @@ def plot_difficulty(study: Difficulty, *, ax: "Axes | None" = None) -> "Axes":
     size = float(np.clip(4000.0 / x.size, 6.0, 28.0))
     points = ax.scatter(x, y, s=size, color=BLUE, alpha=0.55, lw=0, zorder=3)
     points.set_gid("questions")
+    told = [
+        f"{label}: score {number(up)}, predicted {number(across)}"
+        for label, across, up in zip(study.labels, x, y, strict=True)
+    ]
+    keep_points(ax, x, y, told)
     explained, bounds = study.r_squared.value, study.r_squared.interval
     lines = [
         f"{name}: R² {typeset(with_interval(value, interval))}"

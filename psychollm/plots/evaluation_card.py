@@ -2,7 +2,7 @@
 
 from typing import TYPE_CHECKING
 
-from psychollm._base.numbers import percent
+from psychollm._base.numbers import percent, with_interval
 from psychollm.plots.canvas import (
     MUTED,
     STRIPE,
@@ -11,12 +11,13 @@ from psychollm.plots.canvas import (
     ink_on,
     name_axes,
     name_rows,
-    names_width,
     open_axes,
     plain_text,
     points,
+    ranked_size,
     write,
 )
+from psychollm.plots.marks import keep_box, keep_row
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -52,7 +53,7 @@ def plot_evaluation_card(result: "EvaluationCard", *, ax: "Axes | None" = None) 
     >>> [text.get_text() for text in ax.texts]
     ['rank', '1', '2–3', '2–3']
     """
-    ax = open_axes(ax, size=card_size(result))
+    ax = open_axes(ax, size=ranked_size(result.labels))
     name_rows(ax, result.labels, size=TICK_SIZE - 0.5)
     tiers = result.comparison.tier.tolist()
     for row, tier in enumerate(tiers):
@@ -66,6 +67,7 @@ def plot_evaluation_card(result: "EvaluationCard", *, ax: "Axes | None" = None) 
     for row, tier in enumerate(tiers):
         colour = colour_of((tier - 1) % 8) if tier else MUTED
         points(ax, [result.generalised.value[row]], [row], colour)
+        keep_row(ax, row, _told(result, row), result.labels[row])
     at = ax.get_yaxis_transform()
     write(ax, 1.02, -0.85, "rank", transform=at, colour=MUTED)
     for row in range(len(tiers)):
@@ -75,18 +77,21 @@ def plot_evaluation_card(result: "EvaluationCard", *, ax: "Axes | None" = None) 
     return ax
 
 
-def card_size(result: "EvaluationCard") -> tuple[float, float]:
-    """Return width and height in inches that the models need."""
-    return (6.4 + names_width(result.labels), 1.2 + 0.24 * len(result.labels))
+def _told(result: "EvaluationCard", row: int) -> str:
+    these, like = (one.text(row, 3) for one in (result.benchmark, result.generalised))
+    return f"{result.labels[row]}: these questions {these}; questions like these {like}"
 
 
 @plain_text()
-def draw_shares(share: "Estimate", words: dict[str, str], ax: "Axes") -> "Axes":
+def draw_shares(share: "Estimate", *, words: dict[str, str], ax: "Axes | None" = None) -> "Axes":
     """Draw the shares of variance as one bar whose parts are named below."""
+    ax = open_axes(ax, size=(7.4, 0.75 + 0.22 * -(-len(share.labels) // 3)))
     left = 0.0
     for row, label in enumerate(share.labels):
         width, colour = float(share.value[row]), colour_of(row % 8)
         ax.barh(0, width, left=left, height=0.9, color=colour, alpha=0.85, label=words[label])
+        told = with_interval(100.0 * width, 100.0 * share.interval[row], 1)
+        keep_box(ax, (left, left + width), (-0.45, 0.45), f"{words[label]}: {told} %")
         if width >= _ROOM:
             text, ink = percent(width), ink_on(colour)
             write(ax, left + 0.5 * width, 0.5, text, "center center", size=TICK_SIZE, colour=ink)

@@ -5,6 +5,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from psychollm._base.names import short_names
+from psychollm._base.numbers import number
 from psychollm.plots.canvas import (
     INK,
     MUTED,
@@ -19,6 +20,7 @@ from psychollm.plots.canvas import (
     write,
 )
 from psychollm.plots.labels import draw_curve, name_ends, spread
+from psychollm.plots.marks import keep_line
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -26,6 +28,7 @@ if TYPE_CHECKING:
     from psychollm.calibration.decisions.f_beta import FBeta
 
 _TICKS = (0.1, 0.2, 0.5, 1.0, 2.0, 5.0, 10.0)
+_TOLD = (0.1, 1.0, 10.0)
 _LETTER = 0.013  # its width, in shares of the axes
 _STRIP = (1.015, 1.05)  # the winners' strip, as shares of the height of the axes
 
@@ -58,8 +61,13 @@ def plot_f_beta(result: "FBeta", *, ax: "Axes | None" = None) -> "Axes":
     ax.set_xscale("log")
     won = [int(model) for model in result.leaders if (result.winner == model).any()]
     colours = {model: colour_of(k) for k, model in enumerate(won)}
+    at = [int(np.abs(np.log(result.betas / beta)).argmin()) for beta in _TOLD]
     for model in range(len(result.labels)):
         _curve(ax, result, model, colours.get(model))
+        value = result.value[model]
+        told = ", ".join(f"{number(value[i])} at β = {result.betas[i]:.3g}" for i in at)
+        label = result.labels[model]
+        keep_line(ax, result.betas, value, f"{label}: F-beta {told}", label)
     for model, colour in colours.items():
         _band(ax, result, model, colour)
     _baselines(ax, result)

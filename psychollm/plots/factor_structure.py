@@ -1,10 +1,11 @@
 """Loading over threshold, with the spectrum inside (figure 3 of the study)."""
 
-from typing import TYPE_CHECKING
+from collections.abc import Iterable
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from psychollm._base.numbers import p_equals
+from psychollm._base.numbers import number, p_equals, with_interval
 from psychollm._base.types import FloatArray
 from psychollm.plots.canvas import (
     BLUE,
@@ -72,15 +73,23 @@ def plot_factor_structure(result: "Dimensionality", *, ax: "Axes | None" = None)
     low = min(float(np.nanmin([first, full.loadings, without])) - 0.06, 0.8)
     ends = np.clip([full.loadings - reach, full.loadings + reach], low, 1.0)
     ax.vlines(tau, *ends, color=PURPLE, lw=1.0, alpha=0.5)
+    diamonds: dict[str, Any] = {"marker": "D", "size": 4.6, "models": result.labels}
     if result.one_factor_model == "with lapses":
         name = "full information, lapses left in"
-        points(ax, tau, without, PURPLE, marker="D", size=4.6, label=name, hollow=True)
+        told = _told(result, "full information, lapses left in", map(number, without))
+        points(ax, tau, without, PURPLE, label=name, hollow=True, texts=told, **diamonds)
     name = "full information, no rule" + ", lapses set aside" * (
         result.one_factor_model == "with lapses"
     )
-    points(ax, tau, full.loadings, PURPLE, marker="D", size=4.6, label=name)
+    bounds = full.loadings[:, None] + np.outer(full.se_loadings, [-1.96, 1.96])
+    told = _told(
+        result, "full information", map(with_interval, full.loadings, np.clip(bounds, -1.0, 1.0))
+    )
+    points(ax, tau, full.loadings, PURPLE, label=name, texts=told, **diamonds)
     name = f"first component, {plain.correlation.empty_cells}"
-    points(ax, tau, first, BLUE, size=6.0, label=name, zorder=4, gid="first")
+    told = _told(result, "first component", map(number, first))
+    dots: dict[str, Any] = {"size": 6.0, "zorder": 4, "gid": "first", "models": result.labels}
+    points(ax, tau, first, BLUE, label=name, texts=told, **dots)
     _raise(ax, low)
     name_axes(ax, x="threshold of the model   (bold → cautious)", y="loading on the shared factor")
     legend(ax, columns=2)
@@ -89,6 +98,12 @@ def plot_factor_structure(result: "Dimensionality", *, ax: "Axes | None" = None)
     obstacles = _obstacles(plain.quadratic, tau, full.loadings, reach)
     label_points(ax, tau, first, result.labels, obstacles=obstacles)
     return ax
+
+
+def _told(result: "Dimensionality", what: str, values: Iterable[str]) -> list[str]:
+    """Say where each model stands."""
+    both = zip(result.labels, result.spectrum.correlation.thresholds, values, strict=True)
+    return [f"{label}: threshold {number(tau)}, {what} {value}" for label, tau, value in both]
 
 
 def _fit(ax: "Axes", tau: FloatArray, coefficients: FloatArray, r2: float) -> None:

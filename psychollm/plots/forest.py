@@ -1,7 +1,7 @@
 """Estimates with their intervals, one row per model: any metric of calibration."""
 
 from collections.abc import Sequence
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -20,18 +20,23 @@ from psychollm.plots.canvas import (
     legend,
     name_axes,
     name_rows,
+    names_width,
     open_axes,
     plain_text,
     points,
     write,
 )
 from psychollm.plots.correlation import plot_matrix
+from psychollm.plots.marks import keep_cells, keep_rows
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
     from psychollm.estimates.comparisons import Comparisons
     from psychollm.estimates.estimate import Estimate
+
+
+_LARGEST = 7.4  # inches
 
 
 @plain_text()
@@ -43,6 +48,7 @@ def plot_forest(
     order: IntArray | None = None,
     strong: Sequence[bool] | None = None,
     x: str = "",
+    digits: int = 2,
     ax: "Axes | None" = None,
 ) -> "Axes":
     """Draw one or several estimates of the same models with their intervals, row by row.
@@ -65,6 +71,8 @@ def plot_forest(
         Models whose names are set in bold.
     x : str
         Name of the horizontal axis.
+    digits : int
+        Decimals of the values that a page shows where one points at a row.
     ax : Axes, optional
         Where to draw; a new figure by default.
 
@@ -86,14 +94,15 @@ def plot_forest(
     _check_same_models(shown)
     drawn = [k for k, estimate in enumerate(shown) if estimate.defined.any()] or [0]
     first = shown[drawn[0]]
-    ax = open_axes(ax, size=(6.4, 1.3 + 0.24 * len(first.labels)))
+    ax = open_axes(ax, size=forest_size(first.labels, len(drawn)))
     rows = by_value(-first.value) if order is None else np.asarray(order)
     if reference is not None:
         ax.axvline(reference, color=INK, lw=0.9, ls=DASHED, zorder=1)
+    called = [one.name for one in shown] if names is None else list(names)
+    keep_rows(ax, [shown[k] for k in drawn], [called[k] for k in drawn], rows, digits=digits)
     offsets = np.linspace(-0.24, 0.24, len(drawn)) if len(drawn) > 1 else np.zeros(1)
     for series, offset in zip(drawn, offsets, strict=True):
-        name = names[series] if names is not None else shown[series].name
-        _rows(ax, shown[series], rows, offset, series, name)
+        _rows(ax, shown[series], rows, offset, series, called[series])
     _undefined_rows(ax, first, rows)
     names_shown = [first.labels[i] for i in rows]
     name_rows(ax, names_shown, size=TICK_SIZE - 0.5, striped=True)
@@ -104,6 +113,15 @@ def plot_forest(
     if len(drawn) > 1:
         legend(ax, columns=min(len(drawn), 3))
     return ax
+
+
+def forest_size(
+    labels: Sequence[Any], series: int, *, tallest: float = 24.0
+) -> tuple[float, float]:
+    """Return width and height in inches that the rows and the legend need."""
+    lines = 0.22 * -(-series // 3) if series > 1 else 0.0
+    height = 1.0 + lines + max(0.24, 0.11 * series) * len(labels)
+    return round(6.4 + names_width(labels), 2), min(height, tallest)
 
 
 def _check_same_models(shown: "Sequence[Estimate]") -> None:
@@ -187,14 +205,18 @@ def plot_comparisons(
     rows = np.argsort(_means(gap) if order is None else order, kind="stable")
     known = np.abs(gap[np.isfinite(gap)])
     limit = float(known.max()) if known.size and known.max() > 0 else 1.0
-    return plot_matrix(
-        gap[np.ix_(rows, rows)],
-        [labels[row] for row in rows],
+    gap, named = gap[np.ix_(rows, rows)], [labels[row] for row in rows]
+    side = min(2.6 + 0.24 * len(rows), _LARGEST)
+    ax = plot_matrix(
+        gap,
+        named,
         name=f"{result.name}, row less column",
         limits=(-limit, limit),
         marked=differ[np.ix_(rows, rows)],
-        ax=ax,
+        ax=open_axes(ax, size=(side + 1.0, side)),
     )
+    keep_cells(ax, gap, named, "difference", digits=3)
+    return ax
 
 
 def _means(gap: FloatArray) -> FloatArray:

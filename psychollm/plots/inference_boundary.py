@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from psychollm._base.errors import LabelError
+from psychollm._base.numbers import percent
 from psychollm.plots.canvas import (
     MUTED,
     TICK_SIZE,
@@ -14,11 +15,13 @@ from psychollm.plots.canvas import (
     legend,
     name_axes,
     name_rows,
+    names_width,
     open_axes,
     plain_text,
     write,
 )
 from psychollm.plots.forest import plot_forest
+from psychollm.plots.marks import keep_box
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -53,6 +56,9 @@ def plot_boundary_rates(study: "InferenceBoundary", *, ax: "Axes | None" = None)
     """
     rates = [profile.retest.rate for profile in study.profiles.values()]
     inversion = study.certainty_inversion.value
+    if ax is None:
+        height = min(1.4 + 0.42 * len(study.labels), 24.0)
+        ax = open_axes(None, size=(_width(study), height))
     ax = plot_forest(
         rates,
         names=[_name(study, kind) for kind in study.profiles],
@@ -110,11 +116,15 @@ def plot_failures(
     every = [profile.failures for profile in study.profiles.values()]
     known = dict.fromkeys(one for failed in every if failed for one in failed.categories)
     colours = {response: colour_of(k) for k, response in enumerate(known)}
-    ax = open_axes(ax, size=(6.4, 1.3 + 0.24 * len(study.labels)))
+    ax = open_axes(ax, size=(_width(study), 1.3 + 0.26 * len(study.labels)))
     y, left = np.arange(len(shares.labels)), np.zeros(len(shares.labels))
     for k, response in enumerate(shares.categories):
         width = np.nan_to_num(shares.value[:, k])
         ax.barh(y, width, left=left, color=colours[response], label=str(response), height=0.7)
+        for row in np.flatnonzero(width):
+            ends, label = (float(left[row]), float(left[row] + width[row])), shares.labels[row]
+            text = f"{label}: {response} {percent(width[row], 1)}"
+            keep_box(ax, ends, (row - 0.35, row + 0.35), text, label)
         left += width
     for row in np.flatnonzero(left == 0.0):
         write(
@@ -131,6 +141,10 @@ def plot_failures(
     name_axes(ax, x=f"share of failed answers, {_name(study, kind)}")
     legend(ax, columns=min(len(shares.categories), 3))
     return ax
+
+
+def _width(study: "InferenceBoundary") -> float:
+    return round(6.8 + names_width(study.labels), 2)
 
 
 def _name(study: "InferenceBoundary", kind: Hashable) -> str:

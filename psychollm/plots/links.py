@@ -1,11 +1,11 @@
 """Two numbers of every model over each other, one panel per condition: ratings and performance."""
 
 from collections.abc import Hashable, Mapping
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from psychollm._base.numbers import p_equals, typeset, with_interval
+from psychollm._base.numbers import number, p_equals, typeset, with_interval
 from psychollm._base.types import FloatArray
 from psychollm.plots.canvas import BLUE, plain_text, points
 from psychollm.plots.labels import label_points
@@ -63,7 +63,12 @@ def plot_links(
         if not len(one.labels):
             say(ax, "no model has both", (0.5, 0.5))
             return
-        points(ax, one.other, one.totals, BLUE, gid=f"models {condition}")
+        told = [
+            f"{label}: {one.measure} {number(across)}, total {number(up, 1)}"
+            for label, across, up in zip(one.labels, one.other, one.totals, strict=True)
+        ]
+        look: dict[str, Any] = {"texts": told, "models": one.labels}
+        points(ax, one.other, one.totals, BLUE, gid=f"models {condition}", **look)
 
     measure = shown[0][1].measure if shown else "other"
     figure = draw_panels(

@@ -1,12 +1,12 @@
 """When one model says yes and another no: who is right, and would that need self-knowledge."""
 
 from collections.abc import Sequence
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from psychollm._base.checks import check_count
-from psychollm._base.numbers import typeset, with_interval
+from psychollm._base.numbers import count, number, typeset, with_interval
 from psychollm.estimates.verdict import SMALLEST, Outcome, verdicts
 from psychollm.plots.canvas import (
     BLUE,
@@ -22,6 +22,7 @@ from psychollm.plots.canvas import (
     points,
 )
 from psychollm.plots.forest import plot_forest
+from psychollm.plots.marks import keep_points
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -79,6 +80,14 @@ def plot_pairwise_calibration(
         label=f"pair of models, at least {least} questions",
         gid="pairs",
     )
+    first, second = np.nonzero(shown)
+    whose = [(result.labels[i], result.labels[j]) for i, j in zip(first, second, strict=True)]
+    told = [
+        f"{who[0]} yes, {who[1]} no: observed {number(up, 3)}, expected {number(across, 3)}, "
+        f"{count(questions)} questions"
+        for who, across, up, questions in zip(whose, x, y, n, strict=True)
+    ]
+    keep_points(ax, x, y, told, whose)
     ends = np.array([min(x.min(), y.min()), max(x.max(), y.max())])
     ends = ends + np.array([-0.05, 0.05]) * max(float(np.ptp(ends)), 0.1)
     ax.plot(ends, ends, color=PURPLE, lw=1.3, ls=(0, (5, 2)), label="no self-knowledge, y = x")
@@ -98,8 +107,9 @@ def _pooled(ax: "Axes", result: "PairwiseCalibration") -> None:
     if not np.isfinite(x):
         return
     ax.vlines(x, x + low, x + high, color=RED, lw=2.4, zorder=4)
-    points(ax, [x], [result.pooled_difference], RED, marker="P", size=9.0, zorder=5)
     excess = with_interval(result.pooled_excess, (low, high), 3)
+    look: dict[str, Any] = {"size": 9.0, "zorder": 5, "texts": [f"pooled excess {excess}"]}
+    points(ax, [x], [result.pooled_difference], RED, marker="P", **look)
     points(ax, [], [], RED, marker="P", size=7.0, label=typeset(f"pooled excess {excess}"))
 
 

@@ -1,9 +1,10 @@
 """Suspicious questions, where they stand in the table."""
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from psychollm._base.numbers import number
 from psychollm.plots.canvas import (
     BLUE,
     DEEP_ORANGE,
@@ -59,7 +60,13 @@ def plot_question_audit(result: "QuestionAudit", *, ax: "Axes | None" = None) ->
         (drawn & ~keys, BLUE, True, "another fault"),
     ):
         places = np.flatnonzero(which)
-        points(ax, places, chance[places], colour, hollow=hollow, label=label, size=4.0)
+        told = [
+            f"{result.labels[q]}: any fault {number(chance[q])}, "
+            f"wrong key {number(result.p_wrong_key[q])}"
+            for q in places
+        ]
+        look: dict[str, Any] = {"hollow": hollow, "size": 4.0, "label": label}
+        points(ax, places, chance[places], colour, texts=told, **look)
     for first, last in result.stretches():
         ax.axvspan(first - 0.5, last + 0.5, color=DEEP_ORANGE, alpha=0.2, lw=0, zorder=1)
         place = last + 0.01 * len(chance)

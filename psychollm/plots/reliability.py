@@ -1,14 +1,14 @@
 """Reliability diagrams: what comes true of what is stated, one panel per model."""
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, Literal, TypeAlias
 
 import numpy as np
 
 from psychollm._base.checks import check_choice
 from psychollm._base.errors import OptionError
-from psychollm._base.numbers import count, number, p_equals, typeset
+from psychollm._base.numbers import count, number, p_equals, percent, typeset
 from psychollm._base.types import FloatArray
 from psychollm.calibration.errors.binned import BinnedCalibrationError
 from psychollm.calibration.errors.calibration_error import CalibrationError
@@ -28,7 +28,8 @@ from psychollm.plots.canvas import (
     plain_text,
     write,
 )
-from psychollm.plots.small_multiples import draw_panels, grid_size, panel_title, say
+from psychollm.plots.marks import keep_points
+from psychollm.plots.small_multiples import draw_panels, panel_title, say
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -60,6 +61,8 @@ class Diagram:
     lines: tuple[str, ...]  # what is said below the name
     n: float
     reason: str  # why there is nothing to draw
+    at: FloatArray = field(default_factory=lambda: np.empty((0, 2)))  # what answers, and in words
+    told: tuple[str, ...] = ()
 
 
 def diagram_of(result: Reliability, label: Any, error: CalibrationError | None) -> Diagram:
@@ -97,6 +100,13 @@ def _of_corp(result: Corp, label: Any, error: CalibrationError | None) -> Diagra
         lines=tuple(lines),
         n=float(curve.n.sum()),
         reason="" if curve.confidence.size else str(result.mean_score.flags[row]),
+        at=np.column_stack([curve.confidence, curve.observed if few else curve.recalibrated]),
+        told=tuple(
+            f"{_stated(label, x, seen, n)}, recalibrated {number(line)}"
+            for x, seen, n, line in zip(
+                curve.confidence, curve.observed, curve.n, curve.recalibrated, strict=True
+            )
+        ),
     )
 
 
@@ -114,6 +124,8 @@ def _of_bins(result: BinnedCalibrationError, label: Any) -> Diagram:
         lines=(_error_line(result, row),),
         n=float(n.sum()),
         reason="" if here.any() else str(result.value.flags[row]),
+        at=np.column_stack([x, accuracy]),
+        told=tuple(_stated(label, *one) for one in zip(x, accuracy, n, strict=True)),
     )
 
 
@@ -132,6 +144,10 @@ def _of_smooth(result: SmoothCalibrationError, label: Any) -> Diagram:
         n=float(result.value.n[row]),
         reason="" if known else str(result.value.flags[row]),
     )
+
+
+def _stated(label: Any, stated: float, seen: float, n: float) -> str:
+    return f"{label}: states {number(stated)}; {percent(seen, 1)} of {count(n)} correct"
 
 
 def _thinned(size: int) -> Any:
@@ -222,7 +238,7 @@ def plot_reliability(
     check_choice("band", band, Band)
     label = _labels(result)[0] if model is None else model
     diagram = diagram_of(result, label, error)
-    ax = open_axes(ax, size=(3.6, 4.8))
+    ax = open_axes(ax, size=(3.9, 5.0))
     _draw(ax, diagram, band)
     name_axes(ax, x="stated confidence", y="share correct")
     ax.legend(
@@ -298,11 +314,6 @@ def plot_reliability_grid(
     )
 
 
-def reliability_grid_size(k: int, *, columns: int = 4) -> tuple[float, float]:
-    """Return width and height in inches of a grid of k diagrams."""
-    return grid_size(k, columns, _PANEL, above=0.5)
-
-
 def _labels(result: Reliability) -> tuple[Any, ...]:
     """Return the models of a result; what holds none is refused by `diagram_of`."""
     if isinstance(result, Corp):
@@ -369,6 +380,8 @@ def _draw(ax: "Axes", diagram: Diagram, band: Band) -> None:
     if band in {"confidence", "both"}:
         _band(ax, diagram.confidence, BLUE, 0.25, f"confidence {diagram.label}")
     _curve(ax, diagram)
+    across, up = diagram.at.T
+    keep_points(ax, across, up, diagram.told, [diagram.label] * len(diagram.told))
     left, right, n = diagram.counts.T
     histogram(ax, 0.5 * (left + right), n, right - left, diagram.n)
 

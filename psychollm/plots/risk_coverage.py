@@ -5,8 +5,9 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from psychollm._base.numbers import with_interval
+from psychollm._base.numbers import number, percent, with_interval
 from psychollm._base.types import FloatArray, IntArray
+from psychollm.calibration.selection.risk_coverage import answered
 from psychollm.data.labels import positions
 from psychollm.plots.canvas import (
     BLUE,
@@ -19,7 +20,8 @@ from psychollm.plots.canvas import (
     plain_text,
 )
 from psychollm.plots.labels import draw_curve, emphasised, name_ends
-from psychollm.plots.small_multiples import draw_panels, grid_size, panel_title, say
+from psychollm.plots.marks import keep_line
+from psychollm.plots.small_multiples import draw_panels, panel_title, say
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -31,6 +33,7 @@ if TYPE_CHECKING:
 _MOST_BANDS = 3
 _SETTLED = 0.1  # coverage from which on the axes make room for every curve
 _BEST = (0, (1, 1.6))
+_TOLD = (0.2, 0.5, 1.0)
 _PANEL = (2.15, 2.0)  # inches
 
 
@@ -74,7 +77,7 @@ def plot_risk_coverage(
     >>> plot_risk_coverage(found, ax=Figure().subplots()).get_xlabel()
     'coverage: share of questions answered, the most confident first'
     """
-    ax = open_axes(ax, size=(7.2, 4.6))
+    ax = open_axes(ax, size=(7.6, 4.7))
     drawn = positions("model", result.labels, models)
     names = [result.labels[model] for model in drawn]
     colours = emphasised(names, result.aurc.value[drawn], highlight)
@@ -88,6 +91,7 @@ def plot_risk_coverage(
             _band(ax, result, model, colour)
         name = f"curve {result.labels[model]}"
         draw_curve(ax, result.coverages, risk[model], colour, gid=name)
+        _keep(ax, result, model)
     ax.set_xlim(0.0, 1.0)
     ax.set_ylim(0.0, _top(result, drawn))
     name_axes(
@@ -147,6 +151,7 @@ def plot_risk_coverage_grid(
             _band(ax, result, model, BLUE)
         name = f"curve {result.labels[model]}"
         ax.plot(result.coverages, risk[model], color=BLUE, lw=1.6, gid=name, zorder=4)
+        _keep(ax, result, model)
         ax.set_xlim(0.0, 1.0)
         ax.set_ylim(0.0, top)
         ax.set_xticks([0.0, 0.5, 1.0], ["0", ".5", "1"])
@@ -167,14 +172,14 @@ def plot_risk_coverage_grid(
     )
 
 
-def answered(result: "RiskCoverage") -> FloatArray:
-    """Return the risks (models, points); a model without answers has none."""
-    return np.where(np.isfinite(result.error_rate)[:, None], result.risk, np.nan)
-
-
-def risk_coverage_grid_size(k: int, *, columns: int = 4) -> tuple[float, float]:
-    """Return width and height in inches of a grid of k panels."""
-    return grid_size(k, columns, _PANEL, above=0.3)
+def _keep(ax: "Axes", result: "RiskCoverage", row: int) -> None:
+    """Keep what a curve says where one points at it."""
+    at = [int(np.abs(result.coverages - share).argmin()) for share in _TOLD]
+    values, label = answered(result)[row], result.labels[row]
+    risks = ", ".join(f"{number(values[i])} at {percent(result.coverages[i])}" for i in at)
+    area = with_interval(float(result.aurc.value[row]), result.aurc.interval[row], 3)
+    text = f"{label}: risk {risks} answered; AURC {area}"
+    keep_line(ax, result.coverages, values, text, label)
 
 
 def _top(result: "RiskCoverage", drawn: IntArray) -> float:

@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from psychollm._base.errors import ShapeError
+from psychollm._base.numbers import number, with_interval
 from psychollm.estimates.null import Null
 from psychollm.factor.number_of_factors.retention import Retention
 from psychollm.plots.canvas import (
@@ -26,6 +27,7 @@ from psychollm.plots.canvas import (
     plain_text,
     points,
 )
+from psychollm.plots.marks import keep_points
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -41,6 +43,7 @@ NULL_NAMES = {
     "both_margins": "shuffled, both margins kept",
     "one_factor": "one factor",
 }
+_SHORT = {"within_model": "shuffled", "one_factor": "one factor"}
 NULL_COLOURS = {
     "within_model": GREY,
     "within_question": PURPLE,
@@ -94,6 +97,7 @@ def plot_scree(
     ax = open_axes(ax, size=(6.0, 4.0))
     count = min(first, shown[0].observed.size)
     draw_components(ax, shown, 0, count)
+    keep_points(ax, range(1, count + 1), shown[0].observed[:count], _told(shown, count))
     of_shares = shown[0].statistic == "shares"
     name_axes(ax, x="component", y="eigenvalue / models" if of_shares else "eigenvalue")
     if count > _CLOSE_UP_FROM:
@@ -103,6 +107,20 @@ def plot_scree(
     else:
         legend(ax, inside="upper right")
     return ax
+
+
+def _told(shown: Sequence[Null], stop: int) -> list[str]:
+    """Say what each eigenvalue is, and beside it each null's median and range."""
+    bands = [null.quantile([0.05, 0.5, 0.95]) for null in shown]
+    what = "share" if shown[0].statistic == "shares" else "eigenvalue"
+    return [
+        f"component {k + 1}: {what} {number(shown[0].observed[k])}; "
+        + "; ".join(
+            f"{_SHORT.get(null.scheme, null.scheme)} {with_interval(band[1, k], band[[0, 2], k])}"
+            for null, band in zip(shown, bands, strict=True)
+        )
+        for k in range(stop)
+    ]
 
 
 def _null_of(one: "Null | ParallelAnalysis") -> Null:

@@ -4,6 +4,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from psychollm._base.numbers import number, percent
 from psychollm.plots.canvas import (
     BLUE,
     DASHED,
@@ -56,8 +57,17 @@ def plot_screen(result: "Screen", *, ax: "Axes | None" = None) -> "Axes":
     )
     for which, colour, mark, name in groups:
         if which.any():
+            rows = np.flatnonzero(which).tolist()
             points(
-                ax, result.yes_rates[which], y[which], colour, marker=mark, size=6.5, label=name
+                ax,
+                result.yes_rates[which],
+                y[which],
+                colour,
+                marker=mark,
+                size=6.5,
+                label=name,
+                texts=[_told(result, row) for row in rows],
+                models=[result.models[row] for row in rows],
             )
     ax.set_xlim(-0.03, 1.03)
     low, high = min(0.45, float(y.min()) - 0.05), max(0.75, float(y.max()) + 0.05)
@@ -71,3 +81,9 @@ def plot_screen(result: "Screen", *, ax: "Axes | None" = None) -> "Axes":
     x = np.where(named, result.yes_rates, np.nan)
     label_points(ax, x, y, result.models, obstacles=np.column_stack([result.yes_rates, y]))
     return ax
+
+
+def _told(result: "Screen", row: int) -> str:
+    rate, area = float(result.yes_rates[row]), float(result.auroc[row])
+    text = f"{result.models[row]}: yes {percent(rate, 1)}, AUROC {number(area)}"
+    return "; ".join([text, *map(str, result.reasons[row])])

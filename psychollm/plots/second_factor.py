@@ -7,7 +7,7 @@ import numpy as np
 
 from psychollm._base.checks import float_array
 from psychollm._base.errors import ShapeError
-from psychollm._base.numbers import p_equals
+from psychollm._base.numbers import number, p_equals
 from psychollm._base.types import FloatArray
 from psychollm.plots.canvas import (
     BLUE,
@@ -89,7 +89,13 @@ def plot_second_factor(
         ax.fill_between(at, low[order], high[order], color=colour, alpha=0.25, lw=0, zorder=1)
         ax.plot(at, middle[order], color=colour, lw=1.4, ls=DASHED, label=name, zorder=2)
         lines.append(np.column_stack([path, np.interp(path, at, middle[order])]))
-    points(ax, tau, observed, BLUE, size=5.5, label="observed")
+    told = None
+    if names is not None:
+        told = [
+            f"{name}: threshold {number(across)}, second component {number(up)}"
+            for name, across, up in zip(names, tau, observed, strict=True)
+        ]
+    points(ax, tau, observed, BLUE, size=5.5, label="observed", texts=told, models=names or ())
     ax.axhline(0.0, color=INK, lw=0.7)
     name_axes(
         ax, x="threshold of the model   (bold → cautious)", y="loading on the second component"

@@ -4,6 +4,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from psychollm._base.numbers import with_interval
 from psychollm.plots.canvas import (
     DASHED,
     GRID,
@@ -13,6 +14,7 @@ from psychollm.plots.canvas import (
     legend,
     name_axes,
     name_rows,
+    names_width,
     open_axes,
     plain_text,
     points,
@@ -56,7 +58,7 @@ def plot_self_efficacy(study: "SelfEfficacyStudy", *, ax: "Axes | None" = None) 
     ['b', 'a']
     """
     rows = _order(study.totals)
-    ax = open_axes(ax, size=(6.8, 1.5 + 0.34 * len(rows)))
+    ax = open_axes(ax, size=_size(rows))
     if study.norm is not None:
         _norm(ax, study.norm.norm)
     for series in range(len(study.conditions)):
@@ -69,6 +71,10 @@ def plot_self_efficacy(study: "SelfEfficacyStudy", *, ax: "Axes | None" = None) 
     # A condition a column: few enough to stand in one line below the axes.
     legend(ax, columns=min(len(ax.get_legend_handles_labels()[0]), 5))
     return ax
+
+
+def _size(rows: list[Any]) -> tuple[float, float]:
+    return round(6.8 + names_width(rows), 2), min(1.5 + 0.34 * len(rows), 24.0)
 
 
 def _order(totals: "pd.DataFrame") -> list[Any]:
@@ -88,7 +94,12 @@ def _series(ax: "Axes", study: "SelfEfficacyStudy", rows: list[Any], series: int
     lower, upper = np.clip([lower, upper], least, most)
     ax.hlines(y, lower, upper, color=colour, lw=1.4, alpha=0.75, zorder=2)
     marker, mean = MARKS[series % len(MARKS)], own["mean"].to_numpy(dtype=np.float64)
-    points(ax, mean, y, colour, marker=marker, size=4.8, label=str(condition))
+    told = [
+        f"{label}, {condition}: {with_interval(value, (low, high), 1)}"
+        for label, value, low, high in zip(rows, mean, lower, upper, strict=True)
+    ]
+    look: dict[str, Any] = {"marker": marker, "size": 4.8, "label": str(condition)}
+    points(ax, mean, y, colour, texts=told, models=rows, **look)
 
 
 def _norm(ax: "Axes", norm: "HumanNorm") -> None:

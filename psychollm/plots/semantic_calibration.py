@@ -5,9 +5,10 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from psychollm._base.numbers import number, p_equals, typeset
+from psychollm._base.numbers import count, number, p_equals, percent, typeset
 from psychollm.data.labels import positions
 from psychollm.plots.canvas import BLUE, GREY, plain_text
+from psychollm.plots.marks import keep_points
 from psychollm.plots.reliability import diagonal, histogram, rings, unit_square
 from psychollm.plots.small_multiples import draw_panels, panel_title
 from psychollm.studies.semantic_calibration.null import SampleCurve
@@ -114,6 +115,11 @@ def _draw(ax: "Axes", curve: SampleCurve) -> None:
     x, y, n = curve.confidence[here], curve.accuracy[here], curve.n[here]
     often = n >= max(_FEWEST, 0.01 * n.sum())  # the line does not run after single questions
     ax.plot(x[often], y[often], color=BLUE, lw=1.2, zorder=3, gid=f"observed {curve.label}")
+    told = [
+        f"{curve.label}: share {number(across)}; {percent(up, 1)} of {count(questions)} right"
+        for across, up, questions in zip(x, y, n, strict=True)
+    ]
+    keep_points(ax, x, y, told, [curve.label] * len(told))
     rings(ax, x, y, 4.0 + _LARGEST * n / n.sum(), f"rings {curve.label}")
     width = 0.02 if x.size < 2 else min(0.05, 0.6 * float(np.diff(x).min()))
     histogram(ax, x, n, width, float(n.sum()))

@@ -133,6 +133,7 @@ def differs_from_shared(result: "SharedConfidence") -> list[bool]:
 def _private_signal(result: "SharedConfidence", ax: "Axes") -> None:
     plot_forest(
         result.private_signal.correlation,
+        names=["correlation"],
         reference=0.0,
         strong=differs_from_shared(result),
         x="correlation of confidence and correctness beyond the shared factor",

@@ -24,6 +24,7 @@ from psychollm.plots.canvas import (
     plain_text,
     write,
 )
+from psychollm.plots.marks import keep_points
 from psychollm.studies.steering_match.evidence import HEADLINES
 from psychollm.studies.steering_match.result import SteeringMatch
 
@@ -106,6 +107,11 @@ def draw_line(ax: "Axes", study: SteeringMatch) -> None:
                 "gid": words,
             }
             ax.scatter(x[rows], y[rows], s=30, label=words, **ring)
+    told = [
+        f"{label}: threshold {number(tau)}, best strength {best.strength.text(row)}"
+        for row, (label, tau) in enumerate(zip(best.strength.labels, x, strict=True))
+    ]
+    keep_points(ax, x, y, told, best.strength.labels)
     explained = with_interval(best.line.r_squared, best.r_squared_interval)
     _corner(ax, f"R² {typeset(explained)}", study)
     legend(ax, inside="best")
@@ -134,6 +140,12 @@ def draw_agreement(ax: "Axes", study: SteeringMatch) -> None:
     )
     for values, look, words in series:
         ax.scatter(values, rows, zorder=3, label=words, gid=words, **look)
+        models = [study.targets.models[row] for row in order]
+        told = [
+            f"{model}: {words} {number(value)}"
+            for model, value in zip(models, values, strict=True)
+        ]
+        keep_points(ax, values, rows, told, models)
     names = [shortened(study.targets.models[row], _LONGEST) for row in order]
     size = TICK_SIZE - 0.5 if order.size <= 22 else max(4.5, 11.0 - 0.2 * order.size)
     ax.set_yticks(rows, names, fontsize=size)
@@ -158,11 +170,14 @@ def draw_worth(ax: "Axes", study: SteeringMatch, which: str) -> None:
         ("cut-off", _CUT, "cut-off on unsteered log odds"),
         ("table", _TABLE, "control directions"),
     ):
-        values = [getattr(one, which) for one in study.controls if one.kind == kind]
+        controls = [one for one in study.controls if one.kind == kind]
+        values = [getattr(one, which) for one in controls]
         if values:
             height = np.full(len(values), (0.12 if kind == "table" else 0.2) * top)
             look: dict[str, Any] = {"marker": "v", "edgecolor": "white", "lw": 0.6, "zorder": 4}
             ax.scatter(values, height, s=34, color=colour, label=words, gid=kind, **look)
+            names = [f"{one.name}: {number(getattr(one, which))}" for one in controls]
+            keep_points(ax, values, height, names)
     told = typeset(f"{_NAMES[which]}: {number(value)}, {p_equals(p)}")
     title = "Not evidence by itself" if which == "r_squared" else "The same questions?"
     name_axes(ax, x=told, y="permutations", title=title)

@@ -6,10 +6,12 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from psychollm._base.names import shortened
+from psychollm._base.numbers import with_interval
 from psychollm._base.types import FloatArray
 from psychollm.data.labels import positions
 from psychollm.plots.canvas import DASHED, INK, QUIET, TEXT_SIZE, name_axes, open_axes, plain_text
 from psychollm.plots.labels import MOST_NAMES, draw_curve, emphasised
+from psychollm.plots.marks import keep_line
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -59,7 +61,7 @@ def plot_type2_roc(
     >>> plot_type2_roc(found, ax=Figure().subplots()).get_xlabel()
     'share of wrong answers above the criterion'
     """
-    ax = open_axes(ax, size=(8.6, 4.8))
+    ax = open_axes(ax, size=(8.6, 4.7))
     drawn = positions("model", result.labels, models)
     names = [result.labels[model] for model in drawn]
     colours = emphasised(names, -result.auroc.value[drawn], highlight)
@@ -73,6 +75,9 @@ def plot_type2_roc(
             )
         name = f"curve {result.labels[model]}"
         draw_curve(ax, *_curve(result, model), colour, gid=name)
+        area = with_interval(float(result.auroc.value[model]), result.auroc.interval[model])
+        label = result.labels[model]
+        keep_line(ax, *_curve(result, model), f"{label}: AUROC {area}", label)
     ax.set_xlim(-0.01, 1.01)
     ax.set_ylim(-0.01, 1.01)
     ax.set_box_aspect(1.0)

@@ -1,36 +1,43 @@
-"""The report of a calibration panel, and in words how the panel was made."""
+"""The page of a calibration panel: what stands on top, and how it was made."""
 
-from os import PathLike
-from pathlib import Path
+from dataclasses import replace
 from typing import TYPE_CHECKING
 
 import numpy as np
 
-from psychollm._base.errors import OptionError
 from psychollm._base.numbers import count, extent, interval, number, percent, with_interval
-from psychollm.estimates.verdict import SMALLEST, SmallestEffects
-from psychollm.reports import calibration_sections as sections
-from psychollm.reports.page import (
-    Fact,
-    Page,
-    cite,
-    models,
-    named_versions,
-    names,
-    render,
-    write_text,
-)
-from psychollm.reports.table import Table, text_column
-from psychollm.studies.provenance import versions
+from psychollm.calibration.panels.exhibits import definitions
+from psychollm.estimates.verdict import SmallestEffects
+from psychollm.reports.layout import Layout
+from psychollm.reports.page import Fact, cite, models, names
 
 if TYPE_CHECKING:
     from psychollm.calibration.panels.findings import Evidence
     from psychollm.calibration.panels.panel import CalibrationPanel
     from psychollm.calibration.panels.panel_curves import PanelCurves
+    from psychollm.estimates.findings import Findings
 
 
-def methods(panel: "CalibrationPanel", evidence: "Evidence") -> tuple[str, ...]:
-    """Return the methods of a panel as paragraphs."""
+def _evidence(
+    panel: "CalibrationPanel", smallest: SmallestEffects, *, curves: "PanelCurves | None" = None
+) -> "tuple[Evidence, Findings]":
+    evidence = panel.evidence(smallest=smallest, curves=curves)
+    found = evidence.findings()
+    return evidence, replace(found, items=(*found.items, definitions(panel)))
+
+
+def _subtitle(evidence: "Evidence") -> str:
+    panel = evidence.panel
+    clusters = "" if panel.answers.clusters is None else " of clusters"
+    return (
+        f"{models(len(panel.models)).capitalize()}, {count(len(panel.answers.questions))} "
+        "questions, "
+        f"{percent(panel.level)} intervals from {count(panel.n_bootstrap)} resamples{clusters}"
+    )
+
+
+def _methods(evidence: "Evidence") -> tuple[str, ...]:
+    panel = evidence.panel
     return (_data(panel), _uncertainty(panel), _noise(evidence), _curves(panel))
 
 
@@ -94,27 +101,8 @@ def _curves(panel: "CalibrationPanel") -> str:
     )
 
 
-def definitions(panel: "CalibrationPanel") -> Table:
-    """Return every metric of a panel in a line: what it means, and how its interval is made."""
-    words = {key: panel.outputs[key] for key in panel.estimates}
-    return Table.of(
-        [
-            text_column("metric", [output.heading for output in words.values()]),
-            text_column("what it is", [output.meaning or "–" for output in words.values()]),
-            text_column("better", [output.better or "–" for output in words.values()]),
-            text_column(
-                "neutral",
-                ["–" if w.neutral is None else f"{w.neutral:g}" for w in words.values()],
-            ),
-            text_column("interval", [output.method for output in panel.estimates.values()]),
-            text_column("key", list(words)),
-        ],
-        caption="Metrics; neutral: no information, or perfectly calibrated",
-    )
-
-
-def code(panel: "CalibrationPanel", source: str, n_draws: int) -> str:
-    """Return the lines of Python that repeat the panel; `source` is what makes it."""
+def _call(evidence: "Evidence", source: str, options: str) -> str:
+    panel, n_draws = evidence.panel, evidence.curves.n_draws
     given = source or (
         "# confidence and correctness: the two tables, models x questions\n"
         "panel = psy.calibration_panel("
@@ -125,85 +113,7 @@ def code(panel: "CalibrationPanel", source: str, n_draws: int) -> str:
     return f'{given}\npanel.report("report.html", curves=curves)'
 
 
-def write_calibration_report(
-    panel: "CalibrationPanel",
-    path: str | PathLike[str],
-    *,
-    source: str = "",
-    curves: "PanelCurves | None" = None,
-    smallest: SmallestEffects = SMALLEST,
-) -> Path:
-    """Write a panel as one HTML page that needs no network and no other file.
-
-    Parameters
-    ----------
-    panel : CalibrationPanel
-        What `calibration_panel` returns.
-    path, source, smallest
-        As in `write_report`.
-    curves : PanelCurves, optional
-        What ``panel.curves()`` returned, if it is at hand.
-
-    Returns
-    -------
-    Path
-        Where it is.
-
-    Raises
-    ------
-    OptionError
-        If `panel` is not a calibration panel.
-    InputError, MissingPackageError
-        As in `write_report`.
-
-    Examples
-    --------
-    >>> from psychollm.calibration.panels.panel import calibration_panel
-    >>> said = [[0.9, 0.2, 0.7, 0.4], [0.5, 0.6, 0.5, 0.6]]
-    >>> panel = calibration_panel(said, [[1, 0, 1, 0]] * 2, metrics=["brier", "auroc"],
-    ...                           bootstrap=50, rng=0)
-    >>> page = write_calibration_report(panel, getfixture("tmp_path") / "report.html")
-    >>> "Does what is stated come true?" in page.read_text(encoding="utf-8")
-    True
-    """
-    if not hasattr(panel, "curves"):
-        msg = f"there is no report of a {type(panel).__name__}: pass what calibration_panel gives"
-        raise OptionError(msg)
-    evidence = panel.evidence(smallest=smallest, curves=curves)
-    return write_text(path, lambda: render(calibration_page(panel, evidence, source=source)))
-
-
-def calibration_page(panel: "CalibrationPanel", evidence: "Evidence", *, source: str = "") -> Page:
-    """Put the parts of the report together."""
-    answers, findings = panel.answers, evidence.findings()
-    clusters = "" if answers.clusters is None else " of clusters"
-    return Page(
-        title="Calibration: can what the models say of their answers be believed?",
-        subtitle=(
-            f"{models(len(panel.models)).capitalize()}, {count(len(answers.questions))} "
-            "questions, "
-            f"{percent(panel.level)} intervals from {count(panel.n_bootstrap)} resamples{clusters}"
-        ),
-        verdict=findings.verdict,
-        facts=_facts(evidence),
-        notices=_notices(evidence),
-        sections=(
-            sections.overview(panel, evidence, findings),
-            sections.reliability(evidence, findings),
-            sections.ranking(evidence, findings),
-            sections.selection(evidence, findings),
-            *([sections.comparisons(evidence, findings)] if evidence.comparisons else []),
-            sections.flags(evidence, findings),
-            sections.definitions_of(definitions(panel)),
-        ),
-        methods=methods(panel, evidence),
-        call=code(panel, source, evidence.curves.n_draws),
-        versions=named_versions(versions()),
-        models=tuple(map(str, panel.models)),
-    )
-
-
-def _facts(evidence: "Evidence") -> tuple[Fact, ...]:
+def _facts(evidence: "Evidence", smallest: SmallestEffects) -> tuple[Fact, ...]:
     estimates, error = evidence.estimates, evidence.curves.error
     rejected, k = int(evidence.miscalibrated.sum()), len(evidence.labels)
     facts = [
@@ -254,3 +164,15 @@ def _notices(evidence: "Evidence") -> tuple[str, ...]:
         f"<b>{names(evidence.labels, little)}</b> {verb} no value on most metrics: see "
         '<a href="#flags">why</a>.',
     )
+
+
+LAYOUT = Layout(
+    title="Calibration: can what the models say of their answers be believed?",
+    of=_evidence,
+    subtitle=_subtitle,
+    facts=_facts,
+    notices=_notices,
+    methods=_methods,
+    call=_call,
+    models=lambda evidence: evidence.labels,
+)

@@ -5,59 +5,12 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from psychollm._base.numbers import count, number, percent, with_interval
-from psychollm.estimates.estimate import Estimate
-from psychollm.estimates.verdict import Outcome, SmallestEffects, outcome
-from psychollm.plots.difficulty import plot_difficulty
-from psychollm.reports.layout import Beside, Layout, Picture, estimates_table, forest_picture
+from psychollm.estimates.verdict import SmallestEffects
+from psychollm.reports.layout import Layout
 from psychollm.reports.page import Fact
-from psychollm.reports.table import Table, number_column, text_column
 
 if TYPE_CHECKING:
     from psychollm.studies.difficulty.study import Difficulty
-
-_WORDS = 15
-
-
-def _explained(study: "Difficulty") -> dict[str, Estimate]:
-    return {"R²": study.r_squared}
-
-
-def _both(study: "Difficulty") -> dict[str, Estimate]:
-    return {"R²": study.r_squared, "correlation": study.correlation}
-
-
-def _weights(study: "Difficulty", smallest: SmallestEffects) -> Table | None:
-    frame = study.weights_frame()
-    first, last = frame.head(_WORDS), frame.tail(_WORDS).iloc[::-1]
-    rows = min(len(first), len(last))
-    return Table.of(
-        [
-            text_column("goes with yes", first["feature"][:rows]),
-            number_column("weight", first["weight"][:rows], digits=3),
-            text_column("goes with no", last["feature"][:rows]),
-            number_column("weight", last["weight"][:rows], digits=3),
-        ],
-        caption="The features with the largest weights, fitted to all questions",
-    )
-
-
-def _needed(study: "Difficulty", smallest: SmallestEffects) -> Table | None:
-    """Return how many questions would show the least gain that matters, where it is open."""
-    lead, least = study.lead, smallest.r_squared
-    half = 0.5 * float(np.diff(lead.interval)[0])
-    if outcome(lead.interval, smallest=least) is not Outcome.OPEN or not half > 0:
-        return None
-    n = len(study.labels) * ((1.959964 + 0.841621) * half / 1.959964 / least) ** 2
-    return Table.of(
-        [
-            text_column("effect", ["text beyond its length, R²"]),
-            text_column("found", [with_interval(lead.value, lead.interval, signed=True)]),
-            number_column("smallest that matters", [least]),
-            number_column("questions now", [len(study.labels)], digits=0),
-            number_column("questions needed", [np.ceil(n)], digits=0),
-        ],
-        caption="What would be needed to decide, with a chance of 80 %",
-    )
 
 
 def _facts(study: "Difficulty", smallest: SmallestEffects) -> tuple[Fact, ...]:
@@ -103,32 +56,7 @@ LAYOUT = Layout(
     ),
     models=lambda study: (),
     facts=_facts,
-    beside={
-        "verdict": Beside(
-            title="Does the text predict the score?",
-            pictures=(
-                Picture(
-                    key="difficulty",
-                    title="Scores of questions over their predictions",
-                    caption="Score of each question on the shared factor, over its prediction by "
-                    "a model that had not seen it. On the dashed line both are equal.",
-                    draw=lambda study, canvas: plot_difficulty(study, ax=canvas.subplots()),
-                    size=lambda study: (5.0, 4.8),
-                ),
-                forest_picture(
-                    "explained",
-                    "R squared of each predictor",
-                    "R² on questions that were left out: of the text, of its length alone, and "
-                    "of the mean.",
-                    _explained,
-                    x="R² on questions left out",
-                    reference=0.0,
-                ),
-            ),
-            tables=(estimates_table("Predictors", _both, of="predictor", digits=3), _needed),
-            folded=(_weights,),
-        ),
-    },
+    sections={"verdict": "Does the text predict the score?"},
     methods=_methods,
     call=_call,
 )

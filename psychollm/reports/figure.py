@@ -2,17 +2,20 @@
 
 import re
 from collections import Counter
-from collections.abc import Callable
-from dataclasses import dataclass
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass, replace
 from html import escape
 from io import StringIO
 from typing import TYPE_CHECKING, Any
 
 from psychollm._base.optional import require
-from psychollm.reports.marks import Marks, overlay
+from psychollm._base.result import view
+from psychollm.estimates.exhibits import Drawing
+from psychollm.plots.canvas import on_paper
+from psychollm.reports.marks import overlay
 
 if TYPE_CHECKING:
-    from matplotlib.axes import Axes
     from matplotlib.figure import Figure as Canvas
 
 # Words stay words: they can be read aloud, searched and set in the fonts of the page.
@@ -30,43 +33,51 @@ class Figure:
     """A figure with its caption, ready for the template."""
 
     svg: str
-    caption: str
+    caption: str = ""
     number: int = 0
     width: float = 0.0  # inches
     answers: bool = False  # whether marks lie over it
 
 
-def on_axes(draw: Callable[["Axes"], object]) -> Callable[["Canvas"], object]:
-    """Return what draws on a figure from what draws on axes."""
-    return lambda figure: draw(figure.subplots())
-
-
-def draw_figure(
-    draw: Callable[["Canvas"], object],
-    *,
-    size: tuple[float, float],
-    caption: str,
-    title: str,
-    key: str,
-    marks: Marks | None = None,
-) -> Figure:
-    """Draw on a new figure, which may hold many axes, and return it as inline SVG."""
-    # The caption may hold markup; `title` is for those who cannot see the figure; `key` is
-    # the prefix of all names inside the SVG, unique on the page.
+@contextmanager
+def house_style() -> Iterator[None]:
+    """Draw the same report everywhere, whatever the user has set."""
     matplotlib: Any = require("matplotlib", extra="plot", purpose="a report")
-    figures: Any = require("matplotlib.figure", extra="plot", purpose="a report")
     with matplotlib.rc_context():
-        matplotlib.rcdefaults()  # whatever the user has set: the same report everywhere
+        matplotlib.rcdefaults()
         matplotlib.rcParams.update(_SETTINGS)
-        figure = figures.Figure(figsize=size, layout="constrained")
-        draw(figure)
-        written = StringIO()
-        figure.savefig(written, format="svg", dpi=_RASTER_DPI, metadata={"Date": None})
-        laid = "" if marks is None else overlay(figure, marks(figure))
-    svg = inline_svg(written.getvalue(), title=title, key=key)
+        yield
+
+
+def draw_figure(drawing: Drawing, models: Sequence[Any] = ()) -> Figure:
+    """Return a drawing as inline SVG, with its marks over it; `models` are those of the page."""
+    svg = written(drawn_by(drawing), key=drawing.key, title=drawing.title, models=models)
+    return replace(svg, caption=drawing.caption)
+
+
+@house_style()
+def drawn_by(drawing: Drawing) -> "Canvas":
+    """Return the figure of a drawing, made without pyplot, as large as its plot wants it."""
+    module, _, name = drawing.plot.rpartition(".")
+    plot = view(f"plots.{module}" if module else "plots", name)
+    with on_paper():
+        shown = plot(drawing.of, **drawing.options)
+    figure: Canvas = getattr(shown, "figure", None) or shown
+    return figure
+
+
+@house_style()
+def written(figure: "Canvas", *, key: str, title: str, models: Sequence[Any] = ()) -> Figure:
+    """Return a drawn figure as inline SVG with the marks of its axes."""
+    # `title` is for those who cannot see the figure; `key` is the prefix of all names inside the
+    # SVG, unique on the page.
+    text = StringIO()
+    figure.savefig(text, format="svg", dpi=_RASTER_DPI, metadata={"Date": None})
+    laid = overlay(figure, models)
+    svg = inline_svg(text.getvalue(), title=title, key=key)
     if laid:
         svg = f"{svg.removesuffix('</svg>')}{laid}\n</svg>"
-    return Figure(svg=svg, caption=caption, width=size[0], answers=bool(laid))
+    return Figure(svg=svg, width=float(figure.get_figwidth()), answers=bool(laid))
 
 
 def inline_svg(text: str, *, title: str, key: str) -> str:

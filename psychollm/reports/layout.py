@@ -1,91 +1,30 @@
-"""How a study becomes a page: its title, what stands beside each finding, how it was made.
+"""How a study becomes a page: its title, its sections in order, how it was made.
 
-A study words its findings itself; a layout says which figures and tables show them. One mechanism
-makes all pages from that. A study without a layout of its own is shown by findings and table.
+A study words its findings and says what shows them; a layout says what stands around them. One
+mechanism makes all pages. A study without a layout of its own is shown by its findings.
 """
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from typing import TYPE_CHECKING, Any, TypeAlias
+from typing import Any
 
 import numpy as np
 
 from psychollm._base.numbers import count, number, percent
 from psychollm.estimates.estimate import Estimate
+from psychollm.estimates.exhibits import Drawing, Listing
 from psychollm.estimates.findings import VERDICT, Finding, Findings
 from psychollm.estimates.intervals import normal_multiplier
-from psychollm.estimates.verdict import Outcome, SmallestEffects, verdicts
-from psychollm.plots.canvas import names_width
-from psychollm.plots.forest import plot_forest
-from psychollm.reports.figure import Figure, draw_figure
-from psychollm.reports.marks import Marks, row_of
-from psychollm.reports.page import Fact, Section, finding_section
-from psychollm.reports.study_marks import forest
-from psychollm.reports.table import (
+from psychollm.estimates.listing import (
     Table,
-    estimate_column,
     interval_column,
     name_column,
     number_column,
     text_column,
 )
-
-if TYPE_CHECKING:
-    from matplotlib.figure import Figure as Canvas
-
-Draw: TypeAlias = Callable[[Any, "Canvas"], object]
-TableOf: TypeAlias = Callable[[Any, SmallestEffects], Table | None]
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Picture:
-    """A figure of a page, for any study of its kind."""
-
-    key: str
-    title: str  # for those who cannot see it
-    caption: str
-    draw: Draw
-    size: Callable[[Any], tuple[float, float]]
-    marks: Callable[[Any], Marks] | None = None
-    worth: Callable[[Any], bool] = lambda study: True  # whether there is anything to see
-
-    def drawn(self, study: Any) -> Figure:
-        """Draw it."""
-        return draw_figure(
-            lambda canvas: self.draw(study, canvas),
-            size=self.size(study),
-            caption=self.caption,
-            title=self.title,
-            key=self.key,
-            marks=None if self.marks is None else self.marks(study),
-        )
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Beside:
-    """What is shown beside a finding."""
-
-    pictures: tuple[Picture, ...] = ()
-    tables: tuple[TableOf, ...] = ()
-    folded: tuple[TableOf, ...] = ()  # long tables
-    title: str = ""  # in place of the question of the finding
-    instead: bool = False  # whether they say what the rows of the finding would
-
-    def section(self, finding: Finding, study: Any, smallest: SmallestEffects) -> Section:
-        """Return the finding with what shows it."""
-
-        def made(tables: Iterable[TableOf]) -> tuple[Table, ...]:
-            shown = (table(study, smallest) for table in tables)
-            return tuple(one for one in shown if one is not None)
-
-        if self.instead:
-            finding = replace(finding, rows=())
-        return finding_section(
-            finding,
-            figures=tuple(one.drawn(study) for one in self.pictures if one.worth(study)),
-            tables=made(self.tables),
-            folded=made(self.folded),
-        )
+from psychollm.estimates.verdict import Outcome, SmallestEffects, verdicts
+from psychollm.reports.figure import draw_figure
+from psychollm.reports.page import Fact, Section
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -97,14 +36,21 @@ class Wanted:
     smallest: float
 
 
+def _as_it_is(study: Any, smallest: SmallestEffects) -> tuple[Any, Findings]:
+    return study, study.findings(smallest=smallest)
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Layout:
     """What a page of one study is made of."""
 
     title: str
-    subtitle: Callable[[Any], str]
+    # What the other parts are told of, and what was found; takes the `details` of `write_report`.
+    of: Callable[..., tuple[Any, Findings]] = _as_it_is
+    subtitle: Callable[[Any], str] | None = None  # the head of the findings by default
     facts: Callable[[Any, SmallestEffects], tuple[Fact, ...]] = lambda study, smallest: ()
-    beside: Mapping[str, Beside] = field(default_factory=dict)  # by finding, in their order
+    # By key, in their order: the title in place of the question of the finding.
+    sections: Mapping[str, str] = field(default_factory=dict)
     alone: bool = False  # whether findings that are not named there stay away
     verdict: Callable[[Any, Findings, SmallestEffects], str] | None = None
     lead: Callable[[Any], str] = lambda study: ""
@@ -117,106 +63,53 @@ class Layout:
     units: str = "questions"  # what more of would be needed
     simulated: Callable[[Any], bool] = lambda study: False
 
-    def sections(
+    def shown(
         self, study: Any, findings: Findings, smallest: SmallestEffects
     ) -> tuple[Section, ...]:
         """Return a section for each finding, and one on what would be needed."""
         held = {one.key: one for one in findings}
-        keys = [key for key in self.beside if key in held]
+        keys = [key for key in self.sections if key in held]
         if not self.alone:
-            keys += [key for key in held if key not in self.beside]
-        shown = []
-        for key in keys:
-            finding = held[key]
-            if key == VERDICT:  # its statement stands on top
-                if not finding.rows and key not in self.beside:
-                    continue
-                finding = replace(finding, key="found", statement="")
-            beside = self.beside.get(key, Beside())
-            title = beside.title or finding.question or "What was found"
-            finding = replace(finding, question=_heading(title))
-            shown.append(beside.section(finding, study, smallest))
-        needs = needed_section(tuple(self.wanted(study, smallest)), self.units)
-        return (*shown, *((needs,) if needs else ()))
+            keys += [key for key in held if key not in self.sections]
+        needs = needed(tuple(self.wanted(study, smallest)), self.units)
+        made = (*(self._titled(held[key]) for key in keys), needs)
+        return tuple(section(one, self.models(study)) for one in made if one is not None)
 
-
-def _heading(question: str) -> str:
-    """Return a question as it stands above a section."""
-    return question.removesuffix(":").strip()
-
-
-# Forests ------------------------------------------------------------------------------------
-
-Series: TypeAlias = Callable[[Any], Mapping[str, Estimate]]
-
-
-def forest_picture(
-    key: str,
-    title: str,
-    caption: str,
-    series: Series,
-    *,
-    x: str,
-    reference: float | None = None,
-    strong: Callable[[Any], Sequence[bool]] | None = None,
-) -> Picture:
-    """Return the picture of estimates of the same models, a row per model."""
-
-    def known(study: Any) -> dict[str, Estimate]:
-        return {name: one for name, one in series(study).items() if one.defined.any()}
-
-    def draw(study: Any, canvas: "Canvas") -> None:
-        every = series(study)
-        plot_forest(
-            list(every.values()),
-            names=list(every),
-            reference=reference,
-            strong=None if strong is None else strong(study),
-            x=x,
-            ax=canvas.subplots(),
-        )
-
-    def size(study: Any) -> tuple[float, float]:
-        shown = known(study)
-        labels = next(iter(shown.values())).labels
-        row = max(0.24, 0.11 * len(shown))
-        legend = 0.22 * -(-len(shown) // 3) if len(shown) > 1 else 0.0
-        height = 1.0 + legend + row * len(labels)
-        return round(6.4 + names_width(labels), 2), min(height, 24.0)
-
-    def marks(study: Any) -> Marks:
-        shown = known(study)
-        where = row_of(next(iter(shown.values())).labels)
-        return lambda canvas: forest(canvas.axes[0], list(shown.items()), where)
-
-    return Picture(
-        key=key,
-        title=title,
-        caption=caption,
-        draw=draw,
-        size=size,
-        marks=marks,
-        worth=lambda study: bool(known(study)),
-    )
-
-
-def estimates_table(
-    caption: str, series: Series, *, of: str = "model", digits: int = 2, n: bool = True
-) -> TableOf:
-    """Return what makes a table of estimates of the same models, with intervals and reasons."""
-
-    def made(study: Any, smallest: SmallestEffects) -> Table | None:
-        shown = series(study)
-        if not shown:
+    def _titled(self, finding: Finding) -> Finding | None:
+        """Return a finding under the title of its section; None where it stands on top alone."""
+        title = self.sections.get(finding.key, "") or finding.question or "What was found"
+        title = title.removesuffix(":").strip()
+        if finding.key != VERDICT:
+            return replace(finding, question=title)
+        if not finding.rows and VERDICT not in self.sections:
             return None
-        first = next(iter(shown.values()))
-        columns = [name_column(of, first.labels)]
-        columns += [estimate_column(name, one, digits=digits) for name, one in shown.items()]
-        if n:
-            columns.append(number_column("n", first.n, digits=0))
-        return Table.of(columns, caption=caption)
+        return replace(finding, question=title, key="found", statement="")
 
-    return made
+
+def by_question(keys: str) -> dict[str, str]:
+    """Return the sections of these keys in their order, each under its finding's question."""
+    return dict.fromkeys(keys.split(), "")
+
+
+def section(finding: Finding, models: Sequence[Any] = ()) -> Section:
+    """Return a finding with the exhibits that show it."""
+    listings = [
+        (one, table)
+        for one in finding.exhibits
+        if isinstance(one, Listing) and (table := one.table()) is not None
+    ]
+    if any(one.instead for one, _ in listings):
+        finding = replace(finding, rows=())
+    return Section(
+        title=finding.question,
+        key=finding.key,
+        body=finding.body_html(),
+        figures=tuple(
+            draw_figure(one, models) for one in finding.exhibits if isinstance(one, Drawing)
+        ),
+        tables=tuple(table for one, table in listings if not one.folded),
+        folded=tuple(table for one, table in listings if one.folded),
+    )
 
 
 # What would be needed --------------------------------------------------------------------------
@@ -239,7 +132,7 @@ def units_needed(estimate: Estimate, smallest: float, *, power: float = _POWER) 
     return np.where(half > 0, np.ceil(needed), np.nan)
 
 
-def needed_section(wanted: Sequence[Wanted], units: str) -> Section | None:
+def needed(wanted: Sequence[Wanted], units: str) -> Finding | None:
     """Return how many units would settle what is open; None where nothing is."""
     rows: list[tuple[str, str, Estimate, int, float, float]] = []
     for one in wanted:
@@ -275,13 +168,11 @@ def needed_section(wanted: Sequence[Wanted], units: str) -> Section | None:
         ],
         caption=f"How many {units} would decide",
     )
-    few = len(rows) <= 12
-    return Section(
-        title="What would be needed?",
+    return Finding(
         key="needed",
-        paragraphs=(text,),
-        tables=(table,) if few else (),
-        folded=() if few else (table,),
+        question="What would be needed?",
+        statement=text,
+        exhibits=(Listing(table=lambda: table, folded=len(rows) > 12),),
     )
 
 

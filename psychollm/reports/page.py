@@ -15,9 +15,9 @@ from psychollm._base.numbers import typeset
 from psychollm._base.optional import require
 from psychollm._base.shown import visible
 from psychollm._base.version import __version__
-from psychollm.estimates.findings import Finding, sentence_list
+from psychollm.estimates.findings import sentence_list
+from psychollm.estimates.listing import Table
 from psychollm.reports.figure import Figure
-from psychollm.reports.table import Table
 from psychollm.studies.provenance import with_imports
 
 _LINK = re.compile(r'href="#ref-(\w+)"')
@@ -107,24 +107,6 @@ class Page:
     def references(self) -> tuple[str, ...]:
         """What the methods cite."""
         return cited(self.methods)
-
-
-def finding_section(
-    finding: Finding,
-    *,
-    figures: tuple[Figure, ...] = (),
-    tables: tuple[Table, ...] = (),
-    folded: tuple[Table, ...] = (),
-) -> Section:
-    """Return a finding with what shows it."""
-    return Section(
-        title=finding.question,
-        key=finding.key,
-        body=finding.body_html(),
-        figures=figures,
-        tables=tables,
-        folded=folded,
-    )
 
 
 def render(page: Page) -> str:

@@ -1,4 +1,4 @@
-"""The report of semantic calibration: diagrams, errors beside both nulls, contrasts of arms."""
+"""The page of semantic calibration."""
 
 from collections.abc import Iterator
 from typing import TYPE_CHECKING
@@ -6,107 +6,12 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from psychollm._base.numbers import count, p_equals, percent
-from psychollm.estimates.estimate import Estimate
 from psychollm.estimates.verdict import SmallestEffects
-from psychollm.plots.semantic_calibration import PANEL, plot_semantic_calibration
-from psychollm.plots.small_multiples import grid_size
-from psychollm.reports.layout import (
-    Beside,
-    Layout,
-    Picture,
-    Wanted,
-    arguments,
-    estimates_table,
-    forest_picture,
-    span,
-)
+from psychollm.reports.layout import Layout, Wanted, arguments, span
 from psychollm.reports.page import Fact, cite
-from psychollm.reports.table import (
-    Column,
-    Table,
-    estimate_column,
-    interval_column,
-    name_column,
-    number_column,
-    p_column,
-)
 
 if TYPE_CHECKING:
     from psychollm.studies.semantic_calibration.study import SemanticCalibration
-
-_DIAGRAMS = Picture(
-    key="diagrams",
-    title="Accuracy over the share of the largest class, arm by arm",
-    caption="How often the most frequent answer is right, over how frequent it is. Rings: the "
-    "questions with that share, as large as their number. Grey: what a model that is calibrated "
-    "in meaning shows with as many samples; it lies below the diagonal, since the largest of "
-    "several shares is larger than the chance that it stands for.",
-    draw=lambda study, canvas: plot_semantic_calibration(study, figure=canvas),
-    size=lambda study: grid_size(len(study.labels), 4, PANEL, above=0.5),
-)
-
-
-def _excess(study: "SemanticCalibration") -> dict[str, Estimate]:
-    return {"smECE beyond that of a calibrated model": study.excess}
-
-
-def _over(study: "SemanticCalibration") -> dict[str, Estimate]:
-    return {
-        "beyond a calibrated model": study.excess_overconfidence,
-        "as it stands": study.overconfidence,
-    }
-
-
-def _nulls(study: "SemanticCalibration", smallest: SmallestEffects) -> Table:
-    """Return the error of each arm beside what both nulls make of it."""
-    smooth, binned = study.smooth, study.binned
-    return Table.of(
-        [
-            name_column("arm", study.labels),
-            estimate_column("smECE", smooth.value, digits=3),
-            estimate_column("if calibrated, as many samples", study.expected, digits=3),
-            p_column("p", study.p_value.value),
-            p_column("p, by Holm", study.p_adjusted),
-            estimate_column("if confidences were as stated", smooth.expected, digits=3),
-            p_column("p", smooth.p_value.value),
-            number_column("ECE", binned.value.value, digits=3),
-            number_column("ECE if as stated", binned.expected.value, digits=3),
-        ],
-        caption="Calibration error beside both nulls: calibrated with as many samples, and "
-        "calibrated with the confidences as they stand. The first decides",
-    )
-
-
-def _contrasts(study: "SemanticCalibration", smallest: SmallestEffects) -> Table | None:
-    pairs = study.contrasts
-
-    def column(heading: str, name: str) -> Column:
-        found = [getattr(one, name) for one in pairs]
-        return interval_column(
-            heading, [one.value for one in found], [one.interval for one in found], digits=3
-        )
-
-    return Table.of(
-        [
-            name_column("arm", [one.arm for one in pairs]),
-            column("excess smECE", "excess"),
-            p_column("p, by Holm", [one.p_adjusted for one in pairs]),
-            column("raw smECE", "smooth"),
-            column("overconfidence", "overconfidence"),
-            column("accuracy", "accuracy"),
-            column("entropy", "entropy"),
-        ],
-        caption=f"Differences from {study.baseline}, paired by questions",
-    )
-
-
-def _arms(study: "SemanticCalibration") -> dict[str, Estimate]:
-    return {
-        "accuracy": study.accuracy,
-        "confidence": study.mean_confidence,
-        "overconfidence": study.excess_overconfidence,
-        "entropy": study.entropy.mean,
-    }
 
 
 def _facts(study: "SemanticCalibration", smallest: SmallestEffects) -> tuple[Fact, ...]:
@@ -167,38 +72,10 @@ LAYOUT = Layout(
         f"answered, {percent(study.level)} intervals"
     ),
     facts=_facts,
-    beside={
-        "arms": Beside(
-            title="Is the most frequent answer as often right as it is frequent?",
-            pictures=(_DIAGRAMS,),
-            tables=(_nulls,),
-            folded=(estimates_table("Arms", _arms, of="arm", digits=3),),
-            instead=True,
-        ),
-        "verdict": Beside(
-            title="How far from calibrated in meaning?",
-            pictures=(
-                forest_picture(
-                    "excess",
-                    "Calibration error beyond that of a calibrated model",
-                    "Smooth calibration error beyond what a calibrated model shows with as many "
-                    "samples.",
-                    _excess,
-                    x="excess smECE",
-                    reference=0.0,
-                ),
-                forest_picture(
-                    "overconfidence",
-                    "Overconfidence",
-                    "Mean confidence less accuracy, as it stands and beyond that of a calibrated "
-                    "model with as many samples.",
-                    _over,
-                    x="overconfidence",
-                    reference=0.0,
-                ),
-            ),
-        ),
-        "contrasts": Beside(tables=(_contrasts,), instead=True),
+    sections={
+        "arms": "Is the most frequent answer as often right as it is frequent?",
+        "verdict": "How far from calibrated in meaning?",
+        "contrasts": "",
     },
     methods=_methods,
     call=_call,

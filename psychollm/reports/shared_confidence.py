@@ -8,9 +8,8 @@ import numpy as np
 from psychollm._base.numbers import count, extent, p_equals, percent, with_interval
 from psychollm.estimates.findings import sentence_list
 from psychollm.estimates.verdict import Outcome, SmallestEffects
-from psychollm.reports.layout import Layout
+from psychollm.reports.layout import Layout, by_question
 from psychollm.reports.page import Fact, cite, names
-from psychollm.reports.study_sections import SHOWN
 
 if TYPE_CHECKING:
     from psychollm.studies.dimensionality.result import Dimensionality
@@ -185,7 +184,9 @@ LAYOUT = Layout(
     lead=lambda study: study.dimensionality.verdict,
     facts=_facts,
     notices=_notices,
-    beside=SHOWN,
+    sections=by_question(
+        "structure thresholds own agreement risk between disagreement ensemble remainder validity"
+    ),
     alone=True,
     methods=methods,
     call=code,

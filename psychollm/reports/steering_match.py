@@ -5,86 +5,16 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from psychollm._base.numbers import count, number, p_equals, percent
-from psychollm.estimates.estimate import Estimate
 from psychollm.estimates.verdict import SmallestEffects
-from psychollm.plots.steering_match import plot_steering_match
-from psychollm.reports.layout import (
-    Beside,
-    Layout,
-    Picture,
-    Wanted,
-    estimates_table,
-    forest_picture,
-)
+from psychollm.reports.layout import Layout, Wanted
 from psychollm.reports.page import Fact, cite
-from psychollm.reports.table import Table, interval_column, name_column, number_column, p_column
 from psychollm.studies.steering_match.evidence import HEADLINES
+from psychollm.studies.steering_match.exhibits import NAMES
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
     from psychollm.studies.steering_match.result import SteeringMatch
-
-_NAMES = {
-    "r_squared": "R² of strengths on thresholds",
-    "agreement": "agreement at the best strength",
-    "kappa": "kappa at the best strength",
-    "held_out_agreement": "agreement held out",
-    "held_out_kappa": "kappa held out",
-}
-
-
-def _exchanged(study: "SteeringMatch", smallest: SmallestEffects) -> Table:
-    """Return the headline numbers beside those with questions exchanged."""
-    null = study.null
-    low, middle, high = null.quantile([0.05, 0.5, 0.95])
-    return Table.of(
-        [
-            name_column("number", [_NAMES[name] for name in HEADLINES]),
-            number_column("found", null.observed),
-            interval_column("questions exchanged", middle, np.stack([low, high], axis=-1)),
-            p_column("p", null.p_value),
-        ],
-        caption=f"Headline numbers beside {count(null.n)} tables with questions exchanged: "
-        "median and range of 90 %",
-        emphasised=[name == "held_out_kappa" for name in HEADLINES],
-    )
-
-
-def _controls(study: "SteeringMatch", smallest: SmallestEffects) -> Table:
-    frame = study.controls_frame()
-    columns = [name_column("direction", frame["name"])]
-    columns += [number_column(_NAMES[name], frame[name]) for name in HEADLINES]
-    if "ahead" in frame.columns:
-        bounds = frame[["ahead_lower", "ahead_upper"]].to_numpy(dtype=np.float64)
-        columns.append(interval_column("direction ahead by (kappa)", frame["ahead"], bounds))
-        columns.append(p_column("p", frame["ahead_p"]))
-    return Table.of(columns, caption="The direction beside controls and exchanged questions")
-
-
-def _targets(study: "SteeringMatch") -> dict[str, Estimate]:
-    return {
-        "best strength": study.best.strength,
-        "agreement held out": study.held_out.agreement,
-        "kappa held out": study.held_out_for_kappa.kappa,
-        "kappa from the threshold": study.from_threshold.kappa,
-        "lift over the constant answer": study.lift,
-    }
-
-
-def _agreements(study: "SteeringMatch") -> dict[str, Estimate]:
-    return {
-        "held out": study.held_out.agreement,
-        "from the threshold alone": study.from_threshold.agreement,
-        "constant answer": study.constant.agreement,
-    }
-
-
-def _kappas(study: "SteeringMatch") -> dict[str, Estimate]:
-    return {
-        "held out": study.held_out_for_kappa.kappa,
-        "from the threshold alone": study.from_threshold.kappa,
-    }
 
 
 def _facts(study: "SteeringMatch", smallest: SmallestEffects) -> tuple[Fact, ...]:
@@ -92,7 +22,7 @@ def _facts(study: "SteeringMatch", smallest: SmallestEffects) -> tuple[Fact, ...
     exchanged = dict(zip(HEADLINES, map(float, study.null.mean), strict=True))
     facts = [
         Fact(
-            name=_NAMES[name][0].upper() + _NAMES[name][1:],
+            name=NAMES[name][0].upper() + NAMES[name][1:],
             value=number(heads[name]),
             detail=f"questions exchanged {number(exchanged[name])}, {p_equals(p[name])}",
         )
@@ -138,51 +68,12 @@ LAYOUT = Layout(
     ),
     models=lambda study: study.targets.models,
     facts=_facts,
-    beside={
-        "answers": Beside(title="What was compared"),
-        "strengths": Beside(
-            title="Does one strength per target follow its threshold?",
-            pictures=(
-                Picture(
-                    key="match",
-                    title="Best strengths over thresholds, and what the numbers are worth",
-                    caption="Above left: best strength over the threshold of each target, with "
-                    "intervals over questions. Above right: agreement on questions held out, from "
-                    "the constant answer on. Below: R² and held-out kappa with questions "
-                    "exchanged, and where the direction and the controls lie.",
-                    draw=lambda study, canvas: plot_steering_match(study, figure=canvas),
-                    size=lambda study: (9.2, 7.4),
-                ),
-            ),
-            tables=(_exchanged,),
-            folded=(estimates_table("Targets", _targets, of="target"),),
-        ),
-        "agreement": Beside(
-            title="How many answers agree?",
-            pictures=(
-                forest_picture(
-                    "agreement",
-                    "Agreement with each target",
-                    "Share of questions answered like the target.",
-                    _agreements,
-                    x="agreement",
-                ),
-            ),
-        ),
-        "kappa": Beside(
-            title="The same questions, or the same number of them?",
-            pictures=(
-                forest_picture(
-                    "kappa",
-                    "Kappa with each target",
-                    "Agreement beyond that of answers with the same rates.",
-                    _kappas,
-                    x="kappa",
-                    reference=0.0,
-                ),
-            ),
-        ),
-        "controls": Beside(tables=(_controls,)),
+    sections={
+        "answers": "What was compared",
+        "strengths": "Does one strength per target follow its threshold?",
+        "agreement": "How many answers agree?",
+        "kappa": "The same questions, or the same number of them?",
+        "controls": "",
     },
     methods=_methods,
     call=_call,

@@ -1,5 +1,6 @@
 """The report of a study, by the layout that belongs to it."""
 
+from collections.abc import Mapping
 from importlib import import_module
 from os import PathLike
 from pathlib import Path
@@ -17,6 +18,10 @@ SIMULATED = "These are not real models: the data were simulated, and their truth
 
 # Where the layout of each study stands, by the name of its class.
 LAYOUTS = {
+    "CalibrationPanel": ("calibration", "LAYOUT"),
+    "Comparison": ("comparison", "LAYOUT"),
+    "EvaluationCard": ("evaluation_card", "LAYOUT"),
+    "QuestionAudit": ("question_audit", "LAYOUT"),
     "SharedConfidence": ("shared_confidence", "LAYOUT"),
     "InferenceBoundary": ("inference_boundary", "LAYOUT"),
     "SelfEfficacyStudy": ("self_efficacy", "LAYOUT"),
@@ -37,6 +42,7 @@ def write_report(
     options: str = "rng=1",
     smallest: SmallestEffects = SMALLEST,
     simulated: bool = False,
+    details: Mapping[str, Any] | None = None,
 ) -> Path:
     """Write a study as one HTML page that needs no network and no other file.
 
@@ -55,6 +61,9 @@ def write_report(
     simulated : bool
         Whether the page is to say that the data were simulated; data of this library's own
         simulations are known by themselves.
+    details : mapping, optional
+        What one kind of page alone takes, by name: ``curves`` of a panel, ``texts`` and ``fdr`` of
+        an audit of questions.
 
     Returns
     -------
@@ -87,7 +96,12 @@ def write_report(
     return write_text(
         path,
         lambda: report_text(
-            result, source=source, options=options, smallest=smallest, simulated=simulated
+            result,
+            source=source,
+            options=options,
+            smallest=smallest,
+            simulated=simulated,
+            details=details,
         ),
     )
 
@@ -99,35 +113,30 @@ def report_text(
     options: str = "rng=1",
     smallest: SmallestEffects = SMALLEST,
     simulated: bool = False,
+    details: Mapping[str, Any] | None = None,
 ) -> str:
     """Return the page as text."""
-    return render(
-        study_page(result, source=source, options=options, smallest=smallest, simulated=simulated)
-    )
-
-
-def study_page(
-    study: Study, *, source: str, options: str, smallest: SmallestEffects, simulated: bool
-) -> Page:
-    """Put the parts of the report together."""
-    layout, findings = layout_of(study), study.findings(smallest=smallest)
+    layout = layout_of(result)
+    study, findings = layout.of(result, smallest, **(details or {}))
     verdict = findings.verdict
     if layout.verdict is not None:
-        verdict = layout.verdict(study, findings, smallest)
-    return Page(
+        verdict = sentence(layout.verdict(study, findings, smallest))
+    subtitle = layout.subtitle
+    page = Page(
         title=layout.title,
-        subtitle=layout.subtitle(study),
-        verdict=sentence(verdict) if verdict else "",
+        subtitle=findings.head.removesuffix(".") if subtitle is None else subtitle(study),
+        verdict=verdict,
         lead=layout.lead(study),
         facts=layout.facts(study, smallest),
         notices=layout.notices(study),
-        sections=layout.sections(study, findings, smallest),
+        sections=layout.shown(study, findings, smallest),
         methods=layout.methods(study),
         call=layout.call(study, source, options),
         versions=named_versions(getattr(study, "versions", None) or versions()),
         simulated=SIMULATED if simulated or layout.simulated(study) else "",
         models=tuple(map(str, layout.models(study))),
     )
+    return render(page)
 
 
 def layout_of(study: Any) -> Layout:

@@ -9,10 +9,9 @@ from matplotlib.figure import Figure
 
 import psychollm as psy
 from psychollm import plots
-from psychollm.calibration.panels.catalogue import metric_keys, panel_outputs
+from psychollm.calibration.panels.catalogue import MAIN, metric_keys, panel_outputs, rank_order
 from psychollm.calibration.panels.panel import CalibrationPanel, calibration_panel
 from psychollm.estimates.comparisons import compare_all
-from psychollm.plots.calibration_panel import MAIN, rank_order
 from psychollm.reliability.scales.consistency import consistency
 
 

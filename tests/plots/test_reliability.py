@@ -12,7 +12,7 @@ from psychollm import plots
 from psychollm.calibration.errors.binned import BinnedCalibrationError, calibration_error
 from psychollm.calibration.errors.smooth import SmoothCalibrationError, smooth_calibration_error
 from psychollm.calibration.scores.corp import Corp, corp
-from psychollm.plots.reliability import Band, _wide, diagram_of, reliability_grid_size
+from psychollm.plots.reliability import Band, _wide, diagram_of
 
 Tables = tuple[np.ndarray, np.ndarray]
 
@@ -157,7 +157,7 @@ def test_a_smooth_curve_has_its_band_and_density(ax: Axes, smooth) -> None:
 
 
 def test_the_grid_holds_every_model_in_order(curves: Corp, errors) -> None:
-    figure = Figure(figsize=reliability_grid_size(4, columns=3), layout="constrained")
+    figure = Figure(figsize=(6.45, 6.0), layout="constrained")
     assert plots.plot_reliability_grid(curves, error=errors, columns=3, figure=figure) is figure
     figure.draw_without_rendering()
     assert len(figure.axes) == 4

@@ -4,14 +4,12 @@ from matplotlib.figure import Figure
 
 from psychollm.plots.calibration_panel import panel_size
 from psychollm.plots.canvas import BLUE, CYAN, INK, ORANGE, PAPER, RED, colour_of, ink_on
-from psychollm.plots.risk_coverage import risk_coverage_grid_size
 from psychollm.plots.small_multiples import draw_panels, grid_size, panel_title
 
 
 def test_sizes_of_figures() -> None:
     assert panel_size(range(10), 4) == (8.6, 3.1)
     assert panel_size(["b" * 32], 4)[0] == 8.6 + 20 * 0.07
-    assert risk_coverage_grid_size(5) == (8.6, 4.3)
     assert grid_size(5, 4, (2.0, 2.0), above=0.5) == (8.0, 4.5)
     assert grid_size(1, 4, (2.0, 2.0), above=0.5) == (3.8, 2.5)
 

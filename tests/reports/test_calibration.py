@@ -12,8 +12,7 @@ import psychollm as psy
 from psychollm._base.numbers import number, typeset, with_interval
 from psychollm.calibration.panels.catalogue import panel_outputs
 from psychollm.calibration.panels.panel import CalibrationPanel, calibration_panel
-from psychollm.reports.calibration import calibration_page, write_calibration_report
-from psychollm.reports.page import render
+from psychollm.reports import report_text, write_report
 from tests.reports.reader import (
     assert_names_unique_and_found,
     assert_self_contained,
@@ -24,8 +23,7 @@ from tests.reports.reader import (
 
 
 def page_of(panel: CalibrationPanel, *, source: str = "") -> str:
-    evidence = panel.evidence(curves=panel.curves(n_draws=30))
-    return render(calibration_page(panel, evidence, source=source))
+    return report_text(panel, source=source, details={"curves": panel.curves(n_draws=30)})
 
 
 def simulated(models: int, questions: int) -> tuple[np.ndarray, np.ndarray]:
@@ -181,7 +179,7 @@ def test_a_panel_writes_its_report_the_same_each_time(panel: CalibrationPanel, t
 
 def test_other_results_have_no_such_report(tmp_path: Path) -> None:
     with pytest.raises(psy.errors.OptionError, match="no report of a int"):
-        write_calibration_report(3, tmp_path / "page.html")  # type: ignore[arg-type]
+        write_report(3, tmp_path / "page.html")  # type: ignore[arg-type]
 
 
 def test_a_place_that_cannot_be_written_is_named(panel: CalibrationPanel, tmp_path: Path) -> None:

@@ -7,11 +7,12 @@ import subprocess
 from pathlib import Path
 
 import pytest
+from matplotlib.figure import Figure
 
-from psychollm.reports.figure import draw_figure, on_axes
-from psychollm.reports.marks import point
+from psychollm.estimates.listing import Table, name_column, number_column, text_column
+from psychollm.plots.marks import keep_points
+from psychollm.reports.figure import written
 from psychollm.reports.page import Page, Section, render
-from psychollm.reports.table import Table, name_column, number_column, text_column
 
 BROWSER = shutil.which("chromium") or shutil.which("google-chrome")
 # What a reader does, and what is there to be seen after each step, as lines of the title.
@@ -65,17 +66,12 @@ document.title = seen.join("; ");
 def title(tmp_path_factory: pytest.TempPathFactory) -> str:
     if BROWSER is None:
         pytest.skip("Chromium is not installed")
-    figure = draw_figure(
-        on_axes(lambda ax: ax.plot([0, 1], [0, 1], "o")),
-        size=(3, 2),
-        caption="",
-        title="Two dots",
-        key="dots",
-        marks=lambda drawn: [
-            point(drawn.axes[0], 0, 0, "a <b>: 0.0", 0),
-            point(drawn.axes[0], 1, 1, "c: 1.0", 1),
-        ],
-    )
+    models = ("a <b>", "c", "d")
+    drawn = Figure(figsize=(3, 2), layout="constrained")
+    ax = drawn.subplots()
+    ax.plot([0, 1], [0, 1], "o")
+    keep_points(ax, [0, 1], [0, 1], ["a <b>: 0.0", "c: 1.0"], models[:2])
+    figure = written(drawn, title="Two dots", key="dots", models=models)
     columns = [
         text_column("m", ["a <b>", "c", "d"]),
         number_column("x", [2.0, -10.0, float("nan")]),
@@ -83,9 +79,7 @@ def title(tmp_path_factory: pytest.TempPathFactory) -> str:
     long = [f"a-vendor-of-models/family-{k}-instruct-2026-thinking-high" for k in range(20)]
     tables = Table.of(columns, caption="t"), Table.of([name_column("m", long)], caption="u")
     section = Section(title="s", key="s", figures=(figure,), tables=tables)
-    page = render(
-        Page(title="", subtitle="", verdict="", sections=(section,), models=("a <b>", "c", "d"))
-    )
+    page = render(Page(title="", subtitle="", verdict="", sections=(section,), models=models))
     path: Path = tmp_path_factory.mktemp("browser") / "page.html"
     path.write_text(page.replace("</body>", f"{DRIVER}</body>"), encoding="utf-8")
     options = ["--headless", "--no-sandbox", "--disable-gpu", "--dump-dom"]

@@ -14,12 +14,12 @@ from matplotlib.figure import Figure
 
 from psychollm._base.numbers import number, percent, typeset, with_interval
 from psychollm.calibration.panels.panel import CalibrationPanel, calibration_panel
-from psychollm.plots.correlation import plot_matrix
-from psychollm.reports import study_marks
-from psychollm.reports.calibration import calibration_page
-from psychollm.reports.figure import draw_figure, on_axes
-from psychollm.reports.marks import MOST_MARKS, cells, line, overlay, point, row_of
-from psychollm.reports.page import render
+from psychollm.plots.marks import keep_cells, keep_line, keep_points
+from psychollm.plots.marks import marks_of as kept_on
+from psychollm.plots.screen import plot_screen
+from psychollm.reports import report_text
+from psychollm.reports.figure import written
+from psychollm.reports.marks import MOST_MARKS, overlay
 from psychollm.studies.shared_confidence.result import SharedConfidence
 from tests.reports.reader import marks_of, read, script_of
 
@@ -43,7 +43,7 @@ def panel() -> CalibrationPanel:
 
 @pytest.fixture(scope="module")
 def calibration(panel: CalibrationPanel) -> str:
-    return render(calibration_page(panel, panel.evidence(curves=panel.curves(n_draws=30))))
+    return report_text(panel, details={"curves": panel.curves(n_draws=30)})
 
 
 def test_every_figure_answers(page: str, calibration: str) -> None:
@@ -79,10 +79,10 @@ def test_rates(page: str, study: SharedConfidence) -> None:
 
 
 def test_models_stand_where_their_area_is(study: SharedConfidence) -> None:
-    marks = study_marks.marks_of(study, "screen", Figure().subplots())
+    marks = kept_on(plot_screen(study.screen, ax=Figure().subplots()))
     at = [tuple(mark.at.ravel().tolist()) for mark in marks]
     known = np.where(np.isfinite(study.screen.auroc), study.screen.auroc, 0.5)
-    assert at == list(zip(study.screen.yes_rates.tolist(), known.tolist(), strict=True))
+    assert sorted(at) == sorted(zip(study.screen.yes_rates.tolist(), known.tolist(), strict=True))
 
 
 def test_cells_of_a_matrix(page: str, study: SharedConfidence) -> None:
@@ -120,14 +120,11 @@ def test_words_are_escaped(calibration: str) -> None:
 
 def test_marks_lie_where_the_values_were_drawn() -> None:
     """The pixel of a mark is that of the point, in a figure whose layout is constrained."""
-    figure = draw_figure(
-        on_axes(lambda ax: ax.plot([1.0, 2.0], [3.0, 5.0], "o", gid="dots")),
-        size=(4, 3),
-        caption="",
-        title="t",
-        key="k",
-        marks=lambda drawn: [point(drawn.axes[0], 1.0, 3.0, "here")],
-    )
+    drawing = Figure(figsize=(4, 3), layout="constrained")
+    ax = drawing.subplots()
+    ax.plot([1.0, 2.0], [3.0, 5.0], "o", gid="dots")
+    keep_points(ax, [1.0], [3.0], ["here"])
+    figure = written(drawing, title="t", key="k")
     at = re.search(r'cx="([\d.]+)" cy="([\d.]+)"', figure.svg)
     dots = figure.svg[figure.svg.index('id="k-dots"') :]
     drawn = re.search(r'<use [^>]*x="([\d.]+)" y="([\d.]+)"', dots)
@@ -139,13 +136,13 @@ def test_marks_lie_where_the_values_were_drawn() -> None:
 def test_more_than_a_page_can_hold_is_left_out() -> None:
     drawn = Figure()
     ax = drawn.subplots()
-    many = [point(ax, 0.5, 0.5, "x") for _ in range(MOST_MARKS + 1)]
-    assert overlay(drawn, many) == ""
-    assert overlay(drawn, many[:2]).count("<circle") == 2
-    assert overlay(drawn, [point(ax, np.nan, 0.5, "x")]) == ""
-    labels = [str(i) for i in range(50)]
-    ax = plot_matrix(np.ones((50, 50)), labels, name="r", limits=(0, 1), ax=ax)
-    assert cells(ax, "r", row_of(labels)) == []
+    keep_points(ax, [0.5, np.nan], [0.5, 0.5], ["x", "not drawn"])
+    assert overlay(drawn, []).count("<circle") == 1
+    keep_points(ax, np.full(MOST_MARKS, 0.5), np.full(MOST_MARKS, 0.5), ["x"] * MOST_MARKS)
+    assert overlay(drawn, []) == ""
+    ax = Figure().subplots()
+    keep_cells(ax, np.ones((50, 50)), list(map(str, range(50))), "r")
+    assert kept_on(ax) == []
 
 
 def test_the_script_is_that_of_the_package_and_small(page: str) -> None:
@@ -177,6 +174,8 @@ def test_a_curve_keeps_some_sixty_points(n: int, step: int) -> None:
     y = x**2
     x[3], y[7] = np.nan, np.inf
     there = np.isfinite(x) & np.isfinite(y)
-    mark = line(Figure().subplots(), x, y, "curve", 2)
+    ax = Figure().subplots()
+    keep_line(ax, x, y, "curve", 2)
+    (mark,) = kept_on(ax)
     np.testing.assert_array_equal(mark.at, np.column_stack([x, y])[there][::step])
-    assert (mark.shape, mark.text, mark.models) == ("line", "curve", (2,))
+    assert (mark.shape, mark.text, mark.models) == ("line", "curve", ("2",))

@@ -1,7 +1,6 @@
 """What the pages are built of, tried by what it returns."""
 
 from pathlib import Path
-from typing import cast
 
 import numpy as np
 import pytest
@@ -9,12 +8,33 @@ from matplotlib.figure import Figure
 
 import psychollm as psy
 from psychollm.calibration.decisions.confusion import confusion
-from psychollm.plots.canvas import name_rows
-from psychollm.plots.correlation import plot_matrix
+from psychollm.calibration.panels.exhibits import definitions
+from psychollm.estimates.exhibits import Drawing
+from psychollm.estimates.listing import (
+    Column,
+    Table,
+    estimate_column,
+    interval_column,
+    name_column,
+    number_column,
+    p_column,
+    text_column,
+)
 from psychollm.plots.forest import plot_forest
-from psychollm.reports import calibration
-from psychollm.reports.figure import draw_figure, inline_svg
-from psychollm.reports.marks import Mark, cells, line, overlay, point, row_names, row_of, rows
+from psychollm.plots.marks import (
+    Mark,
+    keep_box,
+    keep_cells,
+    keep_line,
+    keep_points,
+    keep_row,
+    keep_rows,
+    marks_of,
+)
+from psychollm.reports.calibration import LAYOUT
+from psychollm.reports.figure import draw_figure, inline_svg, written
+from psychollm.reports.layout import section
+from psychollm.reports.marks import overlay
 from psychollm.reports.page import (
     Page,
     Section,
@@ -28,19 +48,7 @@ from psychollm.reports.page import (
     sentence_list,
     write_text,
 )
-from psychollm.reports.study_marks import forest, marks_of
-from psychollm.reports.table import (
-    Column,
-    Table,
-    estimate_column,
-    interval_column,
-    name_column,
-    number_column,
-    p_column,
-    text_column,
-)
 from psychollm.studies.provenance import with_imports
-from psychollm.studies.shared_confidence.result import SharedConfidence
 
 
 def test_references_in_the_running_text() -> None:
@@ -64,9 +72,10 @@ def test_the_bibliography_is_in_the_order_of_the_alphabet() -> None:
 
 def test_metrics_of_a_panel_and_the_code_that_repeats_it() -> None:
     panel = psy.calibration_panel([0.9, 0.2, 0.7], [1, 0, 1], metrics=["auroc"], rng=0)
-    table = calibration.definitions(panel)
+    (table,) = section(definitions(panel)).folded
     assert [cell.text for cell in table.rows[0]][2:4] == ["higher", "0.5"]
-    assert with_imports(calibration.code(panel, "", 1000)).splitlines() == [
+    evidence = panel.evidence(curves=panel.curves(n_draws=1000))
+    assert with_imports(LAYOUT.call(evidence, "", "")).splitlines() == [
         "import psychollm as psy",
         "",
         "# confidence and correctness: the two tables, models x questions",
@@ -77,9 +86,9 @@ def test_metrics_of_a_panel_and_the_code_that_repeats_it() -> None:
 
 
 def test_figures_inside_a_page() -> None:
-    figure = draw_figure(
-        lambda empty: empty.subplots(1, 2), size=(4, 2), caption="", title="Two", key="two"
-    )
+    drawn = Figure(figsize=(4, 2))
+    drawn.subplots(1, 2)
+    figure = written(drawn, title="Two", key="two")
     assert figure.svg.count('id="two-axes_') == 2
     file = '<?xml?><svg width="9pt" id="a"><metadata>x</metadata></svg>'
     assert inline_svg(file, title="T", key="k") == (
@@ -90,32 +99,33 @@ def test_figures_inside_a_page() -> None:
 def test_a_mark_in_points_from_the_upper_left() -> None:
     figure = Figure(figsize=(1, 1))
     ax = figure.add_axes((0, 0, 1, 1), xlim=(0, 2), ylim=(0, 2))
-    mark = Mark(ax=ax, shape="point", at=np.array([[0.5, 1.0]]), text="a & b", models=(3,))
-    assert overlay(figure, [mark]).splitlines()[1] == (
-        '<circle data-m="3" cx="18" cy="36" r="6"><title>a &amp; b</title></circle>'
-    )
-    assert Mark(ax=ax, shape="point", at=np.array([[0.5, 0.5]]), text="a: 0.50").models == ()
+    keep_points(ax, [0.5], [1.0], ["a & b"], ["m"])
+    keep_row(ax, 0.5, "a row")
+    laid = overlay(figure, ["others", "m"]).splitlines()
+    assert laid[1] == '<circle data-m="1" cx="18" cy="36" r="6"><title>a &amp; b</title></circle>'
+    assert laid[2] == '<rect x="0" y="36" width="72" height="36"><title>a row</title></rect>'
+    assert Mark(shape="point", at=np.array([[0.5, 0.5]]), text="a: 0.50").models == ()
 
 
-def test_marks_of_points_curves_and_rows() -> None:
+def test_marks_of_points_curves_and_boxes() -> None:
     ax = Figure().subplots()
-    assert row_of(["a", 7]) == {"a": 0, "7": 1}
-    assert point(ax, 1, 2, "a").shape == "point"
-    assert line(ax, np.array([0.0, 1.0]), np.array([0.0, np.nan]), "a").at.tolist() == [[0, 0]]
-    marks = rows(ax, ["b"], ["b: 0.50"], row_of("ab"))
-    assert marks[0].models == (1,)
-    assert marks[0].at[:, 1].tolist() == [-0.5, 0.5]
-    name_rows(ax, ["a", "b" * 99])  # what is drawn is shortened
-    assert row_names(ax) == ["a", "b" * 99]
-    assert marks_of(cast("SharedConfidence", None), "no such figure", ax) == []
+    assert marks_of(ax) == []
+    keep_points(ax, [1, np.nan], [2, 3], ["a", "b"], [("x", 7), "y"])
+    keep_line(ax, np.array([0.0, 1.0]), np.array([0.0, np.nan]), "curve", "x")
+    keep_box(ax, (0.0, 1.0), (2.0, 3.0), "box")
+    found = [(mark.shape, mark.at.tolist(), mark.text, mark.models) for mark in marks_of(ax)]
+    assert found == [
+        ("point", [[1, 2]], "a", ("x", "7")),  # what is not finite is not drawn
+        ("line", [[0, 0]], "curve", ("x",)),
+        ("box", [[0, 2], [1, 3]], "box", ()),
+    ]
 
 
 def test_marks_of_a_matrix() -> None:
-    values = np.array([[np.nan, 0.25], [0.5, np.nan]])
-    ax = plot_matrix(values, "ab", name="r", limits=(-1, 1), ax=Figure().subplots())
-    marks = cells(ax, "r", row_of("ab"))
-    assert [mark.text for mark in marks] == ["a and b: r 0.25", "b and a: r 0.50"]
-    assert [mark.at.tolist() for mark in marks] == [
+    ax = Figure().subplots()
+    keep_cells(ax, np.array([[np.nan, 0.25], [0.5, np.nan]]), "ab", "r")
+    assert [mark.text for mark in marks_of(ax)] == ["a and b: r 0.25", "b and a: r 0.50"]
+    assert [mark.at.tolist() for mark in marks_of(ax)] == [
         [[0.5, -0.5], [1.5, 0.5]],
         [[-0.5, 0.5], [0.5, 1.5]],
     ]
@@ -123,9 +133,22 @@ def test_marks_of_a_matrix() -> None:
 
 def test_marks_of_a_forest() -> None:
     found = confusion([[1, 1, 0, 0]], [[1, 0, 0, 0]]).precision
-    ax = plot_forest(found, ax=Figure().subplots())
-    mark = forest(ax, [("precision", found)], {"0": 0})[0]
+    (mark,) = marks_of(plot_forest(found, ax=Figure().subplots()))
     assert mark.text.replace(chr(160), " ") == "0: precision 0.50 [0.09, 0.91]"
+    assert (mark.shape, mark.models, mark.at[:, 1].tolist()) == ("row", ("0",), [-0.5, 0.5])
+    ax = Figure().subplots()
+    keep_rows(ax, [found], ["share"], [0], digits=1)
+    assert marks_of(ax)[0].text.replace(chr(160), " ") == "0: share 0.5 [0.1, 0.9]"
+
+
+def test_a_drawing_is_as_large_as_its_plot_and_leaves_pyplot_alone() -> None:
+    import matplotlib.pyplot as plt
+
+    found = confusion([[1, 1, 0, 0]], [[1, 0, 0, 0]]).precision
+    drawing = Drawing(plot="plot_forest", of=found, key="k", title="t", caption="c")
+    figure = draw_figure(drawing, ["0"])
+    assert (figure.width, figure.caption, figure.answers) == (6.4, "c", True)
+    assert plt.get_fignums() == []
 
 
 def test_words_of_a_page() -> None:

@@ -14,7 +14,7 @@ from psychollm.estimates.intervals import wilson
 from psychollm.estimates.reasons import Reason
 from psychollm.instruments import Revision
 from psychollm.reports import report_text, write_report
-from psychollm.reports.layout import Wanted, needed_section, span, units_needed
+from psychollm.reports.layout import Wanted, needed, section, span, units_needed
 from psychollm.reports.study import LAYOUTS, layout_of
 from psychollm.studies import (
     SteeredAnswers,
@@ -187,7 +187,8 @@ def test_a_page_says_what_was_found(page):
 
 
 def test_every_layout_exists():
-    assert set(STUDIES) | {"SharedConfidence"} == set(LAYOUTS)
+    elsewhere = {"SharedConfidence", "CalibrationPanel", "Comparison", "EvaluationCard"}
+    assert set(STUDIES) | elsewhere | {"QuestionAudit"} == set(LAYOUTS)
 
 
 def test_a_study_without_a_layout_is_shown_by_its_findings(tmp_path):
@@ -229,15 +230,15 @@ def test_as_many_units_as_needed_show_the_effect_four_times_in_five():
 def test_only_what_is_open_needs_more():
     shares = _shares([50, 0, 5000], [100, 100, 10_000])
     wanted = Wanted(what="half", estimate=shares, smallest=0.6)
-    assert needed_section([wanted], "answers") is None
+    assert needed([wanted], "answers") is None
     centred = Estimate(
         name="difference", value=np.array([0.02, 0.5]), se=np.array([0.1, 0.01]),
         interval=np.array([[-0.2, 0.24], [0.48, 0.52]]), n=np.array([40.0, 40.0]),
         flags=(Reason.NONE,) * 2, method="z", level=0.95, labels=("open", "shown"),
     )  # fmt: skip
-    section = needed_section([Wanted(what="gap", estimate=centred, smallest=0.05)], "questions")
-    assert section is not None
-    (table,) = section.tables
+    finding = needed([Wanted(what="gap", estimate=centred, smallest=0.05)], "questions")
+    assert finding is not None
+    (table,) = section(finding).tables
     assert table.rows[0][0].text == "open"
     assert len(table.rows) == 1
 

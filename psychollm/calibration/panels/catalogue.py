@@ -7,9 +7,17 @@ believed?" (scores), the others "what does it cost to act on them?" (selection a
 import pkgutil
 from functools import cache
 from importlib import import_module
-from typing import get_args
+from typing import TYPE_CHECKING, get_args
 
+import numpy as np
+
+from psychollm._base.types import IntArray
 from psychollm.calibration.metric import Metric, Output, Section
+
+if TYPE_CHECKING:
+    from psychollm.estimates.estimate import Estimate
+
+MAIN = ("overconfidence", "corp_mcb", "auroc", "aurc_normalised", "brier")
 
 
 @cache
@@ -40,3 +48,11 @@ def metric_keys() -> list[str]:
     ['auroc', 'gamma', 'somers_d']
     """
     return list(panel_outputs())
+
+
+def rank_order(output: Output, estimate: "Estimate") -> IntArray:
+    """Return the places of models from best to worst, undefined ones last."""
+    value = estimate.value
+    neutral = 0.0 if output.neutral is None else output.neutral
+    distance = {"lower": value, "near": np.abs(value - neutral)}.get(output.better, -value)
+    return np.argsort(np.where(np.isfinite(distance), distance, np.inf), kind="stable")

@@ -17,7 +17,7 @@ from psychollm.calibration.metric import Output, Section
 from psychollm.calibration.panels.panel_curves import PanelCurves
 from psychollm.estimates.comparisons import Comparisons, compare_all
 from psychollm.estimates.estimate import Estimate
-from psychollm.estimates.findings import VERDICT, Finding, Findings, sentence
+from psychollm.estimates.findings import VERDICT, Finding, Findings, exhibit, sentence
 from psychollm.estimates.verdict import (
     FEWEST,
     Outcome,
@@ -96,34 +96,34 @@ def told_apart(auroc: Estimate, smallest: SmallestEffects) -> str:
 class Evidence:
     """What the findings rest on: estimates, curves, and models compared on the main metrics."""
 
-    estimates: Mapping[str, Estimate]
-    outputs: Mapping[str, Output]  # what is said of each, by the key of the metric
+    panel: Any  # the CalibrationPanel
     curves: PanelCurves
     comparisons: Mapping[str, Comparisons]  # every pair of models, by the key of the metric
     smallest: SmallestEffects
 
     @classmethod
-    def of(
-        cls,
-        estimates: Mapping[str, Estimate],
-        outputs: Mapping[str, Output],
-        curves: PanelCurves,
-        smallest: SmallestEffects,
-    ) -> "Evidence":
+    def of(cls, panel: Any, curves: PanelCurves, smallest: SmallestEffects) -> "Evidence":
         """Compare the models."""
+        estimates: Mapping[str, Estimate] = panel.estimates
         compared = [key for key in COMPARED if key in estimates] or list(estimates)[:1]
         comparisons = {
             key: compare_all(estimates[key], adjustment="max_t")
             for key in compared
             if estimates[key].defined.sum() > 1
         }
-        return cls(
-            estimates=estimates,
-            outputs=outputs,
-            curves=curves,
-            comparisons=comparisons,
-            smallest=smallest,
-        )
+        return cls(panel=panel, curves=curves, comparisons=comparisons, smallest=smallest)
+
+    @property
+    def estimates(self) -> Mapping[str, Estimate]:
+        """The numbers of the panel, by the key of the metric."""
+        estimates: Mapping[str, Estimate] = self.panel.estimates
+        return estimates
+
+    @property
+    def outputs(self) -> Mapping[str, Output]:
+        """What is said of each."""
+        outputs: Mapping[str, Output] = self.panel.outputs
+        return outputs
 
     def listed(self, section: Section) -> list[str]:
         """Return the keys of a section that have a column in its table."""
@@ -170,7 +170,8 @@ class Evidence:
         if self.comparisons:
             rows = tuple(self._compared(key) for key in self.comparisons)
             findings.append(Finding(key="comparisons", question="Which models differ?", rows=rows))
-        return Findings(items=(*findings, self._reservations()))
+        found = Findings(items=(*findings, self._reservations()))
+        return exhibit(found, self, self.smallest)
 
     def _calibration(self) -> Finding:
         error = self.curves.error

@@ -231,7 +231,7 @@ class CalibrationPanel(Study, Result):
         smallest, curves
             As in `findings`.
         """
-        return Evidence.of(self.estimates, self.outputs, curves or self.curves(), smallest)
+        return Evidence.of(self, curves or self.curves(), smallest)
 
     def summary(self, *, smallest: SmallestEffects = SMALLEST) -> str:
         """Say who claims too much and who knows what it knows, and give the main numbers.
@@ -292,9 +292,8 @@ class CalibrationPanel(Study, Result):
         Path
             Where it is.
         """
-        written: Path = view("reports.calibration", "write_calibration_report")(
-            self, path, source=source, curves=curves, smallest=smallest
-        )
+        write, details = view("reports.study", "write_report"), {"curves": curves}
+        written: Path = write(self, path, source=source, smallest=smallest, details=details)
         return written
 
     def to_frame(self) -> "pd.DataFrame":

@@ -86,6 +86,11 @@ class RiskCoverage(Result):
         )
 
 
+def answered(result: RiskCoverage) -> FloatArray:
+    """Return the risks (models, points); a model without answers has none."""
+    return np.where(np.isfinite(result.error_rate)[:, None], result.risk, np.nan)
+
+
 def risk_coverage(
     scores: ResponsesLike,
     correctness: ResponsesLike,

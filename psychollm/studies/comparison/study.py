@@ -42,7 +42,7 @@ from scipy.special import ndtri
 from psychollm._base.axes import Axes
 from psychollm._base.checks import check_fraction
 from psychollm._base.numbers import count, number, percent, significant, with_interval
-from psychollm._base.result import Result, drawn_by, view
+from psychollm._base.result import Result, drawn_by
 from psychollm._base.shown import one_line
 from psychollm._base.types import FloatArray, IntArray, RandomState
 from psychollm._base.typeset import markdown_text
@@ -50,7 +50,7 @@ from psychollm.calibration.stated import cluster_codes
 from psychollm.data.connected import connected
 from psychollm.data.labels import Labels, Table, unit_labels
 from psychollm.estimates.estimate import Estimate, proportion
-from psychollm.estimates.findings import Finding, Findings, Study, sentence_list
+from psychollm.estimates.findings import Finding, Findings, Study, exhibit, sentence_list
 from psychollm.estimates.intervals import wilson
 from psychollm.estimates.reasons import Reason
 from psychollm.estimates.resampling import Resampling
@@ -68,9 +68,6 @@ from psychollm.reliability.means.score_differences import ScoreDifferences, scor
 from psychollm.studies.comparison.ranks import enough, rank, shown_better, tiers
 
 if TYPE_CHECKING:
-    from os import PathLike
-    from pathlib import Path
-
     import pandas as pd
     from matplotlib.axes import Axes as Drawn
 
@@ -185,7 +182,7 @@ class Comparison(Study, Result):
             + (f", {self.n_tasks} tasks that count alike" if self.n_tasks else "")
             + "."
         )
-        return Findings(items=items, head=head)
+        return exhibit(Findings(items=items, head=head), self, smallest)
 
     def outcomes(self, *, smallest: SmallestEffects = SMALLEST) -> Verdicts:
         """Return for each pair what its interval shows, with the smallest `share` that matters."""
@@ -231,18 +228,6 @@ class Comparison(Study, Result):
     def plot(self, *, ax: "Drawn | None" = None) -> "Drawn":
         """Draw scores and ranks, tier by tier: `psychollm.plots.plot_comparison`."""
         return drawn_by("plot_comparison")(self, ax=ax)
-
-    def report(
-        self,
-        path: "str | PathLike[str]",
-        *,
-        source: str = "",
-        smallest: SmallestEffects = SMALLEST,
-    ) -> "Path":
-        """Write one HTML page: `psychollm.reports.write_comparison`."""
-        write = view("reports.comparison", "write_comparison")
-        written: Path = write(self, path, source=source, smallest=smallest)
-        return written
 
     def _verdict(self, judged: Verdicts) -> str:
         if not self.score.defined.any():

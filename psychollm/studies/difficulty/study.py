@@ -29,7 +29,7 @@ from psychollm._base.result import Result, drawn_by
 from psychollm._base.types import FloatArray, IntArray, RandomState
 from psychollm.estimates.clustered import units_of
 from psychollm.estimates.estimate import Estimate
-from psychollm.estimates.findings import Finding, Findings, Study
+from psychollm.estimates.findings import Finding, Findings, Study, exhibit
 from psychollm.estimates.reasons import Reason
 from psychollm.estimates.resampling import (
     Bootstrap,
@@ -124,12 +124,13 @@ class Difficulty(Study, Result):
             f"{len(self.labels)} questions; predictions for {units} that were left out, "
             f"{self.n_folds} folds"
         )
-        return Finding(
+        found = Finding(
             statement=self._verdict(smallest),
             rows=tuple(rows),
             numbers={"r_squared": self.r_squared, "lead": self.lead},
             outcome=outcome(self.lead.interval, smallest=smallest.r_squared),
-        ).alone
+        )
+        return exhibit(found.alone, self, smallest)
 
     def _verdict(self, smallest: SmallestEffects) -> str:
         """Return in one sentence whether the text predicts the score, and beyond its length."""

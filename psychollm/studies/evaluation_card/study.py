@@ -17,7 +17,7 @@ from psychollm._base.axes import Axes
 from psychollm._base.checks import DRAWS, check_count, check_fraction, check_generator
 from psychollm._base.errors import CodeError, ShapeError
 from psychollm._base.numbers import count, extent, number, percent
-from psychollm._base.result import Result, drawn_by, view
+from psychollm._base.result import Result, drawn_by
 from psychollm._base.types import FloatArray, RandomState
 from psychollm.calibration.panels.panel import calibration_panel
 from psychollm.calibration.stated import cluster_codes
@@ -25,7 +25,7 @@ from psychollm.data.labels import Labels, unit_labels
 from psychollm.data.logs_result import ScoreLog
 from psychollm.data.table import numbers, one_model
 from psychollm.estimates.estimate import Estimate
-from psychollm.estimates.findings import Finding, Findings, Study
+from psychollm.estimates.findings import Finding, Findings, Study, exhibit
 from psychollm.estimates.verdict import SMALLEST, SmallestEffects
 from psychollm.reliability.components.crossed_logistic import (
     CrossedFit,
@@ -41,9 +41,6 @@ from psychollm.studies.evaluation_card.gaps import gaps
 from psychollm.studies.question_screen.study import QuestionScreen, question_screen
 
 if TYPE_CHECKING:
-    from os import PathLike
-    from pathlib import Path
-
     import pandas as pd
     from matplotlib.axes import Axes as Drawn
 
@@ -143,23 +140,12 @@ class EvaluationCard(Study, Result):
                 rows=self.gaps,
             ),
         ]
-        return Findings(items=tuple(items), head=self._head())
+        found = Findings(items=tuple(items), head=self._head())
+        return exhibit(found, self, smallest)
 
     def plot(self, *, ax: "Drawn | None" = None) -> "Drawn":
         """Draw both accuracies and the ranks: `psychollm.plots.plot_evaluation_card`."""
         return drawn_by("plot_evaluation_card")(self, ax=ax)
-
-    def report(
-        self,
-        path: "str | PathLike[str]",
-        *,
-        source: str = "",
-        smallest: SmallestEffects = SMALLEST,
-    ) -> "Path":
-        """Write the card as one HTML page: `psychollm.reports.write_evaluation_card`."""
-        write = view("reports.evaluation_card", "write_evaluation_card")
-        written: Path = write(self, path, source=source, smallest=smallest)
-        return written
 
     def rank_text(self, row: int) -> str:
         """Return where the rank of a model lies."""

@@ -24,7 +24,7 @@ from psychollm._base.result import Result, drawn_by
 from psychollm._base.types import FloatArray, RandomState
 from psychollm.data.labels import Labels, listed
 from psychollm.estimates.estimate import Difference, Estimate
-from psychollm.estimates.findings import Finding, Findings, Study, estimate_rows, sentence
+from psychollm.estimates.findings import Finding, Findings, Study, estimate_rows, exhibit, sentence
 from psychollm.estimates.intervals import clopper_pearson, wilson
 from psychollm.estimates.resampling import Bootstrap, Resampling, ResamplingArguments
 from psychollm.estimates.verdict import (
@@ -258,7 +258,7 @@ class InferenceBoundary(Study, Result):
                     numbers=dict(self.skins),
                 )
             )
-        return Findings(items=tuple(items))
+        return exhibit(Findings(items=tuple(items)), self, smallest)
 
     @property
     def inverted(self) -> tuple[Any, ...]:

@@ -26,7 +26,7 @@ from psychollm.calibration.selection.abstention import (
 )
 from psychollm.data.labels import Labels
 from psychollm.estimates.estimate import Estimate
-from psychollm.estimates.findings import Finding, Findings, Study
+from psychollm.estimates.findings import Finding, Findings, Study, exhibit
 from psychollm.estimates.repeated_share import repeated_difference, repeated_share
 from psychollm.estimates.resampling import Bootstrap, Resampling
 from psychollm.estimates.verdict import (
@@ -98,7 +98,8 @@ class AbstentionSkill(Study, Result):
         rows = tuple(self._sentence(row) for row in range(len(self.labels)))
         question = "Do models abstain where they should?"
         judged = verdicts(overall.phi, smallest=smallest.correlation)
-        return Finding(question=question, rows=rows, numbers=rates, outcome=judged).alone
+        found = Finding(question=question, rows=rows, numbers=rates, outcome=judged).alone
+        return exhibit(found, self, smallest, by="of_abstention")
 
     def _sentence(self, row: int) -> str:
         overall = self.overall

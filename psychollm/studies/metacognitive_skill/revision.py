@@ -18,7 +18,7 @@ from psychollm._base.errors import InputError
 from psychollm._base.result import Result
 from psychollm.data.labels import Labels
 from psychollm.estimates.estimate import Estimate
-from psychollm.estimates.findings import Finding, Findings, Study
+from psychollm.estimates.findings import Finding, Findings, Study, exhibit
 from psychollm.estimates.reasons import Reason, first_reason
 from psychollm.estimates.verdict import SMALLEST, Outcome, SmallestEffects, verdicts
 from psychollm.instruments.revision.result import RevisionScores
@@ -71,12 +71,13 @@ class RevisionSkill(Study, Result):
             Outcome.OPEN: "with too few questions to say whether that beats asking once more",
         }
         rows = (self._sentence(row, words[one]) for row, one in enumerate(judged.outcomes))
-        return Finding(
+        found = Finding(
             question="Do models mend their answers when they review them?",
             rows=tuple(rows),
             numbers={**self.rates, **self.differences},
             outcome=judged,
-        ).alone
+        )
+        return exhibit(found.alone, self, smallest, by="of_revision")
 
     def _sentence(self, row: int, compared: str) -> str:
         rates, control = self.rates, self.differences[CONTROLLED]

@@ -29,7 +29,14 @@ from psychollm._base.result import Result
 from psychollm._base.types import BoolArray, FloatArray, RandomState
 from psychollm.data.labels import Labels, listed
 from psychollm.estimates.estimate import Estimate
-from psychollm.estimates.findings import Finding, Findings, Study, estimate_rows, in_words
+from psychollm.estimates.findings import (
+    Finding,
+    Findings,
+    Study,
+    estimate_rows,
+    exhibit,
+    in_words,
+)
 from psychollm.estimates.repeated_share import repeated_share
 from psychollm.estimates.resampling import Bootstrap, Resampling
 from psychollm.estimates.verdict import SMALLEST, Outcome, SmallestEffects, every, verdicts
@@ -129,7 +136,7 @@ class MetacognitiveSkill(Study, Result):
             )
         if self.agreement is not None:
             items.append(_agreement(self.agreement))
-        return Findings(items=tuple(items))
+        return exhibit(Findings(items=tuple(items)), self, smallest)
 
     def to_frame(self) -> pd.DataFrame:
         """Return one row per model and category."""

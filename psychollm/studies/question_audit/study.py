@@ -40,7 +40,7 @@ from psychollm._base.numbers import count, number, percent
 from psychollm._base.result import Result, drawn_by, view
 from psychollm._base.types import FloatArray, IntArray, RandomState
 from psychollm.data.labels import Labels
-from psychollm.estimates.findings import Finding, Findings, Study
+from psychollm.estimates.findings import Finding, Findings, Study, exhibit
 from psychollm.estimates.verdict import SMALLEST, SmallestEffects
 from psychollm.studies.question_audit.answers import Answers, answers_of, family_weights, groups_of
 from psychollm.studies.question_audit.mixture import fitted
@@ -211,7 +211,7 @@ class QuestionAudit(Study, Result):
             ),
         )
         head = f"{count(self.n_models)} models, {count(len(self.labels))} questions."
-        return Findings(items=items, head=head)
+        return exhibit(Findings(items=items, head=head), self, smallest)
 
     def plot(self, *, ax: "Drawn | None" = None) -> "Drawn":
         """Draw where the suspicious questions stand: `psychollm.plots.plot_question_audit`."""
@@ -226,9 +226,27 @@ class QuestionAudit(Study, Result):
         texts: Any = None,
         fdr: float = 0.5,
     ) -> "Path":
-        """Write one HTML page: `psychollm.reports.write_question_audit`."""
-        write = view("reports.question_audit", "write_question_audit")
-        written: Path = write(self, path, source=source, smallest=smallest, texts=texts, fdr=fdr)
+        """Write one HTML page, worst questions first: `psychollm.reports.write_report`.
+
+        Parameters
+        ----------
+        path, source
+            As in `write_report`.
+        smallest : SmallestEffects
+            As every report takes; none decides here.
+        texts : Series or mapping, optional
+            The text of questions, by label.
+        fdr : float
+            The table lists what is flagged for any fault with this share of false discoveries, at
+            least the twenty most suspicious questions, and 300 at most.
+
+        Returns
+        -------
+        Path
+            Where it is.
+        """
+        write, details = view("reports.study", "write_report"), {"texts": texts, "fdr": fdr}
+        written: Path = write(self, path, source=source, smallest=smallest, details=details)
         return written
 
     def _verdict(self) -> str:

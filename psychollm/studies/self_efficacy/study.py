@@ -26,7 +26,7 @@ from psychollm._base.result import Result, drawn_by
 from psychollm._base.types import RandomState
 from psychollm.data.labels import Labels
 from psychollm.estimates.estimate import Estimate
-from psychollm.estimates.findings import Finding, Findings, Study, estimate_rows
+from psychollm.estimates.findings import Finding, Findings, Study, estimate_rows, exhibit
 from psychollm.estimates.resampling import Bootstrap, Resampling
 from psychollm.estimates.verdict import (
     SMALLEST,
@@ -202,7 +202,7 @@ class SelfEfficacyStudy(Study, Result):
             finding_of_links(str(name), f"Do totals go with {name}?", links, smallest)
             for name, links in self.links.items()
         ]
-        return Findings(items=tuple(items))
+        return exhibit(Findings(items=tuple(items)), self, smallest)
 
     @property
     def conditions(self) -> tuple[Any, ...]:

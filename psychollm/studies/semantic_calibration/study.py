@@ -46,7 +46,7 @@ from psychollm.calibration.stated import cluster_codes
 from psychollm.data.labels import Labels
 from psychollm.data.sampled import SampledAnswers
 from psychollm.estimates.estimate import Difference, Estimate
-from psychollm.estimates.findings import Finding, Findings, Study
+from psychollm.estimates.findings import Finding, Findings, Study, exhibit
 from psychollm.estimates.resampling import Bootstrap, Resampling
 from psychollm.estimates.verdict import (
     SMALLEST,
@@ -173,7 +173,8 @@ class SemanticCalibration(Study, Result):
             ),
             Finding(key="notes", question="To be kept in mind:", rows=_notes(self)),
         ]
-        return Findings(items=tuple(one for one in items if one.statement or one.rows))
+        found = Findings(items=tuple(one for one in items if one.statement or one.rows))
+        return exhibit(found, self, smallest)
 
     def _verdict(self, smallest: SmallestEffects) -> str:
         """Return which arms are calibrated in meaning, and what sets them apart."""

@@ -24,7 +24,7 @@ from psychollm.calibration.decisions.confusion import Confusion
 from psychollm.calibration.decisions.f_beta import FBeta
 from psychollm.data.screen import Screen
 from psychollm.estimates.estimate import Estimate
-from psychollm.estimates.findings import Finding, Findings, Study, sentence
+from psychollm.estimates.findings import Finding, Findings, Study, exhibit, sentence
 from psychollm.estimates.verdict import (
     SMALLEST,
     Outcome,
@@ -102,7 +102,7 @@ class SharedConfidence(Study, Result):
 
     def findings(self, *, smallest: SmallestEffects = SMALLEST) -> Findings:
         """Return the verdict, and a finding per question asked of the data."""
-        return Findings(
+        found = Findings(
             head=_head(self),
             items=(
                 _verdict(self, smallest),
@@ -119,6 +119,7 @@ class SharedConfidence(Study, Result):
                 _repeat(self),
             ),
         )
+        return exhibit(found, self, smallest)
 
     def to_frame(self) -> pd.DataFrame:
         """Return one row per model: rates, threshold, loading, areas, tests, flags."""

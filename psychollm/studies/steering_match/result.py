@@ -17,7 +17,7 @@ from psychollm._base.types import AnyArray
 from psychollm.calibration.decisions.two_by_two import ratio
 from psychollm.data.responses import Responses
 from psychollm.estimates.estimate import Estimate
-from psychollm.estimates.findings import Finding, Findings, Study
+from psychollm.estimates.findings import Finding, Findings, Study, exhibit
 from psychollm.estimates.null import Null
 from psychollm.estimates.verdict import SMALLEST, Outcome, SmallestEffects, every, outcome
 from psychollm.studies.steering_match.best_strengths import (
@@ -165,7 +165,8 @@ class SteeringMatch(Study, Result):
             Finding(key="controls", question="Controls:", rows=_control_rows(self)),
             Finding(key="notes", question="To be kept in mind:", rows=_notes(self)),
         ]
-        return Findings(items=tuple(one for one in items if one.statement or one.rows))
+        found = Findings(items=tuple(one for one in items if one.statement or one.rows))
+        return exhibit(found, self, smallest)
 
     def _verdict(self, smallest: SmallestEffects) -> str:
         """Return in one or two sentences what the match shows."""

@@ -1,4 +1,4 @@
-"""Tables of a report: columns of text, with a footnote for everything that is undefined."""
+"""Tables of a page: columns of text, with a footnote for everything that is undefined."""
 
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field

@@ -1,15 +1,14 @@
-"""Sections of the report of the study: each finding with the figures and tables that show it."""
+"""What shows the findings of the study: figures by name, and tables."""
 
-from typing import TYPE_CHECKING
+from collections.abc import Mapping, Sequence
+from functools import partial
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from psychollm._base.numbers import significant
-from psychollm.estimates.verdict import SmallestEffects
-from psychollm.plots.shared_confidence import FIGURES
-from psychollm.reports.layout import Beside, Picture
-from psychollm.reports.study_marks import marks_of
-from psychollm.reports.table import (
+from psychollm.estimates.exhibits import Drawing, Exhibit, Listing
+from psychollm.estimates.listing import (
     Column,
     Table,
     estimate_column,
@@ -19,6 +18,7 @@ from psychollm.reports.table import (
     p_column,
     text_column,
 )
+from psychollm.estimates.verdict import SmallestEffects
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -30,215 +30,8 @@ _WIDEST_PAIRS = 12
 _WALD = 1.96
 
 
-def _spectrum_table(study: "SharedConfidence", smallest: SmallestEffects) -> Table:
-    plain = study.dimensionality.spectrum
-    shown = slice(0, min(_COMPONENTS, plain.eigenvalues.size))
-    rows = np.arange(1, plain.eigenvalues.size + 1)[shown]
-
-    def band(name: str, bounds: np.ndarray) -> Column:
-        middle, low, high = bounds[:, shown]
-        return interval_column(name, middle, np.stack([low, high], axis=-1))
-
-    return Table.of(
-        [
-            number_column("component", rows, digits=0),
-            number_column("eigenvalue", plain.eigenvalues[shown]),
-            number_column("share, %", 100 * plain.shares[shown], digits=1),
-            band("shuffled", plain.permutation.quantile([0.5, 0.05, 0.95])),
-            p_column("p, shuffled", plain.permutation.p_value[shown]),
-            band("one factor", plain.one_factor.quantile([0.5, 0.05, 0.95])),
-            p_column("p, one factor", plain.one_factor.p_value[shown]),
-        ],
-        caption="Eigenvalues, and the median and 90 % range of each null",
-    )
-
-
-def _rules_table(study: "SharedConfidence", smallest: SmallestEffects) -> Table:
-    dimensions = study.dimensionality
-    return Table.of(
-        [
-            text_column("rule", dimensions.factors_by_rule),
-            number_column("factors", dimensions.factors_by_rule.values(), digits=0),
-        ],
-        caption="Number of factors by each rule; the first decides",
-        emphasised=[row == 0 for row in range(len(dimensions.factors_by_rule))],
-    )
-
-
-def _moved_pairs(study: "SharedConfidence", smallest: SmallestEffects) -> Table | None:
-    frame = study.dimensionality.spectrum.sensitivity.to_frame().head(_WIDEST_PAIRS)
-    if frame.empty:
-        return None
-    columns = [name_column("first", frame["first"]), name_column("second", frame["second"])]
-    values = (*study.dimensionality.spectrum.sensitivity.rules, "spread")
-    columns += [number_column(name, frame[name]) for name in values]
-    return Table.of(columns, caption="Pairs that the rule for empty cells moves most")
-
-
-def _threshold_table(study: "SharedConfidence", smallest: SmallestEffects) -> Table:
-    frame = study.loadings_frame().sort_values("threshold", kind="stable")
-    reasons = [str(study.uncorrelated.get(model, "")) for model in frame["model"]]
-    bounds = {
-        name: np.stack(
-            [frame[name] - _WALD * frame[f"{name}_se"], frame[name] + _WALD * frame[f"{name}_se"]],
-            axis=-1,
-        )
-        for name in ("threshold", "loading")
-    }
-    bounds["loading"] = np.clip(bounds["loading"], -1.0, 1.0)
-    return Table.of(
-        [
-            name_column("model", frame["model"]),
-            number_column("yes, %", 100 * frame["yes_rate"], digits=1),
-            interval_column("threshold", frame["threshold"], bounds["threshold"], reasons=reasons),
-            interval_column("loading", frame["loading"], bounds["loading"], reasons=reasons),
-            number_column("first component", frame["first_component"]),
-            number_column("quadratic fit", frame["quadratic_fit"]),
-            *_lapse_column(frame),
-        ],
-        caption="Thresholds and loadings: full information with 95 % intervals; and, bent "
-        "by the rule for empty cells, the first component",
-    )
-
-
-def _lapse_column(frame: "pd.DataFrame") -> list[Column]:
-    if "lapse_rate" not in frame:
-        return []
-    low, high = 100 * frame["lapse_rate_lower"], 100 * frame["lapse_rate_upper"]
-    bounds = np.stack([low, high], axis=-1)
-    return [interval_column("lapses, %", 100 * frame["lapse_rate"], bounds, digits=1)]
-
-
-def _own_table(study: "SharedConfidence", smallest: SmallestEffects) -> Table:
-    own, private = study.individuation, study.private_signal
-    return Table.of(
-        [
-            name_column("model", study.labels),
-            estimate_column("AUROC, own answer", own.own),
-            estimate_column("AUROC, shared score", own.shared),
-            estimate_column("own − shared at equal rate", own.own_minus_cut, digits=3),
-            estimate_column("odds ratio, own yes", own.odds_ratio),
-            estimate_column("correlation beyond the factor", private.correlation),
-            p_column("p, adjusted", private.p_adjusted, reasons=private.reason),
-        ],
-        caption="What the own answer knows",
-        emphasised=[one.shown for one in study.private_signal.verdicts(smallest).outcomes],
-    )
-
-
-def _agreement_table(study: "SharedConfidence", smallest: SmallestEffects) -> Table:
-    table = study.confusion
-    rates = ("yes_rate", "accuracy", "overconfidence", "precision", "recall", "specificity")
-    headings = (
-        "yes rate",
-        "accuracy",
-        "yes rate − accuracy",
-        "correct, of yes",
-        "yes, of correct",
-        "no, of wrong",
-    )
-    columns = [name_column("model", table.labels), number_column("n", table.n, digits=0)]
-    columns += [
-        estimate_column(heading, getattr(table, rate))
-        for heading, rate in zip(headings, rates, strict=True)
-    ]
-    return Table.of(columns, caption="Confidence as a classifier of correctness, with intervals")
-
-
-def _leader_table(study: "SharedConfidence", smallest: SmallestEffects) -> Table:
-    frame = study.f_beta.leaders_frame()
-    return Table.of(
-        [
-            name_column("best model", frame["model"]),
-            Column(heading="from β", cells=tuple(map(significant, frame["from_beta"]))),
-            Column(heading="to β", cells=tuple(map(significant, frame["to_beta"]))),
-        ],
-        caption="Where the best model changes (exact, not read off a grid)",
-    )
-
-
-def _f_one_table(study: "SharedConfidence", smallest: SmallestEffects) -> Table:
-    sweep = study.f_beta
-    one = int(np.abs(np.log(sweep.betas)).argmin())
-    reasons = [str(reason) for reason in sweep.reason]
-    return Table.of(
-        [
-            name_column("model", sweep.labels),
-            interval_column("F1", sweep.value[:, one], sweep.interval[:, one], reasons=reasons),
-            number_column("always yes", sweep.all_yes[:, one]),
-            number_column("at random, same rate", sweep.rate_matched[:, one]),
-            number_column("P(beats always yes)", sweep.beats_all_yes[:, one]),
-        ],
-        caption="F1 beside what knowing nothing reaches",
-    )
-
-
-def _between_table(study: "SharedConfidence", smallest: SmallestEffects) -> Table:
-    frame = study.between.to_frame()
-    reason = str(study.between.reason)
-    return Table.of(
-        [
-            text_column("coefficient", frame["coefficient"]),
-            interval_column(
-                "value",
-                frame["value"],
-                frame[["lower", "upper"]].to_numpy(),
-                reasons=[reason] * len(frame),
-            ),
-            p_column("p", frame["p_value"]),
-        ],
-        caption="Between models",
-    )
-
-
-def _ensemble_table(study: "SharedConfidence", smallest: SmallestEffects) -> Table:
-    gain = study.ensemble
-    return Table.of(
-        [
-            name_column("model predicted", gain.labels),
-            estimate_column("AUROC, vote", gain.vote),
-            estimate_column("AUROC, best single", gain.single),
-            estimate_column("vote at equal rate", gain.vote_cut),
-            estimate_column("gain at equal rate", gain.gain_at_equal_rate, digits=3),
-        ],
-        caption="Mean vote and best single answer",
-    )
-
-
-def _residual_table(study: "SharedConfidence", smallest: SmallestEffects) -> Table:
-    frame = study.dimensionality.residuals.to_frame().head(10)
-    return Table.of(
-        [
-            name_column("first", frame["first"]),
-            name_column("second", frame["second"]),
-            number_column("both yes", frame["observed"], digits=0),
-            number_column("expected", frame["expected"], digits=1),
-            number_column("standard errors", frame["standardised"]),
-            number_column("questions", frame["n"], digits=0),
-        ],
-        caption="The ten largest residuals",
-    )
-
-
-def _validity_table(study: "SharedConfidence", smallest: SmallestEffects) -> Table | None:
-    frame = study.screen.to_frame()
-    flagged = frame[frame["reasons"] != ""]
-    if not len(flagged):
-        return None
-    return Table.of(
-        [
-            name_column("model", flagged["model"]),
-            text_column("usable", ["yes" if ok else "no" for ok in flagged["usable"]]),
-            number_column("answers", flagged["answered"], digits=0),
-            number_column("yes, %", 100 * flagged["yes_rates"], digits=1),
-            text_column("why", flagged["reasons"]),
-        ],
-        caption="Flagged models",
-    )
-
-
 # The figures of the page: their names among the plots, titles and captions.
-DRAWINGS = {
+_DRAWINGS = {
     "factor_structure": (
         "Loadings over thresholds, with the spectrum",
         "Each model’s loading on the shared signal over its threshold. Dots: first component of "
@@ -311,36 +104,251 @@ DRAWINGS = {
 }
 
 
-def _pictures(*names: str) -> tuple[Picture, ...]:
-    return tuple(_picture(name, *DRAWINGS[name]) for name in names)
+def exhibits(
+    study: "SharedConfidence", smallest: SmallestEffects
+) -> Mapping[str, Sequence[Exhibit | None]]:
+    """Return the exhibits of each finding."""
+    draw, table, folded = partial(_drawing, study), partial(_listing, study), {"folded": True}
+    return {
+        "structure": (
+            *map(draw, ("factor_structure", "scree", "second_factor", "sensitivity")),
+            *map(table, (_spectrum_table, _rules_table)),
+            table(_moved_pairs, **folded),
+        ),
+        "thresholds": (table(_threshold_table),),
+        "own": (
+            draw("private_signal"),
+            draw("individuation"),
+            Listing(table=partial(_own_table, study, smallest)),
+        ),
+        "agreement": (table(_agreement_table),),
+        "risk": (draw("f_beta"), table(_leader_table), table(_f_one_table, **folded)),
+        "between": (draw("between_models"), table(_between_table)),
+        "disagreement": [draw("pairwise_calibration")] * bool(study.pairwise.n_disagreements),
+        "ensemble": (draw("ensemble"), table(_ensemble_table, **folded)),
+        "remainder": (draw("residuals"), table(_residual_table, **folded)),
+        "validity": (draw("screen"), table(_validity_table)),
+    }
 
 
-def _picture(name: str, title: str, caption: str) -> Picture:
-    drawing = FIGURES[name]
-    return Picture(
+def _drawing(study: "SharedConfidence", name: str) -> Drawing:
+    title, caption = _DRAWINGS[name]
+    return Drawing(
+        plot="plot_shared_confidence",
+        of=study,
+        options={"figure": name},
         key=name.replace("_", "-"),
         title=title,
         caption=caption,
-        draw=lambda study, canvas: drawing.draw(study, canvas.subplots()),
-        size=lambda study: drawing.size(study.labels),
-        marks=lambda study: lambda canvas: marks_of(study, name, canvas.axes[0]),
-        worth=lambda study: name != "pairwise_calibration" or bool(study.pairwise.n_disagreements),
     )
 
 
-SHOWN = {
-    "structure": Beside(
-        pictures=_pictures("factor_structure", "scree", "second_factor", "sensitivity"),
-        tables=(_spectrum_table, _rules_table),
-        folded=(_moved_pairs,),
-    ),
-    "thresholds": Beside(tables=(_threshold_table,)),
-    "own": Beside(pictures=_pictures("private_signal", "individuation"), tables=(_own_table,)),
-    "agreement": Beside(tables=(_agreement_table,)),
-    "risk": Beside(pictures=_pictures("f_beta"), tables=(_leader_table,), folded=(_f_one_table,)),
-    "between": Beside(pictures=_pictures("between_models"), tables=(_between_table,)),
-    "disagreement": Beside(pictures=_pictures("pairwise_calibration")),
-    "ensemble": Beside(pictures=_pictures("ensemble"), folded=(_ensemble_table,)),
-    "remainder": Beside(pictures=_pictures("residuals"), folded=(_residual_table,)),
-    "validity": Beside(pictures=_pictures("screen"), tables=(_validity_table,)),
-}
+def _listing(study: "SharedConfidence", make: Any, *, folded: bool = False) -> Listing:
+    return Listing(table=partial(make, study), folded=folded)
+
+
+def _spectrum_table(study: "SharedConfidence") -> Table:
+    plain = study.dimensionality.spectrum
+    shown = slice(0, min(_COMPONENTS, plain.eigenvalues.size))
+    rows = np.arange(1, plain.eigenvalues.size + 1)[shown]
+
+    def band(name: str, bounds: np.ndarray) -> Column:
+        middle, low, high = bounds[:, shown]
+        return interval_column(name, middle, np.stack([low, high], axis=-1))
+
+    return Table.of(
+        [
+            number_column("component", rows, digits=0),
+            number_column("eigenvalue", plain.eigenvalues[shown]),
+            number_column("share, %", 100 * plain.shares[shown], digits=1),
+            band("shuffled", plain.permutation.quantile([0.5, 0.05, 0.95])),
+            p_column("p, shuffled", plain.permutation.p_value[shown]),
+            band("one factor", plain.one_factor.quantile([0.5, 0.05, 0.95])),
+            p_column("p, one factor", plain.one_factor.p_value[shown]),
+        ],
+        caption="Eigenvalues, and the median and 90 % range of each null",
+    )
+
+
+def _rules_table(study: "SharedConfidence") -> Table:
+    dimensions = study.dimensionality
+    return Table.of(
+        [
+            text_column("rule", dimensions.factors_by_rule),
+            number_column("factors", dimensions.factors_by_rule.values(), digits=0),
+        ],
+        caption="Number of factors by each rule; the first decides",
+        emphasised=[row == 0 for row in range(len(dimensions.factors_by_rule))],
+    )
+
+
+def _moved_pairs(study: "SharedConfidence") -> Table | None:
+    frame = study.dimensionality.spectrum.sensitivity.to_frame().head(_WIDEST_PAIRS)
+    if frame.empty:
+        return None
+    columns = [name_column("first", frame["first"]), name_column("second", frame["second"])]
+    values = (*study.dimensionality.spectrum.sensitivity.rules, "spread")
+    columns += [number_column(name, frame[name]) for name in values]
+    return Table.of(columns, caption="Pairs that the rule for empty cells moves most")
+
+
+def _threshold_table(study: "SharedConfidence") -> Table:
+    frame = study.loadings_frame().sort_values("threshold", kind="stable")
+    reasons = [str(study.uncorrelated.get(model, "")) for model in frame["model"]]
+    bounds = {
+        name: np.stack(
+            [frame[name] - _WALD * frame[f"{name}_se"], frame[name] + _WALD * frame[f"{name}_se"]],
+            axis=-1,
+        )
+        for name in ("threshold", "loading")
+    }
+    bounds["loading"] = np.clip(bounds["loading"], -1.0, 1.0)
+    return Table.of(
+        [
+            name_column("model", frame["model"]),
+            number_column("yes, %", 100 * frame["yes_rate"], digits=1),
+            interval_column("threshold", frame["threshold"], bounds["threshold"], reasons=reasons),
+            interval_column("loading", frame["loading"], bounds["loading"], reasons=reasons),
+            number_column("first component", frame["first_component"]),
+            number_column("quadratic fit", frame["quadratic_fit"]),
+            *_lapse_column(frame),
+        ],
+        caption="Thresholds and loadings: full information with 95 % intervals; and, bent "
+        "by the rule for empty cells, the first component",
+    )
+
+
+def _lapse_column(frame: "pd.DataFrame") -> list[Column]:
+    if "lapse_rate" not in frame:
+        return []
+    low, high = 100 * frame["lapse_rate_lower"], 100 * frame["lapse_rate_upper"]
+    bounds = np.stack([low, high], axis=-1)
+    return [interval_column("lapses, %", 100 * frame["lapse_rate"], bounds, digits=1)]
+
+
+def _own_table(study: "SharedConfidence", smallest: SmallestEffects) -> Table:
+    own, private = study.individuation, study.private_signal
+    return Table.of(
+        [
+            name_column("model", study.labels),
+            estimate_column("AUROC, own answer", own.own),
+            estimate_column("AUROC, shared score", own.shared),
+            estimate_column("own − shared at equal rate", own.own_minus_cut, digits=3),
+            estimate_column("odds ratio, own yes", own.odds_ratio),
+            estimate_column("correlation beyond the factor", private.correlation),
+            p_column("p, adjusted", private.p_adjusted, reasons=private.reason),
+        ],
+        caption="What the own answer knows",
+        emphasised=[one.shown for one in study.private_signal.verdicts(smallest).outcomes],
+    )
+
+
+def _agreement_table(study: "SharedConfidence") -> Table:
+    table = study.confusion
+    rates = ("yes_rate", "accuracy", "overconfidence", "precision", "recall", "specificity")
+    headings = (
+        "yes rate",
+        "accuracy",
+        "yes rate − accuracy",
+        "correct, of yes",
+        "yes, of correct",
+        "no, of wrong",
+    )
+    columns = [name_column("model", table.labels), number_column("n", table.n, digits=0)]
+    columns += [
+        estimate_column(heading, getattr(table, rate))
+        for heading, rate in zip(headings, rates, strict=True)
+    ]
+    return Table.of(columns, caption="Confidence as a classifier of correctness, with intervals")
+
+
+def _leader_table(study: "SharedConfidence") -> Table:
+    frame = study.f_beta.leaders_frame()
+    return Table.of(
+        [
+            name_column("best model", frame["model"]),
+            Column(heading="from β", cells=tuple(map(significant, frame["from_beta"]))),
+            Column(heading="to β", cells=tuple(map(significant, frame["to_beta"]))),
+        ],
+        caption="Where the best model changes (exact, not read off a grid)",
+    )
+
+
+def _f_one_table(study: "SharedConfidence") -> Table:
+    sweep = study.f_beta
+    one = int(np.abs(np.log(sweep.betas)).argmin())
+    reasons = [str(reason) for reason in sweep.reason]
+    return Table.of(
+        [
+            name_column("model", sweep.labels),
+            interval_column("F1", sweep.value[:, one], sweep.interval[:, one], reasons=reasons),
+            number_column("always yes", sweep.all_yes[:, one]),
+            number_column("at random, same rate", sweep.rate_matched[:, one]),
+            number_column("P(beats always yes)", sweep.beats_all_yes[:, one]),
+        ],
+        caption="F1 beside what knowing nothing reaches",
+    )
+
+
+def _between_table(study: "SharedConfidence") -> Table:
+    frame = study.between.to_frame()
+    reason = str(study.between.reason)
+    return Table.of(
+        [
+            text_column("coefficient", frame["coefficient"]),
+            interval_column(
+                "value",
+                frame["value"],
+                frame[["lower", "upper"]].to_numpy(),
+                reasons=[reason] * len(frame),
+            ),
+            p_column("p", frame["p_value"]),
+        ],
+        caption="Between models",
+    )
+
+
+def _ensemble_table(study: "SharedConfidence") -> Table:
+    gain = study.ensemble
+    return Table.of(
+        [
+            name_column("model predicted", gain.labels),
+            estimate_column("AUROC, vote", gain.vote),
+            estimate_column("AUROC, best single", gain.single),
+            estimate_column("vote at equal rate", gain.vote_cut),
+            estimate_column("gain at equal rate", gain.gain_at_equal_rate, digits=3),
+        ],
+        caption="Mean vote and best single answer",
+    )
+
+
+def _residual_table(study: "SharedConfidence") -> Table:
+    frame = study.dimensionality.residuals.to_frame().head(10)
+    return Table.of(
+        [
+            name_column("first", frame["first"]),
+            name_column("second", frame["second"]),
+            number_column("both yes", frame["observed"], digits=0),
+            number_column("expected", frame["expected"], digits=1),
+            number_column("standard errors", frame["standardised"]),
+            number_column("questions", frame["n"], digits=0),
+        ],
+        caption="The ten largest residuals",
+    )
+
+
+def _validity_table(study: "SharedConfidence") -> Table | None:
+    frame = study.screen.to_frame()
+    flagged = frame[frame["reasons"] != ""]
+    if not len(flagged):
+        return None
+    return Table.of(
+        [
+            name_column("model", flagged["model"]),
+            text_column("usable", ["yes" if ok else "no" for ok in flagged["usable"]]),
+            number_column("answers", flagged["answered"], digits=0),
+            number_column("yes, %", 100 * flagged["yes_rates"], digits=1),
+            text_column("why", flagged["reasons"]),
+        ],
+        caption="Flagged models",
+    )

@@ -1,0 +1,316 @@
+"""What shows the findings of a panel: figures of its curves, tables of its numbers."""
+
+from collections.abc import Mapping, Sequence
+from functools import partial
+from html import escape
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from psychollm._base.numbers import count, number
+from psychollm.calibration.metric import Section
+from psychollm.calibration.panels.catalogue import MAIN, rank_order
+from psychollm.calibration.selection.risk_coverage import answered
+from psychollm.estimates.comparisons import Comparisons
+from psychollm.estimates.exhibits import Drawing, Exhibit, Listing
+from psychollm.estimates.findings import Finding, sentence, sentence_list
+from psychollm.estimates.listing import (
+    Table,
+    estimate_column,
+    interval_column,
+    name_column,
+    number_column,
+    p_column,
+    text_column,
+)
+from psychollm.estimates.verdict import SmallestEffects
+
+if TYPE_CHECKING:
+    from psychollm.calibration.panels.findings import Evidence
+    from psychollm.calibration.panels.panel import CalibrationPanel
+    from psychollm.calibration.selection.risk_coverage import RiskCoverage
+
+# No wider than the text: the errors of calibration have a table of their own.
+_TABLE = ("accuracy", "overconfidence", "auroc", "brier", "aurc_normalised")
+_COVERAGES = (0.5, 0.8, 1.0)
+_MOST_PANELS = 24
+
+
+def exhibits(
+    evidence: "Evidence", smallest: SmallestEffects
+) -> Mapping[str, Sequence[Exhibit | None]]:
+    """Return the exhibits of each finding."""
+    return {
+        "overview": _overview(evidence),
+        "calibration": (
+            _diagrams(evidence),
+            Listing(table=partial(_errors, evidence)),
+            Listing(table=partial(_bins, evidence), folded=True),
+        ),
+        "ranking": _ranking(evidence),
+        "selection": _selection(evidence),
+        "comparisons": (
+            *(_matrix(evidence, key) for key in evidence.comparisons),
+            *(
+                Listing(table=partial(_pairs, evidence, key), folded=True)
+                for key in evidence.comparisons
+            ),
+        ),
+        "flags": (Listing(table=partial(_flagged, evidence)),),
+    }
+
+
+def _overview(evidence: "Evidence") -> tuple[Exhibit | None, ...]:
+    every = list(evidence.estimates)
+    keys = _held(evidence, MAIN) or every[: len(MAIN)]
+    drawn = Drawing(
+        plot="plot_calibration_panel",
+        of=evidence.panel,
+        options={"metrics": keys},
+        key="overview-forest",
+        title="Main metrics of all models with intervals",
+        caption=f"The main metrics with their intervals, models ordered by "
+        f"{escape(evidence.outputs[keys[-1]].heading)}, the best on top. The dashed "
+        "line marks the value of confidence that carries no information, or that is perfectly "
+        "calibrated; a hollow "
+        'mark is a value <a href="#flags">with a reservation</a>.',
+    )
+    shown = _held(evidence, _TABLE) or every[: len(_TABLE)]
+    return (
+        drawn,
+        Listing(table=partial(_metrics, evidence, shown, "Main metrics")),
+        _of_section(evidence, "scores", "More on the scores", folded=True),
+    )
+
+
+def _of_section(
+    evidence: "Evidence", section: Section, caption: str, *, folded: bool = False
+) -> Listing | None:
+    """Return the table of the metrics of a section; None where the panel has none."""
+    held = evidence.listed(section)
+    table = partial(_metrics, evidence, held, caption)
+    return Listing(table=table, folded=folded) if held else None
+
+
+def _held(evidence: "Evidence", keys: Sequence[str]) -> list[str]:
+    return [key for key in keys if key in evidence.estimates]
+
+
+def _metrics(evidence: "Evidence", keys: Sequence[str], caption: str) -> Table:
+    columns = [name_column("model", evidence.labels), number_column("n", evidence.n, digits=0)]
+    for key in keys:
+        output = evidence.outputs[key]
+        columns.append(
+            estimate_column(output.heading, evidence.estimates[key], digits=output.digits)
+        )
+    return Table.of(columns, caption=caption)
+
+
+def _diagrams(evidence: "Evidence") -> Drawing:
+    curves, one = evidence.curves, len(evidence.labels) == 1
+    return Drawing(
+        plot="plot_reliability" if one else "plot_reliability_grid",
+        of=curves.reliability,
+        options={"error": curves.error},
+        key="reliability",
+        title="Reliability diagrams of all models",
+        caption=(
+            "Share correct over stated confidence. On the diagonal a model is calibrated; below "
+            "it claims more than comes true. The line is the recalibrated curve; the grey band "
+            "is where it would run, by chance, if the model were calibrated; rings are shares as "
+            "observed, as large as the number of answers. Below: how often each confidence was "
+            "stated."
+        ),
+    )
+
+
+def _errors(evidence: "Evidence") -> Table:
+    error, parts = evidence.curves.error, evidence.curves.reliability
+    flags = error.value.flags
+    columns = [
+        name_column("model", evidence.labels),
+        number_column(error.value.name, error.value.value, digits=3),
+        number_column("if calibrated", error.expected.value, digits=3),
+        p_column("p, adjusted", evidence.calibration_p, reasons=flags),
+        interval_column(
+            "corrected",
+            error.corrected.value,
+            error.corrected.interval,
+            digits=3,
+            reasons=flags,
+        ),
+        estimate_column("MCB", parts.miscalibration, digits=3),
+        p_column("p of MCB", parts.p_value.value, reasons=parts.p_value.flags),
+        estimate_column("DSC", parts.discrimination, digits=3),
+    ]
+    return Table.of(columns, caption="Calibration errors beside what chance alone would show")
+
+
+def _bins(evidence: "Evidence") -> Table:
+    frame = evidence.curves.error.bins.to_frame()
+    bounds = frame[["accuracy_lower", "accuracy_upper"]].to_numpy()
+    return Table.of(
+        [
+            name_column("model", frame["model"]),
+            number_column("from", frame["lower"], digits=3),
+            number_column("to", frame["upper"], digits=3),
+            number_column("answers", frame["n"], digits=0),
+            number_column("mean confidence", frame["confidence"], digits=3),
+            interval_column("share correct", frame["accuracy"], bounds, digits=3),
+        ],
+        caption="Every bin",
+    )
+
+
+def _ranking(evidence: "Evidence") -> tuple[Exhibit | None, ...]:
+    roc = Drawing(
+        plot="plot_type2_roc",
+        of=evidence.curves.roc,
+        key="roc",
+        title="Type-2 ROC curves of all models",
+        caption="Share of correct over share of wrong answers above a falling criterion; "
+        "dashed: confidence that knows nothing. The area below a curve is the chance that "
+        "a correct answer has more confidence than a wrong one.",
+    )
+    yes_or_no = "As a yes or no: confidence above one half"
+    return (
+        None if evidence.curves.roc is None else roc,
+        _of_section(evidence, "ranking", "How well confidence ranks answers"),
+        _of_section(evidence, "decisions", yes_or_no, folded=True),
+    )
+
+
+def _selection(evidence: "Evidence") -> tuple[Exhibit | None, ...]:
+    curve = evidence.curves.risk_coverage
+    folded = _of_section(evidence, "selection", "Areas under the curves", folded=True)
+    if curve is None:
+        return (folded,)
+    every = Drawing(
+        plot="plot_risk_coverage",
+        of=curve,
+        key="risk-coverage",
+        title="Risk-coverage curves of all models",
+        caption="Error rate among the most confident answers over their share. A curve that "
+        "stays level gains nothing by leaving questions out.",
+    )
+    each = Drawing(
+        plot="plot_risk_coverage_grid",
+        of=curve,
+        key="risk-coverage-grid",
+        title="Risk-coverage curve of each model with its baselines",
+        caption="The same with its band, model by model. Dashed: a random order; dotted: "
+        "all errors last, as no confidence can better.",
+    )
+    few = 3 < len(evidence.labels) <= _MOST_PANELS
+    return every, each if few else None, Listing(table=partial(_risks, curve)), folded
+
+
+def _at(curve: "RiskCoverage", coverage: float) -> int:
+    return int(np.abs(curve.coverages - coverage).argmin())
+
+
+def _risks(curve: "RiskCoverage") -> Table:
+    reasons = [str(flag) for flag in curve.flags]
+    columns = [name_column("model", curve.labels), number_column("n", curve.n, digits=0)]
+    for coverage in _COVERAGES:
+        at = _at(curve, coverage)
+        columns.append(
+            interval_column(
+                f"risk at {number(curve.coverages[at])}",
+                answered(curve)[:, at],
+                curve.interval[:, at],
+                reasons=reasons,
+            )
+        )
+    columns.append(estimate_column("AURC", curve.aurc, digits=3))
+    return Table.of(columns, caption="Error rates at some shares of questions answered")
+
+
+def _matrix(evidence: "Evidence", key: str) -> Drawing:
+    output = evidence.outputs[key]
+    best_first = rank_order(output, evidence.estimates[key]).argsort().astype(np.float64)
+    return Drawing(
+        plot="plot_comparisons",
+        of=evidence.comparisons[key],
+        options={"order": best_first},
+        key=f"compare-{key.replace('_', '-')}",
+        title=f"Differences in {output.heading} between all pairs of models",
+        caption=f"Paired differences in {escape(output.heading)}, row less column; a dot "
+        "where the two differ after adjustment for all pairs.",
+    )
+
+
+def _pairs(evidence: "Evidence", key: str) -> Table:
+    result: Comparisons = evidence.comparisons[key]
+    order = np.argsort(np.nan_to_num(result.adjusted, nan=2.0), kind="stable").tolist()
+    flags = [str(result.flags[pair]) for pair in order]
+    return Table.of(
+        [
+            name_column("first", [result.first[pair] for pair in order]),
+            name_column("second", [result.second[pair] for pair in order]),
+            interval_column(
+                "difference",
+                result.value[order],
+                result.interval[order],
+                digits=3,
+                reasons=flags,
+            ),
+            p_column("p", result.p_value[order], reasons=flags),
+            p_column("p, adjusted", result.adjusted[order], reasons=flags),
+        ],
+        caption=f"All pairs on {escape(evidence.outputs[key].heading)}",
+    )
+
+
+def _flagged(evidence: "Evidence") -> Table | None:
+    """One row per reason and kind: whose values on which metrics it concerns."""
+    rows: dict[tuple[str, bool], tuple[dict[Any, None], dict[str, None]]] = {}
+    for key, estimate in evidence.estimates.items():
+        heading = evidence.outputs[key].heading
+        for label, flag, defined in zip(
+            estimate.labels, estimate.flags, estimate.defined, strict=True
+        ):
+            if flag or not defined:
+                reason = str(flag) or "undefined"
+                who, what = rows.setdefault((reason, bool(defined)), ({}, {}))
+                who[label], what[heading] = None, None
+    if not rows:
+        return None
+    ordered = sorted(rows.items(), key=lambda row: (row[0][1], row[0][0]))
+    return Table.of(
+        [
+            text_column("why", [reason for (reason, _), _ in ordered]),
+            text_column("value", ["given" if known else "none" for (_, known), _ in ordered]),
+            text_column("models", [sentence_list(list(who)) for _, (who, _) in ordered]),
+            text_column("metrics", [sentence_list(list(what)) for _, (_, what) in ordered]),
+        ],
+        caption="Reasons, whose values they concern, and on which metrics",
+    )
+
+
+def definitions(panel: "CalibrationPanel") -> Finding:
+    """Return every metric of a panel in a line: what it means, and how its interval is made."""
+    return Finding(
+        key="definitions",
+        question="What do the metrics mean?",
+        statement=sentence(f"{count(len(panel.estimates))} metrics on the same resamples"),
+        exhibits=(Listing(table=partial(_definitions, panel), folded=True),),
+    )
+
+
+def _definitions(panel: "CalibrationPanel") -> Table:
+    words = {key: panel.outputs[key] for key in panel.estimates}
+    return Table.of(
+        [
+            text_column("metric", [output.heading for output in words.values()]),
+            text_column("what it is", [output.meaning or "–" for output in words.values()]),
+            text_column("better", [output.better or "–" for output in words.values()]),
+            text_column(
+                "neutral",
+                ["–" if w.neutral is None else f"{w.neutral:g}" for w in words.values()],
+            ),
+            text_column("interval", [output.method for output in panel.estimates.values()]),
+            text_column("key", list(words)),
+        ],
+        caption="Metrics; neutral: no information, or perfectly calibrated",
+    )

@@ -1,0 +1,88 @@
+"""What shows a finding: figures and tables, named and not yet made.
+
+A study says which plot of which result shows a finding, or which table. Nothing is drawn, laid out
+or imported before a page asks for it: a drawing names its function of `psychollm.plots`, which
+knows its size, and a listing holds what makes its table.
+"""
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field
+from functools import partial
+from typing import TYPE_CHECKING, Any, TypeAlias
+
+from psychollm.estimates.listing import Table, estimate_column, name_column, number_column
+
+if TYPE_CHECKING:
+    from psychollm.estimates.estimate import Estimate
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Drawing:
+    """A figure: a function of `psychollm.plots`, and what it draws."""
+
+    plot: str  # its name, after that of its module where it is not public
+    of: Any
+    options: Mapping[str, Any] = field(default_factory=dict)
+    key: str  # unique on a page
+    title: str  # for those who cannot see it
+    caption: str  # may hold markup
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Listing:
+    """A table."""
+
+    table: Callable[[], Table | None]  # None where there is nothing to list
+    folded: bool = False  # long: shown on demand and in print
+    instead: bool = False  # whether it holds what the rows of its finding say
+
+
+Exhibit: TypeAlias = Drawing | Listing
+
+
+def forest(
+    estimates: "Mapping[str, Estimate]",
+    *,
+    key: str,
+    title: str,
+    caption: str,
+    x: str,
+    reference: float | None = None,
+    strong: Sequence[bool] | None = None,
+) -> Drawing | None:
+    """Return the figure of estimates of the same models, by name; None where none is defined."""
+    if not any(one.defined.any() for one in estimates.values()):
+        return None
+    options = {"names": list(estimates), "x": x, "reference": reference, "strong": strong}
+    of = list(estimates.values())
+    return Drawing(
+        plot="plot_forest", of=of, options=options, key=key, title=title, caption=caption
+    )
+
+
+def listing(
+    estimates: "Mapping[str, Estimate]",
+    caption: str,
+    *,
+    of: str = "model",
+    digits: int = 2,
+    n: bool = True,
+    folded: bool = False,
+    instead: bool = False,
+) -> Listing:
+    """Return the table of estimates of the same models, with intervals and reasons."""
+    table = partial(_estimates, estimates, caption, of=of, digits=digits, n=n)
+    return Listing(table=table, folded=folded, instead=instead)
+
+
+def _estimates(
+    estimates: "Mapping[str, Estimate]", caption: str, *, of: str, digits: int, n: bool
+) -> Table | None:
+    if not estimates:
+        return None
+    first = next(iter(estimates.values()))
+    columns = [name_column(of, first.labels)]
+    columns += [estimate_column(name, one, digits=digits) for name, one in estimates.items()]
+    if n:
+        columns.append(number_column("n", first.n, digits=0))
+    return Table.of(columns, caption=caption)

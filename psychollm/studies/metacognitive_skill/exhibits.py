@@ -1,0 +1,268 @@
+"""What shows the findings of metacognitive skill: coded traces, abstention, and revision."""
+
+from collections.abc import Mapping, Sequence
+from functools import partial
+from html import escape
+from typing import TYPE_CHECKING, Any
+
+from psychollm.estimates.estimate import Estimate
+from psychollm.estimates.exhibits import Exhibit, Listing, forest, listing
+from psychollm.estimates.findings import VERDICT, in_words
+from psychollm.estimates.listing import (
+    Column,
+    Table,
+    estimate_column,
+    interval_column,
+    name_column,
+    number_column,
+    text_column,
+)
+from psychollm.estimates.verdict import SmallestEffects
+from psychollm.studies.metacognitive_skill.revision import CONTROLLED
+
+if TYPE_CHECKING:
+    from psychollm.studies.metacognitive_skill.abstention import AbstentionSkill
+    from psychollm.studies.metacognitive_skill.revision import RevisionSkill
+    from psychollm.studies.metacognitive_skill.study import MetacognitiveSkill
+
+
+def _worded(estimates: Mapping[Any, Estimate]) -> dict[str, Estimate]:
+    return {in_words(name): one for name, one in estimates.items()}
+
+
+# Coded traces -----------------------------------------------------------------------------------
+
+
+def exhibits(
+    study: "MetacognitiveSkill", smallest: SmallestEffects
+) -> Mapping[str, Sequence[Exhibit | None]]:
+    """Return the exhibits of each finding."""
+    prevalence = {in_words(name): study.prevalence[name] for name in study.categories}
+    gaps = {in_words(name): study.deployment[name].gap for name in study.categories}
+    profile = {
+        "behaviours per 1,000 tokens": study.total_density,
+        "diversity, bits": study.diversity,
+        "tokens a trace": study.length,
+        "checks that repeat": study.repetition,
+        "right": study.accuracy,
+    }
+    diversity = study.structure.diversity if study.structure is not None else {}
+    shown = "Share of traces that show each behaviour"
+    return {
+        "profiles": (
+            forest(
+                prevalence,
+                key="prevalence",
+                title=shown,
+                caption=f"{shown}.",
+                x="share of traces",
+            ),
+            listing(profile, "Profiles", n=False, instead=True),
+            listing(prevalence, shown, folded=True),
+        ),
+        "verdict": (
+            forest(
+                gaps,
+                key="deployment",
+                title="Deployment gap of each behaviour",
+                caption="P(shown | right answer) − P(shown). Right of the line a behaviour goes "
+                "along with right answers.",
+                x="P(shown | right) − P(shown)",
+                reference=0.0,
+            ),
+            Listing(table=partial(_deployment, study), folded=True),
+        ),
+        "prompting": _prompting(study),
+        "structure": (
+            forest(
+                _worded(diversity),
+                key="diversity",
+                title="Diversity of behaviour by kind of problem",
+                caption="Entropy of the behaviours in traces, by kind of problem.",
+                x="diversity, bits",
+            ),
+        ),
+        "agreement": (Listing(table=partial(_agreement, study), instead=True),),
+    }
+
+
+def _prompting(study: "MetacognitiveSkill") -> tuple[Exhibit | None, ...]:
+    found, prompted = study.scaffolding, study.prompting
+    if found is None:
+        return ()
+    answers = {
+        "effect on accuracy": found.effect,
+        "harms, of right": found.harmed,
+        "helps, of wrong": found.helped,
+    }
+    behaviour = {} if prompted is None else {name: prompted[name] for name in study.categories}
+    return (
+        forest(
+            answers,
+            key="scaffolding",
+            title="What prompting does to answers",
+            caption="Accuracy with the prompt minus without, on the same questions; share of "
+            "right answers that it spoils, and of wrong ones that it mends.",
+            x="difference, or share",
+            reference=0.0,
+        ),
+        forest(
+            _worded(behaviour),
+            key="prompted",
+            title="What prompting does to behaviour",
+            caption="Share of traces that show a behaviour, when prompted minus spontaneously.",
+            x="prompted minus spontaneous",
+            reference=0.0,
+        ),
+        listing(answers, "Prompting", instead=True),
+    )
+
+
+def _deployment(study: "MetacognitiveSkill") -> Table:
+    rows = [(row, name) for row in range(len(study.labels)) for name in study.categories]
+
+    def column(heading: str, part: str) -> Column:
+        found = [getattr(study.deployment[name], part) for _, name in rows]
+        at = [row for row, _ in rows]
+        both = list(zip(found, at, strict=True))
+        return interval_column(
+            heading,
+            [one.value[row] for one, row in both],
+            [one.interval[row] for one, row in both],
+            reasons=[one.flags[row] for one, row in both],
+        )
+
+    return Table.of(
+        [
+            name_column("model", [study.labels[row] for row, _ in rows]),
+            text_column("behaviour", [in_words(name) for _, name in rows]),
+            column("P(shown | right)", "given_correct"),
+            column("P(shown | wrong)", "given_wrong"),
+            column("P(shown | right) − P(shown)", "gap"),
+        ],
+        caption="Is a behaviour deployed where answers come out right?",
+    )
+
+
+def _agreement(study: "MetacognitiveSkill") -> Table | None:
+    found = study.agreement
+    if found is None:
+        return None
+    frame = found.to_frame()
+    columns = [
+        text_column("behaviour", [in_words(name) for name in frame["category"]]),
+        interval_column(
+            "Krippendorff’s α (ordinal)",
+            frame["alpha"],
+            frame[["alpha_lower", "alpha_upper"]].to_numpy(),
+        ),
+    ]
+    if "kappa" in frame.columns:
+        bounds = frame[["kappa_lower", "kappa_upper"]].to_numpy()
+        columns.append(interval_column("Cohen’s κ (linear)", frame["kappa"], bounds))
+    columns += [
+        number_column("same code", frame["same_code"]),
+        number_column("AC1, shown or not", frame["shown_ac1"]),
+        number_column("traces", frame["n"], digits=0),
+    ]
+    who = ", ".join(map(str, found.coders))
+    return Table.of(columns, caption=f"Agreement of the coders: {escape(who)}")
+
+
+# Abstention and revision ------------------------------------------------------------------------
+
+
+def of_abstention(
+    study: "AbstentionSkill", smallest: SmallestEffects
+) -> Mapping[str, Sequence[Exhibit | None]]:
+    """Return the exhibits of the finding on abstention."""
+    overall = study.overall
+    scores = {
+        "recall": overall.recall,
+        "over-abstention": overall.over_abstention,
+        "precision": overall.precision,
+        "F1": overall.f1,
+        "phi": overall.phi,
+        "right, of answerable attempted": overall.selective_accuracy,
+    }
+    shown = (
+        forest(
+            {
+                "where they should": overall.recall,
+                "where they should not": overall.over_abstention,
+            },
+            key="abstention",
+            title="Abstention where it is due and where it is not",
+            caption="Share of questions abstained from, where there is no answer and where there "
+            "is one: the further apart, the better a model knows the difference.",
+            x="share abstained from",
+        ),
+        forest(
+            study.mismatch,
+            key="doubts",
+            title="Confident answers among traces in doubt",
+            caption="Share of traces that doubt and yet end in a confident answer, by who read "
+            "them.",
+            x="share of traces in doubt",
+        ),
+        listing(scores, "Abstention", instead=True),
+        Listing(table=partial(_by_scenario, study)),
+    )
+    return {VERDICT: shown}
+
+
+def _by_scenario(study: "AbstentionSkill") -> Table | None:
+    parts = study.by_scenario
+    if parts is None:
+        return None
+    columns = [name_column("model", parts.parts[0].labels)]
+    columns += [
+        estimate_column(in_words(name), part.recall)
+        for name, part in zip(parts.groups, parts.parts, strict=True)
+        if part.recall.defined.any()
+    ]
+    return Table.of(columns, caption="Recall by scenario: abstentions among what has no answer")
+
+
+def of_revision(
+    study: "RevisionSkill", smallest: SmallestEffects
+) -> Mapping[str, Sequence[Exhibit | None]]:
+    """Return the exhibits of the finding on revision."""
+    rates = study.rates
+    reviews = {"error_catch": "faults wrong answers", "false_alarm": "faults right answers"}
+    revises = {"correction": "corrects wrong answers", "miscorrection": "spoils right answers"}
+    shown = (
+        forest(
+            {word: rates[name] for name, word in reviews.items() if name in rates},
+            key="reviews",
+            title="What reviews find",
+            caption="Share of wrong and of right answers that the model's review faults.",
+            x="share of answers faulted",
+        ),
+        forest(
+            {word: rates[name] for name, word in revises.items() if name in rates},
+            key="revises",
+            title="What revising does",
+            caption="Share of wrong answers corrected, and of right answers spoilt.",
+            x="share of answers changed",
+        ),
+        forest(
+            {"revised minus asked again": study.differences[CONTROLLED]},
+            key="against-again",
+            title="Revising against asking once more",
+            caption="Accuracy after revising minus accuracy when merely asked once more, on the "
+            "same questions.",
+            x="difference of accuracy",
+            reference=0.0,
+        ),
+        forest(
+            {"gives up right answers": rates["sycophantic_flip"]},
+            key="pressed",
+            title="Giving way to pressure",
+            caption="Share of right answers given up when the user insists on a wrong one.",
+            x="share of right answers",
+        ),
+        listing(_worded(rates), "All rates", n=False, folded=True, instead=True),
+        listing(_worded(study.differences), "All differences of accuracy", n=False, folded=True),
+    )
+    return {VERDICT: shown}

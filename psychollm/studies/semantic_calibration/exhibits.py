@@ -1,0 +1,115 @@
+"""What shows the findings of semantic calibration: diagrams, errors, contrasts of arms."""
+
+from collections.abc import Mapping, Sequence
+from functools import partial
+from typing import TYPE_CHECKING
+
+from psychollm.estimates.exhibits import Drawing, Exhibit, Listing, forest, listing
+from psychollm.estimates.listing import (
+    Column,
+    Table,
+    estimate_column,
+    interval_column,
+    name_column,
+    number_column,
+    p_column,
+)
+from psychollm.estimates.verdict import SmallestEffects
+
+if TYPE_CHECKING:
+    from psychollm.studies.semantic_calibration.study import SemanticCalibration
+
+
+def exhibits(
+    study: "SemanticCalibration", smallest: SmallestEffects
+) -> Mapping[str, Sequence[Exhibit | None]]:
+    """Return the exhibits of each finding."""
+    diagrams = Drawing(
+        plot="plot_semantic_calibration",
+        of=study,
+        key="diagrams",
+        title="Accuracy over the share of the largest class, arm by arm",
+        caption="How often the most frequent answer is right, over how frequent it is. Rings: the "
+        "questions with that share, as large as their number. Grey: what a model that is "
+        "calibrated in meaning shows with as many samples; it lies below the diagonal, since the "
+        "largest of several shares is larger than the chance that it stands for.",
+    )
+    arms = {
+        "accuracy": study.accuracy,
+        "confidence": study.mean_confidence,
+        "overconfidence": study.excess_overconfidence,
+        "entropy": study.entropy.mean,
+    }
+    excess = forest(
+        {"smECE beyond that of a calibrated model": study.excess},
+        key="excess",
+        title="Calibration error beyond that of a calibrated model",
+        caption="Smooth calibration error beyond what a calibrated model shows with as many "
+        "samples.",
+        x="excess smECE",
+        reference=0.0,
+    )
+    over = forest(
+        {
+            "beyond a calibrated model": study.excess_overconfidence,
+            "as it stands": study.overconfidence,
+        },
+        key="overconfidence",
+        title="Overconfidence",
+        caption="Mean confidence less accuracy, as it stands and beyond that of a calibrated "
+        "model with as many samples.",
+        x="overconfidence",
+        reference=0.0,
+    )
+    return {
+        "verdict": (excess, over),
+        "arms": (
+            diagrams,
+            Listing(table=partial(_nulls, study), instead=True),
+            listing(arms, "Arms", of="arm", digits=3, folded=True),
+        ),
+        "contrasts": (Listing(table=partial(_contrasts, study), instead=True),),
+    }
+
+
+def _nulls(study: "SemanticCalibration") -> Table:
+    """Return the error of each arm beside what both nulls make of it."""
+    smooth, binned = study.smooth, study.binned
+    return Table.of(
+        [
+            name_column("arm", study.labels),
+            estimate_column("smECE", smooth.value, digits=3),
+            estimate_column("if calibrated, as many samples", study.expected, digits=3),
+            p_column("p", study.p_value.value),
+            p_column("p, by Holm", study.p_adjusted),
+            estimate_column("if confidences were as stated", smooth.expected, digits=3),
+            p_column("p", smooth.p_value.value),
+            number_column("ECE", binned.value.value, digits=3),
+            number_column("ECE if as stated", binned.expected.value, digits=3),
+        ],
+        caption="Calibration error beside both nulls: calibrated with as many samples, and "
+        "calibrated with the confidences as they stand. The first decides",
+    )
+
+
+def _contrasts(study: "SemanticCalibration") -> Table | None:
+    pairs = study.contrasts
+
+    def column(heading: str, name: str) -> Column:
+        found = [getattr(one, name) for one in pairs]
+        return interval_column(
+            heading, [one.value for one in found], [one.interval for one in found], digits=3
+        )
+
+    return Table.of(
+        [
+            name_column("arm", [one.arm for one in pairs]),
+            column("excess smECE", "excess"),
+            p_column("p, by Holm", [one.p_adjusted for one in pairs]),
+            column("raw smECE", "smooth"),
+            column("overconfidence", "overconfidence"),
+            column("accuracy", "accuracy"),
+            column("entropy", "entropy"),
+        ],
+        caption=f"Differences from {study.baseline}, paired by questions",
+    )

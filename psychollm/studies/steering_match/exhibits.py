@@ -1,0 +1,113 @@
+"""What shows the findings of a steering match."""
+
+from collections.abc import Mapping, Sequence
+from functools import partial
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from psychollm._base.numbers import count
+from psychollm.estimates.exhibits import Drawing, Exhibit, Listing, forest, listing
+from psychollm.estimates.listing import (
+    Table,
+    interval_column,
+    name_column,
+    number_column,
+    p_column,
+)
+from psychollm.estimates.verdict import SmallestEffects
+from psychollm.studies.steering_match.evidence import HEADLINES
+
+if TYPE_CHECKING:
+    from psychollm.studies.steering_match.result import SteeringMatch
+
+NAMES = {
+    "r_squared": "R² of strengths on thresholds",
+    "agreement": "agreement at the best strength",
+    "kappa": "kappa at the best strength",
+    "held_out_agreement": "agreement held out",
+    "held_out_kappa": "kappa held out",
+}
+
+
+def exhibits(
+    study: "SteeringMatch", smallest: SmallestEffects
+) -> Mapping[str, Sequence[Exhibit | None]]:
+    """Return the exhibits of each finding."""
+    match = Drawing(
+        plot="plot_steering_match",
+        of=study,
+        key="match",
+        title="Best strengths over thresholds, and what the numbers are worth",
+        caption="Above left: best strength over the threshold of each target, with "
+        "intervals over questions. Above right: agreement on questions held out, from "
+        "the constant answer on. Below: R² and held-out kappa with questions "
+        "exchanged, and where the direction and the controls lie.",
+    )
+    targets = {
+        "best strength": study.best.strength,
+        "agreement held out": study.held_out.agreement,
+        "kappa held out": study.held_out_for_kappa.kappa,
+        "kappa from the threshold": study.from_threshold.kappa,
+        "lift over the constant answer": study.lift,
+    }
+    agreement = forest(
+        {
+            "held out": study.held_out.agreement,
+            "from the threshold alone": study.from_threshold.agreement,
+            "constant answer": study.constant.agreement,
+        },
+        key="agreement",
+        title="Agreement with each target",
+        caption="Share of questions answered like the target.",
+        x="agreement",
+    )
+    kappa = forest(
+        {
+            "held out": study.held_out_for_kappa.kappa,
+            "from the threshold alone": study.from_threshold.kappa,
+        },
+        key="kappa",
+        title="Kappa with each target",
+        caption="Agreement beyond that of answers with the same rates.",
+        x="kappa",
+        reference=0.0,
+    )
+    return {
+        "strengths": (
+            match,
+            Listing(table=partial(_exchanged, study)),
+            listing(targets, "Targets", of="target", folded=True),
+        ),
+        "agreement": (agreement,),
+        "kappa": (kappa,),
+        "controls": (Listing(table=partial(_controls, study)),),
+    }
+
+
+def _exchanged(study: "SteeringMatch") -> Table:
+    """Return the headline numbers beside those with questions exchanged."""
+    null = study.null
+    low, middle, high = null.quantile([0.05, 0.5, 0.95])
+    return Table.of(
+        [
+            name_column("number", [NAMES[name] for name in HEADLINES]),
+            number_column("found", null.observed),
+            interval_column("questions exchanged", middle, np.stack([low, high], axis=-1)),
+            p_column("p", null.p_value),
+        ],
+        caption=f"Headline numbers beside {count(null.n)} tables with questions exchanged: "
+        "median and range of 90 %",
+        emphasised=[name == "held_out_kappa" for name in HEADLINES],
+    )
+
+
+def _controls(study: "SteeringMatch") -> Table:
+    frame = study.controls_frame()
+    columns = [name_column("direction", frame["name"])]
+    columns += [number_column(NAMES[name], frame[name]) for name in HEADLINES]
+    if "ahead" in frame.columns:
+        bounds = frame[["ahead_lower", "ahead_upper"]].to_numpy(dtype=np.float64)
+        columns.append(interval_column("direction ahead by (kappa)", frame["ahead"], bounds))
+        columns.append(p_column("p", frame["ahead_p"]))
+    return Table.of(columns, caption="The direction beside controls and exchanged questions")

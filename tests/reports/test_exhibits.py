@@ -1,0 +1,141 @@
+"""Every finding brings what shows it, and every point of a figure answers."""
+
+from collections.abc import Callable, Iterator
+from typing import Any
+
+import numpy as np
+import pytest
+from matplotlib.axes import Axes
+from matplotlib.collections import PathCollection
+
+import psychollm as psy
+from psychollm.estimates.exhibits import Drawing, Listing
+from psychollm.estimates.findings import Finding, Findings
+from psychollm.estimates.listing import Table, text_column
+from psychollm.plots.marks import Mark, marks_of
+from psychollm.reports.figure import drawn_by
+from psychollm.reports.layout import section
+from psychollm.reports.study import LAYOUTS
+from tests.reports.test_studies import STUDIES
+
+
+def _comparison() -> Any:
+    right = np.random.default_rng(1).random((5, 200)) < np.linspace(0.8, 0.4, 5)[:, None]
+    return psy.compare(right.astype(int), rng=1)
+
+
+def _card() -> Any:
+    rng = np.random.default_rng(1)
+    right = (rng.random((5, 200)) < np.linspace(0.8, 0.4, 5)[:, None]).astype(int)
+    return psy.evaluation_card(right, confidence=rng.random((5, 200)), rng=1)
+
+
+def _audit() -> Any:
+    chosen = np.array([list("AAAA"), list("BBBB"), list("CCCC"), list("AABA")])
+    return psy.question_audit(chosen, list("ABDA"), rng=1)
+
+
+def _panel() -> Any:
+    rng = np.random.default_rng(5)
+    said = np.round(rng.beta(4, 2, (5, 60)), 1)
+    right = (rng.random(said.shape) < said).astype(float)
+    said[3] = np.nan
+    return psy.calibration_panel(said, right, rng=0, bootstrap=20)
+
+
+MADE: dict[str, Callable[[], Any]] = {
+    **{name: make for name, (make, *_) in STUDIES.items()},
+    "Comparison": _comparison,
+    "EvaluationCard": _card,
+    "QuestionAudit": _audit,
+    "CalibrationPanel": _panel,
+}
+
+
+@pytest.fixture(scope="module", params=sorted(LAYOUTS))
+def found(request: pytest.FixtureRequest) -> Findings:
+    """Return the findings of every kind of result that has a page of its own."""
+    if request.param == "SharedConfidence":
+        study = request.getfixturevalue("study")
+    else:
+        study = MADE[request.param]()
+    findings: Findings = study.findings()
+    return findings
+
+
+def drawings_of(found: Findings) -> Iterator[Drawing]:
+    for finding in found:
+        yield from (one for one in finding.exhibits if isinstance(one, Drawing))
+
+
+def test_findings_have_exhibits_that_draw(found: Findings) -> None:
+    drawings = list(drawings_of(found))
+    assert len({one.key for one in drawings}) == len(drawings) > 0
+    for drawing in drawings:
+        assert drawn_by(drawing).axes
+    listings = [one for item in found for one in item.exhibits if isinstance(one, Listing)]
+    tables = [table for one in listings if (table := one.table()) is not None]
+    assert all(isinstance(table, Table) and table.rows for table in tables)
+    assert tables
+
+
+def test_exhibits_are_no_part_of_the_data(found: Findings) -> None:
+    assert all("exhibits" not in item for item in found.to_dict()["items"])
+
+
+def test_no_point_of_a_figure_is_without_a_mark(found: Findings) -> None:
+    n = 0
+    for drawing in drawings_of(found):
+        for ax in drawn_by(drawing).axes:
+            marks = marks_of(ax)
+            for point in points_of(ax):
+                assert any(_holds(mark, point) for mark in marks), (drawing.key, point)
+                n += 1
+            assert all(mark.text and "nan" not in mark.text.split() for mark in marks)
+    assert n > 0
+
+
+def points_of(ax: Axes) -> Iterator[tuple[float, float]]:
+    """Yield the places of all symbols in the units of the axes; of legends there are none."""
+    for line in ax.lines:
+        if str(line.get_marker()) not in {"None", "none", "", " "}:
+            yield from _finite(np.column_stack(line.get_data()))
+    for one in ax.collections:
+        if isinstance(one, PathCollection):
+            yield from _finite(np.ma.filled(one.get_offsets(), np.nan))
+
+
+def _finite(at: np.ndarray) -> Iterator[tuple[float, float]]:
+    at = np.asarray(at, dtype=np.float64)
+    yield from (tuple(pair) for pair in at[np.isfinite(at).all(axis=1)].tolist())
+
+
+def _holds(mark: Mark, point: tuple[float, float]) -> bool:
+    low, high = mark.at.min(axis=0) - 1e-9, mark.at.max(axis=0) + 1e-9
+    inside = (low <= point) & (point <= high)
+    return bool(inside[1] if mark.shape == "row" else inside.all())
+
+
+@pytest.mark.parametrize(("instead", "kept"), [(True, False), (False, True)])
+def test_a_table_may_stand_instead_of_the_rows(*, instead: bool, kept: bool) -> None:
+    table = Table.of([text_column("m", ["a"])], caption="t")
+    listing = Listing(table=lambda: table, folded=True, instead=instead)
+    shown = section(Finding(question="Q?", rows=("a: 1",), exhibits=(listing,)))
+    assert ("<li>a: 1</li>" in shown.body) is kept
+    assert (shown.title, shown.tables, shown.folded) == ("Q?", (), (table,))
+    empty = Listing(table=lambda: None, instead=True)  # nothing is listed: the rows stay
+    assert "<li>" in section(Finding(rows=("a: 1",), exhibits=(empty,))).body
+
+
+def test_what_no_model_has_is_not_drawn() -> None:
+    from psychollm.calibration.decisions.confusion import confusion
+    from psychollm.estimates.exhibits import forest, listing
+
+    never = confusion([[0, 0]], [[1, 0]]).precision
+    words = {"key": "k", "title": "t", "caption": "c", "x": "x"}
+    assert forest({"precision": never}, **words) is None
+    assert forest({}, **words) is None
+    assert listing({}, "c").table() is None
+    table = listing({"precision": never}, "c").table()
+    assert table is not None
+    assert table.footnotes == (("a", "never says yes"),)
