@@ -230,10 +230,8 @@ class QuestionAudit(Study, Result):
 
         Parameters
         ----------
-        path, source
-            As in `write_report`.
-        smallest : SmallestEffects
-            As every report takes; none decides here.
+        path, source, smallest
+            As in `write_report`; no smallest effect decides here.
         texts : Series or mapping, optional
             The text of questions, by label.
         fdr : float
