@@ -78,7 +78,7 @@ _BREAK = re.compile(
 _UNBROKEN = re.compile(rf"[^{_ALWAYS_BREAK}]*")
 _NEGATION = re.compile(
     rf"(?<![{WORD}'])(?:not|never|cannot|can't|cant|neither|nor|rather than|instead of|nicht"
-    rf"|kein\w{{0,2}}|pas|jamais|nunca|não|niet|geen|nie|не|ليس|ليست|non (?:è|sono|ho|ci|c'è)|no (?:tengo|hay|es|son|está|tiene|quedan)|n'[a-z]+)(?![{WORD}'])|n't(?!\w)|不是|并非"
+    rf"|kein\w{{0,2}}|pas|jamais|nunca|não|niet|geen|nie|не|ليس|ليست|न कि|non (?:è|sono|ho|ci|c'è)|no (?:tengo|hay|es|son|está|tiene|quedan)|n'[a-z]+)(?![{WORD}'])|n't(?!\w)|不是|并非"
 )
 # What leaves no value before it said, and what begins a reason, a contrast or an aside.
 _SPEAKS_AGAINST = re.compile(
@@ -145,14 +145,14 @@ _REPORTED = re.compile(
   | (?<!\w)(?:{PERSON}|(?:sources|books|websites|manuals?|textbooks?))\s(?:{AUXILIARY}\s){{0,3}}(?:goes|went|go|gives?|gave|rates?|rated)(?!\w)
   | (?<!\w){_THEIRS}(?!\w)
   | \b(?:ask|request)(?:s|ed)?\sfor\b
-  | (?<!\w)(?:ha\sdetto|han\sdicho|a\sdit|ont\sdit|hat\sgesagt|sagte|sagt|meinte|meint|behauptete?|glaubt|dit|disait|dijo|dice|dicen|cree|creen|disse|dizem
+  | (?<!\w)(?:ha\sdetto|han\sdicho|a\sdit|ont\sdit|hat\sgesagt|sagte|sagt|meinte|meint|behauptete?|glaubt|dit|disait|dijo|dice|dicen|digan?|digam|disent|dicono|dicano|mówią|mówi|sagen (?:viele|manche|einige|andere|leute)|cree|creen|disse|dizem
     |dicono|zegt|zei|zeggen|vindt|(?<!я )(?<!я бы )сказала?|говорит|говорят|считает|считают)(?!\w)
   | [他她们人家师友](?:都|会)?(?:说|認為|认为|觉得|回答)
     """
 )
 _FORMER = re.compile(
     r"""(?x)
-    \b(?:(?:zu)?erst|anfangs)\s(?:dachte|glaubte|sagte)\sich\b | \b(?:d'abord|au\sdébut)\b.{0,12}\b(?:pensais?|pensé|cru)\b
+    \bwollte\sich\b | \b(?:(?:zu)?erst|anfangs)\s(?:dachte|glaubte|sagte)\sich\b | \b(?:d'abord|au\sdébut)\b.{0,12}\b(?:pensais?|pensé|cru)\b
   | \b(?:primero|al\sprincipio)\b.{0,8}\b(?:pensé|creí)\b | \ball'inizio\b.{0,8}\bpens\w+ | \bсначала\b.{0,10}\bдумал
   | \b(?:previously|earlier)\b.{0,24}\b(?:said|answered|wrote|thought)\b | \bi\s(?:had\s|have\s)?(?:first\s|initially\s|originally\s|once\s|was\s)?(?:thought|assumed|believed
       |guessed|suspected|used\sto|inclined|tempted)\b
@@ -187,8 +187,8 @@ _HEADED = re.compile(
 )
 _DENIED_AFTER = re.compile(
     rf"[\"')\]]*\s(?:(?!because|since|as|weil|while|but|and)[^\W\d]\w*\s){{0,2}}?(?:(?:is|are|was|were|can be|would be|seems|looks|ist|est|es|è|é)\s(?:not\s|also\s|just\s|simply\s|\w+ly\s)?"
-    rf"(?:{FALSE}|out|eliminated|ruled out|excluded|implausible|impossible)|(?:is|are|was) not(?! [0-9])|isn't|ist nicht|n'est pas|no es|non è|não é|is niet)(?!\w)"
-    r"|\s?(?:では|じゃ)(?:ない|あり)|\s?(?:不是|不对|是错|아니|이 아니|가 아니)"
+    rf"(?:{FALSE}|out|eliminated|ruled out|excluded|implausible|impossible)|(?:is|are|was) not(?! [0-9])|isn't|ist nicht|está (?:errad|incorret|incorrect|equivocad)[oa]|scheidet|entfällt|fallen weg|fällt weg|n'est pas|no es|non è|não é|is niet)(?!\w)"
+    r"|\s?(?:では|じゃ)(?:ない|あり)|\s?(?:(?:都|均|项|选项)(?:不|是?错|与[^,.]{1,8}不)|不是|不对|是错|아니|이 아니|가 아니)"
 )
 _AFTER = re.compile(
     rf"""(?x)

@@ -90,15 +90,15 @@ ser seçiyorum sicuramente tippe volgens wel wybieram wähle würde zeg zeggen z
 schätze vermute würde mettrais estimerais estime pondría pondrei colocaria un une ungefähr etwa à
 я бы сказал сказала равен равно составляет думаю считаю полагаю что это выбираю ответ правильный верный вариант скорее чем конечно мой на
 всего осталось получается получилось итого примерно уверен
-أنا أختار متأكد بنسبة الإجابة هي सही उत्तर विकल्प है यह मैं मुझे उत्तर संख्या π
-eigentlich tatsächlich sicherlich pues bueno bien ben beh allora sanırım bence galiba chyba myślę wydaje пожалуй наверное кажется ну действительно inderdaad
+إجابتي جوابي لذلك ولذلك فإن أنا أختار متأكد بنسبة الإجابة هي सही उत्तर विकल्प है यह मैं मुझे उत्तर संख्या π
+daher daraus damit folglich somit demnach donc así entonces tanto quindi dunque portanto dus daarom więc zatem tylko поэтому soit mio tuo leider bei eigentlich tatsächlich sicherlich pues bueno bien ben beh allora sanırım bence galiba chyba myślę wydaje пожалуй наверное кажется ну действительно inderdaad
 eigenlijk rzeczywiście właściwie aslında effectivement efectivamente effettivamente realmente naturellement évidemment
 получится выйдет будет jest ich wynosi wychodzi razem łącznie कुल हैं लगभग करीब totaal toplam المجموع 총 모두 약 대략 전체 합계
 """
 LEADS = _words(_ENGLISH + _OTHERS)
 # Scripts without spaces: what a run of characters may consist of.
 _FRAGMENTS = re.compile(
-    "(?:[我她]们?有?|认为|觉得|应该|会|说|给|需要|选[择项]?|選ぶ?|なら|[一总]?共[有计]?|大概|估计|左右|全部で|大约|把握|约为?|約|合計|合计|答案|信頼度|信心|正确|是|为|的|或|私|は|答え)+"
+    "(?:[我她]们?有?|最も?|真ん中|这句话|这[一道]?题|本题|適切|正しい|な|もの|のは|したがって|现在|今|(?:大约|大概|现在|一共|约)有|故|认为|觉得|应该|会|说|给|需要|选[择项]?|選ぶ?|なら|[一总]?共[有计]?|大概|估计|左右|全部で|大约|把握|约为?|約|合計|合计|答案|信頼度|信心|正确|是|为|的|或|私|から|到|の|を|尺度|量表|では?|上|点?満点|满分|打|점|만점에?|我|は|答え)+"
 )
 _UNSPACED = "\u2e80"
 _WORD = re.compile(r"[^\W\d_]+(?:[\u0900-\u0903\u093a-\u094f][^\W\d_]*)*(?:'[^\W\d_]+)?")
@@ -109,25 +109,35 @@ formerly previously initially originally supposedly allegedly reportedly seeming
 usually merely equally commonly typically
 """)
 _ENDING = re.compile(r"(?:'(?:s|d|m|ll|ve|re)|ing|ly|s)$")
+_SCALES = """
+einer skala von bis sur échelle de dans en una la escala su scala da di numa na uma op een schaal van tot w skali od do
+по шкале от до ile arasında से के पैमाने पर مقياس من على إلى
+"""
 OPTION_LEADS = _words("""
-plausible remain which left fit correspond match described passage text support
+bleibt es nur noch übrig queda sólo solo reste rimane resta soltanto restam sobra остаётся остается только pozostaje blijft geriye yalnızca sadece kalıyor الخيار dolayısıyla plausible remain which left fit correspond match described passage text support
 """)
-RATING_LEADS = _words("""
+RATING_LEADS = _words(
+    """
 j'attribue yo put assign often agree feel describe number level gebe eine einen note doy pondría un una le do
-dou geef een daję vergebe रेटिंग मेरी ставлю оцениваю bewerte donne donnerais attribue lui daria nota minha أعطيه
+dou geef een daję vergebe रेटिंग मेरी réponds respondo rispondo antworte отвечаю tick children ставлю поставил поставила оцениваю choisirais donnerai mettrais elegiría daría sceglierei darei escolheria daria puanım veririm vergeben wählen kiezen bewerte donne donnerais attribue lui daria nota minha أعطيه
 أعطي
-""")
+"""
+    + _SCALES
+)
 VERBAL_LEADS = _words("""
 confidence certainty level probability likelihood chance odds there feel event outcome claim scenario
 hypothesis seem look appear success happen assess estimate wahrscheinlichkeit sehr scheint halte probabilité
 probabilidad probabilità probabilidade parece lo lijkt
 """)
-PERCENT_LEADS = _words("""
+PERCENT_LEADS = _words(
+    """
 confidence probability certainty likelihood chance odds level there roughly approximately near put estimate
 estimated between sit stand nearly almost close currently feel happen wahrscheinlichkeit sicher sicherheit mir
 zu rund etwa mit sûr confiance environ seguro seguridad probabilidad confianza en con estoy unos sicuro certo certa estou sono
-al fiducia circa il вероятность уверенность मेरा विश्वास आत्मविश्वास tenho certeza confiança zeker zekerheid ben voor ongeveer ثقتي
-""")
+al fiducia circa il вероятность уверенность मेरा विश्वास आत्मविश्वास tenho certeza confiança zeker zekerheid ben voor ongeveer ثقتي jestem pewien pewna pewność wynosi درجة الثقة korrigiere mich
+"""
+    + _SCALES
+)
 
 
 def words_of(text: str) -> list[str]:
@@ -149,22 +159,32 @@ def leads_up(word: str, further: frozenset[str]) -> bool:
 
 # "That is (not) true": subjects, copulas, denials, and words for true and for false, by language.
 TRUTH = {
-    "en": ("it|this|that|(?:the|this|that|your) (?:statement|claim|assertion|sentence|proposition)", "is|'s|is indeed|is in fact", "not|n't|far from",
+    "en": ("it|this|that|(?:the|this|that|your) (?:statement|claim|assertion|sentence|proposition)", "is|'s|is indeed|is in fact|is therefore|is thus|as", "not|n't|far from",
         "true|correct|right|accurate|the case|holds(?: true| up)?", "false|incorrect|wrong|inaccurate|untrue|mistaken|does(?: not|n't) hold(?: true| up)?"),
     "de": ("das|es|dies|(?:die|diese) (?:aussage|behauptung)", "ist", "so nicht|nicht", "richtig|korrekt|wahr|stimmt|zutreffend|trifft zu", "falsch|unwahr|inkorrekt|trifft nicht zu"),
-    "fr": ("ce n'|c'|cela|(?:cette|l')\\s?affirmation", "est", "pas", "vraie?|exacte?|correcte?|juste", "fau(?:x|sse)|inexacte?|incorrecte?"),
-    "es": ("eso|esto|la afirmación", "es|está", "no", "cierto|correct[oa]|verdad(?:er[oa])?", "fals[oa]|incorrect[oa]"),
-    "it": ("ciò|questo|l'affermazione", "è", "non", "ver[oa]|corrett[oa]|esatt[oa]", "fals[oa]|sbagliat[oa]|errat[oa]"),
+    "fr": ("ce n'|c'|cela|(?:cette|l')\\s?affirmation", "n'est|est", "pas", "vraie?|exacte?|correcte?|juste", "fau(?:x|sse)|inexacte?|incorrecte?|erronée?"),
+    "es": ("eso|esto|la afirmación", "es|está", "no", "ciert[oa]|correct[oa]|verdad(?:er[oa])?", "fals[oa]|incorrect[oa]|erróne[oa]|equivocad[oa]"),
+    "it": ("ciò|questo|l'affermazione", "è", "non", "ver[oa]|corrett[oa]|esatt[oa]|giust[oa]", "fals[oa]|sbagliat[oa]|errat[oa]|scorrett[oa]"),
     "pt": ("isso|isto|a afirmação", "é|está", "não", "verdade(?:ir[oa])?|corret[oa]|cert[oa]", "fals[oa]|incorret[oa]|errad[oa]|mentira"),
-    "nl": ("dat|dit|het|de bewering", "is", "niet", "juist|correct|waar|klopt", "fout|onjuist|onwaar"),
-    "ru": ("это|утверждение", "", "не", "верно|правильно|правда", "неверно|неправильно|неправда|ложь|миф"),
+    "nl": ("dat|dit|het|de bewering", "is", "niet", "juist|correct|waar|klopt|goed", "fout|onjuist|onwaar|incorrect|verkeerd"),
+    "ru": ("это|утверждение", "является", "не", "верно|правильно|правда|верен|верный|верным|правильный|правильным", "неверно|неправильно|неправда|ложь|миф|неверен|неверный|неверным|неправильный|неправильным|ошибочен"),
     "hi": ("यह|यह कथन|ये", "", "", "सही है|सच है|ठीक है", "(?:सही|सच|ठीक) नहीं है|गलत है|झूठ है"),
     "tr": ("bu|bu iddia|bu ifade", "", "", "doğru|doğrudur", "yanlış|yanlıştır|doğru değil(?:dir)?"),
-    "pl": ("to|to stwierdzenie", "jest", "nie", "prawda|prawdziwe|poprawne", "fałsz|nieprawda|fałszywe|niepoprawne|błędne"),
-    "ar": ("هذا|هذه العبارة|العبارة", "", "ليس|غير", "صحيح|صحيحة", "خطأ|خاطئ|خاطئة"),
-    "ko": ("그것은|이는|이것은", "", "", "맞습니다|옳습니다|사실입니다|맞아요", "틀렸습니다|틀립니다|사실이 아닙니다|맞지 않습니다"),
-    "zh": ("这|那|这个说法|该说法", "是", "不", "正确的?|对的?", "错误?的?"),
-    "ja": ("それは|これは", "", "", "正しいです|正しい", "間違いです|間違っています|違います"),
+    "pl": ("to|to stwierdzenie", "jest", "nie", "prawda|prawdziwe|poprawn[ea]|prawidłow[ea]", "fałsz|nieprawda|fałszywe|niepoprawn[ea]|błędn[ea]|nieprawidłow[ea]"),
+    "ar": ("هذا|هذه العبارة|العبارة", "", "ليس|ليست|غير", "صحيح|صحيحة", "خطأ|خاطئ|خاطئة"),
+    "ko": ("그것은|이는|이것은", "", "", "맞습니다|옳습니다|사실입니다|맞아요|정답입니다|정답으로 (?:판정|인정|처리)합니다|정답|올바릅니다|정확합니다", "틀렸습니다|틀립니다|사실이 아닙니다|맞지 않습니다|오답입니다|오답으로 (?:판정|처리)합니다|오답|정답이 아닙니다|올바르지 않습니다"),
+    "zh": ("这|那|这个说法|该说法", "是", "不", "(?:完全)?正确的?|对的?", "错误?的?|有误"),
+    "ja": ("それは|これは", "", "", "正しいです|正しい|正解です|正解だ|正解", "間違いです|間違っています|違います|不正解です|不正解だ|不正解|誤りです|誤り|誤答です|正しくありません|正しくない|正解ではありません"),
+}  # fmt: skip
+# The answer of which a judge says so.
+JUDGED = {
+    "en": r"(?:(?:the|this|his|her|their) )?(?:(?:candidate|student|pupil|user|system|respondent|assistant|model)(?:'s)? )?(?:final )?(?:answer|response|reply|solution)(?: given| provided)?(?: (?:of|from|by) the \w+)?"
+        r"|the (?:candidate|student|respondent)|i (?:would |hereby )?(?:mark|grade|judge|count|rate|deem|consider|accept|score|treat) (?:it|this|that|(?:the|this) (?:\w+ )?(?:answer|response))",
+    "de": r"(?:die|diese|seine|ihre) (?:antwort|lösung)(?: (?:des|der) \w+)?", "fr": r"(?:la|sa|cette) réponse(?: (?:du|de la|des|de l'\s?)\s?\w+)?|elle",
+    "es": r"(?:la|su|esta) respuesta(?: (?:del|de la|de) \w+)?", "it": r"(?:la|sua|questa|la sua) risposta(?: (?:del|della|dello) \w+| dell'\w+)?",
+    "pt": r"(?:a|sua|esta|a sua) resposta(?: (?:do|da|de) \w+)?", "nl": r"(?:het|dit|zijn|haar) antwoord(?: van (?:de|het) \w+)?", "ru": r"(?:этот |его )?ответ(?: (?!не(?!\w)|является)\w+)?",
+    "hi": r"(?:\S+ का )?(?:उत्तर|जवाब)", "tr": r"(?:\w+ )?(?:cevap|cevabı|yanıt|yanıtı)", "pl": r"(?:ta |jego )?odpowiedź(?: (?!nie(?!\w)|jest)\w+)?", "ar": r"(?:هذه )?الإجابة|إجابة(?: (?!غير|ليس)\S+)?|الجواب",
+    "ko": r"(?:\S+의 )?(?:답변|답안|답|응답)[은이]", "zh": "(?:(?:考生|候选人?|学生|模型|用户|该|此|这个)的?)?(?:答案|回答|作答)", "ja": "(?:(?:候補者?|受験者|学生|生徒|モデル|この)の?)?(?:回答|解答|答え|答案)は",
 }  # fmt: skip
 # What joins alternatives.
 OR = "or|and/or|oder|ou|o|u|of|lub|albo|czy|или|либо|veya|ya da|또는|أو|या|或"

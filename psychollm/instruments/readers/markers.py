@@ -2,7 +2,7 @@
 
 Rank 0 is the form's own name for what was asked ("confidence:"), where other answers may stand in
 the same reply; rank 1 sets the result apart for good (a box, an answer tag, a field of JSON, "final
-answer:", "correction:"); rank 2 names an answer ("answer:", "the answer is").
+answer:", "correction:"); rank 2 names an answer ("answer:", "the answer is"); rank 3 stands in a column or a list of several.
 """
 
 import re
@@ -11,12 +11,13 @@ from typing import NamedTuple
 
 from psychollm.instruments.readers.clauses import WORD, Mode, manner, of_error, sentences
 from psychollm.instruments.readers.plain_text import CLOSE, OPEN
+from psychollm.instruments.readers.refusals import declines
 
 _FINAL = (
     "final answer|final_answer|final response|final verdict|final decision|final rating|final|"
     "correction|endgültige antwort|finale antwort|réponse finale|respuesta final|risposta finale|"
     "resposta final|eindantwoord|definitief antwoord|ostateczna odpowiedź|окончательный ответ|"
-    "итоговый ответ|nihai cevap|son cevap|الإجابة النهائية|अंतिम उत्तर"
+    "итоговый ответ|الجواب النهائي|nihai cevap|son cevap|الإجابة النهائية|अंतिम उत्तर"
 )
 # Written without spaces, so that no border shows where the name ends.
 _FINAL_UNSPACED = "最终答案|最終答案|最後の答え|最終的な答え|最終回答|최종 답변|최종 답"
@@ -24,14 +25,14 @@ _NAMED = (
     "answer|answers|ans|ans.|correct|conclusion|verdict|result|response|choice|decision|prediction|"
     "solution|output|total|count|correct option|correct choice|right choice|best option|"
     "selected option|option selected|selection|reply|judgment|judgement|"
-    "antwort|lösung|ergebnis|réponse|résultat|respuesta|resultado|risposta|risultato|resposta|"
+    "wahl|choix|elección|scelta|escolha|keuze|wybór|выбор|antwort|lösung|ergebnis|réponse|résultat|respuesta|resultado|risposta|risultato|resposta|"
     "antwoord|uitkomst|odpowiedź|wynik|ответ|результат|cevap|yanıt|sonuç|الإجابة|الجواب|"
     "الإجابة الصحيحة|النتيجة|उत्तर|जवाब|सही उत्तर|परिणाम"
 )
 _NAMED_UNSPACED = "正确答案|结果|結果|결과|答案|回答|答え|正解|答|정답|답변|대답|답"
 _COPULA = (
-    r"(?:[:=≈]|–|-(?=\s)|=>|->|→|(?:is|would be|must be|should be|will be|was|are|ist|lautet|est|es"
-    r"|è|é|jest|brzmi|to|это|هو|هي|है|是|は|은|는|이|가)(?![\w'])\s?:?|是|は|은 |는 )"
+    r"(?:[:=≈]|–|-(?=\s)|=>|->|→|(?:is|would be|must be|should be|will be|was|are|ist|lautet|beträgt|wynosi|составляет|равн[аоы]?|bedraagt|luidt|est|es"
+    r"|è|é|jest|brzmi|to|это|هو|هي|है|是|は|은|는|이|가)(?![\w'])\s?:?|是|为|は|은 |는 )"
 )
 _FIELD = re.compile(
     r"[\"'](?P<name>[A-Za-z_ -]{1,40})[\"']\s?:\s?"
@@ -54,13 +55,13 @@ _CONCLUDES = re.compile(
     r"|in conclusion|in summary|in total|altogether|finally|also|deshalb|daher|donc|por lo tanto"
     r"|por tanto|quindi|dunque|portanto|logo|dus|zatem|więc|следовательно|значит|dolayısıyla|因此|所以"
     r"|したがって|따라서|그러므로|إذن|لذلك|इसलिए)(?![\w'])(?!\s+(?:is|are|does|do|did|many|much|that|far)\b)"
-    r"[,:]?\s*"
+    r"[,:]?\s*|(?:^|[,;:]\s?)(?:因此|所以|故此?|综上(?:所述)?|したがって|よって|そのため|따라서|그러므로)[,:]?\s?"
 )
 
 
 # Whose answers a judge compares.
 _OTHERS = re.compile(
-    r"(?i)\b(?:reference|candidate|gold(?:en|[ -]standard)?|student(?:'s)?|model(?:'s)?|expected|target|given|predicted|ground[ -]truth|submitted|provided|proposed|user(?:'s)?|system(?:'s)?|assistant(?:'s)?|key)[ -]$"
+    r"(?i)\b(?:reference|candidate|gold(?:en|[ -]standard)?|student(?:'s)?|model(?:'s)?|expected|target|given|predicted|ground[ -]truth|submitted|provided|proposed|user(?:'s)?|system(?:'s)?|assistant(?:'s)?|key)[ -]$|(?:参考|标准|考生|候选人?|学生|模型|候補者?|受験者|学習者|模範|基準)の?的?$"
 )
 
 
@@ -173,9 +174,35 @@ def _named(text: str, labels: tuple[str, ...], *, lead: bool) -> list[tuple[int,
         said = _line(text, name.end())
         kind = (name.lastgroup or "").rstrip("_")
         rank = 1 if kind == "final" else 0 if kind == "own" and lead else 2
-        if said:
+        if not plain and kind == "own" and declines(name.group() + said) and not declines(said):
+            said = name.group() + said  # 判断はできません
+        if below := _below(text, name):
+            marks += [(name.start(), Marked(one, _COLUMN)) for one in below if one]
+        elif said:
             marks.append((name.start(), Marked(said, rank)))
     return marks
+
+
+_COLUMN = 3  # the rank of what stands in a column or a list
+_COLUMNS = re.compile(" {3,}")
+_ITEM = re.compile(r"\W*[^:\n]{1,30}:[^:\n]*[0-9][^:\n]{0,20}")
+
+
+def _below(text: str, name: re.Match[str]) -> list[str]:
+    """Return what stands under a name that heads a column, or a list of several things."""
+    start = text.rfind("\n", 0, name.start()) + 1
+    head, *rows = text[start : start + 2 * _LONGEST].split("\n")
+    if not rows:
+        return []
+    columns = len(_COLUMNS.split(head.strip()))
+    if columns > 1:
+        before = head[: name.start() - start].strip()
+        column = len(_COLUMNS.split(before)) if before else 0
+        cells = [_COLUMNS.split(row.strip()) for row in rows]
+        return [row[column] for row in cells if len(row) == columns]
+    items = [row for row in rows if row.strip()]
+    listed = "\n" in name.group() and len(items) > 1 and all(map(_ITEM.fullmatch, items[:2]))
+    return [one.partition(":")[2] for one in items if _ITEM.fullmatch(one)] if listed else []
 
 
 def _line(text: str, start: int) -> str:

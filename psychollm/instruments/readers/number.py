@@ -24,6 +24,7 @@ from psychollm.instruments.reading import Reading
 _EDGES = " \t\n\"'()[]{}$€£¥~≈=*.,;:!–"
 _IS_NAMED = re.compile(r"^\W*[A-Za-z]\w{0,20}\s?[=≈]")  # "x = 5"
 _CURRENCY = re.compile(r"(?<!\w)(?:USD|EUR|GBP|CHF|JPY|CNY|INR|US|Rs\.?)\s?\$?\s?$")
+_NAMED = 32  # how far the name of a scale may stand before its ends
 _UNIT_WORDS = 3  # "5 coins", "5 of them", "7 kg in all"
 _TAIL = re.compile(rf"[{WORD}°'%/]+")
 _VERB = re.compile(r"(?i)\b(?:is|was|are|were|would|would've|seems?|remains?)\b")
@@ -64,6 +65,28 @@ _OF_ITSELF = re.compile(
     r"(?i)^\W*(?:(?:and|so|well|but|then|as)\s)?(?:i|i'm|i've|my|me|we|our)(?!\w)(?!(?:'ve| have)? (?:count|get|got|obtain|f[io]und|see|saw|believe|think|guess"
     r"|calculat|comput|measur|estimat|reckon|arrive|end up))"
 )
+
+
+# What names a scale, before and behind its ends.
+_SCALE_BEFORE = re.compile(
+    r"(?i)(?<![\w'])(?:(?:on|from|scale|of|an?|the|auf|einer|der|skala|von|sur|une|échelle|de|dans|en|una|la|escala|su|scala|da|numa|na|uma|op|een|schaal|van|w|skali|od|по|шкале|от|se|على|مقياس|من)\s+|l'|[在从]\s?)+$"
+)
+_SCALE_AFTER = re.compile(
+    r"(?:まで|까지)?\s?(?:[の的]|के|의)?\s?(?:尺度|量表|段階(?:評価)?|スケール|评分|分制|पैमाने|척도|ölçeğinde|arasında(?:ki)?)?\s?(?:では|で|上|中|里|पर|में|에서)?"
+)
+SCALE = re.compile(
+    r"(?i)scale|skala|skali|échelle|escala|scala|schaal|шкал|ölçe|尺度|量表|スケール|पैमाने|척도|مقياس"
+)
+
+
+def without_scale(text: str, ends: re.Pattern[str]) -> str:
+    """Blank the ends of a scale that a text repeats, with the words that name it."""
+    for one in ends.finditer(text):
+        before = _SCALE_BEFORE.search(text, max(one.start() - _NAMED, 0), one.start())
+        after = _SCALE_AFTER.match(text, one.end())
+        start, end = before.start() if before else one.start(), after.end() if after else one.end()
+        text = text[:start] + " " * (end - start) + text[end:]
+    return text
 
 
 class NumericForm(Form):
@@ -206,6 +229,29 @@ class _Integer(NumericForm):
 
 
 DecimalMark = Literal[".", ","]
+# One mark before three digits, and texts of languages that write thousands with a point.
+_ONE_MARK = re.compile(r"(?<![0-9.,])[1-9][0-9]{0,2}[.,][0-9]{3}(?![0-9.,]*[0-9])")
+_ENGLISH = re.compile(
+    r"\b(?:[Tt]he|of|[Ii]s|[Ii]t|and|that|[Aa]re|[Aa]nswer|[Tt]his|[Tt]here|was|were|with|for|I|[Aa]pproximately|[Aa]bout|[Rr]esult|equals|has|have|would)\b"
+)
+_WRITES_COMMAS = re.compile(
+    r"(?i)(?-i:[à-öø-žÀ-ÖØ-Þ\u0400-\u04ff])|(?<!\w)(?:das|es|ist|sind|waren|hat|haben|der|die|und|rund|etwa|circa|insgesamt|antwort|ergebnis|el|la|los|las|del|son|hay|una?|unos|respuesta|resultado|le|les|des|environ"
+    r"|il|ci|di|sono|risposta|risultato|os|tem|cerca|resposta|het|zijn|er|van|een|ongeveer|antwoord|jest|wynik|bir|toplam|cevap|yakla)(?!\w)"
+)
+_COUNTED = re.compile(
+    r"\s(?!(?:kilo|meter|metr|m[èe]tre|lit[re]|grad|prozent|procent|segund|sekund|second|stund|minut|tonn|tonel|gramm?|volt|watt|punkt|point|puntos|punti|jahr|mill|mile|inch|yard|feet|foot|pound|ounce|degree|percent|dollar|gallon|acre|unit|hora|heure)\w*)[^\W\d_]{4,}",
+    re.IGNORECASE,
+)
+
+
+def _thousands(text: str) -> bool | None:
+    """Tell whether one mark before three digits groups them, as the language writes; None if unsure."""
+    if _ENGLISH.search(text):
+        return False
+    counted = any(_COUNTED.match(text, one.end()) for one in _ONE_MARK.finditer(text))
+    if _WRITES_COMMAS.search(text):
+        return True if counted else None
+    return None if counted else False
 
 
 def read_number(
@@ -218,7 +264,8 @@ def read_number(
     reply : str
         Whatever came back.
     decimal_mark : {".", ","}
-        How to read one mark before three digits: "1,234" is 1234 with ".", and 1.234 with ",".
+        How to read one mark before three digits: "1,234" is 1234 with ".", and 1.234 with ",". With ".",
+        languages that write 1.234 for 1234 are read so where a noun follows ("1.234 Einwohner"), else not.
         Marks before any other number of digits are decimal marks either way.
     finish_reason : str, optional
         "length" if the reply was cut off.
@@ -240,12 +287,22 @@ class _Number(NumericForm):
 
     def __init__(self, decimal_mark: DecimalMark) -> None:
         self._comma = decimal_mark == ","
+        self._thousands: bool | None = False
+
+    def prepared(self, text: str) -> str:
+        """Note how the language of a reply reads one mark before three digits."""
+        if not self._comma and _ONE_MARK.search(text):
+            self._thousands = _thousands(text)
+        return text
+
+    def unclear(self, one: Numeral) -> bool:
+        return self._thousands is None and _ONE_MARK.fullmatch(one.written) is not None
 
     def value(self, one: Numeral) -> Value | None:
         if one.out_of is not None:
             return one.value / one.out_of if one.out_of else None
         sign = -1 if one.value < 0 else 1
-        if self._comma and one.doubtful:
+        if (self._comma or self._thousands) and one.doubtful:
             return int(one.written.replace(".", "")) * sign
         if self._comma and one.written.count(",") == 1 and "." not in one.written:
             return float(one.written.replace(",", ".")) * sign

@@ -34,7 +34,7 @@ _HALF = re.compile(
     r"(?i)(?<![\w-])half an? (?P<scale>dozen|hundred|thousand|million|billion)(?!\w)"
 )
 _DECIMALS = re.compile(
-    rf"(?i)\s(?:point\s(?P<digits>(?:{_DIGIT})(?:\s(?:{_DIGIT}))*)|and\sa\shalf)(?![\w-])"
+    rf"(?i)\s(?:point\s(?P<digits>(?:{_DIGIT})(?:\s(?:{_DIGIT}))*)|and\sa\shalf(?:\s(?P<scale>thousand|million|billion|trillion)s?)?)(?![\w-])"
 )
 _TOPS = {
     **{word: value for value, word in enumerate(_ENGLISH_UNITS.split("|")[:11])},
@@ -86,7 +86,7 @@ _ELSEWHERE = "once on bin due elf cent cents vingts mila millions milioni milhõ
 _NO_NUMBERS = frozenset(_ELSEWHERE.split())
 _UNIT_FIRST = frozenset({"de", "nl", "ar"})  # "fünf und zwanzig"
 _THERE_ARE = re.compile(
-    r"^(?:es|das) (?:sind|waren|ist|macht|ergibt) |^(?:cela|ça) fait |^c'est |^(?:la réponse|la respuesta|la risposta|a resposta) (?:est|es|è|é) |^er sind |^jest ich |^to |^es |^è |^é |их было |было |^il y (?:en )?a |^ce sont |^hay |^son |^там |^一?共?有|^总共有?|^(?:ci )?sono |^são |^há |^er zijn |^их |^это "
+    r"^(?:es|das) (?:sind|waren|ist|macht|ergibt) |^(?:cela|ça) fait |^c'est |^(?:la réponse|la respuesta|la risposta|a resposta) (?:est|es|è|é) |^er sind |^jest ich |^to |^es |^è |^é |их было |было |^il y (?:en )?a |^ce sont |^hay |^son |^там |^一?共?有|^总共有?|^(?:ci )?sono |^são |^há |^er zijn |^их |^это |^我?(?:会|想)?(?:选择?|給|给|打)"
 )
 _COUNTERS = re.compile(
     "(?<=.)(?:[個个只人名本张枚匹頭头杯分点條条]|です|개|명)+(?:(?<=[個个只名本张枚匹頭头杯條条])[\u4e00-\u9fff]{1,3})?$"
@@ -182,8 +182,10 @@ def numbers_in_words(text: str) -> list[tuple[float, int | None, int, int]]:
         digits = "".join(
             str(_ENGLISH[word]) for word in (rest["digits"] or "five").lower().split()
         )
-        decimal = float(f"{abs(value)}.{digits}")
+        decimal: float = float(f"{abs(value)}.{digits}")
         consumed = rest.end()
+        if rest["scale"]:
+            decimal = int(decimal * SCALES[rest["scale"].lower()])
         numbers.append((-decimal if value < 0 else decimal, None, start, rest.end()))
     return numbers
 

@@ -42,7 +42,7 @@ _TOKEN = re.compile(
       | [0-9]{{1,3}}(?:\.[0-9]{{3}})+,[0-9]+(?![0-9])
       | [0-9]{{1,3}}(?:(?P<gap>[ '_])[0-9]{{3}})(?:(?P=gap)[0-9]{{3}})*(?:[.,][0-9]+)?(?![0-9])
     )
-  | (?P<power>[0-9]+(?:\.[0-9]+)?(?:e|\s?[×x*·]\s?10\s?\^\s?\{{?)[-+]?[0-9]{{1,3}}\}}?(?![\w]))
+  | (?P<power>[0-9]+(?:[.,][0-9]+)?(?:e|\s?[×x*·]\s?10\s?\^\s?\{{?)[-+]?[0-9]{{1,3}}\}}?(?![\w]))
   | (?P<exponential>[0-9]{{1,9}}(?:\.[0-9]{{1,9}})?\s?(?:\^|\*\*)\s?[({{]?-?[0-9]{{1,2}}[)}}]?(?![\w.,/^]*[\w^]))
   | (?P<decimal>[0-9]+[.,][0-9]+|(?<![\w.])\.[0-9]+)
   | (?P<whole>[0-9]+)
@@ -50,7 +50,7 @@ _TOKEN = re.compile(
 )
 PERCENT = (
     r"\s?(?:%|percent|per cent|pct|prozent|pour ?cent|por ciento|per ?cento|por cento|procent\w*"
-    r"|процент\w*|パーセント|퍼센트|بالمئة|بالمائة|प्रतिशत)"
+    r"|процент\w*|パーセント|퍼센트|(?:ب|في )الم[ئا]ئ?ة|प्रतिशत)"
 )
 _PERCENT = re.compile(PERCENT, re.IGNORECASE)
 _BOUND_BEFORE = re.compile(
@@ -62,19 +62,19 @@ _BOUND_BEFORE = re.compile(
     r"|almeno|più di|meno di|al (?:massimo|minimo)|fino a|oltre|maggiore di|minore di|minstens|hoogstens|maximaal|minimaal|meer dan|minder dan"
     r"|ponad|więcej niż|mniej niż|co najmniej|najwyżej|powyżej|poniżej|более|менее|больше|меньше|свыше|до|минимум|максимум|не (?:менее|более)|en az|en fazla"
     r"|कम से कम|ज़्यादा से ज़्यादा|على (?:الأقل|الأكثر)|أكثر من|أقل من)\s*"
-    r"|(?:不?(?:超过|多于|少于|大于|小于|低于|高于)|至少|至多|最多|最少|不到|少なくとも|최소|최대|将近|接近|거의)\s*|(?:(?<![-=])[<>≥≤]=?|=<)\s*[$€£]?)$"
+    r"|(?:不?(?:超过|多于|少于|大于|小于|低于|高于)|至少|至多|最多|最少|不到|少なくとも|최소|최대|将近|接近|거의)\s*|(?:(?<![-=])[<>≥≤]=?|=<)\s*[$€£]?)(?:(?:[0-9]{1,3}|one|an?)\s(?:in|out of|of|von|sur|de|en|su|em|op|van|z|из)\s(?:every\s)?)?$"
 )
 _BOUND_AFTER = re.compile(
     r"(?i)\s?(?:\+(?!\s?[0-9/])|-?plus\b(?!\s[0-9])|(?:or|and|oder|ou|o|en|of) (?:more|less|fewer|higher|lower|above|below|up|greater|over|under|mehr|weniger|plus|moins|más|menos|più|meno|mais|meer|minder)\b"
     r"|,?\s?(?:at (?:the )?(?:very )?(?:least|most|minimum|maximum)|max(?:imum)?|min(?:imum)?|tops)\b(?! [0-9])"
-    r"|[个個人名点年歳円元%]?\s?(?:以上|以下|以内|未満|未满|超|多个)|[개명년%]?\s?(?:이상|이하|미만|초과)|\s?से (?:अधिक|ज़्यादा|कम))"
+    r"|[个個人名点年歳円元%]?\s?(?:以上|以下|以内|未満|未满|超|多[个人名]|余)|[개명년%]?\s?(?:이상|이하|미만|초과)|\s?से (?:अधिक|ज़्यादा|कम))"
 )
 # Signs beside a number that make a formula of it, and letters that are no unit: "√2", "2π", "3x".
 _FORMULA_BEFORE = re.compile(
     r"(?i)(?:[√∛∜^±]|π\s?[/*×·^]?|(?<![a-z])(?:sqrt|cbrt|log|ln|exp|sin|cos|tan)(?:_[0-9]+)?|(?<![\w'])[b-zB-Z](?:_\w)?\s?[-+*/×·÷]|[0-9)]\s?[+×÷·*]|[0-9)]\s[-–]\s)[\s({]*$"
 )
 _FORMULA_AFTER = re.compile(
-    r"\s?[π√∛^](?=\s?[\w(√π])|\s?π|\s?\*\*|[*×·]?\s?[√π]|\s?[-+*/×·÷]\s?[b-hj-z](?![\w'])|\s?[+×÷·*]\s?[($]*[0-9]|\s[-–]\s[0-9]|\s(?:[kM]|grand)(?![\w'])|-[A-Z][a-z]|\s(?:and|&) a (?:half|third|quarter)|\s?\(?±"
+    r"\s?[π√∛^](?=\s?[\w(√π])|\s?π|\s?\*\*|[*×·]?\s?[√π]|\s?[-+*/×·÷]\s?[b-hj-z](?![\w'])|\s?[+×÷·*]\s?[($]*[0-9]|\s[-–]\s[0-9]|\s(?:[kM]|grand)(?![\w'])|-[A-Z][a-z]|\s(?:and|&) a (?:half|third|quarter)|\s?\(?±|\s?[割成할]"
 )
 _GLUED = re.compile(
     r"(?![kMGT]B?(?![^\W\d_]))(?:[kdcmµμnMGT]?(?:m|g|l|L|s|Hz|W|Wh|V|A|J|Pa|N|B|b|bit|bps|cal)|kcal|in|ft|yd|mi|mph|kph|lbs?|oz|t|min|mins|h|hrs?|d|yrs?|C|F|K"
@@ -169,6 +169,17 @@ def _scaled(text: str, ones: list[Numeral]) -> list[Numeral]:
             value = last.value * one.value
             whole = int(value) if value == int(value) else value
             joined[-1] = replace(last, value=whole, end=one.end, written="", doubtful=False)
+        elif (
+            last is not None
+            and (unit := _EASTERN.get(text[last.end - 1]))
+            and (last.end == one.start or (unit[1] and text[last.end : one.start] == " "))
+        ):
+            joined[-1] = replace(  # "1億2千万"; of "3千5百万" both are part
+                last,
+                value=last.value + one.value,
+                end=one.end,
+                part=last.part or one.part or one.value >= unit[0],
+            )
         else:
             joined.append(one)
     return joined
@@ -226,9 +237,20 @@ _MINUS = re.compile(
 _SCALE = re.compile(
     r"\s?(?:(?P<e9>(?i:milliarden?|milliards?|miljard|miliardi|мил+иард\w*|mil millones|mrd\.?|bn|млрд\.?|miliard\w*|milyar|अरब)|(?<=[0-9])B)"
     r"|(?P<e6>(?i:millionen|millions|millón|millones|milioni|milione|milhões|milhão|miljoen|milion\w*|milyon|mio\.?|mln\.?|mn|миллион\w*|млн\.?)|(?<=[0-9])M)"
-    r"|(?P<e3>(?i:tausend|tsd\.?|mille|mila|duizend|тысяч\w?|тыс\.?|mil|bin|tysi\w+|tys\.?|हज़ार|हजार|천|千(?!万))|(?<=[0-9])[kK])|(?P<e2>百(?!万))|(?P<e6_>百万)|(?P<e7_>千万)|(?P<e5_>十万)"
-    r"|(?P<e12>(?i:tn|трлн\.?|兆|조)|(?<=[0-9])T)|(?P<e5>(?i:lakhs?|लाख))|(?P<e7>(?i:crores?|करोड़))|(?P<e4>万|萬|만)|(?P<e8>亿|億|억))(?![^\W\d_人个個円元年名台件])"
+    r"|(?P<e3>(?i:tausend|tsd\.?|mille|mila|duizend|тысяч\w?|тыс\.?|mil|bin|tysi\w+|tys\.?|हज़ार|हजार|천(?!만)|千(?!万))|(?<=[0-9])[kK])|(?P<e2>百(?!万)))(?![^\W\d_人個个円元年名台件])"
+    r"|\s?(?:(?P<e12>(?i:tn|трлн\.?)|(?<=[0-9])T)|(?P<e5>(?i:lakhs?|लाख))|(?P<e7>(?i:crores?|करोड़)))(?![^\W\d_])"
+    r"|\s?(?:(?P<e6_>百万)|(?P<e7_>千万|천만)|(?P<e5_>十万)|(?P<e12_>兆|조)|(?P<e4>万|萬|만)|(?P<e8>亿|億|억))"
 )
+
+
+# Units that others may follow, and whether a space may stand between.
+_EASTERN = {
+    **{
+        one: (10**power, False)
+        for one, power in zip("百千万萬億亿兆", (2, 3, 4, 4, 8, 8, 12), strict=True)
+    },
+    **{one: (10**power, True) for one, power in zip("백천만억조", (2, 3, 4, 8, 12), strict=True)},
+}
 
 
 def _is_operator(text: str, start: int) -> bool:

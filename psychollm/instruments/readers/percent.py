@@ -15,7 +15,8 @@ from psychollm.instruments.readers.clauses import (
     of_error,
 )
 from psychollm.instruments.readers.lexicon import PERCENT_LEADS
-from psychollm.instruments.readers.number import NumericForm
+from psychollm.instruments.readers.markers import Marked
+from psychollm.instruments.readers.number import SCALE, NumericForm, without_scale
 from psychollm.instruments.readers.number_words import number_in_words
 from psychollm.instruments.readers.numerals import PERCENT, Numeral
 from psychollm.instruments.readers.verdict import read
@@ -63,7 +64,11 @@ _LEVEL = re.compile(
     r"(?i)\b(?:level|step|rule|question|option|version|chapter|page|figure|table|no\.)\s#?$"
 )
 _EASTERN = re.compile("百分之([〇零一二三四五六七八九十百]{1,6})")
-_TO = r"\s?(?:to|-|–|and|bis|à|a|do|до|到|至)\s?"
+# Tenths: 八成, 9割, 8割5分; of "七八成" nobody knows which.
+_TENTHS = re.compile(
+    "(?P<tenths>[0-9]|10|[〇零一二三四五六七八九十两]{1,2})(?:[割成](?![功为為員员立本果熟長长績绩分])|할(?![\\w]))(?:(?P<half>半)|(?P<more>[0-9](?=分)|[一二三四五六七八九])分?)?"
+)
+_TO = r"\s?(?:to|-|–|and|bis|à|a|do|до|到|至|tot|から|से|إلى|에서|ile)\s?"
 _ENDS = {
     "0-100": re.compile(rf"(?<![\w.])[\[(]?0\s?%?{_TO}100\s?%?(?![\w.][0-9])[\])]?"),
     "0-1": re.compile(rf"(?<![\w.])[\[(]?0(?:\.0)?{_TO}1(?:\.0)?(?![\w]|\.[0-9])[\])]?"),
@@ -107,6 +112,18 @@ _MEASURE = re.compile(
 )
 
 
+def _of_ten(said: re.Match[str]) -> str:
+    """Write tenths as a percentage."""
+    tenths, *more = [
+        int(one) if one.isdigit() and one.isascii() else number_in_words(one)
+        for one in (said["tenths"], said["more"])
+        if one
+    ]
+    if tenths is None or tenths > 10 or (len(said["tenths"]) > 1 and tenths != 10):
+        return "-".join(f"{number_in_words(one)}0%" for one in said["tenths"])
+    return f"{10 * tenths + (5 if said['half'] else more[0] or 0 if more else 0)}%"
+
+
 def _digits(said: re.Match[str]) -> str:
     """Write a number in words before a sign as digits."""
     words = said["words"]
@@ -134,7 +151,7 @@ class _Percent(NumericForm):
 
     def __init__(self, scale: Scale) -> None:
         self._full = 100 if scale == "0-100" else 1
-        self._ends = _ENDS[scale]
+        self._ends = [_ENDS["0-100"], *([_ENDS[scale]] if scale == "0-1" else [])]
         self._signed = False
 
     def prepared(self, text: str) -> str:
@@ -142,12 +159,25 @@ class _Percent(NumericForm):
         text = _SIGN_FIRST.sub(r"\1%", _EVEN.sub("50%", _INTERVAL.sub(" ", text)))
         text = _IN_WORDS.sub(_digits, text)
         text = _EASTERN.sub(lambda said: f"{number_in_words(said[1])}%", text)
+        text = _TENTHS.sub(_of_ten, text) if not text.isascii() else text
+        for full, ends in (1, _ENDS["0-1"]), (100, _ENDS["0-100"]):
+            if self._full != full and ends.search(text) and SCALE.search(text):
+                self._full, self._ends = full, [ends]  # the reply says on which scale it answers
         self._signed = any(one.percent for one in super().found(text))
         return text
 
     def found(self, text: str) -> list[Numeral]:
-        blank = self._ends.sub(lambda ends: " " * len(ends.group()), text)
+        blank = text
+        for ends in self._ends:
+            blank = without_scale(blank, ends)
         return _own(blank, self._shares(blank))
+
+    def own(self, marks: list[Marked], text: str) -> list[Marked]:
+        """Leave out an answer that is a percentage itself, where the confidence stands beside it."""
+        ranks = {mark.rank for mark in marks}
+        if ranks != {2} or not any(_is_own(text, one) for one in self.found(text) if one.percent):
+            return marks
+        return []
 
     def _shares(self, blank: str) -> list[Numeral]:
         return [
@@ -185,8 +215,9 @@ class _Percent(NumericForm):
 
     def mentions(self, text: str) -> list[Mention]:
         mentions = [*super().mentions(text)]
-        if not mentions and (ends := self._ends.search(text)):
-            return [Mention(0.0, *ends.span(), Mode.OPEN)]
+        ends = [one.search(text) for one in self._ends]
+        if not mentions and (found := next((one for one in ends if one), None)):
+            return [Mention(0.0, *found.span(), Mode.OPEN)]
         return mentions
 
 

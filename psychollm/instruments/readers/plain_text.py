@@ -36,9 +36,12 @@ _NOTE = re.compile(
     r"(?m)^[ \t]*(?P<mark>\[\^?[0-9a-z]{1,2}\]|\([0-9]\)|[¹²³⁴-⁹]|[*†‡§]{1,2}(?![*\w]*\*))(?::|[ \t]|(?=[a-z]))(?P<note>[^\n]*\S[^\n]*)$"
 )
 _CITED = re.compile(
-    r"(?m)(?<=[^\W_])(?:(?:\[\^?[0-9]{1,2}\])+(?!\()|[ ]\[\^?[0-9]{1,2}\][.\s]*$|[ ]\((?:see|cf\.|source|note)\b[^()\n]{0,80}\))"
+    r"(?m)(?:(?<=[^\W_])|(?<=[^\W_][.,;!?]))(?:(?:\[\^?[0-9]{1,2}\])+(?!\()|[ ]\[\^?[0-9]{1,2}\][.\s]*$|[ ]\((?:see|cf\.|source|note)\b[^()\n]{0,80}\))"
 )
 _MARKED = re.compile(r"(\W*[A-Za-z]+)[¹²³⁴-⁹](\W*)")
+# An en dash before digits, after what no range or product can begin with.
+_MINUS = re.compile(r"(?:\A|(?<=[\s(=:*$€£]))[–‒](?=[$€£]?\.?[0-9])")
+_HEADING = re.compile(r"(?m)^([ \t]*)【([^【】\n]{1,8})】[ \t]*(?=\S)")  # 【答案】B
 _VULGAR = re.compile("([0-9]{0,9})([¼½¾⅐-⅞])")
 _VARIANTS = str.maketrans(
     {
@@ -151,6 +154,7 @@ def _characters(text: str) -> str:
         return text.replace("\r", "\n")
     text = _POWER.sub(lambda power: "^" + power.group(), text)
     text = _BASE.sub(lambda base: "_" + base.group(), text)
+    text = _MINUS.sub("-", _HEADING.sub(r"\1\2: ", text))
     text = _VULGAR.sub(
         lambda one: repr(round(int(one[1] or 0) + unicodedata.numeric(one[2]), 6)),
         text.translate(_VARIANTS),
@@ -190,11 +194,17 @@ def _without_columns(lines: list[str]) -> list[str]:
     return [said if line == rows[1] else line for line in lines if line != rows[0]]
 
 
+_ITEM = re.compile(r"\W*\w\W*")  # "B." before a sign
+
+
 def _ticked(line: str, marks: re.Pattern[str]) -> str:
     """Keep of a line what its ticked boxes stand before, or behind where it ends with one."""
     boxes = list(marks.finditer(line))
     if not boxes:
         return line
+    item = line[: boxes[0].start()].strip(" \t|*-")
+    if marks is _SIGNS and len(boxes) == 1 and _ITEM.fullmatch(item):
+        return f"{OPEN}{item}{CLOSE}" if boxes[0]["ticked"] else ""
     behind = not line[boxes[-1].end() :].strip(" \t|*") and line[: boxes[0].start()].strip(
         " \t|*-"
     )

@@ -7,19 +7,22 @@ from dataclasses import replace
 from psychollm._base.errors import InputError
 from psychollm.instruments.readers.clauses import Mention, Mode, Value, leads
 from psychollm.instruments.readers.lexicon import RATING_LEADS
-from psychollm.instruments.readers.number import NumericForm
+from psychollm.instruments.readers.number import NumericForm, without_scale
 from psychollm.instruments.readers.numerals import Numeral, numerals
 from psychollm.instruments.readers.verbal import Phrases
 from psychollm.instruments.readers.verdict import read
 from psychollm.instruments.reading import Reading
 
 _NAME = r"(?:\s\([^()\n]{1,40}\))?"
-_TO = r"\s?(?:to|through|-|–|bis|à|a|tot|do|до|から|到|至|~)\s?"
+_TO = r"\s?(?:to|through|-|–|bis|à|a|tot|do|до|から|到|至|~|से|إلى|에서|ile)\s?"
 # "Two numbers", "3 statements": so many of them, no rating.
 _COUNTED = re.compile(
     r"(?i)\s(?:numbers?|numerals?|ratings?|statements?|items?|questions?|words?"
     r"|sentences?|reasons?|times|options?|choices|answers|responses)\b"
 )
+# What a point of a scale is said to mean: '1 = "never"'.
+_MEANS = r"(?:=|–|is(?:\sfor)?|means|meaning|being|stands for|bedeutet|für|steht für|est|signifie|es|significa|è|é|betekent|oznacza|означает|veut dire|vuol dire|quer dizer|代表|表示|تعني|は)"
+_MEANING = r"(?:\"[^\"\n]{1,40}\"|[^\",;.()\d\n]{1,40}?)"
 _STARS = re.compile(r"\s*([★⭐🌟]\s?)+(?:[☆✩]\s?)*\s*")
 
 
@@ -83,9 +86,12 @@ class _Rating(NumericForm):
         self._low, self._high = low, high
         self.runs_on = high > 9
         self._phrases = Phrases(labels) if labels else None
-        ends = rf"(?<![\w.])[\[(]?{low}{_NAME}{_TO}{high}(?![\w]|[.,][0-9]){_NAME}|(?<![0-9] )\bout of {high}\b(?=,)"
+        first = rf"(?<![\d.])(?:\b(?:el|le|la|die|il|o|de)\s)?{low}\s?{_MEANS}\s?{_MEANING}"
+        last = rf"(?:(?:el|le|la|die|il|o|de)\s)?(?<![\d.]){high}\s?(?:{_MEANS})?\s?{_MEANING}"
         self._scale = re.compile(
-            rf"(?i)(?:on\s)?(?:an?\s|the\s)?(?:scale\s)?(?:of\s|from\s)?{ends}[\])]?"
+            rf"(?i)(?:(?<![\w.])[\[(]?{low}{_NAME}{_TO}|(?<![0-9.,]){low}(?:から|에서|到|至)){high}(?![a-z0-9]|[.,][0-9]|\s?%){_NAME}[\])]?|(?<![0-9] )\bout of {high}\b(?=,)"
+            rf"|(?<![0-9.,]){high}\s?(?:点満点|分满分|점 만점)(?:で|中|のうち|に|에서?)?|满分(?:是|为)?{high}分"
+            rf"|(?:(?:\bif|\bsi|\bse|\bcomo|\bda|\bwenn)\s|\bwhere\s|\bwobei\s|\boù\s|\bdonde\s|\bdove\s|\bonde\s|\bwaarbij\s|\bgdzie\s|\bгде\s|\()?{first}(?:[,;]\s?|\s)(?:(?:and|und|et|y|e|en|i|a|и|а)\s|و)?{last}(?:です[ねが]?)?(?=[,;.)]|$)\)?"
         )
 
     def prepared(self, text: str) -> str:
@@ -98,7 +104,7 @@ class _Rating(NumericForm):
         return int(one.value) if self._low <= one.value <= self._high else None
 
     def found(self, text: str) -> list[Numeral]:
-        blank = self._scale.sub(lambda ends: " " * len(ends.group()), text)
+        blank = without_scale(text, self._scale)
         given = numerals(blank, equations=False, shares=True)
         return [one for one in given if not one.percent and not _COUNTED.match(blank, one.end)]
 

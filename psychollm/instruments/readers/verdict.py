@@ -44,7 +44,7 @@ from psychollm.instruments.reading import Outcome, Reading
 
 # What takes back all that was said before.
 _RETRACTS = re.compile(
-    r"(?im)(?:^|[.!?…]\s|[,;–-]\s|\(|(?<=\w\s)(?=on second thought)|\b(?:wait|actually|hmm|no|sorry|but)\b[,.\s]{1,3})(?P<cue>let me (?:re(?:count|consider|do|calculate|compute|think|phrase|evaluate|vise)|correct (?:myself|that)|try again"
+    r"(?im)(?:^|[.!?…]\s|[,;–-]\s|\(|(?<=\w\s)(?=on second thought)|\b(?:wait|actually|hmm|no|sorry|but|aber|mais|pero|ma|mas|maar|ale|но)\b[,.\s]{1,3})(?P<cue>let me (?:re(?:count|consider|do|calculate|compute|think|phrase|evaluate|vise)|correct (?:myself|that)|try again"
     r"|start over|think again)|(?:but )?on (?:second thoughts?|(?:further |closer )?(?:reflection|inspection|consideration))|scratch that|strike that|i misspoke"
     r"|i (?:just )?made an? (?:\w+ )?(?:mistake|error|typo)|i take that back|i stand corrected|i(?:'ve| have)? changed my mind"
     r"|(?:having )?thought about it (?:again|more)|(?<=[.!?…–-]\s)no,? wait|(?<=\S\s)on second thoughts?|(?:actually,? )?(?:make (?:it|that)|change (?:it|that|my answer) to)"
@@ -109,6 +109,10 @@ class Form(ABC):
         """Tell whether a value stands although the reply declines to answer."""
         return True
 
+    def own(self, marks: list[Marked], text: str) -> list[Marked]:
+        """Return the marks that name an answer to what was asked."""
+        return marks
+
     def prepared(self, text: str) -> str:
         """Return a text without what could be mistaken for an answer."""
         return text
@@ -142,7 +146,7 @@ def read(reply: str, form: Form, finish_reason: str | None) -> Reading:
 _NEXT_TURN = re.compile(
     r"(?im)^[ \t]*[\[(<]?(?:(?:question|item|part|scenario|problem|exercise|task|example|puzzle|quiz|human|user|instruction|input|passage|context|prompt|statement|claim|review|tweet|article|document|paragraph|headline|email|dialogue|hypothesis|sentence|premise|text|story|riddle"
     r"|frage|aufgabe|exercice|énoncé|pregunta|ejercicio|domanda|esercizio|pergunta|vraag|opgave|pytanie|zadanie|вопрос|задача|soru|प्रश्न|सवाल|سؤال|السؤال|问题|問題|题目|質問|질문|문제|q)\s?(?:#?\s?[0-9]{1,3})?[\])>]?\s?(?:[:>]|\.(?!\w)|$|\n)|[2-9][.)]\s[^\n]{1,200}\?[ \t]*$"
-    r"|the following (?:is|are)\b|(?:please )?answer (?:the following|yes or no|with)\b)"
+    r"|#{2,}[ \t]*$|the following (?:is|are)\b|(?:please )?answer (?:the following|yes or no|with)\b)"
 )
 
 
@@ -246,11 +250,24 @@ def _decided(values: frozenset[Value], said: str) -> Reading | None:
     return Reading(outcome=Outcome.ANSWERED, value=next(iter(values)), said=said.strip())
 
 
+# A judge's form, as a model without instructions goes on to fill in.
+_FORM = re.compile(r"(?im)^(?:reference|candidate|gold|expected|student)\b[^:\n]{0,20}:")
+
+
 def _from_marks(text: str, form: Form) -> Reading | None:
-    marks = marked(text, form.labels, lead=form.labels_lead, letters=form.letters)
+    marks = form.own(marked(text, form.labels, lead=form.labels_lead, letters=form.letters), text)
     for rank in sorted({mark.rank for mark in marks}):
         reading = _from_rank([mark for mark in marks if mark.rank == rank], form)
         if reading is not None:
+            if (
+                (not rank or _FORM.search(text))
+                and form.heads_oppose
+                and reading.answered
+                and "\n" in text
+            ):
+                first = form.whole(text.strip().partition("\n")[0])
+                if first - {reading.value}:  # "No", and then a form filled in otherwise
+                    return Reading(outcome=Outcome.AMBIGUOUS, said=reading.said)
             return _unless_corrected(reading, text, form)
     return None
 

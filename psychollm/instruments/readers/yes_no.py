@@ -25,8 +25,17 @@ from psychollm.instruments.readers.clauses import (
     manner,
     sentences,
 )
-from psychollm.instruments.readers.lexicon import OR, TRUTH, leads_up, words_of
+from psychollm.instruments.readers.lexicon import OR, leads_up, words_of
 from psychollm.instruments.readers.refusals import declines
+from psychollm.instruments.readers.truth import (
+    APPOSITION,
+    REASON_AFTER,
+    SHOULD_BE,
+    TRUTH_ALONE,
+    TRUTH_CLAUSES,
+    TRUTH_LEAD,
+    truth_of,
+)
 from psychollm.instruments.readers.verdict import Form, read
 from psychollm.instruments.reading import Reading
 
@@ -119,47 +128,6 @@ _SHORT = (
 )  # fmt: skip
 
 
-# Adverbs that leave a statement whole; "partly" does not.
-_WHOLLY = "absolutely|definitely|certainly|clearly|completely|entirely|quite|simply|also|indeed|factually|tatsächlich|völlig"
-_DISBELIEF = r"(?P<doubt>i (?:\w+ly )?(?:doubt|(?:don't|do not) (?:think|believe))(?: that)? )?"
-
-
-_REASON = re.compile(r"\s(?:because|since|as|weil|porque|parce que)\b")
-_TRUTH_LEAD = re.compile(
-    r"(?:so|and|but|therefore|thus|hence|overall|i (?:think|believe|would say|conclude)|i'd say|in short|ich glaube|je pense|creo)(?: that| que)?\s"
-)
-
-
-def _truths(*, bare: bool) -> tuple[re.Pattern[str], ...]:
-    """Return patterns of clauses that call a statement true or false, by language."""
-    patterns = []
-    for subject, copula, denial, true, false in TRUTH.values():
-        gap = r"\s?" if true >= "\u3000" else r"\s"
-        no = rf"(?:{denial})" if denial else "(?!)"
-        patterns.append(
-            re.compile(
-                rf"{_DISBELIEF}(?:(?:{subject}){gap}?){'?' if bare else ''}(?P<not>{no}{gap})?(?:(?:{copula or '(?!)'}){gap}?)?"
-                rf"(?P<not_>{no}\s?)?(?:(?:{_WHOLLY})\s)*(?P<not__>{no}\s?)?(?:(?P<true>{true})|(?P<false>{false}))(?P<after>\s{no})?"
-            )
-        )
-    return tuple(patterns)
-
-
-_TRUTH_CLAUSES, _TRUTH_ALONE = _truths(bare=False), _truths(bare=True)
-
-
-def _truth(clause: str, patterns: Sequence[re.Pattern[str]]) -> int | None:
-    """Return what a clause says of a statement, None if it says something else, or denies twice."""
-    for pattern in patterns:
-        said = pattern.fullmatch(clause)
-        if said is not None:
-            denials = sum(bool(said[name]) for name in ("doubt", "not", "not_", "not__", "after"))
-            if denials + bool(said["false"]) > 1:
-                return None
-            return int(not denials and bool(said["true"]))
-    return None
-
-
 _SPACED = "|".join(sorted((one for one in PARTICLES if one < "\u3000"), key=len, reverse=True))
 _WORDS = rf"(?:ye+s+|no{{2,}}|{_SPACED})"
 _PARTICLE = re.compile(
@@ -188,7 +156,9 @@ _NAMES = re.compile(
 )
 _JOINED = re.compile(rf"\s*[,/&+]?\s*(?:and|und|et|y|e|en|i|и|ve|और|و)?\s*(?={_WORDS})")
 _CITES = re.compile(r"\b(?:words?|terms?|tokens?|strings?)\s[\"']$")  # 'the word "no"'
-_NUMBER = re.compile(r"\.\s?[0-9]|\.\sof\b|\sma\s(?=[a-ząćęłńóśźż]+\W*$)")
+_NUMBER = re.compile(
+    r"\.\s?[0-9]|\.\sof\b|(?<=\bnie)\sma\b|(?<=\bya)\s(?:que|no|se|ha|han|es|lo|está|he|son|era|fue)\b|\sma\s(?=[a-ząćęłńóśźż]+\W*$)"
+)
 _EDGES = " \t\n\"'()[]{}<>.,;:!?…*_`~#|/\\-–=→·•¡¿"
 _TOKENS = re.compile(rf"[{WORD}'-]+|[^\s{WORD}'-]")
 _GLUED = {"ولا": 0, "ونعم": 1}
@@ -291,7 +261,7 @@ class _YesNo(Form):
         "yes/no", "yes or no", "y/n", "yes / no", "match", "matches", "matching", "is match", "equivalent", "equivalence", "is equivalent",
         "equal", "same", "same answer", "same meaning", "agree", "agrees", "agreement", "consistent", "is correct", "is_correct",
         "abstains", "abstained", "abstain", "abstention", "candidate abstains", "identical", "supported", "entailed", "overall verdict", "übereinstimmung", "gleich", "même sens",
-        "coincide", "coinciden", "correspondent", "判断", "判定", "结论", "一致", "是否一致", "是否正确", "совпадение", "совпадают", "일치", "मिलान",
+        "coincide", "coinciden", "correspondent", "判断", "判定", "结论", "一致", "評価", "評定", "评判", "评价", "판정", "판단", "평가", "निर्णय", "मूल्यांकन", "الحكم", "التقييم", "urteil", "bewertung", "veredicto", "veredito", "verdetto", "oordeel", "werdykt", "ocena", "вердикт", "оценка", "karar", "jugement", "giudizio", "évaluation", "evaluación", "valutazione", "avaliação", "beoordeling", "grade", "judgement", "judgment", "eindoordeel", "endurteil", "evaluation", "assessment", "是否一致", "是否正确", "совпадение", "совпадают", "일치", "मिलान",
     )  # fmt: skip
     labels_lead = True
     heads_oppose = True
@@ -302,22 +272,32 @@ class _YesNo(Form):
         self._further = _further(yes, no)
 
     def prepared(self, text: str) -> str:
-        """Turn the truth values of JSON into words."""
-        return re.sub(
+        """Turn the truth values of JSON into words; leave out what a judged answer should have been."""
+        text = re.sub(
             r"(:\s?)(true|false)(?=\s*[,}\n])",
             lambda said: said[1] + ("yes" if said[2] == "true" else "no"),
             text,
         )
+        text = APPOSITION.sub(r"\1", text)
+        if SHOULD_BE.search(text) and (other := SHOULD_BE.sub("", text)).strip(_EDGES):
+            text = other if _truth_clauses(other.lower()) else text
+        return text
 
     def whole(self, text: str) -> frozenset[Value]:
-        words = text.lower().strip(_EDGES)
+        words = _GRADE.sub("", text.lower().strip(_EDGES))
+        signs = _SIGNS.intersection(words) if len(words) > 1 and not words.isascii() else ()
+        if signs:
+            rest = self.whole("".join(one for one in words if one not in _SIGNS))
+            return rest.union(*(WHOLE[one] for one in signs)) if rest else _same_words(words)
         if words in WHOLE:
             return frozenset(WHOLE[words])
         if words in CLAUSES:
             return frozenset({CLAUSES[words]})
         if words in PARTICLES and "?" not in text:
             return frozenset({PARTICLES[words]})
-        if (truth := _truth(words, _TRUTH_ALONE)) is not None:
+        if "?" not in text and (said := _COPULA.sub("", words)) in PARTICLES:
+            return frozenset({PARTICLES[said]})
+        if (truth := truth_of(words, TRUTH_ALONE)) is not None:
             return frozenset({truth})
         if "?" in text or len(words) > 80:
             return frozenset()
@@ -362,6 +342,8 @@ class _YesNo(Form):
                 mentions += self._phrases(text, sentence)
         if not any(one.mode is Mode.SAID for one in mentions):
             mentions += _truth_clauses(text)
+            if text[:1] in _SIGNS and sum(one in _SIGNS for one in text) == 1:
+                mentions += [Mention(next(iter(WHOLE[text[0]])), 0, 1, heads=True)]
         return sorted(mentions, key=lambda one: one.start)
 
     def _phrases(self, text: str, sentence: Sentence) -> list[Mention]:
@@ -402,7 +384,7 @@ def _same_words(words: str) -> frozenset[Value]:
 
 def _clause(words: str) -> int | None:
     """Return what a clause says that stands for an answer, None if it is another."""
-    words = words.strip(_EDGES)
+    words = _COPULA.sub("", words.strip(_EDGES)) if not words.isascii() else words.strip(_EDGES)
     return CLAUSES.get(words, PARTICLES.get(words) if words >= "\u3000" else None)
 
 
@@ -428,13 +410,13 @@ def _truth_clauses(text: str) -> list[Mention]:
     mentions = []
     for sentence in sentences(text):
         for clause in _CLAUSE.finditer(text, sentence.start, sentence.end):
-            words = _REASON.split(clause.group())[0].strip(_EDGES)
+            words = REASON_AFTER.split(clause.group())[0].strip(_EDGES)
             start = clause.start() + clause.group().find(words)
-            lead = _TRUTH_LEAD.match(words)
+            lead = TRUTH_LEAD.match(words)
             at_an_end = sentence.end == len(text) or (not sentence.start and words != "right")
             alone = at_an_end and words == text[sentence.start : sentence.end].strip(_EDGES)
-            patterns = _TRUTH_ALONE if alone else _TRUTH_CLAUSES
-            value = _truth(words[lead.end() :] if lead else words, patterns)
+            patterns = TRUTH_ALONE if alone else TRUTH_CLAUSES
+            value = truth_of(words[lead.end() :] if lead else words, patterns)
             if value is not None:
                 mode = manner(text, sentence, start, clause.end(), answers=True)
                 mentions.append(Mention(value, start, clause.end(), mode))
@@ -442,13 +424,18 @@ def _truth_clauses(text: str) -> list[Mention]:
 
 
 _COMPARES = re.compile(
-    r"\b(?:reference|candidate|gold|student|both|responses?|answers? (?:1|2|a|b)|expected|ground truth|key)\b"
+    r"\b(?:reference|candidate|gold|student|both|responses?|answers? (?:1|2|a|b)|expected|ground truth|key|referen[zc]\w*|référence|referência|riferimento|kandidat\w*|candidat\w*|étudiant\w*|estudiante|alumn[oa]|studente"
+    r"|aluno|beide|les deux|amb[oa]s|entramb[ei]|referentie|эталон\w*|кандидат\w*|оба|обе|wzorc\w+|kandydat\w*|aday\w*|referans\w*|المرجع\w*|المرشح)\b|参考|标准答案|考生|候选|学生|两者|候補|受験者|両方|模範|참조|후보|응시|둘 다|संदर्भ|उम्मीदवार"
 )
+_SIGNS = frozenset(one for one in WHOLE if not one[0].isalnum())
+_COPULA = re.compile(r"[\"')\s]*(?:です|だ|である|となります|になります|입니다|이다|예요|이에요)$")
+_GRADE = re.compile(r"[abc]\s?[:(.–-]\s?(?=(?:in)?correct\b)")
 
 
 def _is_quoted(text: str, word: re.Match[str], sentence: Sentence) -> bool:
     """Tell whether a judge quotes an answer: 'The candidate says "no"'."""
-    before, after = text[word.start() - 1 : word.start()], text[word.end() : word.end() + 1]
+    before = text[max(word.start() - 2, 0) : word.start()].strip()[-1:]
+    after = text[word.end() : word.end() + 2].strip()[:1]
     quoted = before in {"'", '"'} and after in {"'", '"', ".", ","}
     return quoted and _COMPARES.search(text, sentence.start, sentence.end) is not None
 

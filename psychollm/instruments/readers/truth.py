@@ -1,0 +1,57 @@
+"""What calls a statement, or the answer that a judge looks at, true or false."""
+
+import re
+from collections.abc import Sequence
+
+from psychollm.instruments.readers.lexicon import JUDGED, TRUTH
+
+# Adverbs that leave a statement whole; "partly" does not.
+_WHOLLY = "absolutely|definitely|certainly|clearly|completely|entirely|quite|simply|also|indeed|factually|tatsächlich|völlig"
+_DISBELIEF = r"(?P<doubt>i (?:\w+ly )?(?:doubt|(?:don't|do not) (?:think|believe))(?: that)? )?"
+
+
+REASON_AFTER = re.compile(r"\s(?:because|since|as|weil|porque|parce que)\b")
+TRUTH_LEAD = re.compile(
+    r"(?:so|and|but|therefore|thus|hence|overall|i (?:think|believe|would say|conclude)|i'd say|in short|ich glaube|je pense|creo|also|deshalb|daher|donc|por (?:lo )?tanto|quindi|dunque|portanto|dus|więc|zatem|следовательно|значит|поэтому|dolayısıyla)(?: that| que)?\s|(?:所以|因此|故|したがって|よって|따라서)\s?"
+)
+
+
+def _truths(*, bare: bool) -> tuple[re.Pattern[str], ...]:
+    """Return patterns of clauses that call a statement true or false, by language."""
+    patterns = []
+    for language, (others, copula, denial, true, false) in TRUTH.items():
+        gap = r"\s?" if others >= "\u3000" else r"\s"
+        no = rf"(?:{denial})" if denial else "(?!)"
+        patterns.append(
+            re.compile(
+                rf"{_DISBELIEF}(?:(?P<judged>{JUDGED[language]}){gap}|(?:{others}){gap}?){'?' if bare else ''}(?P<not>{no}{gap})?(?:(?:{copula or '(?!)'}){gap}?)?"
+                rf"(?P<not_>{no}\s?)?(?:(?:{_WHOLLY})\s)*(?P<not__>{no}\s?)?(?:(?P<true>{true})|(?P<false>{false}))(?P<after>\s{no})?"
+            )
+        )
+    return tuple(patterns)
+
+
+TRUTH_CLAUSES, TRUTH_ALONE = _truths(bare=False), _truths(bare=True)
+
+
+def truth_of(clause: str, patterns: Sequence[re.Pattern[str]]) -> int | None:
+    """Return what a clause says of a statement, None if it says something else, or denies twice."""
+    for pattern in patterns:
+        said = pattern.fullmatch(clause)
+        if said is not None:
+            denials = sum(bool(said[name]) for name in ("doubt", "not", "not_", "not__", "after"))
+            if denials + bool(said["false"]) > 1:
+                return None
+            return int(not denials and bool(said["true"]))
+    return None
+
+
+# What a judge says the answer should have been, and what stands beside the answer that it judges.
+SHOULD_BE = re.compile(
+    r"(?i)(?:\b(?:correct|right|reference|expected|actual|true) answer|richtige antwort|richtig wäre|réponse (?:correcte|attendue)|bonne réponse|respuesta (?:correcta|esperada)|risposta (?:corretta|giusta|attesa)|resposta (?:correta|certa|esperada)"
+    r"|(?:juiste|correcte) antwoord|правильный ответ|верный ответ|(?:poprawna|prawidłowa) odpowiedź|doğru cevap|正确答案|正解は|정답은|सही उत्तर|الإجابة الصحيحة)[^.,;\n]*"
+)
+APPOSITION = re.compile(
+    r"(?i)(\b(?:candidate|student|model|user)(?:'s)? (?:final )?(?:answer|response)|\b(?:antwort|réponse|respuesta|risposta|resposta|antwoord|odpowiedź)(?: (?:de|des|der|du|del|della|do|da|van de) \w+)?)"
+    r"(?:, [^,.;\n]{1,40},|\s?\"[^\"\n]{1,60}\",?|\s?\([^()\n]{1,60}\))(?=\s(?:is|was|ist|est|n'est|es|no es|è|non è|é|não é|está|jest)\s)"
+)
