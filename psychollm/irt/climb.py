@@ -11,6 +11,9 @@ fallen thirtyfold, since near the top one matrix serves several steps. Far from 
 without priors, it need not be positive definite: then a share of the information that the unknown
 abilities take away is left in, down to none, which makes it a scoring step of EM.
 
+`ascend` is the loop over these steps; it takes a likelihood on given nodes as `OnNodes`, of one
+group (`OneGrid`) or several (`irt.groups.population`).
+
 References
 ----------
 Liu, C., Rubin, D. B., & Wu, Y. N. (1998). Parameter expansion to accelerate EM: the PX-EM
@@ -49,8 +52,7 @@ FURTHEST_LEAP = 16.0  # of SQUAREM, in EM steps
 EM_TRIES = 4  # of shorter EM steps: near the top, priors make expanded ones fail at any length
 SLACK = 1e-13  # relative loss of the objective that is rounding
 ROUNDED = 1e-11  # the same where the gradient says that the step was good
-
-
+SINGULAR = "the information singular: the data do not determine all parameters"
 EM_CYCLES = 40
 Matrix: TypeAlias = DenseCurvature | LowRankCurvature
 
@@ -74,6 +76,18 @@ class Steps:
         self.taken += n
         if self._bar is not None:
             self._bar.update(n)
+
+    def ended(self, point: "Height", *, done: bool, reason: str = "") -> Convergence:
+        """Return how a climb ended at a point; `reason` is why it is no top, where known."""
+        why = reason or f"the gradient is still {point.steepness:.1e}"
+        if not self.left:
+            why = f"max_iterations={self.limit} was reached where {why}"
+        return Convergence(
+            converged=done,
+            iterations=self.taken,
+            reason="converged" if done else why,
+            objective=point.objective,
+        )
 
     def near(self, distance: float, goal: float) -> None:
         """Note how far the end still is, from which the bar tells the time left."""
@@ -231,8 +245,13 @@ class Height(Protocol):
     def objective(self) -> float:
         """How high it is."""
 
+    @property
+    def steepness(self) -> float:
+        """Largest derivative by a free parameter."""
+
 
 P = TypeVar("P", bound=Height)
+M = TypeVar("M")
 
 
 @dataclass(frozen=True, slots=True)
@@ -325,42 +344,82 @@ def _newton_target(problem: Problem, point: Point, matrix: Matrix) -> FloatArray
     return np.asarray(point.parameters + step * scale)
 
 
-def newton(
-    problem: Problem,
-    point: Point,
-    grid: Grid,
+class OnNodes(Protocol[P, M]):
+    """A likelihood with abilities integrated out on given nodes, and the steps that climb it."""
+
+    def matrix(self, point: P) -> M | None:
+        """Return the information, factored for steps; None if there is none."""
+
+    def newton(self, point: P, matrix: M) -> P | None:
+        """Return where a Newton step leads, less far if it must be; None if it leads down."""
+
+    def em(self, point: P, steps: Steps) -> P | None:
+        """Return where another step leads up in place of Newton's; None if none does."""
+
+
+@dataclass(frozen=True, slots=True)
+class Ascended(Generic[P, M]):
+    """Where Newton's steps ended on given nodes."""
+
+    point: P
+    matrix: M | None  # of a point nearby: it saves the next climb its first one
+    done: bool
+
+
+def ascend(
+    abilities: OnNodes[P, M],
+    point: P,
+    steps: Steps,
     *,
     tolerance: float,
-    steps: Steps,
-    matrix: Matrix | None = None,
-) -> tuple[Point, bool, Matrix | None]:
-    """Climb to where the gradient is at most `tolerance`; return also success and matrix."""
-    # A matrix of a point nearby saves the first one.
+    matrix: M | None = None,
+) -> Ascended[P, M]:
+    """Climb to where the gradient is at most `tolerance`."""
     while point.steepness > tolerance:
         if not steps.left:
-            return point, False, matrix
+            return Ascended(point, matrix, done=False)
         steps.take(1)
         if matrix is None:
-            matrix = curvature(problem, point, grid, step=True)
-        reached = None
-        if matrix is not None:
-            target = _newton_target(problem, point, matrix)
-            reached = improved(problem, point, target, grid)
+            matrix = abilities.matrix(point)
+        reached = None if matrix is None else abilities.newton(point, matrix)
         if reached is None:
             if point.steepness <= 100.0 * tolerance:
-                return point, True, matrix
-            reached, _ = accelerated_em(problem, point, grid, steps, cycles=5, close=1e-6)
-            if reached is point:  # a scoring step of each item by itself leads upwards
-                target = em_step(problem, point, grid, expand=False)
-                reached = improved(problem, point, target, grid)
+                return Ascended(point, matrix, done=True)
+            reached = abilities.em(point, steps)
             if reached is None:
-                return point, False, matrix
+                return Ascended(point, matrix, done=False)
         if not reached.steepness <= STALE * point.steepness:
             matrix = None
             if reached.steepness >= 0.5 * point.steepness <= 50.0 * min(tolerance, FLAT):
-                return point, True, matrix
+                return Ascended(point, matrix, done=True)
         point = reached
-    return point, True, matrix
+    return Ascended(point, matrix, done=True)
+
+
+@dataclass(frozen=True, slots=True)
+class OneGrid:
+    """A problem on one grid."""
+
+    problem: Problem
+    grid: Grid
+
+    def matrix(self, point: Point) -> Matrix | None:
+        """Return the information, made positive definite."""
+        return curvature(self.problem, point, self.grid, step=True)
+
+    def newton(self, point: Point, matrix: Matrix) -> Point | None:
+        """Return the point after a Newton step."""
+        target = _newton_target(self.problem, point, matrix)
+        return improved(self.problem, point, target, self.grid)
+
+    def em(self, point: Point, steps: Steps) -> Point | None:
+        """Return the point after some cycles of EM."""
+        reached, _ = accelerated_em(self.problem, point, self.grid, steps, cycles=5, close=1e-6)
+        if reached is not point:
+            return reached
+        # A scoring step of each item by itself leads upwards.
+        target = em_step(self.problem, point, self.grid, expand=False)
+        return improved(self.problem, point, target, self.grid)
 
 
 def climb(problem: Problem, start: FloatArray, steps: Steps | None = None) -> Summit:
@@ -372,38 +431,20 @@ def climb(problem: Problem, start: FloatArray, steps: Steps | None = None) -> Su
     point, path = accelerated_em(problem, point, grid, steps, cycles=EM_CYCLES)
     grid = grid_for(problem.family, point.parameters, COARSE)
     near = NEAR * max(problem.patterns.n_respondents, 1_000.0)
-    point, done, matrix = newton(
-        problem, at(problem, point.parameters, grid), grid, tolerance=near, steps=steps
-    )
+    point = at(problem, point.parameters, grid)
+    on: OnNodes[Point, Matrix] = OneGrid(problem, grid)
+    top = ascend(on, point, steps, tolerance=near)
     for _ in range(4):
-        grid = grid_for(problem.family, point.parameters)
-        point, done, matrix = newton(
-            problem,
-            at(problem, point.parameters, grid),
-            grid,
-            tolerance=tolerance,
-            steps=steps,
-            matrix=matrix,
-        )
-        if grid.spacing <= 1.02 * grid_for(problem.family, point.parameters).spacing:
+        grid = grid_for(problem.family, top.point.parameters)
+        point, on = at(problem, top.point.parameters, grid), OneGrid(problem, grid)
+        top = ascend(on, point, steps, tolerance=tolerance, matrix=top.matrix)
+        if grid.spacing <= 1.02 * grid_for(problem.family, top.point.parameters).spacing:
             break
-    ending = Convergence(
-        converged=done,
-        iterations=steps.taken,
-        reason="converged" if done else _why(problem, point, grid, steps),
-        objective=point.objective,
-    )
+    point, reason = top.point, ""
+    if not top.done and curvature(problem, point, grid) is None:
+        reason = f"the gradient is still {point.steepness:.1e} and {SINGULAR}"
+    ending = steps.ended(point, done=top.done, reason=reason)
     return Summit(_oriented(problem, point, grid), grid, ending, tuple(path))
-
-
-def _why(problem: Problem, point: Point, grid: Grid, steps: Steps) -> str:
-    """Say why the climb did not end at a top."""
-    steep = f"the gradient is still {point.steepness:.1e}"
-    if not steps.left:
-        steep = f"max_iterations={steps.limit} was reached where {steep}"
-    if curvature(problem, point, grid) is None:
-        return f"{steep} and the information singular: the data do not determine all parameters"
-    return steep
 
 
 def _oriented(problem: Problem, point: Point, grid: Grid) -> Point:

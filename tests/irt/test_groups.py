@@ -12,9 +12,17 @@ from psychollm._base.errors import (
     ValidityWarning,
 )
 from psychollm.irt.answers import patterns_of
+from psychollm.irt.climb import Steps
 from psychollm.irt.groups.differential import differential_items
 from psychollm.irt.groups.fit import fit_irt_groups, inverse_information
-from psychollm.irt.groups.population import Groups, height, information, places_of
+from psychollm.irt.groups.population import (
+    Groups,
+    SeveralGrids,
+    height,
+    information,
+    maximise,
+    places_of,
+)
 from psychollm.irt.likelihood import Problem
 from psychollm.irt.models import family_of
 from psychollm.irt.priors import Priors
@@ -67,6 +75,34 @@ def test_derivatives(model, answers):
     bends = np.array([(down.gradient - up.gradient) / 2e-5 for up, down in ends])
     np.testing.assert_allclose(at.gradient, slopes, atol=1e-6)
     np.testing.assert_allclose(information(problem, at, grids), bends, atol=1e-6)
+
+
+def test_the_climb_goes_up_where_the_information_is_not_positive_definite():
+    data, group = simulated(300)
+    codes = data.to_numpy()[:, :4].astype(np.int64)
+    family, zero = family_of("2pl", "logit", 2), np.zeros(2)
+    problem = Groups(
+        problems=tuple(
+            Problem(family, patterns_of(codes[group == g], 2), zero, zero) for g in "xy"
+        ),
+        places=places_of(np.zeros(4, bool), np.ones((2, 4), bool), 2, tied=False),
+        prior_means=zero,
+        prior_precisions=zero,
+    )
+    near, far = np.zeros((2, problem.places.size))
+    near[problem.places.items] = [1.0, 0.0]
+    far[problem.places.items] = [0.3, 3.0]
+    on = SeveralGrids(problem, problem.grids(far))
+    point = height(problem, far, on.grids)
+    assert np.linalg.eigvalsh(information(problem, point, on.grids)).min() < 0.0
+    assert on.newton(point, on.matrix(point)).objective > point.objective
+    assert on.em(point, Steps(5)).objective > point.objective
+    top, other = maximise(problem, near), maximise(problem, far)
+    assert other.convergence.converged
+    np.testing.assert_allclose(other.at.x, top.at.x, atol=1e-6)
+    far[problem.places.items[:, :, 0]] = 25.0
+    beyond = height(problem, far, on.grids)
+    assert on.matrix(beyond) is on.em(beyond, Steps(5)) is None
 
 
 @pytest.mark.parametrize(("model", "answers"), [("2pl", 2), ("graded", 3)])

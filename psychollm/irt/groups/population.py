@@ -10,19 +10,21 @@ linear because curves depend on slope times ability plus intercept. So the log-l
 sum of those of `irt.likelihood`, one for each group, at (1); its gradient and its observed
 information follow from theirs by the chain rule, with :math:`\log \sigma_g` as the parameter.
 
-The climb is Newton's. One matrix serves several steps: it is computed anew only where the gradient
-has not fallen tenfold. Where the information is not positive definite, or a step would lower the
-objective, the matrix gets a growing diagonal. The climb is given up where a parameter of an item
-leaves all bounds: the likelihood then has no top.
+The climb is that of `irt.climb`, without its EM: where the information is not positive definite,
+or a step would lower the objective, the matrix gets a growing diagonal. The climb is given up
+where a parameter of an item leaves all bounds: the likelihood then has no top.
 """
 
-from dataclasses import dataclass
+from collections.abc import Iterable, Iterator
+from contextlib import suppress
+from dataclasses import dataclass, replace
 
 import numpy as np
+from scipy.linalg import cho_solve
 
 from psychollm._base.convergence import Convergence
 from psychollm._base.types import BoolArray, FloatArray, IntArray
-from psychollm.irt.climb import MAX_ITERATIONS, Steps
+from psychollm.irt.climb import MAX_ITERATIONS, Steps, ascend
 from psychollm.irt.curvature import parts
 from psychollm.irt.likelihood import Expectation, Grid, Problem, expectation, grid_for
 
@@ -240,7 +242,7 @@ TOLERANCE = 1e-8  # of the gradient
 ROUNDING = 1e-12  # of the gradient, per respondent
 LONGEST = 1.0  # largest change of a parameter in one step
 SLACK = 1e-13
-MOST_DAMPING = 1e8
+DAMPING = (0.0, *np.geomspace(1e-3, 1e8, 12))  # of a diagonal, tried until the matrix will do
 
 
 @dataclass(frozen=True, slots=True)
@@ -259,8 +261,10 @@ def maximise(model: Groups, x: FloatArray, steps: Steps | None = None) -> Top:
     tolerance = max(TOLERANCE, ROUNDING * n)
     grids = model.grids(x)
     at = height(model, x, grids)
+    matrix: FloatArray | None = None
     for _ in range(4):
-        at = _climbed(model, at, grids, tolerance, steps)
+        top = ascend(SeveralGrids(model, grids), at, steps, tolerance=tolerance, matrix=matrix)
+        at, matrix = top.point, top.matrix
         finer = model.grids(at.x)
         if model.unbounded(at.x) or all(
             old.spacing <= 1.02 * new.spacing for old, new in zip(grids, finer, strict=True)
@@ -268,60 +272,48 @@ def maximise(model: Groups, x: FloatArray, steps: Steps | None = None) -> Top:
             break
         grids = finer
         at = height(model, at.x, grids)
-    done = at.steepness <= 100.0 * tolerance
-    reason = "converged" if done else f"the gradient is still {at.steepness:.1e}"
-    if not (done or steps.left):
-        reason = f"max_iterations={steps.limit} was reached where {reason}"
+    ending = steps.ended(at, done=at.steepness <= 100.0 * tolerance)
     if model.unbounded(at.x):
-        done, reason = False, "the likelihood has no maximum: use priors, or more respondents"
-    ending = Convergence(
-        converged=done, iterations=steps.taken, reason=reason, objective=at.objective
-    )
+        reason = "the likelihood has no maximum: use priors, or more respondents"
+        ending = replace(ending, converged=False, reason=reason)
     return Top(at, grids, ending)
 
 
-def _climbed(
-    model: Groups, at: Height, grids: list[Grid], tolerance: float, steps: Steps
-) -> Height:
-    """Return the highest point reached on these grids."""
-    damping, matrix = 0.0, None
-    while steps.left and at.steepness > tolerance and not model.unbounded(at.x):
-        steps.take(1)
-        fresh = matrix is None
-        if matrix is None:
-            matrix = information(model, at, grids)
-        reached = _stepped(model, at, grids, matrix, damping)
-        if reached is None:
-            if not fresh:
-                matrix = None
-            elif damping > MOST_DAMPING or at.steepness <= 100.0 * tolerance:
-                return at
-            else:
-                damping = max(10.0 * damping, 1e-3)
-            continue
-        damping = 0.1 * damping if damping > 1e-6 else 0.0
-        if reached.steepness > 0.1 * at.steepness:
-            matrix = None
-        at = reached
-    return at
+@dataclass(frozen=True, slots=True)
+class SeveralGrids:
+    """Groups, each on a grid of its own."""
 
+    model: Groups
+    grids: list[Grid]
 
-def _stepped(
-    model: Groups, at: Height, grids: list[Grid], matrix: FloatArray, damping: float
-) -> Height | None:
-    """Return the point after one step, None if the step cannot be made or leads down."""
-    scale = np.maximum(np.abs(np.diagonal(matrix)), 1e-8)
-    try:
-        root = np.linalg.cholesky(matrix + np.diag(damping * scale))
-    except np.linalg.LinAlgError:
+    def matrix(self, point: Height) -> FloatArray | None:
+        """Return the root of the information; None beyond all bounds."""
+        return next(self._roots(point, DAMPING), None)
+
+    def newton(self, point: Height, matrix: FloatArray) -> Height | None:
+        """Return the point after a Newton step."""
+        step = cho_solve((matrix, True), point.gradient)
+        step *= min(1.0, LONGEST / max(float(np.abs(step).max()), 1e-300))
+        size = abs(point.objective)
+        for halving in range(4):
+            reached = height(self.model, point.x + 0.5**halving * step, self.grids)
+            loss = point.objective - reached.objective
+            flatter = reached.steepness <= 0.1 * point.steepness
+            if loss <= SLACK * size or (flatter and loss <= 1e-11 * size):
+                return reached
         return None
-    step = np.linalg.solve(root.T, np.linalg.solve(root, at.gradient))
-    step *= min(1.0, LONGEST / max(float(np.abs(step).max()), 1e-300))
-    size = abs(at.objective)
-    for halving in range(4):
-        reached = height(model, at.x + 0.5**halving * step, grids)
-        loss = at.objective - reached.objective
-        flatter = reached.steepness <= 0.1 * at.steepness
-        if loss <= SLACK * size or (flatter and loss <= 1e-11 * size):
-            return reached
-    return None
+
+    def em(self, point: Height, steps: Steps) -> Height | None:
+        """Return the point after a step so damped that it leads up."""
+        reached = (self.newton(point, root) for root in self._roots(point, DAMPING[1:]))
+        return next((one for one in reached if one is not None), None)
+
+    def _roots(self, point: Height, damping: Iterable[float]) -> Iterator[FloatArray]:
+        """Yield roots of the information, with as much of its diagonal added as they need."""
+        if self.model.unbounded(point.x):
+            return
+        whole = information(self.model, point, self.grids)
+        scale = np.maximum(np.abs(np.diagonal(whole)), 1e-8)
+        for share in damping:
+            with suppress(np.linalg.LinAlgError):
+                yield np.asarray(np.linalg.cholesky(whole + np.diag(share * scale)), np.float64)

@@ -25,7 +25,7 @@ import numpy as np
 
 from psychollm._base.convergence import Convergence
 from psychollm._base.types import FloatArray
-from psychollm.irt.climb import MAX_ITERATIONS, Passes, Steps
+from psychollm.irt.climb import MAX_ITERATIONS, SINGULAR, Passes, Steps
 from psychollm.irt.multidimensional.curvature import (
     DenseInformation,
     LowRankInformation,
@@ -256,22 +256,12 @@ def climb(
     problem, place = with_pivots(problem, point.place)
     point = at(problem, place, middle, point.modes)
     point, matrix, done = newton(problem, point, (middle, inner), None, steps, small=FIRST_STEP)
-    summit = Summit(problem, point, middle, matrix, _ending(steps, point, done=done), np.nan, ())
+    summit = Summit(problem, point, middle, matrix, steps.ended(point, done=done), np.nan, ())
     if points is None:
         summit = _refined(summit, steps)
     else:
         summit = _polished(summit, steps, quasi_random_rule(points, m, rows), middle)
     return replace(summit, em_objectives=tuple(path))
-
-
-def _ending(steps: Steps, point: Point, *, done: bool, reason: str = "") -> Convergence:
-    """Return how the climb ended."""
-    why = "converged" if done else reason or f"the gradient is still {point.steepness:.1e}"
-    if not (done or steps.left):
-        why = f"max_iterations={steps.limit} was reached where {why}"
-    return Convergence(
-        converged=done, iterations=steps.taken, reason=why, objective=point.objective
-    )
 
 
 def _refined(summit: Summit, steps: Steps) -> Summit:
@@ -347,15 +337,12 @@ def _judged(
 ) -> Convergence:
     """Say how the climb ended, errors of integration included."""
     if matrix is None:
-        reason = (
-            f"the gradient is still {point.steepness:.1e} and the information singular: the data "
-            "do not determine all parameters"
-        )
-        return _ending(steps, point, done=False, reason=reason)
+        reason = f"the gradient is still {point.steepness:.1e} and {SINGULAR}"
+        return steps.ended(point, done=False, reason=reason)
     if done and error > LARGEST_ERROR:
         reason = (
             f"integrals are not exact: another rule would move a parameter by {error:.2g} "
             "standard errors"
         )
-        return _ending(steps, point, done=False, reason=reason)
-    return _ending(steps, point, done=done)
+        return steps.ended(point, done=False, reason=reason)
+    return steps.ended(point, done=done)

@@ -190,11 +190,4 @@ def climb(
             break
         point = following
     done = point.steepness <= max(tolerance, FLAT if stalled >= STALLED else 0.0)
-    reason = "converged"
-    if not done:
-        reason = f"the gradient is still {point.steepness:.1e}"
-        if not steps.left:
-            reason = f"max_iterations={steps.limit} was reached where {reason}"
-    return point, Convergence(
-        converged=done, iterations=steps.taken, reason=reason, objective=point.objective
-    )
+    return point, steps.ended(point, done=done)
