@@ -272,13 +272,18 @@ class Study(ABC):
         return written
 
 
+def folder_of(result: Any) -> str:
+    """Return where the class of a result stands: "studies.comparison"; "" outside the library."""
+    home, _, place = type(result).__module__.partition(".")
+    return place.rpartition(".")[0] if home == "psychollm" else ""
+
+
 def exhibit(
     found: Findings, result: Any, smallest: SmallestEffects, *, by: str = "exhibits"
 ) -> Findings:
     """Return findings with what shows them, by a function of the file `exhibits` of the result."""
     # The file stands above the class, in its folder, and is looked up by name as a plot is.
-    folder = type(result).__module__.removeprefix("psychollm.").rpartition(".")[0]
-    shown = view(f"{folder}.exhibits", by)(result, smallest)
+    shown = view(f"{folder_of(result)}.exhibits", by)(result, smallest)
     given = {key: tuple(one for one in held if one) for key, held in shown.items()}
     items = (replace(one, exhibits=given.get(one.key, ())) for one in found.items)
     return replace(found, items=tuple(items))

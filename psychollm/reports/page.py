@@ -1,61 +1,24 @@
-"""A report: its parts, its references, and the one file that they become."""
+"""A report: its parts, and the one file that they become."""
 
 import re
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field, replace
-from functools import cache
 from html import escape
 from importlib.resources import files
 from os import PathLike
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import Any
 
 from psychollm._base.errors import InputError
 from psychollm._base.numbers import typeset
 from psychollm._base.optional import require
 from psychollm._base.shown import visible
 from psychollm._base.version import __version__
-from psychollm.estimates.findings import sentence_list
+from psychollm.estimates.layout import Fact
 from psychollm.estimates.listing import Table
+from psychollm.estimates.references import cited
 from psychollm.reports.figure import Figure
 from psychollm.studies.provenance import with_imports
-
-_LINK = re.compile(r'href="#ref-(\w+)"')
-
-
-class Reference(NamedTuple):
-    """A line of ``templates/references.tsv``, which is in the order of the alphabet."""
-
-    key: str
-    name: str  # author and year, as they stand in the text
-    entry: str
-    doi: str  # "" where there is none
-
-
-@cache
-def known() -> dict[str, Reference]:
-    """Return all references by key."""
-    file = files("psychollm.reports").joinpath("templates", "references.tsv")
-    lines = file.read_text(encoding="utf-8").splitlines()
-    return {line.partition("\t")[0]: Reference(*line.split("\t")) for line in lines}
-
-
-def cite(*keys: str) -> str:
-    """Return references for the running text, linked to their entries."""
-    links = [f'<a href="#ref-{key}">{escape(known()[key].name)}</a>' for key in keys]
-    return f"({'; '.join(links)})"
-
-
-def cited(paragraphs: Iterable[str]) -> tuple[str, ...]:
-    """Return the entries that paragraphs cite, in the order of the alphabet, with their DOIs."""
-    keys = set(_LINK.findall(" ".join(paragraphs)))
-    return tuple(
-        f'<span id="ref-{one.key}">{one.entry.replace(" & ", " &amp; ")}</span>'
-        + (f' <a href="https://doi.org/{one.doi}">doi:{one.doi}</a>' if one.doi else "")
-        for one in known().values()
-        if one.key in keys
-    )
-
 
 _TEMPLATES = "psychollm.reports"
 
@@ -74,15 +37,6 @@ class Section:
     figures: tuple[Figure, ...] = ()
     tables: tuple[Table, ...] = ()
     folded: tuple[Table, ...] = ()  # long tables, shown on demand and in print
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Fact:
-    """A number of the overview: what it is, its value, and what qualifies it."""
-
-    name: str
-    value: str
-    detail: str = ""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -159,22 +113,6 @@ def _numbered(page: Page) -> Page:
         number += len(figures)
         sections.append(replace(section, figures=tuple(figures)))
     return replace(page, sections=tuple(sections))
-
-
-_WORDS = ("no", "one", "two", "three", "four", "five", "six", "seven", "eight", "nine")
-
-
-def names(labels: Sequence[Any], which: Iterable[Any], *, most: int = 6) -> str:
-    """Return the labels of some models as in a sentence, safe inside a page."""
-    chosen = [escape(str(label)) for label, keep in zip(labels, which, strict=True) if keep]
-    return sentence_list(chosen, most=most)
-
-
-def models(n: int) -> str:
-    """Return a number of models with the word."""
-    if n < len(_WORDS):
-        return f"{_WORDS[n]} model{'' if n < 2 else 's'}"
-    return f"{n} models"
 
 
 def named_versions(versions: Mapping[str, str]) -> tuple[tuple[str, str], ...]:

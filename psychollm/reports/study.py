@@ -2,36 +2,21 @@
 
 from collections.abc import Mapping
 from importlib import import_module
+from importlib.util import find_spec
 from os import PathLike
 from pathlib import Path
 from typing import Any
 
 from psychollm._base.errors import OptionError
 from psychollm._base.numbers import count
-from psychollm.estimates.findings import Study, sentence
+from psychollm.estimates.findings import Study, folder_of, sentence
+from psychollm.estimates.layout import Layout
 from psychollm.estimates.verdict import SMALLEST, SmallestEffects
-from psychollm.reports.layout import Layout
 from psychollm.reports.page import Page, named_versions, render, write_text
+from psychollm.reports.sections import sections_of
 from psychollm.studies.provenance import versions
 
 SIMULATED = "These are not real models: the data were simulated, and their truth is known."
-
-# Where the layout of each study stands, by the name of its class.
-LAYOUTS = {
-    "CalibrationPanel": ("calibration", "LAYOUT"),
-    "Comparison": ("comparison", "LAYOUT"),
-    "EvaluationCard": ("evaluation_card", "LAYOUT"),
-    "QuestionAudit": ("question_audit", "LAYOUT"),
-    "SharedConfidence": ("shared_confidence", "LAYOUT"),
-    "InferenceBoundary": ("inference_boundary", "LAYOUT"),
-    "SelfEfficacyStudy": ("self_efficacy", "LAYOUT"),
-    "SemanticCalibration": ("semantic_calibration", "LAYOUT"),
-    "MetacognitiveSkill": ("metacognitive_skill", "LAYOUT"),
-    "AbstentionSkill": ("metacognitive_skill", "ABSTENTION"),
-    "RevisionSkill": ("metacognitive_skill", "REVISION"),
-    "SteeringMatch": ("steering_match", "LAYOUT"),
-    "Difficulty": ("difficulty", "LAYOUT"),
-}
 
 
 def write_report(
@@ -129,7 +114,7 @@ def report_text(
         lead=layout.lead(study),
         facts=layout.facts(study, smallest),
         notices=layout.notices(study),
-        sections=layout.shown(study, findings, smallest),
+        sections=sections_of(layout, study, findings, smallest),
         methods=layout.methods(study),
         call=layout.call(study, source, options),
         versions=named_versions(getattr(study, "versions", None) or versions()),
@@ -140,11 +125,12 @@ def report_text(
 
 
 def layout_of(study: Any) -> Layout:
-    """Return the layout of a study; where it has none, one that shows what it found."""
-    module, name = LAYOUTS.get(type(study).__name__, ("", ""))
-    if module:
-        found: Layout = getattr(import_module(f"psychollm.reports.{module}"), name)
-        return found
+    """Return the layout in the folder of a study; where there is none, one that shows findings."""
+    folder = folder_of(study)
+    if folder and find_spec(f"psychollm.{folder}.page"):
+        pages: Mapping[str, Layout] = import_module(f"psychollm.{folder}.page").PAGES
+        if found := pages.get(type(study).__name__):
+            return found
     models = getattr(study, "labels", ())
     return Layout(
         title=" ".join(_words(type(study).__name__)).capitalize(),

@@ -1,6 +1,8 @@
 """Every finding brings what shows it, and every point of a figure answers."""
 
 from collections.abc import Callable, Iterator
+from importlib import import_module
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -14,9 +16,10 @@ from psychollm.estimates.findings import Finding, Findings
 from psychollm.estimates.listing import Table, text_column
 from psychollm.plots.marks import Mark, marks_of
 from psychollm.reports.figure import drawn_by
-from psychollm.reports.layout import section
-from psychollm.reports.study import LAYOUTS
+from psychollm.reports.sections import section
 from tests.reports.test_studies import STUDIES
+
+_ROOT = Path(psy.__file__).parent
 
 
 def _comparison() -> Any:
@@ -52,7 +55,23 @@ MADE: dict[str, Callable[[], Any]] = {
 }
 
 
-@pytest.fixture(scope="module", params=sorted(LAYOUTS))
+def _pages() -> list[str]:
+    """Return the names of all results that have a page of their own."""
+    files = sorted(_ROOT.rglob("page.py"))
+    names = [".".join(one.relative_to(_ROOT).with_suffix("").parts) for one in files]
+    made = [import_module(f"psychollm.{name}") for name in names]
+    homes = [module for module in made if hasattr(module, "PAGES")]
+    return sorted(name for module in homes for name in module.PAGES)
+
+
+PAGES = _pages()
+
+
+def test_every_page_is_tried() -> None:
+    assert {*MADE, "SharedConfidence"} == set(PAGES)
+
+
+@pytest.fixture(scope="module", params=PAGES)
 def found(request: pytest.FixtureRequest) -> Findings:
     """Return the findings of every kind of result that has a page of its own."""
     if request.param == "SharedConfidence":

@@ -10,6 +10,8 @@ import psychollm as psy
 from psychollm.calibration.decisions.confusion import confusion
 from psychollm.calibration.panels.exhibits import definitions
 from psychollm.estimates.exhibits import Drawing
+from psychollm.estimates.findings import sentence_list
+from psychollm.estimates.layout import models, names
 from psychollm.estimates.listing import (
     Column,
     Table,
@@ -20,6 +22,7 @@ from psychollm.estimates.listing import (
     p_column,
     text_column,
 )
+from psychollm.estimates.references import cite, cited, known
 from psychollm.plots.forest import plot_forest
 from psychollm.plots.marks import (
     Mark,
@@ -31,23 +34,11 @@ from psychollm.plots.marks import (
     keep_rows,
     marks_of,
 )
-from psychollm.reports.calibration import LAYOUT
 from psychollm.reports.figure import draw_figure, inline_svg, written
-from psychollm.reports.layout import section
 from psychollm.reports.marks import overlay
-from psychollm.reports.page import (
-    Page,
-    Section,
-    cite,
-    cited,
-    known,
-    models,
-    named_versions,
-    names,
-    render,
-    sentence_list,
-    write_text,
-)
+from psychollm.reports.page import Page, Section, named_versions, render, write_text
+from psychollm.reports.sections import section
+from psychollm.reports.study import layout_of
 from psychollm.studies.provenance import with_imports
 
 
@@ -75,7 +66,7 @@ def test_metrics_of_a_panel_and_the_code_that_repeats_it() -> None:
     (table,) = section(definitions(panel)).folded
     assert [cell.text for cell in table.rows[0]][2:4] == ["higher", "0.5"]
     evidence = panel.evidence(curves=panel.curves(n_draws=1000))
-    assert with_imports(LAYOUT.call(evidence, "", "")).splitlines() == [
+    assert with_imports(layout_of(panel).call(evidence, "", "")).splitlines() == [
         "import psychollm as psy",
         "",
         "# confidence and correctness: the two tables, models x questions",

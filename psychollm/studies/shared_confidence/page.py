@@ -7,9 +7,9 @@ import numpy as np
 
 from psychollm._base.numbers import count, extent, p_equals, percent, with_interval
 from psychollm.estimates.findings import sentence_list
+from psychollm.estimates.layout import Fact, Layout, by_question, names
+from psychollm.estimates.references import cite
 from psychollm.estimates.verdict import Outcome, SmallestEffects
-from psychollm.reports.layout import Layout, by_question
-from psychollm.reports.page import Fact, cite, names
 
 if TYPE_CHECKING:
     from psychollm.studies.dimensionality.result import Dimensionality
@@ -192,3 +192,5 @@ LAYOUT = Layout(
     call=code,
     simulated=lambda study: study.simulated,
 )
+
+PAGES = {"SharedConfidence": LAYOUT}

@@ -6,9 +6,9 @@ from typing import TYPE_CHECKING
 
 from psychollm._base.numbers import percent
 from psychollm.estimates.findings import Findings, in_words
+from psychollm.estimates.layout import Fact, Layout, Wanted, arguments, by_question, span
+from psychollm.estimates.references import cite
 from psychollm.estimates.verdict import Outcome, SmallestEffects, Verdicts, counted
-from psychollm.reports.layout import Layout, Wanted, arguments, by_question, span
-from psychollm.reports.page import Fact, cite
 from psychollm.studies.metacognitive_skill.revision import CONTROLLED
 
 if TYPE_CHECKING:
@@ -206,3 +206,5 @@ REVISION = Layout(
         ),
     ),
 )
+
+PAGES = {"MetacognitiveSkill": LAYOUT, "AbstentionSkill": ABSTENTION, "RevisionSkill": REVISION}

@@ -6,9 +6,9 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from psychollm._base.numbers import count, p_equals, percent
+from psychollm.estimates.layout import Fact, Layout, Wanted, arguments, span
+from psychollm.estimates.references import cite
 from psychollm.estimates.verdict import SmallestEffects
-from psychollm.reports.layout import Layout, Wanted, arguments, span
-from psychollm.reports.page import Fact, cite
 
 if TYPE_CHECKING:
     from psychollm.studies.semantic_calibration.study import SemanticCalibration
@@ -81,3 +81,5 @@ LAYOUT = Layout(
     call=_call,
     wanted=_wanted,
 )
+
+PAGES = {"SemanticCalibration": LAYOUT}

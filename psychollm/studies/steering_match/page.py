@@ -5,9 +5,9 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from psychollm._base.numbers import count, number, p_equals, percent
+from psychollm.estimates.layout import Fact, Layout, Wanted
+from psychollm.estimates.references import cite
 from psychollm.estimates.verdict import SmallestEffects
-from psychollm.reports.layout import Layout, Wanted
-from psychollm.reports.page import Fact, cite
 from psychollm.studies.steering_match.evidence import HEADLINES
 from psychollm.studies.steering_match.exhibits import NAMES
 
@@ -79,3 +79,5 @@ LAYOUT = Layout(
     call=_call,
     wanted=_wanted,
 )
+
+PAGES = {"SteeringMatch": LAYOUT}

@@ -5,9 +5,8 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from psychollm._base.numbers import count, number, percent, with_interval
+from psychollm.estimates.layout import Fact, Layout
 from psychollm.estimates.verdict import SmallestEffects
-from psychollm.reports.layout import Layout
-from psychollm.reports.page import Fact
 
 if TYPE_CHECKING:
     from psychollm.studies.difficulty.study import Difficulty
@@ -60,3 +59,5 @@ LAYOUT = Layout(
     methods=_methods,
     call=_call,
 )
+
+PAGES = {"Difficulty": LAYOUT}

@@ -1,19 +1,20 @@
-"""How a study becomes a page: its title, its sections in order, how it was made.
+"""What stands around the findings of a study on its page: title, facts, order, methods.
 
-A study words its findings and says what shows them; a layout says what stands around them. One
-mechanism makes all pages. A study without a layout of its own is shown by its findings.
+The file `page.py` of a study holds its layout; the page is made in one way for all
+(`psychollm.reports`). A study without a layout of its own is shown by its findings.
 """
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
+from html import escape
 from typing import Any
 
 import numpy as np
 
 from psychollm._base.numbers import count, number, percent
 from psychollm.estimates.estimate import Estimate
-from psychollm.estimates.exhibits import Drawing, Listing
-from psychollm.estimates.findings import VERDICT, Finding, Findings
+from psychollm.estimates.exhibits import Listing
+from psychollm.estimates.findings import Finding, Findings, sentence_list
 from psychollm.estimates.intervals import normal_multiplier
 from psychollm.estimates.listing import (
     Table,
@@ -23,8 +24,15 @@ from psychollm.estimates.listing import (
     text_column,
 )
 from psychollm.estimates.verdict import Outcome, SmallestEffects, verdicts
-from psychollm.reports.figure import draw_figure
-from psychollm.reports.page import Fact, Section
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Fact:
+    """A number of the overview: what it is, its value, and what qualifies it."""
+
+    name: str
+    value: str
+    detail: str = ""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -63,53 +71,10 @@ class Layout:
     units: str = "questions"  # what more of would be needed
     simulated: Callable[[Any], bool] = lambda study: False
 
-    def shown(
-        self, study: Any, findings: Findings, smallest: SmallestEffects
-    ) -> tuple[Section, ...]:
-        """Return a section for each finding, and one on what would be needed."""
-        held = {one.key: one for one in findings}
-        keys = [key for key in self.sections if key in held]
-        if not self.alone:
-            keys += [key for key in held if key not in self.sections]
-        needs = needed(tuple(self.wanted(study, smallest)), self.units)
-        made = (*(self._titled(held[key]) for key in keys), needs)
-        return tuple(section(one, self.models(study)) for one in made if one is not None)
-
-    def _titled(self, finding: Finding) -> Finding | None:
-        """Return a finding under the title of its section; None where it stands on top alone."""
-        title = self.sections.get(finding.key, "") or finding.question or "What was found"
-        title = title.removesuffix(":").strip()
-        if finding.key != VERDICT:
-            return replace(finding, question=title)
-        if not finding.rows and VERDICT not in self.sections:
-            return None
-        return replace(finding, question=title, key="found", statement="")
-
 
 def by_question(keys: str) -> dict[str, str]:
     """Return the sections of these keys in their order, each under its finding's question."""
     return dict.fromkeys(keys.split(), "")
-
-
-def section(finding: Finding, models: Sequence[Any] = ()) -> Section:
-    """Return a finding with the exhibits that show it."""
-    listings = [
-        (one, table)
-        for one in finding.exhibits
-        if isinstance(one, Listing) and (table := one.table()) is not None
-    ]
-    if any(one.instead for one, _ in listings):
-        finding = replace(finding, rows=())
-    return Section(
-        title=finding.question,
-        key=finding.key,
-        body=finding.body_html(),
-        figures=tuple(
-            draw_figure(one, models) for one in finding.exhibits if isinstance(one, Drawing)
-        ),
-        tables=tuple(table for one, table in listings if not one.folded),
-        folded=tuple(table for one, table in listings if one.folded),
-    )
 
 
 # What would be needed --------------------------------------------------------------------------
@@ -189,3 +154,19 @@ def arguments(study: Any, names: Sequence[str]) -> str:
     """Return the arguments of a call that a study keeps under these names, where there are any."""
     kept = {name: getattr(study, name) for name in names}
     return "".join(f", {name}={one!r}" for name, one in kept.items() if one not in (None, ""))
+
+
+_WORDS = ("no", "one", "two", "three", "four", "five", "six", "seven", "eight", "nine")
+
+
+def names(labels: Sequence[Any], which: Iterable[Any], *, most: int = 6) -> str:
+    """Return the labels of some models as in a sentence, safe inside a page."""
+    chosen = [escape(str(label)) for label, keep in zip(labels, which, strict=True) if keep]
+    return sentence_list(chosen, most=most)
+
+
+def models(n: int) -> str:
+    """Return a number of models with the word."""
+    if n < len(_WORDS):
+        return f"{_WORDS[n]} model{'' if n < 2 else 's'}"
+    return f"{n} models"

@@ -7,9 +7,9 @@ import numpy as np
 
 from psychollm._base.numbers import count, extent, interval, number, percent, with_interval
 from psychollm.calibration.panels.exhibits import definitions
+from psychollm.estimates.layout import Fact, Layout, models, names
+from psychollm.estimates.references import cite
 from psychollm.estimates.verdict import SmallestEffects
-from psychollm.reports.layout import Layout
-from psychollm.reports.page import Fact, cite, models, names
 
 if TYPE_CHECKING:
     from psychollm.calibration.panels.findings import Evidence
@@ -176,3 +176,5 @@ LAYOUT = Layout(
     call=_call,
     models=lambda evidence: evidence.labels,
 )
+
+PAGES = {"CalibrationPanel": LAYOUT}

@@ -6,9 +6,9 @@ import numpy as np
 
 from psychollm._base.numbers import extent, p_equals, percent
 from psychollm.estimates.findings import Findings, sentence_list
+from psychollm.estimates.layout import Fact, Layout, span
+from psychollm.estimates.references import cite
 from psychollm.estimates.verdict import Outcome, SmallestEffects, Verdicts
-from psychollm.reports.layout import Layout, span
-from psychollm.reports.page import Fact, cite
 
 if TYPE_CHECKING:
     from psychollm.studies.self_efficacy.study import SelfEfficacyStudy
@@ -100,3 +100,5 @@ LAYOUT = Layout(
     methods=_methods,
     call=_call,
 )
+
+PAGES = {"SelfEfficacyStudy": LAYOUT}

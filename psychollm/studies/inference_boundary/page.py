@@ -5,9 +5,9 @@ from html import escape
 from typing import TYPE_CHECKING
 
 from psychollm._base.numbers import count, percent
+from psychollm.estimates.layout import Fact, Layout, Wanted, span
+from psychollm.estimates.references import cite
 from psychollm.estimates.verdict import SmallestEffects
-from psychollm.reports.layout import Layout, Wanted, span
-from psychollm.reports.page import Fact, cite
 from psychollm.studies.inference_boundary.monitoring_link import monitoring_link
 
 if TYPE_CHECKING:
@@ -101,3 +101,5 @@ LAYOUT = Layout(
     wanted=_wanted,
     units="questions of each type",
 )
+
+PAGES = {"InferenceBoundary": LAYOUT}

@@ -3,9 +3,9 @@
 from typing import TYPE_CHECKING
 
 from psychollm._base.numbers import count, extent, percent
+from psychollm.estimates.layout import Fact, Layout
+from psychollm.estimates.references import cite
 from psychollm.estimates.verdict import SmallestEffects
-from psychollm.reports.layout import Layout
-from psychollm.reports.page import Fact, cite
 
 if TYPE_CHECKING:
     from psychollm.studies.comparison.study import Comparison
@@ -45,3 +45,5 @@ LAYOUT = Layout(
     methods=_methods,
     call=lambda result, source, options: source or "result = psy.compare(scores, rng=1)",
 )
+
+PAGES = {"Comparison": LAYOUT}

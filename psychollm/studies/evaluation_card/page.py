@@ -3,9 +3,9 @@
 from typing import TYPE_CHECKING
 
 from psychollm._base.numbers import count, percent
+from psychollm.estimates.layout import Fact, Layout
+from psychollm.estimates.references import cite
 from psychollm.estimates.verdict import SmallestEffects
-from psychollm.reports.layout import Layout
-from psychollm.reports.page import Fact, cite
 from psychollm.studies.evaluation_card.study import detectable_texts
 
 if TYPE_CHECKING:
@@ -73,3 +73,5 @@ LAYOUT = Layout(
     methods=_methods,
     call=_call,
 )
+
+PAGES = {"EvaluationCard": LAYOUT}

@@ -7,9 +7,9 @@ import numpy as np
 
 from psychollm._base.numbers import count, percent
 from psychollm.estimates.findings import Finding, Findings
+from psychollm.estimates.layout import Fact, Layout, by_question
+from psychollm.estimates.references import cite
 from psychollm.estimates.verdict import SmallestEffects
-from psychollm.reports.layout import Layout, by_question
-from psychollm.reports.page import Fact, cite
 from psychollm.studies.question_audit.exhibits import worst
 
 if TYPE_CHECKING:
@@ -74,3 +74,5 @@ LAYOUT = Layout(
     ),
     models=lambda result: (),
 )
+
+PAGES = {"QuestionAudit": LAYOUT}
