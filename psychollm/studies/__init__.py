@@ -2,7 +2,8 @@
 
 from psychollm._base.entry import entries
 from psychollm.studies.comparison.study import Comparison, compare
-from psychollm.studies.difficulty.gating import Gate, GateFit, fit_gate
+from psychollm.studies.difficulty.gate import Gate, GateFit
+from psychollm.studies.difficulty.gating import fit_gate
 from psychollm.studies.difficulty.study import Difficulty, difficulty
 from psychollm.studies.dimensionality.result import Dimensionality
 from psychollm.studies.dimensionality.streamed import SharedSignals, shared_signals

@@ -59,4 +59,6 @@ def test_a_saved_file_loads_and_says_the_same(name: str, tmp_path: Path) -> None
         kept = json.loads(archive.read(f"{name}.json"))
     found = load(file)
     assert type(found).__name__ == name
-    assert not differences(kept, said(found), rel=1e-9)
+    # What later versions added is not in the file: its default says nothing.
+    now = {path: one for path, one in said(found).items() if path in kept or one is not None}
+    assert not differences(kept, now, rel=1e-9)

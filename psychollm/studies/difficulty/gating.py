@@ -10,28 +10,29 @@ in the result.
 .. math:: F_\beta = \frac{(1 + \beta^2) b}{\beta^2 t + s},                                \quad (1)
 
 with b questions answered and right, t right if all were answered, s answered.
+
+Rules that answer different shares of the questions are not compared by their risks: whoever
+answers less is right more often. Where the model's own yes or no is known, the gate answers as
+many questions as the model does, those of the highest probability by gates that had not seen them;
+the shared score of other models answers those of the highest score, and ties share what is left.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, field
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from psychollm._base.axes import Axes
-from psychollm._base.checks import check_count, check_fraction, check_generator, float_array
-from psychollm._base.errors import InputError, OptionError, ShapeError
-from psychollm._base.numbers import with_interval
-from psychollm._base.result import Result
+from psychollm._base.checks import check_count, check_fraction, check_generator
+from psychollm._base.errors import InputError, OptionError
 from psychollm._base.types import BoolArray, FloatArray, RandomState
 from psychollm.calibration.consensus.logistic import logistic
 from psychollm.calibration.decisions.two_by_two import ratio
 from psychollm.calibration.discrimination.ranking import auroc
 from psychollm.estimates.clustered import units_of
 from psychollm.estimates.estimate import Estimate
-from psychollm.estimates.findings import Finding, Findings, Study
 from psychollm.estimates.reasons import Reason, first_reason
 from psychollm.estimates.resampling import (
     Bootstrap,
@@ -39,7 +40,7 @@ from psychollm.estimates.resampling import (
     bootstrap_draws,
     bootstrap_estimate,
 )
-from psychollm.estimates.verdict import SMALLEST, Outcome, SmallestEffects, outcome
+from psychollm.studies.difficulty.gate import MEASURES, OWN, SHARED, Gate, GateFit, curve
 from psychollm.studies.difficulty.questions import (
     FEWEST,
     Embedding,
@@ -52,199 +53,9 @@ from psychollm.studies.difficulty.questions import (
     out_of_fold,
     parts,
 )
-from psychollm.studies.difficulty.words import Words
 
 if TYPE_CHECKING:
     from numpy.typing import ArrayLike
-
-
-@dataclass(frozen=True, slots=True, kw_only=True, eq=False, repr=False)
-class Gate(Result):
-    """Says of each question whether a model should answer it. Made by `fit_gate`.
-
-    Attributes
-    ----------
-    goal : str
-        What the cut was chosen for, such as "risk 0.1" or "F1".
-    cut : float
-        Probability of a correct answer from which to answer; infinite where never to.
-    expected : mapping
-        "coverage", "risk" and "f_beta" on questions not seen, each (value, lower, upper).
-    n : int
-        Questions that it was fitted to.
-
-    Examples
-    --------
-    >>> gate = Gate(words=None, mean=np.zeros(1), scale=np.ones(1), weights=np.array([2.0]),
-    ...             intercept=0.0, slope=1.0, offset=0.0, cut=0.5, goal="F1", n=100)
-    >>> gate.answer(features=[[1.0], [-1.0]])
-    array([ True, False])
-    """
-
-    words: Words | None  # None where features are given
-    mean: FloatArray | None  # (features,)
-    scale: FloatArray | None  # (features,)
-    weights: FloatArray  # (features,)
-    intercept: float
-    slope: float  # of the log odds of a correct answer on the predicted score
-    offset: float
-    cut: float
-    goal: str
-    n: int
-    expected: Mapping[str, tuple[float, float, float]] = field(default_factory=dict)
-
-    def score(
-        self,
-        texts: Sequence[str] | None = None,
-        *,
-        features: Any = None,
-    ) -> FloatArray:
-        """Return the predicted score of each question (questions,).
-
-        Parameters
-        ----------
-        texts : sequence of str, optional
-            Questions; what `features`, a function of them, is applied to.
-        features : array_like (questions, features) or function, optional
-            What the gate was fitted to, if not to words.
-
-        Raises
-        ------
-        InputError
-            If it is not given what it was fitted to.
-        ShapeError
-            If features have another length.
-        """
-        if self.words is not None:
-            if features is not None or texts is None:
-                msg = "this gate reads texts: pass the questions, and no features"
-                raise InputError(msg)
-            return np.asarray(self.words.measure(_listed(texts)) @ self.weights + self.intercept)
-        table = _table(texts, features, self.weights.size)
-        standard = np.subtract(table, self.mean) / self.scale  # type: ignore[arg-type]
-        return np.asarray(standard @ self.weights + self.intercept)
-
-    def probability(
-        self, texts: Sequence[str] | None = None, *, features: Any = None
-    ) -> FloatArray:
-        """Return the probability of a correct answer to each question (questions,)."""
-        return _logistic(self.offset + self.slope * self.score(texts, features=features))
-
-    def answer(self, texts: Sequence[str] | None = None, *, features: Any = None) -> BoolArray:
-        """Return whether to answer each question (questions,)."""
-        chance = self.probability(texts, features=features)
-        return np.asarray(chance >= self.cut, dtype=np.bool_)
-
-    def __repr__(self) -> str:
-        kind = "features" if self.words is None else f"{len(self.words.terms)} terms and surface"
-        said = ", ".join(
-            f"{name} {three[0]:.3f} [{three[1]:.3f}, {three[2]:.3f}]"
-            for name, three in self.expected.items()
-        )
-        return (
-            f"Gate for {self.goal}: {kind}, from {self.n} questions; expected {said or 'unknown'}"
-        )
-
-
-def _listed(texts: Sequence[str]) -> list[str]:
-    if isinstance(texts, str):
-        msg = f"texts={texts!r:.60} is one question: pass a list, [{texts!r:.60}]"
-        raise InputError(msg)
-    return list(texts)
-
-
-def _table(texts: Sequence[str] | None, features: Any, n: int) -> FloatArray:
-    if features is None:
-        msg = "this gate was fitted to features: pass features=, or the function that makes them"
-        raise InputError(msg)
-    if callable(features):
-        make: Callable[[list[str]], Any] = features
-        if texts is None:
-            msg = "features is a function: pass the questions that it is to be applied to"
-            raise OptionError(msg)
-        features = make(_listed(texts))
-    table = float_array(features, "features")
-    if table.ndim != 2 or table.shape[1] != n:
-        msg = f"features must be (questions, {n}), got shape {table.shape}"
-        raise ShapeError(msg)
-    return table
-
-
-_MEASURES = {"coverage": "coverage", "risk": "risk", "f_beta": "F-beta"}
-
-
-@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
-class GateFit(Study, Result):
-    """A gate, and how it does on questions that it has not seen.
-
-    Attributes
-    ----------
-    gate : Gate
-        Fitted to all questions.
-    coverage, risk, f_beta : Estimate
-        Of the rules: the gate, always answering, and the model's own yes/no where it was given.
-        Risk is the share of wrong answers among those given.
-    auroc : Estimate
-        How well the probability tells right from wrong.
-    probability, answered : ndarray (questions,)
-        By gates that had not seen the question.
-
-    Examples
-    --------
-    >>> texts = [f"What is {'7' * (1 + n % 9)} + 1?" for n in range(90)]
-    >>> right = [float(n % 9 < 4 or n % 13 == 0) for n in range(90)]
-    >>> fit_gate(texts, right, f_beta=0.5, n_folds=5, bootstrap=20, rng=0).coverage.labels
-    ('gate', 'always answer')
-    """
-
-    gate: Gate
-    coverage: Estimate  # (rules,)
-    risk: Estimate  # (rules,)
-    f_beta: Estimate  # (rules,)
-    auroc: Estimate  # (1,)
-    probability: FloatArray  # (questions,)
-    answered: BoolArray  # (questions,)
-    correct: FloatArray  # (questions,)
-    beta: float
-    level: float
-
-    _AXES = Axes({"rule": "coverage.labels"}, "coverage", "risk", "f_beta", "flag=risk.flags")
-
-    def findings(self, *, smallest: SmallestEffects = SMALLEST) -> Findings:
-        """Return whether the gate is worth having, and what each rule gives.
-
-        What decides is the lead over always answering: in risk, where a risk was the goal, in
-        F-beta otherwise; `smallest.share` is what matters.
-        """
-        name = "risk" if self.gate.goal.startswith("risk") else "f_beta"
-        lead = getattr(self, name).difference("gate", "always answer")
-        shown = outcome(lead.interval, smallest=smallest.share)
-        better = Outcome.BELOW if name == "risk" else Outcome.ABOVE
-        if shown.shown:
-            judged = "does better than" if shown is better else "does worse than"
-        elif shown is Outcome.SMALL:
-            judged = f"does as well, to within {smallest.share:g}, as"
-        else:
-            judged = "was tried on too few questions to say whether it does better than"
-        rules = range(len(self.coverage.labels))
-        return Finding(
-            statement=(
-                f"The gate for {self.gate.goal} {judged} always answering: "
-                f"{_MEASURES[name]} {with_interval(lead.value, lead.interval, 3, signed=True)}, "
-                f"by nested cross-validation on {self.correct.size} questions; AUROC "
-                f"{self.auroc.text(0, 3)}."
-            ),
-            rows=tuple(
-                f"{self.coverage.labels[rule]}: "
-                + ", ".join(
-                    f"{words} {getattr(self, measure).text(rule, 3)}"
-                    for measure, words in _MEASURES.items()
-                )
-                for rule in rules
-            ),
-            numbers={**{measure: getattr(self, measure) for measure in _MEASURES}, "lead": lead},
-            outcome=shown,
-        ).alone
 
 
 @dataclass(frozen=True, slots=True)
@@ -306,10 +117,11 @@ def fit_gate(
     risk : float, optional
         Share of wrong answers, among those given, not to be exceeded: instead of `f_beta`.
     scores : QuestionScores, mapping or array_like (questions,), optional
-        Shared score of each question. With it, the text is fitted to the score, which holds the
-        answers of many models, and the score to correctness; without, to correctness itself.
+        Shared score of each question, high where it is easy, from the answers of other models.
+        With it, the text is fitted to the score and the score to correctness; without, to
+        correctness itself.
     own : array_like or mapping (questions,), optional
-        The model's own yes or no, to compare with.
+        The model's own yes or no: rules are then compared at its share of answers.
     features, groups, n_folds, bootstrap, level, rng
         As in `difficulty`.
 
@@ -352,13 +164,21 @@ def fit_gate(
     work = _Work(every.take(rows), y, target[rows], goal, n_folds, generator)
     probability, answered = work.nested()
     rules = {"gate": answered.astype(np.float64), "always answer": np.ones(y.size)}
-    if own is not None:
-        rules["own yes/no"] = as_binary("own", own, every.labels)[rows]
+    said = None if own is None else as_binary("own", own, every.labels)[rows]
+    if said is not None:
+        rules[OWN] = said
     codes = None
     if groups is not None:
         codes = np.unique(work.questions.groups, return_inverse=True)[1].astype(np.int64)
     seed = int(generator.integers(2**62))
-    estimates = _measures(rules, y, goal.beta, codes, Resampling.of(bootstrap, level, seed))
+    resampling = Resampling.of(bootstrap, level, seed)
+    estimates = _measures(rules, y, goal.beta, codes, resampling)
+    at_own_share = None
+    if said is not None:
+        rivals = {"gate": probability} | ({} if scores is None else {SHARED: target[rows]})
+        alike = {name: _as_often(said, score) for name, score in rivals.items()}
+        alike = {OWN: said, **alike, "always answer": np.where(np.isfinite(said), 1.0, np.nan)}
+        at_own_share = _measures(alike, y, goal.beta, codes, resampling)["risk"]
     return GateFit(
         gate=work.gate(estimates),
         **estimates,
@@ -375,6 +195,7 @@ def fit_gate(
         correct=y,
         beta=goal.beta,
         level=level,
+        at_own_share=at_own_share,
     )
 
 
@@ -411,7 +232,7 @@ class _Work:
         for fit_on, own in parts(fold):
             model, slope, offset, cut = self._trained(fit_on)
             score = model.predict(self.questions.take(own))
-            probability[own] = _logistic(offset + slope * score)
+            probability[own] = curve(offset + slope * score)
             answered[own] = probability[own] >= cut
         return probability, answered
 
@@ -443,12 +264,21 @@ class _Work:
         if slope <= 0.0:  # the text says nothing: all questions are alike
             share = np.clip(correct.mean(), 1e-6, 1.0 - 1e-6)
             offset, slope = float(np.log(share / (1.0 - share))), 0.0
-        cut = self.goal.cut(_logistic(offset + slope * inner), correct)
+        cut = self.goal.cut(curve(offset + slope * inner), correct)
         return questions.fit(target), slope, offset, cut
 
 
-def _logistic(log_odds: FloatArray) -> FloatArray:
-    return np.asarray(0.5 * (1.0 + np.tanh(0.5 * log_odds)))
+def _as_often(said: FloatArray, score: FloatArray) -> FloatArray:
+    """Return answers (questions,) to as many questions as were said yes to: of the top scores."""
+    known = np.isfinite(said)
+    own, n = score[known], np.nansum(said)
+    if not n:
+        return np.where(known, 0.0, np.nan)
+    last = np.sort(own)[::-1][int(n) - 1]
+    above, tied = own > last, own == last
+    answers = np.full(said.size, np.nan)
+    answers[known] = above + tied * (n - above.sum()) / tied.sum()
+    return answers
 
 
 def _measures(
@@ -493,5 +323,5 @@ def _measures(
             units=units_of(known, clusters),
             axis="rule",
         )
-        for k, name in enumerate(_MEASURES)
+        for k, name in enumerate(MEASURES)
     }
