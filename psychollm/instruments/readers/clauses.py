@@ -188,7 +188,7 @@ _HEADED = re.compile(
 _DENIED_AFTER = re.compile(
     rf"[\"')\]]*\s(?:(?!because|since|as|weil|while|but|and)[^\W\d]\w*\s){{0,2}}?(?:(?:is|are|was|were|can be|would be|seems|looks|ist|est|es|è|é)\s(?:not\s|also\s|just\s|simply\s|\w+ly\s)?"
     rf"(?:{FALSE}|out|eliminated|ruled out|excluded|implausible|impossible)|(?:is|are|was) not(?! [0-9])|isn't|ist nicht|está (?:errad|incorret|incorrect|equivocad)[oa]|scheidet|entfällt|fallen weg|fällt weg|n'est pas|no es|non è|não é|is niet)(?!\w)"
-    r"|\s?(?:では|じゃ)(?:ない|あり)|\s?(?:(?:都|均|项|选项)(?:不|是?错|与[^,.]{1,8}不)|不是|不对|是错|아니|이 아니|가 아니)"
+    r"|\s?(?:では|じゃ)(?:な[いく]|あり)|\s?(?:(?:都|均|项|选项)(?:不|是?错|与[^,.]{1,8}不)|不是|不对|是错|아니|이 아니|가 아니)"
 )
 _AFTER = re.compile(
     rf"""(?x)

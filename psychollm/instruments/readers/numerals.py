@@ -67,14 +67,14 @@ _BOUND_BEFORE = re.compile(
 _BOUND_AFTER = re.compile(
     r"(?i)\s?(?:\+(?!\s?[0-9/])|-?plus\b(?!\s[0-9])|(?:or|and|oder|ou|o|en|of) (?:more|less|fewer|higher|lower|above|below|up|greater|over|under|mehr|weniger|plus|moins|más|menos|più|meno|mais|meer|minder)\b"
     r"|,?\s?(?:at (?:the )?(?:very )?(?:least|most|minimum|maximum)|max(?:imum)?|min(?:imum)?|tops)\b(?! [0-9])"
-    r"|[个個人名点年歳円元%]?\s?(?:以上|以下|以内|未満|未满|超|多[个人名]|余)|[개명년%]?\s?(?:이상|이하|미만|초과)|\s?से (?:अधिक|ज़्यादा|कम))"
+    r"|[个個人名点年歳円元%]?\s?(?:以上|以下|以内|未満|未满|超|多[个人名]|余|を(?:切|超|下回|上回))|(?:\s?[개명년원살세점%])?\s?(?:이상|이하|미만|초과)|\s?से (?:अधिक|ज़्यादा|कम))"
 )
 # Signs beside a number that make a formula of it, and letters that are no unit: "√2", "2π", "3x".
 _FORMULA_BEFORE = re.compile(
     r"(?i)(?:[√∛∜^±]|π\s?[/*×·^]?|(?<![a-z])(?:sqrt|cbrt|log|ln|exp|sin|cos|tan)(?:_[0-9]+)?|(?<![\w'])[b-zB-Z](?:_\w)?\s?[-+*/×·÷]|[0-9)]\s?[+×÷·*]|[0-9)]\s[-–]\s)[\s({]*$"
 )
 _FORMULA_AFTER = re.compile(
-    r"\s?[π√∛^](?=\s?[\w(√π])|\s?π|\s?\*\*|[*×·]?\s?[√π]|\s?[-+*/×·÷]\s?[b-hj-z](?![\w'])|\s?[+×÷·*]\s?[($]*[0-9]|\s[-–]\s[0-9]|\s(?:[kM]|grand)(?![\w'])|-[A-Z][a-z]|\s(?:and|&) a (?:half|third|quarter)|\s?\(?±|\s?[割成할]"
+    r"\s?[π√∛^](?=\s?[\w(√π])|\s?π|\s?\*\*|[*×·]?\s?[√π]|\s?[-+*/×·÷]\s?[b-hj-z](?![\w'])|\s?[+×÷·*]\s?[($]*[0-9]|\s[-–]\s[0-9]|\s(?:[kM]|grand)(?![\w'])|-[A-Z][a-z]|\s(?:and|&) a (?:half|third|quarter)|\s?\(?±|\s?(?:割|할|成(?![功年人员員立本長长績绩分為为]))"
 )
 _GLUED = re.compile(
     r"(?![kMGT]B?(?![^\W\d_]))(?:[kdcmµμnMGT]?(?:m|g|l|L|s|Hz|W|Wh|V|A|J|Pa|N|B|b|bit|bps|cal)|kcal|in|ft|yd|mi|mph|kph|lbs?|oz|t|min|mins|h|hrs?|d|yrs?|C|F|K"
@@ -178,7 +178,7 @@ def _scaled(text: str, ones: list[Numeral]) -> list[Numeral]:
                 last,
                 value=last.value + one.value,
                 end=one.end,
-                part=last.part or one.part or one.value >= unit[0],
+                part=last.part or one.part or one.value >= unit[0] or len(one.written) == 1,
             )
         else:
             joined.append(one)

@@ -25,7 +25,7 @@ from psychollm.instruments.readers.clauses import (
     manner,
     sentences,
 )
-from psychollm.instruments.readers.lexicon import OR, leads_up, words_of
+from psychollm.instruments.readers.lexicon import FALSE, OR, TRUE, leads_up, words_of
 from psychollm.instruments.readers.refusals import declines
 from psychollm.instruments.readers.truth import (
     APPOSITION,
@@ -343,7 +343,9 @@ class _YesNo(Form):
         if not any(one.mode is Mode.SAID for one in mentions):
             mentions += _truth_clauses(text)
             if text[:1] in _SIGNS and sum(one in _SIGNS for one in text) == 1:
-                mentions += [Mention(next(iter(WHOLE[text[0]])), 0, 1, heads=True)]
+                sign = next(iter(WHOLE[text[0]]))
+                mode = Mode.SAID.raised_if(_SAYS[1 - sign].search(text) is not None)
+                mentions += [Mention(sign, 0, 1, mode, heads=True)]
         return sorted(mentions, key=lambda one: one.start)
 
     def _phrases(self, text: str, sentence: Sentence) -> list[Mention]:
@@ -427,6 +429,8 @@ _COMPARES = re.compile(
     r"\b(?:reference|candidate|gold|student|both|responses?|answers? (?:1|2|a|b)|expected|ground truth|key|referen[zc]\w*|référence|referência|riferimento|kandidat\w*|candidat\w*|étudiant\w*|estudiante|alumn[oa]|studente"
     r"|aluno|beide|les deux|amb[oa]s|entramb[ei]|referentie|эталон\w*|кандидат\w*|оба|обе|wzorc\w+|kandydat\w*|aday\w*|referans\w*|المرجع\w*|المرشح)\b|参考|标准答案|考生|候选|学生|两者|候補|受験者|両方|模範|참조|후보|응시|둘 다|संदर्भ|उम्मीदवार"
 )
+# Words for false and for true, which a sign before them contradicts.
+_SAYS = [re.compile(rf"(?<![{WORD}])(?:{words})(?![{WORD}])") for words in (FALSE, TRUE)]
 _SIGNS = frozenset(one for one in WHOLE if not one[0].isalnum())
 _COPULA = re.compile(r"[\"')\s]*(?:です|だ|である|となります|になります|입니다|이다|예요|이에요)$")
 _GRADE = re.compile(r"[abc]\s?[:(.–-]\s?(?=(?:in)?correct\b)")
