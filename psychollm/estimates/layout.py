@@ -36,7 +36,7 @@ class Fact:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Wanted:
+class Criterion:
     """An effect that is judged, and the smallest of its kind that matters."""
 
     what: str
@@ -67,7 +67,7 @@ class Layout:
     # Of the study, the lines that make its data, and how it chooses resamples, coverage and seed.
     call: Callable[[Any, str, str], str] = lambda study, source, options: source
     models: Callable[[Any], Sequence[Any]] = lambda study: getattr(study, "labels", ())
-    wanted: Callable[[Any, SmallestEffects], Iterable[Wanted]] = lambda study, smallest: ()
+    wanted: Callable[[Any, SmallestEffects], Iterable[Criterion]] = lambda study, smallest: ()
     units: str = "questions"  # what more of would be needed
     simulated: Callable[[Any], bool] = lambda study: False
 
@@ -97,7 +97,7 @@ def units_needed(estimate: Estimate, smallest: float, *, power: float = _POWER) 
     return np.where(half > 0, np.ceil(needed), np.nan)
 
 
-def needed(wanted: Sequence[Wanted], units: str) -> Finding | None:
+def needed(wanted: Sequence[Criterion], units: str) -> Finding | None:
     """Return how many units would settle what is open; None where nothing is."""
     rows: list[tuple[str, str, Estimate, int, float, float]] = []
     for one in wanted:

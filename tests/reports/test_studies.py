@@ -11,7 +11,7 @@ from psychollm._base.errors import OptionError
 from psychollm.data import SampledAnswers
 from psychollm.estimates.estimate import Estimate
 from psychollm.estimates.intervals import wilson
-from psychollm.estimates.layout import Wanted, needed, span, units_needed
+from psychollm.estimates.layout import Criterion, needed, span, units_needed
 from psychollm.estimates.reasons import Reason
 from psychollm.instruments import Revision
 from psychollm.reports import report_text, write_report
@@ -225,14 +225,14 @@ def test_as_many_units_as_needed_show_the_effect_four_times_in_five():
 
 def test_only_what_is_open_needs_more():
     shares = _shares([50, 0, 5000], [100, 100, 10_000])
-    wanted = Wanted(what="half", estimate=shares, smallest=0.6)
+    wanted = Criterion(what="half", estimate=shares, smallest=0.6)
     assert needed([wanted], "answers") is None
     centred = Estimate(
         name="difference", value=np.array([0.02, 0.5]), se=np.array([0.1, 0.01]),
         interval=np.array([[-0.2, 0.24], [0.48, 0.52]]), n=np.array([40.0, 40.0]),
         flags=(Reason.NONE,) * 2, method="z", level=0.95, labels=("open", "shown"),
     )  # fmt: skip
-    finding = needed([Wanted(what="gap", estimate=centred, smallest=0.05)], "questions")
+    finding = needed([Criterion(what="gap", estimate=centred, smallest=0.05)], "questions")
     assert finding is not None
     (table,) = section(finding).tables
     assert table.rows[0][0].text == "open"

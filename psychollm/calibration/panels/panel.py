@@ -469,8 +469,8 @@ def _wanted(
         msg = "metrics names none: leave it out for all"
         raise OptionError(msg)
     keys: list[str] = []
-    own = [one for one in dict.fromkeys(asked) if isinstance(one, Metric)]
-    for one in dict.fromkeys(asked):
+    own = list(dict.fromkeys(one for one in asked if isinstance(one, Metric)))
+    for one in asked:
         if isinstance(one, Metric):
             keys += [output.key for output in one.words]
         elif isinstance(one, str) and one in known:
@@ -486,4 +486,4 @@ def _wanted(
         if taken.count(key) > 1:
             msg = f"metrics: two have the key {key!r}: give yours another with outputs="
             raise OptionError(msg)
-    return keys, own
+    return list(dict.fromkeys(keys)), own

@@ -5,7 +5,7 @@ from html import escape
 from typing import TYPE_CHECKING
 
 from psychollm._base.numbers import count, percent
-from psychollm.estimates.layout import Fact, Layout, Wanted, span
+from psychollm.estimates.layout import Criterion, Fact, Layout, span
 from psychollm.estimates.references import cite
 from psychollm.estimates.verdict import SmallestEffects
 from psychollm.studies.inference_boundary.monitoring_link import monitoring_link
@@ -73,12 +73,12 @@ def _methods(study: "InferenceBoundary") -> tuple[str, ...]:
     )
 
 
-def _wanted(study: "InferenceBoundary", smallest: SmallestEffects) -> Iterator[Wanted]:
-    yield Wanted(
+def _wanted(study: "InferenceBoundary", smallest: SmallestEffects) -> Iterator[Criterion]:
+    yield Criterion(
         what="certainty inversion", estimate=study.certainty_inversion, smallest=smallest.share
     )
     for name, contrast in study.skins.items():
-        yield Wanted(what=name, estimate=contrast, smallest=smallest.share)
+        yield Criterion(what=name, estimate=contrast, smallest=smallest.share)
 
 
 def _call(study: "InferenceBoundary", source: str, options: str) -> str:

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 from psychollm._base.numbers import percent
 from psychollm.estimates.findings import Findings, in_words
-from psychollm.estimates.layout import Fact, Layout, Wanted, arguments, by_question, span
+from psychollm.estimates.layout import Criterion, Fact, Layout, arguments, by_question, span
 from psychollm.estimates.references import cite
 from psychollm.estimates.verdict import Outcome, SmallestEffects, Verdicts, counted
 from psychollm.studies.metacognitive_skill.revision import CONTROLLED
@@ -54,16 +54,16 @@ def _skill_methods(study: "MetacognitiveSkill") -> tuple[str, ...]:
     )
 
 
-def _skill_wanted(study: "MetacognitiveSkill", smallest: SmallestEffects) -> Iterator[Wanted]:
+def _skill_wanted(study: "MetacognitiveSkill", smallest: SmallestEffects) -> Iterator[Criterion]:
     for name in study.categories:
-        yield Wanted(
+        yield Criterion(
             what=f"{in_words(name)}: gap",
             estimate=study.deployment[name].gap,
             smallest=smallest.share,
         )
     if study.scaffolding is not None:
         effect = study.scaffolding.effect
-        yield Wanted(what="effect of the prompt", estimate=effect, smallest=smallest.share)
+        yield Criterion(what="effect of the prompt", estimate=effect, smallest=smallest.share)
 
 
 LAYOUT = Layout(
@@ -146,7 +146,7 @@ ABSTENTION = Layout(
         + _call("abstention_skill", "answers", options)
     ),
     wanted=lambda study, smallest: (
-        Wanted(
+        Criterion(
             what="abstains where it should (phi)",
             estimate=study.overall.phi,
             smallest=smallest.correlation,
@@ -199,7 +199,7 @@ REVISION = Layout(
         f"study = psy.studies.revision_skill(scores, level={study.informativeness.level:g})"
     ),
     wanted=lambda study, smallest: (
-        Wanted(
+        Criterion(
             what="revised minus asked again",
             estimate=study.differences[CONTROLLED],
             smallest=smallest.share,

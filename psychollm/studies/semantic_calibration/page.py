@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from psychollm._base.numbers import count, p_equals, percent
-from psychollm.estimates.layout import Fact, Layout, Wanted, arguments, span
+from psychollm.estimates.layout import Criterion, Fact, Layout, arguments, span
 from psychollm.estimates.references import cite
 from psychollm.estimates.verdict import SmallestEffects
 
@@ -53,9 +53,9 @@ def _methods(study: "SemanticCalibration") -> tuple[str, ...]:
     )
 
 
-def _wanted(study: "SemanticCalibration", smallest: SmallestEffects) -> Iterator[Wanted]:
+def _wanted(study: "SemanticCalibration", smallest: SmallestEffects) -> Iterator[Criterion]:
     least = smallest.calibration_error
-    yield Wanted(what="error beyond a calibrated model", estimate=study.excess, smallest=least)
+    yield Criterion(what="error beyond a calibrated model", estimate=study.excess, smallest=least)
 
 
 def _call(study: "SemanticCalibration", source: str, options: str) -> str:

@@ -5,7 +5,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from psychollm._base.numbers import count, number, p_equals, percent
-from psychollm.estimates.layout import Fact, Layout, Wanted
+from psychollm.estimates.layout import Criterion, Fact, Layout
 from psychollm.estimates.references import cite
 from psychollm.estimates.verdict import SmallestEffects
 from psychollm.studies.steering_match.evidence import HEADLINES
@@ -50,9 +50,9 @@ def _methods(study: "SteeringMatch") -> tuple[str, ...]:
     )
 
 
-def _wanted(study: "SteeringMatch", smallest: SmallestEffects) -> "Iterator[Wanted]":
+def _wanted(study: "SteeringMatch", smallest: SmallestEffects) -> "Iterator[Criterion]":
     kappa = study.held_out_for_kappa.kappa
-    yield Wanted(what="kappa on questions held out", estimate=kappa, smallest=smallest.kappa)
+    yield Criterion(what="kappa on questions held out", estimate=kappa, smallest=smallest.kappa)
 
 
 def _call(study: "SteeringMatch", source: str, options: str) -> str:
