@@ -17,6 +17,7 @@ from psychollm.estimates.listing import Table, text_column
 from psychollm.plots.marks import Mark, marks_of
 from psychollm.reports.figure import drawn_by
 from psychollm.reports.sections import section
+from psychollm.studies import fit_gate
 from tests.reports.test_studies import STUDIES
 
 _ROOT = Path(psy.__file__).parent
@@ -46,12 +47,23 @@ def _panel() -> Any:
     return psy.calibration_panel(said, right, rng=0, bootstrap=20)
 
 
+def _gate() -> Any:
+    rng = np.random.default_rng(0)
+    digits = rng.integers(1, 9, 120)
+    texts = [f"What is {'7' * n} + 1?" for n in digits]
+    right = (rng.random(120) < 1 / (1 + np.exp(digits - 4.5))).astype(float)
+    own = (rng.random(120) < 0.3 + 0.4 * right).astype(float)
+    options = {"n_folds": 5, "bootstrap": 20, "rng": 0}
+    return fit_gate(texts, right, risk=0.3, scores=-digits, own=own, **options)
+
+
 MADE: dict[str, Callable[[], Any]] = {
     **{name: make for name, (make, *_) in STUDIES.items()},
     "Comparison": _comparison,
     "EvaluationCard": _card,
     "QuestionAudit": _audit,
     "CalibrationPanel": _panel,
+    "GateFit": _gate,
 }
 
 

@@ -13,6 +13,7 @@ from psychollm.estimates.listing import Table, number_column, text_column
 from psychollm.estimates.verdict import Outcome, SmallestEffects, outcome
 
 if TYPE_CHECKING:
+    from psychollm.studies.difficulty.gate import GateFit
     from psychollm.studies.difficulty.study import Difficulty
 
 _WORDS = 15
@@ -46,6 +47,25 @@ def exhibits(
         Listing(table=partial(_weights, study), folded=True),
     )
     return {VERDICT: shown}
+
+
+def of_gate(fit: "GateFit", smallest: SmallestEffects) -> Mapping[str, Sequence[Exhibit | None]]:
+    """Return the exhibits of a gate: risks at one share of answers, and each rule alone."""
+    own = {"coverage": fit.coverage, "risk": fit.risk, "F-beta": fit.f_beta}
+    table = listing(own, "Each rule at its own share", of="rule", digits=3, instead=True)
+    if fit.at_own_share is None:
+        return {VERDICT: (table,)}
+    risks = {"risk": fit.at_own_share}
+    figure = forest(
+        risks,
+        key="risks",
+        title="Risk of each rule where all answer as many questions",
+        caption="Share of wrong answers among those given, where the gate and the shared score "
+        "answer as many questions as the model says yes to; beside them that of always answering.",
+        x="risk at one share of answers",
+    )
+    shown = listing(risks, "Risk at one share of answers", of="rule", digits=3, instead=True)
+    return {VERDICT: (figure, shown), "always": (table,)}
 
 
 def _weights(study: "Difficulty") -> Table | None:

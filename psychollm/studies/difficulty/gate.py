@@ -15,7 +15,7 @@ from psychollm._base.numbers import with_interval
 from psychollm._base.result import Result
 from psychollm._base.types import BoolArray, FloatArray
 from psychollm.estimates.estimate import Estimate
-from psychollm.estimates.findings import VERDICT, Finding, Findings, Study
+from psychollm.estimates.findings import VERDICT, Finding, Findings, Study, exhibit
 from psychollm.estimates.verdict import SMALLEST, Outcome, SmallestEffects, outcome
 from psychollm.studies.difficulty.words import Words
 
@@ -191,7 +191,8 @@ class GateFit(Study, Result):
         if own is not None:
             rivals = [name for name in own.labels if name in _RIVALS]
             found = [self._beside(own, name, smallest.share) for name in rivals]
-        return Findings(items=(*found, self._beside_always(smallest.share, key=not found)))
+        always = self._beside_always(smallest.share, key=not found)
+        return exhibit(Findings(items=(*found, always)), self, smallest, by="of_gate")
 
     def _beside(self, risks: Estimate, rival: str, smallest: float) -> Finding:
         """Return the finding on the gate and another rule at the same share of answers."""

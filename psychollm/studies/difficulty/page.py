@@ -60,4 +60,22 @@ LAYOUT = Layout(
     call=_call,
 )
 
-PAGES = {"Difficulty": LAYOUT}
+GATE = Layout(
+    title="Should the model answer? What the text of the question tells",
+    subtitle=lambda fit: f"{count(fit.correct.size)} questions, {percent(fit.level)} intervals",
+    models=lambda fit: (),
+    methods=lambda fit: (
+        "<b>Gate.</b> Scores predicted from the text, the curve from score to probability and the "
+        "cut were found on inner folds, and all of them together judged on outer ones. At the "
+        "model's own share of answers the gate answers the questions of the highest probability, "
+        "as many as the model says yes to.",
+        f"<b>Uncertainty.</b> Questions, or their groups whole, were resampled; intervals cover "
+        f"{percent(fit.level)}.",
+    ),
+    call=lambda fit, source, options: (
+        f"{source or '# texts and correctness: of each question'}\n"
+        f"fit = psy.studies.fit_gate(texts, correctness, {options})"
+    ),
+)
+
+PAGES = {"Difficulty": LAYOUT, "GateFit": GATE}
