@@ -90,7 +90,7 @@ ser seçiyorum sicuramente tippe volgens wel wybieram wähle würde zeg zeggen z
 schätze vermute würde mettrais estimerais estime pondría pondrei colocaria un une ungefähr etwa à
 я бы сказал сказала равен равно составляет думаю считаю полагаю что это выбираю ответ правильный верный вариант скорее чем конечно мой на
 всего осталось получается получилось итого примерно уверен
-إجابتي جوابي لذلك ولذلك فإن أنا أختار متأكد بنسبة الإجابة هي सही उत्तर विकल्प है यह मैं मुझे उत्तर संख्या π
+إجابتي العدد هو जवाब इसे दूँगा दूंगा جوابي لذلك ولذلك فإن أنا أختار متأكد بنسبة الإجابة هي सही उत्तर विकल्प है यह मैं मुझे उत्तर संख्या π
 daher daraus damit folglich somit demnach donc así entonces tanto quindi dunque portanto dus daarom więc zatem tylko поэтому soit mio tuo leider bei eigentlich tatsächlich sicherlich pues bueno bien ben beh allora sanırım bence galiba chyba myślę wydaje пожалуй наверное кажется ну действительно inderdaad
 eigenlijk rzeczywiście właściwie aslında effectivement efectivamente effettivamente realmente naturellement évidemment
 получится выйдет будет jest ich wynosi wychodzi razem łącznie कुल हैं लगभग करीब totaal toplam المجموع 총 모두 약 대략 전체 합계
@@ -119,7 +119,7 @@ bleibt es nur noch übrig queda sólo solo reste rimane resta soltanto restam so
 RATING_LEADS = _words(
     """
 j'attribue yo put assign often agree feel describe number level gebe eine einen note doy pondría un una le do
-dou geef een daję vergebe रेटिंग मेरी réponds respondo rispondo antworte отвечаю tick children ставлю поставил поставила оцениваю choisirais donnerai mettrais elegiría daría sceglierei darei escolheria daria puanım veririm vergeben wählen kiezen bewerte donne donnerais attribue lui daria nota minha أعطيه
+dou geef een daję vergebe रेटिंग मेरी réponds respondo rispondo antworte отвечаю tick children oceniam to veriyorum अंक ставлю поставил поставила оцениваю choisirais donnerai mettrais elegiría daría sceglierei darei escolheria daria puanım veririm vergeben wählen kiezen bewerte donne donnerais attribue lui daria nota minha أعطيه
 أعطي
 """
     + _SCALES
@@ -134,7 +134,7 @@ PERCENT_LEADS = _words(
 confidence probability certainty likelihood chance odds level there roughly approximately near put estimate
 estimated between sit stand nearly almost close currently feel happen wahrscheinlichkeit sicher sicherheit mir
 zu rund etwa mit sûr confiance environ seguro seguridad probabilidad confianza en con estoy unos sicuro certo certa estou sono
-al fiducia circa il вероятность уверенность मेरा विश्वास आत्मविश्वास tenho certeza confiança zeker zekerheid ben voor ongeveer ثقتي jestem pewien pewna pewność wynosi درجة الثقة korrigiere mich
+al fiducia circa il вероятность уверенность मेरा भरोसा इस पर cevaptan bu eminim विश्वास आत्मविश्वास tenho certeza confiança zeker zekerheid ben voor ongeveer ثقتي jestem pewien pewna pewność wynosi درجة الثقة korrigiere mich
 """
     + _SCALES
 )

@@ -193,10 +193,10 @@ def _passing_year(text: str, one: Mention) -> bool:
 def read_integer(reply: str, *, finish_reason: str | None = None) -> Reading:
     """Read a whole number.
 
-    Thousands may be grouped by commas, spaces, apostrophes, or points where there are two of them;
-    "1.234" may be one number or another and is ambiguous. Bounds and ranges are ambiguous too; powers,
-    scales ("12k") and other bases ("0b101") count as what they are worth; parts of formulas ("2π", "3x")
-    are not read. A number at the end of a reply that was cut off may go on, so that it is not read.
+    Thousands may be grouped by commas ("1,50,000" as well), spaces, apostrophes, or points where there
+    are two of them; "1.234" may be one number or another and is ambiguous. Bounds and ranges are
+    ambiguous too; powers, scales ("12k") and other bases ("0b101") count as what they are worth; parts
+    of formulas ("2π", "3x") are not read. A number at the end of a reply that was cut off may go on, so that it is not read.
 
     Parameters
     ----------

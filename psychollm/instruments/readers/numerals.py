@@ -38,6 +38,7 @@ _TOKEN = re.compile(
     )
   | (?P<grouped>
         [1-9][0-9]{{0,2}}(?:,[0-9]{{3}})+(?:\.[0-9]+)?(?![0-9])
+      | [1-9][0-9]?(?:,[0-9]{{2}})+,[0-9]{{3}}(?:\.[0-9]+)?(?![0-9])
       | [0-9]{{1,3}}(?:\.[0-9]{{3}}){{2,}}(?:,[0-9]+)?(?![0-9])
       | [0-9]{{1,3}}(?:\.[0-9]{{3}})+,[0-9]+(?![0-9])
       | [0-9]{{1,3}}(?:(?P<gap>[ '_])[0-9]{{3}})(?:(?P=gap)[0-9]{{3}})*(?:[.,][0-9]+)?(?![0-9])
@@ -315,12 +316,19 @@ def _fractions(text: str, ones: list[Numeral], *, shares: bool) -> list[Numeral]
                     top = whole.value * one.value + last.value  # "3 1/2"
                     joined[-2:] = [replace(joined[-1], value=top, start=whole.start)]
                 continue
+            if shares and _WHOLE_FIRST.fullmatch(between):  # "7 üzerinden 3"
+                whole = last.value
+                joined[-1] = replace(one, start=last.start, out_of=whole)
+                continue
         joined.append(one)
     return joined
 
 
+_WHOLE_FIRST = re.compile(
+    r"(?i)\s?(?:में से|üzerinden|점 만점에|点満点で|点満点中|段階(?:評価)?で|分满分|分制)\s?"
+)
 _OUT_OF = re.compile(
-    r"(?i)\]?\s?(?:\(?out of(?: a possible)?|of|in|von|sur|de|su|van|z|из|üzerinden)\s?(?:the\s|an?\s|\[)?"
+    r"(?i)\]?\s?(?:\(?out of(?: a possible)?|of|in|von|sur|de|su|van|z|из|من)\s?(?:the\s|an?\s|\[)?"
 )
 
 

@@ -68,7 +68,7 @@ _WRONG = re.compile(rf"(?i)not\s|no$|(?:{FALSE})$")
 # What may follow a letter that is chosen: otherwise it is the subject of a sentence ("D contradicts").
 _GOES_ON = re.compile(
     r"(?i)\s*(?:$|[^\s\w]|[^.,;:\n]{0,60}\bbest\b|(?:is|was|seems|would|must|should|has to|looks|fits?|match(?:es)?|makes|works|remains|because|since|as|and|or|oder|ou|o|of|lub|или|but|so|on|in|for|from|with"
-    r"|here|then|by|jest|ist|est|es|è|é|weil|parce|porque|und|et|y|e|que|der|die|das|it|this|that|i|given|based|due|over|rather|instead|sagen|nehmen|wählen|zeggen|kiezen|say|think)\b|[A-Z](?!\w)|şık|seçene|(?!项[^\W\d_]|选项[^\W\d_]|については|는|은|は(?![正最答適])|(?!является|верн|правильн|подходит(?! лишь| только)|потому|так|поскольку|как|и|мне|мой|самый|наиболее|скорее|больше)[\u0400-\u04ff]{4}|[يت]\w{2})[^\x00-\u024f])"
+    r"|here|then|by|jest|ist|est|es|è|é|weil|parce|porque|und|et|y|e|que|der|die|das|it|this|that|i|given|based|due|over|rather|instead|after all|sagen|nehmen|wählen|zeggen|kiezen|say|think)\b|[A-Z](?!\w)|şık|seçene|(?!项[^\W\d_]|选项[^\W\d_]|については|는|은|は(?![正最答適])|(?!является|верн|правильн|подходит(?! лишь| только)|потому|так|поскольку|как|и|мне|мой|самый|наиболее|скорее|больше)[\u0400-\u04ff]{4}|[يت]\w{2})[^\x00-\u024f])"
 )
 _JOINED = re.compile(rf"\s*(?:,|/|&|\+|(?:{OR}|and|und|et|y|e)(?!\w))\s*")
 # What letters are the names of.

@@ -52,6 +52,7 @@ _RETRACTS = re.compile(
     r"|(?:sorry,? )?i (?:mean(?!s|t? to)|meant(?! to))|je veux dire|ich meine|quiero decir|voglio dire|quero dizer|on (?:réflexion|réfléchissant)|à la réflexion|bei näherer betrachtung|pensándolo (?:bien|mejor)|ripensandoci|pensando (?:bem|melhor)"
     r"|ich korrigiere(?: mich)?|je (?:me )?corrige|me corrijo|mi correggo|поправка|我算错了|更正|訂正)(?![\w'])"
 )
+_TAKES_BACK = re.compile(r"(?i)(?:but )?on second|scratch|strike|i take|i(?:'ve| have)? changed")
 # What begins a correction where nothing but another answer follows.
 _MENDS = re.compile(
     r"(?i)(?:(?<![.!?…])[.!?…]+\s*|[,;–-]\s*|\n\s*|\(|(?<=[)\]0-9])\s)(?:(?:oh|ah|hmm+|no|oops|ups|non|nein|nee|нет|но|хотя|oder|ou|o|and|but|or rather)[,.!…\s–-]+)?"
@@ -213,6 +214,8 @@ def _corrected(text: str, form: Form) -> Reading | None:
         corrected = _weigh(rest, form, cut=False)
         if corrected.answered:
             return corrected
+        if _TAKES_BACK.match(retracted[-1]["cue"]):  # and says nothing that could be read
+            return Reading(outcome=Outcome.AMBIGUOUS, said=text)
     if _BREAKS_OFF.search(text) and form.mentions(text):
         return Reading(outcome=Outcome.AMBIGUOUS, said=text)
     mends = list(_MENDS.finditer(text)) if form.mended else []

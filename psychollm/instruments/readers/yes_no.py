@@ -135,7 +135,7 @@ _PARTICLE = re.compile(
 )
 _OR = rf"(?:/|\||,?\s+(?:{OR})\s+)"
 _PAIR = re.compile(
-    rf"(?<![{WORD}'])(?:y\s?/\s?n(?![{WORD}])|(?P<one>{_WORDS})\s?{_OR}\s?(?P<other>{_WORDS})(?![{WORD}']))"
+    rf"(?<![{WORD}'])(?:y\s?/\s?n(?![{WORD}])|evet m[iı],?\s(?:yoksa\s)?hayır m[ıi](?![{WORD}])|(?P<one>{_WORDS})\s?{_OR}\s?(?P<other>{_WORDS})(?![{WORD}']))"
 )
 # What may stand between a "no" and the end of its clause, or follow it without a comma.
 _ENDS = re.compile(rf"\s*(?:$|[^{WORD}\s'])")
