@@ -159,6 +159,7 @@ class GateFit(Study, Result):
 
     Examples
     --------
+    >>> from psychollm.studies import fit_gate
     >>> texts = [f"What is {'7' * (1 + n % 9)} + 1?" for n in range(90)]
     >>> right = [float(n % 9 < 4 or n % 13 == 0) for n in range(90)]
     >>> fit_gate(texts, right, f_beta=0.5, n_folds=5, bootstrap=20, rng=0).coverage.labels
