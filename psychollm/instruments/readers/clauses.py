@@ -72,18 +72,18 @@ _END = re.compile(
 _ALWAYS_BREAK = ";:!?\n()–"
 _BREAK = re.compile(
     rf"[{_ALWAYS_BREAK}]"
-    r"|[.,](?![0-9]| (?:что|dass|daß|że) )|(?<![\w'])(?:(?<![Aa]ll )(?<!thing )(?<!none )(?<![Aa]ny \w{6} )but|and(?= (?:my|i|i'd|i'll|i'm|the answer|therefore|so|thus)\b)|yet|however|though|so(?!\s(?:is|are|was|were|do|does|did)\b)|aber|sondern|mais|pero|sino|ma|mas"
-    r"|sondern|maar|ale|lecz|но|а|ama|fakat|يل|بل|लेकिन|बल्कि)(?![\w'])"
+    r"|[.,](?![0-9]| (?:что|dass|daß|że) )|(?<![\w'])(?:(?<![Aa]ll )(?<![Aa]ny )(?<!thing )(?<!none )(?<!yone )(?<!body )(?<![Nn]o one )(?<![Aa]ny \w{6} )(?<![Ee]very \w{6} )(?<![Aa]ny of \w{4} )(?<![Aa]ny of \w{5} )(?<![Aa]ll of \w{4} )(?<![Aa]ny one )(?<![Aa]ny other )but|and(?= (?:my|i|i'd|i'll|i'm|the answer|therefore|so|thus)\b)|yet|however|though|so(?!\s(?:is|are|was|were|do|does|did)\b)|aber|sondern|mais|pero|sino|ma|mas"
+    r"|sondern|maar|ale|lecz|но|а|ama|fakat|يل|بل|लेकिन|बल्कि)(?![\w'])|(?:では|じゃ)なくて?(?!て)|而是|아니라"
 )
 _UNBROKEN = re.compile(rf"[^{_ALWAYS_BREAK}]*")
 _NEGATION = re.compile(
     rf"(?<![{WORD}'])(?:not|never|cannot|can't|cant|neither|nor|rather than|instead of|nicht"
-    rf"|kein\w{{0,2}}|pas|jamais|nunca|não|niet|geen|nie|не|ليس|ليست|न कि|non (?:è|sono|ho|ci|c'è)|no (?:tengo|hay|es|son|está|tiene|quedan)|n'[a-z]+)(?![{WORD}'])|n't(?!\w)|不是|并非"
+    rf"|kein\w{{0,2}}|pas|jamais|nunca|não|niet|geen|nie|inte|ikke|tidak|bukan|không|chưa|не|ليس|ليست|न कि|non (?:è|sono|ho|ci|c'è)|no (?:tengo|hay|es|son|está|tiene|quedan)|n'[a-z]+)(?![{WORD}'])|n't(?!\w)|不是|并非"
 )
 # What leaves no value before it said, and what begins a reason, a contrast or an aside.
 _SPEAKS_AGAINST = re.compile(
     rf"(?<![{WORD}'])(?:not|never|no(?= \w)|none|nobody|cannot|without|lacks?|unable|neither|nor|too|than|nicht|kein\w{{0,2}}|nie|pas|jamais"
-    rf"|nunca|non|não|nem|niet|geen|не|нет|ни|değil|yok|{FALSE})(?![{WORD}'])|n't(?!\w)|[没未違错誤]|不(?![同足过])|ません|ない|ليس|لم |नहीं|없|않|못"
+    rf"|nunca|non|não|nem|niet|geen|inte|ikke|tidak|bukan|không|не|нет|ни|değil|yok|{FALSE})(?![{WORD}'])|n't(?!\w)|[没未違错誤]|不(?![同足过])|ません|ない|ليس|لم |नहीं|없|않|못"
 )
 _ASIDE = re.compile(
     rf"{REASON}|(?<!\w)(?:even|if|so|rather|and|but|that|which)(?!\w)|[(:,;–]|\s-\s"
@@ -153,7 +153,7 @@ _REPORTED = re.compile(
 _FORMER = re.compile(
     r"""(?x)
     \bwollte\sich\b | \b(?:(?:zu)?erst|anfangs)\s(?:dachte|glaubte|sagte)\sich\b | \b(?:d'abord|au\sdébut)\b.{0,12}\b(?:pensais?|pensé|cru)\b
-  | \b(?:primero|al\sprincipio)\b.{0,8}\b(?:pensé|creí)\b | \ball'inizio\b.{0,8}\bpens\w+ | \bсначала\b.{0,10}\bдумал
+  | \b(?:primero|al\sprincipio)\b.{0,8}\b(?:pensé|creí)\b | \ball'inizio\b.{0,8}\bpens\w+ | \bсначала\b.{0,10}\b(?:думал|хотел|казал|считал|выбр|склон) | (?:最初|初め|はじめ)は$ | (?:一开始|起初|最初)(?:以为|觉得|想选?)?$
   | \b(?:previously|earlier)\b.{0,24}\b(?:said|answered|wrote|thought)\b | \bi\s(?:had\s|have\s)?(?:first\s|initially\s|originally\s|once\s|was\s)?(?:thought|assumed|believed
       |guessed|suspected|used\sto|inclined|tempted)\b
   | (?:\b(?:would|could|might|should)|'d)\shave\b(?!\sto) | \bwas\s(?:going|about)\sto\b
@@ -175,15 +175,15 @@ _WITHHELD = re.compile(
       |(?:misconception|misunderstanding|myth|fallac(?:y|ie)|illusion|mistake|error|trap)s?\s(?:is|are|was|were|would\sbe)
       |to\sthe\s(?:first|second|third|last|former|latter)|sake\sof|cross(?:ed|ing)?\sout|disagree\swith)\b
   | (?<!\w)(?:gerne?|lieber|wünsch\w+|hoff\w+|bezweif\w+|au(?:ß|ss)er|j'aimerais|je\svoudrais|j'espère|je\sdoute|sauf|excepté
-      |no\s(?:es|diría|digo|creo|pienso|puedo)|non\s(?:è|direi|credo|penso|posso)|não\s(?:é|diria|acho|creio|posso)|falsch\sist
-      |tod[oa]s?\smenos|me\sgustaría|quisiera|ojalá|dudo|excepto|salvo|vorrei|magari|tranne|eccetto|gostaria|duvido|exceto|graag
+      |no\s(?:es|diría|digo|creo|pienso|puedo|me\sparece)|non\s(?:è|direi|credo|penso|posso|mi\s(?:pare|sembra))|não\s(?:é|diria|acho|creio|posso)|falsch\sist
+      |(?:tod[oa]s?|cualquiera?|qualquer(?:\suma?)?)\smenos|hariç|oprócz|utom|kecuali|me\sgustaría|quisiera|ojalá|dudo|excepto|salvo|vorrei|magari|tranne|eccetto|gostaria|duvido|exceto|graag
       |betwijfel|behalve|хотел\w*\sбы|надеюсь|сомневаюсь|кроме)(?!\w)
   | 我希望|我想说|除了|怀疑|と(?:言|思)いたい
     """
 )
 _HEADED = re.compile(
-    rf"(?<!\w)(?:{FALSE}|not|eliminated?|excluded?|rejected|ruled out)(?: (?:answers?|options?|choices?))?\s?:\s*[\"'(]*$"
-    r"|\b(?:any|all|every|each|no) (?:\w+ )?but (?:for )?\W*$|^\W*(?:(?:in order )?to (?:say|answer)|(?:say|answer|claim)ing)\W*$"
+    rf"(?<!\w)(?:{FALSE}|not|eliminated?|excluded?|rejected|ruled out)(?: (?:answers?|options?|choices?))?\s?:\s*[\"'(]*$|(?<!\w)(?:fel(?:aktigt)? (?:svar|alternativ)|(?:jawaban|opsi|pilihan) (?:yang )?salah|(?:đáp án|câu trả lời) sai)\s?:\W*$"
+    r"|\b(?:any|all|every|each|no)\s?(?:one|thing|body)?(?: of)? (?:\w+ )?but (?:for )?\W*$|^\W*(?:(?:in order )?to (?:say|answer)|(?:say|answer|claim)ing)\W*$"
 )
 _DENIED_AFTER = re.compile(
     rf"[\"')\]]*\s(?:(?!because|since|as|weil|while|but|and)[^\W\d]\w*\s){{0,2}}?(?:(?:is|are|was|were|can be|would be|seems|looks|ist|est|es|è|é)\s(?:not\s|also\s|just\s|simply\s|\w+ly\s)?"
@@ -230,7 +230,7 @@ _WAVERS = re.compile(
     r"\?\W{0,3}(?:maybe|perhaps|possibly|or|vielleicht|oder|peut-être|ou|quizás?|o|forse|talvez)\W*$"
 )
 _PERSPECTIVE = re.compile(
-    r"(?:^|[,;:.]\s*)\W*(?:but |and |aber )?(?:before that|before then|until then|back then|formerly|in the past|for (?:him|her|them|some|others|most)"
+    r"(?:^|[,;:.]\s*)\W*(?:but |and |aber )?(?:before that|before then|until then|(?:under|on|in|by) (?:an?|the|one|this|that|another) (?:\w+ )?(?:reading|interpretation)|back then|formerly|in the past|for (?:him|her|them|some|others|most)"
     r"|selon (?:lui|elle|eux|mon|ma|les|certains)|d'après (?:lui|elle|eux)|laut |angeblich|según (?:él|ella|ellos|mi|algunos)|secondo (?:lui|lei|alcuni)"
     r"|segundo (?:ele|ela|alguns)|volgens (?!mij)|по словам|неверно|неправда|сомневаюсь|не думаю|вряд ли|ich bezweifle"
     r"|ich glaube nicht|ich denke nicht|es stimmt nicht|nie sądzę)(?![^\W\d])[^,;:.]{0,40}(?:,(?: (?:что|dass|że))?)?[^,;:.]{0,30}$"

@@ -92,13 +92,14 @@ schätze vermute würde mettrais estimerais estime pondría pondrei colocaria un
 всего осталось получается получилось итого примерно уверен
 إجابتي العدد هو जवाब इसे दूँगा दूंगा جوابي لذلك ولذلك فإن أنا أختار متأكد بنسبة الإجابة هي सही उत्तर विकल्प है यह मैं मुझे उत्तर संख्या π
 daher daraus damit folglich somit demnach donc así entonces tanto quindi dunque portanto dus daarom więc zatem tylko поэтому soit mio tuo leider bei eigentlich tatsächlich sicherlich pues bueno bien ben beh allora sanırım bence galiba chyba myślę wydaje пожалуй наверное кажется ну действительно inderdaad
-eigenlijk rzeczywiście właściwie aslında effectivement efectivamente effettivamente realmente naturellement évidemment
+eigenlijk rzeczywiście właściwie aslında effectivement efectivamente effettivamente realmente naturellement évidemment mí parece pare sembra semble rund circa environ cerca около około finalement finalmente uiteindelijk letztlich всё все таки
+svar svaret rätt rätta korrekta är alternativ alternativet bokstaven jag tror tycker väljer svarar jawaban jawabannya yang benar tepat adalah saya memilih pilih pilihan opsi đáp án đúng là tôi chọn phương câu trả lời nghĩ
 получится выйдет будет jest ich wynosi wychodzi razem łącznie कुल हैं लगभग करीब totaal toplam المجموع 총 모두 약 대략 전체 합계
 """
 LEADS = _words(_ENGLISH + _OTHERS)
 # Scripts without spaces: what a run of characters may consist of.
 _FRAGMENTS = re.compile(
-    "(?:[我她]们?有?|最も?|真ん中|这句话|这[一道]?题|本题|適切|正しい|な|もの|のは|したがって|现在|今|(?:大约|大概|现在|一共|约)有|故|认为|觉得|应该|会|说|给|需要|选[择项]?|選ぶ?|なら|[一总]?共[有计]?|大概|估计|左右|全部で|大约|把握|约为?|約|合計|合计|答案|信頼度|信心|正确|是|为|的|或|私|から|到|の|を|尺度|量表|では?|上|点?満点|满分|打|점|만점에?|我|は|答え)+"
+    "(?:[我她]们?有?|正しくは|最も?|真ん中|这句话|这[一道]?题|本题|適切|正しい|な|もの|のは|したがって|现在|今|(?:大约|大概|现在|一共|约)有|故|认为|觉得|应该|会|说|给|需要|选[择项]?|選ぶ?|なら|[一总]?共[有计]?|大概|估计|左右|全部で|大约|把握|约为?|約|合計|合计|答案|信頼度|信心|正确|是|为|的|或|私|から|到|の|を|尺度|量表|では?|上|点?満点|满分|打|점|만점에?|我|は|答え)+"
 )
 _UNSPACED = "\u2e80"
 _WORD = re.compile(r"[^\W\d_]+(?:[\u0900-\u0903\u093a-\u094f][^\W\d_]*)*(?:'[^\W\d_]+)?")
@@ -119,7 +120,7 @@ bleibt es nur noch übrig queda sólo solo reste rimane resta soltanto restam so
 RATING_LEADS = _words(
     """
 j'attribue yo put assign often agree feel describe number level gebe eine einen note doy pondría un una le do
-dou geef een daję vergebe रेटिंग मेरी réponds respondo rispondo antworte отвечаю tick children oceniam to veriyorum अंक ставлю поставил поставила оцениваю choisirais donnerai mettrais elegiría daría sceglierei darei escolheria daria puanım veririm vergeben wählen kiezen bewerte donne donnerais attribue lui daria nota minha أعطيه
+dou geef een daję vergebe रेटिंग मेरी réponds respondo rispondo antworte отвечаю tick children oceniam to veriyorum अंक ставлю поставил поставила оцениваю choisirais donnerai mettrais elegiría daría sceglierei darei escolheria daria puanım veririm vergeben wählen kiezen bewerte donne donnerais attribue lui daria nota minha marcaria marcaría cocherais segnerei kreuze o betyg betyget angka nilai skor mức đánh giá số điểm أعطيه
 أعطي
 """
     + _SCALES
@@ -134,7 +135,7 @@ PERCENT_LEADS = _words(
 confidence probability certainty likelihood chance odds level there roughly approximately near put estimate
 estimated between sit stand nearly almost close currently feel happen wahrscheinlichkeit sicher sicherheit mir
 zu rund etwa mit sûr confiance environ seguro seguridad probabilidad confianza en con estoy unos sicuro certo certa estou sono
-al fiducia circa il вероятность уверенность मेरा भरोसा इस पर cevaptan bu eminim विश्वास आत्मविश्वास tenho certeza confiança zeker zekerheid ben voor ongeveer ثقتي jestem pewien pewna pewność wynosi درجة الثقة korrigiere mich
+al fiducia circa il вероятность уверенность मेरा भरोसा इस पर cevaptan bu eminim विश्वास आत्मविश्वास tenho certeza confiança zeker zekerheid ben voor ongeveer ثقتي jestem pewien pewna pewność wynosi درجة الثقة واثق واثقة säker säkra ungefär yakin keyakinan sekitar chắc chắn khoảng korrigiere mich
 """
     + _SCALES
 )
@@ -187,7 +188,7 @@ JUDGED = {
     "ko": r"(?:\S+의 )?(?:답변|답안|답|응답)[은이]", "zh": "(?:(?:考生|候选人?|学生|模型|用户|该|此|这个)的?)?(?:答案|回答|作答)", "ja": "(?:(?:候補者?|受験者|学生|生徒|モデル|この)の?)?(?:回答|解答|答え|答案)は",
 }  # fmt: skip
 # What joins alternatives.
-OR = "or|and/or|oder|ou|o|u|of|lub|albo|czy|или|либо|veya|ya da|또는|أو|या|或"
+OR = "or|and/or|oder|eller|atau|hoặc|ou|o|u|of|lub|albo|czy|или|либо|veya|ya da|또는|أو|या|或"
 # What begins a reason or a concession, in which other values may be weighed.
-REASON = r"(?:(?<!\w)(?:because|since(?! then)|(?<!times )(?<!well )(?<!such )as|given|although|though|while|whereas|weil|da|car|parce que|porque|perché|omdat|потому|çünkü)(?!\w)|因为|なぜなら)"
+REASON = r"(?:(?<!\w)(?:because|since(?! then)|(?<!times )(?<!well )(?<!such )as|given|although|though|while|whereas|weil|da|car|parce que|puisque|porque|pois|ya que|já que|perché|poiché|omdat|потому|поскольку|ponieważ|çünkü|karena|eftersom|vì)(?!\w)|因为|なぜなら)"
 TRUE, FALSE = ("|".join(row[column] for row in TRUTH.values()) for column in (3, 4))

@@ -26,7 +26,7 @@ _NAMED = (
     "solution|output|total|count|correct option|correct choice|right choice|best option|"
     "selected option|option selected|selection|reply|judgment|judgement|"
     "wahl|choix|elección|scelta|escolha|keuze|wybór|выбор|antwort|lösung|ergebnis|réponse|résultat|respuesta|resultado|risposta|risultato|resposta|"
-    "antwoord|uitkomst|odpowiedź|wynik|ответ|результат|cevap|yanıt|sonuç|الإجابة|الجواب|"
+    "antwoord|uitkomst|odpowiedź|wynik|svar|svaret|jawaban|jawabannya|đáp án|câu trả lời|ответ|результат|cevap|yanıt|sonuç|الإجابة|الجواب|"
     "الإجابة الصحيحة|النتيجة|उत्तर|जवाब|सही उत्तर|परिणाम"
 )
 _NAMED_UNSPACED = "正确答案|结果|結果|결과|答案|回答|答え|正解|答|정답|답변|대답|답"

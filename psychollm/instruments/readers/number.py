@@ -47,7 +47,7 @@ _OR = re.compile(rf"(?i),?\s(?:{OR})\s")
 
 _STATES = re.compile(
     r"""(?ix)
-    (?:^|=|\b(?:(?:it|which)\s[a-z]+|it's|that's|there's|stays?|reste|restent|waren|quedan?|is|are|was|were|be|been|has|have|had|having|equals?|makes?|making|gives?|giving|gets?|got|yields?|produces?
+    (?:^|=|\b(?:(?:it|which)\s[a-z]+|it's|that's|there's|stays?|reste|restent|war|waren|era|eran|erano|eram|était|étaient|quedan?|is|are|was|were|be|been|has|have|had|having|equals?|makes?|making|gives?|giving|gets?|got|yields?|produces?
       |leaves?|leaving|remains?|totals?|totalling|contains?|includes?|to|of|in|with|need|needs|takes?|costs?
       |weighs?|measures?|earns?|pays?|spends?|runs?|travels?|lives?|scores?|won|ate|finds?|found|counted?|counts|i count|see|obtain
       |obtains|receives?|holds?|sells?|sold|bought|ended|began|only|number|value|result|sum
@@ -60,6 +60,13 @@ _STATES = re.compile(
 )
 
 
+# "高さは3,776メートル": a measure and its value, but no count or year ("高さは3つの要因で").
+_MEASURES = re.compile(
+    r"(?:高さ|長さ|深さ|重さ|面積|人口|距離|速度|気?温度?|値段|価格|合計|標高|身高|高度|长度|深度|面积|距离|总数|높이|길이|깊이|무게|면적|인구|거리|가격)\s?(?:は|是|为|約|约|은|는|이|가)(?:約|约|大约|およそ|\s약)?\s?$"
+)
+_NO_MEASURE = re.compile(r"\s?(?:つ|[個个]の|年|月|日|[%位番号回倍]|위|가지|개|년|월)")
+
+
 # A writer who speaks of itself ("I was released in 2023") states only what it counts.
 _OF_ITSELF = re.compile(
     r"(?i)^\W*(?:(?:and|so|well|but|then|as)\s)?(?:i|i'm|i've|my|me|we|our)(?!\w)(?!(?:'ve| have)? (?:count|get|got|obtain|f[io]und|see|saw|believe|think|guess"
@@ -67,9 +74,13 @@ _OF_ITSELF = re.compile(
 )
 
 
+# What a point of a scale is said to mean: '1 = "never"'.
+MEANS = r"(?:=|–|is(?:\sfor)?|means|meaning|being|stands for|bedeutet|für|steht für|est|signifie|es|significa|è|é|betekent|oznacza|означает|veut dire|vuol dire|quer dizer|代表|表示|تعني|は)"
+MEANING = r"(?:\"[^\"\n]{1,40}\"|[^\",;.()\d\n]{1,40}?)"
+POINT_NAME = r"(?:\s\([^()\n]{1,40}\))?"
 # What names a scale, before and behind its ends.
 _SCALE_BEFORE = re.compile(
-    r"(?i)(?<![\w'])(?:(?:on|from|scale|of|an?|the|auf|einer|der|skala|von|sur|une|échelle|de|dans|en|una|la|escala|su|scala|da|numa|na|uma|op|een|schaal|van|w|skali|od|по|шкале|от|se|على|مقياس|من)\s+|l'|[在从]\s?)+$"
+    r"(?i)(?<![\w'])(?:(?:on|from|scale|of|an?|the|auf|einer|der|skala|von|sur|une|échelle|de|dans|en|una|la|escala|su|scala|da|numa|del|dal|na|uma|op|een|schaal|van|w|skali|od|по|шкале|от|se|على|مقياس|من)\s+|l'|[在从]\s?)+$"
 )
 _SCALE_AFTER = re.compile(
     r"(?:まで|까지)?\s?(?:[の的]|के|의)?\s?(?:尺度|量表|段階(?:評価)?|スケール|评分|分制|पैमाने|척도|ölçeğinde|arasında(?:ki)?)?\s?(?:では|で|上|中|里|पर|में|에서)?"
@@ -112,6 +123,8 @@ class NumericForm(Form):
         """Tell whether a clause presents a number as an answer, rather than in passing."""
         before = clause_before(text, one.start)
         states = "=" in before or (_STATES.search(before) and not _OF_ITSELF.search(before))
+        if _MEASURES.search(before) and not (one.percent or _NO_MEASURE.match(text, one.end)):
+            states = True
         return bool(self.states and states) or leads(text, one.start, self.leads)
 
     def stands(self, text: str, one: Mention) -> bool:
@@ -145,7 +158,7 @@ class NumericForm(Form):
 
     def whole(self, text: str) -> frozenset[Value]:
         """Return the values that the text as a whole gives."""
-        alone = number_alone(text)
+        alone = number_alone(text, self.leads)
         if alone is None and _ONE.fullmatch(text):
             alone = 1
         if alone is not None:
@@ -181,7 +194,9 @@ class NumericForm(Form):
         return frozenset(value for value in values if value is not None)
 
 
-_IN = re.compile(r"(?i)\b(?:in|of|since|from|by|during|until|the)\s$")
+_IN = re.compile(
+    r"(?i)\b(?:in|of|since|from|by|during|until|the|stand|stato|dati|datos|dados|données|stan)\s$"
+)
 
 
 def _passing_year(text: str, one: Mention) -> bool:

@@ -317,15 +317,14 @@ def _fractions(text: str, ones: list[Numeral], *, shares: bool) -> list[Numeral]
                     joined[-2:] = [replace(joined[-1], value=top, start=whole.start)]
                 continue
             if shares and _WHOLE_FIRST.fullmatch(between):  # "7 üzerinden 3"
-                whole = last.value
-                joined[-1] = replace(one, start=last.start, out_of=whole)
+                joined[-1] = replace(one, start=last.start, out_of=last.value)
                 continue
         joined.append(one)
     return joined
 
 
 _WHOLE_FIRST = re.compile(
-    r"(?i)\s?(?:में से|üzerinden|점 만점에|点満点で|点満点中|段階(?:評価)?で|分满分|分制)\s?"
+    r"(?i)\s?(?:में से|üzerinden|점 만점(?:에|으로)(?: (?:하면|치면|말하면))?|点満点中|(?:点満点|段階(?:評価)?)で(?:(?:言|い)(?:うと|えば)|表(?:すと|せば)|評価(?:すると|すれば))?|分满分|分制)\s?"
 )
 _OUT_OF = re.compile(
     r"(?i)\]?\s?(?:\(?out of(?: a possible)?|of|in|von|sur|de|su|van|z|из|من)\s?(?:the\s|an?\s|\[)?"
@@ -437,9 +436,9 @@ def _clauses(text: str, ones: list[Numeral]) -> Iterator[list[Numeral]]:
         yield clause
 
 
-def number_alone(text: str) -> int | None:
+def number_alone(text: str, further: frozenset[str] = frozenset()) -> int | None:
     """Return the number in words that a text is, with what leads up to it and a unit behind it."""
-    words = text.strip(" \t\"'()[]{}.,;:!*").split()
+    words = _IDLE_TAIL.sub("", text.strip(_AROUND)).strip(_AROUND).split()
     number = number_in_words(" ".join(words))
     if number is not None or not 1 < len(words) <= _FEW or not may_count(words):
         return number
@@ -449,12 +448,18 @@ def number_alone(text: str) -> int | None:
             number = None if _IN_ENGLISH.search(said) else number_in_words(said)
             if number is not None and (last == len(words) or _unit(number, words[last:])):
                 return number
-        if not leads_up(words[first].lower(), frozenset()):
+        if not leads_up(words[first].lower().rstrip(","), further):
             break
     return None
 
 
 _FEW, _UNIT_WORDS = 6, 2
+_AROUND = " \t\"'()[]{}.,;:!*"
+# What affirms an answer after a comma, and adds nothing: "sept, sans hésiter".
+_IDLE_TAIL = re.compile(
+    r"(?i),\s(?:sans hésit\w+|ohne (?:zu )?zögern|sin dudar(?:lo)?|sin duda|senza (?:esitare|esitazioni|dubbio)|sem (?:hesitar|dúvida)|zonder (?:te )?aarzel\w+|без (?:колебаний|сомнений)"
+    r"|bez wahania|me semble(?:-t-il)?|il me semble|je (?:crois|pense|dirais)|(?:glaube|denke|meine|schätze) ich|würde ich sagen|(?:me )?parece|creo(?: yo)?|diría(?: yo)?|credo|direi|mi (?:pare|sembra)|acho(?: eu)?|diria(?: eu)?|denk ik|думаю|кажется|myślę|chyba|sanırım)$"
+)
 _IN_ENGLISH = re.compile(rf"(?i)\b(?:{ANY})\b")  # which are found wherever they stand
 _NO_UNIT = re.compile(
     rf"(?i)(?<!\w)(?:{OR}|and|und|et|y|e|и|bis|mehr|weniger|plus|moins|más|menos|più|meno|mais|meer|minder|więcej|больше|sicuro|ça|gracias|grazie|mal|veces|fois|volte|vezes|раз)(?!\w)|[^\w\s]|[以多少]|이상|이하"

@@ -42,7 +42,7 @@ _PICKS = re.compile(
 )
 _LABELS = re.compile(
     r"[)\].:,;\"'&+]|\s?&|\s?\+|\s?$|\s+(?:is|was|seems|looks|would|could|must|can|or|and|oder|ou|o|und|et|y|e|of(?= [A-Z](?!\w))|but"
-    r"|because|since|as|rather)\b|\s?[/>–]|-[A-Z](?![\w])|\s-\s|\n|です|입니다|或|は|은"
+    r"|because|since|as|rather)\b|\s?[/>–]|-[A-Z](?![\w])|\s-\s|\s?[✔✓✅☑]|\n|です|입니다|或|は|은|を選"
 )
 _AS_PRONOUN = re.compile(r"I (?:would|could|can|must|looks?|as)\b")
 _WORD_LETTERS = frozenset("AEIOUY")
@@ -68,7 +68,7 @@ _WRONG = re.compile(rf"(?i)not\s|no$|(?:{FALSE})$")
 # What may follow a letter that is chosen: otherwise it is the subject of a sentence ("D contradicts").
 _GOES_ON = re.compile(
     r"(?i)\s*(?:$|[^\s\w]|[^.,;:\n]{0,60}\bbest\b|(?:is|was|seems|would|must|should|has to|looks|fits?|match(?:es)?|makes|works|remains|because|since|as|and|or|oder|ou|o|of|lub|или|but|so|on|in|for|from|with"
-    r"|here|then|by|jest|ist|est|es|è|é|weil|parce|porque|und|et|y|e|que|der|die|das|it|this|that|i|given|based|due|over|rather|instead|after all|sagen|nehmen|wählen|zeggen|kiezen|say|think)\b|[A-Z](?!\w)|şık|seçene|(?!项[^\W\d_]|选项[^\W\d_]|については|는|은|は(?![正最答適])|(?!является|верн|правильн|подходит(?! лишь| только)|потому|так|поскольку|как|и|мне|мой|самый|наиболее|скорее|больше)[\u0400-\u04ff]{4}|[يت]\w{2})[^\x00-\u024f])"
+    r"|here|then|by|jest|ist|est|es|è|é|weil|parce|porque|und|et|y|e|que|qui(?= (?:(?:convient|correspond)(?! le moins| pas| mal| moins| peu)|est (?:la )?(?:bonne|correcte|juste|exacte)|me semble (?:la )?(?:bonne|correcte|juste|exacte)))|karena|eftersom|vì|der|die|das|it|this|that|i|given|based|due|over|rather|instead|after all|sagen|nehmen|wählen|zeggen|kiezen|say|think)\b|[A-Z](?!\w)|şık|seçene|(?!项[^\W\d_]|を[^\W\d_]{1,4}人|选项[^\W\d_]|については|는|은|は(?![正最答適])|(?!является|верн|правильн|подходит(?! лишь| только)|потому|так|поскольку|как|и|мне|мой|самый|наиболее|скорее|больше)[\u0400-\u04ff]{4}|[يت]\w{2})[^\x00-\u024f])"
 )
 _JOINED = re.compile(rf"\s*(?:,|/|&|\+|(?:{OR}|and|und|et|y|e)(?!\w))\s*")
 # What letters are the names of.

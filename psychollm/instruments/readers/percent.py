@@ -16,7 +16,14 @@ from psychollm.instruments.readers.clauses import (
 )
 from psychollm.instruments.readers.lexicon import PERCENT_LEADS
 from psychollm.instruments.readers.markers import Marked
-from psychollm.instruments.readers.number import SCALE, NumericForm, without_scale
+from psychollm.instruments.readers.number import (
+    MEANING,
+    MEANS,
+    POINT_NAME,
+    SCALE,
+    NumericForm,
+    without_scale,
+)
 from psychollm.instruments.readers.number_words import number_in_words
 from psychollm.instruments.readers.numerals import PERCENT, Numeral
 from psychollm.instruments.readers.verdict import read
@@ -35,7 +42,7 @@ Scale = Literal["0-100", "0-1"]
 
 _SHARE = re.compile(
     r"(?i)\s(?:of (?!certain|confiden)(?:the |all |these |my )?[a-z]"
-    r"|(?:chance|probability|risk) of (?!being|getting|having|it|this|that|me|my|success|an?|the)[a-z])"
+    r"|(?:av|dari|của)\s|(?:chance|probability|risk) of (?!being|getting|having|it|this|that|me|my|success|an?|the)[a-z])"
 )
 _EVEN = re.compile(r"(?i)(?<![\w.])(?:50\s?[-/:]\s?50|fifty[\s-]fifty)(?![\w.])")
 _SIGN_FIRST = re.compile(
@@ -70,7 +77,10 @@ _TENTHS = re.compile(
 )
 _TO = r"\s?(?:to|-|–|and|bis|à|a|do|до|到|至|tot|から|से|إلى|에서|ile)\s?"
 _ENDS = {
-    "0-100": re.compile(rf"(?<![\w.])[\[(]?0\s?%?{_TO}100\s?%?(?![\w.][0-9])[\])]?"),
+    "0-100": re.compile(
+        rf"(?<![\w.])[\[(]?0\s?%?{POINT_NAME}{_TO}100\s?%?(?![\w.][0-9]){POINT_NAME}[\])]?"
+        rf"|(?<![\w.])\(0\s?%?\s?{MEANS}\s?{MEANING}[,;]\s?100\s?%?\s?{MEANS}\s?{MEANING}\)"
+    ),
     "0-1": re.compile(rf"(?<![\w.])[\[(]?0(?:\.0)?{_TO}1(?:\.0)?(?![\w]|\.[0-9])[\])]?"),
 }
 
@@ -138,7 +148,7 @@ def _digits(said: re.Match[str]) -> str:
 
 class _Percent(NumericForm):
     labels = (
-        "confidence", "confidence level", "confidence score", "my confidence", "probability",
+        "confidence", "conf", "conf.", "confidence level", "confidence score", "my confidence", "probability",
         "likelihood", "certainty", "chance", "p", "p(correct)", "p(true)", "konfidenz", "sicherheit",
         "wahrscheinlichkeit", "confiance", "probabilité", "confianza", "probabilidad", "fiducia",
         "probabilità", "confiança", "probabilidade", "zekerheid", "pewność", "уверенность",

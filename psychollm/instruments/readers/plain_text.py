@@ -90,7 +90,7 @@ _LATEX_NAME = re.compile(
     r"|right|quad|qquad|,|;|!)(?![A-Za-z])"
 )
 _LATEX_FRACTION = re.compile(r"\\[dt]?frac\s?\{([^{}\n]{1,20})\}\s?\{([^{}\n]{1,20})\}")
-_LATEX_MARKS = re.compile(r"\\[()\[\]]|\$")
+_LATEX_MARKS = re.compile(r"\\[()\[\]]|(?<![A-Za-z$])(?:R|US|AU?|CA?|HK|NT|NZ|S)\$(?=\s?[0-9])|\$")
 _LATEX_SIGNS = {r"\%": "%", "{,}": ","}
 _LATEX_SIGN = re.compile(
     r"\\(times|cdot|approx|pi|sqrt|geq?|leq?|gt|lt|pm|infty|div|log|ln|neq?)(?![A-Za-z])"

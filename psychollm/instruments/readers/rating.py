@@ -7,22 +7,24 @@ from dataclasses import replace
 from psychollm._base.errors import InputError
 from psychollm.instruments.readers.clauses import Mention, Mode, Value, leads
 from psychollm.instruments.readers.lexicon import RATING_LEADS
-from psychollm.instruments.readers.number import NumericForm, without_scale
+from psychollm.instruments.readers.number import (
+    MEANING,
+    MEANS,
+    POINT_NAME,
+    NumericForm,
+    without_scale,
+)
 from psychollm.instruments.readers.numerals import Numeral, numerals
 from psychollm.instruments.readers.verbal import Phrases
 from psychollm.instruments.readers.verdict import read
 from psychollm.instruments.reading import Reading
 
-_NAME = r"(?:\s\([^()\n]{1,40}\))?"
-_TO = r"\s?(?:to|through|-|–|bis|à|a|tot|do|до|から|到|至|~|से|إلى|에서|ile)\s?"
+_TO = r"\s?(?:to|through|-|–|bis|à|al?|ao|tot|do|до|から|到|至|~|से|إلى|에서|ile)\s?"
 # "Two numbers", "3 statements": so many of them, no rating.
 _COUNTED = re.compile(
     r"(?i)\s(?:numbers?|numerals?|ratings?|statements?|items?|questions?|words?"
     r"|sentences?|reasons?|times|options?|choices|answers|responses)\b"
 )
-# What a point of a scale is said to mean: '1 = "never"'.
-_MEANS = r"(?:=|–|is(?:\sfor)?|means|meaning|being|stands for|bedeutet|für|steht für|est|signifie|es|significa|è|é|betekent|oznacza|означает|veut dire|vuol dire|quer dizer|代表|表示|تعني|は)"
-_MEANING = r"(?:\"[^\"\n]{1,40}\"|[^\",;.()\d\n]{1,40}?)"
 _STARS = re.compile(r"\s*([★⭐🌟]\s?)+(?:[☆✩]\s?)*\s*")
 
 
@@ -76,7 +78,7 @@ class _Rating(NumericForm):
     labels = (
         "rating", "self-rating", "overall rating", "score", "note", "bewertung", "valoración",
         "valutazione", "avaliação", "beoordeling", "ocena", "оценка", "puan", "评分", "評価", "평가",
-        "التقييم",
+        "التقييم", "voto", "punteggio", "puntuación", "pontuação", "cijfer", "балл", "betyg", "number of stars",
     )  # fmt: skip
     equations = False
     shares = True
@@ -86,10 +88,10 @@ class _Rating(NumericForm):
         self._low, self._high = low, high
         self.runs_on = high > 9
         self._phrases = Phrases(labels) if labels else None
-        first = rf"(?<![\d.])(?:\b(?:el|le|la|die|il|o|de)\s)?{low}\s?{_MEANS}\s?{_MEANING}"
-        last = rf"(?:(?:el|le|la|die|il|o|de)\s)?(?<![\d.]){high}\s?(?:{_MEANS})?\s?{_MEANING}"
+        first = rf"(?<![\d.])(?:\b(?:el|le|la|die|il|o|de)\s)?{low}\s?{MEANS}\s?{MEANING}"
+        last = rf"(?:(?:el|le|la|die|il|o|de)\s)?(?<![\d.]){high}\s?(?:{MEANS})?\s?{MEANING}"
         self._scale = re.compile(
-            rf"(?i)(?:(?<![\w.])[\[(]?{low}{_NAME}{_TO}|(?<![0-9.,]){low}(?:から|에서|到|至)){high}(?![a-z0-9]|[.,][0-9]|\s?%){_NAME}[\])]?|(?<![0-9] )\bout of {high}\b(?=,)"
+            rf"(?i)(?:(?<![\w.])[\[(]?{low}{POINT_NAME}{_TO}|(?<![0-9.,]){low}(?:から|에서|到|至)){high}(?![a-z0-9]|[.,][0-9]|\s?%){POINT_NAME}[\])]?|(?<![0-9] )\bout of {high}\b(?=,)"
             rf"|(?<![0-9.,]){high}\s?(?:点満点|分满分|점 만점)(?:で|中|のうち|に|에서?)?|满分(?:是|为)?{high}分"
             rf"|(?:(?:\bif|\bsi|\bse|\bcomo|\bda|\bwenn)\s|\bwhere\s|\bwobei\s|\boù\s|\bdonde\s|\bdove\s|\bonde\s|\bwaarbij\s|\bgdzie\s|\bгде\s|\()?{first}(?:[,;]\s?|\s)(?:(?:and|und|et|y|e|en|i|a|и|а)\s|و)?{last}(?:です[ねが]?)?(?=[,;.)]|$)\)?"
         )
@@ -122,7 +124,7 @@ class _Rating(NumericForm):
     def whole(self, text: str) -> frozenset[Value]:
         named = self._phrases.mentions(text) if self._phrases is not None else []
         if not named:
-            return super().whole(text)
+            return super().whole(without_scale(text, self._scale))
         if any(one.mode is not Mode.SAID for one in named):
             return frozenset()
         numbers = [*super().mentions(text)]

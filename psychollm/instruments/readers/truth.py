@@ -55,3 +55,28 @@ APPOSITION = re.compile(
     r"(?i)(\b(?:candidate|student|model|user)(?:'s)? (?:final )?(?:answer|response)|\b(?:antwort|réponse|respuesta|risposta|resposta|antwoord|odpowiedź)(?: (?:de|des|der|du|del|della|do|da|van de) \w+)?)"
     r"(?:, [^,.;\n]{1,40},|\s?\"[^\"\n]{1,60}\",?|\s?\([^()\n]{1,60}\))(?=\s(?:is|was|ist|est|n'est|es|no es|è|non è|é|não é|está|jest)\s)"
 )
+
+
+# Words that judge, and concede nothing ("true, ..."), where they open a reply.
+_JUDGES = re.compile(
+    r"(?P<yes>correcte?|korrekt|correct[oa]|corrett[oa]|corret[oa])|incorrecte?|wrong|false|inkorrekt|falsch|faux|fausse|incorrect[oa]|fals[oa]|scorrett[oa]|sbagliat[oa]|errat[oa]|incorret[oa]|errad[oa]"
+    r"|onjuist|fout|неверно|неправильно|niepoprawn[ea]|błędn[ea]"
+)
+_EXPLAINS = re.compile(
+    r",\s(?:both|they|it (?:was|is|should)|the (?:reference|candidate|correct|right|two|expected)|i'm afraid|beide|gesucht|richtig (?:wäre|ist|war)|les deux|la bonne réponse"
+    r"|il fallait|ambos|ambas|la respuesta correcta|entramb[ei]|la risposta corretta|as duas|os dois|a resposta correta|оба|обе|правильный)(?!\w)"
+)
+_CONCEDES = re.compile(
+    r"(?<!\w)(?:maybe|perhaps|partly|partially|in part|seems?|vielleicht|but|however|though|although|yet|still|except|if|unless|says?|said|aber|jedoch|obwohl|wenn|mais|sauf|si|pero|aunque|ma|se|mas|maar|als|но|однако|если|ale|that|dass|que|che|что|że|dat)(?!\w)"
+)
+_DENIES = re.compile(
+    r"n't(?!\w)|(?<!\w)(?:not|no|never|neither|nor|nicht|kein\w*|ne|pas|non|não|nem|niet|geen|не|nie)(?!\w)"
+)
+
+
+def opens(words: str, rest: str) -> bool:
+    """Tell whether words judge at the head of a reply, and nothing is conceded after them."""
+    judges = _JUDGES.fullmatch(words) if _EXPLAINS.match(rest) else None
+    if judges is None or _CONCEDES.search(rest):
+        return False
+    return not (judges["yes"] and _DENIES.search(rest))

@@ -59,7 +59,7 @@ _MENDS = re.compile(
     r"(?:wait|hold on|actually|sorry|pardon|hmm+|no|nope|er|err|uh|ähm?|euh|rather|edit(?:ed)?|correct(?:ed|ion)|(?:but )?(?:right )?now(?: (?:i'd|i would) (?:say|put it at))?|update[ds]?"
     r"|moment(?: mal)?|stopp?|warte|nein|korrektur|eigentlich|besser gesagt|attende[zs]|attends|non|plutôt|correctif|enfin|espera|perdón|mejor(?: dicho)?|digo|corrección|aspetta|anzi|scusa|no|correzione|espere?|não|aliás|digo|correção"
     r"|oops|ups|wacht|nee|correctie|czekaj|nie|przepraszam|стой|подождите?|нет|простите|точнее|bekle|yok|hayır|düzeltme|等等|等一下|不对|不，|不对，|应该是|待って|いや|いいえ|すみません|잠깐|아니|아니요|रुको|माफ़ कीजिए|لا|عفوا)(?![\w'])"
-    r"[,.:;!…\s–-]*(?:(?:wait|actually|sorry|no|it's|it is|it should be|that's (?:wrong|not right|incorrect)|that's|i mean|i meant|make it|rather|the (?:correct |right )?answer is|answer|doch|eher|sondern|es ist|plutôt|c'est|es|è|é)(?![^\W\d_])[,:…\s]*|(?:应该|而)?(?:是|选|为))*"
+    r"[,.:;!…\s–-]*(?:(?:wait|actually|sorry|no|it's|it is|it should be|that's (?:wrong|not right|incorrect)|that's|i mean|i meant|make it|rather|the (?:correct |right )?answer is|answer|doch|eher|sondern|es ist|plutôt|c'est|es|è|é|mejor|meglio|melhor|besser|better|(?:an?|une?|eine?|um|een)(?=\s[0-9]))(?![^\W\d_])[,:…\s]*|(?:应该|而)?(?:是|选|为))*"
 )
 _BREAKS_OFF = re.compile(
     r"(?i)[\s,.–-](?:wait|hold on|hmm+|let me (?:re-?|double[ -])?check(?: (?:this|that|again))?)[.!?…\s]*$"
@@ -147,7 +147,7 @@ def read(reply: str, form: Form, finish_reason: str | None) -> Reading:
 _NEXT_TURN = re.compile(
     r"(?im)^[ \t]*[\[(<]?(?:(?:question|item|part|scenario|problem|exercise|task|example|puzzle|quiz|human|user|instruction|input|passage|context|prompt|statement|claim|review|tweet|article|document|paragraph|headline|email|dialogue|hypothesis|sentence|premise|text|story|riddle"
     r"|frage|aufgabe|exercice|énoncé|pregunta|ejercicio|domanda|esercizio|pergunta|vraag|opgave|pytanie|zadanie|вопрос|задача|soru|प्रश्न|सवाल|سؤال|السؤال|问题|問題|题目|質問|질문|문제|q)\s?(?:#?\s?[0-9]{1,3})?[\])>]?\s?(?:[:>]|\.(?!\w)|$|\n)|[2-9][.)]\s[^\n]{1,200}\?[ \t]*$"
-    r"|#{2,}[ \t]*$|the following (?:is|are)\b|(?:please )?answer (?:the following|yes or no|with)\b)"
+    r"|(?:on a scale (?:from|of|where)\b[^\n]{1,200}\byou|how (?:confident|sure|certain) are you)\b[^\n]{0,200}\?[ \t]*$|#{2,}[ \t]*$|the following (?:is|are)\b|(?:please )?answer (?:the following|yes or no|with)\b)"
 )
 
 

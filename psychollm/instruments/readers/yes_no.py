@@ -34,6 +34,7 @@ from psychollm.instruments.readers.truth import (
     TRUTH_ALONE,
     TRUTH_CLAUSES,
     TRUTH_LEAD,
+    opens,
     truth_of,
 )
 from psychollm.instruments.readers.verdict import Form, read
@@ -45,14 +46,14 @@ có ya כן はい ええ うん 是的 是 能 可以 会 對 对 好的 네 �
 """
 _NO_PARTICLES = """
 no nope nah nay nein nö nee non não nao nie нет hayır hayir nej nei ei nem όχι ні không tidak לא
-いいえ いや いえ 不是 否 不 不能 不可以 不会 不對 不对 아니요 아니오 아뇨 아니 لا كلا नहीं नही
+いいえ いや いえ 不是的 不是 否 不 不能 不可以 不会 不對 不对 아니요 아니오 아뇨 아니 لا كلا नहीं नही
 """
 _YES_CLAUSES = """
 i think so|i believe so|i do think so|i guess so|i suppose so|i would think so|hell yes|of course i can
 |affirmative|i would say so|i'd say so|ich denke schon|ich glaube schon|ich denke ja|je crois que oui|je pense que oui|creo que sí
 |claro que sí|por supuesto que sí|desde luego que sí|credo di sì|penso di sì|acho que sim|creio que sim|claro que sim|ik denk van wel
 |ik denk het wel|думаю, да|jī hā̃|जी हाँ|जी हां|我认为是|我觉得是|我认为能|我觉得能|我能|我可以|我会|できます
-|そうだと思います|はいだと思います|正しいと思います|그렇다고 생각합니다|맞다고 생각합니다|그런 것 같습니다|volgens mij wel|je dirais que oui|yo diría que sí|direi di sì|diria que sim|raczej tak|oczywiście, że tak|tabii ki evet|myślę że tak|bence evet|sanırım evet|そうです|はいです|할 수 있습니다|그렇습니다|نعم أستطيع|أستطيع
+|そうだと思います|はいだと思います|正しいと思います|그렇다고 생각합니다|맞다고 생각합니다|그런 것 같습니다|volgens mij wel|je dirais que oui|yo diría que sí|direi di sì|direi proprio di sì|certo che sì|ma certo che sì|diria que sim|raczej tak|oczywiście, że tak|tabii ki evet|myślę że tak|bence evet|sanırım evet|そうです|はいです|할 수 있습니다|그렇습니다|نعم أستطيع|أستطيع
 """
 _NO_CLAUSES = """
 i don't think so|i dont think so|i do not think so|i don't believe so|i do not believe so|i doubt it
@@ -64,7 +65,7 @@ i don't think so|i dont think so|i do not think so|i don't believe so|i do not b
 |penso di no|non credo|non penso|assolutamente no|per niente|acho que não|de jeito nenhum|claro que não
 |ik denk het niet|ik denk van niet|absoluut niet|zeker niet|nie sądzę|raczej nie|chyba nie
 |не думаю|конечно нет|вряд ли|hiç sanmıyorum|sanmıyorum|जी नहीं|我认为不是|我觉得不是|我认为不能|我觉得不能
-|我不能|我不会|我不可以|そうではありません|そうではないと思います|違うと思います|아니라고 생각합니다|아닌 것 같습니다|그렇지 않다고 생각합니다|그렇지 않습니다|volgens mij niet|je dirais que non|yo diría que no|direi di no|diria que não|myślę że nie|bence hayır|sanırım hayır|meiner meinung nach nicht|できません|違います|할 수 없습니다|아닙니다|بالتأكيد لا|لا أستطيع|لا أظن|لا أعتقد|لا أعتقد ذلك|لا أظن ذلك|por supuesto que no|desde luego que no
+|我不能|我不会|我不可以|そうではありません|そうではないと思います|違うと思います|아니라고 생각합니다|아닌 것 같습니다|그렇지 않다고 생각합니다|그렇지 않습니다|volgens mij niet|je dirais que non|yo diría que no|direi di no|direi proprio di no|certo che no|ma certo che no|diria que não|myślę że nie|bence hayır|sanırım hayır|meiner meinung nach nicht|できません|違います|할 수 없습니다|아닙니다|بالتأكيد لا|لا أستطيع|لا أظن|لا أعتقد|لا أعتقد ذلك|لا أظن ذلك|por supuesto que no|desde luego que no
 """
 _YES_WHOLE = """
 y|right|exactly|yes indeed|genau|exact|así es|esatto|isso mesmo|exato|klopt|так и есть
@@ -261,7 +262,7 @@ class _YesNo(Form):
         "yes/no", "yes or no", "y/n", "yes / no", "match", "matches", "matching", "is match", "equivalent", "equivalence", "is equivalent",
         "equal", "same", "same answer", "same meaning", "agree", "agrees", "agreement", "consistent", "is correct", "is_correct",
         "abstains", "abstained", "abstain", "abstention", "candidate abstains", "identical", "supported", "entailed", "overall verdict", "übereinstimmung", "gleich", "même sens",
-        "coincide", "coinciden", "correspondent", "判断", "判定", "结论", "一致", "評価", "評定", "评判", "评价", "판정", "판단", "평가", "निर्णय", "मूल्यांकन", "الحكم", "التقييم", "urteil", "bewertung", "veredicto", "veredito", "verdetto", "oordeel", "werdykt", "ocena", "вердикт", "оценка", "karar", "jugement", "giudizio", "évaluation", "evaluación", "valutazione", "avaliação", "beoordeling", "grade", "judgement", "judgment", "eindoordeel", "endurteil", "evaluation", "assessment", "是否一致", "是否正确", "совпадение", "совпадают", "일치", "मिलान",
+        "coincide", "coinciden", "correspondent", "corrispondono", "corrisponde", "coincidono", "correspondem", "coincidem", "stimmen überein", "komen overeen", "判断", "判定", "结论", "一致", "評価", "評定", "评判", "评价", "판정", "판단", "평가", "निर्णय", "मूल्यांकन", "الحكم", "التقييم", "urteil", "bewertung", "veredicto", "veredito", "verdetto", "oordeel", "werdykt", "ocena", "вердикт", "оценка", "karar", "jugement", "giudizio", "évaluation", "evaluación", "valutazione", "avaliação", "beoordeling", "grade", "judgement", "judgment", "eindoordeel", "endurteil", "evaluation", "assessment", "是否一致", "是否正确", "совпадение", "совпадают", "일치", "मिलान",
     )  # fmt: skip
     labels_lead = True
     heads_oppose = True
@@ -417,6 +418,7 @@ def _truth_clauses(text: str) -> list[Mention]:
             lead = TRUTH_LEAD.match(words)
             at_an_end = sentence.end == len(text) or (not sentence.start and words != "right")
             alone = at_an_end and words == text[sentence.start : sentence.end].strip(_EDGES)
+            alone = alone or (not clause.start() and opens(words, text[clause.end() :]))
             patterns = TRUTH_ALONE if alone else TRUTH_CLAUSES
             value = truth_of(words[lead.end() :] if lead else words, patterns)
             if value is not None:
