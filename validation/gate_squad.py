@@ -1,12 +1,12 @@
 """Rules that answer or abstain, at one share of answers, on questions of SQuAD.
 
-    python -m validation.gate_squad FOLDER [--questions 2000] [--write]
+    python -m validation.gate_squad FOLDER [--questions 1200] [--write]
 
 FOLDER holds squad_dev_v1.1_questions.csv.gz and squad_dev_v1.1_em.csv.gz, as published by
 rajpurkar/SQuAD-explorer (CC BY-SA 4.0). Correctness is real: exact match of the published
 predictions of five systems that read the passage. Planted besides: answers that follow from the
 text, and each model's own yes or no, right to a stated degree. Gates see the question alone; they
-are cross-validated by question and by article. ``--write`` makes docs/gate_tables.md. Takes four
+are cross-validated by question and by article. ``--write`` makes docs/gate_tables.md. Takes ten
 minutes.
 """
 
@@ -42,7 +42,7 @@ def main() -> None:
     """Print or write the table."""
     parser = argparse.ArgumentParser(description=(__doc__ or "").partition("\n")[0])
     parser.add_argument("folder", type=Path)
-    parser.add_argument("--questions", type=int, default=2000)
+    parser.add_argument("--questions", type=int, default=1200)
     parser.add_argument("--write", action="store_true")
     options = parser.parse_args()
     questions = pd.read_csv(options.folder / "squad_dev_v1.1_questions.csv.gz")

@@ -136,7 +136,7 @@ def _markdown(found: Found) -> str:
 
 
 def tell(command: Analysis, found: Found) -> None:
-    """Say on the screen what was found and where it is."""
+    """Print what was found, and where its files are."""
     folder = command.folder
     words = [*filter(None, (found.remark, found.summary))]
     if folder is not None:

@@ -226,7 +226,7 @@ class Study(ABC):
         """
 
     def tables(self) -> "dict[str, pd.DataFrame]":
-        """Return what was found as tables, by name: the files that a command writes."""
+        """Return the tables of the study by name; a command writes each to a file of that name."""
         return {"table": self.to_frame()}  # type: ignore[attr-defined]
 
     @property
@@ -273,7 +273,7 @@ class Study(ABC):
 
 
 def folder_of(result: Any) -> str:
-    """Return where the class of a result stands: "studies.comparison"; "" outside the library."""
+    """Return the package of a result's class, as "studies.comparison"; "" for other classes."""
     home, _, place = type(result).__module__.partition(".")
     return place.rpartition(".")[0] if home == "psychollm" else ""
 

@@ -149,7 +149,7 @@ class CalibrationPanel(Study, Result):
 
     @property
     def outputs(self) -> dict[str, Output]:
-        """What is said of each metric, by key."""
+        """The `Output` of each number that a metric gives, by its key."""
         known = panel_outputs() | self._own
         return {key: words for key, words in known.items() if key in self.estimates}
 

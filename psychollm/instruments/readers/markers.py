@@ -183,13 +183,13 @@ def _named(text: str, labels: tuple[str, ...], *, lead: bool) -> list[tuple[int,
     return marks
 
 
-_COLUMN = 3  # the rank of what stands in a column or a list
+_COLUMN = 3  # rank of the values in a column or a list
 _COLUMNS = re.compile(" {3,}")
 _ITEM = re.compile(r"\W*[^:\n]{1,30}:[^:\n]*[0-9][^:\n]{0,20}")
 
 
 def _below(text: str, name: re.Match[str]) -> list[str]:
-    """Return what stands under a name that heads a column, or a list of several things."""
+    """Return the cells below the head of a column, or the values of the items of a list."""
     start = text.rfind("\n", 0, name.start()) + 1
     head, *rows = text[start : start + 2 * _LONGEST].split("\n")
     if not rows:

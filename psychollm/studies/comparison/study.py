@@ -133,7 +133,7 @@ class Comparison(Study, Result):
         )
 
     def tables(self) -> "dict[str, pd.DataFrame]":
-        """Return what was found as tables, by name."""
+        """Return the tables of the study, by name."""
         return {"models": self.to_frame(), "pairs": self.pairs()}
 
     def findings(self, *, smallest: SmallestEffects = SMALLEST) -> Findings:

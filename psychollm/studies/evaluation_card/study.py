@@ -103,7 +103,7 @@ class EvaluationCard(Study, Result):
     )
 
     def tables(self) -> "dict[str, pd.DataFrame]":
-        """Return what was found as tables, by name."""
+        """Return the tables of the study, by name."""
         tables = {"models": self.to_frame(), "pairs": self.comparison.pairs()}
         if self.mixed is not None:
             tables["shares"] = self.mixed.share.to_frame()

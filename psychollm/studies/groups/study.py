@@ -102,7 +102,7 @@ class Grouped(Study, Result):
         return table[["group", "metric", *table.columns.drop(["group", "metric"])]]
 
     def tables(self) -> "dict[str, pd.DataFrame]":
-        """Return what was found as tables, by name."""
+        """Return the tables of the study, by name."""
         return {"groups": self.to_frame(), "differences": self.differences.to_frame()}
 
     def findings(self, *, smallest: SmallestEffects = SMALLEST) -> Findings:

@@ -207,7 +207,7 @@ class InferenceBoundary(Study, Result):
     level: float
 
     def tables(self) -> dict[str, pd.DataFrame]:
-        """Return what was found as tables, by name."""
+        """Return the tables of the study, by name."""
         held = {one.name: getattr(self, one.name) for one in fields(self)}
         tables = {name: one.to_frame() for name, one in held.items() if isinstance(one, Estimate)}
         return {"profiles": self.to_frame(), **tables}

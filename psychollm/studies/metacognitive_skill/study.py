@@ -104,7 +104,7 @@ class MetacognitiveSkill(Study, Result):
     level: float
 
     def tables(self) -> dict[str, pd.DataFrame]:
-        """Return what was found as tables, by name."""
+        """Return the tables of the study, by name."""
         tables = {"behaviours": self.to_frame()}
         if self.agreement is not None:
             tables["agreement"] = self.agreement.to_frame()

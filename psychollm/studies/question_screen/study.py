@@ -116,7 +116,7 @@ class QuestionScreen(Study, Result):
         return [self.labels[place] for place in places]
 
     def tables(self) -> "dict[str, pd.DataFrame]":
-        """Return what was found as tables, by name."""
+        """Return the tables of the study, by name."""
         return {"questions": self.to_frame(), "redundant": self.redundant()}
 
     def findings(self, *, smallest: SmallestEffects = SMALLEST) -> Findings:

@@ -131,7 +131,7 @@ class SelfEfficacyStudy(Study, Result):
     level: float
 
     def tables(self) -> dict[str, pd.DataFrame]:
-        """Return what was found as tables, by name."""
+        """Return the tables of the study, by name."""
         return {"conditions": self.to_frame(), "totals": self.totals}
 
     def findings(self, *, smallest: SmallestEffects = SMALLEST) -> Findings:

@@ -147,7 +147,7 @@ class SemanticCalibration(Study, Result):
     )
 
     def tables(self) -> dict[str, pd.DataFrame]:
-        """Return what was found as tables, by name."""
+        """Return the tables of the study, by name."""
         contrasts = {"contrasts": self.contrast_frame()} if self.contrasts else {}
         return {"arms": self.to_frame(), "curves": self.curves(), **contrasts}
 

@@ -82,7 +82,7 @@ class SharedConfidence(Study, Result):
         return any("SIMULATED" in coding for coding in self.coding.values())
 
     def tables(self) -> dict[str, pd.DataFrame]:
-        """Return what was found as tables, by name."""
+        """Return the tables of the study, by name."""
         dimensions = self.dimensionality
         return {
             "models": self.to_frame(),
