@@ -14,6 +14,9 @@ from types import ModuleType
 
 import pytest
 
+from psychollm.cli.parser import COMMANDS
+from psychollm.cli.study_store import of_stores
+
 ROOT = Path(__file__).resolve().parents[1]
 PACKAGE = ROOT / "psychollm"
 
@@ -35,6 +38,9 @@ FLOORS = {
     "reports": 7,
     "cli": 8,
 }
+# Files of a study's folder that stand on a floor above it, found by being there.
+HIGHER = {"figures.py": "plots", "command.py": "cli"}
+LOOKED_UP = {"exhibits", "page", "figures", "command"}
 # Rooms beside the tower: what they may import, and who may import them.
 ANNEXES = {"collect", "steering", "integrations"}
 BELOW_ANNEXES = {"_base", "data", "instruments"}
@@ -101,9 +107,13 @@ def where(path: Path, node: ast.AST | None = None) -> str:
 
 
 def room_of(path: Path) -> str:
-    """Return the first folder below the package, or '' for files of the package itself."""
+    """Return the first folder below the package, or '' for files of the package itself.
+
+    Some files of a study's folder stand higher, by their name.
+    """
     parts = path.relative_to(PACKAGE).parts
-    return parts[0] if len(parts) > 1 else ""
+    own = parts[0] if len(parts) > 1 else ""
+    return HIGHER.get(path.name, own) if own == "studies" else own
 
 
 def imported(node: ast.AST, path: Path) -> list[str]:
@@ -270,6 +280,42 @@ def test_imports_go_down() -> None:
         if not allowed(room, target)
     ]
     assert not wrong, "imports go down the floors, never up or sideways:\n" + "\n".join(wrong)
+
+
+@pytest.mark.parametrize("room", ["reports", "cli"])
+def test_pages_and_the_command_line_import_no_study(room: str) -> None:
+    """What is to be shown of a study, or typed for it, is in its folder."""
+    wrong = [
+        f"{where(path, node)}: {name}"
+        for path in sorted((PACKAGE / room).rglob("*.py"))
+        for node, name in imports(path)
+        if name.startswith("psychollm.studies")
+    ]
+    assert not wrong, wrong
+
+
+def test_what_a_study_has_above_itself_is_looked_up_and_never_imported() -> None:
+    wrong = [
+        f"{where(path, node)}: {name}"
+        for path in FILES
+        for node, name in imports(path)
+        if (found := re.match(r"psychollm\.studies\.(\w+)\.(\w+)", name))
+        if found[2] in LOOKED_UP and path.parent != PACKAGE / "studies" / found[1]
+    ]
+    assert not wrong, wrong
+
+
+def test_commands_of_studies_are_found_by_being_there() -> None:
+    files = sorted((PACKAGE / "studies").rglob("command.py"))
+    modules = [importlib.import_module(name_of(path)) for path in files]
+    commands = {one.COMMAND for one in modules if hasattr(one, "COMMAND")}
+    stores = {name for one in modules for name in getattr(one, "STORES", {})}
+    assert commands <= set(COMMANDS.values())
+    assert stores == set(of_stores())
+    assert all(hasattr(one, "COMMAND") or hasattr(one, "STORES") for one in modules)
+    analyses = {one for one in COMMANDS.values() if one.__module__.startswith("psychollm.studies")}
+    assert analyses == commands
+    assert len(commands) >= 4
 
 
 def test_the_surface_imports_only_the_ground_floor() -> None:

@@ -56,6 +56,19 @@ def test_the_command_line_starts_light() -> None:
     assert not loaded_by("import psychollm.cli") & HEAVY
 
 
+def test_the_list_of_commands_loads_no_study() -> None:
+    loaded = loaded_by("import psychollm.cli.parser")
+    assert not loaded & HEAVY
+    studies = {name for name in loaded if name.startswith("psychollm.studies.")}
+    assert {name.split(".")[3] for name in studies if name.count(".") > 2} == {"command"}
+
+
+def test_a_study_loads_no_other() -> None:
+    loaded = loaded_by("import psychollm; psychollm.compare; psychollm.studies.Comparison")
+    studies = {name.split(".")[2] for name in loaded if name.startswith("psychollm.studies.")}
+    assert studies == {"comparison"}
+
+
 def test_every_module_imports_without_what_is_loaded_late() -> None:
     names = ", ".join(module_names())
     assert not loaded_by(f"import {names}") & (HEAVY - {"numba", "llvmlite"})

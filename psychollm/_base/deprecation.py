@@ -48,8 +48,11 @@ def _homes(name: str, rooms: Mapping[str, str]) -> list[str]:
         spec = find_spec(room)
         if spec is None or spec.origin is None:
             continue
-        exported = Path(spec.origin).read_text(encoding="utf-8").partition("__all__ = [")[2]
-        if re.search(rf"\"{re.escape(name)}\"", exported.partition("]")[0]):
+        source = Path(spec.origin)
+        exported = source.read_text(encoding="utf-8").partition("__all__ = [")[2].partition("]")[0]
+        if not exported and source.with_suffix(".pyi").exists():  # a lazy room
+            exported = source.with_suffix(".pyi").read_text(encoding="utf-8")
+        if re.search(rf"\"{re.escape(name)}\"|\bas {re.escape(name)}\b", exported):
             homes.append(f"{room}.{name}")
     return homes
 

@@ -38,7 +38,7 @@ class Found:
     @property
     def results(self) -> dict[str, Any]:
         """What results.json holds."""
-        from psychollm.studies.provenance import versions, with_imports
+        from psychollm.estimates.provenance import versions, with_imports
 
         found: dict[str, Any] = {}
         if self.findings is not None:

@@ -15,7 +15,6 @@ if TYPE_CHECKING:
 
     from psychollm._base.types import Axis
     from psychollm.data.logs_result import ScoreLog, Unit
-    from psychollm.studies.groups.study import Grouped
 
 GROUPS = "groups"
 # What the groups of an option are made of.
@@ -84,7 +83,7 @@ def column_of(log: "ScoreLog", by: str) -> "pd.Series[Any]":
 
 
 def found_by(
-    command: Analysis, result: "Grouped", script: str, numbers: Mapping[str, Any], *, remark: str
+    command: Analysis, result: Any, script: str, numbers: Mapping[str, Any], *, remark: str
 ) -> Found:
     """Return what was found of groups, of which there is no page."""
     own = {

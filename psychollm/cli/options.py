@@ -12,9 +12,10 @@ from collections.abc import Callable, Mapping, Sequence
 from contextlib import AbstractContextManager
 from dataclasses import MISSING, dataclass, field, fields, is_dataclass
 from difflib import get_close_matches
+from importlib import import_module
 from inspect import cleandoc, signature
 from pathlib import Path
-from types import NoneType, UnionType
+from types import ModuleType, NoneType, UnionType
 from typing import (
     Any,
     ClassVar,
@@ -142,6 +143,12 @@ class Command(ABC):
             print(as_json(results))
         elif not self.quiet:
             print(*words, sep="\n")
+
+
+def in_studies() -> list[ModuleType]:
+    """Return the files ``command.py`` of studies: each is found by being in the study's folder."""
+    files = sorted((Path(__file__).parents[1] / "studies").glob("*/command.py"))
+    return [import_module(f"psychollm.studies.{file.parent.name}.command") for file in files]
 
 
 class CommandHelp(argparse.RawDescriptionHelpFormatter):

@@ -8,18 +8,14 @@ from typing import Any, Literal
 
 from psychollm._base.errors import OptionError
 from psychollm._base.optional import require
-from psychollm.cli.audit import Audit
 from psychollm.cli.bank import Bank
 from psychollm.cli.calibrate import Calibrate
-from psychollm.cli.card import Card
 from psychollm.cli.collect import Collect
-from psychollm.cli.compare import Compare
 from psychollm.cli.doctor import Doctor, Version
 from psychollm.cli.import_logs import Import
 from psychollm.cli.instrument import WriteInstrument
 from psychollm.cli.irt import Irt
-from psychollm.cli.items import Items
-from psychollm.cli.options import PARSING, Command, Parser, option
+from psychollm.cli.options import PARSING, Command, Parser, in_studies, option
 from psychollm.cli.run import Run
 from psychollm.cli.score import Score
 from psychollm.cli.stage import WriteStage
@@ -85,11 +81,12 @@ def _offer_files(parser: argparse.ArgumentParser, files: object) -> None:
             action.complete = files  # type: ignore[attr-defined]
 
 
+_OF_STUDIES = [one.COMMAND for one in in_studies() if hasattr(one, "COMMAND")]
 COMMANDS: dict[str, type[Command]] = {
     command.NAME: command
     for command in (
-        WriteInstrument, Collect, WriteStage, Run, Score, Study, Calibrate, Compare, Card, Items,
-        Irt, Audit, Bank, Import, Doctor, Warm, Version, Completion,
+        WriteInstrument, Collect, WriteStage, Run, Score, Study, Calibrate, *_OF_STUDIES, Irt,
+        Bank, Import, Doctor, Warm, Version, Completion,
     )
 }  # fmt: skip
 _WRITTEN = ("out", "export")  # options that name a file or folder to write

@@ -276,12 +276,12 @@ class _Found:
 
 def _studies_in(staged: "StagedPlan") -> list[str]:
     """Return the instruments of a plan in stages that have a study, in the order of its parts."""
-    from psychollm.cli.study_store import PREDICTION, STUDIES
+    from psychollm.cli.study_store import of_stores
     from psychollm.instruments.instrument import instrument_of
 
-    known = (PREDICTION, *STUDIES)
+    known = of_stores()
     asked = [instrument_of(prompt) for prompt in staged.plan.prompts]
-    later = [step.name for step in staged.steps if step.name in STUDIES]
+    later = [step.name for step in staged.steps if step.name in known]
     return [name for name in dict.fromkeys([*asked, *later]) if name in known]
 
 
@@ -341,7 +341,7 @@ def analysis_of(study: StudyName, path: Path, staged: "StagedPlan") -> dict[str,
     asked = [model.name for model in staged.respondents]
     if study == "shared_confidence":
         from psychollm.data.screen import ScreenRules
-        from psychollm.studies.shared_confidence.residual_structure import LEAST_MODELS
+        from psychollm.factor.one_factor.residuals import LEAST_MODELS
 
         n_questions = len({prompt.item for prompt in staged.plan.prompts})
         for what, n, least in (

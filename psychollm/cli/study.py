@@ -1,8 +1,9 @@
 """``psychollm study`` of two tables or logs: a verdict and a report out."""
 
-from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
 from functools import partial
+from importlib import import_module
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -19,8 +20,6 @@ if TYPE_CHECKING:
     from psychollm.data.responses import Responses
     from psychollm.data.scan import Scan
     from psychollm.estimates.findings import Study as Findable
-    from psychollm.estimates.verdict import SmallestEffects
-    from psychollm.studies.shared_confidence.result import SharedConfidence
 
 DESCRIPTION = (
     """\
@@ -246,26 +245,9 @@ class OfTables(TwoTables):
 
     def judge(self, tables: "Tables[Responses]") -> Found:
         """Return what the study of two tables finds."""
-        from psychollm.studies.shared_confidence.study import shared_confidence
-
-        study = shared_confidence(
-            tables.confidence,
-            tables.correctness,
-            empty_cells=self.empty_cells,
-            missing=self.thresholds,
-            screen="drop" if self.drop_unusable else "flag",
-            n_null=self.null,
-            **self.replication,
-        )
-        numbers = results(study, tables.source, self.smallest)
-        numbers["simulated"] = study.simulated or self.simulated
-        script = f"{tables.code}\nstudy = {study.call}"
-        found = self.of_study(study, script, numbers, remark=tables.left_out)
-        return replace(
-            found,
-            in_files=found.tables.keys() - {"models", "screen"},
-            page=self.page_of(study, tables.code),
-        )
+        of_tables = import_module("psychollm.studies.shared_confidence.command")
+        found: Found = of_tables.judged(self, tables)
+        return found
 
     def page_of(
         self, study: "Findable", source: str, options: str = "rng=1"
@@ -281,79 +263,3 @@ class OfTables(TwoTables):
             smallest=self.smallest,
             simulated=self.simulated,
         )
-
-
-def results(
-    study: "SharedConfidence", source: Sequence[str], smallest: "SmallestEffects"
-) -> dict[str, Any]:
-    """Return what a study found as plain data: findings first, then the tables by model."""
-    from psychollm.cli.carry_out import records
-    from psychollm.studies.shared_confidence.result import verdict
-
-    dimensions = study.dimensionality
-    lapses = dimensions.with_lapses
-    return {
-        "verdict": verdict(study, smallest),
-        "n_factors": dimensions.n_factors,
-        "n_models": len(study.labels),
-        "n_questions": study.n_questions,
-        "level": study.level,
-        "dimensionality": {
-            "verdict": dimensions.verdict,
-            "shared_p": dimensions.shared_test.p_value,
-            "one_factor_p": dimensions.one_factor_test.p_value,
-            "second_share": dimensions.second_share.observed,
-            "second_share_p": dimensions.second_share.p_value,
-            "one_factor_model": dimensions.one_factor_model,
-            "with_lapses": lapses
-            and {
-                "one_factor_p": lapses.p_value,
-                "second_share": lapses.second_share.observed,
-                "second_share_p": lapses.second_share.p_value,
-                "models": records(lapses.fit.to_frame()),
-            },
-            "eigenvalue_shares": dimensions.spectrum.shares,
-            "n_empty_pairs": dimensions.spectrum.n_empty,
-            "min_eigenvalue": dimensions.spectrum.min_eigenvalue,
-            "quadratic_r2": dimensions.spectrum.quadratic_r2.observed,
-            "quadratic_r2_p": dimensions.spectrum.quadratic_r2.p_value,
-            "second_congruence": dimensions.spectrum.congruence,
-            "factors_by_rule": dict(dimensions.factors_by_rule),
-        },
-        "private_signal": _fields(
-            study.private_signal, ("mean", "mean_interval", "mean_p", "n_models", "adjustment")
-        ),
-        "individuation_average": records(study.individuation.average.to_frame()),
-        "between_models": records(study.between.to_frame()),
-        "f_beta_leaders": records(study.f_beta.leaders_frame()),
-        "pairwise_calibration": _fields(
-            study.pairwise,
-            (
-                "pooled_difference",
-                "pooled_difference_interval",
-                "pooled_expected",
-                "pooled_excess",
-                "pooled_excess_interval",
-                "n_disagreements",
-                "n_questions_split",
-            ),
-        ),
-        "ensemble": _fields(
-            study.ensemble,
-            (
-                "mean_gain",
-                "mean_gain_interval",
-                "mean_gain_at_equal_rate",
-                "mean_gain_at_equal_rate_interval",
-            ),
-        ),
-        "dropped": dict(study.dropped),
-        "uncorrelated": dict(study.uncorrelated),
-        "source": list(source),
-        "coding": dict(study.coding),
-        "seed": study.seed,
-    }
-
-
-def _fields(result: Any, names: tuple[str, ...]) -> dict[str, Any]:
-    return {name: getattr(result, name) for name in names}

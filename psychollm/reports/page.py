@@ -16,9 +16,9 @@ from psychollm._base.shown import visible
 from psychollm._base.version import __version__
 from psychollm.estimates.layout import Fact
 from psychollm.estimates.listing import Table
+from psychollm.estimates.provenance import with_imports
 from psychollm.estimates.references import cited
 from psychollm.reports.figure import Figure
-from psychollm.studies.provenance import with_imports
 
 _TEMPLATES = "psychollm.reports"
 

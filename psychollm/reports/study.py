@@ -11,10 +11,10 @@ from psychollm._base.errors import OptionError
 from psychollm._base.numbers import count
 from psychollm.estimates.findings import Study, folder_of, sentence
 from psychollm.estimates.layout import Layout
+from psychollm.estimates.provenance import versions
 from psychollm.estimates.verdict import SMALLEST, SmallestEffects
 from psychollm.reports.page import Page, named_versions, render, write_text
 from psychollm.reports.sections import sections_of
-from psychollm.studies.provenance import versions
 
 SIMULATED = "These are not real models: the data were simulated, and their truth is known."
 

@@ -437,12 +437,11 @@ def test_the_help_names_the_parts_that_there_are() -> None:
 
 
 def test_parts_are_instruments_and_stages() -> None:
-    from psychollm.cli.study_store import PREDICTION
-    from psychollm.cli.study_store import STUDIES as OF_STORES
+    from psychollm.cli.study_store import of_stores
     from psychollm.instruments.instrument import INSTRUMENTS
 
     for parts in STUDY_PARTS.values():
-        assert set(parts.first) <= set(INSTRUMENTS) & {PREDICTION, *OF_STORES}
+        assert set(parts.first) <= set(INSTRUMENTS) & set(of_stores())
         judged = [STAGES[name].judged for name in parts.later]
         assert judged == sorted(judged)  # models before judges
 

@@ -22,6 +22,7 @@ from psychollm.estimates.listing import (
     p_column,
     text_column,
 )
+from psychollm.estimates.provenance import with_imports
 from psychollm.estimates.references import cite, cited, known
 from psychollm.plots.forest import plot_forest
 from psychollm.plots.marks import (
@@ -39,7 +40,6 @@ from psychollm.reports.marks import overlay
 from psychollm.reports.page import Page, Section, named_versions, render, write_text
 from psychollm.reports.sections import section
 from psychollm.reports.study import layout_of
-from psychollm.studies.provenance import with_imports
 
 
 def test_references_in_the_running_text() -> None:

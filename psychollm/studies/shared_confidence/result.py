@@ -25,6 +25,7 @@ from psychollm.calibration.decisions.f_beta import FBeta
 from psychollm.data.screen import Screen
 from psychollm.estimates.estimate import Estimate
 from psychollm.estimates.findings import Finding, Findings, Study, exhibit, sentence
+from psychollm.estimates.provenance import cuts
 from psychollm.estimates.verdict import (
     SMALLEST,
     Outcome,
@@ -35,7 +36,6 @@ from psychollm.estimates.verdict import (
 )
 from psychollm.factor.one_factor.scores import QuestionScores
 from psychollm.studies.dimensionality.result import Dimensionality
-from psychollm.studies.provenance import cuts
 from psychollm.studies.shared_confidence.among_models import (
     between_models,
     disagreement,

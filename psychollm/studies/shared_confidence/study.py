@@ -28,12 +28,12 @@ from psychollm.calibration.stated import PairedAnswers, binary_tables
 from psychollm.data.pair_counts import CountedAnswers, binary_counts
 from psychollm.data.responses import Responses, ResponsesLike
 from psychollm.data.screen import Screen, ScreenRules, screened
+from psychollm.estimates.provenance import call_text, versions
 from psychollm.estimates.resampling import Bootstrap, Resampling
 from psychollm.factor.one_factor.residuals import LEAST_MODELS
 from psychollm.factor.one_factor.scores import scores_of
 from psychollm.studies.dimensionality.result import Dimensionality
 from psychollm.studies.dimensionality.study import dimensionality
-from psychollm.studies.provenance import call_text, versions
 from psychollm.studies.shared_confidence.private_signal import private_signal
 from psychollm.studies.shared_confidence.residual_structure import residuals_beside
 from psychollm.studies.shared_confidence.result import SharedConfidence, spread_over

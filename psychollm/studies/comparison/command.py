@@ -3,20 +3,19 @@
 from collections.abc import Callable
 from dataclasses import dataclass, replace
 from functools import partial
-from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from psychollm._base.call import Call
 from psychollm._base.errors import OptionError
-from psychollm.cli.carry_out import Analysis, Found
+from psychollm.cli.carry_out import Found
 from psychollm.cli.groups import ByGroups, column_of, found_by, group_call, groups_of
-from psychollm.cli.import_logs import LOG_IS, Logs
+from psychollm.cli.import_logs import LOG_IS
+from psychollm.cli.of_scores import OfScores
 from psychollm.cli.options import option
-from psychollm.cli.two_tables import ANALYSIS, OUTPUT, no_smallest, smallest_of
+from psychollm.cli.two_tables import ANALYSIS
 
 if TYPE_CHECKING:
     from psychollm.data.logs_result import ScoreLog
-    from psychollm.estimates.verdict import SmallestEffects
 
 DESCRIPTION = """\
 Say which of several models is better on the questions that all of them answered: scores with
@@ -30,40 +29,6 @@ examples:
   psychollm compare scores.csv --by domain
   psychollm compare logs/ --task gsm8k --clusters templates.csv --markdown > comment.md
 """
-
-
-@dataclass(frozen=True, kw_only=True)
-class OfScores(Analysis, Logs):
-    """What `compare` and `card` share: how scores are compared, and where the results go."""
-
-    clusters: Path | None = option(
-        "what questions belong to: a file with a question and its cluster per line",
-        default=None,
-        group=ANALYSIS,
-    )
-    power: float = option(
-        "the chance with which a difference is to be shown, to say what it takes",
-        "P",
-        default=0.8,
-        group=ANALYSIS,
-    )
-    level: float = option("coverage of intervals", "L", default=0.95, group=ANALYSIS)
-    smallest: "SmallestEffects" = option(
-        "the smallest difference that matters, such as share=0.02",
-        "share=X",
-        default=no_smallest,
-        parse=smallest_of,
-        group=ANALYSIS,
-    )
-    seed: int = option("seed of all randomness", "S", default=1, group=ANALYSIS)
-    out: Path | None = option(
-        "where the page, the tables and the rest go", "DIR", default=None, group=OUTPUT
-    )
-    report: bool = option("a page with a figure beside the tables", default=True, group=OUTPUT)
-    markdown: bool = option(
-        "print Markdown and nothing else, as for a pull request", default=False, group=OUTPUT
-    )
-    json: bool = option("print the results as JSON and nothing else", default=False, group=OUTPUT)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -118,12 +83,12 @@ class Compare(ByGroups, OfScores):
         return found_by(self, result, call.script(), numbers, remark=log.summary())
 
     def _options(self) -> "dict[str, Any]":
-        clusters = None
-        if self.clusters is not None:
-            clusters = Call("psy.data.readers.read_clusters", (self.clusters,), name="clusters")
         return {
-            "clusters": clusters,
+            "clusters": self.clusters_read,
             "power": self.power,
             "level": self.level,
             "rng": self.seed,
         }
+
+
+COMMAND = Compare

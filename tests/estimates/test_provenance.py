@@ -8,7 +8,7 @@ from psychollm._base.errors import LabelError, ShapeError
 from psychollm.calibration.stated import binary_tables
 from psychollm.data.responses import Responses
 from psychollm.data.screen import validity_screen
-from psychollm.studies.provenance import call_text, versions, with_imports
+from psychollm.estimates.provenance import call_text, versions, with_imports
 from psychollm.studies.shared_confidence.study import uncorrelatable, unusable
 
 

@@ -127,3 +127,6 @@ class Audit(Analysis, OneTable):
             table = found.tables["questions"]
             table["text"] = [texts.get(str(label), "") for label in table["question"]]
         return replace(found, page=partial(result.report, texts=texts, source=script))
+
+
+COMMAND = Audit

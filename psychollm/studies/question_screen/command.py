@@ -86,3 +86,6 @@ class Items(Analysis, Logs):
             "logs": log.counts(),
         }
         return self.of_study(result, call.script(), numbers, remark=log.summary())
+
+
+COMMAND = Items

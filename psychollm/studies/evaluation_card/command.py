@@ -8,9 +8,9 @@ from typing import TYPE_CHECKING, Any
 
 from psychollm._base.call import Call, Made
 from psychollm.cli.carry_out import Found, records
-from psychollm.cli.compare import OfScores
 from psychollm.cli.groups import UNITS, group_call, group_of_each
 from psychollm.cli.import_logs import LOG_IS
+from psychollm.cli.of_scores import OfScores
 from psychollm.cli.options import option
 from psychollm.cli.two_tables import ANALYSIS
 
@@ -98,8 +98,13 @@ class Card(OfScores):
                 continue
             options[name] = group_call(name, value, unit, reading)
             made[id(options[name])] = group_of_each(f"--{name}", value, unit, log)
-        if self.clusters is not None:
-            clusters = Call("psy.data.readers.read_clusters", (self.clusters,), name="clusters")
-            options["clusters"] = clusters
-        options |= {"power": self.power, "level": self.level, "rng": self.seed}
+        options |= {
+            "clusters": self.clusters_read,
+            "power": self.power,
+            "level": self.level,
+            "rng": self.seed,
+        }
         return Call("psy.evaluation_card", (reading,), options, name="card"), made
+
+
+COMMAND = Card

@@ -1,0 +1,59 @@
+"""Subpackages whose public names load their module on first use, as their stub says.
+
+The stub ``__init__.pyi`` is the one list of names, for type checkers and at run time: a line
+``from module import name as name`` each.
+"""
+
+import ast
+import sys
+from importlib import import_module
+from types import ModuleType
+from typing import Any
+
+
+class _Lazy(ModuleType):
+    """A package that imports what is asked for."""
+
+    _homes: dict[str, str]
+
+    def __getattr__(self, name: str) -> Any:
+        if name not in self._homes:
+            msg = f"module {self.__name__!r} has no attribute {name!r}"
+            raise AttributeError(msg, name=name, obj=self)
+        value = getattr(import_module(self._homes[name]), name)
+        value = import_module("psychollm._base.entry").public(value)
+        self.__dict__[name] = value
+        return value
+
+    def __setattr__(self, name: str, value: Any) -> None:
+        # A function may bear the name of its folder, which Python would put in its place.
+        if name not in self._homes or not isinstance(value, ModuleType):
+            super().__setattr__(name, value)
+
+    def __dir__(self) -> list[str]:
+        return sorted({*super().__dir__(), *self._homes})
+
+
+def load_lazily(package: str) -> None:
+    """Let the names in the stub of a package, which is being imported, load their modules."""
+    module: Any = sys.modules[package]
+    homes = names_in(module.__loader__.get_data(f"{module.__file__.removesuffix('c')}i").decode())
+    module.__dict__.update(_homes=homes, __all__=list(homes))
+    module.__class__ = _Lazy
+
+
+def names_in(stub: str) -> dict[str, str]:
+    """Return the module of each name that a stub lists.
+
+    Examples
+    --------
+    >>> names_in("from psychollm.studies.comparison.study import compare as compare")
+    {'compare': 'psychollm.studies.comparison.study'}
+    """
+    lines = ast.parse(stub).body
+    return {
+        name.name: str(line.module)
+        for line in lines
+        if isinstance(line, ast.ImportFrom)
+        for name in line.names
+    }

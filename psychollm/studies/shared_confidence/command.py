@@ -1,0 +1,137 @@
+"""What `psychollm study` does of two tables, and of replies to self-prediction."""
+
+from collections.abc import Callable, Sequence
+from dataclasses import replace
+from functools import partial
+from typing import TYPE_CHECKING, Any
+
+from psychollm.cli.carry_out import Found, records
+from psychollm.cli.two_tables import Tables
+
+if TYPE_CHECKING:
+    from psychollm.cli.study import OfTables
+    from psychollm.collect.readings import Readings
+    from psychollm.data.responses import Responses
+    from psychollm.estimates.verdict import SmallestEffects
+    from psychollm.studies.shared_confidence.result import SharedConfidence
+
+_CODE = """\
+from pathlib import Path
+from psychollm.instruments.self_prediction import confidence_and_correctness
+
+with psy.collect.Store(Path({path!r})) as store:
+    said = psy.collect.readings(store, instrument="self_prediction")
+confidence, correctness = confidence_and_correctness(said.pooled_scores(){repeats})"""
+
+
+def judged(command: "OfTables", tables: "Tables[Responses]") -> Found:
+    """Return what the study of two tables finds."""
+    from psychollm.studies.shared_confidence.study import shared_confidence
+
+    study = shared_confidence(
+        tables.confidence,
+        tables.correctness,
+        empty_cells=command.empty_cells,
+        missing=command.thresholds,
+        screen="drop" if command.drop_unusable else "flag",
+        n_null=command.null,
+        **command.replication,
+    )
+    numbers = _results(study, tables.source, command.smallest)
+    numbers["simulated"] = study.simulated or command.simulated
+    script = f"{tables.code}\nstudy = {study.call}"
+    found = command.of_study(study, script, numbers, remark=tables.left_out)
+    return replace(
+        found,
+        in_files=found.tables.keys() - {"models", "screen"},
+        page=command.page_of(study, tables.code),
+    )
+
+
+def _results(
+    study: "SharedConfidence", source: Sequence[str], smallest: "SmallestEffects"
+) -> dict[str, Any]:
+    """Return what a study found as plain data: findings first, then the tables by model."""
+    from psychollm.studies.shared_confidence.result import verdict
+
+    dimensions = study.dimensionality
+    lapses = dimensions.with_lapses
+    return {
+        "verdict": verdict(study, smallest),
+        "n_factors": dimensions.n_factors,
+        "n_models": len(study.labels),
+        "n_questions": study.n_questions,
+        "level": study.level,
+        "dimensionality": {
+            "verdict": dimensions.verdict,
+            "shared_p": dimensions.shared_test.p_value,
+            "one_factor_p": dimensions.one_factor_test.p_value,
+            "second_share": dimensions.second_share.observed,
+            "second_share_p": dimensions.second_share.p_value,
+            "one_factor_model": dimensions.one_factor_model,
+            "with_lapses": lapses
+            and {
+                "one_factor_p": lapses.p_value,
+                "second_share": lapses.second_share.observed,
+                "second_share_p": lapses.second_share.p_value,
+                "models": records(lapses.fit.to_frame()),
+            },
+            "eigenvalue_shares": dimensions.spectrum.shares,
+            "n_empty_pairs": dimensions.spectrum.n_empty,
+            "min_eigenvalue": dimensions.spectrum.min_eigenvalue,
+            "quadratic_r2": dimensions.spectrum.quadratic_r2.observed,
+            "quadratic_r2_p": dimensions.spectrum.quadratic_r2.p_value,
+            "second_congruence": dimensions.spectrum.congruence,
+            "factors_by_rule": dict(dimensions.factors_by_rule),
+        },
+        "private_signal": _fields(
+            study.private_signal, ("mean", "mean_interval", "mean_p", "n_models", "adjustment")
+        ),
+        "individuation_average": records(study.individuation.average.to_frame()),
+        "between_models": records(study.between.to_frame()),
+        "f_beta_leaders": records(study.f_beta.leaders_frame()),
+        "pairwise_calibration": _fields(
+            study.pairwise,
+            (
+                "pooled_difference",
+                "pooled_difference_interval",
+                "pooled_expected",
+                "pooled_excess",
+                "pooled_excess_interval",
+                "n_disagreements",
+                "n_questions_split",
+            ),
+        ),
+        "ensemble": _fields(
+            study.ensemble,
+            (
+                "mean_gain",
+                "mean_gain_interval",
+                "mean_gain_at_equal_rate",
+                "mean_gain_at_equal_rate_interval",
+            ),
+        ),
+        "dropped": dict(study.dropped),
+        "uncorrelated": dict(study.uncorrelated),
+        "source": list(source),
+        "coding": dict(study.coding),
+        "seed": study.seed,
+    }
+
+
+def _fields(result: Any, names: tuple[str, ...]) -> dict[str, Any]:
+    return {name: getattr(result, name) for name in names}
+
+
+def _of_predictions(command: "OfTables", readings: "Readings") -> Callable[[], Found]:
+    """Return the study of who said yes and who was right."""
+    from psychollm.instruments.self_prediction import confidence_and_correctness
+
+    both = confidence_and_correctness(readings.pooled_scores(), repeats=command.repeats)
+    given = "" if command.repeats == "error" else f", repeats={command.repeats!r}"
+    path = str(command.inputs[0])
+    code = _CODE.format(path=path, repeats=given)
+    return partial(judged, command, command.reduced(Tables(*both, (path,), code)))
+
+
+STORES = {"self_prediction": _of_predictions}
