@@ -16,6 +16,7 @@ from psychollm.instruments.readers.lexicon import (
     AUXILIARY,
     CHOOSE,
     FALSE,
+    MARKS,
     OWN,
     PERSON,
     REASON,
@@ -26,8 +27,8 @@ from psychollm.instruments.readers.lexicon import (
 
 Value: TypeAlias = float | str
 
-# Letters with their marks: `\w` alone ends Hindi and Arabic words at a vowel sign.
-WORD = r"\w\u0300-\u036f\u0591-\u05c7\u064b-\u0655\u0670\u0900-\u0903\u093a-\u094f\u0e31-\u0e4e"
+# Letters with their marks: `\w` alone ends words of Hindi, Bengali or Arabic at a vowel sign.
+WORD = rf"\w{MARKS}"
 _REACH = 60  # how far words tell: clauses are rarely longer
 
 
@@ -73,12 +74,12 @@ _ALWAYS_BREAK = ";:!?\n()–"
 _BREAK = re.compile(
     rf"[{_ALWAYS_BREAK}]"
     r"|[.,](?![0-9]| (?:что|dass|daß|że) )|(?<![\w'])(?:(?<![Aa]ll )(?<![Aa]ny )(?<!thing )(?<!none )(?<!yone )(?<!body )(?<![Nn]o one )(?<![Aa]ny \w{6} )(?<![Ee]very \w{6} )(?<![Aa]ny of \w{4} )(?<![Aa]ny of \w{5} )(?<![Aa]ll of \w{4} )(?<![Aa]ny one )(?<![Aa]ny other )but|and(?= (?:my|i|i'd|i'll|i'm|the answer|therefore|so|thus)\b)|yet|however|though|so(?!\s(?:is|are|was|were|do|does|did)\b)|aber|sondern|mais|pero|sino|ma|mas"
-    r"|sondern|maar|ale|lecz|но|а|ama|fakat|يل|بل|लेकिन|बल्कि)(?![\w'])|(?:では|じゃ)なくて?(?!て)|而是|아니라"
+    r"|sondern|maar|ale|lecz|но|а|ama|fakat|يل|بل|लेकिन|बल्कि)(?![\w'])|(?:では|じゃ)なくて?(?!て)|而是|아니라|지만(?=\s)"
 )
 _UNBROKEN = re.compile(rf"[^{_ALWAYS_BREAK}]*")
 _NEGATION = re.compile(
-    rf"(?<![{WORD}'])(?:not|never|cannot|can't|cant|neither|nor|rather than|instead of|nicht"
-    rf"|kein\w{{0,2}}|pas|jamais|nunca|não|niet|geen|nie|inte|ikke|tidak|bukan|không|chưa|не|ليس|ليست|न कि|non (?:è|sono|ho|ci|c'è)|no (?:tengo|hay|es|son|está|tiene|quedan)|n'[a-z]+)(?![{WORD}'])|n't(?!\w)|不是|并非"
+    rf"(?<![{WORD}'])(?:not|never|cannot|can't|cant|neither|nor|(?<!jibu )(?<!sahihi )ni(?= (?:(?:de|la|el|le|l') ?)?\w)|rather than|instead of|nicht"
+    rf"|kein\w{{0,2}}|pas|jamais|nunca|não|niet|geen|nie|inte|ikke|tidak|bukan|không|chưa|не|ليس|ليست|न कि|non(?= (?:nel|allo?|al|il|la|in|a|di|del)(?!\w))|non (?:è|sono|ho|ci|c'è)|no (?:tengo|hay|es|son|está|tiene|quedan)|n'[a-z]+)(?![{WORD}'])|n't(?!\w)|不是|并非"
 )
 # What leaves no value before it said, and what begins a reason, a contrast or an aside.
 _SPEAKS_AGAINST = re.compile(
@@ -152,10 +153,10 @@ _REPORTED = re.compile(
 )
 _FORMER = re.compile(
     r"""(?x)
-    \bwollte\sich\b | \b(?:(?:zu)?erst|anfangs)\s(?:dachte|glaubte|sagte)\sich\b | \b(?:d'abord|au\sdébut)\b.{0,12}\b(?:pensais?|pensé|cru)\b
-  | \b(?:primero|al\sprincipio)\b.{0,8}\b(?:pensé|creí)\b | \ball'inizio\b.{0,8}\bpens\w+ | \bсначала\b.{0,10}\b(?:думал|хотел|казал|считал|выбр|склон) | (?:最初|初め|はじめ)は$ | (?:一开始|起初|最初)(?:以为|觉得|想选?)?$
+    \bwollte\sich\b | \b(?:(?:zu)?erst|zunächst|anfangs|anfänglich|ursprünglich|vorher)\s(?:\w+\s){0,2}?(?:dachte|glaubte|sagte|kam|hatte|nahm|tippte|schwankte)\sich\b | \b(?:d'abord|au\s(?:début|départ)|initialement)\b.{0,12}\b(?:pensais?|pensé|cru)\b
+  | \b(?:eerst|aanvankelijk)\s(?:dacht|koos|wilde)\sik\b | \b(?:früher|vorher|gestern|zuvor)\s(?:hätte|hatte|habe)\sich\b | \b(?:primero|al\sprincipio)\b.{0,8}\b(?:pensé|creí)\b | \ball'inizio\b.{0,8}\bpens\w+ | \bсначала\b.{0,10}\b(?:думал|хотел|казал|считал|выбр|склон) | (?:最初|初め|はじめ)は$ | (?:一开始|起初|最初)(?:以为|觉得|想选?|选了?|选的是|认为是?|算的是)?$
   | \b(?:previously|earlier)\b.{0,24}\b(?:said|answered|wrote|thought)\b | \bi\s(?:had\s|have\s)?(?:first\s|initially\s|originally\s|once\s|was\s)?(?:thought|assumed|believed
-      |guessed|suspected|used\sto|inclined|tempted)\b
+      |guessed|suspected|used\sto|inclined|tempted|leaning|drawn|torn)\b
   | (?:\b(?:would|could|might|should)|'d)\shave\b(?!\sto) | \bwas\s(?:going|about)\sto\b
   | \b(?:at\sfirst|initially|originally|first\sglance)\b.{0,24}\b(?:thought|think|look(?:s|ed)?|seem\w*
       |appear\w*|said|guess\w*|i)\b
@@ -169,7 +170,7 @@ _WITHHELD = re.compile(
       |no\s(?:reason|basis|grounds?|evidence|justification|way|point|right|longer)|far\sfrom|nothing|nobody|none|hardly|scarcely
       |(?:it|that|this)(?:'s|'d\sbe|\s(?:is|was|would\sbe))\s(?!fair|safe|right|correct|reasonable|accurate)(?:an?\s)?\w+\s(?:\w+\s\w+\s)?(?:to|if)
       |(?<!no\s)(?<!not\s)(?<!n't\s)doubt(?:ful|ed)?(?!\s(?:about\s)?it(?!'s|\sis))|by\sno\smeans|used\sto\sbe
-      |(?:i|you)(?:'d|\swould)?\s(?:still\s|also\s)?(?:need|require|lack)\b|i\swant(?:ed)?\sto\s(?:say|answer)|i(?:'d|\swould)?\s(?:need|want|have)\sto\sbe|wonder\w*|whether
+      |(?:i|you)(?:'d|\swould)?\s(?:still\s|also\s)?(?:need|require|lack)\b|i\s(?:\w+ly\s)?want(?:ed)?\sto\s(?:say|answer)|i(?:'d|\swould)?\s(?:need|want|have)\sto\sbe|wonder\w*|whether
       |(?:sure|unclear|know|see|check|tell|say|ask)\sif|rumou?rs?|legend\shas|(?:anything|all|everything)\sbut
       |(?:except|exclud|eliminat|discard|reject)\w*|(?:other|apart|aside)\s(?:than|from)|rul(?:e|es|ed|ing)\sout
       |(?:misconception|misunderstanding|myth|fallac(?:y|ie)|illusion|mistake|error|trap)s?\s(?:is|are|was|were|would\sbe)
@@ -177,7 +178,7 @@ _WITHHELD = re.compile(
   | (?<!\w)(?:gerne?|lieber|wünsch\w+|hoff\w+|bezweif\w+|au(?:ß|ss)er|j'aimerais|je\svoudrais|j'espère|je\sdoute|sauf|excepté
       |no\s(?:es|diría|digo|creo|pienso|puedo|me\sparece)|non\s(?:è|direi|credo|penso|posso|mi\s(?:pare|sembra))|não\s(?:é|diria|acho|creio|posso)|falsch\sist
       |(?:tod[oa]s?|cualquiera?|qualquer(?:\suma?)?)\smenos|hariç|oprócz|utom|kecuali|me\sgustaría|quisiera|ojalá|dudo|excepto|salvo|vorrei|magari|tranne|eccetto|gostaria|duvido|exceto|graag
-      |betwijfel|behalve|хотел\w*\sбы|надеюсь|сомневаюсь|кроме)(?!\w)
+      |descart\w+|scart\w+|élimin\w+|écart\w+|exclu\w+|(?:seguro|segura|sûre?|sicur[oa]|cert[oa]|sicher|zeker|pewien|pewna|уверен\w*)\s(?:de\s|di\s)?(?:si|se|ob|of|czy)|betwijfel|behalve|хотел\w*\sбы|надеюсь|сомневаюсь|кроме)(?!\w)
   | 我希望|我想说|除了|怀疑|と(?:言|思)いたい
     """
 )
@@ -186,9 +187,9 @@ _HEADED = re.compile(
     r"|\b(?:any|all|every|each|no)\s?(?:one|thing|body)?(?: of)? (?:\w+ )?but (?:for )?\W*$|^\W*(?:(?:in order )?to (?:say|answer)|(?:say|answer|claim)ing)\W*$"
 )
 _DENIED_AFTER = re.compile(
-    rf"[\"')\]]*\s(?:(?!because|since|as|weil|while|but|and)[^\W\d]\w*\s){{0,2}}?(?:(?:is|are|was|were|can be|would be|seems|looks|ist|est|es|è|é)\s(?:not\s|also\s|just\s|simply\s|\w+ly\s)?"
+    rf"[\"')\]]*\s(?:(?!because|since|as|weil|while|but|and)[^\W\d]\w*\s){{0,2}}?(?:(?:is|are|was|were|can be|would be|seems|looks|ist|est|es|è|é|sind|sont|son|sono|são|zijn|są)\s(?:not\s|also\s|just\s|simply\s|\w+ly\s)?"
     rf"(?:{FALSE}|out|eliminated|ruled out|excluded|implausible|impossible)|(?:is|are|was) not(?! [0-9])|isn't|ist nicht|está (?:errad|incorret|incorrect|equivocad)[oa]|scheidet|entfällt|fallen weg|fällt weg|n'est pas|no es|non è|não é|is niet)(?!\w)"
-    r"|\s?(?:では|じゃ)(?:な[いく]|あり)|\s?(?:(?:都|均|项|选项)(?:不|是?错|与[^,.]{1,8}不)|不是|不对|是错|아니|이 아니|가 아니)"
+    r"|\s?(?:では|じゃ)(?:な[いく]|あり)|\s?(?:(?:都|均|项|选项)(?:不|是?错|与[^,.]{1,8}不)|不是|不对|是错|아니|이 아니|가 아니|번?[이가은는]?\s[^.!?\n]{0,16}지만|点?にしない|\)?\s?ف?(?:خطأ|خاطئ)|\s?(?:गलत|ग़लत|सही नहीं))"
 )
 _AFTER = re.compile(
     rf"""(?x)
@@ -223,7 +224,7 @@ _CONDITION_AFTER = re.compile(
     rf"(?!{_IDLE}|\s(?:this|that|it) helps)|but not always(?! \w)|aber nicht immer|mais pas toujours|pero no siempre|mas nem sempre|но не всегда|(?:falls|wenn|sofern|siempre que|à condition)\b)"
 )
 _AMONG = re.compile(
-    r"\b(?:among|amongst|between|torn|choose from|options are|choices are|either)\b(?!.*\b(?:is|are|be)\b)"
+    r"\b(?:among|amongst|between|entre|zwischen|tussen|między|между|torn|choose from|options are|choices are|either)\b(?!.*\b(?:is|are|be)\b)"
 )
 
 _WAVERS = re.compile(
@@ -250,7 +251,7 @@ _MEASURED_AFTER = re.compile(
 
 # Whose measure a value is: "a 30 % chance that I'm wrong", "certain that I don't know".
 _ERROR = (
-    r"wrong|mis\w{3,}|guessing|incorrect\w*|inaccurate|mistak\w+|error|errors|err|erring|false|untrue|not (?:right|correct|true|know)|backwards?|mixed up|confus\w+|uncertain\w*|unsure"
+    r"wrong|mis\w{3,}|guessing|incorrect\w*|inaccurate|mistak\w+|error|errors|err|erring|false|untrue|not (?:right|correct|true|know)|backwards?|mix\w* up|confus\w+|uncertain\w*|unsure"
     r"|(?<!no )(?<!out )doubts?|don't know|(?:can't|cannot) (?:answer|know|say|tell)|unable|no idea|falsch\w*|irre|fehler"
     r"|täusche|faux|tort|tromp\w+|equivo\w+|erro|errore|erreur|errad[oa]|error|sbagli\w+|fout|ongelijk|ошиб\w+|неправ\w*"
 )
@@ -293,7 +294,9 @@ def manner(text: str, sentence: Sentence, start: int, end: int, *, answers: bool
     ):
         return Mode.RAISED
     left_open = (
-        _AMONG.search(before) or _WAVERS.search(lead, len(lead) - _REACH) or conditioned(text, end)
+        (_AMONG.search(before) and not _CHOOSES.search(before))
+        or _WAVERS.search(lead, len(lead) - _REACH)
+        or conditioned(text, end)
     )
     return Mode.OPEN if left_open else Mode.SAID
 
@@ -314,15 +317,26 @@ def of_one_manner(text: str, ones: list[Mention], joins: re.Pattern[str]) -> lis
         alike = i < len(ones) and ones[i].value == ones[i - 1].value
         if i < len(ones) and not alike and joins.fullmatch(text, ones[i - 1].end, ones[i].start):
             continue
-        shared = next((one.mode for one in ones[start:i] if one.mode is not Mode.SAID), Mode.SAID)
+        modes = [one.mode for one in ones[start:i]]
+        unsaid = [mode for mode in modes if mode is not Mode.SAID]
+        shared = Mode.DENIED if Mode.DENIED in unsaid[-1:] else next(iter(unsaid), Mode.SAID)
         ones[start:i] = [replace(one, mode=shared) for one in ones[start:i]]
         start = i
     return ones
 
 
+# From here on the writer says what it says, whatever stands before in the clause.
+_OWN_SAYING = re.compile(
+    r"(?i)^.*(?<![\w'])(?:i'll|i'd|i will|i would|i(?: now)? (?=(?:say|choose|pick|go|opt|settle|take|rate|give|put|prefer|choose|answer|vote|select)\b)|i'm (?:down|up|now)(?= (?:to|at)\b)|(?:i'd|i'll|i would|i will|i'm|i am|i)(?: now)? (?:have to |need to |must |will )?(?:go|come|lower|rais|reduc|drop|revis|adjust|bring|mov|scal)\w*(?: (?:that|it|this|my \w+))?(?: (?:down|up|back))?(?= to\b)"
+    r"|(?:i am|i'm) (?:going|sticking|settling) (?=(?:with|for|on)\b)|(?:ich|da) (?=(?:sage|wähle|nehme|gebe|tippe|vergebe)\b)|je (?=(?:dis|dirais|choisis|mets|donne|réponds|prends)\b)"
+    r"|(?:me quedo|yo)(?= con\b)|(?:elijo|escojo|scelgo|escolho|wybieram|выбираю|отвечу|digo|dico)\b|(?:it|that) (?=(?:has to|must) be\b)|jibu(?: sahihi)? ni|leav(?:es|ing)(?: us with| only| just)?(?=\W*$)|saya (?:mem)?beri(?= nilai\b)|il(?= (?:ne )?reste\b)|es(?= bleibt\b)|ik (?=(?:zeg|kies|neem|geef)\b)|я (?=(?:скажу|выбираю|ставлю|отвечу)\b))"
+)
+
+
 def leads(text: str, position: int, further: frozenset[str] = frozenset()) -> bool:
     """Tell whether the clause holds nothing but words that lead up to an answer at a position."""
-    return all(leads_up(word, further) for word in words_of(clause_before(text, position)))
+    clause = _OWN_SAYING.sub("", clause_before(text, position))
+    return all(leads_up(word, further) for word in words_of(clause))
 
 
 def conditioned(text: str, end: int) -> bool:
@@ -336,6 +350,8 @@ def _supposed(text: str, sentence: Sentence, start: int) -> bool:
     supposes = _SUPPOSES.match(lead)
     if supposes is None or _IDLE_CONDITION.match(lead, supposes.end()):
         return False
+    if re.search(r"[,;] (?:but|however|still|yet|aber|mais|pero|ma|mas|maar|но)\b", lead):
+        return False
     worked = text[start : start + 1].isdigit() and _WORKED.search(lead)
     return not worked or bool(_CONTRARY.search(lead))
 
@@ -348,7 +364,7 @@ def of_error(text: str, start: int, end: int) -> bool:
 
 
 _OWN_VOICE = re.compile(
-    r"(?<![\w'])(?:it's|it is|i|i'd|i'll|i'm|my|me|answer|verdict|conclusion|actually|leav(?:es|ing)|is(?=\W*$)|ich|meine|je|ma|mi|yo|io|mia|eu|minha|ik|mijn|я|мой)(?![\w'])"
+    r"(?<![\w'])(?:it's|it is|i|i'd|i'll|i'm|my|me|answer|verdict|conclusion|actually|leav(?:es|ing)|is(?=\W*$)|c'est|finalement|finally|letztlich|al final|alla fine|в итоге|finalmente|ostatecznie|uiteindelijk|выбираю|wybieram|elijo|escojo|scelgo|escolho|marco|ich|meine|je|ma|mi|yo|io|mia|eu|minha|ik|mijn|я|мой)(?![\w'])"
 )
 _PREFERRED = re.compile(
     r"[\"')]*\s(?:is|seems|fits|looks)\s(?:the\s|much\s|clearly\s)?(?:better|best|correct|right|more (?:likely|plausible|accurate))\b"
@@ -362,6 +378,16 @@ def decides(text: str, start: int, end: int) -> bool:
     """Tell whether a clause says in the writer's own voice that this is the answer."""
     before = clause_before(text, start).lower()
     return bool(_OWN_VOICE.search(before) or _PREFERRED.match(text, end))
+
+
+_CHOOSES = re.compile(
+    r"(?<![\w'])(?:i(?:'d|'ll| would| will)? (?:\w+ly )?(?:prefer|pick|choose|go (?:with|for)|opt for|settle (?:on|for)|take|say|put (?:it|that|this|my \w+) at)|i'm going (?:with|for)|ich (?:nehme|wähle|sage|bevorzuge)|je (?:mets|choisis|prends|préfère|dirais)|elijo|escojo|prefiero|me quedo con|scelgo|preferisco|escolho|prefiro|ik kies|wybieram|выбираю)(?![\w'])[^.;!?\n]{0,20}$"
+)
+
+
+def chooses(text: str, start: int) -> bool:
+    """Tell whether a clause says that the writer chooses what stands at a position."""
+    return _CHOOSES.search(clause_before(text, start).lower()) is not None
 
 
 def explained(text: str, one: Mention, mentions: Sequence[Mention]) -> bool:

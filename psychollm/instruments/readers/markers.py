@@ -35,13 +35,13 @@ _COPULA = (
     r"|è|é|jest|brzmi|to|это|هو|هي|है|是|は|은|는|이|가)(?![\w'])\s?:?|是|为|は|은 |는 )"
 )
 _FIELD = re.compile(
-    r"[\"'](?P<name>[A-Za-z_ -]{1,40})[\"']\s?:\s?"
+    r"[\"'](?P<name>[^\W\d](?:[^\W\d]|[ -]){0,39})[\"']\s?:\s?"
     r"(?P<said>\"[^\"\n]{0,4000}(?:\"|$|\n)|'[^'\n]{0,4000}(?:'|$|\n)|\[[^\]\n]{0,400}\]"
     r"|[^,}\n]{0,400})"
 )
 _FIELD_NAME = re.compile(
     r"(?i)(?:.*_)?(?:answer|final|response|result|choice|option|letter|prediction|decision|verdict"
-    r"|value|output|conclusion|correct|match|equivalent|same|agree)(?:_.*)?"
+    r"|value|output|conclusion|correct|match|equivalent|same|agree|respuesta|réponse|reponse|antwort|risposta|resposta|antwoord|odpowiedź|ответ|cevap|yanıt|答案|回答|答え|정답|답변|الجواب|उत्तर)(?:_.*)?"
 )
 _ONE_FIELD = re.compile(r"[^{}\[\]\w]*\{\s*[\"'][^\"'\n]{1,60}[\"']\s?:[^,]{1,400}\}[^{}\w]*")
 _APART = re.compile(f"{OPEN}([^{OPEN}{CLOSE}]*)(?:{CLOSE}|$)")
@@ -54,8 +54,8 @@ _CONCLUDES = re.compile(
     r"(?i)(?:^|[,;:–]\s*)(?:and\s+)?(?:so|therefore|thus|hence|consequently|accordingly|overall|leaving|which (?:leaves|makes|gives)"
     r"|in conclusion|in summary|in total|altogether|finally|also|deshalb|daher|donc|por lo tanto"
     r"|por tanto|quindi|dunque|portanto|logo|dus|zatem|więc|следовательно|значит|dolayısıyla|因此|所以"
-    r"|したがって|따라서|그러므로|إذن|لذلك|इसलिए)(?![\w'])(?!\s+(?:is|are|does|do|did|many|much|that|far)\b)"
-    r"[,:]?\s*|(?:^|[,;:]\s?)(?:因此|所以|故此?|综上(?:所述)?|したがって|よって|そのため|따라서|그러므로)[,:]?\s?"
+    r"|したがって|따라서|그러므로|إذن|لذلك|इसलिए|por isso|c'est pourquoi|por eso|perciò|daarom|dlatego|поэтому|то есть|that is|c'est-à-dire|es decir|cioè|ou seja|oftewel|czyli|in totale|en total|au total|insgesamt|no total|in totaal|łącznie|w sumie|totalizando|итого|в итоге|합계|合计|合計|总计)(?![\w'])(?:,?\s(?:quindi|donc|also|entonces|portanto|dus|więc)\b)?(?!\s+(?:is|are|does|do|did|many|much|that|far)\b)"
+    r"[,:]?\s*|\s(?:ist|sind|beträgt|macht|lautet|est|sont|fait|es|son|è|sono|é|são|is|zijn|jest|wynosi) (?:also|somit|demnach|daher|donc|pues|por tanto|entonces|quindi|dunque|portanto|dus|więc|zatem)\s|(?:なので|ですから|だから|つまり|즉)[,]?\s?|(?:이므로|므로|이니까)\s|(?:^|[,;:]\s?)(?:也就是说?|即|因此|所以|故此?|综上(?:所述)?|したがって|よって|そのため|따라서|그러므로)[,:]?\s?"
 )
 
 
@@ -169,6 +169,8 @@ def _named(text: str, labels: tuple[str, ...], *, lead: bool) -> list[tuple[int,
             continue
         if compares and name.group().lower().startswith(_OTHER_SIDE):
             continue
+        if declines(text[spans[at].start : name.end()]):
+            continue
         if not own_words or of_error(name.group(), len(name.group()), 0):
             continue
         said = _line(text, name.end())
@@ -210,6 +212,12 @@ def _line(text: str, start: int) -> str:
     return text[start : start + _LONGEST].partition("\n")[0].strip(f" \t{OPEN}{CLOSE}")
 
 
+# "So she was seventeen": of whom it is said.
+_SUBJECT = re.compile(
+    r"(?i)^(?:he|she|it|they|sie|er|elle|il|ella|él|lei|lui|ela|ele|zij|hij|ona|on|она|он) (?:is|was|are|were|had|has|have|ist|war|était|est|avait|tenía|era|tinha|was|miała?|było|был[аои]?)(?=\s(?:[0-9]|[^\W\d_]+\W*$))\s"
+)
+
+
 def conclusion(text: str) -> str | None:
     """Return what the last sentence concludes, None if it does not say that it does."""
     spans = sentences(text)
@@ -217,4 +225,4 @@ def conclusion(text: str) -> str | None:
         return None
     last = text[spans[-1].start : spans[-1].end]
     words = list(_CONCLUDES.finditer(last))
-    return last[words[-1].end() :] or None if words else None
+    return _SUBJECT.sub("", last[words[-1].end() :]) or None if words else None

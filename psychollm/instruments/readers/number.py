@@ -52,7 +52,7 @@ _STATES = re.compile(
       |weighs?|measures?|earns?|pays?|spends?|runs?|travels?|lives?|scores?|won|ate|finds?|found|counted?|counts|i count|see|obtain
       |obtains|receives?|holds?|sells?|sold|bought|ended|began|only|number|value|result|sum
       |shows?|appears?|occurs?|ist|sind|beträgt|hat|haben|gibt|macht|ergibt|es|est|sont|fait|a|son|hay|tiene|da|è|sono|ci|fa|ha|é|são|há
-      |tem|zijn|er|heeft|jest|ma|to)\s)
+      |tem|zijn|er|heeft|jest|ma|to|mide[n]?|mesure|misura|mede|misst|liegt\sbei|beläuft\ssich\sauf|kommt\sauf|s'élève\sà|asciende\sa|ammonta\sa|totaliza|liczy|telt|zählt|cuenta\scon|compte|conta|wynosi|mierzy|имеет|насчитывает|составляет|هو|هي|يبلغ|تبلغ|عدده\w*|på|har|har\sdet|on|má|je|are|ni)\s)
     \s*(?:(?:her|him|them|noch|about|around|roughly|approximately|exactly|precisely|just|only|nearly|almost|some|an?|the|another|still|also
       |now|then|indeed|actually|simply|therefore|hence|estimated|rund|etwa|circa|ca|environ|unos|unas|cerca|de|di|ungefähr
       |genau|insgesamt|minus|negative|ein|eine|un|une|total|year)\s+)*\W*$
@@ -62,9 +62,40 @@ _STATES = re.compile(
 
 # "高さは3,776メートル": a measure and its value, but no count or year ("高さは3つの要因で").
 _MEASURES = re.compile(
-    r"(?:高さ|長さ|深さ|重さ|面積|人口|距離|速度|気?温度?|値段|価格|合計|標高|身高|高度|长度|深度|面积|距离|总数|높이|길이|깊이|무게|면적|인구|거리|가격)\s?(?:は|是|为|約|约|은|는|이|가)(?:約|约|大约|およそ|\s약)?\s?$"
+    r"(?:高さ|長さ|深さ|重さ|面積|人口|人数|[^\s、,]の数|個数|年齢|距離|速度|気?温度?|値段|価格|合計|標高|身高|高度|长度|深度|面积|距离|总数|높이|길이|깊이|무게|면적|인구|거리|가격)\s?(?:は|是|为|約|约|은|는|이|가)(?:約|约|大约|およそ|\s약)?\s?$"
 )
+_THERE_ARE = re.compile(r"(?:[约大共计]有|共计?|约为|约是|等于|等於|达到?)\s?$")
 _NO_MEASURE = re.compile(r"\s?(?:つ|[個个]の|年|月|日|[%位番号回倍]|위|가지|개|년|월)")
+
+
+# Verbs at the end ("ایران ۳۱ استان دارد"), and a year that is called one and ends the reply.
+_VERB_BEHIND = re.compile(
+    r"\s?(?![つ位番回倍章위가]|[個个]の)\S{0,12}(?:\s\S{1,14}){0,2}?\s?(?:دارد|است|بود|আছে|ছিল|है|हैं|थे|थी|था|あります|います|です|ある|いる|있습니다|있다|입니다|이다|vardır|var|உள்ளன|உள்ளது|ఉన్నాయి|ఉంది|આહે|છે|आहेत|आहे|ਹਨ|ہے|ہیں)\W*$"
+)
+_YEAR_BEFORE = re.compile(
+    r"(?i)\S\s(?:im jahre?|en el año|l'an|en l'an|en l'année|nell'anno|no ano de|no ano|in the year|in het jaar|w roku|в|সালে|सन्|سال|tahun|năm)\s$"
+)
+_IN_YEAR = re.compile(r"(?i)\s(?:en|em|in|nel|в|w|op|anno|im)\s$")
+_YEAR_BEHIND = re.compile(r"(?:\s?(?:году|г\.|年|yılında|में|সালে))?(?:\s\S{1,10}){0,2}\W*$")
+
+
+_CONTRAST = re.compile(
+    r"(?i),\s(?:(?:and|a|а|und|et|y|e|en)\s)?(?:not|non|nicht|pas|no|não|niet|nie|не)\s(?:[^\W\d_]+\s){0,2}[0-9]"
+)
+
+
+def _states_behind(text: str, one: Numeral) -> bool:
+    """Tell whether the one number of a reply of one sentence is what it states."""
+    if "?" in text or len(sentences(text)) > 1 or one.percent or one.out_of is not None:
+        return False
+    if len(re.findall("[0-9]+(?:[.,' ][0-9]+)*", text)) > 1:
+        return False
+    before = text[: one.start]
+    if re.fullmatch("1[0-9]{3}|20[0-9]{2}", one.written) and _YEAR_BEFORE.search(before):
+        return _YEAR_BEHIND.match(text, one.end) is not None
+    if re.fullmatch("1[0-9]{3}|20[0-9]{2}", one.written) and _IN_YEAR.search(before):
+        return len(before.split()) > 4 and not text[one.end :].strip(" .!")
+    return _VERB_BEHIND.match(text, one.end) is not None and not _OF_ITSELF.search(before)
 
 
 # A writer who speaks of itself ("I was released in 2023") states only what it counts.
@@ -90,6 +121,40 @@ SCALE = re.compile(
 )
 
 
+# The same measure in another unit, a source with its year, and what a whole consists of.
+_UNIT = r"(?:m|km|cm|mm|ft|feet|foot|mi|miles?|kg|g|lbs?|pounds?|°\s?[CF]|l|lit(?:er|re)s?|gal(?:lons)?|in|inches|yd|yards|acres|ha|hectares|sq\.? \w+|mph|km/h|knots|hours|h|min(?:utes)?|s|seconds|stone|oz|met(?:er|re)s?|K)"
+_IN_UNITS = re.compile(rf"(?<=[0-9])(?P<unit>\s?{_UNIT})\s?\([0-9][0-9.,' ]*\s?{_UNIT}\)(?![\w])")
+# What a counted thing consists of, or how it may be counted otherwise: "88 keys (52 white, 36 black)".
+_COUNTED_ALSO = re.compile(
+    r"(?i)(?<=[0-9] )(?P<named>[^\W\d_]{3,}) \((?!or\b|maybe|perhaps|oder|ou\b|o\b|not\b|actually|no\b|out of|of\b|von|sur|de\b)[0-9]+ [^\W\d_][^()\n]{0,60}\)"
+)
+_CONVERTED = re.compile(
+    r"(?i)(?<=[^\W_])\s?\((?:≈|~|=|that's|that is|which is|equals|das sind|c'est|son|approx\.?|about|roughly|around|ca\.?|circa|or|i\.e\.|etwa|environ|unos|około|約|约)\s?[0-9][0-9.,' ]*\s?(?:[^\W\d_]|°)[^()\n]{0,20}\)"
+)
+_SOURCE = re.compile(
+    r"(?i)\s?\((?:published|updated|released|dated|retrieved|accessed|veröffentlicht|publié\w*|publicad[oa])\b[^()\n]{0,60}\)|(?<=[^.!?\s]),?\s(?:d'après|selon|laut|according to|secondo|según|segundo|по данным|volgens|według)\s[^.!?\n]*[0-9][^.!?\n]*\.?\s*$|\s?\((?:(?:source|quelle|fuente|fonte|bron|źródło|источник|see|cf\.|as of|stand|stato|datos de|according to|selon|laut|secondo|según|segundo)\b[^()\n]{0,60}|(?:1[89]|20)[0-9]{2})\)(?=\W*$)"
+)
+_PARTS = re.compile(
+    r"(?i)(?<=[^\W_]),?\s(?:of which|of whom|including|among them|di cui|davon|darunter|dont|de l[ao]s cuales|d[ao]s quais|waarvan|z czego|w tym|из них|в том числе|bunların)\s[^.!?\n]*[0-9][^.!?\n]*|,\s?(?:其中|うち|このうち|그중|이 중)[^.!?\n]*[0-9][^.!?\n]*"
+)
+_SUM = re.compile(
+    r"(?P<whole>[0-9]+)(?P<named>(?: [^\W\d_]+){1,3}):\s(?P<parts>[^.:!?\n]*[0-9][^.:!?\n]*)"
+)
+
+
+def without_asides(text: str) -> str:
+    """Return a text without what repeats its number, or divides it."""
+    text = _IN_UNITS.sub(r"\g<unit>", _SOURCE.sub("", _CONVERTED.sub("", text)))
+    text = _COUNTED_ALSO.sub(r"\g<named>", _PARTS.sub("", text))
+    whole = _SUM.search(text)
+    if whole is not None:
+        parts = [int(one) for one in re.findall("[0-9]+", whole["parts"])]
+        total = int(whole["whole"])
+        if sum(parts) == total or (len(parts) == 1 and parts[0] == total - 1):
+            text = text[: whole.start("parts")].rstrip(": ") + text[whole.end() :]
+    return text
+
+
 def without_scale(text: str, ends: re.Pattern[str]) -> str:
     """Blank the ends of a scale that a text repeats, with the words that name it."""
     for one in ends.finditer(text):
@@ -98,6 +163,27 @@ def without_scale(text: str, ends: re.Pattern[str]) -> str:
         start, end = before.start() if before else one.start(), after.end() if after else one.end()
         text = text[:start] + " " * (end - start) + text[end:]
     return text
+
+
+_NEITHER = re.compile(
+    r"(?i)(?<!\w)(?:ni|né|nem|weder|ani|ни|nie|nicht|kein\w*|pas|no|non|não|niet|geen|не|değil|ne|sans|senza|sin|ohne|sem|bez|без|zonder)(?!\w)"
+)
+
+
+def _stated_in_words(text: str) -> int | None:
+    """Return the number in words that a short statement ends with: "Polska ma szesnaście ..."."""
+    words = _HEAD.split(text, 1)[0].split()
+    if not 2 < len(words) < 8 or "?" in text or numerals(text) or _NEITHER.search(text):
+        return None
+    for first in range(2, len(words)):
+        if _STATES.search(" ".join(words[:first]) + " "):
+            return number_alone(" ".join(words[first:]))
+    return None
+
+
+_HEAD = re.compile(
+    r"(?<!\d)[,;(–](?!\d)(?!\s?(?:or|oder|ou|o|of|maybe|perhaps|vielleicht|no|not|but)(?!\w))"
+)
 
 
 class NumericForm(Form):
@@ -122,10 +208,16 @@ class NumericForm(Form):
     def led_up_to(self, text: str, one: Numeral) -> bool:
         """Tell whether a clause presents a number as an answer, rather than in passing."""
         before = clause_before(text, one.start)
-        states = "=" in before or (_STATES.search(before) and not _OF_ITSELF.search(before))
-        if _MEASURES.search(before) and not (one.percent or _NO_MEASURE.match(text, one.end)):
-            states = True
-        return bool(self.states and states) or leads(text, one.start, self.leads)
+        measured = _MEASURES.search(before) and not _NO_MEASURE.match(text, one.end)
+        states = self.states and (
+            "=" in before
+            or (_STATES.search(before) and not _OF_ITSELF.search(before))
+            or _THERE_ARE.search(before)
+            or (measured and not one.percent)
+            or _CONTRAST.match(text, one.end)
+            or _states_behind(text, one)
+        )
+        return bool(states) or leads(text, one.start, self.leads)
 
     def stands(self, text: str, one: Mention) -> bool:
         """Tell whether a number is an estimate or a result, and not what a refusal speaks of."""
@@ -159,6 +251,8 @@ class NumericForm(Form):
     def whole(self, text: str) -> frozenset[Value]:
         """Return the values that the text as a whole gives."""
         alone = number_alone(text, self.leads)
+        if alone is None and self.states:
+            alone = _stated_in_words(text)
         if alone is None and _ONE.fullmatch(text):
             alone = 1
         if alone is not None:
@@ -179,10 +273,18 @@ class NumericForm(Form):
         """Return the values that its first sentence begins with."""
         spans = sentences(text)
         first = text[: spans[0].end] if spans else text
+        head = _HEAD.split(first, 1)[0]
+        rest = first[len(head) + 1 :]
+        if rest and not (_NEITHER.search(first) or self.found(first) or number_alone(rest)):
+            said = number_alone(head, self.leads)
+            if said is not None:
+                return self._values([Numeral(said, 0, len(head))])
         # A reason or an aside may hold other numbers: "7, because 7 × 8 = 56".
         ones = self.found(_ASIDE.sub(lambda aside: " " * len(aside.group()), first))
         if not ones or not ones[0].heads or ones[0].mode is not Mode.SAID:
             return frozenset()
+        if self.whole(first) and not self.found(text[len(first) :]):
+            return self._values(ones[:1])
         if len(ones) > 1 or self.unclear(ones[0]) or not _REASON.match(first, ones[0].end):
             return frozenset()
         return self._values(ones[:1])
@@ -305,10 +407,10 @@ class _Number(NumericForm):
         self._thousands: bool | None = False
 
     def prepared(self, text: str) -> str:
-        """Note how the language of a reply reads one mark before three digits."""
+        """Leave out asides; note how the language of a reply reads one mark before three digits."""
         if not self._comma and _ONE_MARK.search(text):
             self._thousands = _thousands(text)
-        return text
+        return without_asides(text)
 
     def unclear(self, one: Numeral) -> bool:
         return self._thousands is None and _ONE_MARK.fullmatch(one.written) is not None

@@ -89,7 +89,7 @@ _THERE_ARE = re.compile(
     r"^(?:es|das) (?:sind|waren|ist|macht|ergibt) |^(?:cela|ça) fait |^c'est |^(?:la réponse|la respuesta|la risposta|a resposta) (?:est|es|è|é) |^er sind |^jest ich |^to |^es |^è |^é |их было |было |^il y (?:en )?a |^ce sont |^hay |^son |^там |^一?共?有|^总共有?|^(?:ci )?sono |^são |^há |^er zijn |^их |^это |^我?(?:会|想)?(?:选择?|給|给|打)"
 )
 _COUNTERS = re.compile(
-    "(?<=.)(?:[個个只人名本张枚匹頭头杯分点條条]|です|개|명)+(?:(?<=[個个只名本张枚匹頭头杯條条])[\u4e00-\u9fff]{1,3})?$"
+    "(?<=.)(?:[個个只人名本张枚匹頭头杯分点條条天年岁歳日米块元円週周月つ]|公里|小时|分钟|です|개|명)+(?:(?<=[個个只名本张枚匹頭头杯條条])[\u4e00-\u9fff]{1,3})?$"
 )
 _IN_DIGITS = re.compile("[0-9]")
 _LARGEST = 10**15  # no one counts further in words

@@ -51,7 +51,7 @@ _TOKEN = re.compile(
 )
 PERCENT = (
     r"\s?(?:%|percent|per cent|pct|prozent|pour ?cent|por ciento|per ?cento|por cento|procent\w*"
-    r"|процент\w*|パーセント|퍼센트|(?:ب|في )الم[ئا]ئ?ة|प्रतिशत)"
+    r"|процент\w*|パーセント|퍼센트|(?:ب|في )الم[ئا]ئ?ة|درصد|শতাংশ|เปอร์เซ็นต์|phần trăm|persen|százalék|prosent\w*|відсотк\w+|τοις εκατό|प्रतिशत)"
 )
 _PERCENT = re.compile(PERCENT, re.IGNORECASE)
 _BOUND_BEFORE = re.compile(
@@ -324,7 +324,7 @@ def _fractions(text: str, ones: list[Numeral], *, shares: bool) -> list[Numeral]
 
 
 _WHOLE_FIRST = re.compile(
-    r"(?i)\s?(?:में से|üzerinden|점 만점(?:에|으로)(?: (?:하면|치면|말하면))?|点満点中|(?:点満点|段階(?:評価)?)で(?:(?:言|い)(?:うと|えば)|表(?:すと|せば)|評価(?:すると|すれば))?|分满分|分制)\s?"
+    r"(?i)\s?(?:में से|üzerinden|점 만점(?:에|으로)(?: (?:하면|치면|말하면))?|段階中の?|点満点中|(?:点満点|段階(?:評価)?)で(?:(?:言|い)(?:うと|えば)|表(?:すと|せば)|評価(?:すると|すれば))?|分满分|分制)\s?"
 )
 _OUT_OF = re.compile(
     r"(?i)\]?\s?(?:\(?out of(?: a possible)?|of|in|von|sur|de|su|van|z|из|من)\s?(?:the\s|an?\s|\[)?"
@@ -454,10 +454,10 @@ def number_alone(text: str, further: frozenset[str] = frozenset()) -> int | None
 
 
 _FEW, _UNIT_WORDS = 6, 2
-_AROUND = " \t\"'()[]{}.,;:!*"
+_AROUND = " \t\"'()[]{}.,;:!*–-"
 # What affirms an answer after a comma, and adds nothing: "sept, sans hésiter".
 _IDLE_TAIL = re.compile(
-    r"(?i),\s(?:sans hésit\w+|ohne (?:zu )?zögern|sin dudar(?:lo)?|sin duda|senza (?:esitare|esitazioni|dubbio)|sem (?:hesitar|dúvida)|zonder (?:te )?aarzel\w+|без (?:колебаний|сомнений)"
+    r"(?i)\s(?:en total|insgesamt|in totale|au total|всего|no total|in totaal|łącznie|in total|altogether)\W*$|,\s(?:ohne wenn und aber|sans hésit\w+|ohne (?:zu )?zögern|sin dudar(?:lo)?|sin duda|senza (?:esitare|esitazioni|dubbio)|sem (?:hesitar|dúvida)|zonder (?:te )?aarzel\w+|без (?:колебаний|сомнений)"
     r"|bez wahania|me semble(?:-t-il)?|il me semble|je (?:crois|pense|dirais)|(?:glaube|denke|meine|schätze) ich|würde ich sagen|(?:me )?parece|creo(?: yo)?|diría(?: yo)?|credo|direi|mi (?:pare|sembra)|acho(?: eu)?|diria(?: eu)?|denk ik|думаю|кажется|myślę|chyba|sanırım)$"
 )
 _IN_ENGLISH = re.compile(rf"(?i)\b(?:{ANY})\b")  # which are found wherever they stand

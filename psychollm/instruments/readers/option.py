@@ -30,24 +30,24 @@ from psychollm.instruments.readers.verdict import Form, read
 from psychollm.instruments.reading import Reading
 
 _SUFFIX = "(?:[dt][iıuü]r|y?[iıuü]|y?[ae]|n[iıuü]n)(?!\\w)"  # of Turkish: "C'dir"
-_EDGES = " \t\n\"'()[]{}<>.,;:!–-*`"
+_EDGES = " \t\n\"'()[]{}<>.,;:!–-*`✔✅✓☑👍"
 _CALLED = (
     r"(?:options?|choices?|letter|answer|antwort|réponse|opción|opcion|opção|opzione|optie|opcja"
     r"|alternativa|вариант|ответ|seçenek|cevap|respuesta|risposta|resposta|antwoord|odpowiedź|उत्तर"
-    r"|选项|选择|选|選択肢|選|선택지|الخيار|विकल्प)"
+    r"|گزینه\S{0,3}|варіант|možnost|ข้อ|ตัวเลือก|选项|选择|选|選択肢|選|선택지|الخيار|विकल्प)"
 )
 _PICKS = re.compile(
     rf"(?i)(?:{_CALLED}|choose|chose|pick|select|go with|going with|is|it's|be|say|guess|probably|likely"
     r"|maybe|definitely|clearly|not|so|think|but|or|and|with|oder|ou|o|und|et|y|e)\s?[\"'(\[]?$"
 )
 _LABELS = re.compile(
-    r"[)\].:,;\"'&+]|\s?&|\s?\+|\s?$|\s+(?:is|was|seems|looks|would|could|must|can|or|and|oder|ou|o|und|et|y|e|of(?= [A-Z](?!\w))|but"
-    r"|because|since|as|rather)\b|\s?[/>–]|-[A-Z](?![\w])|\s-\s|\s?[✔✓✅☑]|\n|です|입니다|或|は|은|を選"
+    r"[)\].:,;\"'&+]|\s?&|\s?\+|\s?$|\s+(?:it is|is|was|seems|looks|would|could|must|can|or|and|oder|ou|o|und|et|y|e|of(?= [A-Z](?!\w))|but"
+    r"|because|since|as|rather)\b|\s?[/>–]|-[A-Z](?![\w])|\s-\s|\s?[✔✓✅☑]|\n|です|입니다|\s?と(?:な|思|考)|를|을|가\s|이\s|번|或|は|\s+(?:zijn|sein|être|ser|essere|być)\b|은|を選"
 )
 _AS_PRONOUN = re.compile(r"I (?:would|could|can|must|looks?|as)\b")
 _WORD_LETTERS = frozenset("AEIOUY")
 _LISTED = re.compile(
-    rf"\s*[)\"']?\s*(?:,\s?(?:and|or)?|&|/|\+|{OR}|and|nor|(?:or|and) not|und|et|y|e|и|和|と|か|や)\s*[(\"']?"
+    rf"\s*[)\"']?\s*(?:,\s?(?:and|or)?|&|/|\+|{OR}|bis|to|through|à|y la|e la|et la|și|ja|och|og|a|와|과|하고|و|and|nor|(?:or|and) not|und|et|y|e|и|和|と|か|や)\s*[(\"']?"
 )
 _IS = re.compile(
     r"(?i)(?:\b(?:is|are|was|were|be|called|named|ist|est|es|è|é|jest|to)|[^\x00-\u024f])\s*(?:the\s|an?\s)?[\"'(]*$"
@@ -60,20 +60,20 @@ _SPOKEN_OF = re.compile(
 )
 # What is said of a letter, other than that it is the answer.
 _DESCRIBED = re.compile(
-    r"[\"')\]]*\s(?:is|was|are|were|(?:would|must|should|could|has to) be)\s(?!(?:[a-z]+ly\s|indeed\s|by far\s|in fact\s|(?:much\s)?(?:the\s)?(?:most|more)\s)?"
-    r"(?:(?:the|my|our)\s(?!first|second|third|next|last|letter|other)|correct|right|best|better|true|accurate|plausible|likely|probable|it\b|what\b|left\b|fine\b|appropriate|consistent|in\b|for\b|how\b|where\b|why\b|because\b|a\b|an\b|[A-Z]))"
+    r"[\"')\]]*\s(?:(?:ist|est|es|è|é)(?!\s(?:la|le|die|der|das|el|il|lo|o|a)\s)|is|was|are|were|(?:would|must|should|could|has to) be)\s(?!(?:[a-z]+ly\s|indeed\s|by far\s|in fact\s|(?:much\s)?(?:the\s)?(?:most|more)\s)?"
+    rf"(?:(?:{TRUE})(?!\w)|(?:the|my|our)\s(?!first|second|third|next|last|letter|other)|correct|right|best|better|true|accurate|plausible|likely|probable|it\b|what\b|left\b|fine\b|appropriate|consistent|in\b|for\b|how\b|where\b|why\b|because\b|a\b|an\b|[A-Z]))"
 )
 _VERDICT = rf"(?:not\s)?(?:{TRUE})|{FALSE}|yes|no"
 _WRONG = re.compile(rf"(?i)not\s|no$|(?:{FALSE})$")
 # What may follow a letter that is chosen: otherwise it is the subject of a sentence ("D contradicts").
 _GOES_ON = re.compile(
-    r"(?i)\s*(?:$|[^\s\w]|[^.,;:\n]{0,60}\bbest\b|(?:is|was|seems|would|must|should|has to|looks|fits?|match(?:es)?|makes|works|remains|because|since|as|and|or|oder|ou|o|of|lub|или|but|so|on|in|for|from|with"
-    r"|here|then|by|jest|ist|est|es|è|é|weil|parce|porque|und|et|y|e|que|qui(?= (?:(?:convient|correspond)(?! le moins| pas| mal| moins| peu)|est (?:la )?(?:bonne|correcte|juste|exacte)|me semble (?:la )?(?:bonne|correcte|juste|exacte)))|karena|eftersom|vì|der|die|das|it|this|that|i|given|based|due|over|rather|instead|after all|sagen|nehmen|wählen|zeggen|kiezen|say|think)\b|[A-Z](?!\w)|şık|seçene|(?!项[^\W\d_]|を[^\W\d_]{1,4}人|选项[^\W\d_]|については|는|은|は(?![正最答適])|(?!является|верн|правильн|подходит(?! лишь| только)|потому|так|поскольку|как|и|мне|мой|самый|наиболее|скорее|больше)[\u0400-\u04ff]{4}|[يت]\w{2})[^\x00-\u024f])"
+    r"(?i)\s*(?:$|[^\s\w]|[^.,;:\n]{0,60}\bbest\b|(?:is|was|seems|would|must|should|has to|looks|fits?|match(?:es)?|makes|works|remains|are(?= (?:both |all )?(?:right|correct|true|possible|valid))|wie|comme|como|come|zu(?=\W*$)|zijn|sein|être|ser|essere|być|it is|all the way|hands down|for sure|becuase|becouse|cuz|because|since|as|and|or|oder|ou|o|of|lub|или|but|so|on|in|for|from|with"
+    r"|here|then|by|jest|ist|est|es|è|é|weil|parce|porque|und|et|y|e|que|qui(?= (?:(?:convient|correspond)(?! le moins| pas| mal| moins| peu)|est (?:la )?(?:bonne|correcte|juste|exacte)|me semble (?:la )?(?:bonne|correcte|juste|exacte)))|karena|eftersom|vì|der|die|das|it|this|that|i|given|based|due|over|rather|instead|after all|sagen|nehmen|wählen|zeggen|kiezen|say|think)\b|[A-Z](?!\w)|şık|seçene|(?!项[^\W\d_]|を[^\W\d_]{1,4}人|选项[^\W\d_]|については|는|은|は(?![正最答適])|(?!не\s)(?!является|верн|правильн|подходит(?! лишь| только)|потому|так|поскольку|как|и|мне|мой|самый|наиболее|скорее|больше)[\u0400-\u04ff]{4}|[يت]\w{2})[^\x00-\u024f])"
 )
 _JOINED = re.compile(rf"\s*(?:,|/|&|\+|(?:{OR}|and|und|et|y|e)(?!\w))\s*")
 # What letters are the names of.
 _NAMED = re.compile(
-    r"(?i)\b(?:plan|vitamin|hepatitis|influenza|grade:?|class|exhibit|schedule|appendix|annex|question|item|case|claim|scenario|mr\.?|mrs\.?|ms\.?|dr\.?|points?|section|group|type|team|phase|stage|figure|table|size|level|gate|room|building|line|side|angle|vertex|node|block|company|player|person|train|car|box|bag|tank|pipe|worker|machine|town|city|note|key of|e\.g\.|cf\.|see|suppose|let|given)\s$"
+    r"(?i)\b(?:plan|vitamine?|hepatitis|influenza|grade:?|class|exhibit|schedule|appendix|annex|question|item|case|claim|scenario|mr\.?|mrs\.?|ms\.?|dr\.?|points?|section|group|type|team|phase|stage|figure|table|size|level|gate|room|building|line|side|angle|vertex|node|block|company|player|person|train|car|box|bag|tank|pipe|worker|machine|town|city|note|key of|e\.g\.|cf\.|see|suppose|let|given)\s$|(?:ビタミン|维生素|비타민)\s?$"
 )
 # "A.I.", and "A: I'm not sure", where the letter stands for "answer".
 _ABBREVIATED = re.compile(r"\.(?:[A-Za-z]{1,3}(?!\w)|\s?[A-Z]\.(?!\s*$)|\s[A-Z]\.?\s[A-Z][a-z])")
@@ -85,6 +85,9 @@ _RELATED = re.compile(
 )
 _RELATING = re.compile(
     r"\bP\($|[0-9]\s?%\s$|(?<!\w)[A-Z]\s?(?:vs\.?\s|versus\s|(?:to|through|bis|à)\s|[-–→∪∩=<>≤≥⇒∧∨]\s?)$"
+)
+_AT_ODDS = re.compile(
+    r"\bP\($|[0-9]\s?%\s$|(?<!\w)[A-Z]\s?(?:vs\.?\s|versus\s|[-–→∪∩=<>≤≥⇒∧∨]\s?)$"
 )
 _UNSURE = re.compile(
     r"(?i)\s?[:.)]\s*(?:\?|(?:well|hmm+|um+|sorry|honestly)[,.\s]+|i(?:'m| am) (?:not (?:\w+ )?sure|unsure|uncertain|sorry|afraid|unable|not able)|unsure|not sure|i (?:do not|don't|can't|cannot|could not) |let me (?:think|see)|unknown|unclear|maybe|it depends|hard to|no idea|none\b|n/?a\b|cannot|can't|there is no)"
@@ -140,7 +143,7 @@ class _Patterns:
         self.texts = {_norm(text): key for key, text in items if text.strip()}
         letters = "|".join(re.escape(plain[key]) for key, _ in items)
         self.letter = re.compile(
-            rf"(?<![A-Za-z0-9_'])(?<![A-Za-z0-9]{{2}}-)(?<![Nn]/)(?<![A-Za-z]\.)(?:(?:{letters})(?![A-Za-z0-9_$#]|\+(?!\s?[A-Z](?!\w))|'(?!{_SUFFIX})|-[A-Za-z]{{2}})|(?i:{letters})(?=\))(?!\)\()|(?<=option )(?i:{letters})(?=\W*$|[.,;:]))"
+            rf"(?<![A-Za-z0-9_'])(?<![A-Za-z0-9]{{2}}-)(?<![Nn]/)(?<![A-Za-z]\.)(?:(?:{letters})(?![A-Za-z0-9_$#]|\+(?!\s?[A-Z](?!\w))|'(?!{_SUFFIX})|-[A-Za-z]{{2}})|(?i:{letters})(?=\))(?!\)\()|(?:(?<=option )|(?<=go with )|(?<=pick )|(?<=choose )|(?<=going with )|(?<=answer is )|(?<=anwser is )|(?<=answer: ))(?i:{letters})(?=\W*$|[.,;:]|\sbec|\sis the (?:right|correct|best)\b))"
         )
         texts = sorted((text.strip() for _, text in items if text.strip()), key=len, reverse=True)
         bodies = [r"\s+".join(re.escape(word) for word in text.split()) for text in texts]
@@ -148,8 +151,11 @@ class _Patterns:
             re.compile(rf"(?i)(?<![{WORD}])(?:{'|'.join(bodies)})(?![{WORD}])") if bodies else None
         )
         self.judged = re.compile(
-            rf"(?im)(?:^|(?<=[;,])\s?|(?<=\.)\s)\W*(?:options?\s)?(?P<key>{letters})(?![\w'])[^\w\n]*?[^\w\n,;]+"
+            rf"(?im)(?:^|(?<=[;,])\s?|(?<=\.)\s)\W*(?:{_CALLED}\s)?(?P<key>{letters})(?![\w'])[^\w\n]*?[^\w\n,;]+"
             rf"(?:(?:(?:this|it|that)\s)?(?:(?:option|answer|statement)\s)?(?:is|-|–)\s)?(?P<verdict>{_VERDICT})(?=\s*(?:$|[.;,]|because\b|as\b|since\b|[–(]))"
+        )
+        self.listed = re.compile(
+            rf"(?m)^[ \t]*(?:(?i:{_CALLED})\s)?[(\[]?(?P<key>{letters})[.):\]]+[ \t]+\S[^\n]*$"
         )
         self.start = re.compile(
             rf"(?i)\s*(?:{_CALLED}\s?)?[\"'(\[{{<]*(?P<key>{letters})(?![A-Za-z0-9_+$']|-[A-Za-z])(?P<close>[\"')\]}}>]*)"
@@ -186,6 +192,7 @@ class _Option(Form):
         if len(text.strip(_EDGES)) == 1:
             return text.translate(_LOOKALIKES)
         text = _CYRILLIC.sub(lambda one: one.group().translate(_LOOKALIKES), text)
+        text = self._without_echo(text)
         judged = list(self._of.judged.finditer(text))
         right = [one for one in judged if not _WRONG.match(one["verdict"])]
         if len(judged) < 2 or len(right) != 1:
@@ -194,6 +201,17 @@ class _Option(Form):
             lambda one: one.group() if one.span() == right[0].span() else "", text
         )
         return kept.replace(right[0].group(), f"{OPEN}{right[0]['key']}{CLOSE}")
+
+    def _without_echo(self, text: str) -> str:
+        """Leave out a list of all options, where the rest of the reply names one."""
+        if "\n" not in text or OPEN in text:
+            return text
+        listed = list(self._of.listed.finditer(text))
+        keys = [one["key"] for one in listed]
+        if len(keys) < 3 or len(set(keys)) < len(keys) or set(keys) != set(self._of.keys.values()):
+            return text
+        rest = self._of.listed.sub("", text)
+        return rest if self._of.letter.search(rest) else text
 
     def whole(self, text: str) -> frozenset[Value]:
         if "?" in text:
@@ -294,16 +312,35 @@ class _Option(Form):
             spoken_of = _SPOKEN_OF.match(text, one.end())
             followed = _GOES_ON.match(text, one.end()) or text[one.end() :].strip()[:1].isupper()
             described = _DESCRIBED.match(text, one.end())
+            if (
+                mode in {Mode.SAID, Mode.RAISED}
+                and not followed
+                and not of_others
+                and not _AT_ODDS.search(text, max(one.start() - 10, 0), one.start())
+            ):
+                mode = Mode.DENIED
             if mode is Mode.SAID and (
                 not followed or (spoken_of["weighed"] if spoken_of else described)
             ):
                 mode = Mode.DENIED  # discussed, not chosen: "D contradicts the text"
-            mode = mode.raised_if(bool(spoken_of) or not leads(text, one.start(), OPTION_LEADS))
+            led_up_to = leads(text, one.start(), OPTION_LEADS) or _remains(
+                text, one, sentence, self._of.letter
+            )
+            mode = mode.raised_if(bool(spoken_of) or not led_up_to)
             mentions.append(Mention(key, *one.span(), mode))
             mentions += [
                 Mention(other, *one.span(), mode) for other in self._beside(text, one.end())
             ]
         return of_one_manner(text, mentions, _LISTED)
+
+
+def _remains(text: str, one: re.Match[str], sentence: Sentence, letter: re.Pattern[str]) -> bool:
+    """Tell whether the last sentence speaks of this letter alone, after another spoke of others."""
+    if sentence.end < len(text) or not sentence.start:
+        return False
+    others = {said.group().lower() for said in letter.finditer(text, 0, sentence.start)}
+    here = {said.group().lower() for said in letter.finditer(text, sentence.start)}
+    return len(here) == 1 and bool(others - here)
 
 
 def _past(text: str, end: int) -> int:

@@ -44,9 +44,19 @@ _SHARE = re.compile(
     r"(?i)\s(?:of (?!certain|confiden)(?:the |all |these |my )?[a-z]"
     r"|(?:av|dari|của)\s|(?:chance|probability|risk) of (?!being|getting|having|it|this|that|me|my|success|an?|the)[a-z])"
 )
+_ALL = re.compile(
+    r"(?i)(?<!\w)(?:cien por cien(?:to)?|cento per cento|cem por cento|cent pour cent|hundertprozentig|honderd procent|sto procent|на все сто(?: процентов)?|hundra procent)(?!\w)"
+)
+# What is left for doubt: "the remaining 15 %".
+_REST_BEFORE = re.compile(
+    r"(?i)(?:\b(?:remaining|other|rest of the|restlichen|übrigen|verbleibenden|resterende|otro|altro|pozostałe|оставшиеся|остальные)\s$|[1-9][0-9]?\s?%[^%]{0,60}\b(?:aunque|obwohl|anche se|bien que|embora)\b[^%]{0,20}$)"
+)
+_REST_AFTER = re.compile(
+    r"(?i)\s(?:(?:is|are)\s)?(?:remaining|left(?: over)?|restants?|qui restent|restantes?|restanti|rest(?!\w)|übrig|de dud[ae]|di dubbio|de dúvida|doute|Zweifel|doubts?|of doubt|twijfel|wątpliwości|сомнени\w+)(?!\w)"
+)
 _EVEN = re.compile(r"(?i)(?<![\w.])(?:50\s?[-/:]\s?50|fifty[\s-]fifty)(?![\w.])")
 _SIGN_FIRST = re.compile(
-    r"(?<![\w%])(?:%|yüzde )\s?([0-9]+(?:[.,][0-9]+)?)(?![\w%])", re.IGNORECASE
+    r"(?<![\w%])(?:%|yüzde |asilimia )\s?([0-9]+(?:[.,][0-9]+)?)(?![\w%])", re.IGNORECASE
 )
 # Around an estimate, of which it says how far it may be off.
 _INTERVAL = re.compile(
@@ -166,7 +176,9 @@ class _Percent(NumericForm):
 
     def prepared(self, text: str) -> str:
         """Write even odds and signs in one way; note whether there are percentages."""
-        text = _SIGN_FIRST.sub(r"\1%", _EVEN.sub("50%", _INTERVAL.sub(" ", text)))
+        text = _SIGN_FIRST.sub(
+            r"\1%", _EVEN.sub("50%", _INTERVAL.sub(" ", _ALL.sub("100%", text)))
+        )
         text = _IN_WORDS.sub(_digits, text)
         text = _EASTERN.sub(lambda said: f"{number_in_words(said[1])}%", text)
         text = _TENTHS.sub(_of_ten, text) if not text.isascii() else text
@@ -232,10 +244,10 @@ class _Percent(NumericForm):
 
 
 _OWN_AFTER = re.compile(
-    r"(?i)\s(?:confidence|sure|certain|confident|convinced|positive|sicher|sûre?|segur[oa]|sicur[oa]|zeker)\b"
+    r"(?i)\s(?:confidence|sure|certain|confident|convinced|positive|sicher|sûre?|segur[oa]|sicur[oa]|zeker|de (?:confiança|certeza|confianza|seguridad|confiance|certitude)|di (?:fiducia|certezza|sicurezza))\b"
 )
 _OWN_BEFORE = re.compile(
-    r"(?i)\b(?:confiden(?:ce|t)|certainty|konfidenz|confiance|confianza|fiducia|confiança|zekerheid|уверенность)\b[^.,;!?\n]{0,20}$|置信度.{0,6}$|確信度.{0,6}$"
+    r"(?i)\b(?:confiden(?:ce|t)|certainty|konfidenz|confiance|confianza|fiducia|confiança|zekerheid|уверенность|certitude|certeza|certezza|gewissheit|sicherheit|pewność)\b(?:, (?:elle|ella|ela|sie) (?:est|es|è|é|ist|liegt)\b)?[^.,;!?\n]{0,20}$|置信度.{0,6}$|確信度.{0,6}$"
 )
 _OF_A_FACT = re.compile(
     r"(?i)\s(?:of|that|in|on|for|chance|(?!sure|certain|confident)[a-z]{4,})\b"
@@ -244,6 +256,11 @@ _OF_A_FACT = re.compile(
 
 def _own(text: str, ones: list[Numeral]) -> list[Numeral]:
     """Set aside what states a fact where another number states the writer's confidence."""
+    signed = [one for one in ones if one.percent]
+    if len(signed) == 2 and signed[0].value + signed[1].value == 100:
+        last = signed[1]
+        rest = _REST_BEFORE.search(text[: last.start]) or _REST_AFTER.match(text, last.end)
+        ones = [replace(one, mode=Mode.DENIED) if rest and one is last else one for one in ones]
     own = [one.percent and _is_own(text, one) for one in ones]
     if not any(own) or all(own):
         return ones

@@ -76,12 +76,16 @@ _ITEM_WORDS = 3  # of a list in which one item is ticked
 _SIGNS = re.compile(r"(?P<ticked>[✅✔✓])|[❌✗✘✖]")
 _RESULT_TAG = re.compile(
     r"(?i)<(/?)(?:final[_ -]?)?(?:answer|response|result|output|rating|score|confidence"
-    r"|probability|choice|option|prediction|solution|verdict|judge?ment|letter|number|label|conclusion)>"
+    r"|probability|choice|option|prediction|solution|verdict|judge?ment|letter|number|label|conclusion|grade|mark|decision|selection|value|percent(?:age)?"
+    r"|antwort|ergebnis|bewertung|urteil|r[ée]ponse|résultat|confiance|respuesta|resultado|confianza|risposta|risultato|confidenza|fiducia|giudizio|voto|resposta|confiança|nota|note"
+    r"|antwoord|odpowiedź|wynik|ocena|ответ|результат|оценка|cevap|yanıt|sonuç|答案|回答|答え|结果|評価|评分|置信度|정답|답변|답|점수|확신도|الجواب|الإجابة|उत्तर|जवाब)>"
 )
 # Reasons that stand in tags of their own.
 _ASIDE = re.compile(
     r"(?is)<(reasons?|explanation|justification|planning|plan|comment)>.{0,20000}?</\1>"
 )
+_DOUBLE = re.compile(r"\[\[([^\[\]\n]{1,40})\]\]")
+_ROLE = re.compile(r"(?i)^(?:assistant|ai|bot|model)\s?:\s*(?=\S)")
 _BREAK_TAG = re.compile(r"(?i)</?(?:br|p|div|li|ul|ol|tr|h[1-6])\s?/?>")
 _TAG = re.compile(r"(?i)</?(?:b|i|u|em|strong|code|pre|span|sup|sub|td|th|table|tbody|html|body)>")
 _FENCE = re.compile(r"```[\w+-]*[ \t]*\n|```")
@@ -131,7 +135,7 @@ def plain(reply: str) -> Plain:
     if _MARKS_ONLY.fullmatch(said):
         return Plain("", thought)
     said = _without_markdown(_without_latex(_without_html(said)))
-    return Plain(said.strip(), thought)
+    return Plain(_ROLE.sub("", said.strip()), thought)
 
 
 def _without_footnotes(text: str) -> str:
@@ -224,6 +228,7 @@ def _ticked(line: str, marks: re.Pattern[str]) -> str:
 
 
 def _without_html(text: str) -> str:
+    text = _DOUBLE.sub(rf"{OPEN}\1{CLOSE}", text) if "[[" in text else text
     if "<" not in text and "&" not in text:
         return text
     text = _ASIDE.sub("", text) if _ASIDE.sub("", text).strip() else text

@@ -14,6 +14,7 @@ from psychollm.instruments.readers.number import (
     NumericForm,
     without_scale,
 )
+from psychollm.instruments.readers.number_words import number_in_words
 from psychollm.instruments.readers.numerals import Numeral, numerals
 from psychollm.instruments.readers.verbal import Phrases
 from psychollm.instruments.readers.verdict import read
@@ -24,6 +25,11 @@ _TO = r"\s?(?:to|through|-|–|bis|à|al?|ao|tot|do|до|から|到|至|~|से
 _COUNTED = re.compile(
     r"(?i)\s(?:numbers?|numerals?|ratings?|statements?|items?|questions?|words?"
     r"|sentences?|reasons?|times|options?|choices|answers|responses)\b"
+)
+# One point of a scale that is written out: "1 2 [3] 4".
+_PICKED = re.compile(r"(?<![\w.])(?:[0-9][ \t]+)*[(\[]([0-9])[)\]](?:[ \t]+[0-9](?![\w.]))+")
+_OF_ALL = re.compile(
+    r"(?i)(?<=\w)\s(?:su|von|sur|sobre|de|em|van(?: de)?|na|из)\s([^\W\d_]{3,})(?=\W*$)"
 )
 _STARS = re.compile(r"\s*([★⭐🌟]\s?)+(?:[☆✩]\s?)*\s*")
 
@@ -76,7 +82,7 @@ def read_rating(
 
 class _Rating(NumericForm):
     labels = (
-        "rating", "self-rating", "overall rating", "score", "note", "bewertung", "valoración",
+        "rating", "agreement", "점수", "分数", "点数", "nota", "minha nota", "self-rating", "overall rating", "score", "note", "bewertung", "valoración",
         "valutazione", "avaliação", "beoordeling", "ocena", "оценка", "puan", "评分", "評価", "평가",
         "التقييم", "voto", "punteggio", "puntuación", "pontuação", "cijfer", "балл", "betyg", "number of stars",
     )  # fmt: skip
@@ -93,10 +99,16 @@ class _Rating(NumericForm):
         self._scale = re.compile(
             rf"(?i)(?:(?<![\w.])[\[(]?{low}{POINT_NAME}{_TO}|(?<![0-9.,]){low}(?:から|에서|到|至)){high}(?![a-z0-9]|[.,][0-9]|\s?%){POINT_NAME}[\])]?|(?<![0-9] )\bout of {high}\b(?=,)"
             rf"|(?<![0-9.,]){high}\s?(?:点満点|分满分|점 만점)(?:で|中|のうち|に|에서?)?|满分(?:是|为)?{high}分"
-            rf"|(?:(?:\bif|\bsi|\bse|\bcomo|\bda|\bwenn)\s|\bwhere\s|\bwobei\s|\boù\s|\bdonde\s|\bdove\s|\bonde\s|\bwaarbij\s|\bgdzie\s|\bгде\s|\()?{first}(?:[,;]\s?|\s)(?:(?:and|und|et|y|e|en|i|a|и|а)\s|و)?{last}(?:です[ねが]?)?(?=[,;.)]|$)\)?"
+            rf"|(?:(?:\bif|\bsi|\bse|\bcomo|\bda|\bwenn)\s|\bwhere\s|\bwobei\s|\boù\s|\bdonde\s|\bdove\s|\bonde\s|\bwaarbij\s|\bgdzie\s|\bгде\s|\()?{first}(?:[,;]\s?|\s)(?:(?:and|und|et|y|e|en|i|a|и|а)\s|و)?{last}(?:です[ねが]?)?(?=[,;.)\n]|$)\)?"
         )
 
     def prepared(self, text: str) -> str:
+        if (picked := _PICKED.search(text)) is not None and self._low <= int(
+            picked[1]
+        ) <= self._high:
+            text = text[: picked.start()] + picked[1] + text[picked.end() :]
+        if (scale := _OF_ALL.search(text)) and number_in_words(scale[1]) == self._high:
+            text = text[: scale.start()] + text[scale.end() :]
         stars = _STARS.fullmatch(text)
         return str(sum(text.count(star) for star in "★⭐🌟")) if stars else text
 

@@ -3,14 +3,21 @@
 import re
 from collections.abc import Sequence
 
-from psychollm.instruments.readers.lexicon import JUDGED, TRUTH
+from psychollm.instruments.readers.lexicon import JUDGED, REASON, TRUTH
 
 # Adverbs that leave a statement whole; "partly" does not.
 _WHOLLY = "absolutely|definitely|certainly|clearly|completely|entirely|quite|simply|also|indeed|factually|tatsächlich|völlig"
 _DISBELIEF = r"(?P<doubt>i (?:\w+ly )?(?:doubt|(?:don't|do not) (?:think|believe))(?: that)? )?"
 
 
-REASON_AFTER = re.compile(r"\s(?:because|since|as|weil|porque|parce que)\b")
+REASON_AFTER = re.compile(
+    rf"\s(?!as (?:in)?(?:correct|accurate)|as (?:right|wrong|false|true))(?:{REASON}|for|denn|want|bo|так как|لأن\w*|و(?=مطابق|تطابق)\w*|क्योंकि)(?!\w)(?! (?:follows|as)\b)"
+)
+# What may stand within a judgement and leaves it whole.
+_LEAVES = re.compile(
+    r"(?<!\w)(?:leider|trotzdem|dennoch|pourtant|sin embargo|tuttavia|mesmo assim|toch|hier|also|daher|deshalb|somit|folglich|eindeutig|klar|offensichtlich|insgesamt|inhaltlich|jedoch|donc|bien|clairement|manifestement|malheureusement|bel et bien|por (?:lo )?tanto|claramente|lamentablemente|desafortunadamente|quindi|dunque|purtroppo|chiaramente"
+    r"|portanto|infelizmente|dus|helaas|duidelijk|więc|zatem|niestety|wyraźnie|поэтому|следовательно|к сожалению|явно|bu nedenle|bu yüzden|dolayısıyla|maalesef|açıkça|kesinlikle|therefore|thus|hence|then|however|unfortunately|sadly|plainly|ultimately|still|fully|in fact|of course|overall|nonetheless|nevertheless|لذلك|إذن|इसलिए|अतः)\s"
+)
 TRUTH_LEAD = re.compile(
     r"(?:so|and|but|therefore|thus|hence|overall|i (?:think|believe|would say|conclude)|i'd say|in short|ich glaube|je pense|creo|also|deshalb|daher|donc|por (?:lo )?tanto|quindi|dunque|portanto|dus|więc|zatem|следовательно|значит|поэтому|dolayısıyla)(?: that| que)?\s|(?:所以|因此|故|したがって|よって|따라서)\s?"
 )
@@ -36,12 +43,14 @@ TRUTH_CLAUSES, TRUTH_ALONE = _truths(bare=False), _truths(bare=True)
 
 def truth_of(clause: str, patterns: Sequence[re.Pattern[str]]) -> int | None:
     """Return what a clause says of a statement, None if it says something else, or denies twice."""
+    clause = _LEAVES.sub("", clause)
     for pattern in patterns:
         said = pattern.fullmatch(clause)
         if said is not None:
             denials = sum(bool(said[name]) for name in ("doubt", "not", "not_", "not__", "after"))
             if denials + bool(said["false"]) > 1:
-                return None
+                twice = said["judged"] and not (said["doubt"] or said["after"])
+                return 1 if denials == 1 and twice else None
             return int(not denials and bool(said["true"]))
     return None
 
@@ -59,24 +68,24 @@ APPOSITION = re.compile(
 
 # Words that judge, and concede nothing ("true, ..."), where they open a reply.
 _JUDGES = re.compile(
-    r"(?P<yes>correcte?|korrekt|correct[oa]|corrett[oa]|corret[oa])|incorrecte?|wrong|false|inkorrekt|falsch|faux|fausse|incorrect[oa]|fals[oa]|scorrett[oa]|sbagliat[oa]|errat[oa]|incorret[oa]|errad[oa]"
-    r"|onjuist|fout|неверно|неправильно|niepoprawn[ea]|błędn[ea]"
+    r"(?:(?:the )?answer |(?:die )?antwort |(?:la )?(?:réponse|respuesta|risposta) |(?:a )?resposta |(?:het )?antwoord |(?:odpowiedź|ответ) )?(?:(?P<yes>correcte?|верно|правильно|poprawn[ea]|juist|korrekt|correct[oa]|corrett[oa]|corret[oa])|incorrecte?|wrong|false|inkorrekt|falsch|faux|fausse|incorrect[oa]|fals[oa]|scorrett[oa]|sbagliat[oa]|errat[oa]|incorret[oa]|errad[oa]"
+    r"|not (?:correct|right)|doğru değil(?:dir)?|yanlış|no coinciden?|stimmt nicht überein|ne correspond(?:ent)? pas|non (?:coincid(?:e|ono)|corrispond(?:e|ono))|não (?:coincide|corresponde)m?|komt niet overeen|не совпада[ею]т|onjuist|fout|неверно|неправильно|niepoprawn[ea]|błędn[ea])"
 )
 _EXPLAINS = re.compile(
-    r",\s(?:both|they|it (?:was|is|should)|the (?:reference|candidate|correct|right|two|expected)|i'm afraid|beide|gesucht|richtig (?:wäre|ist|war)|les deux|la bonne réponse"
+    r"\s?[–:;]\s|,\s(?:the|its?|his|her|this|these|those|both|he|she|le|la|les|l'|il|elle|el|los|las|lo|gli|der|die|das|de|het|ответ|кандидат|both|they|it (?:was|is|should)|the (?:reference|candidate|student|answer|response|correct|right|two|expected)|i'm afraid|beide|gesucht|(?:der|die) kandidat\w*|le candidat|el candidato|il candidato|o candidato|de kandidaat|richtig (?:wäre|ist|war)|les deux|la bonne réponse"
     r"|il fallait|ambos|ambas|la respuesta correcta|entramb[ei]|la risposta corretta|as duas|os dois|a resposta correta|оба|обе|правильный)(?!\w)"
 )
 _CONCEDES = re.compile(
-    r"(?<!\w)(?:maybe|perhaps|partly|partially|in part|seems?|vielleicht|but|however|though|although|yet|still|except|if|unless|says?|said|aber|jedoch|obwohl|wenn|mais|sauf|si|pero|aunque|ma|se|mas|maar|als|но|однако|если|ale|that|dass|que|che|что|że|dat)(?!\w)"
+    r"(?<!\w)(?:maybe|perhaps|partly|partially|in part|seems?|vielleicht|but|however|though|although|yet|still|except|if|unless|says?|said|aber|jedoch|obwohl|wenn|mais|sauf|si|pero|aunque|ma|se|mas|maar|als|но|однако|если|ale|according|until)(?!\w)|^[,:–\s]*(?:that|dass|que|che|что|że|dat)(?!\w)"
 )
 _DENIES = re.compile(
     r"n't(?!\w)|(?<!\w)(?:not|no|never|neither|nor|nicht|kein\w*|ne|pas|non|não|nem|niet|geen|не|nie)(?!\w)"
 )
 
 
-def opens(words: str, rest: str) -> bool:
-    """Tell whether words judge at the head of a reply, and nothing is conceded after them."""
+def opens(words: str, rest: str) -> int | None:
+    """Return what words judge at the head of a reply, None where something is conceded after them."""
     judges = _JUDGES.fullmatch(words) if _EXPLAINS.match(rest) else None
-    if judges is None or _CONCEDES.search(rest):
-        return False
-    return not (judges["yes"] and _DENIES.search(rest))
+    if judges is None or _CONCEDES.search(rest) or (judges["yes"] and _DENIES.search(rest)):
+        return None
+    return int(judges["yes"] is not None)

@@ -27,11 +27,13 @@ import re
 from abc import ABC, abstractmethod
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
+from functools import partial
 
 from psychollm.instruments.readers.clauses import (
     Mention,
     Mode,
     Value,
+    chooses,
     decides,
     explained,
     sentences,
@@ -44,13 +46,13 @@ from psychollm.instruments.reading import Outcome, Reading
 
 # What takes back all that was said before.
 _RETRACTS = re.compile(
-    r"(?im)(?:^|[.!?…]\s|[,;–-]\s|\(|(?<=\w\s)(?=on second thought)|\b(?:wait|actually|hmm|no|sorry|but|aber|mais|pero|ma|mas|maar|ale|но)\b[,.\s]{1,3})(?P<cue>let me (?:re(?:count|consider|do|calculate|compute|think|phrase|evaluate|vise)|correct (?:myself|that)|try again"
+    r"(?im)(?:^|[.!?…]\s|[,;–-]\s|\(|(?<=\w\s)(?=on second thought)|\b(?:wait|actually|hmm|no|sorry|but|aber|mais|pero|ma|mas|maar|ale|но|perdón|scusa|scusate|pardon|desculpe|entschuldigung|przepraszam|простите|извините)\b[,.:!\s]{1,3})(?P<cue>let me (?:re(?:-?check|count|consider|do|calculate|compute|think|phrase|evaluate|vise)|correct (?:myself|that)|try again"
     r"|start over|think again)|(?:but )?on (?:second thoughts?|(?:further |closer )?(?:reflection|inspection|consideration))|scratch that|strike that|i misspoke"
     r"|i (?:just )?made an? (?:\w+ )?(?:mistake|error|typo)|i take that back|i stand corrected|i(?:'ve| have)? changed my mind"
     r"|(?:having )?thought about it (?:again|more)|(?<=[.!?…–-]\s)no,? wait|(?<=\S\s)on second thoughts?|(?:actually,? )?(?:make (?:it|that)|change (?:it|that|my answer) to)"
     r"|actually,? (?:the (?:\w+ )?answer (?:is|should be)|(?:i'd|i would|i'll|i will) (?:say|go|choose|pick|change)|it (?:is|should be)\b|it's)"
     r"|(?:sorry,? )?i (?:mean(?!s|t? to)|meant(?! to))|je veux dire|ich meine|quiero decir|voglio dire|quero dizer|on (?:réflexion|réfléchissant)|à la réflexion|bei näherer betrachtung|pensándolo (?:bien|mejor)|ripensandoci|pensando (?:bem|melhor)"
-    r"|ich korrigiere(?: mich)?|je (?:me )?corrige|me corrijo|mi correggo|поправка|我算错了|更正|訂正)(?![\w'])"
+    r"|wait,? no\b|correction\s?:|ich habe mich (?:geirrt|vertan|verlesen|verschrieben|verrechnet)|je me suis trompée?|me he (?:equivocado|confundido)|me equivoqué|mi sono sbagliat[oa]|me enganei|ik heb me vergist|pomyliłe?[ma](?:m)? się|я ошиб(?:ся|лась)|yanılmışım|写错了|看错了|弄错了|間違えました|틀렸네요|잘못 (?:썼|봤|말했)\w*|ich korrigiere(?: mich)?|je (?:me )?corrige|me corrijo|mi correggo|поправка|我算错了|更正|訂正)(?![\w'])"
 )
 _TAKES_BACK = re.compile(r"(?i)(?:but )?on second|scratch|strike|i take|i(?:'ve| have)? changed")
 # What begins a correction where nothing but another answer follows.
@@ -68,6 +70,14 @@ _DOUBTS = re.compile(
     r"(?i)wait|hold on|actually|hmm|moment|warte|atten|espera|aspetta|wacht|czekaj|подожди|bekle|等|待って|잠깐|रुको"
 )
 
+# A last line that names the answer.
+_ENDS = re.compile(
+    r"(?i)\n(?:so,? |therefore,? |thus,? )?(?:the |my )?(?:final )?answer(?: is|:)[^\n]*\Z"
+)
+_DOUBTED = re.compile(
+    r"(?i)(?<![\w'])(?:wait|hold on|let me (?:re-?)?(?:check|think|consider))(?![\w'])"
+)
+_SO = re.compile(r"(?i)^(?:so|therefore|thus|hence|then)[,:]?\s")
 # Words of a sentence that corrects an answer before it, and how far before another they stand.
 _CORRECTS = re.compile(r"(?i)\b(?:hmm+|wait|actually|sorry|oops)\b[^.!?\n]*$")
 _REACH = 60
@@ -137,10 +147,28 @@ def read(reply: str, form: Form, finish_reason: str | None) -> Reading:
     if not text:
         blank = Outcome.UNREADABLE if thought else Outcome.EMPTY
         return Reading(outcome=Outcome.TRUNCATED if cut else blank)
+    if _UNANSWERED.match(text):
+        return Reading(outcome=Outcome.UNREADABLE, said=text)
     reading = _first_turn(text, form, cut=cut) or _weigh(text, form, cut=cut)
+    if not (reading.answered or cut):
+        rest = _BRACKETED.sub(partial(_unless_valued, form), _REASONS.sub("", text))
+        without = _weigh(rest, form, cut=False) if rest != text else reading
+        reading = without if without.answered else reading
     if cut and (reading.outcome is Outcome.UNREADABLE or _may_go_on(text, form, reading)):
         return Reading(outcome=Outcome.TRUNCATED, said=reading.said)
     return reading
+
+
+# Questions that are asked again, up to an answer that does not come.
+_UNANSWERED = re.compile(r"(?is)\W*q\s?:.*\bq\s?:.*\ba\s?:\s*$")
+# Lines that give the reason for an answer above them.
+_REASONS = re.compile(
+    r"(?im)(?<=\n)[ \t]*(?:reason(?:ing)?|explanation|rationale|justification|begründung|grund|erklärung|raison|explication|motivo|razón|explicación|motivazione|spiegazione|justificativa|explicação|uitleg|reden|uzasadnienie|причина|объяснение|пояснение|gerekçe|açıklama|理由|原因|解释|説明|이유|설명|कारण|السبب)\s?:[^\n]*$"
+)
+# Asides of several words, other than alternatives and corrections.
+_BRACKETED = re.compile(
+    r"(?i)\s?(?<=\S)\s?\((?!(?:or|oder|ou|o|of|maybe|perhaps|possibly|not|no|yes|but|actually|if|unless|although|except|wait|edit|correct\w*|than|vielleicht|peut-être|quizás?|aber|mais|pero|ma)(?!\w))(?=[^()\n]*(?:\w[^\w()\n]+\w|[0-9][^()0-9\n]+[0-9]))[^()\n]{4,200}\)"
+)
 
 
 # What opens the next question where a model without instructions runs on.
@@ -156,6 +184,7 @@ def _first_turn(text: str, form: Form, *, cut: bool) -> Reading | None:
     if "\n" not in text:
         return None
     turn = next((one for one in _NEXT_TURN.finditer(text) if text[: one.start()].strip()), None)
+    turn = turn or _form_again(text)
     if turn is None:
         return None
     first = _weigh(text[: turn.start()].rstrip(), form, cut=False)
@@ -172,6 +201,22 @@ def _first_turn(text: str, form: Form, *, cut: bool) -> Reading | None:
         if not whole.answered
         else Reading(outcome=Outcome.AMBIGUOUS, said=text)
     )
+
+
+def _unless_valued(form: Form, aside: re.Match[str]) -> str:
+    """Keep an aside that is an answer itself."""
+    return aside.group() if form.whole(aside.group().strip(" ()")) else ""
+
+
+def _form_again(text: str) -> re.Match[str] | None:
+    """Return where a judge's form begins a second time, None if it does not."""
+    heads = list(_FORM.finditer(text))
+    named = re.match(r"[A-Za-z ]{3,20}:", text)
+    if heads and named and text[: heads[0].start()].endswith("\n\n"):
+        again = re.compile(rf"(?m)^{re.escape(named.group())}")
+        return heads[0] if again.search(text, heads[0].start()) else None  # of the next candidate
+    first = [one for one in heads if one.group().lower() == heads[0].group().lower()]
+    return first[1] if len(first) > 1 else None
 
 
 def _may_go_on(text: str, form: Form, found: Reading) -> bool:
@@ -208,7 +253,16 @@ def _weigh(text: str, form: Form, *, cut: bool) -> Reading:
 
 def _corrected(text: str, form: Form) -> Reading | None:
     """Read what takes the place of an answer that a reply takes back."""
-    retracted = list(_RETRACTS.finditer(text))
+    if not form.mended and _DOUBTED.search(text):
+        spans = sentences(text)
+        last = _SO.sub("", text[spans[-1].start : spans[-1].end])
+        if len(spans) > 2 and (final := form.whole(last)):
+            return _decided(final, last)
+    retracted = [
+        one
+        for one in _RETRACTS.finditer(text)
+        if form.mended or not one["cue"].lower().endswith(" no")
+    ]
     if retracted and text[: retracted[-1].start("cue")].strip():
         rest = text[retracted[-1].end() :].lstrip(" ,.:;!…–-)")
         corrected = _weigh(rest, form, cut=False)
@@ -224,8 +278,10 @@ def _corrected(text: str, form: Form) -> Reading | None:
         return None
     rest = text[mends[-1].end() :]
     mended = _decided(form.whole(rest.rstrip(")")), rest)
-    final = any(one.rank < 2 for one in marked(rest, form.labels, letters=form.letters))
-    if mended is None and not final and _DOUBTS.search(mends[-1].group()):
+    named = _ENDS.search(rest) is not None or any(
+        one.rank < 2 for one in marked(rest, form.labels, letters=form.letters)
+    )
+    if mended is None and not named and _DOUBTS.search(mends[-1].group()):
         first, then = _weigh(before, form, cut=False), _weigh(rest, form, cut=False)
         others = {one.value for one in form.mentions(rest)} | {then.value} - {None}
         if first.answered and others - {first.value}:
@@ -320,9 +376,13 @@ def _segment(text: str, form: Form) -> _Found:
         return _Found(frozenset(), text, declined=True)
     spans = sentences(text)
     first = text[spans[0].start : spans[0].end] if spans else text
+    if first != text and (values := form.whole(first)):
+        return _Found(values, text)
     mentions = [one for one in form.mentions(first) if one.mode in {Mode.SAID, Mode.OPEN}]
     said = frozenset(one.value for one in mentions)
     left_open = any(one.mode is Mode.OPEN for one in mentions)
+    if not mentions and len(spans) > 1 and (values := form.whole(text[spans[-1].start :])):
+        return _Found(values, text)
     return _Found(said, text, left_open=left_open, declined=declines(text))
 
 
@@ -349,10 +409,15 @@ def _from_conclusion(text: str, form: Form) -> Reading | None:
     if said is None:
         return None
     evidence = _segment(said, form)
-    if len(evidence.values) != 1 or evidence.left_open:
+    values = evidence.values
+    if not values and not evidence.declined:
+        stated = form.mentions(said)
+        values = frozenset(one.value for one in stated if one.mode in {Mode.SAID, Mode.RAISED})
+        values = values if len(stated) == 1 and form.runs_on else frozenset()
+    if len(values) != 1 or evidence.left_open:
         return None
     opening = form.opening(text)
-    return _decided(evidence.values | (opening if len(opening) == 1 else frozenset()), said)
+    return _decided(values | (opening if len(opening) == 1 else frozenset()), said)
 
 
 def _from_opening(text: str, form: Form, *, cut: bool) -> Reading | None:
@@ -377,6 +442,12 @@ def _decided_last(text: str, mentions: Sequence[Mention]) -> Reading | None:
         agrees = one.value == last.value
         if one is last or (agrees and one.mode is Mode.SAID):
             continue
+        if (
+            one.mode in {Mode.OPEN, Mode.RAISED}
+            and "..." not in between
+            and chooses(text, last.start)
+        ):
+            continue  # "Between C and D I prefer D"
         if agrees or one.mode in {Mode.SAID, Mode.OPEN} or not turns(between):
             return None
     return _decided(frozenset({last.value}), text[last.start : last.end])
@@ -385,6 +456,7 @@ def _decided_last(text: str, mentions: Sequence[Mention]) -> Reading | None:
 def _from_mentions(text: str, form: Form, *, cut: bool) -> Reading:
     refused = declines(text)
     mentions = form.mentions(text)
+    before = {one.value for one in mentions if one.mode is Mode.SAID}
     if refused or apologises(text):
         mentions = [one for one in mentions if one.mode is not Mode.SAID or form.stands(text, one)]
     said = [one for one in mentions if one.mode is Mode.SAID]
@@ -394,12 +466,16 @@ def _from_mentions(text: str, form: Form, *, cut: bool) -> Reading:
         one.value
         for one in mentions
         if (one.mode is Mode.RAISED and not explained(text, one, mentions))
-        or (one.mode in {Mode.ASKED, Mode.OPEN} and one.start > last)
+        or (
+            one.mode in {Mode.ASKED, Mode.OPEN}
+            and one.start > last
+            and not explained(text, one, mentions)
+        )
     }
     decided = None if cut else _decided_last(text, mentions)
     if decided is not None:
         return decided
-    if len(values) == 1 and not asked - values and not cut:
+    if len(values) == 1 and not asked - values and not cut and (not refused or before == values):
         words = text[said[0].start : said[0].end]
         return Reading(outcome=Outcome.ANSWERED, value=said[0].value, said=words)
     if refused and (form.refusal_outweighs or not values):

@@ -4,9 +4,7 @@
 language may be the denial of a verb ("no sé", "não posso"): such a word counts where its clause ends,
 where a pronoun follows ("no I can't"), or where it is quoted or named ("a no", "I say no").
 
-`PARTICLES` answer wherever they stand as a clause of their own or open one. `CLAUSES` answer as a
-clause of their own. `WHOLE` answers only where nothing else is said: as an opening they may be
-politeness ("Sure! Here is ...").
+Which words say so stands in `yes_no_words`.
 """
 
 import re
@@ -38,84 +36,17 @@ from psychollm.instruments.readers.truth import (
     truth_of,
 )
 from psychollm.instruments.readers.verdict import Form, read
+from psychollm.instruments.readers.yes_no_words import CLAUSES, JOINS, PARTICLES, WHOLE, phrases
 from psychollm.instruments.reading import Reading
-
-_YES_PARTICLES = """
-yes yeah yep yup yea aye ja jawohl jazeker jep oui ouais sí sì sim tak да evet jo kyllä ano igen ναι так
-có ya כן はい ええ うん 是的 是 能 可以 会 對 对 好的 네 예 넵 نعم أجل हाँ हां जी
-"""
-_NO_PARTICLES = """
-no nope nah nay nein nö nee non não nao nie нет hayır hayir nej nei ei nem όχι ні không tidak לא
-いいえ いや いえ 不是的 不是 否 不 不能 不可以 不会 不對 不对 아니요 아니오 아뇨 아니 لا كلا नहीं नही
-"""
-_YES_CLAUSES = """
-i think so|i believe so|i do think so|i guess so|i suppose so|i would think so|hell yes|of course i can
-|affirmative|i would say so|i'd say so|ich denke schon|ich glaube schon|ich denke ja|je crois que oui|je pense que oui|creo que sí
-|claro que sí|por supuesto que sí|desde luego que sí|credo di sì|penso di sì|acho que sim|creio que sim|claro que sim|ik denk van wel
-|ik denk het wel|думаю, да|jī hā̃|जी हाँ|जी हां|我认为是|我觉得是|我认为能|我觉得能|我能|我可以|我会|できます
-|そうだと思います|はいだと思います|正しいと思います|그렇다고 생각합니다|맞다고 생각합니다|그런 것 같습니다|volgens mij wel|je dirais que oui|yo diría que sí|direi di sì|direi proprio di sì|certo che sì|ma certo che sì|diria que sim|raczej tak|oczywiście, że tak|tabii ki evet|myślę że tak|bence evet|sanırım evet|そうです|はいです|할 수 있습니다|그렇습니다|نعم أستطيع|أستطيع
-"""
-_NO_CLAUSES = """
-i don't think so|i dont think so|i do not think so|i don't believe so|i do not believe so|i doubt it
-|i doubt so|not in the slightest|keineswegs|certainement pas|en absoluto|de modo algum|de forma alguma|ни в коем случае|отнюдь нет|in geen geval|w żadnym razie|kesinlikle hayır|绝对不是|当然不是|絶対に違います|절대 아닙니다|बिल्कुल नहीं|not in the least|absolutely not|definitely not|certainly not|of course not|probably not|surely not
-|not in my opinion|not in my view|not to my knowledge|not as far as i know|not at all|not really|no way|by no means|not a chance|no chance|hell no|most certainly not|i think not|i'm afraid not
-|negative|i would not say so|i wouldn't say so|i would say not|i'd say not|auf keinen fall|ich glaube nicht|ich denke nicht|eher nicht|natürlich nicht
-|wahrscheinlich nicht|absolument pas|pas du tout|bien sûr que non|je ne pense pas|je ne crois pas
-|je pense que non|je crois que non|para nada|creo que no|no lo creo|no creo|claro que no|de ninguna manera|credo di no
-|penso di no|non credo|non penso|assolutamente no|per niente|acho que não|de jeito nenhum|claro que não
-|ik denk het niet|ik denk van niet|absoluut niet|zeker niet|nie sądzę|raczej nie|chyba nie
-|не думаю|конечно нет|вряд ли|hiç sanmıyorum|sanmıyorum|जी नहीं|我认为不是|我觉得不是|我认为不能|我觉得不能
-|我不能|我不会|我不可以|そうではありません|そうではないと思います|違うと思います|아니라고 생각합니다|아닌 것 같습니다|그렇지 않다고 생각합니다|그렇지 않습니다|volgens mij niet|je dirais que non|yo diría que no|direi di no|direi proprio di no|certo che no|ma certo che no|diria que não|myślę że nie|bence hayır|sanırım hayır|meiner meinung nach nicht|できません|違います|할 수 없습니다|아닙니다|بالتأكيد لا|لا أستطيع|لا أظن|لا أعتقد|لا أعتقد ذلك|لا أظن ذلك|por supuesto que no|desde luego que no
-"""
-_YES_WHOLE = """
-y|right|exactly|yes indeed|genau|exact|así es|esatto|isso mesmo|exato|klopt|так и есть
-|没错|その通りです|맞습니다|맞아요|맞음|참|doğru|prawda|zgadza się|vrai|verdadero|vero|verdadeiro|wahr|waar|правда|真|真的|صحيح|هذا صحيح|सही|सच|सही है|यह सही है|sure|sure thing|absolutely|definitely|certainly|of course|most certainly|most definitely
-|indeed it is|indeed it does|it is indeed|without a doubt|without doubt|no doubt|undoubtedly|indeed|you bet|ok|okay|i can|i do|i am|i could
-|i will|i would|it is|it does|they are|uh-huh|auf jeden fall|बिलकुल|बिल्कुल सही|natürlich|klar|sicher|selbstverständlich|bien sûr
-|certainement|évidemment|d'accord|si|por supuesto|claro|desde luego|certo|certamente|naturalmente
-|com certeza|certamente|zeker|natuurlijk|uiteraard|oczywiście|pewnie|конечно|разумеется|tabii|tabii ki
-|elbette|kesinlikle|当然|當然|肯定的|肯定|もちろん|もちろんです|물론|물론입니다|물론이죠|بالتأكيد|بالطبع|طبعا
-|बिल्कुल|ज़रूर|हाँ जी|👍|✅|✔|✓|☑|👌|💯
-"""
-_NO_WHOLE = """
-n|это не так|틀렸습니다|틀려요|틀림|거짓|그렇지 않습니다|맞지 않습니다|yanlış|fałsz|nieprawda|faux|falso|falsch|unwahr|onwaar|niet waar|ложь|неправда|假|错|錯|错误|不正确|正しくありません|正しくない|違う|間違いです|गलत है|झूठ|خطأ|هذا خطأ|गलत|यह गलत है|never|niemals|jamais|nunca|никогда|不是的|i can't|i cannot|i cant|i can not|i couldn't|i don't|i do not|i'm not|i am not|i won't
-|i will not|i wouldn't|it isn't|it is not|it doesn't|it does not|they aren't|uh-uh|nuh-uh
-|否定的|没有|无|無|無理です|👎|❌|✗|✘|✖|🚫
-"""
-# Both in one word.
-_YES_AND_NO = "jein|ja-nein|да нет|是或否|是否|是与否|能或不能|はいといいえ|はいかいいえ"
-
-
-def _phrases(text: str) -> tuple[str, ...]:
-    return tuple(one.strip() for one in text.split("|") if one.strip())
-
-
-PARTICLES: dict[str, int] = {
-    **dict.fromkeys(_YES_PARTICLES.split(), 1),
-    **dict.fromkeys(_NO_PARTICLES.split(), 0),
-}
-CLAUSES: dict[str, int] = {
-    **dict.fromkeys(_phrases(_YES_CLAUSES), 1),
-    **dict.fromkeys(_phrases(_NO_CLAUSES), 0),
-}
-WHOLE: dict[str, frozenset[int]] = {
-    **dict.fromkeys(_phrases(_YES_WHOLE), frozenset({1})),
-    **dict.fromkeys(_phrases(_NO_WHOLE), frozenset({0})),
-    **dict.fromkeys(_phrases(_YES_AND_NO), frozenset({0, 1})),
-}
-
-# What joins two answers without adding to either.
-_JOINS = "and or both also und oder et ou y o e en of i и или hem ve veya 또는 और या و أو &"
-JOINS = frozenset(_JOINS.split())
 
 # "Can you answer this?" is answered as well by whole sentences; to other questions the same
 # sentences may be refusals, so that a reader is told when they count.
-CAN_ANSWER: tuple[str, ...] = _phrases(
+CAN_ANSWER: tuple[str, ...] = phrases(
     "i can answer|i could answer|i can provide|i can get this right|i am able to answer|i will be able to answer"
     "|i would be able to answer|i should be able to answer|i will answer|i would answer|i know the answer"
     "|i do know the answer|i know this|i am confident|i am certain|i am sure|able to answer this"
 )
-CANNOT_ANSWER: tuple[str, ...] = _phrases(
+CANNOT_ANSWER: tuple[str, ...] = phrases(
     "i cannot answer|i could not answer|i am unable to answer|i am not able to answer|i will not be able to answer"
     "|i will not be able to get|i would not be able to answer|i do not know the answer|i cannot say i know"
     "|i am not confident|i do not think i can|i do not believe i can|i doubt i can|i doubt that i can|i would not answer"
@@ -141,7 +72,7 @@ _PAIR = re.compile(
 # What may stand between a "no" and the end of its clause, or follow it without a comma.
 _ENDS = re.compile(rf"\s*(?:$|[^{WORD}\s'])")
 _FOLLOWS = re.compile(
-    r"\s+(?:i|i'm|i'd|i've|we|it|it's|he|she|they|you|that|this|sorry|sir|madam|because|since|as|but|not"
+    r"\s+(?:i|i'm|i'd|i've|we|it|it's|he|she|they|you|that|this|hoor|sorry|sir|madam|because|since|as|but|not"
     r"|unfortunately|thanks|thank|my|absolutely|definitely|sadly|weil|da|aber|ich|das|parce|je|mais"
     r"|porque|pero|perché|perche|ma|mas|want|maar|ik|bo|ale|потому|но|я|çünkü|ama|if|unless|when|for|and|or|although|though|however"
     rf"|{_WORDS})(?![\w])"
@@ -201,6 +132,12 @@ _POLITE = re.compile(
 _REFUSES = re.compile(
     r"(?:no|nope|sorry),? (?:sorry,? |unfortunately,? )?(?:but )?i(?:'m| am)? ?(?:can't|cannot|can not|won't|will not|am not able to|unable to|not able to) (?:help|assist|provide|comply|do that|discuss|share)\b"
 )
+# Words that affirm where a statement follows, and not the help that was asked for.
+_AFFIRMS = re.compile(
+    r"(?:absolutely|definitely|certainly|undoubtedly|of course|natürlich|selbstverständlich|bien sûr|certainement|por supuesto|claro|certamente|com certeza|конечно|oczywiście|elbette|tabii ki|当然|もちろん|물론)[!.,:–]\s?(?=\w)"
+    r"(?!(?:here|i|let|what|how|please|happy|we|you|ich|je|yo|io|eu|hier|voici|aquí|ecco|aqui|вот|not|nicht|pas|no|non|não|niet|не|nie|but|aber|mais|pero|ma|mas|но|gladly|gerne?|just|tell|ask)(?!\w))[^?]*$"
+)
+_COMPLIMENT = re.compile(r"^\W*(?:great|good|excellent|interesting|fun) question\W*")
 _INTERJECTION = re.compile(
     r"(?:(?:well|hmm+|um+|uh|oh|ah|so|honestly|sorry|unfortunately|sadly|sure|ok|okay)\b[\s,.!…]*)+"
 )
@@ -260,7 +197,7 @@ def _spellings(phrase: str) -> str:
 class _YesNo(Form):
     labels = (
         "yes/no", "yes or no", "y/n", "yes / no", "match", "matches", "matching", "is match", "equivalent", "equivalence", "is equivalent",
-        "equal", "same", "same answer", "same meaning", "agree", "agrees", "agreement", "consistent", "is correct", "is_correct",
+        "equal", "same", "same answer", "same meaning", "agree", "agrees", "agreement", "consistent", "is correct", "is_correct", "jugement final", "verdict final", "veredicto final", "giudizio finale", "verdetto finale", "veredito final", "итоговая оценка", "ocena końcowa", "label", "mark", "fazit", "итог", "esito", "bilan",
         "abstains", "abstained", "abstain", "abstention", "candidate abstains", "identical", "supported", "entailed", "overall verdict", "übereinstimmung", "gleich", "même sens",
         "coincide", "coinciden", "correspondent", "corrispondono", "corrisponde", "coincidono", "correspondem", "coincidem", "stimmen überein", "komen overeen", "判断", "判定", "结论", "一致", "評価", "評定", "评判", "评价", "판정", "판단", "평가", "निर्णय", "मूल्यांकन", "الحكم", "التقييم", "urteil", "bewertung", "veredicto", "veredito", "verdetto", "oordeel", "werdykt", "ocena", "вердикт", "оценка", "karar", "jugement", "giudizio", "évaluation", "evaluación", "valutazione", "avaliação", "beoordeling", "grade", "judgement", "judgment", "eindoordeel", "endurteil", "evaluation", "assessment", "是否一致", "是否正确", "совпадение", "совпадают", "일치", "मिलान",
     )  # fmt: skip
@@ -279,6 +216,7 @@ class _YesNo(Form):
             lambda said: said[1] + ("yes" if said[2] == "true" else "no"),
             text,
         )
+        text = _SIGNED.sub(r"\1. ", text)
         text = APPOSITION.sub(r"\1", text)
         if SHOULD_BE.search(text) and (other := SHOULD_BE.sub("", text)).strip(_EDGES):
             text = other if _truth_clauses(other.lower()) else text
@@ -286,12 +224,13 @@ class _YesNo(Form):
 
     def whole(self, text: str) -> frozenset[Value]:
         words = _GRADE.sub("", text.lower().strip(_EDGES))
+        words = words if words.isascii() else _COPULA.sub("", words).strip(_EDGES)
+        if words in WHOLE:
+            return frozenset(WHOLE[words])
         signs = _SIGNS.intersection(words) if len(words) > 1 and not words.isascii() else ()
         if signs:
             rest = self.whole("".join(one for one in words if one not in _SIGNS))
             return rest.union(*(WHOLE[one] for one in signs)) if rest else _same_words(words)
-        if words in WHOLE:
-            return frozenset(WHOLE[words])
         if words in CLAUSES:
             return frozenset({CLAUSES[words]})
         if words in PARTICLES and "?" not in text:
@@ -305,12 +244,14 @@ class _YesNo(Form):
         return _same_words(words)
 
     def opening(self, text: str) -> frozenset[Value]:
-        text = text.lower().lstrip(_EDGES)
+        text = _COMPLIMENT.sub("", text.lower()).lstrip(_EDGES)
         polite = _INTERJECTION.match(text)
         start = polite.end() if polite else 0
         pair = _PAIR.match(text, start)
         if pair:
             return frozenset()
+        if _AFFIRMS.match(text):
+            return frozenset({1})
         first = _PARTICLE.match(text, start)
         if first is None:
             clause = _CLAUSE.match(text)
@@ -332,7 +273,9 @@ class _YesNo(Form):
 
     def stands(self, text: str, one: Mention) -> bool:
         """Tell whether an answer stands: "yes, but I can't say" says nothing."""
-        return bool(not one.value or self._further or not declines(text[one.end :]))
+        return bool(
+            not one.value or self._further or not declines(REASON_AFTER.split(text[one.end :])[0])
+        )
 
     def mentions(self, text: str) -> list[Mention]:
         text = text.lower()
@@ -340,16 +283,22 @@ class _YesNo(Form):
         for sentence in sentences(text):
             mentions += _in_sentence(text, sentence)
             if self._further is not None:
-                mentions += self._phrases(text, sentence)
+                mentions += self.phrases(text, sentence)
         if not any(one.mode is Mode.SAID for one in mentions):
             mentions += _truth_clauses(text)
+            last = text.rstrip()[-1:]
+            if last in _SIGNS and sum(one in _SIGNS for one in text) == 1:
+                sign = next(iter(WHOLE[last]))
+                at = sentences(text)[-1].start
+                mode = Mode.SAID.raised_if(_SAYS[1 - sign].search(text, at) is not None)
+                mentions += [Mention(sign, len(text) - 1, len(text), mode)]
             if text[:1] in _SIGNS and sum(one in _SIGNS for one in text) == 1:
                 sign = next(iter(WHOLE[text[0]]))
                 mode = Mode.SAID.raised_if(_SAYS[1 - sign].search(text) is not None)
                 mentions += [Mention(sign, 0, 1, mode, heads=True)]
         return sorted(mentions, key=lambda one: one.start)
 
-    def _phrases(self, text: str, sentence: Sentence) -> list[Mention]:
+    def phrases(self, text: str, sentence: Sentence) -> list[Mention]:
         assert self._further is not None  # noqa: S101
         mentions = []
         for phrase in self._further.finditer(text, sentence.start, sentence.end):
@@ -399,7 +348,9 @@ def _answers(text: str, found: re.Match[str]) -> bool:
     ends = _ENDS.match(text, found.end()) is not None
     if ends or _FOLLOWS.match(text, found.end()):
         return True
-    if _NAMES.search(before):
+    if _NAMES.search(before) and not (
+        before[-1:] in {"'", '"'} and text[found.end() : found.end() + 1] == " "
+    ):
         return not re.match(r"\s(?:one|way|idea|doubt|problem)\b", text[found.end() :][:10])
     if _value(found["word"]) == 0:
         return False
@@ -415,12 +366,15 @@ def _truth_clauses(text: str) -> list[Mention]:
         for clause in _CLAUSE.finditer(text, sentence.start, sentence.end):
             words = REASON_AFTER.split(clause.group())[0].strip(_EDGES)
             start = clause.start() + clause.group().find(words)
+            _, so, concluded = words.rpartition(" so ")
+            words = concluded if so else words
             lead = TRUTH_LEAD.match(words)
             at_an_end = sentence.end == len(text) or (not sentence.start and words != "right")
             alone = at_an_end and words == text[sentence.start : sentence.end].strip(_EDGES)
-            alone = alone or (not clause.start() and opens(words, text[clause.end() :]))
-            patterns = TRUTH_ALONE if alone else TRUTH_CLAUSES
-            value = truth_of(words[lead.end() :] if lead else words, patterns)
+            value = None if clause.start() else opens(words, text[clause.end() :])
+            if value is None:
+                patterns = TRUTH_ALONE if alone else TRUTH_CLAUSES
+                value = truth_of(words[lead.end() :] if lead else words, patterns)
             if value is not None:
                 mode = manner(text, sentence, start, clause.end(), answers=True)
                 mentions.append(Mention(value, start, clause.end(), mode))
@@ -431,11 +385,12 @@ _COMPARES = re.compile(
     r"\b(?:reference|candidate|gold|student|both|responses?|answers? (?:1|2|a|b)|expected|ground truth|key|referen[zc]\w*|référence|referência|riferimento|kandidat\w*|candidat\w*|étudiant\w*|estudiante|alumn[oa]|studente"
     r"|aluno|beide|les deux|amb[oa]s|entramb[ei]|referentie|эталон\w*|кандидат\w*|оба|обе|wzorc\w+|kandydat\w*|aday\w*|referans\w*|المرجع\w*|المرشح)\b|参考|标准答案|考生|候选|学生|两者|候補|受験者|両方|模範|참조|후보|응시|둘 다|संदर्भ|उम्मीदवार"
 )
+_SIGNED = re.compile(r"^(\W*\w+)\s?[✅✔✓☑❌✗✘✖]\s(?=\w)")
 # Words for false and for true, which a sign before them contradicts.
 _SAYS = [re.compile(rf"(?<![{WORD}])(?:{words})(?![{WORD}])") for words in (FALSE, TRUE)]
 _SIGNS = frozenset(one for one in WHOLE if not one[0].isalnum())
 _COPULA = re.compile(r"[\"')\s]*(?:です|だ|である|となります|になります|입니다|이다|예요|이에요)$")
-_GRADE = re.compile(r"[abc]\s?[:(.–-]\s?(?=(?:in)?correct\b)")
+_GRADE = re.compile(r"[a-f]\s?[:(.–-]\s?(?=(?:(?:in)?correct|wrong|right)\b)")
 
 
 def _is_quoted(text: str, word: re.Match[str], sentence: Sentence) -> bool:
@@ -466,6 +421,8 @@ def _in_sentence(text: str, sentence: Sentence) -> list[Mention]:
             or not _answers(text, word)
             or _REFUSES.match(text, word.start())
         ):
+            continue
+        if word["word"] == "जी" and text.startswith(" नहीं", word.end()):
             continue
         if _POLITE.match(text, word.start()) or text.startswith("p(", word.start() - 2):
             continue
