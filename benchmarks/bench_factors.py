@@ -3,10 +3,10 @@
 import numpy as np
 
 from psychollm.data.cells import sorted_cells
-from psychollm.data.sparse import SparseResponses
+from psychollm.data.responses import Responses
 from psychollm.irt.factors.fit import Gaps, fit_factors
 
-Drawn = tuple[SparseResponses, np.ndarray]
+Drawn = tuple[Responses, np.ndarray]
 
 
 def sparse(models: int, questions: int, filled: float, k: int) -> Drawn:
@@ -18,7 +18,7 @@ def sparse(models: int, questions: int, filled: float, k: int) -> Drawn:
     chance = 1.0 / (1.0 + np.exp(-logits[columns, rows]))
     codes = (rng.random(rows.size) < chance).astype(np.uint8)
     cells = sorted_cells(rows, columns, codes, (questions, models))
-    made = SparseResponses.of_cells(
+    made = Responses.of_cells(
         cells, models=tuple(range(models)), questions=tuple(range(questions))
     )
     return made, logits[:, :500]

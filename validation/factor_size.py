@@ -11,13 +11,13 @@ import time
 import numpy as np
 
 from psychollm.data.cells import Cells
-from psychollm.data.sparse import SparseResponses
+from psychollm.data.responses import Responses
 from psychollm.irt.factors.fit import fit_factors
 
 MODELS, STEP, FILLED, SCALE = 1_000, 1_000, 0.1, (1.2, 0.8)
 
 
-def simulated(questions: int) -> tuple[SparseResponses, np.ndarray, np.ndarray, np.ndarray]:
+def simulated(questions: int) -> tuple[Responses, np.ndarray, np.ndarray, np.ndarray]:
     """Return answers, drawn block by block, with scores, loadings and intercepts."""
     rng = np.random.default_rng(0)
     scores = rng.normal(size=(MODELS, 2))
@@ -35,7 +35,7 @@ def simulated(questions: int) -> tuple[SparseResponses, np.ndarray, np.ndarray, 
         codes.append(yes.astype(np.uint8))
     start = np.cumsum(np.concatenate(counts))
     cells = Cells(start, np.concatenate(columns), np.concatenate(codes))
-    made = SparseResponses.of_cells(
+    made = Responses.of_cells(
         cells, models=tuple(range(MODELS)), questions=tuple(range(questions))
     )
     return made, scores, loadings, intercepts

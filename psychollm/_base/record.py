@@ -3,7 +3,7 @@
 import json
 from collections.abc import Mapping
 from dataclasses import fields
-from typing import TYPE_CHECKING, Any, Protocol, Self
+from typing import TYPE_CHECKING, Any, ClassVar, Protocol, Self
 
 import numpy as np
 
@@ -55,6 +55,7 @@ class Record:
     """Base of `Result`: owns its arrays, is made again from its fields, becomes plain data."""
 
     __slots__ = ()
+    _SAVED: ClassVar[tuple[str, ...]] = ()  # what makes it again, where that is not its fields
 
     def __post_init__(self) -> None:
         for field in fields(self):  # type: ignore[arg-type]

@@ -9,7 +9,7 @@ distinct ones, and whether the answer was correct, in four bytes.
 
 from __future__ import annotations
 
-from contextlib import closing, nullcontext
+from contextlib import nullcontext
 from dataclasses import dataclass, replace
 from os import PathLike
 from typing import TYPE_CHECKING, Any
@@ -17,16 +17,16 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from psychollm._base.checks import check_count, check_fraction
-from psychollm._base.errors import CodeError, InputError, LabelError, ShapeError
-from psychollm._base.replicate import progress_bar
+from psychollm._base.errors import CodeError, ShapeError
 from psychollm._base.types import AnyArray, FloatArray, IntArray
 from psychollm._base.wording import parameter
 from psychollm.calibration.stated import StatedAnswers, cluster_codes, question_weights
-from psychollm.data.batches import BATCH, CellError, Numbered, Source, _numbers
+from psychollm.data.batches import BATCH, CellError, Source, _numbers
 from psychollm.data.cells import CellWriter, FolderCells, RepeatedCellError, parts
 from psychollm.data.engines import Chosen, coded_batches
+from psychollm.data.in_folder import new_folder
 from psychollm.data.labels import Labels, as_labels
-from psychollm.data.scan import new_folder
+from psychollm.data.pour import Batch, answered_twice, pour
 
 if TYPE_CHECKING:
     from numpy.typing import ArrayLike
@@ -205,21 +205,12 @@ def scan_stated(
     scale = check_fraction("scale", scale, high=np.inf)
     columns = Source((model, question, confidence, correct), _Pair(scale, levels), BATCH)  # type: ignore[arg-type]
     batches = coded_batches(source, columns, n_jobs=n_jobs, chosen=Chosen(table, query))
-    reading = _Reading()
-    bar = progress_bar(show=progress, total=batches.total, label="answers")
     with (
         nullcontext() if folder is None else new_folder(folder) as home,
         CellWriter(home, bucket_rows=_BUCKET) as writer,
-        closing(batches.stream) as stream,
     ):
-        for coded in stream:
-            reading.add(writer, coded)
-            bar.update(coded.code.shape[1])
-        bar.close()
-        if not reading.levels:
-            msg = f"there is no answer with confidence and correctness in {batches.name}"
-            raise InputError(msg)
-        return reading.finished(writer)
+        what = "answer with confidence and correctness"
+        return pour(batches, _Stated(writer), progress=progress, of=what)
 
 
 @dataclass(frozen=True, slots=True)
@@ -255,53 +246,50 @@ class _Pair:
         return np.where(np.isnan(confidence) | np.isnan(correct), np.nan, (confidence, correct))
 
 
-class _Reading:
-    """Batches so far: labels, and the distinct confidences."""
+class _Stated:
+    """Writes cells by model, and numbers the distinct confidences."""
 
-    def __init__(self) -> None:
-        self.levels: dict[float, int] = {}
-        self._models, self._questions = Numbered(), Numbered()
+    def __init__(self, writer: CellWriter) -> None:
+        self.n_answers = 0
+        self._levels: dict[float, int] = {}
+        self._writer = writer
 
-    def add(self, writer: CellWriter, coded: Any) -> None:
+    def add(self, batch: Batch) -> None:
         """Write the answers of a batch."""
-        row, column = coded.numbered(self._models, self._questions)
-        if len(self._questions.labels) > MAX_QUESTIONS:
-            msg = f"{coded.where}: there are more than {MAX_QUESTIONS:,} questions: read a part"
+        if len(batch.columns) > MAX_QUESTIONS:
+            msg = f"{batch.where}: there are more than {MAX_QUESTIONS:,} questions: read a part"
             raise ShapeError(msg)
-        known = ~np.isnan(coded.code[0])
-        values, place = np.unique(coded.code[0, known], return_inverse=True)
+        known = ~np.isnan(batch.code[0])
+        values, place = np.unique(batch.code[0, known], return_inverse=True)
         numbers = np.array(
-            [self.levels.setdefault(value, len(self.levels)) for value in values.tolist()],
+            [self._levels.setdefault(value, len(self._levels)) for value in values.tolist()],
             dtype=np.int64,
         )
-        if len(self.levels) > LEVELS:
+        if len(self._levels) > LEVELS:
             msg = (
-                f"{coded.where}: there are more than {LEVELS:,} distinct confidences: round them, "
+                f"{batch.where}: there are more than {LEVELS:,} distinct confidences: round them, "
                 "levels=101 to whole per cent"
             )
             raise CodeError(msg)
-        right = coded.code[1, known].astype(np.int64)
-        cells = _packed(column[known], numbers[place], right)
-        writer.add(row[known], cells, np.zeros(right.size, dtype=np.uint8))
+        right = batch.code[1, known].astype(np.int64)
+        cells = _packed(batch.column[known], numbers[place], right)
+        self._writer.add(batch.row[known], cells, np.zeros(right.size, dtype=np.uint8))
+        self.n_answers += right.size
 
-    def finished(self, writer: CellWriter) -> StatedScan:
+    def finished(self, rows: list[Any], columns: list[Any]) -> StatedScan:
         """Sort what was written."""
-        models = as_labels("model", self._models.labels, len(self._models.labels))
-        questions = as_labels("question", self._questions.labels, len(self._questions.labels))
+        models = as_labels("model", rows, len(rows))
+        questions = as_labels("question", columns, len(columns))
         try:
-            cells = writer.finish((len(models), len(questions) * 2 * LEVELS))
+            cells = self._writer.finish((len(models), len(questions) * 2 * LEVELS))
             _check_once(cells)
         except RepeatedCellError as error:
-            msg = (
-                f"model {models[error.row]!r} answers question "
-                f"{questions[error.column // (2 * LEVELS)]!r} twice: aggregate first, with one "
-                "row for each model and question"
-            )
-            raise LabelError(msg) from error
+            question = questions[error.column // (2 * LEVELS)]
+            raise answered_twice(models[error.row], question) from error
         return StatedScan(
             models=models,
             questions=questions,
-            levels=np.array(list(self.levels)),
+            levels=np.array(list(self._levels)),
             weights=np.ones(len(questions)),
             clusters=None,
             _cells=cells,

@@ -54,7 +54,7 @@ def is_large(path: Path, *, long: bool) -> bool:
 
 
 def _rows(path: Path) -> int:
-    from psychollm.data.readers.parquet_file import open_parquet
+    from psychollm.data.parquet import open_parquet
 
     with open_parquet(path, bounded=False) as file:
         return int(file.metadata.num_rows)

@@ -17,10 +17,8 @@ from psychollm._base.optional import torch_on
 from psychollm._base.result import Result, drawn_by
 from psychollm._base.types import AnyArray, Axis, EmptyCells, FloatArray, MatrixOrder, Missing
 from psychollm.correlation.on_device import solve_pairs
-from psychollm.data.correlated import check_correlatable
 from psychollm.data.pair_counts import CELLS, PairCounts
 from psychollm.data.responses import ResponsesLike, as_responses
-from psychollm.data.scan import Scan
 from psychollm.kernels.correlate import RULES, correlate_pairs, empty_outputs
 from psychollm.kernels.table_inference import profile_pairs, standard_error_pairs
 from psychollm.kernels.tetrachoric import thresholds_of
@@ -397,10 +395,7 @@ def _as_counts(
             msg = "weights belong to the questions: pass them to PairCounts.count, not with counts"
             raise OptionError(msg)
         return data
-    if isinstance(data, Scan):
-        check_correlatable(data, of, "data")
-        return PairCounts.count(data, of=of, weights=weights, device=device)
-    table = as_responses(data, of=of)
+    table = as_responses(data, of=of, needs="cells")
     return PairCounts.count(table, of=of, weights=weights, device=device)
 
 

@@ -59,7 +59,8 @@ def align(first: ResponsesLike, second: ResponsesLike) -> Aligned:
     1 models and 2 questions in common; 1 models only in the first table left out ('a');
     1 models only in the second table left out ('c').
     """
-    a, b = as_responses(first, argument="first"), as_responses(second, argument="second")
+    a = as_responses(first, argument="first", needs="cells")
+    b = as_responses(second, argument="second", needs="cells")
     models = shared_labels("model", a.models, b.models)
     questions = shared_labels("question", a.questions, b.questions)
     return Aligned(

@@ -23,7 +23,7 @@ from psychollm._base.replicate import in_turn, workers
 from psychollm._base.types import AnyArray, Axis, FloatArray, IntArray
 from psychollm._base.wording import parameter
 from psychollm.data.labels import listed
-from psychollm.data.readers.parquet_file import open_parquet
+from psychollm.data.parquet import open_parquet
 from psychollm.data.table import WORDS, meanings
 from psychollm.kernels.label_numbers import number_labels, place_labels
 from psychollm.kernels.pair_counts import MISSING

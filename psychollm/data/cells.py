@@ -16,14 +16,13 @@ from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
 from itertools import pairwise
 from pathlib import Path
-from typing import Protocol, cast
+from typing import Protocol
 from weakref import finalize
 
 import numpy as np
 
 from psychollm._base.errors import CodeError, InputError, ShapeError
 from psychollm._base.types import AnyArray, IntArray, WordArray
-from psychollm.data.labels import Labels
 
 PART = 1 << 22  # cells that are read at once
 BUCKET_ROWS = 4_096
@@ -70,31 +69,6 @@ class CellTable(Protocol):
 
     def read(self, low: int, high: int, *, lasting: bool = True) -> Cells:
         """Return the cells of some rows: unless `lasting`, the next call may overwrite them."""
-
-
-class CellSource(Protocol):
-    """A table of responses that is kept by its cells."""
-
-    @property
-    def models(self) -> Labels:
-        """Labels of the models."""
-
-    @property
-    def questions(self) -> Labels:
-        """Labels of the questions."""
-
-    @property
-    def by_question(self) -> CellTable:
-        """Questions in rows."""
-
-    @property
-    def by_model(self) -> CellTable:
-        """Models in rows."""
-
-
-def cells_of(responses: object) -> CellSource | None:
-    """Return a table that is kept by its cells as such, and None for any other."""
-    return cast("CellSource", responses) if getattr(responses, "is_sparse", False) else None
 
 
 def column_type(n_columns: int) -> type[np.unsignedinteger]:

@@ -16,9 +16,7 @@ from psychollm._base.result import Result
 from psychollm._base.types import AnyArray, Axis, FloatArray, WordArray
 from psychollm.data.cells import block_size, dense_blocks, parts
 from psychollm.data.labels import in_order
-from psychollm.data.responses import Responses, ResponsesLike, as_responses
-from psychollm.data.scan import Scan
-from psychollm.data.sparse import SparseResponses
+from psychollm.data.responses import Needs, Responses, ResponsesLike, as_responses
 from psychollm.kernels.pair_counts import (
     count_pairs,
     count_with_missing,
@@ -130,10 +128,7 @@ class PairCounts(Result):
         check_choice("of", of, Axis)
         if device is not None:
             torch_on(device)
-        if isinstance(responses, Scan):
-            responses.check_binary("PairCounts")
-            return cell_counts(responses, of=of, weights=weights, device=device)
-        table = as_responses(responses, binary=True)
+        table = as_responses(responses, binary=True, needs="cells")
         return binary_counts(table, of=of, weights=weights, device=device)
 
     def __add__(self, other: PairCounts) -> PairCounts:
@@ -194,49 +189,26 @@ def binary_counts(
     device: str | None = None,
 ) -> PairCounts:
     """Count all pairs of a table that is known to be binary."""
-    if isinstance(table, SparseResponses):
-        return cell_counts(table, of=of, weights=weights, device=device)
-    codes, missing, labels = table.codes, table.missing, table.models
-    if of == "questions":
-        codes, missing, labels = codes.T, missing.T, table.questions
+    labels = table.models if of == "models" else table.questions
     _check_rows(labels, of)
-    if weights is not None:
-        arrays = _weighted_counts(codes == 1, ~missing, _weights_of(table, of, weights))
-    elif device is not None:
-        arrays = _sum_of_blocks(_slices(codes, missing), len(labels), None, device)
-    else:
+    if weights is None and device is None and not table.is_sparse:
+        codes, missing = table.codes, table.missing
+        if of == "questions":
+            codes, missing = codes.T, missing.T
         arrays = _bit_counts(codes == 1, missing)
+    else:
+        w = None if weights is None else _weights_of(table, of, weights)
+        arrays = _sum_of_blocks(_blocks(table, of), len(labels), w, device)
     joint, yes, n, squares = arrays
     return PairCounts(joint=joint, yes=yes, n=n, squares=squares, labels=labels, of=of)
 
 
-def cell_counts(
-    table: SparseResponses | Scan,
-    *,
-    of: Axis = "models",
-    weights: ArrayLike | None = None,
-    device: str | None = None,
-) -> PairCounts:
-    """Count all pairs of a table kept by its cells, block by block."""
-    labels = table.models if of == "models" else table.questions
-    _check_rows(labels, of)
-    cells = table.by_question if of == "models" else table.by_model
-    w = None if weights is None else _weights_of(table, of, weights)
-    blocks = dense_blocks(cells, _width(len(labels)))
-    joint, yes, n, squares = _sum_of_blocks(blocks, len(labels), w, device)
-    return PairCounts(joint=joint, yes=yes, n=n, squares=squares, labels=labels, of=of)
-
-
-def _width(k: int) -> int:
-    return min(block_size(k), EXACT)
-
-
-def _slices(codes: AnyArray, missing: AnyArray) -> Iterator[tuple[AnyArray, AnyArray]]:
-    """Yield a dense table (k, units) in blocks."""
-    k, units = codes.shape
-    for low in range(0, units, _width(k)):
-        block = slice(low, low + _width(k))
-        yield codes[:, block], missing[:, block]
+def _blocks(table: Responses, of: Axis) -> Iterator[tuple[AnyArray, AnyArray]]:
+    """Yield codes and missing of some units after the other, with what is paired in rows."""
+    width = min(block_size(table.n_models if of == "models" else table.n_questions), EXACT)
+    if of == "questions" and table.is_sparse:  # transposed, a scan would be in memory
+        return dense_blocks(table.by_model, width)
+    return (table if of == "models" else table.transpose()).blocks(width)
 
 
 def _sum_of_blocks(
@@ -268,11 +240,11 @@ def _counts_of_blocks(
             yes.append(pack_rows(codes == 1))
             answered.append(pack_rows(~missing))
             if sum(plane.nbytes for plane in yes) >= PLANE:
-                yield _plane_counts(np.hstack(yes), np.hstack(answered))
+                yield plane_counts(np.hstack(yes), np.hstack(answered), start)
                 yes, answered = [], []
         start = stop
     if yes:
-        yield _plane_counts(np.hstack(yes), np.hstack(answered))
+        yield plane_counts(np.hstack(yes), np.hstack(answered), start)
 
 
 def _check_rows(labels: tuple[Hashable, ...], of: Axis) -> None:
@@ -284,7 +256,7 @@ def _check_rows(labels: tuple[Hashable, ...], of: Axis) -> None:
         raise ShapeError(msg)
 
 
-def _weights_of(table: Responses | Scan, of: Axis, weights: ArrayLike) -> FloatArray:
+def _weights_of(table: Responses, of: Axis, weights: ArrayLike) -> FloatArray:
     units = table.questions if of == "models" else table.models
     w = check_weights(in_order(weights, units, argument="weights"), len(units))
     # Multiples of a power of two: sums are exact, in whatever order they are made, and a cell that
@@ -302,25 +274,24 @@ def writable_counts(pairs: PairCounts) -> tuple[FloatArray, FloatArray, FloatArr
 class CountedAnswers:
     """A binary table with the counts of its pairs: what needs both takes this as it is."""
 
-    table: Responses | Scan
+    table: Responses
     counts: PairCounts
     mask: WordArray  # (models, words) packed: who answered what; (0, 0) where everyone all
     yes: WordArray | None = None  # (models, words) packed, of a table kept by its cells
 
     @classmethod
-    def of(cls, responses: ResponsesLike | Scan, *, of: Axis | None = None) -> CountedAnswers:
+    def of(
+        cls, responses: ResponsesLike, *, of: Axis | None = None, needs: Needs = "cells"
+    ) -> CountedAnswers:
         """Coerce a table and count its pairs, unless that has been done."""
         if isinstance(responses, CountedAnswers):
             return responses
-        if isinstance(responses, Scan):
-            responses.check_binary("counting pairs")
-            return cls._of_cells(responses)
-        return cls.of_binary(as_responses(responses, binary=True, of=of))
+        return cls.of_binary(as_responses(responses, binary=True, of=of, needs=needs))
 
     @classmethod
     def of_binary(cls, table: Responses) -> CountedAnswers:
         """Count the pairs of models of a table that is known to be binary."""
-        if isinstance(table, SparseResponses):
+        if table.is_sparse:
             return cls._of_cells(table)
         mask: WordArray = np.empty((0, 0), dtype=np.uint64)
         if table.missing.any():
@@ -328,20 +299,13 @@ class CountedAnswers:
         return cls(table=table, counts=binary_counts(table), mask=mask)
 
     @classmethod
-    def _of_cells(cls, table: SparseResponses | Scan) -> CountedAnswers:
+    def _of_cells(cls, table: Responses) -> CountedAnswers:
         """Count the pairs of models of a table that is held as two bits for each cell."""
         yes, answered = _bits_of_cells(table)
         k, n = yes.shape[0], len(table.questions)
         if int(table.by_question.start[-1]) == k * n:
             answered = np.empty((0, 0), dtype=np.uint64)
-            joint = np.empty((k, k))
-            count_pairs(yes, joint)
-            own, both = (
-                np.repeat(np.diagonal(joint)[:, None], k, axis=1),
-                np.full((k, k), float(n)),
-            )
-        else:
-            joint, own, both = _plane_counts(yes, answered)
+        joint, own, both = plane_counts(yes, answered, n)
         counts = PairCounts(
             joint=joint, yes=own, n=both, squares=both.copy(), labels=table.models, of="models"
         )
@@ -351,7 +315,6 @@ class CountedAnswers:
     def planes(self) -> tuple[WordArray, WordArray]:
         """Who said yes, and who answered, packed (models, words) each."""
         if self.yes is None:
-            assert isinstance(self.table, Responses)  # noqa: S101 -- a scan has its planes
             answered = ~self.table.missing
             return pack_rows((self.table.codes == 1) & answered), pack_rows(answered)
         if self.mask.size:
@@ -360,7 +323,7 @@ class CountedAnswers:
         return self.yes, np.repeat(everyone, len(self.yes), axis=0)
 
 
-def _bits_of_cells(table: SparseResponses | Scan) -> tuple[WordArray, WordArray]:
+def _bits_of_cells(table: Responses) -> tuple[WordArray, WordArray]:
     """Return who said yes, and who answered, packed (models, words) each."""
     _check_rows(table.models, "models")
     k, n = len(table.models), len(table.questions)
@@ -380,22 +343,23 @@ def _bits_of_cells(table: SparseResponses | Scan) -> tuple[WordArray, WordArray]
 
 def _bit_counts(yes: AnyArray, missing: AnyArray) -> tuple[FloatArray, ...]:
     """Count by AND and popcount."""
-    k, units = yes.shape
-    joint = np.empty((k, k))
-    packed = pack_rows(yes)
-    if not missing.any():
-        count_pairs(packed, joint)
-        own = np.repeat(np.diagonal(joint)[:, None], k, axis=1)
-        n = np.full((k, k), float(units))
-        return joint, own, n, n.copy()
-    answered = pack_rows(~missing)
-    joint, own, both = _plane_counts(packed & answered, answered)
+    packed, answered = pack_rows(yes), np.empty((0, 0), dtype=np.uint64)
+    if missing.any():
+        answered = pack_rows(~missing)
+        packed &= answered
+    joint, own, both = plane_counts(packed, answered, yes.shape[1])
     return joint, own, both, both.copy()
 
 
-def _plane_counts(yes: WordArray, answered: WordArray) -> tuple[FloatArray, ...]:
+def plane_counts(yes: WordArray, answered: WordArray, units: int) -> tuple[FloatArray, ...]:
+    """Count by AND and popcount who said yes, and who answered: (0, 0) where everyone did all."""
     joint, own, both = (np.empty((len(yes), len(yes))) for _ in range(3))
-    count_with_missing(yes, answered, joint, own, both)
+    if answered.size:
+        count_with_missing(yes, answered, joint, own, both)
+    else:
+        count_pairs(yes, joint)
+        own[:] = np.diagonal(joint)[:, None]
+        both[:] = units
     return joint, own, both
 
 

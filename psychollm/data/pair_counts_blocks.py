@@ -26,108 +26,80 @@ import numpy as np
 
 from psychollm._base.errors import InputError, LabelError, ShapeError
 from psychollm._base.replicate import in_turn, progress_bar, workers
-from psychollm._base.types import AnyArray, Axis, FloatArray, IntArray, WordArray
-from psychollm.data.batches import BATCH, Coded, Numbered, Rule, Source
+from psychollm._base.types import AnyArray, Axis, FloatArray, WordArray
+from psychollm.data.batches import BATCH, Rule, Source
 from psychollm.data.engines import coded_batches
 from psychollm.data.labels import Labels, as_labels
-from psychollm.data.pair_counts import MAX_ROWS, PairCounts
+from psychollm.data.pair_counts import MAX_ROWS, PairCounts, plane_counts
+from psychollm.data.pour import Batch, pour
 from psychollm.data.responses import Responses, as_responses
 from psychollm.data.scan import scan
-from psychollm.kernels.pair_counts import MISSING, count_pairs, count_with_missing, fill_planes
+from psychollm.kernels.pair_counts import MISSING, fill_planes
 
 if TYPE_CHECKING:
     import pandas as pd
 
 
+@dataclass(frozen=True, slots=True)
+class Planes:
+    """A binary table as two planes of bits, packed (rows, words) each, and its labels."""
+
+    yes: WordArray
+    answered: WordArray  # (0, 0) where everyone answered everything
+    rows: Labels
+    columns: Labels
+
+    def counts(self) -> tuple[FloatArray, ...]:
+        """Return counts of pairs of rows (k, k): both yes, yes where both answered, both."""
+        return plane_counts(self.yes, self.answered, len(self.columns))
+
+
 class Bits:
     """Two planes of bits that grow as labels come."""
 
-    def __init__(self, most: int | None) -> None:
-        self.rows, self.columns = Numbered(), Numbered()
+    def __init__(self, most: int) -> None:
         self.n_answers = 0
         self._most = most
-        self._yes: WordArray = np.zeros((0, 0), dtype=np.uint64)
-        self._answered: WordArray = np.zeros((0, 0), dtype=np.uint64)
+        self._planes: WordArray = np.zeros((2, 0, 0), dtype=np.uint64)  # yes, answered
 
-    @property
-    def yes(self) -> WordArray:
-        """Shape (rows, words)."""
-        return self._trimmed(self._yes)
-
-    @property
-    def answered(self) -> WordArray:
-        """Shape (rows, words)."""
-        return self._trimmed(self._answered)
-
-    def _trimmed(self, plane: WordArray) -> WordArray:
-        words = -(-len(self.columns.labels) // 64)
-        return np.ascontiguousarray(plane[: len(self.rows.labels), :words])
-
-    def add(self, row: IntArray, column: IntArray, code: AnyArray) -> int:
-        """Set the bits of a batch; return the place of a repeated answer, or -1."""
-        self._grow(len(self.rows.labels), -(-len(self.columns.labels) // 64))
+    def add(self, batch: Batch) -> None:
+        """Set the bits of a batch."""
+        self._grow(len(batch.rows), -(-len(batch.columns) // 64))
         repeated = np.full(1, -1, dtype=np.int64)
-        fill_planes(row, column, code, self._yes, self._answered, repeated)
-        self.n_answers += int(np.count_nonzero(code != MISSING))
-        return int(repeated[0])
+        fill_planes(batch.row, batch.column, batch.code, *self._planes, repeated)
+        if (at := repeated[0]) >= 0:
+            pair = batch.rows[batch.row[at]], batch.columns[batch.column[at]]
+            msg = (
+                f"{batch.where}: {pair[0]!r} and {pair[1]!r} have a second answer: aggregate first"
+            )
+            raise LabelError(msg)
+        self.n_answers += int(np.count_nonzero(batch.code != MISSING))
 
     def _grow(self, k: int, words: int) -> None:
-        if self._most is not None and k > self._most:
+        if k > self._most:
             msg = f"there are more than {self._most:,} rows to pair: are rows and columns swapped?"
             raise ShapeError(msg)
-        old = self._yes.shape
-        if k <= old[0] and words <= old[1]:
-            return
-        shape = tuple(
-            size if size <= before else max(size, 2 * before)
-            for size, before in zip((k, words), old, strict=True)
+        old = self._planes.shape[1:]
+        if k > old[0] or words > old[1]:
+            grown = [n if n <= m else max(n, 2 * m) for n, m in zip((k, words), old, strict=True)]
+            planes = np.zeros((2, *np.maximum(grown, old)), dtype=np.uint64)
+            planes[:, : old[0], : old[1]] = self._planes
+            self._planes = planes
+
+    def finished(self, rows: list[Any], columns: list[Any]) -> Planes:
+        """Return the planes without the room that is left."""
+        words = -(-len(columns) // 64)
+        yes, answered = (
+            np.ascontiguousarray(plane[: len(rows), :words]) for plane in self._planes
         )
-        shape = (max(shape[0], old[0]), max(shape[1], old[1]))
-        planes = np.zeros((2, *shape), dtype=np.uint64)
-        planes[0, : old[0], : old[1]] = self._yes
-        planes[1, : old[0], : old[1]] = self._answered
-        self._yes, self._answered = planes[0], planes[1]
+        if self.n_answers == len(rows) * len(columns):
+            answered = np.zeros((0, 0), dtype=np.uint64)
+        return Planes(yes, answered, tuple(rows), tuple(columns))
 
 
-def count_bits(bits: Bits) -> tuple[FloatArray, FloatArray, FloatArray]:
-    """Return counts of pairs of rows, each (k, k): both yes, yes where both answered, both."""
-    k, units = len(bits.rows.labels), len(bits.columns.labels)
-    joint = np.empty((k, k))
-    if bits.n_answers == k * units:
-        count_pairs(bits.yes, joint)
-        own = np.repeat(np.diagonal(joint)[:, None], k, axis=1)
-        return joint, own, np.full((k, k), float(units))
-    own, both = np.empty((k, k)), np.empty((k, k))
-    count_with_missing(bits.yes, bits.answered, joint, own, both)
-    return joint, own, both
-
-
-def read_bits(
-    data: Any, source: Source, *, most: int | None, n_jobs: int | None, progress: bool
-) -> Bits:
+def read_bits(data: Any, source: Source, *, n_jobs: int | None, progress: bool) -> Planes:
     """Return the bits of a long table: rows by the first column, columns by the second."""
-    bits = Bits(most)
-    batches = coded_batches(data, source, n_jobs=n_jobs)
-    bar = progress_bar(show=progress, total=batches.total, label="answers")
-    with closing(batches.stream) as stream:
-        for coded in stream:
-            _add(bits, coded)
-            bar.update(coded.code.size)
-    bar.close()
-    if not bits.n_answers:
-        msg = f"there is no answer in {batches.name}"
-        raise InputError(msg)
-    return bits
-
-
-def _add(bits: Bits, coded: Coded) -> None:
-    """Add a batch."""
-    row, column = coded.numbered(bits.rows, bits.columns)
-    repeated = bits.add(row, column, coded.code)
-    if repeated >= 0:
-        pair = bits.rows.labels[row[repeated]], bits.columns.labels[column[repeated]]
-        msg = f"{coded.where}: {pair[0]!r} and {pair[1]!r} have a second answer: aggregate first"
-        raise LabelError(msg)
+    return pour(coded_batches(data, source, n_jobs=n_jobs), Bits(MAX_ROWS), progress=progress)
 
 
 Block: TypeAlias = "str | PathLike[str] | Responses | pd.DataFrame"
@@ -211,11 +183,10 @@ class _Counted:
 def _counted(block: Block, *, source: Source, of: Axis) -> _Counted:
     """Return the counts of a block in half the bytes: they are whole numbers, and they travel."""
     if isinstance(block, str | PathLike):
-        bits = read_bits(block, source, most=MAX_ROWS, n_jobs=1, progress=False)
-        labels, units = tuple(bits.rows.labels), tuple(bits.columns.labels)
-        arrays = count_bits(bits)
+        planes = read_bits(block, source, n_jobs=1, progress=False)
+        labels, units, arrays = planes.rows, planes.columns, planes.counts()
     else:
-        table = as_responses(block)
+        table = as_responses(block, needs="cells")
         counts = PairCounts.count(table, of=of)
         labels, units = counts.labels, table.questions if of == "models" else table.models
         arrays = (counts.joint, counts.yes, counts.n)
@@ -329,9 +300,9 @@ def read_pair_counts(
     [[1.0, 1.0], [1.0, 2.0]]
     """
     source = Source.of(of, (model, question), value, Rule(threshold, strict=strict), batch)
-    bits = read_bits(paths, source, most=MAX_ROWS, n_jobs=n_jobs, progress=progress)
-    joint, own, both = count_bits(bits)
-    labels = as_labels(of[:-1], bits.rows.labels, len(joint))
+    planes = read_bits(paths, source, n_jobs=n_jobs, progress=progress)
+    joint, own, both = planes.counts()
+    labels = as_labels(of[:-1], planes.rows, len(joint))
     return PairCounts(joint=joint, yes=own, n=both, squares=both.copy(), labels=labels, of=of)
 
 

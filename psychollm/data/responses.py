@@ -2,7 +2,8 @@
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING, Any, TypeAlias, Union
+from html import escape
+from typing import TYPE_CHECKING, Any, Literal, TypeAlias, Union
 
 import numpy as np
 
@@ -13,13 +14,17 @@ from psychollm._base.result import Result
 from psychollm._base.types import Axis, BoolArray, CodeArray, FloatArray, IntArray
 from psychollm._base.wording import parameter
 from psychollm.data.any_table import coded_fields, read_any, split_fields
-from psychollm.data.cells import MemoryCells, block_size
+from psychollm.data.batches import BATCH, Rule, Source
+from psychollm.data.cells import Cells, CellTable, MemoryCells, is_better_sparse
 from psychollm.data.confidence import Threshold
 from psychollm.data.correlated import check_correlatable
+from psychollm.data.engines import coded_batches
+from psychollm.data.in_folder import read_cells
+from psychollm.data.kept import Dense, Kept, Sparse
 from psychollm.data.labels import Labels, Table, positions, reorder
 from psychollm.data.long import Columns, Duplicates
 from psychollm.data.missing_codes import Missing, MissingValues
-from psychollm.data.table import as_table, values_like
+from psychollm.data.table import MAX_CODE, as_table, values_like
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -121,13 +126,14 @@ class Responses(Result):
     array([[1, 0]], dtype=int16)
     """
 
-    codes: CodeArray  # (models, questions), 0 where missing
-    missing: BoolArray  # (models, questions)
     models: Labels  # (models,)
     questions: Labels  # (questions,)
     coding: str = "binary"
     cuts: FloatArray | None = None  # (models,)
     flipped: Labels = ()
+    _kept: Kept
+
+    _SAVED = ("codes", "missing", "cells", "models", "questions", "coding", "cuts", "flipped")
 
     def __init__(
         self,
@@ -158,7 +164,7 @@ class Responses(Result):
         if isinstance(data, Responses) and codes is None and threshold is None:
             fields |= {"coding": data.coding, "cuts": data.cuts}
             fields["flipped"] = tuple(table.models[data.models.index(one)] for one in data.flipped)
-        self._fill(fields)
+        self._fill(Dense(fields.pop("codes"), fields.pop("missing")), fields)
 
     @classmethod
     def from_long(
@@ -213,24 +219,16 @@ class Responses(Result):
           models     'a', 'b'
           questions  1, 2
         """
-        from psychollm.data.scan import scan
-
         check_choice("duplicates", duplicates, Duplicates)
         if duplicates != "error":
             names = [model, question, value]
             frame = long_table(data, names, argument="data", row="answer")
             repeated = frame.duplicated([model, question], keep=duplicates)
             data = frame.assign(**{value: frame[value].where(~repeated)})
-        found = scan(
-            data,
-            model=model,
-            question=question,
-            value=value,
-            codes=codes,
-            threshold=threshold,
-            strict=strict,
-        )
-        return found.responses(sparse=sparse)
+        rule = Rule(threshold, strict=strict, highest=MAX_CODE, codes=codes)
+        columns = Source.of("models", (model, question), value, rule, BATCH)
+        found = read_cells(coded_batches(data, columns), rule, progress=False)
+        return Responses._of(found, found.about.labels)._in_memory(sparse=sparse)
 
     @classmethod
     def from_codes(
@@ -262,29 +260,74 @@ class Responses(Result):
         >>> Responses.from_codes(codes, codes > 1, models=("a",), questions=("x", "y")).yes_rates
         array([0.5])
         """
-        fields = {"codes": codes, "missing": missing, "models": models, "questions": questions}
-        made = object.__new__(cls)
-        made._fill(fields | {"coding": coding, "cuts": cuts, "flipped": flipped})
-        return made
-
-    def _fill(self, values: Mapping[str, Any]) -> None:
-        """Set the fields once, those left out to None or nothing."""
-        for name, value in ({"cuts": None, "flipped": ()} | dict(values)).items():
-            object.__setattr__(self, name, value)
-        shape = (len(self.models), len(self.questions))
-        if self.codes.shape != shape or self.missing.shape != shape:
+        shape = (len(models), len(questions))
+        if codes.shape != shape or missing.shape != shape:
             msg = (
-                f"codes {self.codes.shape} and missing {self.missing.shape} must have the shape "
+                f"codes {codes.shape} and missing {missing.shape} must have the shape "
                 f"(models, questions) = {shape}"
             )
             raise ShapeError(msg)
-        for name in ("codes", "missing"):  # kernels read rows
-            object.__setattr__(self, name, np.ascontiguousarray(getattr(self, name)))
-        Result.__post_init__(self)
+        labels = {"models": models, "questions": questions, "coding": coding}
+        return cls._of(Dense(codes, missing), {**labels, "cuts": cuts, "flipped": flipped})
 
     @classmethod
-    def _of_fields(cls, fields: Mapping[str, Any]) -> "Responses":
-        return cls.from_codes(**fields)
+    def of_cells(
+        cls,
+        cells: Cells,
+        *,
+        models: Labels,
+        questions: Labels,
+        coding: str = "binary",
+        cuts: FloatArray | None = None,
+        flipped: Labels = (),
+    ) -> "Responses":
+        """Make a sparse table of its cells, whose rows are questions, as `from_codes` does."""
+        if cells.start.size != len(questions) + 1:
+            msg = f"cells of {cells.start.size - 1} questions, but {len(questions)} labels"
+            raise ShapeError(msg)
+        labels = {"models": models, "questions": questions, "coding": coding}
+        kept = Sparse.of(MemoryCells(cells, len(models)))
+        return cls._of(kept, {**labels, "cuts": cuts, "flipped": flipped})
+
+    @classmethod
+    def _of(cls, kept: Kept, labels: Mapping[str, Any]) -> "Responses":
+        made = object.__new__(cls)
+        made._fill(kept, labels)
+        return made
+
+    def _fill(self, kept: Kept, labels: Mapping[str, Any]) -> None:
+        """Set the fields once; those left out have their defaults."""
+        for name, value in {"cuts": None, "flipped": (), "_kept": kept, **labels}.items():
+            object.__setattr__(self, name, value)
+        Result.__post_init__(self)
+
+    def _with(self, kept: Kept, labels: Mapping[str, Any]) -> "Responses":
+        """Return the same table with other answers, and these labels in place of its own."""
+        names = ("models", "questions", "coding", "cuts", "flipped")
+        return Responses._of(kept, {name: getattr(self, name) for name in names} | {**labels})
+
+    @classmethod
+    def _of_fields(cls, values: Mapping[str, Any]) -> "Responses":
+        return (Responses.of_cells if "cells" in values else Responses.from_codes)(**values)
+
+    def _public(self) -> list[str]:
+        left_out = {"codes", "missing"} if self.is_sparse else {"cells"}
+        return [name for name in self._SAVED if name not in left_out]
+
+    @property
+    def codes(self) -> CodeArray:
+        """Codes (models, questions), 0 where missing."""
+        return self._kept.codes
+
+    @property
+    def missing(self) -> BoolArray:
+        """Where there is no answer (models, questions)."""
+        return self._kept.missing
+
+    @property
+    def cells(self) -> Cells:
+        """The answers alone, in memory: rows are questions, columns are models."""
+        return self._kept.sparse().by_question.read(0, self.n_questions)
 
     @property
     def n_models(self) -> int:
@@ -299,24 +342,22 @@ class Responses(Result):
     @property
     def is_sparse(self) -> bool:
         """Whether the table is kept by its answers: see `from_long`."""
-        return False
+        return isinstance(self._kept, Sparse)
 
     @property
     def highest(self) -> int:
         """The highest code."""
-        return int(self.codes.max())
+        return self._kept.highest
 
     @property
-    def by_question(self) -> MemoryCells:
+    def by_question(self) -> CellTable:
         """The answers alone: rows are questions, columns are models."""
-        models, questions, codes = self._cells_by_model()
-        return MemoryCells.of(questions, models, codes, (self.n_questions, self.n_models))
+        return self._kept.by_question
 
     @property
-    def by_model(self) -> MemoryCells:
+    def by_model(self) -> CellTable:
         """The answers alone: rows are models, columns are questions."""
-        models, questions, codes = self._cells_by_model()
-        return MemoryCells.of(models, questions, codes, (self.n_models, self.n_questions))
+        return self._kept.by_model
 
     @property
     def is_binary(self) -> bool:
@@ -331,7 +372,7 @@ class Responses(Result):
     @property
     def answered(self) -> IntArray:
         """Number of questions that each model answered (models,)."""
-        return np.asarray(self.n_questions - self.missing.sum(axis=1), dtype=np.int64)
+        return self._kept.answered
 
     @property
     def yes_rates(self) -> FloatArray:
@@ -344,13 +385,9 @@ class Responses(Result):
         """
         self._check_binary("yes_rates")
         n = self.answered
-        yes = self._sums()
         rates = np.full(n.shape, np.nan)
-        np.divide(yes, n, out=rates, where=n > 0)
+        np.divide(self._kept.sums, n, out=rates, where=n > 0)
         return rates
-
-    def _sums(self) -> IntArray:
-        return np.asarray(self.codes.sum(axis=1, dtype=np.int64))
 
     @property
     def values(self) -> FloatArray:
@@ -388,34 +425,14 @@ class Responses(Result):
         return self._taken(rows, columns)
 
     def _taken(self, rows: IntArray | None, columns: IntArray | None) -> "Responses":
-        codes, missing = self.codes, self.missing
+        labels: dict[str, Any] = {}
         if rows is not None:
-            codes, missing = codes[rows], missing[rows]
+            labels["models"] = tuple(self.models[row] for row in rows)
+            labels["cuts"] = None if self.cuts is None else self.cuts[rows]
+            labels["flipped"] = tuple(one for one in self.flipped if one in labels["models"])
         if columns is not None:
-            codes, missing = codes[:, columns], missing[:, columns]
-        models, questions, cuts, flipped = self._labels_taken(rows, columns)
-        return Responses.from_codes(
-            codes,
-            missing,
-            models=models,
-            questions=questions,
-            coding=self.coding,
-            cuts=cuts,
-            flipped=flipped,
-        )
-
-    def _labels_taken(
-        self, rows: IntArray | None, columns: IntArray | None
-    ) -> tuple[Labels, Labels, FloatArray | None, Labels]:
-        """Return what belongs to the models and questions taken, and who of them is flipped."""
-        models, questions, cuts, flipped = self.models, self.questions, self.cuts, self.flipped
-        if rows is not None:
-            models = tuple(models[row] for row in rows)
-            cuts = None if cuts is None else cuts[rows]
-            flipped = tuple(model for model in flipped if model in models)
-        if columns is not None:
-            questions = tuple(questions[column] for column in columns)
-        return models, questions, cuts, flipped
+            labels["questions"] = tuple(self.questions[column] for column in columns)
+        return self._with(self._kept.taken(rows, columns), labels)
 
     def flip(self, models: Iterable[Any] | None = None) -> "Responses":
         """Reverse yes and no for some models (all by default); `flipped` records them.
@@ -435,21 +452,9 @@ class Responses(Result):
         """
         self._check_binary("flip")
         rows = positions("model", self.models, models)
-        codes = self.codes.copy()
-        codes[rows] = np.where(self.missing[rows], 0, 1 - codes[rows])
-        return Responses.from_codes(
-            codes,
-            self.missing,
-            models=self.models,
-            questions=self.questions,
-            coding=self.coding,
-            cuts=self.cuts,
-            flipped=self._flipped_with(rows),
-        )
-
-    def _flipped_with(self, rows: IntArray) -> Labels:
         turned = {self.models[row] for row in rows} ^ set(self.flipped)
-        return tuple(model for model in self.models if model in turned)
+        flipped = tuple(model for model in self.models if model in turned)
+        return self._with(self._kept.flipped(rows), {"flipped": flipped})
 
     def align(self, other: "Responses") -> "Responses":
         """Return `other` with its models and questions in the order of this table.
@@ -495,17 +500,12 @@ class Responses(Result):
         >>> Responses([[1, 0]], models=["a"]).transpose().questions
         ('a',)
         """
-        return Responses.from_codes(
-            self.codes.T,
-            self.missing.T,
-            models=self.questions,
-            questions=self.models,
-            coding=self.coding,
-        )
+        labels = {"models": self.questions, "questions": self.models, "coding": self.coding}
+        return Responses._of(self._kept.transposed(), labels)
 
     def dense(self) -> "Responses":
         """Return this table, or the dense one of a sparse one: three bytes a cell."""
-        return self
+        return self if isinstance(self._kept, Dense) else self._with(self._kept.dense(), {})
 
     def sparse(self) -> "Responses":
         """Return the same answers as a table that keeps no cell without one.
@@ -516,16 +516,13 @@ class Responses(Result):
         >>> table.answered, table.dense().values.tolist()
         (array([1, 1]), [[1.0, nan, nan], [nan, nan, 0.0]])
         """
-        from psychollm.data.sparse import SparseResponses
+        kept = self._kept.sparse()
+        return self if kept is self._kept else self._with(kept, {})
 
-        return SparseResponses.of_cells(
-            self.by_question.cells,
-            models=self.models,
-            questions=self.questions,
-            coding=self.coding,
-            cuts=self.cuts,
-            flipped=self.flipped,
-        )
+    def _in_memory(self, *, sparse: bool | None) -> "Responses":
+        if sparse is None:
+            sparse = is_better_sparse(self.n_models, self.n_questions, self.n_answers)
+        return self.sparse() if sparse else self.dense()
 
     def blocks(self, size: int | None = None) -> Iterator[tuple[CodeArray, BoolArray]]:
         """Yield codes and missing of some questions after the other: all of a sparse table.
@@ -541,17 +538,12 @@ class Responses(Result):
         >>> [codes.tolist() for codes, _ in table.blocks(2)]
         [[[1, 0]], [[0]]]
         """
-        step = size or block_size(self.n_models)
-        for low in range(0, self.n_questions, step):
-            yield self.codes[:, low : low + step], self.missing[:, low : low + step]
-
-    def _cells_by_model(self) -> tuple[IntArray, IntArray, IntArray]:
-        """Return the model, the question and the code of each answer, model by model."""
-        rows, columns = np.nonzero(~self.missing)
-        return rows, columns, self.codes[rows, columns].astype(np.int64)
+        return self._kept.blocks(size)
 
     def to_frame(self) -> "pd.DataFrame":
         """Return a DataFrame, models x questions: whole numbers, or floats if any is missing.
+
+        Of a sparse table, the long one of `to_long`: a wide one would be dense.
 
         Examples
         --------
@@ -560,6 +552,8 @@ class Responses(Result):
         """
         import pandas as pd
 
+        if self.is_sparse:
+            return self.to_long()
         values = self.values if self.missing.any() else self.codes.astype(np.int64)
         index = pd.Index(self.models, name="model", tupleize_cols=False)
         columns = pd.Index(self.questions, name="question", tupleize_cols=False)
@@ -576,7 +570,7 @@ class Responses(Result):
         """
         import pandas as pd
 
-        rows, columns, codes = self._cells_by_model()
+        rows, columns, codes = self._kept.numbered()
         return pd.DataFrame(
             {
                 "model": pd.Index(self.models, tupleize_cols=False).take(rows),
@@ -585,15 +579,16 @@ class Responses(Result):
             }
         )
 
-    def _first_above(self, code: int) -> tuple[int, int, int]:
-        """Return model, question and code of the first answer above a code."""
-        row, column = (int(first[0]) for first in (self.codes > code).nonzero())
-        return row, column, int(self.codes[row, column])
-
     def _check_binary(self, what: str) -> None:
         if not self.is_binary:
             msg = f"{what} needs yes/no answers, but the codes go up to {self.highest}"
             raise CodeError(msg)
+
+    def __str__(self) -> str:
+        return repr(self) if self.is_sparse else Result.__str__(self)
+
+    def _repr_html_(self) -> str:
+        return f"<pre>{escape(repr(self))}</pre>" if self.is_sparse else Result._repr_html_(self)
 
     def __repr__(self) -> str:
         size = self.n_models * self.n_questions
@@ -609,11 +604,11 @@ class Responses(Result):
             lines.append(f"  yes rates  {np.nanmin(rates):.3g} to {np.nanmax(rates):.3g}")
         if self.flipped:
             lines.append(f"  flipped    {_listed(self.flipped)}")
-        lines.append(f"  models     {_listed(self.models)}")
-        lines.append(f"  questions  {_listed(self.questions)}")
-        return "\n".join(lines)
+        both = (f"  models     {_listed(self.models)}", f"  questions  {_listed(self.questions)}")
+        return "\n".join([*lines, *both])
 
 
+Needs: TypeAlias = Literal["dense", "cells"]
 ResponsesLike: TypeAlias = Union[Responses, "pd.DataFrame", "ArrayLike", Any]
 
 
@@ -624,6 +619,7 @@ def as_responses(
     like: Responses | Table | None = None,
     binary: bool = False,
     of: Axis | None = None,
+    needs: Needs = "dense",
 ) -> Responses:
     """Return `data` as `Responses`: the one door of every public function.
 
@@ -640,6 +636,9 @@ def as_responses(
         Whether yes and no are all that will do.
     of : {"models", "questions"}, optional
         What will be correlated, of which there must be two.
+    needs : {"dense", "cells"}
+        Whether `codes` and `missing` are read, or the filled cells will do: then sparse tables and
+        scans are taken, too.
 
     Raises
     ------
@@ -651,20 +650,29 @@ def as_responses(
         If answers are graded where they must be binary.
     ShapeError
         If there is one row only of what will be correlated.
+    SparseError
+        If a dense table is needed, and this one is sparse.
 
     Examples
     --------
     >>> as_responses([[1, 0], [0, 0]]).n_models
     2
     """
+    check_choice("needs", needs, Needs)
     if isinstance(data, Responses):
+        if needs == "dense":
+            data._kept.check_dense(argument)
         table = data if like is None else data.ordered(like.models, like.questions)
     else:
-        table = _coerced(data, argument, like)
+        found = read_any(data, Columns(), argument)
+        if like is not None:
+            values = values_like(found, like, argument=argument)
+            found = Table(values, like.models, like.questions)
+        table = Responses.from_codes(**coded_fields(found, None, argument))
     if of is not None:
         check_correlatable(table, of, argument)
     if binary and not table.is_binary:
-        row, column, code = table._first_above(1)
+        row, column, code = table._kept.first_above(1)
         msg = (
             f"{argument}: model {table.models[row]!r}, question {table.questions[column]!r} has "
             f"code {code}, but yes/no answers (1/0) are needed: split graded "
@@ -674,18 +682,12 @@ def as_responses(
     return table
 
 
-def _coerced(data: Any, argument: str, like: Responses | Table | None) -> Responses:
-    table = read_any(data, Columns(), argument)
-    if like is not None:
-        values = values_like(table, like, argument=argument)
-        table = Table(values, like.models, like.questions)
-    return Responses.from_codes(**coded_fields(table, None, argument))
-
-
 def turned(data: Any, of: Axis, argument: str) -> Any:
     """Return a table with what is correlated in its rows."""
     check_choice("of", of, Axis)
-    return data if of == "models" else as_responses(data, argument=argument).transpose()
+    if of == "models":
+        return data
+    return as_responses(data, argument=argument, needs="cells").transpose()
 
 
 def _listed(labels: Labels) -> str:

@@ -1,58 +1,29 @@
-"""`scan`: answers from where they lie into a folder, sorted by question, never all in memory.
-
-Labels are numbered as they come; a cell is its two numbers and its code. Cells are dealt to files
-of some thousands of questions each and sorted file by file (`psychollm.data.cells`), so that what
-is in memory is a batch, a buffer and the labels.
-"""
+"""`scan`: a table of responses in a folder."""
 
 from __future__ import annotations
 
-import shutil
-import tempfile
-from collections.abc import Iterator, Mapping
-from contextlib import closing, contextmanager
-from dataclasses import dataclass, field
+from collections.abc import Mapping
 from os import PathLike
 from pathlib import Path
-from typing import Any, NoReturn
-from uuid import uuid4
-from weakref import finalize
+from typing import Any, cast
 
 import numpy as np
 
-from psychollm._base.errors import CodeError, InputError, LabelError, OptionError, SparseError
-from psychollm._base.replicate import progress_bar
-from psychollm._base.result import Result
-from psychollm._base.types import AnyArray, FloatArray, IntArray
-from psychollm.data.batches import BATCH, Numbered, Rule, Source
-from psychollm.data.cells import CellWriter, FolderCells, RepeatedCellError, is_better_sparse
-from psychollm.data.engines import Batches, Chosen, coded_batches
-from psychollm.data.labels import Labels, as_labels, listed
+from psychollm._base.types import IntArray
+from psychollm.data.batches import BATCH, Rule, Source
+from psychollm.data.engines import Chosen, coded_batches
+from psychollm.data.in_folder import InFolder, read_cells
+from psychollm.data.labels import listed
 from psychollm.data.responses import Responses
-from psychollm.data.sparse import SparseResponses, dense_arrays
 from psychollm.data.table import MAX_CODE
 
-_ABOUT, _BY_QUESTION, _BY_MODEL = "scan.psy", "by_question", "by_model"
 
-
-@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
-class ScanLabels(Result):
-    """What a folder of cells is a table of."""
-
-    models: Labels
-    questions: Labels
-    coding: str
-    highest: int  # code
-    answers_per_model: IntArray  # (models,)
-    sums: IntArray  # (models,) of codes
-
-
-@dataclass(frozen=True, slots=True, eq=False, repr=False, weakref_slot=True)
-class Scan:
-    """Answers of any number in a folder: the cells of each question, and of each model.
+class Scan(Responses):
+    """Responses of any number, whose filled cells lie in a folder.
 
     It is made by `scan` and travels as the path of its folder: a worker on this machine, or one
-    that sees the same disk, reads the same cells.
+    that sees the same disk, reads the same cells. `select`, `flip` and `transpose` give sparse
+    tables in memory.
 
     Attributes
     ----------
@@ -77,8 +48,7 @@ class Scan:
     array([0.5, 1. ])
     """
 
-    folder: Path
-    _held: dict[str, Any] = field(default_factory=dict)
+    __slots__ = ()
 
     @classmethod
     def open(cls, folder: str | PathLike[str]) -> Scan:
@@ -89,131 +59,21 @@ class Scan:
         InputError
             If the folder holds no finished scan.
         """
-        path = _path(folder)
-        if not (path / _ABOUT).is_file():
-            msg = (
-                f"{path} holds no finished scan: make one with scan(source, folder={str(path)!r})"
-            )
-            raise InputError(msg)
-        return cls(path.resolve())
+        return cls._of_folder(InFolder.open(folder))
 
-    def __reduce__(self) -> Any:
-        return Scan.open, (self.folder,)
-
-    def __getattr__(self, name: str) -> NoReturn:
-        if name not in {"codes", "missing", "values"}:
-            msg = f"{type(self).__name__} has no attribute {name!r}"
-            raise AttributeError(msg)
-        msg = (
-            f"a table in memory is needed here, and this is a scan of {self.n_answers:,} answers: "
-            "pass scan.responses(), or scan.responses().dense() where a dense one is needed"
-        )
-        raise SparseError(msg)
-
-    def _once(self, name: str, make: Any) -> Any:
-        if name not in self._held:
-            self._held[name] = make()
-        return self._held[name]
+    @classmethod
+    def _of_folder(cls, kept: InFolder) -> Scan:
+        return cast("Scan", cls._of(kept, kept.about.labels))
 
     @property
-    def _labels(self) -> ScanLabels:
-        found: ScanLabels = self._once(_ABOUT, lambda: ScanLabels.load(self.folder / _ABOUT))
-        return found
-
-    @property
-    def models(self) -> Labels:
-        """Labels of the models."""
-        return self._labels.models
-
-    @property
-    def questions(self) -> Labels:
-        """Labels of the questions."""
-        return self._labels.questions
-
-    @property
-    def coding(self) -> str:
-        """How the codes were made."""
-        return self._labels.coding
-
-    @property
-    def highest(self) -> int:
-        """The highest code."""
-        return self._labels.highest
-
-    @property
-    def is_binary(self) -> bool:
-        """Whether all codes are 0 or 1."""
-        return self.highest <= 1
-
-    @property
-    def n_models(self) -> int:
-        """Number of models."""
-        return len(self.models)
-
-    @property
-    def n_questions(self) -> int:
-        """Number of questions."""
-        return len(self.questions)
-
-    @property
-    def n_answers(self) -> int:
-        """Number of answers."""
-        return int(self.answers_per_model.sum())
-
-    @property
-    def filled(self) -> float:
-        """Share of the cells that hold an answer."""
-        return self.n_answers / (self.n_models * self.n_questions)
-
-    @property
-    def answers_per_model(self) -> IntArray:
-        """Number of questions that each model answered (models,)."""
-        return self._labels.answers_per_model
+    def folder(self) -> Path:
+        """Where the cells are."""
+        return cast("InFolder", self._kept).folder
 
     @property
     def answers_per_question(self) -> IntArray:
         """Number of models that answered each question (questions,)."""
         return np.diff(self.by_question.start)
-
-    @property
-    def yes_rates(self) -> FloatArray:
-        """Share of yes among the answers of each model (models,); NaN where it gave none.
-
-        Raises
-        ------
-        CodeError
-            If the codes are graded.
-        """
-        self.check_binary("yes_rates")
-        n = self.answers_per_model
-        rates = np.full(n.shape, np.nan)
-        np.divide(self._labels.sums, n, out=rates, where=n > 0)
-        return rates
-
-    def check_binary(self, what: str) -> None:
-        """Refuse graded codes where `what` needs yes and no."""
-        if not self.is_binary:
-            msg = f"{what} needs yes/no answers, but the codes go up to {self.highest}"
-            raise CodeError(msg)
-
-    @property
-    def is_sparse(self) -> bool:
-        """Whether the table is kept by its answers."""
-        return True
-
-    @property
-    def by_question(self) -> FolderCells:
-        """The cells: rows are questions, columns are models."""
-        table: FolderCells = self._once(
-            _BY_QUESTION, lambda: FolderCells.open(self.folder / _BY_QUESTION)
-        )
-        return table
-
-    @property
-    def by_model(self) -> FolderCells:
-        """The same cells: rows are models, columns are questions. Written when first asked for."""
-        table: FolderCells = self._once(_BY_MODEL, self._transposed)
-        return table
 
     def responses(self, *, sparse: bool | None = None) -> Responses:
         """Return the same answers as a table in memory.
@@ -232,37 +92,14 @@ class Scan:
         array([[ 1.,  0.],
                [nan,  1.]])
         """
-        if sparse is None:
-            sparse = is_better_sparse(self.n_models, self.n_questions, self.n_answers)
-        labels: dict[str, Any] = {"models": self.models, "questions": self.questions}
-        if sparse:
-            cells = self.by_question.read(0, self.n_questions)
-            return SparseResponses.of_cells(cells, coding=self.coding, **labels)
-        codes, missing = dense_arrays(self.by_question, self.n_models)
-        return Responses.from_codes(codes, missing, coding=self.coding, **labels)
-
-    def _transposed(self) -> FolderCells:
-        final = self.folder / _BY_MODEL
-        if not final.exists():
-            # Several workers may ask at once: whoever is first to finish gives it its name.
-            part = self.folder / f"{_BY_MODEL}.{uuid4().hex[:12]}"
-            try:
-                with _written(self.folder):
-                    self.by_question.transposed(part)
-                    part.rename(final)
-            except InputError:
-                if not final.exists():
-                    raise
-            finally:
-                shutil.rmtree(part, ignore_errors=True)
-        return FolderCells.open(final)
+        return self._in_memory(sparse=sparse)
 
     def __repr__(self) -> str:
-        n = self.n_answers
+        n, cells = self.n_answers, self.n_models * self.n_questions
         return "\n".join(
             [
                 f"Scan: {self.n_models:,} models x {self.n_questions:,} questions, {self.coding}",
-                f"  answers    {n:,} ({100 * self.filled:.3g} % of the cells)",
+                f"  answers    {n:,} ({100 * n / cells:.3g} % of the cells)",
                 f"  models     {listed(self.models)}",
                 f"  questions  {listed(self.questions)}",
                 f"  folder     {self.folder}",
@@ -360,107 +197,4 @@ def scan(
     rule = Rule(threshold, strict=strict, highest=MAX_CODE, codes=codes)
     columns = Source.of("models", (model, question), value, rule, batch)
     batches = coded_batches(source, columns, n_jobs=n_jobs, chosen=Chosen(table, query))
-    with new_folder(folder) as home, CellWriter(home / _BY_QUESTION) as writer:
-        _Reading(writer).read(batches, rule, progress=progress).save(home / _ABOUT)
-    made = Scan.open(home)
-    if folder is None:
-        finalize(made, shutil.rmtree, made.folder, ignore_errors=True)
-    return made
-
-
-@contextmanager
-def new_folder(folder: str | PathLike[str] | None) -> Iterator[Path]:
-    """Yield a folder that holds nothing; after an error it holds nothing, or is gone if new."""
-    path = Path(tempfile.mkdtemp(prefix="psychollm-scan-")) if folder is None else _path(folder)
-    with _written(path):
-        if (path / _ABOUT).exists():
-            msg = f"folder {path} holds a scan: open it with Scan.open, or delete it"
-            raise OptionError(msg)
-        if path.exists() and (not path.is_dir() or any(path.iterdir())):
-            msg = f"folder {path} is not empty: name one that is, or that does not exist"
-            raise OptionError(msg)
-        kept = folder is not None and path.exists()
-        path.mkdir(parents=True, exist_ok=True)
-        try:
-            yield path
-        except BaseException:
-            for one in path.iterdir() if kept else [path]:
-                if one.is_dir():
-                    shutil.rmtree(one, ignore_errors=True)
-                else:
-                    one.unlink()
-            raise
-
-
-@contextmanager
-def _written(folder: Path) -> Iterator[None]:
-    """Name the folder that cannot be written."""
-    try:
-        yield
-    except OSError as error:
-        msg = f"the folder {folder} cannot be written: {error}"
-        raise InputError(msg) from error
-
-
-def _path(folder: object) -> Path:
-    if not isinstance(folder, str | PathLike):
-        msg = f"folder={folder!r} must be a path"
-        raise OptionError(msg)
-    return Path(folder)
-
-
-class _Reading:
-    """Batches so far: their labels, and what adds up."""
-
-    def __init__(self, writer: CellWriter) -> None:
-        self._writer = writer
-        self._models, self._questions = Numbered(), Numbered()
-        self._counts = np.zeros(
-            (MAX_CODE + 1, 0), dtype=np.int64
-        )  # answers of each code and model
-
-    def read(self, batches: Batches, rule: Rule, *, progress: bool) -> ScanLabels:
-        """Write all cells, and return what they are cells of."""
-        bar = progress_bar(show=progress, total=batches.total, label="answers")
-        with closing(batches.stream) as stream:
-            for coded in stream:
-                row, column = coded.numbered(self._models, self._questions)
-                self._add(row, column, coded.code)
-                bar.update(coded.code.size)
-        bar.close()
-        if not self._counts.any():
-            msg = f"there is no answer in {batches.name}"
-            raise InputError(msg)
-        return self._finished(rule)
-
-    def _add(self, row: AnyArray, column: AnyArray, code: AnyArray) -> None:
-        answered = code >= 0
-        if not answered.all():
-            row, column, code = row[answered], column[answered], code[answered]
-        self._writer.add(column, row, code)
-        k, width = len(self._models.labels), MAX_CODE + 1
-        added = np.bincount(row * width + code, minlength=k * width).reshape(k, width).T
-        added[:, : self._counts.shape[1]] += self._counts
-        self._counts = added
-
-    def _finished(self, rule: Rule) -> ScanLabels:
-        models, questions = self._models.labels, self._questions.labels
-        try:
-            self._writer.finish((len(questions), len(models)))
-        except RepeatedCellError as error:
-            msg = (
-                f"model {models[error.column]!r} answers question {questions[error.row]!r} twice: "
-                "aggregate first, with one row for each model and question"
-            )
-            raise LabelError(msg) from error
-        codes = np.arange(MAX_CODE + 1)
-        highest = int(np.flatnonzero(self._counts.any(axis=1))[-1])
-        graded = rule.threshold is None and highest > 1
-        return ScanLabels(
-            models=as_labels("model", models, len(models)),
-            questions=as_labels("question", questions, len(questions)),
-            coding="graded" if graded else rule.coding,
-            highest=highest,
-            answers_per_model=self._counts.sum(axis=0),
-            sums=codes @ self._counts,
-        )
+    return Scan._of_folder(read_cells(batches, rule, folder, progress=progress))

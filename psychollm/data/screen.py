@@ -139,7 +139,7 @@ def validity_screen(
     [not usable]
     1: always says yes (40 answers) [not usable]
     """
-    answers = as_responses(confidence, argument="confidence", binary=True)
+    answers = as_responses(confidence, argument="confidence", binary=True, needs="cells")
     rules = ScreenRules(
         min_answers=check_count("min_answers", min_answers),
         near_constant=check_fraction("near_constant", near_constant, high=0.5),
@@ -148,7 +148,9 @@ def validity_screen(
     )
     right = None
     if correctness is not None:
-        right = as_responses(correctness, argument="correctness", like=answers, binary=True)
+        right = as_responses(
+            correctness, argument="correctness", like=answers, binary=True, needs="cells"
+        )
     return screened(answers, right, rules)
 
 

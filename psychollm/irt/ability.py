@@ -29,7 +29,6 @@ from psychollm._base.axes import Axes
 from psychollm._base.checks import check_choice
 from psychollm._base.result import Result, drawn_by
 from psychollm._base.types import AnyArray, BoolArray, FloatArray, IntArray
-from psychollm.data.cells import cells_of
 from psychollm.data.labels import Labels
 from psychollm.data.responses import ResponsesLike, as_responses
 from psychollm.estimates.reasons import Reason
@@ -124,10 +123,11 @@ def ability(
     (600,)
     """
     check_choice("method", method, Method)
-    if (source := cells_of(responses)) is not None:
+    table = as_responses(responses, needs="cells")
+    if table.is_sparse:
         from psychollm.irt.streamed.abilities import posterior_means
 
-        value, se, reasons, labels = posterior_means(fit, source, method, n_jobs)
+        value, se, reasons, labels = posterior_means(fit, table, method, n_jobs)
         answered = np.array([not reason for reason in reasons])
         value, se = (np.where(answered, part * fit.ability_sd, np.nan) for part in (value, se))
         return Abilities(
@@ -149,7 +149,6 @@ def ability(
         value, se = _posterior_means(fit, items, family, patterns)
     else:
         value, se = modes(method, family, fit.parameters[items], patterns.codes)
-    table = as_responses(responses)
     labels = table.models if fit.respondents == "models" else table.questions
     return abilities_of(patterns, method, (value, se), labels, unit=fit.ability_sd)
 

@@ -34,7 +34,6 @@ from psychollm._base.entry import warn
 from psychollm._base.errors import CodeError, LabelError, OptionError, ShapeError, ValidityWarning
 from psychollm._base.replicate import progress_bar
 from psychollm._base.types import BoolArray, FloatArray, IntArray
-from psychollm.data.cells import cells_of
 from psychollm.data.connected import connected
 from psychollm.data.labels import numbered, unit_labels
 from psychollm.data.responses import Responses, ResponsesLike, as_responses
@@ -191,14 +190,15 @@ def fit_irt(
     """
     check_choice("link", link, Link)
     check_choice("standard_errors", standard_errors, StandardErrors)
-    if (source := cells_of(responses)) is not None:
+    table = as_responses(responses, needs="cells")
+    if table.is_sparse:
         if families is not None:
             msg = "families= needs a dense table: tables kept by their cells are fitted without"
             raise OptionError(msg)
         from psychollm.irt.streamed.fit import fit_cells
 
         found = fit_cells(
-            source,
+            table,
             respondents,
             model=model,
             link=link,
@@ -219,7 +219,6 @@ def fit_irt(
                 "None"
             )
             raise OptionError(msg)
-    table = as_responses(responses)
     answers = orient(table, respondents)
     models = models_of_items(model, answers.items)
     _check_answers(table, answers, models, link)

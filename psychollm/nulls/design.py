@@ -14,7 +14,6 @@ from psychollm._base.types import EmptyCells, FloatArray, Missing
 from psychollm._base.wording import parameter
 from psychollm.data.pair_counts import CountedAnswers, PairCounts, writable_counts
 from psychollm.data.responses import ResponsesLike
-from psychollm.data.scan import Scan
 from psychollm.kernels.correlate import RULES, correlate_into
 from psychollm.kernels.tetrachoric import thresholds_of
 
@@ -135,9 +134,7 @@ class Design:
         return matrix[None], tau[None]
 
 
-def make_design(
-    data: ResponsesLike | Scan, *, empty_cells: EmptyCells, missing: Missing
-) -> Design:
+def make_design(data: ResponsesLike, *, empty_cells: EmptyCells, missing: Missing) -> Design:
     """Pack a table, refusing rows without variation and pairs without common questions."""
     if isinstance(data, Design):
         return data

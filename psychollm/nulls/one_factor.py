@@ -13,7 +13,6 @@ from psychollm._base.types import Axis, EmptyCells, FloatArray, Missing, RandomS
 from psychollm.data.labels import loadings_of_models
 from psychollm.data.pair_counts import writable_counts
 from psychollm.data.responses import ResponsesLike, turned
-from psychollm.data.scan import Scan
 from psychollm.estimates.null import Alternative, Null
 from psychollm.kernels.null_matrices import draw_one_factor
 from psychollm.kernels.one_factor import margin_thresholds
@@ -28,7 +27,7 @@ MAX_STEPS = 200
 
 
 def one_factor_null(
-    responses: ResponsesLike | Scan,
+    responses: ResponsesLike,
     *,
     of: Axis = "models",
     statistic: Statistic = "eigenvalues",

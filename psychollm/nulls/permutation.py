@@ -18,7 +18,6 @@ from psychollm._base.types import (
     WordArray,
 )
 from psychollm.data.responses import ResponsesLike, turned
-from psychollm.data.scan import Scan
 from psychollm.estimates.null import Alternative, Mixing, Null
 from psychollm.kernels.null_matrices import (
     BOTH_MARGINS,
@@ -42,7 +41,7 @@ TRADES_PER_MODEL = 40
 
 
 def permutation_null(
-    responses: ResponsesLike | Scan,
+    responses: ResponsesLike,
     *,
     of: Axis = "models",
     statistic: Statistic = "eigenvalues",

@@ -162,7 +162,7 @@ BASES = {
     "PartScores": "base of the scores of questions in parts",
     "Scores": "base of the scores of instruments",
     "ScanLabels": "what a scan keeps in its folder: tests/data/test_scan.py",
-    "SparseResponses": "responses kept by their cells: tests/data/test_sparse.py",
+    "Scan": "responses in a folder: tests/data/test_scan.py",
 }
 
 # Made with scikit-learn alone, which only the extra `text` brings.

@@ -12,9 +12,10 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from psychollm._base.errors import CodeError, InputError, LabelError, OptionError, PsychollmError
+from psychollm.data import parquet
 from psychollm.data.logs import COLUMNS, one_per_cell, read_logs
 from psychollm.data.logs_runs import questions
-from psychollm.data.readers import csv_file, parquet_file
+from psychollm.data.readers import csv_file
 from psychollm.data.readers.logs.detect import READERS
 from psychollm.data.readers.logs.run import Sample
 from tests.effort import examples
@@ -141,11 +142,11 @@ def test_parquet_that_declares_too_much(tmp_path, monkeypatch):
     pytest.importorskip("pyarrow")
     path = tmp_path / "a.parquet"
     pd.DataFrame({"model": ["a"] * 3, "question": [1, 2, 3], "score": 1}).to_parquet(path)
-    monkeypatch.setattr(parquet_file, "MAX_ROWS", 2)
+    monkeypatch.setattr(parquet, "MAX_ROWS", 2)
     with pytest.raises(InputError, match=r"declares 3 rows, and 2 are the most"):
         read_logs(path, format="table")
-    monkeypatch.setattr(parquet_file, "MAX_ROWS", 3)
-    monkeypatch.setattr(parquet_file, "MAX_BYTES", 10)
+    monkeypatch.setattr(parquet, "MAX_ROWS", 3)
+    monkeypatch.setattr(parquet, "MAX_BYTES", 10)
     with pytest.raises(InputError, match=r"bytes, and 10 are the most"):
         read_logs(path, format="table")
 

@@ -166,7 +166,7 @@ def test_progress_is_quiet_where_nobody_looks(tmp_path, capsys):
 def test_more_rows_than_a_table_may_hold_are_counted(tmp_path, monkeypatch):
     long = long_table(np.random.default_rng(1), 3, 20, 1.0)
     long.to_parquet(tmp_path / "a.parquet")
-    monkeypatch.setattr("psychollm.data.readers.parquet_file.MAX_ROWS", 10)
+    monkeypatch.setattr("psychollm.data.parquet.MAX_ROWS", 10)
     with pytest.raises(InputError, match="declares 60 rows"):
         psy.read_responses(tmp_path / "a.parquet")
     counted = read_pair_counts(tmp_path / "a.parquet")

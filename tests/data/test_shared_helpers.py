@@ -23,7 +23,7 @@ from psychollm.data.labels import (
 from psychollm.data.long import Columns, is_long, long_columns
 from psychollm.data.matrix_input import correlation_matrix
 from psychollm.data.pair_counts import PairCounts
-from psychollm.data.pair_counts_blocks import Bits, count_bits, read_bits
+from psychollm.data.pair_counts_blocks import read_bits
 from psychollm.data.readers.logs.helm import _task
 from psychollm.data.readers.logs.run import as_score, digest, flatten
 from psychollm.data.readers.logs.source import Source as LogSource
@@ -89,12 +89,11 @@ def test_clones() -> None:
 
 def test_bits_of_files(tmp_path: Path) -> None:
     pytest.importorskip("pyarrow")
-    assert count_bits(Bits(None))[0].shape == (0, 0)
     path = tmp_path / "a.parquet"
     long = pd.DataFrame({"model": list("aab"), "question": [1, 2, 1], "value": [1, 0, 1]})
     long.to_parquet(path)
     source = Source(("model", "question", "value"), Rule(None, strict=True), 1000)
-    assert read_bits(path, source, most=None, n_jobs=None, progress=False).n_answers == 3
+    assert read_bits(path, source, n_jobs=None, progress=False).answered.size == 2
 
 
 def test_layout_of_files() -> None:

@@ -2,6 +2,8 @@
 
 import copy
 import pickle
+import zipfile
+from pathlib import Path
 
 import numpy as np
 import pandas as pd
@@ -15,7 +17,6 @@ from psychollm.data import cells
 from psychollm.data.cells import is_better_sparse
 from psychollm.data.responses import Responses
 from psychollm.data.screen import validity_screen
-from psychollm.data.sparse import SparseResponses
 
 rng = np.random.default_rng(7)
 
@@ -30,7 +31,7 @@ TABLE = a_table()
 
 
 def check(sparse, dense):
-    assert isinstance(sparse, SparseResponses)
+    assert isinstance(sparse, Responses)
     assert sparse.is_sparse
     assert not dense.is_sparse
     for name in ("models", "questions", "coding", "flipped"):
@@ -91,6 +92,35 @@ def test_copies_and_files(tmp_path):
         table.cells.codes[0] = 1
 
 
+def test_tables_of_before(tmp_path):
+    """A dense one, a sparse one and a scan, left by a version that had a class for each."""
+    zipfile.ZipFile(Path(__file__).parents[1] / "golden" / "tables.zip").extractall(tmp_path)
+    dense, sparse = (psy.load(tmp_path / f"{kind}.psy") for kind in ("dense", "sparse"))
+    assert (dense.models, dense.flipped) == (("a", "b"), ("b",))
+    check(sparse, dense)
+    found = psy.data.Scan.open(tmp_path / "scan")
+    assert (found.models, found.questions) == (("a", "b"), ("w", "x", "z", "y"))
+    for table in (found, pickle.loads(pickle.dumps(found)), found.sparse()):  # noqa: S301
+        np.testing.assert_array_equal(table.ordered(dense.models, dense.questions).dense().values,
+                                      dense.values)  # fmt: skip
+    assert np.diff(found.by_model.start).tolist() == dense.answered.tolist()
+
+
+def test_a_scan_is_a_table(tmp_path):
+    pytest.importorskip("pyarrow")
+    scan = psy.data.scan(TABLE.to_long())
+    dense, chosen = scan.dense(), {"models": scan.models[3::-1], "questions": scan.questions[::7]}
+    check(scan, dense)
+    check(scan.select(**chosen), dense.select(**chosen))
+    check(scan.flip(scan.models[:2]), dense.flip(scan.models[:2]))
+    check(scan.transpose(), dense.transpose())
+    pd.testing.assert_frame_equal(scan.to_long(), dense.to_long())
+    check(psy.load(scan.save(tmp_path / "scan.psy")), dense)
+    for (codes, missing), (expected, gaps) in zip(scan.blocks(16), dense.blocks(16), strict=True):
+        np.testing.assert_array_equal(codes, expected)
+        np.testing.assert_array_equal(missing, gaps)
+
+
 def test_labels_may_be_anything():
     table = Responses([[1, None], [None, 0]], models=[("a", 1), 2.5], questions=["x", 3])
     check(table.sparse(), table)
@@ -128,7 +158,7 @@ def test_errors_are_those_of_dense_tables():
     with pytest.raises(ShapeError, match="one model only"):
         psy.tetrachoric(TABLE.sparse().select(models=["m1"]))
     with pytest.raises(ShapeError, match="cells of 60 questions, but 2 labels"):
-        SparseResponses.of_cells(TABLE.by_question.cells, models=TABLE.models, questions=(1, 2))
+        Responses.of_cells(TABLE.by_question.cells, models=TABLE.models, questions=(1, 2))
 
 
 def test_screen():

@@ -58,5 +58,5 @@ def test_what_does_not_fit_is_refused(monkeypatch):
 
 def test_graded_answers_are_refused():
     long = pd.DataFrame({"model": list("aabb"), "question": [1, 2, 1, 2], "value": [0, 3, 1, 2]})
-    with pytest.raises(CodeError, match="counting pairs"):
+    with pytest.raises(CodeError, match="has code 3, but yes/no answers"):
         psy.permutation_null(psy.data.scan(long), n_null=5)

@@ -55,6 +55,7 @@ if TYPE_CHECKING:
     import pandas as pd
 
 PACKAGE = "psychollm"
+_RENAMED = {"SparseResponses": "Responses"}  # classes that files of before name
 _CLASS = re.compile(r"^class (\w+)\b", re.MULTILINE)
 
 
@@ -67,6 +68,7 @@ def is_record(kind: type) -> bool:
 
 def find_class(module: str, name: str) -> type[Any]:
     """Return a class of the package that a file may name."""
+    name = _RENAMED.get(name, name)
     homes = _homes().get(name, ())
     if module not in homes and len(homes) != 1:
         msg = f"this version of psychollm has no class {name} in {module}"
@@ -109,7 +111,9 @@ MOST_ALIKE = 64  # different keys of one hash: each is compared with all before 
 
 
 def saved_fields(kind: type) -> tuple[str, ...]:
-    """Return the names of the fields of a record that make it again."""
+    """Return the names of what makes a record again: its fields, unless it says otherwise."""
+    if issubclass(kind, Record) and kind._SAVED:
+        return kind._SAVED
     if is_dataclass(kind):
         computed = issubclass(kind, Record)  # a result works out for itself what it is not given
         return tuple(field.name for field in fields(kind) if field.init or not computed)
@@ -191,9 +195,8 @@ class Writer:
 
     def _record(self, value: Any, at: str) -> Any:
         kind = type(value)
-        held = {
-            name: self.node(getattr(value, name), at=f"{at}.{name}") for name in saved_fields(kind)
-        }
+        names = value._public() if getattr(kind, "_SAVED", ()) else saved_fields(kind)
+        held = {name: self.node(getattr(value, name), at=f"{at}.{name}") for name in names}
         return {"object": self._class(kind, at), "fields": held}
 
     def _class(self, kind: type, at: str) -> str:

@@ -42,7 +42,6 @@ from scipy.special import log_ndtr, ndtr
 
 from psychollm._base.axes import Axes
 from psychollm._base.convergence import Convergence
-from psychollm._base.errors import OptionError
 from psychollm._base.replicate import progress_bar
 from psychollm._base.result import Result
 from psychollm._base.types import AnyArray, BoolArray, FloatArray, IntArray
@@ -255,8 +254,8 @@ def full_information(
     ------
     ShapeError
         If fewer than three models vary.
-    OptionError
-        If the answers are those of a scan.
+    SparseError
+        If the answers are not a dense table.
 
     Warns
     -----
@@ -273,11 +272,8 @@ def full_information(
     >>> full_information(data.responses).loadings.round(1)
     array([0.9, 0.7, 0.8, 0.6])
     """
-    answers = CountedAnswers.of(responses)
+    answers = CountedAnswers.of(responses, needs="dense")
     table = answers.table
-    if not isinstance(table, Responses):
-        msg = "full_information needs answers in memory: pass scan.responses(), or fit pair counts"
-        raise OptionError(msg)
     start = pairwise_likelihood(answers) if start is None else start
     keep = np.array([not reason for reason in start.reasons])
     patterns = answer_patterns(table.codes == 1, ~table.missing, keep)

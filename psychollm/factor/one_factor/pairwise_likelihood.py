@@ -293,8 +293,7 @@ def counted(responses: ResponsesLike) -> tuple[Responses | None, PairCounts]:
     if isinstance(responses, PairCounts):
         return None, responses
     answers = CountedAnswers.of(responses)
-    # Of a scan the counts are all there is in memory.
-    return answers.table if isinstance(answers.table, Responses) else None, answers.counts
+    return answers.table, answers.counts
 
 
 def _reasons(pairs: PairCounts, tau: FloatArray) -> tuple[str, ...]:

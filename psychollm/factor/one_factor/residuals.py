@@ -24,7 +24,6 @@ from psychollm._base.types import AnyArray, FloatArray, RandomState, WordArray
 from psychollm.data.labels import asymptotes_of, loadings_of_models
 from psychollm.data.pair_counts import CountedAnswers, PairCounts, writable_counts
 from psychollm.data.responses import ResponsesLike
-from psychollm.data.scan import Scan
 from psychollm.estimates.null import Null, monte_carlo_error, monte_carlo_p_value
 from psychollm.factor.one_factor.pairwise_likelihood import (
     counted,
@@ -270,7 +269,7 @@ class ResidualTest(Null):
 
 
 def residual_test(
-    responses: ResponsesLike | Scan,
+    responses: ResponsesLike,
     *,
     factors: Literal[0, 1] = 1,
     n_null: int = 499,
@@ -325,7 +324,7 @@ def residual_test(
 
 
 def second_share_test(
-    responses: ResponsesLike | Scan,
+    responses: ResponsesLike,
     *,
     n_null: int = 99,
     rng: RandomState = None,
@@ -357,7 +356,7 @@ def second_share_test(
     return _compare("second share", 1, observed, draws, data, loadings)
 
 
-def _testable(responses: ResponsesLike | Scan) -> CountedAnswers:
+def _testable(responses: ResponsesLike) -> CountedAnswers:
     """Count a table after checking that it can be tested."""
     answers = CountedAnswers.of(responses)
     rates = answers.counts.yes_rates

@@ -11,7 +11,7 @@ How many factors: what each number of them says of answers that were held out.
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any, Literal, TypeAlias, cast
+from typing import Literal, TypeAlias
 
 import numpy as np
 
@@ -20,8 +20,8 @@ from psychollm._base.convergence import Convergence
 from psychollm._base.errors import InputError, OptionError
 from psychollm._base.replicate import Progress, Workers, progress_bar, workers
 from psychollm._base.types import AnyArray, BoolArray, FloatArray, IntArray, RandomState
-from psychollm.data.cells import CellSource, CellTable, cells_of, parts
-from psychollm.data.responses import as_responses
+from psychollm.data.cells import CellTable, parts
+from psychollm.data.responses import Responses, ResponsesLike, as_responses
 from psychollm.estimates.reasons import Reason
 from psychollm.irt.factors.result import (
     LOGISTIC,
@@ -37,9 +37,10 @@ BLOCK = 1 << 20  # cells: small enough for several workers to share a million an
 HELD_OUT = 0.02
 
 
-def as_source(data: Any) -> CellSource:
+def as_source(data: ResponsesLike) -> Responses:
     """Return what is kept by its cells as it is, and any other table as its cells."""
-    return cells_of(data) or cast("CellSource", as_responses(data).sparse())
+    table = as_responses(data, needs="cells")
+    return table if table.is_sparse else table.sparse()
 
 
 @dataclass(frozen=True, slots=True)
@@ -248,7 +249,7 @@ FIRST = 0.3  # standard deviation of the first vectors
 
 
 def fit_factors(
-    responses: Any,
+    responses: ResponsesLike,
     n_factors: int | Literal["auto"],
     *,
     gaps: Gaps = "ignored",
@@ -392,7 +393,7 @@ def _choice(
 
 
 def _result(
-    source: CellSource,
+    source: Responses,
     ascent: Ascent,
     asked: Asked | None,
     convergence: Convergence,
@@ -436,7 +437,7 @@ def _result(
     )
 
 
-def _gap_model(source: CellSource, ascent: Ascent, position: Position, drawn: float) -> GapModel:
+def _gap_model(source: Responses, ascent: Ascent, position: Position, drawn: float) -> GapModel:
     vectors, _ = position.questions(ascent.kinds[1])
     return GapModel(
         # All filled cells and a share of the others: odds are too high by one over that share.

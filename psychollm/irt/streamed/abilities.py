@@ -7,8 +7,8 @@ import numpy as np
 from psychollm._base.errors import LabelError, OptionError
 from psychollm._base.replicate import progress_bar, workers
 from psychollm._base.types import FloatArray
-from psychollm.data.cells import CellSource
 from psychollm.data.labels import Labels, listed
+from psychollm.data.responses import Responses
 from psychollm.estimates.reasons import Reason
 from psychollm.irt.priors import ItemPopulation
 from psychollm.irt.result import IRTFit
@@ -23,7 +23,7 @@ from psychollm.irt.streamed.posterior import (
 
 
 def posterior_means(
-    fit: IRTFit, source: CellSource, method: Literal["eap"] | str, n_jobs: int | None = None
+    fit: IRTFit, source: Responses, method: Literal["eap"] | str, n_jobs: int | None = None
 ) -> tuple[FloatArray, FloatArray, tuple[Reason, ...], Labels]:
     """Return means and deviations (N,) in units of the population, reasons and labels."""
     if fit.model not in STREAMED or fit.link != "logit" or method != "eap":

@@ -23,8 +23,9 @@ from psychollm._base.errors import CodeError, InputError, OptionError, ShapeErro
 from psychollm._base.replicate import Progress, Workers, progress_bar, workers
 from psychollm._base.types import BoolArray, FloatArray, IntArray
 from psychollm._base.wording import parameter
-from psychollm.data.cells import CellSource, CellTable
+from psychollm.data.cells import CellTable
 from psychollm.data.labels import Labels
+from psychollm.data.responses import Responses
 from psychollm.estimates.reasons import Reason, first_reason
 from psychollm.irt.answers import NOTHING, Respondents
 from psychollm.irt.climb import Steps
@@ -185,7 +186,7 @@ Sides: TypeAlias = tuple[Labels, Labels, Respondents]  # respondents, items, whi
 STREAMED: tuple[Model, ...] = ("rasch", "1pl", "2pl")
 
 
-def sides_of(source: CellSource, respondents: Respondents) -> tuple[CellTable, Sides]:
+def sides_of(source: Responses, respondents: Respondents) -> tuple[CellTable, Sides]:
     """Return the table with items in rows, and who is who."""
     if respondents == "models":
         return source.by_question, (source.models, source.questions, respondents)
@@ -193,7 +194,7 @@ def sides_of(source: CellSource, respondents: Respondents) -> tuple[CellTable, S
 
 
 def fit_cells(
-    source: CellSource,
+    source: Responses,
     respondents: Respondents,
     *,
     model: ItemModels,

@@ -30,7 +30,6 @@ from psychollm._base.replicate import one_blas_thread, progress_bar
 from psychollm._base.result import Result
 from psychollm._base.types import BoolArray, FloatArray
 from psychollm.data.pair_counts import CountedAnswers, writable_counts
-from psychollm.data.responses import Responses
 from psychollm.estimates.null import monte_carlo_error, monte_carlo_p_value
 from psychollm.factor.one_factor.residuals import ResidualTest
 from psychollm.irt.priors import Priors
@@ -113,7 +112,6 @@ def with_lapses(
 ) -> WithLapses:
     """Fit one factor with lapses and test for a second beside it."""
     # without: the log-likelihood of one factor without lapses.
-    assert isinstance(answers.table, Responses)  # noqa: S101 -- callers have answers in memory
     # Sums that threads share round by their number; chances of answers underflow.
     with one_blas_thread(), np.errstate(under="ignore"):
         fit = one_factor_with_lapses(answers.table, without=without, level=level)

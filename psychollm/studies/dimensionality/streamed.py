@@ -14,7 +14,6 @@ from psychollm._base.result import Result
 from psychollm._base.types import FloatArray, RandomState
 from psychollm.data.pair_counts import CountedAnswers
 from psychollm.data.responses import Responses, ResponsesLike
-from psychollm.data.scan import Scan
 from psychollm.estimates.findings import Finding, Findings, Study, sentence
 from psychollm.estimates.verdict import SMALLEST, SmallestEffects
 from psychollm.factor.one_factor.full_information import full_information
@@ -125,7 +124,7 @@ class SharedSignals(Study, Result):
 
 
 def shared_signals(
-    responses: ResponsesLike | Scan,
+    responses: ResponsesLike,
     *,
     n_null: int = 99,
     alpha: float = 0.05,

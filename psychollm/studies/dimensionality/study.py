@@ -20,14 +20,13 @@ from psychollm._base.checks import (
     check_generator,
 )
 from psychollm._base.entry import warn
-from psychollm._base.errors import OptionError, ShapeError, ValidityWarning
+from psychollm._base.errors import ShapeError, ValidityWarning
 from psychollm._base.replicate import replicate
 from psychollm._base.types import Axis, EmptyCells, FloatArray, Missing, RandomState, WordArray
 from psychollm.correlation.tetrachoric import tetrachoric
 from psychollm.data.correlated import check_axis
 from psychollm.data.pair_counts import CountedAnswers, PairCounts, writable_counts
 from psychollm.data.responses import ResponsesLike, as_responses, turned
-from psychollm.data.scan import Scan
 from psychollm.estimates.null import Null
 from psychollm.factor.congruence import tucker
 from psychollm.factor.number_of_factors.parallel import leading
@@ -176,9 +175,6 @@ def dimensionality(
     check_choice("missing", missing, Missing)
     n_null = check_count("n_null", n_null, high=DRAWS)
     check_fraction("alpha", alpha)
-    if isinstance(responses, Scan):
-        msg = "dimensionality needs answers in memory: shared_signals(...) judges those of a scan"
-        raise OptionError(msg)
     # Coerced and counted once: what takes a table takes it as it is.
     if not isinstance(responses, CountedAnswers):
         table = as_responses(responses, binary=True)

@@ -124,7 +124,7 @@ def residual_structure(
     True
     """
     n_null = check_count("n_null", n_null, high=DRAWS)
-    known = as_responses(correctness, argument="correctness", binary=True)
+    known = as_responses(correctness, argument="correctness", binary=True, needs="cells")
     return residuals_beside(confidence, known, n_null=n_null, rng=rng)
 
 

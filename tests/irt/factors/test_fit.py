@@ -1,13 +1,12 @@
 """Logistic factors of sparse tables: recovery, the same bits, number, gaps, edges."""
 
-from types import SimpleNamespace
-
 import numpy as np
 import pytest
 
 from psychollm._base.errors import ConvergenceWarning, InputError, OptionError
 from psychollm.data.cells import CellWriter, sorted_cells
-from psychollm.data.sparse import SparseResponses
+from psychollm.data.kept import Sparse
+from psychollm.data.responses import Responses
 from psychollm.estimates.reasons import Reason
 from psychollm.irt.factors import fit as module
 from psychollm.irt.factors.fit import as_source, fit_factors
@@ -95,8 +94,8 @@ def test_same_bits_from_memory_from_disk_and_with_two_workers(tmp_path, monkeypa
         order = np.random.default_rng(1).permutation(rows.size)
         writer.add(rows[order], cells.columns[order], cells.codes[order])
         disk = writer.finish((150, 60))
-    labels = {"models": source.models, "questions": source.questions}
-    on_disk = SimpleNamespace(**labels, by_question=disk, is_sparse=True)
+    labels = {"models": source.models, "questions": source.questions, "coding": "binary"}
+    on_disk = Responses._of(Sparse(disk), labels)
     found = [
         fit_factors(data, 1, gaps=gaps, n_jobs=n_jobs)
         for data, n_jobs in (
@@ -168,7 +167,7 @@ def test_without_answers_there_is_nan_and_a_reason(table):
     full = as_source(np.nan_to_num(answers))
     rows, columns = np.nonzero(np.isfinite(answers.T))
     cells = sorted_cells(rows, columns, answers[columns, rows].astype(np.uint8), (600, 150))
-    kept = SparseResponses.of_cells(cells, models=full.models, questions=full.questions)
+    kept = Responses.of_cells(cells, models=full.models, questions=full.questions)
     found = fit_factors(kept, 1)
     assert np.isnan(found.scores[3]).all()
     assert np.isnan(found.loadings[5]).all()

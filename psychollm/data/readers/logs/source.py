@@ -14,8 +14,8 @@ from psychollm._base.errors import InputError
 from psychollm._base.untrusted_json import parse_json
 from psychollm.data.long import Layout
 from psychollm.data.missing_codes import Missing
+from psychollm.data.parquet import open_parquet
 from psychollm.data.readers.logs.archive import Archive
-from psychollm.data.readers.parquet_file import open_parquet
 
 Shape: TypeAlias = Literal["archive", "parquet", "document", "lines", "text"]
 

@@ -1,0 +1,205 @@
+"""Answers from where they lie into a folder, sorted by question, never all in memory.
+
+Labels are numbered as they come; a cell is its two numbers and its code. Cells are dealt to files
+of some thousands of questions each and sorted file by file (`psychollm.data.cells`), so that what
+is in memory is a batch, a buffer and the labels.
+"""
+
+from __future__ import annotations
+
+import shutil
+import tempfile
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
+from os import PathLike
+from pathlib import Path
+from typing import Any
+from uuid import uuid4
+from weakref import finalize
+
+import numpy as np
+
+from psychollm._base.errors import InputError, OptionError
+from psychollm._base.result import Result
+from psychollm._base.types import IntArray
+from psychollm.data.batches import Rule
+from psychollm.data.cells import CellTable, CellWriter, FolderCells, RepeatedCellError
+from psychollm.data.engines import Batches
+from psychollm.data.kept import Sparse
+from psychollm.data.labels import Labels, as_labels
+from psychollm.data.pour import Batch, answered_twice, pour
+from psychollm.data.table import MAX_CODE
+
+_ABOUT, _BY_QUESTION, _BY_MODEL = "scan.psy", "by_question", "by_model"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
+class ScanLabels(Result):
+    """What a folder of cells is a table of."""
+
+    models: Labels
+    questions: Labels
+    coding: str
+    highest: int  # code
+    answers_per_model: IntArray  # (models,)
+    sums: IntArray  # (models,) of codes
+
+    @property
+    def labels(self) -> dict[str, Any]:
+        """Models, questions and coding."""
+        return {"models": self.models, "questions": self.questions, "coding": self.coding}
+
+
+@dataclass(frozen=True, slots=True, kw_only=True, eq=False, weakref_slot=True)
+class InFolder(Sparse):
+    """The filled cells in a folder.
+
+    It travels as the path: a worker on this machine, or one that sees the same disk, reads the
+    same cells.
+    """
+
+    folder: Path
+    about: ScanLabels
+
+    @classmethod
+    def open(cls, folder: str | PathLike[str]) -> InFolder:
+        """Return what `read_cells` left in a folder that was named."""
+        path = _path(folder)
+        if not (path / _ABOUT).is_file():
+            msg = (
+                f"{path} holds no finished scan: make one with scan(source, folder={str(path)!r})"
+            )
+            raise InputError(msg)
+        path = path.resolve()
+        cells = FolderCells.open(path / _BY_QUESTION)
+        return cls(by_question=cells, folder=path, about=ScanLabels.load(path / _ABOUT))
+
+    def __reduce__(self) -> Any:
+        return InFolder.open, (self.folder,)
+
+    @property
+    def highest(self) -> int:
+        """The highest code."""
+        return self.about.highest
+
+    @property
+    def answered(self) -> IntArray:
+        """Answers of each model."""
+        return self.about.answers_per_model
+
+    @property
+    def sums(self) -> IntArray:
+        """Sum of codes of each model."""
+        return self.about.sums
+
+    def _transposed(self) -> CellTable:
+        final = self.folder / _BY_MODEL
+        if not final.exists():
+            # Several workers may ask at once: whoever is first to finish gives it its name.
+            part = self.folder / f"{_BY_MODEL}.{uuid4().hex[:12]}"
+            try:
+                with _written(self.folder):
+                    FolderCells.open(self.folder / _BY_QUESTION).transposed(part)
+                    part.rename(final)
+            except InputError:
+                if not final.exists():
+                    raise
+            finally:
+                shutil.rmtree(part, ignore_errors=True)
+        return FolderCells.open(final)
+
+
+def read_cells(
+    batches: Batches, rule: Rule, folder: str | PathLike[str] | None = None, *, progress: bool
+) -> InFolder:
+    """Read answers into a folder of cells: one that goes with them where none is named."""
+    with new_folder(folder) as home, CellWriter(home / _BY_QUESTION) as writer:
+        pour(batches, _Sorted(writer, rule), progress=progress).save(home / _ABOUT)
+    made = InFolder.open(home)
+    if folder is None:
+        finalize(made, shutil.rmtree, made.folder, ignore_errors=True)
+    return made
+
+
+@contextmanager
+def new_folder(folder: str | PathLike[str] | None) -> Iterator[Path]:
+    """Yield a folder that holds nothing; after an error it holds nothing, or is gone if new."""
+    path = Path(tempfile.mkdtemp(prefix="psychollm-scan-")) if folder is None else _path(folder)
+    with _written(path):
+        if (path / _ABOUT).exists():
+            msg = f"folder {path} holds a scan: open it with Scan.open, or delete it"
+            raise OptionError(msg)
+        if path.exists() and (not path.is_dir() or any(path.iterdir())):
+            msg = f"folder {path} is not empty: name one that is, or that does not exist"
+            raise OptionError(msg)
+        kept = folder is not None and path.exists()
+        path.mkdir(parents=True, exist_ok=True)
+        try:
+            yield path
+        except BaseException:
+            for one in path.iterdir() if kept else [path]:
+                if one.is_dir():
+                    shutil.rmtree(one, ignore_errors=True)
+                else:
+                    one.unlink()
+            raise
+
+
+@contextmanager
+def _written(folder: Path) -> Iterator[None]:
+    """Name the folder that cannot be written."""
+    try:
+        yield
+    except OSError as error:
+        msg = f"the folder {folder} cannot be written: {error}"
+        raise InputError(msg) from error
+
+
+def _path(folder: object) -> Path:
+    if not isinstance(folder, str | PathLike):
+        msg = f"folder={folder!r} must be a path"
+        raise OptionError(msg)
+    return Path(folder)
+
+
+class _Sorted:
+    """Writes cells, and counts the answers of each code and model."""
+
+    def __init__(self, writer: CellWriter, rule: Rule) -> None:
+        self._writer, self._rule = writer, rule
+        self._counts = np.zeros((MAX_CODE + 1, 0), dtype=np.int64)  # (codes, models)
+
+    @property
+    def n_answers(self) -> int:
+        """Answers so far."""
+        return int(self._counts.sum())
+
+    def add(self, batch: Batch) -> None:
+        """Write a batch."""
+        row, column, code = batch.row, batch.column, batch.code
+        answered = code >= 0
+        if not answered.all():
+            row, column, code = row[answered], column[answered], code[answered]
+        self._writer.add(column, row, code)
+        k, width = len(batch.rows), MAX_CODE + 1
+        added = np.bincount(row * width + code, minlength=k * width).reshape(k, width).T
+        added[:, : self._counts.shape[1]] += self._counts
+        self._counts = added
+
+    def finished(self, rows: list[Any], columns: list[Any]) -> ScanLabels:
+        """Sort what was written, and return what it is a table of."""
+        try:
+            self._writer.finish((len(columns), len(rows)))
+        except RepeatedCellError as error:
+            raise answered_twice(rows[error.column], columns[error.row]) from error
+        highest = int(np.flatnonzero(self._counts.any(axis=1))[-1])
+        graded = self._rule.threshold is None and highest > 1
+        return ScanLabels(
+            models=as_labels("model", rows, len(rows)),
+            questions=as_labels("question", columns, len(columns)),
+            coding="graded" if graded else self._rule.coding,
+            highest=highest,
+            answers_per_model=self._counts.sum(axis=0),
+            sums=np.arange(MAX_CODE + 1) @ self._counts,
+        )

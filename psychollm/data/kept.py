@@ -1,0 +1,283 @@
+"""How a table of responses keeps its answers: every cell, or the filled ones alone.
+
+A filled cell takes three bytes (five in a table of more than 65,536 models), and as many once more
+by model when that is first asked for; a cell of a dense table takes three, whether or not there is
+an answer.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+from typing import Any, NoReturn, TypeAlias
+
+import numpy as np
+
+from psychollm._base.errors import SparseError
+from psychollm._base.types import AnyArray, BoolArray, CodeArray, IntArray
+from psychollm.data.cells import (
+    DENSE_BYTES,
+    Cells,
+    CellTable,
+    MemoryCells,
+    block_size,
+    dense_blocks,
+    parts,
+)
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Dense:
+    """Every cell (models, questions), filled or not."""
+
+    codes: CodeArray  # 0 where missing
+    missing: BoolArray
+
+    def __post_init__(self) -> None:
+        for name in ("codes", "missing"):  # kernels read rows
+            array = np.ascontiguousarray(getattr(self, name))
+            array.flags.writeable = False
+            object.__setattr__(self, name, array)
+
+    def check_dense(self, argument: str) -> None:
+        """Nothing to refuse."""
+
+    @property
+    def highest(self) -> int:
+        """The highest code."""
+        return int(self.codes.max())
+
+    @property
+    def answered(self) -> IntArray:
+        """Answers of each model."""
+        n = self.missing.shape[1] - self.missing.sum(axis=1)
+        return np.asarray(n, dtype=np.int64)
+
+    @property
+    def sums(self) -> IntArray:
+        """Sum of codes of each model."""
+        return np.asarray(self.codes.sum(axis=1, dtype=np.int64))
+
+    @property
+    def by_question(self) -> MemoryCells:
+        """The filled cells: rows are questions, columns are models."""
+        models, questions, codes = self.numbered()
+        return MemoryCells.of(questions, models, codes, self.codes.shape[::-1])
+
+    @property
+    def by_model(self) -> MemoryCells:
+        """The filled cells: rows are models, columns are questions."""
+        return MemoryCells.of(*self.numbered(), self.codes.shape)
+
+    def numbered(self) -> tuple[IntArray, IntArray, IntArray]:
+        """Return the model, the question and the code of each answer, model by model."""
+        models, questions = np.nonzero(~self.missing)
+        return models, questions, self.codes[models, questions].astype(np.int64)
+
+    def first_above(self, code: int) -> tuple[int, int, int]:
+        """Return model, question and code of the first answer above a code."""
+        model, question = (int(first[0]) for first in (self.codes > code).nonzero())
+        return model, question, int(self.codes[model, question])
+
+    def taken(self, models: IntArray | None, questions: IntArray | None) -> Dense:
+        """Return some models or questions, in the order given."""
+        codes, missing = self.codes, self.missing
+        if models is not None:
+            codes, missing = codes[models], missing[models]
+        if questions is not None:
+            codes, missing = codes[:, questions], missing[:, questions]
+        return Dense(codes, missing)
+
+    def flipped(self, models: IntArray) -> Dense:
+        """Return yes and no of some models reversed."""
+        codes = self.codes.copy()
+        codes[models] = np.where(self.missing[models], 0, 1 - codes[models])
+        return Dense(codes, self.missing)
+
+    def transposed(self) -> Dense:
+        """Return models and questions exchanged."""
+        return Dense(self.codes.T, self.missing.T)
+
+    def dense(self) -> Dense:
+        """Return this table."""
+        return self
+
+    def sparse(self) -> Sparse:
+        """Return the filled cells alone."""
+        return Sparse.of(self.by_question)
+
+    def blocks(self, size: int | None) -> Iterator[tuple[CodeArray, BoolArray]]:
+        """Yield codes and missing of some questions after the other."""
+        step = size or block_size(len(self.codes))
+        for low in range(0, self.codes.shape[1], step):
+            yield self.codes[:, low : low + step], self.missing[:, low : low + step]
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Sparse:
+    """The filled cells, by question and by model; they may lie in a folder."""
+
+    by_question: CellTable  # rows are questions, columns are models
+    _by_model: list[CellTable] = field(default_factory=list)  # one, when it has been asked for
+
+    @classmethod
+    def of(cls, cells: MemoryCells) -> Sparse:
+        """Keep cells in memory, which are made read-only."""
+        for array in (cells.start, cells.cells.columns, cells.cells.codes):
+            array.flags.writeable = False
+        return Sparse(cells)
+
+    def __reduce__(self) -> Any:
+        return Sparse.of, (self.by_question,)
+
+    @property
+    def codes(self) -> CodeArray:
+        """Only a dense table has them."""
+        self.check_dense("responses")
+
+    @property
+    def missing(self) -> BoolArray:
+        """Only a dense table has it."""
+        self.check_dense("responses")
+
+    def check_dense(self, argument: str) -> NoReturn:
+        """Refuse to be taken for a dense table."""
+        n, cells = int(self.by_question.start[-1]), self.n_models * self.n_questions
+        msg = (
+            f"{argument}: a dense table is needed here, and this one is sparse: {self.n_models:,} "
+            f"models x {self.n_questions:,} questions, {100 * n / cells:.3g} % of them filled. "
+            f"Pass {argument}.dense(), which takes {_size(cells * DENSE_BYTES)}, or fewer models "
+            "or questions with .select(...).dense()"
+        )
+        raise SparseError(msg)
+
+    @property
+    def n_models(self) -> int:
+        """Number of models."""
+        return self.by_question.n_columns
+
+    @property
+    def n_questions(self) -> int:
+        """Number of questions."""
+        return self.by_question.start.size - 1
+
+    @property
+    def by_model(self) -> CellTable:
+        """Rows are models, columns are questions. Made when first asked for."""
+        if not self._by_model:
+            self._by_model.append(self._transposed())
+        return self._by_model[0]
+
+    def _transposed(self) -> CellTable:
+        table = self.by_question
+        assert isinstance(table, MemoryCells)  # noqa: S101 -- a folder has a way of its own
+        return table.transposed()
+
+    def sparse(self) -> Sparse:
+        """Return the same cells in memory."""
+        if isinstance(self.by_question, MemoryCells):
+            return self
+        return Sparse.of(MemoryCells(self.by_question.read(0, self.n_questions), self.n_models))
+
+    def _each(self) -> Iterator[tuple[AnyArray, Cells]]:
+        """Yield cells of some questions after the other, with the question of each."""
+        for low, high in parts(self.by_question):
+            cells = self.by_question.read(low, high)
+            rows = np.arange(low, high, dtype=np.uint32)
+            yield np.repeat(rows, np.diff(cells.start)), cells
+
+    @property
+    def highest(self) -> int:
+        """The highest code."""
+        return max((int(cells.codes.max(initial=0)) for _, cells in self._each()), default=0)
+
+    @property
+    def answered(self) -> IntArray:
+        """Answers of each model."""
+        n = np.zeros(self.n_models, dtype=np.int64)
+        for _, cells in self._each():
+            n += np.bincount(cells.columns, minlength=n.size)
+        return n
+
+    @property
+    def sums(self) -> IntArray:
+        """Sum of codes of each model."""
+        found = np.zeros(self.n_models)
+        for _, cells in self._each():
+            found += np.bincount(cells.columns, cells.codes, minlength=found.size)
+        return found.astype(np.int64)  # whole numbers far below 2 ** 53
+
+    def numbered(self) -> tuple[IntArray, IntArray, IntArray]:
+        """Return the model, the question and the code of each answer, model by model."""
+        cells = self.by_model.read(0, self.n_models)
+        models = np.repeat(np.arange(self.n_models), np.diff(cells.start))
+        return models, cells.columns.astype(np.int64), cells.codes.astype(np.int64)
+
+    def first_above(self, code: int) -> tuple[int, int, int]:
+        """Return model, question and code of the first answer above a code, by question."""
+        return next(
+            (int(cells.columns[at[0]]), int(questions[at[0]]), int(cells.codes[at[0]]))
+            for questions, cells in self._each()
+            if (at := np.flatnonzero(cells.codes > code)).size
+        )
+
+    def taken(self, models: IntArray | None, questions: IntArray | None) -> Sparse:
+        """Return some models or questions, in the order given."""
+        if models is None and questions is None:
+            return self
+        to_row, to_column = (
+            _places(questions, self.n_questions),
+            _places(models, self.n_models),
+        )
+        found = []
+        for asked, cells in self._each():
+            row, column = to_row[asked], to_column[cells.columns]
+            kept = (row >= 0) & (column >= 0)
+            found.append((row[kept], column[kept], cells.codes[kept]))
+        rows, columns, codes = (np.concatenate(one) for one in zip(*found, strict=True))
+        shape = int(to_row.max()) + 1, int(to_column.max()) + 1
+        return Sparse.of(MemoryCells.of(rows, columns, codes, shape))
+
+    def flipped(self, models: IntArray) -> Sparse:
+        """Return yes and no of some models reversed."""
+        turn = np.zeros(self.n_models, dtype=np.uint8)
+        turn[models] = 1
+        cells = self.by_question.read(0, self.n_questions)
+        codes = cells.codes ^ turn[cells.columns]
+        return Sparse.of(MemoryCells(Cells(cells.start, cells.columns, codes), self.n_models))
+
+    def transposed(self) -> Sparse:
+        """Return models and questions exchanged."""
+        return Sparse.of(MemoryCells(self.by_model.read(0, self.n_models), self.n_questions))
+
+    def dense(self) -> Dense:
+        """Return every cell."""
+        codes = np.zeros((self.n_models, self.n_questions), dtype=np.int16)
+        missing = np.ones(codes.shape, dtype=np.bool_)
+        for questions, cells in self._each():
+            codes[cells.columns, questions] = cells.codes
+            missing[cells.columns, questions] = False
+        return Dense(codes, missing)
+
+    def blocks(self, size: int | None) -> Iterator[tuple[CodeArray, BoolArray]]:
+        """Yield codes and missing of some questions after the other, none but these dense."""
+        return dense_blocks(self.by_question, size)
+
+
+def _size(n: float) -> str:
+    for unit, size in (("GB", 1e9), ("MB", 1e6)):
+        if n >= size:
+            return f"{n / size:.3g} {unit}"
+    return f"{n / 1e3:.3g} kB"
+
+
+def _places(chosen: IntArray | None, n: int) -> AnyArray:
+    """Return the new place of each of n, or -1."""
+    if chosen is None:
+        return np.arange(n, dtype=np.int32)
+    places = np.full(n, -1, dtype=np.int32)
+    places[chosen] = np.arange(chosen.size)
+    return places
+
+
+Kept: TypeAlias = Dense | Sparse

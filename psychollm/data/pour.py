@@ -1,0 +1,72 @@
+"""Long tables of any size, batch by batch, into whatever keeps their answers."""
+
+from __future__ import annotations
+
+from contextlib import closing
+from dataclasses import dataclass
+from typing import Any, Protocol, TypeVar
+
+from psychollm._base.errors import InputError, LabelError
+from psychollm._base.replicate import progress_bar
+from psychollm._base.types import AnyArray
+from psychollm.data.batches import Numbered
+from psychollm.data.engines import Batches
+
+Made = TypeVar("Made", covariant=True)
+
+
+@dataclass(frozen=True, slots=True)
+class Batch:
+    """Answers of a batch; labels are numbered in the order in which they first occur."""
+
+    row: AnyArray  # (n,) number of its label
+    column: AnyArray  # (n,)
+    code: AnyArray  # (n,), or (2, n), as the rule of the source returns them
+    rows: list[Any]  # labels so far
+    columns: list[Any]
+    where: str
+
+
+class Sink(Protocol[Made]):
+    """What takes the answers of a long table, and makes something of them."""
+
+    @property
+    def n_answers(self) -> int:
+        """Answers so far, the missing ones left out."""
+
+    def add(self, batch: Batch) -> None:
+        """Take a batch."""
+
+    def finished(self, rows: list[Any], columns: list[Any]) -> Made:
+        """Return what was made, given all labels."""
+
+
+def pour(batches: Batches, sink: Sink[Made], *, progress: bool, of: str = "answer") -> Made:
+    """Read all batches into a sink, and return what it makes of them.
+
+    Raises
+    ------
+    InputError
+        If there is no answer.
+    """
+    rows, columns = Numbered(), Numbered()
+    bar = progress_bar(show=progress, total=batches.total, label="answers")
+    with closing(batches.stream) as stream:
+        for coded in stream:
+            row, column = coded.numbered(rows, columns)
+            code, where = coded.code, coded.where
+            sink.add(Batch(row, column, code, rows.labels, columns.labels, where))
+            bar.update(code.shape[-1])
+    bar.close()
+    if not sink.n_answers:
+        msg = f"there is no {of} in {batches.name}"
+        raise InputError(msg)
+    return sink.finished(rows.labels, columns.labels)
+
+
+def answered_twice(model: object, question: object) -> LabelError:
+    """Return the error of two answers in one cell."""
+    return LabelError(
+        f"model {model!r} answers question {question!r} twice: aggregate first, with one row for "
+        "each model and question"
+    )
