@@ -61,7 +61,7 @@ def test_the_version_is_one() -> None:
 
 def test_names_that_synonyms_lead_to_exist() -> None:
     """A row for every name of the field; each leads to something that is there."""
-    text = (ROOT / "docs" / "synonyms.md").read_text(encoding="utf-8")
+    text = (ROOT / "psychollm" / "_base" / "elsewhere.md").read_text(encoding="utf-8")
     named = re.findall(r"`psychollm\.([\w.]+)`", text)
     assert named
     assert [name for name in named if not callable(attrgetter(name)(psy))] == []

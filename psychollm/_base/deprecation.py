@@ -14,6 +14,7 @@ from pathlib import Path
 from types import MappingProxyType
 from typing import Any, TypeVar
 
+from psychollm._base.elsewhere import names_here
 from psychollm._base.errors import RenamedWarning
 
 T = TypeVar("T")
@@ -31,6 +32,8 @@ def renamed(
         msg = f"module {module!r} has no attribute {name!r}"
         if homes := _homes(name, rooms):
             msg = f"{msg}: it is {' or '.join(homes)}"
+        elif here := names_here(name):
+            msg = f"{msg}: the name here is {' or '.join(here)}"
         raise AttributeError(msg, name=name, obj=sys.modules.get(module))
     new, gone = table[name]
     msg = f"{module}.{name} is {new} now; version {gone} drops the old name"
