@@ -285,7 +285,10 @@ def exhibit(
     # The file stands above the class, in its folder, and is looked up by name as a plot is.
     shown = view(f"{folder_of(result)}.exhibits", by)(result, smallest)
     given = {key: tuple(one for one in held if one) for key, held in shown.items()}
-    items = (replace(one, exhibits=given.get(one.key, ())) for one in found.items)
+    items = [replace(one, exhibits=given.get(one.key, ())) for one in found.items]
+    people = getattr(result, "people", None)  # beside whom models stand, where a study has them
+    if people is not None:
+        items.append(people.beside(smallest))
     return replace(found, items=tuple(items))
 
 

@@ -108,6 +108,7 @@ class Reason(StrEnum):
     NO_EVEN_ODDS = "at no ability are the odds even"
     NOT_DRAWN = "the questions were not drawn by the bank: right for models like those of the bank"
     UNLIKE_BANK = "few models of the bank answered these questions: the interval is rough"
+    FEW_PEOPLE = "fewer than five people: no interval"
     MISSING_ANSWERS = "some questions drawn have no answer: taken as missing at random"
 
 

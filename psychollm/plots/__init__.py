@@ -25,6 +25,7 @@ from psychollm.plots.irt_curves import plot_item_curves, plot_test_information
 from psychollm.plots.links import plot_links
 from psychollm.plots.loadings import plot_loadings
 from psychollm.plots.pairwise_calibration import plot_individuation, plot_pairwise_calibration
+from psychollm.plots.people import plot_people
 from psychollm.plots.person_item_map import plot_wright_map
 from psychollm.plots.posterior_forest import plot_posterior_forest
 from psychollm.plots.question_audit import plot_question_audit
@@ -60,6 +61,7 @@ __all__ = [
     "plot_matrix",
     "plot_null",
     "plot_pairwise_calibration",
+    "plot_people",
     "plot_posterior_forest",
     "plot_question_audit",
     "plot_reliability",

@@ -24,7 +24,7 @@ if TYPE_CHECKING:
     import pandas as pd
     from matplotlib.axes import Axes
 
-    from psychollm.studies.self_efficacy.links import HumanNorm
+    from psychollm.studies.people.score import PeopleScore
     from psychollm.studies.self_efficacy.study import SelfEfficacyStudy
 
 _REACH = 0.27  # how far the marks of one row spread
@@ -32,7 +32,7 @@ _REACH = 0.27  # how far the marks of one row spread
 
 @plain_text()
 def plot_self_efficacy(study: "SelfEfficacyStudy", *, ax: "Axes | None" = None) -> "Axes":
-    """Draw the mean total of each model under each condition, and the norm where there is one.
+    """Draw the mean total of each model under each condition, and people where there are any.
 
     The bars are Student's t over repeats: how sure a model's mean is, not how models differ. A
     mark without a bar stands for one administration, or for repeats that are all the same. The
@@ -59,8 +59,8 @@ def plot_self_efficacy(study: "SelfEfficacyStudy", *, ax: "Axes | None" = None) 
     """
     rows = _order(study.totals)
     ax = open_axes(ax, size=_size(rows))
-    if study.norm is not None:
-        _norm(ax, study.norm.norm)
+    if study.people is not None:
+        _people(ax, list(study.people.parts.values()))
     for series in range(len(study.conditions)):
         _series(ax, study, rows, series)
     low, high = study.n_items * study.low, study.n_items * study.high
@@ -102,7 +102,11 @@ def _series(ax: "Axes", study: "SelfEfficacyStudy", rows: list[Any], series: int
     points(ax, mean, y, colour, texts=told, models=rows, **look)
 
 
-def _norm(ax: "Axes", norm: "HumanNorm") -> None:
-    name = f"people, {norm.mean:g} ± {norm.sd:g}"
-    ax.axvspan(norm.mean - norm.sd, norm.mean + norm.sd, color=GRID, lw=0, zorder=0.5)
-    ax.axvline(norm.mean, color=MUTED, lw=1.1, ls=DASHED, zorder=1, label=name)
+def _people(ax: "Axes", parts: "list[PeopleScore]") -> None:
+    """Draw the band of people where they score alike under all conditions, as a norm does."""
+    means = {float(one.baseline.value[0]) for one in parts}
+    if len(means) == 1:
+        mean, sd = means.pop(), parts[0].sd
+        name = f"people, {mean:.3g} ± {sd:.2g}"
+        ax.axvspan(mean - sd, mean + sd, color=GRID, lw=0, zorder=0.5)
+        ax.axvline(mean, color=MUTED, lw=1.1, ls=DASHED, zorder=1, label=name)

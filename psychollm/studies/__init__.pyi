@@ -32,6 +32,11 @@ from psychollm.studies.metacognitive_skill.revision import revision_skill as rev
 from psychollm.studies.metacognitive_skill.structure import StructureContrast as StructureContrast
 from psychollm.studies.metacognitive_skill.study import MetacognitiveSkill as MetacognitiveSkill
 from psychollm.studies.metacognitive_skill.study import metacognitive_skill as metacognitive_skill
+from psychollm.studies.people.norm import HumanNorm as HumanNorm
+from psychollm.studies.people.score import PeopleScore as PeopleScore
+from psychollm.studies.people.study import BesidePeople as BesidePeople
+from psychollm.studies.people.table import beside_people as beside_people
+from psychollm.studies.people.table import read_people as read_people
 from psychollm.studies.prediction.study import HeldOut as HeldOut
 from psychollm.studies.prediction.study import PredictedAnswers as PredictedAnswers
 from psychollm.studies.prediction.study import predict_answers as predict_answers
@@ -51,8 +56,6 @@ from psychollm.studies.self_efficacy.effects import DifficultyEffect as Difficul
 from psychollm.studies.self_efficacy.effects import FactorEffect as FactorEffect
 from psychollm.studies.self_efficacy.effects import Revision as Revision
 from psychollm.studies.self_efficacy.links import EfficacyLink as EfficacyLink
-from psychollm.studies.self_efficacy.links import HumanNorm as HumanNorm
-from psychollm.studies.self_efficacy.links import NormComparison as NormComparison
 from psychollm.studies.self_efficacy.study import ResponseStyle as ResponseStyle
 from psychollm.studies.self_efficacy.study import SelfEfficacyStudy as SelfEfficacyStudy
 from psychollm.studies.self_efficacy.study import self_efficacy as self_efficacy

@@ -6,7 +6,7 @@ import pytest
 from matplotlib.axes import Axes
 
 from psychollm.plots.self_efficacy import plot_self_efficacy
-from psychollm.studies.self_efficacy.links import HumanNorm
+from psychollm.studies.people.norm import HumanNorm
 from psychollm.studies.self_efficacy.study import SelfEfficacyStudy, self_efficacy
 
 
@@ -19,7 +19,7 @@ def frame(golden) -> pd.DataFrame:
 @pytest.fixture(scope="module")
 def study(frame) -> SelfEfficacyStudy:
     norm = HumanNorm(mean=29.5, sd=5.3)
-    return self_efficacy(frame, norm=norm, bootstrap=20, rng=0)
+    return self_efficacy(frame, people=norm, bootstrap=20, rng=0)
 
 
 def test_every_mean_and_interval_is_drawn(study: SelfEfficacyStudy, ax: Axes) -> None:

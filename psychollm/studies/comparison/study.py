@@ -66,6 +66,8 @@ from psychollm.reliability.means.pair_means import balanced, strata_of
 from psychollm.reliability.means.repeated_scores import RepeatedScores, answers_of, means_of
 from psychollm.reliability.means.score_differences import ScoreDifferences, score_differences
 from psychollm.studies.comparison.ranks import enough, rank, shown_better, tiers
+from psychollm.studies.people.study import BesidePeople
+from psychollm.studies.people.table import beside_people
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -104,6 +106,7 @@ class Comparison(Study, Result):
     n_tasks: int  # that count alike; 0 where questions do
     labels: Labels  # (models,)
     level: float
+    people: BesidePeople | None = None
 
     _AXES = Axes(
         {"model": "labels"},
@@ -326,6 +329,7 @@ def compare(
     *,
     clusters: Any = None,
     tasks: Any = None,
+    people: Any = None,
     power: float = 0.8,
     level: float = 0.95,
     n_draws: int = 4000,
@@ -342,6 +346,8 @@ def compare(
         What each question belongs to, such as a passage or a template.
     tasks : array_like (questions,), optional
         The task of each question: every task then counts alike, however many questions it has.
+    people : DataFrame, array_like or path, optional
+        What people scored on the same questions, as in `beside_people`; questions count alike.
     power : float
         The chance with which a difference is to be shown, for `detectable` and `needed`.
     level : float
@@ -415,6 +421,9 @@ def compare(
         else len(set(unit_labels(tasks, table.questions, argument="tasks"))),
         labels=table.models,
         level=level,
+        people=None
+        if people is None
+        else beside_people(table, people, clusters=clusters, level=level),
     )
 
 

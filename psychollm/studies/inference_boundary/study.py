@@ -49,6 +49,8 @@ from psychollm.reliability.raters.ratings import Ratings
 from psychollm.reliability.raters.response_shares import ResponseShares, response_shares
 from psychollm.reliability.raters.retest import Retest, retest
 from psychollm.studies.inference_boundary.skin_contrast import skin_contrasts
+from psychollm.studies.people.study import BesidePeople
+from psychollm.studies.people.table import Measure, beside
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -137,6 +139,7 @@ def _first_two(scores: Ratings, options: ResamplingArguments) -> Estimate | None
     return cohen_kappa(scores.select(runs=scores.runs[:2]), **options)
 
 
+_MEASURES = (Measure(name="passed", value="score", by="type"),)
 _COLUMNS = ("model", "type", "item", "run", "response", "score")
 
 
@@ -205,6 +208,7 @@ class InferenceBoundary(Study, Result):
     control: Hashable
     labels: Labels  # (models,)
     level: float
+    people: BesidePeople | None = None
 
     def tables(self) -> dict[str, pd.DataFrame]:
         """Return the tables of the study, by name."""
@@ -330,6 +334,7 @@ def inference_boundary(
     refusal: Hashable = "refusal",
     commits: Iterable[Hashable] = ("confabulated", "unmonitored"),
     thinking: Iterable[tuple[Hashable, Hashable]] = (),
+    people: Any = None,
     bootstrap: Bootstrap | int = 2000,
     level: float = 0.95,
     rng: RandomState = None,
@@ -350,6 +355,8 @@ def inference_boundary(
         Responses to open events that go on as if there were an answer.
     thinking : iterable of (label, label)
         Pairs of models, the one that reasons first and the one that does not.
+    people : DataFrame or path, optional
+        What people answered, as `read_people` returns it: their scores on the same items.
     bootstrap, level, rng
         As in `agreement`: questions are resampled, the same for every model.
 
@@ -400,6 +407,7 @@ def inference_boundary(
         control=control,
         labels=tuple(dict.fromkeys(answers["model"].tolist())),
         level=level,
+        people=None if people is None else beside(answers, people, _MEASURES, level=level),
     )
 
 

@@ -35,6 +35,8 @@ from psychollm.estimates.verdict import (
     verdicts,
 )
 from psychollm.studies.metacognitive_skill.traces import fixed
+from psychollm.studies.people.study import BesidePeople
+from psychollm.studies.people.table import Measure, beside
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -70,6 +72,7 @@ class AbstentionSkill(Study, Result):
     seen: Estimate | None  # mismatch judged with the thinking in view minus without, paired
     reader: str
     labels: Labels
+    people: BesidePeople | None = None
 
     def to_frame(self) -> pd.DataFrame:
         """Return one row per model, in all and in each scenario."""
@@ -118,6 +121,7 @@ def abstention_skill(
     answers: pd.DataFrame,
     *,
     reader: AbstentionReader = "rule",
+    people: Any = None,
     bootstrap: Bootstrap | int = 2000,
     level: float = 0.95,
     rng: RandomState = None,
@@ -134,6 +138,9 @@ def abstention_skill(
     reader : {"rule", "judge", "judge_whole"}
         Who says whether a reply abstains: the rules, a judge of the answer, or one who saw the
         thinking too.
+    people : DataFrame or path, optional
+        What people answered, as `read_people` returns it: their abstentions and correct
+        answers on the same items.
     bootstrap, level, rng
         As in `abstention`.
 
@@ -183,6 +190,15 @@ def abstention_skill(
         seen=_seen(frame, level),
         reader=reader,
         labels=overall.labels,
+        people=None if people is None else beside(frame, people, _measures(reader), level=level),
+    )
+
+
+def _measures(reader: AbstentionReader) -> tuple[Measure, ...]:
+    """Return the scores by which people are compared; twins of a pair are a cluster."""
+    return (
+        Measure(name="abstains", value=_MADE[reader], by="should_abstain", cluster="_cluster"),
+        Measure(name="accuracy", value="correct", cluster="_cluster"),
     )
 
 

@@ -22,6 +22,8 @@ from psychollm.estimates.findings import Finding, Findings, Study, exhibit
 from psychollm.estimates.reasons import Reason, first_reason
 from psychollm.estimates.verdict import SMALLEST, Outcome, SmallestEffects, verdicts
 from psychollm.instruments.revision.result import RevisionScores
+from psychollm.studies.people.study import BesidePeople
+from psychollm.studies.people.table import Measure, beside
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -47,6 +49,7 @@ class RevisionSkill(Study, Result):
     informativeness: Estimate  # share of wrong answers that the review faults minus right ones
     bits: tuple[float, ...]  # (models,) what the verdict says of the answer; NaN where unknown
     labels: Labels  # (models,)
+    people: BesidePeople | None = None
 
     def to_frame(self) -> pd.DataFrame:
         """Return one row per model and rate or difference."""
@@ -96,7 +99,7 @@ class RevisionSkill(Study, Result):
 
 
 def revision_skill(
-    scores: Mapping[Hashable, RevisionScores], *, level: float = 0.95
+    scores: Mapping[Hashable, RevisionScores], *, people: Any = None, level: float = 0.95
 ) -> RevisionSkill:
     """Compare what models make of their own answers.
 
@@ -104,6 +107,9 @@ def revision_skill(
     ----------
     scores : mapping of label to RevisionScores
         One for each model.
+    people : DataFrame or path, optional
+        What people answered, as `read_people` returns it: their correct answers at the
+        same stages.
     level : float
         Coverage.
 
@@ -151,7 +157,20 @@ def revision_skill(
         ),
         bits=tuple(one.bits for one in informative.values()),
         labels=tuple(scores),
+        people=_beside(scores, people, level),
     )
+
+
+def _beside(
+    scores: Mapping[Hashable, RevisionScores], people: Any, level: float
+) -> BesidePeople | None:
+    import pandas as pd
+
+    if people is None:
+        return None
+    rows = pd.concat([one.to_frame(label) for label, one in scores.items()], ignore_index=True)
+    measure = Measure(name="accuracy", value="correct", by="stage")
+    return beside(rows, people, [measure], level=level)
 
 
 def _stacked(

@@ -62,8 +62,11 @@ from psychollm.studies.metacognitive_skill.traces import (
     Panel,
     Traces,
     as_traces,
+    coded,
     fixed,
 )
+from psychollm.studies.people.study import BesidePeople
+from psychollm.studies.people.table import PERSON, Measure, as_frame, beside
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -102,6 +105,7 @@ class MetacognitiveSkill(Study, Result):
     coder: Hashable
     threshold: int  # code from which a behaviour counts as shown
     level: float
+    people: BesidePeople | None = None
 
     def tables(self) -> dict[str, pd.DataFrame]:
         """Return the tables of the study, by name."""
@@ -241,6 +245,7 @@ def metacognitive_skill(
     prompted: Hashable | None = None,
     structures: tuple[Hashable, Hashable] | None = None,
     threshold: int = 1,
+    people: Any = None,
     bootstrap: Bootstrap | int = 2000,
     level: float = 0.95,
     rng: RandomState = None,
@@ -262,6 +267,9 @@ def metacognitive_skill(
         The well-structured and the ill-structured kind of problems, to be contrasted.
     threshold : {1, 2}
         Code from which a behaviour counts as shown.
+    people : DataFrame or path, optional
+        What people answered, as `read_people` returns it: their codes by category, and correct
+        answers, with the same columns as `traces`.
     bootstrap, level, rng
         As in `agreement`: questions are resampled, the same for every model.
 
@@ -337,7 +345,26 @@ def metacognitive_skill(
         coder=coder,
         threshold=threshold,
         level=level,
+        people=None
+        if people is None
+        else _beside(*(_shown(one, coder, first, threshold) for one in (traces, people)), level),
     )
+
+
+def _shown(table: Any, coder: Hashable | None, baseline: Hashable, threshold: int) -> pd.DataFrame:
+    """Return traces, of people too, with a column that says whether a behaviour is shown."""
+    frame = coded(as_frame(table).rename(columns={PERSON: "model"}), coder)
+    shown = (frame["code"] >= threshold).astype(np.float64)
+    return frame.assign(shown=shown.where(frame["code"].notna() & (frame["arm"] == baseline)))
+
+
+def _beside(traces: pd.DataFrame, people: pd.DataFrame, level: float) -> BesidePeople:
+    """Compare with people how often behaviours are shown, and how often answers are right."""
+    measures = (
+        Measure(name="shows", value="shown", by="category"),
+        Measure(name="accuracy", value="correct", by="arm"),
+    )
+    return beside(traces, people.rename(columns={"model": PERSON}), measures, level=level)
 
 
 def _arms(

@@ -76,7 +76,7 @@ class Traces:
 
 def as_traces(table: pd.DataFrame, *, coder: Hashable | None = None) -> Traces:
     """Return a long table of one coder's codes, as in `metacognitive_skill`, as traces."""
-    frame = _of_coder(_checked(table), coder)
+    frame = coded(table, coder)
     key = ["model", "arm", "item", "run"]
     twice = frame.duplicated([*key, "category"])
     if twice.any():
@@ -113,6 +113,11 @@ def as_traces(table: pd.DataFrame, *, coder: Hashable | None = None) -> Traces:
             for name in ("correct", "tokens", "verified", "repeated")
         },
     )
+
+
+def coded(table: pd.DataFrame, coder: Hashable | None) -> pd.DataFrame:
+    """Return the rows of one coder, checked, with every column."""
+    return _of_coder(_checked(table), coder)
 
 
 def _checked(table: pd.DataFrame) -> pd.DataFrame:

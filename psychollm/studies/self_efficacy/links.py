@@ -1,82 +1,37 @@
-"""What goes together with ratings over models: performance, perplexity, a style; and the norm."""
+"""What goes together with ratings over models: performance, perplexity, a style; and people."""
 
 from __future__ import annotations
 
 from collections.abc import Hashable, Mapping
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
-from scipy.special import stdtrit
 
-from psychollm._base.errors import LabelError, OptionError
+from psychollm._base.errors import LabelError
 from psychollm._base.numbers import p_equals, percent, with_interval
 from psychollm._base.result import Result
 from psychollm._base.types import FloatArray
 from psychollm.data.labels import Labels, listed
-from psychollm.estimates.estimate import Estimate, proportion
 from psychollm.estimates.findings import Finding
 from psychollm.estimates.reasons import Reason
 from psychollm.estimates.resampling import Resampling
 from psychollm.estimates.verdict import FEWEST, SmallestEffects, Verdicts, outcome
 from psychollm.studies.inference_boundary.monitoring_link import rank_link
-from psychollm.studies.self_efficacy.table import EfficacyTable, by_model, over_models
+from psychollm.studies.people.norm import HumanNorm
+from psychollm.studies.people.study import BesidePeople
+from psychollm.studies.people.table import PERSON, as_frame, of_totals
+from psychollm.studies.self_efficacy.table import (
+    EfficacyTable,
+    by_model,
+    efficacy_table,
+)
 
 if TYPE_CHECKING:
     import pandas as pd
 
 _HALF = 0.5
 _NEARLY_ALL = 0.95
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class HumanNorm:
-    """What people score on the same scale, as published for it.
-
-    Norms belong to the words of a scale: those of the General Self-Efficacy Scale do not hold
-    for other statements, such as the ones that come with this library.
-
-    Raises
-    ------
-    OptionError
-        If the standard deviation is not positive, or n is below 2.
-
-    Examples
-    --------
-    >>> HumanNorm(mean=29.5, sd=5.3, n=1000).mean
-    29.5
-    """
-
-    mean: float  # of totals
-    sd: float
-    n: int | None = None  # persons; None takes the norm as exact
-    source: str = ""
-
-    def __post_init__(self) -> None:
-        few = self.n is not None and self.n < 2
-        if not (np.isfinite(self.mean) and np.isfinite(self.sd) and self.sd > 0) or few:
-            msg = f"{self!r} needs a finite mean, a positive sd, and n of at least 2 or None"
-            raise OptionError(msg)
-
-
-@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
-class NormComparison(Result):
-    """Totals of models beside those of people.
-
-    Examples
-    --------
-    >>> import pandas as pd
-    >>> from psychollm.studies.self_efficacy.table import efficacy_table
-    >>> rows = pd.DataFrame({"model": list("abc"), "condition": "none", "i1": [1, 2, 3]})
-    >>> table, norm = efficacy_table(rows, None), HumanNorm(mean=3, sd=0.5)
-    >>> norm_comparison(table, norm, Resampling(n=20, rng=0)).standardised.value
-    array([-2.])
-    """
-
-    norm: HumanNorm
-    difference: Estimate  # (conditions,) mean total of models minus the norm
-    standardised: Estimate  # (conditions,) that, in standard deviations between people
-    below: Estimate  # (conditions,) share of models below the mean of people
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
@@ -198,53 +153,29 @@ def measure_links(
     return links
 
 
-def norm_comparison(
-    table: EfficacyTable, norm: HumanNorm, resampling: Resampling
-) -> NormComparison:
-    """Compare the totals of models with those of people, under each condition."""
-    # Intervals are Welch's where the number of persons is known, and Student's t over models
-    # where the norm is taken as exact; those of the share are Wilson's.
-    totals = by_model(table.base, "total", "condition")
-    apart = over_models("difference from norm", "condition", totals - norm.mean, resampling)
-    if norm.n is not None:
-        apart = _welch(apart, norm.sd**2 / norm.n, norm.n - 1)
-    draws = None if apart._draws is None else apart._draws / norm.sd
-    known = totals.notna().sum().to_numpy(dtype=np.float64)
-    return NormComparison(
-        norm=norm,
-        difference=apart,
-        standardised=replace(
-            apart,
-            name="standardised difference from norm",
-            value=apart.value / norm.sd,
-            se=apart.se / norm.sd,
-            interval=apart.interval / norm.sd,
-            _draws=draws,
-        ),
-        below=replace(
-            proportion(
-                "share below norm",
-                (totals < norm.mean).sum().to_numpy(dtype=np.float64),
-                known,
-                (known == 0, Reason.TOO_FEW),
-                level=resampling.level,
-                labels=apart.labels,
-            ),
-            axis="condition",
-        ),
-    )
-
-
-def _welch(models: Estimate, variance: float, df: float) -> Estimate:
-    """Return a mean with the uncertainty of the norm added to that of the models."""
-    # A group of models without spread adds nothing; its interval is that of the norm.
-    own = models.se**2
-    se = np.sqrt(own + variance)
-    with np.errstate(invalid="ignore", divide="ignore"):
-        freedom = (own + variance) ** 2 / (own**2 / (models.n - 1.0) + variance**2 / df)
-    margin = stdtrit(freedom, 0.5 + 0.5 * models.level) * se
-    interval = np.stack([models.value - margin, models.value + margin], axis=1)
-    return replace(models, se=se, interval=interval, method="Welch's t")
+def totals_of_people(
+    table: EfficacyTable, people: Any, points: tuple[int, int], level: float
+) -> BesidePeople:
+    """Compare the totals of models with those of people, by condition."""
+    if isinstance(people, HumanNorm):
+        return of_totals(
+            table.base, dict.fromkeys(map(str, table.conditions), people), level=level
+        )
+    frame = as_frame(people)
+    if "condition" not in frame.columns:
+        if len(table.conditions) > 1:
+            msg = f"people has no column 'condition': models have {listed(table.conditions)}"
+            raise LabelError(msg)
+        frame = frame.assign(condition=table.conditions[0])
+    if "total" not in frame.columns or set(table.items) <= set(frame.columns):
+        rated = frame.rename(columns={PERSON: "model"})
+        numeric = {name: rated[name].astype(np.float64) for name in table.items if name in rated}
+        given = efficacy_table(rated.assign(**numeric), None, items=table.items, points=points)
+        frame = given.base.rename(columns={"model": PERSON})
+    totals = frame.assign(total=frame["total"].astype(np.float64))
+    means = totals.groupby(["condition", PERSON], sort=False)["total"].mean()
+    by = {str(name): one.to_numpy() for name, one in means.groupby("condition", sort=False)}
+    return of_totals(table.base, by, level=level)
 
 
 def finding_of_links(

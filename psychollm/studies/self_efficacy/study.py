@@ -40,6 +40,7 @@ from psychollm.reliability.contrasts.conditions import RankTest, friedman, krusk
 from psychollm.reliability.contrasts.mixed_model import MixedModel, mixed_model
 from psychollm.reliability.scales.alpha_intervals import AlphaInterval
 from psychollm.reliability.scales.consistency import Consistency, consistency
+from psychollm.studies.people.study import BesidePeople
 from psychollm.studies.self_efficacy.effects import (
     DifficultyEffect,
     FactorEffect,
@@ -51,12 +52,10 @@ from psychollm.studies.self_efficacy.effects import (
 )
 from psychollm.studies.self_efficacy.links import (
     EfficacyLink,
-    HumanNorm,
-    NormComparison,
     finding_of_links,
     measure_links,
-    norm_comparison,
     performance_links,
+    totals_of_people,
 )
 from psychollm.studies.self_efficacy.table import (
     BASELINE,
@@ -116,7 +115,6 @@ class SelfEfficacyStudy(Study, Result):
     mixed: MixedModel  # mean total of repeats ~ condition + (1 | model)
     kruskal: RankTest  # of models' means, all ranked together
     friedman: RankTest  # within models
-    norm: NormComparison | None
     performance: Mapping[Hashable, EfficacyLink] | None  # by condition
     revision: Revision | None
     effects: Mapping[str, FactorEffect]  # of personas, placements, modes, feedback
@@ -129,6 +127,7 @@ class SelfEfficacyStudy(Study, Result):
     high: int
     models: Labels
     level: float
+    people: BesidePeople | None = None
 
     def tables(self) -> dict[str, pd.DataFrame]:
         """Return the tables of the study, by name."""
@@ -166,8 +165,6 @@ class SelfEfficacyStudy(Study, Result):
             rows = (self.mixed.summary(), *(one.summary() for one in tests))
             numbers = {"p": self.mixed.p_value}
             items.append(_of("conditions", "Do conditions matter?", rows, numbers))
-        if self.norm is not None:
-            items.append(_norm(self.norm))
         if self.performance:
             items.append(
                 finding_of_links(
@@ -277,20 +274,6 @@ def _stability(study: SelfEfficacyStudy) -> list[str]:
     return rows
 
 
-def _norm(norm: NormComparison) -> Finding:
-    given = norm.norm
-    source = f" ({given.source})" if given.source else ""
-    rows = []
-    for i, condition in enumerate(norm.difference.labels):
-        rows.append(
-            f"{condition}: {norm.difference.text(i, 1, signed=True)}, that is "
-            f"{norm.standardised.text(i, signed=True)} SD; {percent(norm.below.value[i])} of "
-            "models lie below."
-        )
-    question = f"Against people, mean {given.mean:g}, SD {given.sd:g}{source}:"
-    return _of("people", question, rows, {"difference": norm.difference})
-
-
 def _revision(revised: Revision) -> Finding:
     rows = []
     for i, phrasing in enumerate(revised.change.labels):
@@ -309,7 +292,7 @@ def self_efficacy(
     answers: pd.DataFrame | Mapping[Hashable, SelfEfficacyScores],
     *,
     performance: pd.DataFrame | None = None,
-    norm: HumanNorm | None = None,
+    people: Any = None,
     measures: Mapping[str, Mapping[Any, float]] | None = None,
     items: Sequence[str] | None = None,
     points: tuple[int, int] = (1, 4),
@@ -332,8 +315,10 @@ def self_efficacy(
     performance : DataFrame, optional
         One row per task: model, condition, correct (0 to 1); also level and persona. Scores of
         models hold it themselves.
-    norm : HumanNorm, optional
-        Of the same scale.
+    people : DataFrame, path or HumanNorm, optional
+        What people rated, as `read_people` returns it: the columns person, and i1, i2, ... as in
+        `answers` or their total; condition where models have several. Or a published norm of the
+        same scale.
     measures : mapping of mappings, optional
         Other numbers by name, then by model or by (model, condition), such as the mean negative
         log-likelihood of a model's tokens, or how assertive its replies were coded.
@@ -357,9 +342,9 @@ def self_efficacy(
     SelfEfficacyStudy
         Models are the unit of replication of every test and interval: repeats, levels and
         statements of a model are averaged before models are compared. `totals` alone has intervals
-        over repeats, of one model each. Consistency, stability, conditions, norm, performance and
-        measures are about first ratings in the plain design ("plain" persona, tasks first, all at
-        once, no feedback), or what stands in its place where that does not occur under a
+        over repeats, of one model each. Consistency, stability, conditions, people, performance
+        and measures are about first ratings in the plain design ("plain" persona, tasks first,
+        all at once, no feedback), or what stands in its place where that does not occur under a
         condition.
 
     Raises
@@ -410,7 +395,6 @@ def self_efficacy(
         mixed=mixed_model(*scored, reference=reference, **options),
         kruskal=kruskal_wallis(scored[0], scored[1], models=scored[2], **options),
         friedman=friedman(*scored, **options),
-        norm=None if norm is None else norm_comparison(table, norm, resampling),
         performance=performance_links(table, resampling),
         revision=revision(table, resampling),
         effects={name: found for name, found in effects.items() if found is not None},
@@ -423,6 +407,7 @@ def self_efficacy(
         high=table.high,
         models=table.models,
         level=level,
+        people=None if people is None else totals_of_people(table, people, points, level),
     )
 
 

@@ -57,6 +57,8 @@ from psychollm.estimates.verdict import (
     verdicts,
 )
 from psychollm.instruments.semantic_sampling.result import SemanticSamples, stack_samples
+from psychollm.studies.people.study import BesidePeople
+from psychollm.studies.people.table import beside_tables
 from psychollm.studies.semantic_calibration.arms import Arms, answered
 from psychollm.studies.semantic_calibration.null import SampleCurve
 
@@ -124,6 +126,7 @@ class SemanticCalibration(Study, Result):
     baseline: Hashable
     labels: Labels  # (arms,)
     level: float
+    people: BesidePeople | None = None
 
     _AXES = Axes(
         {"arm": "labels"},
@@ -314,6 +317,7 @@ def semantic_calibration(
     splits: int = 10,
     n_null: int = 1000,
     clusters: Any = None,
+    people: Any = None,
     bootstrap: Bootstrap | int = 2000,
     level: float = 0.95,
     rng: RandomState = None,
@@ -331,6 +335,9 @@ def semantic_calibration(
         Random halves of the samples, for `split_confidence`.
     n_null : int
         Calibrated data sets.
+    people : DataFrame or path, optional
+        What people answered, as `read_people` returns it: their correct answers to the
+        same questions.
     clusters, bootstrap, level, rng
         As in `brier`. Clusters name all questions; the p-values take questions for independent.
 
@@ -376,6 +383,16 @@ def semantic_calibration(
         baseline=first,
         labels=table.models,
         level=level,
+        people=None
+        if people is None
+        else beside_tables(
+            {"accuracy": (parts["confidence"].correct, "correct")},
+            table.models,
+            table.questions,
+            people,
+            clusters=codes,
+            level=level,
+        ),
     )
 
 

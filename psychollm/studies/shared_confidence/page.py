@@ -185,7 +185,8 @@ LAYOUT = Layout(
     facts=_facts,
     notices=_notices,
     sections=by_question(
-        "structure thresholds own agreement risk between disagreement ensemble remainder validity"
+        "structure thresholds own agreement risk between disagreement ensemble remainder people "
+        "validity"
     ),
     alone=True,
     methods=methods,

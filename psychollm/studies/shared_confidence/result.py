@@ -36,6 +36,7 @@ from psychollm.estimates.verdict import (
 )
 from psychollm.factor.one_factor.scores import QuestionScores
 from psychollm.studies.dimensionality.result import Dimensionality
+from psychollm.studies.people.study import BesidePeople
 from psychollm.studies.shared_confidence.among_models import (
     between_models,
     disagreement,
@@ -75,6 +76,7 @@ class SharedConfidence(Study, Result):
     versions: Mapping[str, str]  # of psychollm, Python, NumPy, SciPy and Numba
     level: float  # coverage of the intervals
     labels: tuple[Hashable, ...]  # (models,) of the study
+    people: BesidePeople | None = None
 
     @property
     def simulated(self) -> bool:

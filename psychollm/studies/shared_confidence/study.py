@@ -8,8 +8,8 @@ what follows from disagreements, and what is left after the factor.
 """
 
 from collections.abc import Hashable, Mapping
-from dataclasses import asdict, dataclass
-from typing import Literal, TypeAlias
+from dataclasses import asdict, dataclass, replace
+from typing import Any, Literal, TypeAlias
 
 import numpy as np
 
@@ -34,6 +34,7 @@ from psychollm.factor.one_factor.residuals import LEAST_MODELS
 from psychollm.factor.one_factor.scores import scores_of
 from psychollm.studies.dimensionality.result import Dimensionality
 from psychollm.studies.dimensionality.study import dimensionality
+from psychollm.studies.people.table import beside_tables
 from psychollm.studies.shared_confidence.private_signal import private_signal
 from psychollm.studies.shared_confidence.residual_structure import residuals_beside
 from psychollm.studies.shared_confidence.result import SharedConfidence, spread_over
@@ -48,6 +49,7 @@ def shared_confidence(
     empty_cells: EmptyCells = "keep_margins",
     missing: Missing = "pairwise",
     screen: Screening = "flag",
+    people: Any = None,
     n_null: int = 499,
     bootstrap: Bootstrap | int = 2000,
     level: float = 0.95,
@@ -68,6 +70,9 @@ def shared_confidence(
         "flag" keeps every model and names those that the validity screen flags; "drop" leaves the
         unusable ones out of everything. Models whose confidence does not vary or was stated too
         seldom are left out of what rests on correlations either way.
+    people : DataFrame or path, optional
+        What people answered, as `read_people` returns it: a row per answer with the columns
+        person, question, and said (1 = yes, I can) or correct, or both.
     n_null : int
         Replicates of each null, on the workers of `bootstrap`.
     bootstrap : int or Bootstrap
@@ -119,7 +124,20 @@ def shared_confidence(
     dropped = unusable(validity) if screen == "drop" else {}
     kept = [model for model in said.models if model not in dropped]
     tables = said.select(models=kept), right.select(models=kept)
-    return _study(tables, validity, dropped, options, work)
+    study = _study(tables, validity, dropped, options, work)
+    return study if people is None else replace(study, **_beside(study, *tables, people))
+
+
+def _beside(
+    study: SharedConfidence, said: Responses, right: Responses, people: Any
+) -> dict[str, Any]:
+    """Return models beside people, and the call that names these."""
+    tables = {
+        name: (np.where(one.missing, np.nan, one.codes), column)
+        for name, one, column in (("says yes", said, "said"), ("accuracy", right, "correct"))
+    }
+    held = beside_tables(tables, said.models, said.questions, people, level=study.level)
+    return {"people": held, "call": study.call.removesuffix(")") + ", people=people)"}
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

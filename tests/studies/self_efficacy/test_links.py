@@ -1,4 +1,4 @@
-"""Self-efficacy beside norms, performance and other measures."""
+"""Self-efficacy beside performance and other measures."""
 
 import numpy as np
 import pandas as pd
@@ -7,36 +7,8 @@ from scipy import stats
 
 from psychollm._base.errors import LabelError
 from psychollm.estimates.reasons import Reason
-from psychollm.studies.self_efficacy.links import HumanNorm
 from psychollm.studies.self_efficacy.study import self_efficacy
 from tests.studies.self_efficacy.test_study import QUICK, made_up, total
-
-
-@pytest.mark.parametrize("n", [5, 400])
-def test_norm_is_a_welch_test_of_two_groups(n: int) -> None:
-    frame, norm = made_up(), HumanNorm(mean=29.0, sd=5.0, n=n, source="made up")
-    study = self_efficacy(frame, norm=norm, **QUICK)
-    own = frame.assign(total=total(frame)).groupby(["condition", "model"])["total"].mean()
-    for place, condition in enumerate(study.norm.difference.labels):
-        values = own[condition].to_numpy()
-        test = stats.ttest_ind_from_stats(
-            values.mean(), values.std(ddof=1), 6, 29.0, 5.0, n, equal_var=False
-        )
-        se = np.hypot(stats.sem(values), 5.0 / np.sqrt(n))
-        found = study.norm.difference
-        assert found.value[place] / found.se[place] == pytest.approx(test.statistic)
-        assert found.se[place] == pytest.approx(se)
-        # The interval excludes zero where the test does, and by as much.
-        low, high = found.interval[place]
-        t = (values.mean() - 29.0 - low) / se
-        assert 0.5 * (low + high) == pytest.approx(values.mean() - 29.0)
-        df = (found.se[place] ** 4) / (stats.sem(values) ** 4 / 5 + (25.0 / n) ** 2 / (n - 1))
-        assert t == pytest.approx(stats.t.ppf(0.975, df))
-        assert study.norm.standardised.value[place] == pytest.approx(found.value[place] / 5)
-        assert study.norm.below.value[place] == pytest.approx((values < 29).mean())
-    exact = self_efficacy(frame, norm=HumanNorm(mean=29.0, sd=5.0), **QUICK)
-    assert exact.norm.difference.se == pytest.approx(study.means.se)
-    assert "mean 29, SD 5 (made up)" in study.summary()
 
 
 def test_performance_and_other_measures() -> None:

@@ -1,0 +1,1 @@
+"""How people do on what models were asked."""

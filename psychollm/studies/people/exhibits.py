@@ -1,0 +1,51 @@
+"""What shows models beside people: scores and a band for people, and the table."""
+
+from collections.abc import Iterator, Mapping, Sequence
+from functools import partial
+from typing import TYPE_CHECKING
+
+from psychollm.estimates.exhibits import Drawing, Exhibit, Listing
+from psychollm.estimates.listing import Table, estimate_column, name_column, number_column
+from psychollm.estimates.verdict import SmallestEffects
+
+if TYPE_CHECKING:
+    from psychollm.studies.people.score import PeopleScore
+    from psychollm.studies.people.study import BesidePeople
+
+
+def exhibits(
+    result: "BesidePeople", smallest: SmallestEffects
+) -> Mapping[str, Sequence[Exhibit | None]]:
+    """Return the exhibits of the finding."""
+    return {"verdict": tuple(_of_parts(result))}
+
+
+def _of_parts(result: "BesidePeople") -> Iterator[Exhibit | None]:
+    for number, (name, part) in enumerate(result.parts.items()):
+        if part.score.defined.any() and part.baseline.defined.all():
+            yield Drawing(
+                plot="plot_people",
+                of=part,
+                options={"name": name},
+                key=f"people-{number + 1}",
+                title=f"Models beside people: {name}",
+                caption="Scores of models with their intervals on the questions that people "
+                "answered. The line and the dark band are the mean of people with its interval; "
+                "the light band reaches one standard deviation of people to either side, and "
+                "each tick at the bottom is a person.",
+            )
+        yield Listing(table=partial(_table, name, part), instead=True)
+
+
+def _table(name: str, part: "PeopleScore") -> Table:
+    digits = part.digits
+    return Table.of(
+        [
+            name_column("model", part.labels),
+            estimate_column("score", part.score, digits=digits),
+            estimate_column("model − people", part.difference, digits=digits),
+            estimate_column("share of people below", part.place, digits=2),
+            number_column("questions", part.difference.n, digits=0),
+        ],
+        caption=f"Beside people: {name}. {part.told()}.",
+    )

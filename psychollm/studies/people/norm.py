@@ -1,0 +1,39 @@
+"""What people score on a scale as published: mean and standard deviation in place of answers."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from psychollm._base.errors import OptionError
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class HumanNorm:
+    """What people score on the same scale, as published for it.
+
+    Norms belong to the words of a scale: those of the General Self-Efficacy Scale do not hold
+    for other statements, such as the ones that come with this library.
+
+    Raises
+    ------
+    OptionError
+        If the standard deviation is not positive, or n is below 2.
+
+    Examples
+    --------
+    >>> HumanNorm(mean=29.5, sd=5.3, n=1000).mean
+    29.5
+    """
+
+    mean: float  # of totals
+    sd: float
+    n: int | None = None  # persons; None takes the norm as exact
+    source: str = ""
+
+    def __post_init__(self) -> None:
+        few = self.n is not None and self.n < 2
+        if not (np.isfinite(self.mean) and np.isfinite(self.sd) and self.sd > 0) or few:
+            msg = f"{self!r} needs a finite mean, a positive sd, and n of at least 2 or None"
+            raise OptionError(msg)

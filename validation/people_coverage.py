@@ -1,0 +1,158 @@
+"""How often intervals of people, and of models beside people, cover a simulated truth.
+
+``python -m validation.people_coverage --write`` makes ``docs/people_tables.md`` anew. People and
+questions are drawn anew for each table; so is the model, which is .5 logits better than people on
+average and has ease of its own on each question (standard deviation .8). The truth is the mean
+over people and questions, by 20 million draws; that of the place is the mean, over sets of as many
+questions, of the share of people who score lower. Beside them stand intervals that take people for
+runs of one model (questions alone vary) and those that take the questions for granted. Takes four
+minutes of CPU.
+"""
+
+import argparse
+import time
+from pathlib import Path
+
+import numpy as np
+from scipy.special import expit, stdtrit
+
+from psychollm.studies.people.score import score_of
+
+OUT = Path(__file__).parents[1] / "docs" / "people_tables.md"
+# Mean, people, questions, clusters of five questions (standard deviations in logits), whether
+# people are skewed (exponential, towards low scores), and the share of missing answers.
+DESIGNS = {
+    "yes or no": {},
+    "skewed people": {"mean": 0.5, "people": 1.0, "skew": True},
+    "clusters of 5 questions": {"questions": 0.8, "clusters": 1.0},
+    "30 % missing": {"missing": 0.3},
+    "rate .91": {"mean": 3.0},
+    "rate .04": {"mean": -4.0},
+    "rate .90, skewed people": {"mean": 3.0, "people": 1.0, "skew": True},
+    "scores of any size": {"size": True},
+}
+PEOPLE, QUESTIONS = (8, 15, 40), (30, 150)
+BETTER, OWN = 0.5, 0.8
+
+
+def drawn(
+    rng, n_tables, n_people, n_questions, *, mean=0.0, people=0.8, questions=1.2, clusters=0.0,
+    skew=False, missing=0.0, size=False,
+):  # fmt: skip
+    """Return answers of people and of a model, by table, and the cluster of each question."""
+    shape = (n_tables, n_people, 1)
+    ability = -rng.exponential(1.0, shape) + 1.0 if skew else rng.standard_normal(shape)
+    codes = np.arange(n_questions) // 5 if clusters else np.arange(n_questions)
+    ease = questions * rng.standard_normal((n_tables, n_questions))
+    own = OWN * rng.standard_normal((n_tables, n_questions))
+    if clusters:
+        ease += clusters * rng.standard_normal((n_tables, codes.max() + 1))[:, codes]
+        own += 0.5 * rng.standard_normal((n_tables, codes.max() + 1))[:, codes]
+    theirs = mean + people * ability + ease[:, None]
+    its = mean + BETTER + ease + own
+    if size:
+        answers = theirs + rng.standard_normal(theirs.shape), its + rng.standard_normal(its.shape)
+    else:
+        answers = tuple(
+            (rng.random(one.shape) < expit(one)).astype(np.float64) for one in (theirs, its)
+        )
+    answers[0][rng.random(answers[0].shape) < missing] = np.nan
+    return (*answers, codes)
+
+
+def truth(design):
+    """Return the mean of people and that of models."""
+    people, model = [], []
+    for seed in range(20):
+        theirs, its, _ = drawn(np.random.default_rng((7, seed)), 400, 50, 50, **design)
+        people.append(np.nanmean(theirs))
+        model.append(its.mean())
+    # Answers themselves are averaged: their noise is below .001.
+    return float(np.mean(people)), float(np.mean(model))
+
+
+def true_place(n_questions, design):
+    """Return the share of people below a model, over sets of questions."""
+    places = []
+    for seed in range(10):
+        theirs, its, _ = drawn(np.random.default_rng((8, seed)), 200, 60, n_questions, **design)
+        apart = its[:, None] - theirs
+        apart = np.nanmean(apart, axis=2)
+        places.append((apart > 1e-9).mean() + 0.5 * (np.abs(apart) <= 1e-9).mean())
+    return float(np.mean(places))
+
+
+def trivial(values, axis):
+    """Return the interval of Student's t over one side of a table."""
+    means = np.nanmean(values, axis=1 - axis)
+    margin = stdtrit(means.size - 1, 0.975) * means.std(ddof=1) / np.sqrt(means.size)
+    return np.array([np.nanmean(values) - margin, np.nanmean(values) + margin])
+
+
+def covered(seed, n_people, n_questions, n_tables, design, truths):
+    """Return how often each interval covers, and how long it is on average."""
+    rng = np.random.default_rng((seed, n_people, n_questions))
+    people, model = truths
+    place = true_place(n_questions, design)
+    theirs, its, codes = drawn(rng, n_tables, n_people, n_questions, **design)
+    clusters = codes if design.get("clusters") else None
+    hits, lengths = [], []
+    for answers, own in zip(theirs, its, strict=True):
+        found = score_of(own[None], ("m",), answers, clusters=clusters, level=0.95)
+        asked = np.isfinite(answers).any(axis=0)
+        answers, own = answers[:, asked], own[asked]
+        gap = np.nanmean(answers, axis=0)
+        claims = (
+            (found.baseline.interval[0], people),
+            (found.difference.interval[0], model - people),
+            (found.place.interval[0], place),
+            (trivial(answers, 1), people),
+            (trivial(answers, 0), people),
+            (trivial((own - gap)[None], 1), model - people),
+        )
+        hits.append([low <= true <= high for (low, high), true in claims])
+        lengths.append([high - low for (low, high), _ in claims[:3]])
+    return np.mean(hits, axis=0), np.mean(lengths, axis=0)
+
+
+HEAD = """\
+| people | questions | people’s score | difference | place | people as runs | people alone | \
+difference, people as runs |
+|---:|---:|---:|---:|---:|---:|---:|---:|"""
+
+
+def page(n_tables, designs):
+    """Return the tables as Markdown."""
+    parts = [
+        f"Coverage of 95 % intervals, {n_tables} tables a row (standard error "
+        f"{np.sqrt(0.95 * 0.05 / n_tables):.3f}); `validation/people_coverage.py`, seed 1."
+    ]
+    every = []
+    for name, design in designs.items():
+        started, truths = time.process_time(), truth(design)
+        lines = [f"**{name}** (people {truths[0]:.2f}, model {truths[1]:.2f})", "", HEAD]
+        for n_people in PEOPLE:
+            for n_questions in QUESTIONS:
+                rates, _ = covered(1, n_people, n_questions, n_tables, design, truths)
+                every.append(rates)
+                cells = " | ".join(f"{one:.3f}".lstrip("0") if one < 1 else "1" for one in rates)
+                lines.append(f"| {n_people} | {n_questions} | {cells} |")
+        parts.append("\n".join(lines))
+        print(parts[-1], f"{time.process_time() - started:.0f} s", flush=True)
+    return "\n\n".join(parts) + "\n"
+
+
+def main():
+    """Simulate, print, and write with ``--write``."""
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("--tables", type=int, default=800)
+    parser.add_argument("--design", choices=DESIGNS, default=None)
+    parser.add_argument("--write", action="store_true")
+    typed = parser.parse_args()
+    text = page(typed.tables, {k: v for k, v in DESIGNS.items() if typed.design in (None, k)})
+    if typed.write:
+        OUT.write_text(text, encoding="utf-8")
+
+
+if __name__ == "__main__":
+    main()
