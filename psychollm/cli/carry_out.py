@@ -88,9 +88,10 @@ class Analysis(Command):
 
         smallest = getattr(self, "smallest", SMALLEST)
         findings = study.findings(smallest=smallest)
+        people = getattr(study, "people", None)
         return Found(
             summary=study.summary(smallest=smallest),
-            tables=study.tables(),
+            tables=study.tables() | ({} if people is None else people.tables()),
             findings=findings,
             script=script,
             numbers=numbers,

@@ -1,11 +1,11 @@
 """``psychollm study`` of two tables or logs: a verdict and a report out."""
 
-from collections.abc import Callable, Mapping
-from dataclasses import dataclass, field
+from collections.abc import Callable, Iterable, Mapping
+from dataclasses import dataclass, field, replace
 from functools import partial
 from importlib import import_module
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Self
 
 from psychollm._base.call import Call, Made
 from psychollm._base.errors import OptionError
@@ -20,6 +20,7 @@ if TYPE_CHECKING:
     from psychollm.data.responses import Responses
     from psychollm.data.scan import Scan
     from psychollm.estimates.findings import Study as Findable
+    from psychollm.instruments.prompt import Prompt
 
 DESCRIPTION = (
     """\
@@ -114,17 +115,39 @@ class OfTables(TwoTables):
         default=False,
         group=ANALYSIS,
     )
+    people: Path | None = option(
+        "what people answered: a file of the form (psychollm form), or a table of scores",
+        "FILE.csv",
+        default=None,
+        group=ANALYSIS,
+    )
     null: int = option("replicates of each null", default=499, group=ANALYSIS)
     simulated: bool = option(
         "say in the report that the answers are simulated", default=False, group=OUTPUT
     )
-    # What a plan says about the analysis, `psychollm.cli.run`.
+    # What a plan says about the analysis, `psychollm.cli.run`, and people whose answers were read.
     analysis: Mapping[str, Any] = field(default_factory=dict, metadata={"typed": False})
 
     @property
     def replication(self) -> dict[str, Any]:
         """Arguments of whatever resamples, and those of the plan."""
         return super().replication | dict(self.analysis)
+
+    def with_people(self, prompts: "Iterable[Prompt] | None" = None) -> Self:
+        """Return the command with the answers of people, if there are any; prompts as asked."""
+        from psychollm.studies.people.table import read_people
+
+        if self.people is None:
+            return self
+        frame = read_people(self.people, prompts=prompts)
+        return replace(self, analysis={**self.analysis, "people": frame})
+
+    def people_code(self, asked: str = "") -> str:
+        """Return the line of Python that reads the answers of people; blank without any."""
+        if self.people is None:
+            return ""
+        given = f", prompts={asked}" if asked else ""
+        return f"people = psy.studies.read_people({str(self.people)!r}{given})"
 
     def __post_init__(self) -> None:
         if not self.example:
@@ -133,7 +156,7 @@ class OfTables(TwoTables):
             msg = "--example brings its own tables: leave out CONFIDENCE and CORRECTNESS"
             raise OptionError(msg)
         if self.streams:
-            self.check_stream("correctness_column", "drop_unusable", "bootstrap")
+            self.check_stream("correctness_column", "drop_unusable", "bootstrap", "people")
             if isinstance(self.threshold, str):
                 msg = f"--threshold {self.threshold}: a long table is split at a number"
                 raise OptionError(msg)
@@ -157,7 +180,7 @@ class OfTables(TwoTables):
     def read(self) -> Callable[[], Found]:
         """Read the tables."""
         if not self.streams:
-            return partial(self.judge, self._read())
+            return partial(self.with_people().judge, self._read())
         value, threshold = self.confidence_column, self.threshold
         call = scan_of(self, self.confidence, value=value, threshold=threshold)
         return partial(self._judge_scan, call, call.run())

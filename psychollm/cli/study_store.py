@@ -28,6 +28,7 @@ from pathlib import Path
 with psy.collect.Store(Path({path!r})) as store:
 """
 SCORES = "    scores = psy.collect.readings(store, instrument={instrument!r}).pooled_scores()"
+_ASKED = "\n    asked = psy.collect.readings(store, instrument={instrument!r}).prompts"
 WITHOUT = "scores = {model: one for model, one in scores.items() if model not in absent}"
 
 
@@ -57,6 +58,7 @@ def studied(compute: "Compute") -> "Read":
     """Return what reads the replies of the models that take part, and then computes."""
 
     def read(command: OfTables, readings: "Readings") -> Callable[[], Found]:
+        command = command.with_people(one for own in readings.prompts.values() for one in own)
         absent = list(command.absent(readings.models))
         scores = readings.pooled_scores()
         own = {model: one for model, one in scores.items() if model not in absent}
@@ -114,9 +116,12 @@ def _judged(
     summary = study.summary(smallest=command.smallest)
     options = f"bootstrap={command.bootstrap}, level={command.level}, rng={command.seed}"
     path, name = str(command.inputs[0]), readings.instrument
-    head = (_OPEN + made.read).format(imports=made.imports, path=path, instrument=name)
+    people = command.people_code("sum(asked.values(), ())")
+    read = made.read + (_ASKED if people else "")
+    head = (_OPEN + read).format(imports=made.imports, path=path, instrument=name)
     left_out = f"absent = {absent!r}\n{made.without}" if absent else ""
-    source = "\n".join(filter(None, (head, left_out, made.rest)))
+    source = "\n".join(filter(None, (head, left_out, made.rest, people)))
+    options = f"people=people, {options}" if people else options
     numbers = {
         "verdict": summary.splitlines()[0],
         "summary": summary,

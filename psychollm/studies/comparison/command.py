@@ -3,6 +3,7 @@
 from collections.abc import Callable
 from dataclasses import dataclass, replace
 from functools import partial
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from psychollm._base.call import Call
@@ -44,7 +45,17 @@ class Compare(ByGroups, OfScores):
         "every task counts alike, however many questions it has", default=False, group=ANALYSIS
     )
 
+    people: Path | None = option(
+        "what people scored on the same questions: a row per person, or per answer",
+        "FILE.csv",
+        default=None,
+        group=ANALYSIS,
+    )
+
     def __post_init__(self) -> None:
+        if self.people is not None and self.by:
+            msg = "--people and --by exclude each other: compare people with all questions"
+            raise OptionError(msg)
         if self.equal_tasks and self.by:
             msg = "--equal-tasks and --by exclude each other: a group is one result"
             raise OptionError(msg)
@@ -57,7 +68,12 @@ class Compare(ByGroups, OfScores):
     def _whole(self, log: "ScoreLog") -> Found:
         reading = self.reading_of(self.logs)
         tasks = Call(".labels", (reading, "task"), name="tasks") if self.equal_tasks else None
-        call = Call("psy.compare", (reading,), {"tasks": tasks, **self._options()})
+        people = None
+        if self.people is not None:
+            people = Call("psy.studies.read_people", (self.people,), name="people")
+        call = Call(
+            "psy.compare", (reading,), {"tasks": tasks, "people": people, **self._options()}
+        )
         result = call.run({id(reading): log})
         numbers = {
             "tiers": result.tiers(),

@@ -66,12 +66,12 @@ from psychollm.reliability.means.pair_means import balanced, strata_of
 from psychollm.reliability.means.repeated_scores import RepeatedScores, answers_of, means_of
 from psychollm.reliability.means.score_differences import ScoreDifferences, score_differences
 from psychollm.studies.comparison.ranks import enough, rank, shown_better, tiers
-from psychollm.studies.people.study import BesidePeople
-from psychollm.studies.people.table import beside_people
 
 if TYPE_CHECKING:
     import pandas as pd
     from matplotlib.axes import Axes as Drawn
+
+    from psychollm.studies.people.study import BesidePeople
 
 _SHOWN = 12  # pairs that the summary lists
 _MANY = 1e6  # more questions than anybody asks
@@ -106,7 +106,7 @@ class Comparison(Study, Result):
     n_tasks: int  # that count alike; 0 where questions do
     labels: Labels  # (models,)
     level: float
-    people: BesidePeople | None = None
+    people: "BesidePeople | None" = None
 
     _AXES = Axes(
         {"model": "labels"},
@@ -421,10 +421,14 @@ def compare(
         else len(set(unit_labels(tasks, table.questions, argument="tasks"))),
         labels=table.models,
         level=level,
-        people=None
-        if people is None
-        else beside_people(table, people, clusters=clusters, level=level),
+        people=None if people is None else _beside(table, people, clusters, level),
     )
+
+
+def _beside(table: Table, people: Any, clusters: Any, level: float) -> "BesidePeople":
+    from psychollm.studies.people.table import beside_people
+
+    return beside_people(table, people, clusters=clusters, level=level)
 
 
 def _means(answers: RepeatedScores, tasks: Any) -> Table:

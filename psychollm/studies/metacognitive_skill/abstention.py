@@ -190,14 +190,22 @@ def abstention_skill(
         seen=_seen(frame, level),
         reader=reader,
         labels=overall.labels,
-        people=None if people is None else beside(frame, people, _measures(reader), level=level),
+        people=None
+        if people is None
+        else beside(_told(frame), people, _measures(reader), level=level),
     )
+
+
+def _told(frame: pd.DataFrame) -> pd.DataFrame:
+    """Return answers with a column that says which questions have an answer."""
+    has = frame["should_abstain"].astype(float).eq(0.0)
+    return frame.assign(questions=np.where(has, "with an answer", "without an answer"))
 
 
 def _measures(reader: AbstentionReader) -> tuple[Measure, ...]:
     """Return the scores by which people are compared; twins of a pair are a cluster."""
     return (
-        Measure(name="abstains", value=_MADE[reader], by="should_abstain", cluster="_cluster"),
+        Measure(name="abstains", value=_MADE[reader], by="questions", cluster="_cluster"),
         Measure(name="accuracy", value="correct", cluster="_cluster"),
     )
 

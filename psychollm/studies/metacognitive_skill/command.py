@@ -24,7 +24,9 @@ def _abstention(command: "OfTables", scores: "Scores", readings: "Readings") -> 
 def _revision(command: "OfTables", scores: "Scores", readings: "Readings") -> Studied:
     from psychollm.studies.metacognitive_skill.revision import revision_skill
 
-    return Studied(study=revision_skill(scores, level=command.level))
+    return Studied(
+        study=revision_skill(scores, people=command.analysis.get("people"), level=command.level)
+    )
 
 
 def _coding(command: "OfTables", scores: "Scores", readings: "Readings") -> Studied:

@@ -347,13 +347,20 @@ def metacognitive_skill(
         level=level,
         people=None
         if people is None
-        else _beside(*(_shown(one, coder, first, threshold) for one in (traces, people)), level),
+        else _beside(
+            _shown(traces, coder, first, threshold),
+            _shown(people, coder, first, threshold),
+            level,
+        ),
     )
 
 
 def _shown(table: Any, coder: Hashable | None, baseline: Hashable, threshold: int) -> pd.DataFrame:
     """Return traces, of people too, with a column that says whether a behaviour is shown."""
-    frame = coded(as_frame(table).rename(columns={PERSON: "model"}), coder)
+    frame = as_frame(table)
+    if "code" not in frame.columns:  # answers of people alone
+        return frame
+    frame = coded(frame.rename(columns={PERSON: "model"}), coder)
     shown = (frame["code"] >= threshold).astype(np.float64)
     return frame.assign(shown=shown.where(frame["code"].notna() & (frame["arm"] == baseline)))
 

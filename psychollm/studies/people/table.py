@@ -131,7 +131,7 @@ def _scored(frame: pd.DataFrame, prompts: tuple[Prompt, ...], path: Path) -> pd.
     read, score = reader_of(name := names.pop()), scorer_of(name)
     if "instrument" in frame.columns:
         frame = frame[frame["instrument"].isin((name, ""))]
-    tables = []
+    tables: list[pd.DataFrame] = []
     for person, own in frame.groupby(PERSON, sort=False):
         said: dict[str, str] = {}
         for line, key, reply in zip(own.index, own[PROMPT], own[REPLY], strict=True):
@@ -148,7 +148,8 @@ def _scored(frame: pd.DataFrame, prompts: tuple[Prompt, ...], path: Path) -> pd.
     if not tables:
         msg = f"{path} holds no replies to the prompts of {name}: make a form of these prompts"
         raise LabelError(msg)
-    return pd.concat(tables, ignore_index=True)
+    scored: pd.DataFrame = pd.concat(tables, ignore_index=True)
+    return scored
 
 
 _LIKE = "make the form of the prompts that models get"
@@ -181,13 +182,13 @@ def people_on(people: Any, questions: Labels, *, value: str | None = None) -> Fl
         wide = cells.pivot_table(index=PERSON, columns="question", values="value", sort=False)
         values = wide.to_numpy(dtype=np.float64)
         held = {str(one): place for place, one in enumerate(wide.columns)}
-    found = np.full((len(values), len(questions)), np.nan)
+    found: FloatArray = np.full((len(values), len(questions)), np.nan)
     for place, label in enumerate(map(str, questions)):
         if label in held:
             found[:, place] = values[:, held[label]]
     if not np.isfinite(found).any():
         raise LabelError(_unlike(held, questions))
-    return found[np.isfinite(found).any(axis=1)]
+    return np.asarray(found[np.isfinite(found).any(axis=1)])
 
 
 def beside_people(
@@ -414,8 +415,8 @@ def of_totals(
             own = rows.groupby("model")["total"]
             means, spread = own.mean().reindex(labels), (own.var() / own.count()).reindex(labels)
             parts[f"total, {condition}"] = totals_of(
-                means.to_numpy(dtype=np.float64),
-                spread.fillna(0.0).to_numpy(dtype=np.float64),
+                np.asarray(means, dtype=np.float64),
+                np.asarray(spread.fillna(0.0), dtype=np.float64),
                 tuple(labels),
                 people[str(condition)],
                 level=level,

@@ -166,7 +166,7 @@ def totals_of_people(
         if len(table.conditions) > 1:
             msg = f"people has no column 'condition': models have {listed(table.conditions)}"
             raise LabelError(msg)
-        frame = frame.assign(condition=table.conditions[0])
+        frame = frame.assign(condition=str(table.conditions[0]))
     if "total" not in frame.columns or set(table.items) <= set(frame.columns):
         rated = frame.rename(columns={PERSON: "model"})
         numeric = {name: rated[name].astype(np.float64) for name in table.items if name in rated}

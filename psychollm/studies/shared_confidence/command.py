@@ -24,8 +24,8 @@ with psy.collect.Store(Path({path!r})) as store:
 confidence, correctness = confidence_and_correctness(said.pooled_scores(){repeats})"""
 
 
-def judged(command: "OfTables", tables: "Tables[Responses]") -> Found:
-    """Return what the study of two tables finds."""
+def judged(command: "OfTables", tables: "Tables[Responses]", asked: str = "") -> Found:
+    """Return what the study of two tables finds; `asked` is the code of what people were asked."""
     from psychollm.studies.shared_confidence.study import shared_confidence
 
     study = shared_confidence(
@@ -39,12 +39,13 @@ def judged(command: "OfTables", tables: "Tables[Responses]") -> Found:
     )
     numbers = _results(study, tables.source, command.smallest)
     numbers["simulated"] = study.simulated or command.simulated
-    script = f"{tables.code}\nstudy = {study.call}"
+    code = "\n".join(filter(None, (tables.code, command.people_code(asked))))
+    script = f"{code}\nstudy = {study.call}"
     found = command.of_study(study, script, numbers, remark=tables.left_out)
     return replace(
         found,
         in_files=found.tables.keys() - {"models", "screen"},
-        page=command.page_of(study, tables.code),
+        page=command.page_of(study, code),
     )
 
 
@@ -131,7 +132,9 @@ def _of_predictions(command: "OfTables", readings: "Readings") -> Callable[[], F
     given = "" if command.repeats == "error" else f", repeats={command.repeats!r}"
     path = str(command.inputs[0])
     code = _CODE.format(path=path, repeats=given)
-    return partial(judged, command, command.reduced(Tables(*both, (path,), code)))
+    command = command.with_people(one for own in readings.prompts.values() for one in own)
+    asked = "sum(said.prompts.values(), ())"
+    return partial(judged, command, command.reduced(Tables(*both, (path,), code)), asked)
 
 
 STORES = {"self_prediction": _of_predictions}
