@@ -20,7 +20,7 @@ from psychollm._base.checks import (
     check_generator,
 )
 from psychollm._base.entry import warn
-from psychollm._base.errors import ShapeError, ValidityWarning
+from psychollm._base.errors import ShapeError, SparseError, ValidityWarning
 from psychollm._base.replicate import replicate
 from psychollm._base.types import Axis, EmptyCells, FloatArray, Missing, RandomState, WordArray
 from psychollm.correlation.tetrachoric import tetrachoric
@@ -177,7 +177,13 @@ def dimensionality(
     check_fraction("alpha", alpha)
     # Coerced and counted once: what takes a table takes it as it is.
     if not isinstance(responses, CountedAnswers):
-        table = as_responses(responses, binary=True)
+        table = as_responses(responses, binary=True, needs="cells")
+        if table.is_sparse:
+            msg = (
+                "responses: dimensionality needs a dense table: shared_signals(responses) judges "
+                "a sparse one, or a scan, as it is; responses.dense() has all its cells"
+            )
+            raise SparseError(msg)
         check_axis(table, of, "responses")
         responses = turned(table, of, "responses")
     answers, excluded = _usable(CountedAnswers.of(responses))

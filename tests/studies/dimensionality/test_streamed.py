@@ -5,7 +5,7 @@ import pandas as pd
 import pytest
 
 import psychollm as psy
-from psychollm._base.errors import OptionError, ShapeError
+from psychollm._base.errors import ShapeError, SparseError
 from psychollm.studies import shared_signals
 from psychollm.studies.dimensionality.study import dimensionality
 
@@ -63,5 +63,7 @@ def test_a_model_that_says_one_thing_is_named():
 def test_what_cannot_be_judged_is_refused():
     with pytest.raises(ShapeError, match="at least 4 models"):
         shared_signals(scanned(simulated([[0.6]], n=50, k=3)), n_null=5)
-    with pytest.raises(OptionError, match="shared_signals"):
-        dimensionality(scanned(simulated([[0.6]], n=50)))
+    scan = scanned(simulated([[0.6]], n=50))
+    for table in (scan, scan.sparse()):
+        with pytest.raises(SparseError, match=r"shared_signals\(responses\) judges"):
+            dimensionality(table)
