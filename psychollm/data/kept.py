@@ -121,11 +121,12 @@ class Sparse:
     _by_model: list[CellTable] = field(default_factory=list)  # one, when it has been asked for
 
     @classmethod
-    def of(cls, cells: MemoryCells) -> Sparse:
-        """Keep cells in memory, which are made read-only."""
-        for array in (cells.start, cells.cells.columns, cells.cells.codes):
-            array.flags.writeable = False
-        return Sparse(cells)
+    def of(cls, table: CellTable) -> Sparse:
+        """Keep a table of cells; those in memory are made read-only."""
+        if isinstance(table, MemoryCells):
+            for array in (table.start, table.cells.columns, table.cells.codes):
+                array.flags.writeable = False
+        return Sparse(table)
 
     def __reduce__(self) -> Any:
         return Sparse.of, (self.by_question,)

@@ -65,6 +65,9 @@ class Scan(Responses):
     def _of_folder(cls, kept: InFolder) -> Scan:
         return cast("Scan", cls._of(kept, kept.about.labels))
 
+    def __reduce__(self) -> Any:
+        return Scan.open, (self.folder,)  # labels of a million questions would go with every call
+
     @property
     def folder(self) -> Path:
         """Where the cells are."""

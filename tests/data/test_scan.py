@@ -290,6 +290,7 @@ def test_a_named_folder_is_opened_again(tmp_path):
     made = scan(LONG, folder=tmp_path / "cells")
     check(Scan.open(tmp_path / "cells"))
     check(copied(made))
+    assert len(pickle.dumps(made)) < 300 + len(str(tmp_path))  # the path alone
     del made
     gc.collect()
     check(Scan.open(tmp_path / "cells"))
