@@ -50,24 +50,24 @@ Section: TypeAlias = Literal["ranking", "scores", "selection", "decisions"]
 
 @dataclass(frozen=True, slots=True)
 class Output:
-    """One number of a metric in words: what panels, their tables, plots and reports say of it.
+    """Description of one statistic in panels, tables, plots and reports.
 
     Attributes
     ----------
     key : str
         Name in a panel, such as ``"aurc_normalised"``.
     heading : str
-        Head of its column, and the title of its axis.
+        Heading of its column and title of its axis.
     meaning : str
         Definition in one line.
     better : {"higher", "lower", "near", ""}
-        Direction of better values; ``"near"``: the closer to `neutral` the better.
+        Direction of better values; ``"near"`` means that values close to `neutral` are better.
     neutral : float, optional
-        Value of confidence that carries no information, or that is calibrated.
+        Value for uninformative, or for calibrated, confidence.
     digits : int
-        Decimals.
+        Number of decimals.
     listed : bool
-        Whether it has a column in the table of its section.
+        Whether the table of its section has a column for it.
     section : {"scores", "ranking", "selection", "decisions"}
         Section of the report.
 
@@ -89,28 +89,29 @@ class Output:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Metric:
-    """One or several numbers of confidence against correctness, computed together.
+    """One or several statistics of confidence and correctness, computed together.
 
-    A metric with one number is called as `brier` is. Any metric goes into
-    ``calibration_panel(metrics=[...])``, with the resamples, clusters and pages of the others.
+    A metric with one statistic is callable with the arguments of `brier`. Any metric can be passed
+    to ``calibration_panel(metrics=[...])``, which resamples and reports it like its own metrics.
 
     Attributes
     ----------
     names : tuple of str
-        Names of the numbers.
+        Names of the statistics.
     compute : callable
-        Takes the distinct confidences of one model (groups,) and its correct and wrong answers at
-        each of them (resamples, groups); returns the numbers (resamples, names), NaN where
-        undefined. Weighted answers have counts that are not whole numbers.
+        Function of one model's distinct confidences (groups,) and of its correct and wrong answers
+        at each (resamples, groups). It returns the statistics (resamples, names), NaN where
+        undefined. With weights the counts need not be whole numbers.
     flags : callable, optional
-        Takes a `Tally`; returns for each number why it is undefined, or what qualifies it.
+        Function of a `Tally` that returns, for each statistic, why it is undefined or what
+        qualifies it.
     interval : {"bca", "percentile", ...} or tuple of these
-        How bounds are read from the resamples, for all numbers or one each.
+        Interval method of the resamples: one for all statistics, or one each.
     outputs : tuple of Output, optional
-        What panels say of each number; otherwise its name is all they say.
+        Description of each statistic in panels; by default its name.
     analytic, method, robust, robust_method, prepare, carried, bounds, rank
-        Closed forms of standard errors and intervals with their names, what resamples share,
-        columns for bounds only, and the place in a panel; see the comments in the source.
+        Closed forms of standard errors and intervals with their names, values shared by resamples,
+        columns that only bounds use, and position in a panel.
 
     Examples
     --------
@@ -186,27 +187,27 @@ class Metric:
 
     @property
     def words(self) -> tuple[Output, ...]:
-        """What panels say of each number: the outputs, or else the names."""
+        """Descriptions of the statistics in panels: the outputs, or else the names."""
         keys = [name.lower().replace(" ", "_") for name in self.names]
         return self.outputs or tuple(map(Output, keys, self.names))
 
     def in_panel(self, section: Section, rank: int, *outputs: Output) -> "Metric":
-        """Return the metric as panels hold it."""
+        """Return the metric with its section and position in a panel."""
         placed = tuple(replace(one, section=section) for one in outputs)
         return replace(self, rank=rank, outputs=placed)
 
     @property
     def sandwich(self) -> Analytic | None:
-        """The closed form where questions are weighted or clustered, if there is one."""
+        """Closed form for weighted or clustered questions, or None."""
         return self.analytic if self.robust is None and self.robust_method else self.robust
 
     @property
     def width(self) -> int:
-        """Columns that `compute` returns."""
+        """Number of columns that `compute` returns."""
         return len(self.names) + self.carried
 
     def shared(self, tally: Tally) -> Any:
-        """Return what `compute` takes first, for all resamples of a tally."""
+        """Return the first argument of `compute`, shared by all resamples of a tally."""
         return tally.values if self.prepare is None else self.prepare(tally)
 
 

@@ -42,9 +42,9 @@ _BUCKET = 8  # models that are sorted together
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False, repr=False, weakref_slot=True)
 class StatedScan:
-    """Stated confidence and correctness in a folder, by model: what `scan_stated` returns.
+    """Stated confidence and correctness kept in a folder, by model; the result of `scan_stated`.
 
-    `calibration_panel` takes it in place of two tables.
+    Pass it to `calibration_panel` instead of two tables.
 
     Attributes
     ----------
@@ -53,7 +53,7 @@ class StatedScan:
     levels : ndarray
         The distinct confidences, in the order in which they first occur.
     n : ndarray of shape (models,)
-        Answers with both confidence and correctness.
+        Number of answers with both confidence and correctness.
     """
 
     models: Labels
@@ -65,7 +65,7 @@ class StatedScan:
 
     @property
     def n(self) -> FloatArray:
-        """Answers with both confidence and correctness (models,)."""
+        """Number of answers with both confidence and correctness (models,)."""
         return np.diff(self._cells.start).astype(np.float64)
 
     @property
@@ -75,12 +75,12 @@ class StatedScan:
 
     @property
     def is_small(self) -> bool:
-        """Whether curves are drawn and pairs of models compared as quickly as of any table."""
+        """Whether the scan is small enough for curves and comparisons of all pairs."""
         k = len(self.models)
         return k <= SMALL_MODELS and k * len(self.questions) * _CELL <= SMALL_BYTES
 
     def grouped(self, clusters: ArrayLike | None, weights: ArrayLike | None) -> StatedScan:
-        """Return the same answers with what questions belong to and how much they count."""
+        """Return the same answers with clusters and weights of the questions."""
         return replace(
             self,
             weights=question_weights(weights, self.questions),
@@ -88,7 +88,7 @@ class StatedScan:
         )
 
     def blocks(self) -> list[tuple[int, int]]:
-        """Divide the models into ranges whose tables take little memory."""
+        """Divide the models into ranges whose tables fit into little memory."""
         size = max(1, BLOCK_BYTES // (_CELL * len(self.questions)))
         k = len(self.models)
         return [(low, min(low + size, k)) for low in range(0, k, size)]
@@ -151,33 +151,37 @@ def scan_stated(
     n_jobs: int | None = None,
     progress: bool = False,
 ) -> StatedScan:
-    """Read confidence and correctness that need not fit into memory, from where they lie.
+    """Read confidence and correctness that need not fit into memory.
 
     Parameters
     ----------
-    source, model, question, table, query
-        A long table with a row for each answer, and its columns, as in `psychollm.data.scan`:
-        Parquet files, a database of DuckDB, tables of Arrow, pandas, polars, DuckDB or Dask.
+    source : path, table, or iterable of such
+        Long table with one row per answer: Parquet files, a DuckDB database, or tables of Arrow,
+        pandas, polars, DuckDB or Dask.
+    model, question : str
+        Columns of the model's and of the question's label.
+    table, query : str, optional
+        Table of a database with several tables, or an SQL query that selects the rows.
     confidence, correct : str
-        Columns that hold the stated probability of being correct, and whether the answer was
-        correct: 1, 0, true, false. A row where either is missing is left out.
+        Columns of the stated probability and of correctness (1, 0, true or false). Rows with a
+        missing value are skipped.
     scale : float
-        Confidence is out of so much, such as 10 or 100.
+        Largest possible confidence, such as 10 or 100; values are divided by it.
     levels : int, optional
-        Round confidences to so many evenly spaced ones from 0 to 1, such as 101 for whole per
-        cent; otherwise a table may hold up to 1,024 distinct ones.
+        Number of evenly spaced values from 0 to 1 to round confidence to, such as 101 for whole
+        per cent. By default values are not rounded, and at most 1,024 distinct ones are allowed.
     folder : path, optional
-        Where the answers are kept, five bytes each, and nothing else; by default in a temporary
-        folder, which goes with the result.
+        Folder for the answers (five bytes each) that holds nothing else. By default a temporary
+        folder, removed with the result.
     n_jobs : int or None
-        Workers that read the row groups of Parquet files.
+        Number of workers that read row groups of Parquet files; -1 uses all processors.
     progress : bool
-        Whether to show a bar.
+        Whether to show a progress bar.
 
     Returns
     -------
     StatedScan
-        For `calibration_panel`.
+        Confidence and correctness for `calibration_panel`.
 
     Raises
     ------
@@ -186,8 +190,12 @@ def scan_stated(
         too many distinct confidences.
     LabelError
         If a model answers a question twice, a label is missing, or there is no such column.
-    InputError, OptionError, MissingPackageError
-        As `psychollm.data.scan`.
+    InputError
+        If there is nothing to read, it cannot be read, or the folder cannot be written.
+    OptionError
+        If the folder holds something else, or a database has several tables and none is named.
+    MissingPackageError
+        If pyarrow, or for a database file duckdb, is not installed.
 
     Examples
     --------

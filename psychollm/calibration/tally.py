@@ -11,7 +11,7 @@ from psychollm.kernels.tally import tally_counts, tally_resamples
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
 class Tally:
-    """The distinct confidences of one model and its answers at each of them."""
+    """Correct and wrong answers of one model at each distinct confidence."""
 
     values: FloatArray  # (groups,) distinct confidences, increasing
     correct: FloatArray  # (groups,) weighted number of correct answers

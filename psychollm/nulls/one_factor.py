@@ -40,42 +40,51 @@ def one_factor_null(
     n_jobs: int | None = None,
     progress: bool = False,
 ) -> Null:
-    """Compare a statistic of the tetrachoric matrix with tables that have one factor.
+    """Compare a statistic of the tetrachoric matrix with simulated one-factor data.
 
-    The parametric bootstrap of the one-factor model: each replicate draws a score for every
-    question and answers from the observed thresholds and the estimated loadings, keeps the
-    pattern of missing answers, and is correlated under the same empty-cell rule. It answers
-    whether a second component is more than one factor with these thresholds produces.
+    This is a parametric bootstrap of the one-factor model. Each replicate simulates answers from
+    the observed thresholds and the estimated loadings, with the observed pattern of missing data
+    and the same continuity correction. It tests whether a second component exceeds what one factor
+    produces.
 
     Parameters
     ----------
     responses : Responses, Scan, DataFrame, DataArray or array of shape (models, questions)
         Binary answers.
-    of
-        As in `permutation_null`.
+    of : {"models", "questions"}
+        What is correlated. With "questions", the roles of models and questions below are
+        exchanged.
     statistic : str or callable
-        As in `permutation_null`.
+        ``"eigenvalues"``, ``"shares"``, ``"negative_mass"``, ``"mean_correlation"``,
+        ``"quadratic_r2"`` (of first loadings on thresholds), ``"second_loadings"``, or a function
+        of a correlation matrix (k, k) returning a number or an array.
     n_null : int
-        Replicates.
+        Number of replicates.
     alternative : {"greater", "less", "two-sided"}
-        Which side counts as extreme.
+        Direction in which values count as extreme.
     loadings : array of shape (models,), optional
-        Loadings to simulate from; by default the pairwise-likelihood estimates, which need no
-        empty-cell rule.
-    empty_cells, missing : str
-        Rules of the correlation, the same in data and replicates; see `tetrachoric`.
-    rng, n_jobs, progress
-        As in `permutation_null`.
+        Loadings to simulate from. By default pairwise-likelihood estimates, which need no
+        continuity correction.
+    empty_cells : {"keep_margins", "add_half", "add_half_all", "none"}
+        Continuity correction of 2 x 2 tables with an empty cell, the same in data and replicates.
+    missing : {"pairwise", "global"}
+        Whether thresholds come from each pair's own table, or from all answers of each row.
+    rng : Generator, int or None
+        Random generator or seed. The result is identical for any `n_jobs`.
+    n_jobs : int or None
+        Number of worker threads; -1 uses all processors.
+    progress : bool
+        Whether to show a progress bar.
 
     Returns
     -------
     Null
-        Observed statistic, replicates, p-values with their Monte Carlo error.
+        Observed statistic, replicates, and p-values with Monte Carlo errors.
 
     Notes
     -----
-    A model whose yes rate is extreme can be constant in a replicate; its correlations there count
-    as zero.
+    A model with an extreme yes rate can be constant in a replicate; its correlations are then set
+    to zero.
 
     Examples
     --------

@@ -60,39 +60,40 @@ def permutation_null(
     Parameters
     ----------
     responses : Responses, Scan, DataFrame, DataArray or array of shape (models, questions)
-        Binary answers. Missing answers stay where they are.
+        Binary answers. Missing answers keep their positions.
     of : {"models", "questions"}
-        What is correlated; with "questions", read "question" for "model" below, and "model" for
-        "question".
+        What is correlated. With "questions", the roles of models and questions below are
+        exchanged.
     statistic : str or callable
         ``"eigenvalues"``, ``"shares"``, ``"negative_mass"``, ``"mean_correlation"``,
         ``"quadratic_r2"`` (of first loadings on thresholds), ``"second_loadings"``, or a function
         of a correlation matrix (k, k) returning a number or an array.
     scheme : {"within_model", "within_question", "both_margins"}
-        ``"within_model"`` shuffles each model's answers over questions and keeps its yes rate: no
-        shared signal at all. ``"within_question"`` shuffles each question's answers over models
-        and keeps its yes rate: models are exchangeable, the shared difficulty stays.
-        ``"both_margins"`` keeps both, by curveball trades: what remains is what models agree on
-        beyond their yes rates and the questions' difficulty.
+        ``"within_model"`` shuffles each model's answers over questions, which removes all common
+        factors. ``"within_question"`` shuffles each question's answers over models, which keeps
+        its difficulty. ``"both_margins"`` keeps the yes rates of models and of questions, by
+        curveball trades.
     n_null : int
-        Replicates.
+        Number of replicates.
     alternative : {"greater", "less", "two-sided"}
-        Which side counts as extreme.
-    empty_cells, missing : str
-        Rules of the correlation, the same in data and replicates; see `tetrachoric`.
+        Direction in which values count as extreme.
+    empty_cells : {"keep_margins", "add_half", "add_half_all", "none"}
+        Continuity correction of 2 x 2 tables with an empty cell, the same in data and replicates.
+    missing : {"pairwise", "global"}
+        Whether thresholds come from each pair's own table, or from all answers of each row.
     trades : int, optional
-        Trades per replicate for ``"both_margins"``; 40 per model by default.
+        Number of trades per replicate for ``"both_margins"``; by default 40 per model.
     rng : Generator, int or None
-        Seed. The answer is the same to the last bit for any `n_jobs`.
+        Random generator or seed. The result is identical for any `n_jobs`.
     n_jobs : int or None
-        Workers (threads); -1 for all processors.
+        Number of worker threads; -1 uses all processors.
     progress : bool
-        Show a progress bar.
+        Whether to show a progress bar.
 
     Returns
     -------
     Null
-        Observed statistic, replicates, p-values with their Monte Carlo error.
+        Observed statistic, replicates, and p-values with Monte Carlo errors.
 
     Raises
     ------

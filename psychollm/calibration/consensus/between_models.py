@@ -47,7 +47,7 @@ _EXACT_UP_TO = 8
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
 class Line(Result):
-    """A least-squares line through the models, with its uncertainty and its test against y = x.
+    """Least-squares line through the models, with standard errors and a test against y = x.
 
     Examples
     --------
@@ -76,7 +76,7 @@ class Line(Result):
     reason: Reason
 
     def band(self, at: Any) -> "pd.DataFrame":
-        """Return the line with its confidence and its prediction band.
+        """Return the line with its confidence band and its prediction band.
 
         Parameters
         ----------
@@ -86,8 +86,8 @@ class Line(Result):
         Returns
         -------
         DataFrame
-            Columns `at`, `fit`, `lower`, `upper` (where the line lies), `predicted_lower`,
-            `predicted_upper` (where a further model would lie).
+            Columns `at`, `fit`, `lower` and `upper` (confidence band of the line),
+            `predicted_lower` and `predicted_upper` (prediction band for a new model).
         """
         import pandas as pd
 
@@ -112,7 +112,7 @@ class Line(Result):
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
 class BetweenModels(Result):
-    """How the models' yes rates and accuracies go together.
+    """Relation between the models' yes rates and their accuracies.
 
     Examples
     --------
@@ -174,13 +174,14 @@ def between_models(
     Parameters
     ----------
     confidence, correctness : Responses, DataFrame, DataArray or array_like (models, questions)
-        1 = yes or correct. Questions count where both are known.
+        1 = yes or correct, 0 = no or wrong. Only questions with both values count.
     n_null : int
-        Random orders for Spearman's p-value; up to eight models all orders are taken.
+        Number of permutations for Spearman's p-value. With up to eight models all permutations are
+        used.
     level : float
-        Coverage of all intervals and bands.
+        Coverage of all intervals and bands, between 0 and 1.
     rng : Generator, int or None
-        Source of the random orders.
+        Random generator or seed for the permutations.
 
     Returns
     -------

@@ -52,7 +52,7 @@ def _chosen(found: "EnsembleGain", half: int) -> "pd.Series[Any]":
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
 class EnsembleGain(Result):
-    """Areas of the mean vote and of the best single answer for each model's correctness.
+    """AUROC of the mean vote and of the best single answer, for each model's correctness.
 
     Examples
     --------
@@ -104,13 +104,14 @@ def ensemble_gain(
     Parameters
     ----------
     confidence, correctness : Responses, DataFrame, DataArray or array_like (models, questions)
-        1 = yes or correct.
+        1 = yes or correct, 0 = no or wrong.
     bootstrap : int or Bootstrap
-        Resamples of questions.
+        Number of resamples of questions.
     level : float
-        Coverage of the intervals.
+        Coverage of the intervals, between 0 and 1.
     rng : Generator, int or None
-        Source of the halves and of the resamples; the result does not depend on `n_jobs`.
+        Random generator or seed for the halves and the resamples. The result does not depend on
+        `n_jobs`.
 
     Returns
     -------

@@ -168,7 +168,7 @@ CONTRASTS = {
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
 class Individuation(Result):
-    """What each model's own answer adds to the shared signal about its correctness.
+    """How much each model's self-report adds to the common factor in predicting its correctness.
 
     Examples
     --------
@@ -225,32 +225,32 @@ def individuation(
     level: float = 0.95,
     rng: RandomState = None,
 ) -> Individuation:
-    """Test whether each model's own answer predicts its correctness beyond the shared signal.
+    """Test whether self-reports predict correctness beyond the common factor.
 
     Parameters
     ----------
     confidence, correctness : Responses, DataFrame, DataArray or array_like (models, questions)
-        1 = yes or correct.
+        1 = yes or correct, 0 = no or wrong.
     scores : array_like (models, questions), optional
-        Shared score of each question, estimated without the model of the row; NaN where there is
-        none. By default the mean vote of the other models.
+        Factor score of each question, estimated without the model of the row; NaN where missing.
+        By default the mean vote of the other models.
     adjustment : {"holm", "bonferroni", "bh", "by"}
         How p-values are adjusted for the number of models.
     n_folds : int
-        Parts of the cross-fit.
+        Number of cross-fitting folds.
     bootstrap : int or Bootstrap
-        Resamples of questions for the areas and their differences.
+        Number of resamples of questions, for AUROCs and their differences.
     level : float
-        Coverage of the intervals.
+        Coverage of the intervals, between 0 and 1.
     rng : Generator, int or None
-        Source of folds and resamples; the result does not depend on `n_jobs`.
+        Random generator or seed for folds and resamples. The result does not depend on `n_jobs`.
 
     Returns
     -------
     Individuation
-        A model that always gives the same answer, or is always or never correct, has NaN and a
-        reason. Where one cell of (Y, A) is empty the odds ratio is Firth's and flagged
-        `SEPARATED`; the likelihood ratio stays valid.
+        NaN with a reason for a model without variation in its answers or in its correctness. If a
+        cell of the 2 x 2 table of answer and correctness is empty, the odds ratio is Firth's and
+        flagged `SEPARATED`. The likelihood ratio remains valid.
 
     Raises
     ------

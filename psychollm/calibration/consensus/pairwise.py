@@ -37,9 +37,9 @@ from psychollm.estimates.intervals import (
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
 class PairwiseCalibration(Result):
-    """How correctness differs where confidence differs, for all ordered pairs of models.
+    """Differences in correctness of models that disagree in confidence, for all ordered pairs.
 
-    Rows are the models that say yes, columns those that say no.
+    Rows are the models that answered yes, columns the models that answered no.
 
     Examples
     --------
@@ -94,23 +94,24 @@ def pairwise_calibration(
     *,
     level: float = 0.95,
 ) -> PairwiseCalibration:
-    """Compare the correctness of models that disagree about whether they know.
+    """Compare the correctness of models that disagree in their yes/no confidence.
 
     Parameters
     ----------
     confidence, correctness : Responses, DataFrame, DataArray or array_like (models, questions)
-        1 = yes or correct. A pair counts on questions where both models have both.
+        1 = yes or correct, 0 = no or wrong. A pair is compared on questions for which both models
+        have both values.
     scores : array_like (questions,), optional
-        Shared score of each question, from the answers of all models; NaN leaves a question out.
-        Each model's chance of being correct given the score is estimated by logistic regression
-        on a cubic. By default the accuracies of the pair stand in for these chances.
+        Factor score of each question, from the answers of all models; questions with NaN are
+        skipped. A cubic logistic regression on the score then estimates each model's probability
+        of being correct. By default the accuracies of the two models replace these probabilities.
     level : float
-        Coverage of the intervals.
+        Coverage of the intervals, between 0 and 1.
 
     Returns
     -------
     PairwiseCalibration
-        Pooled standard errors include that of the expected part.
+        Pooled standard errors include the uncertainty of the expected difference.
 
     Raises
     ------

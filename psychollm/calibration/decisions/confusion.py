@@ -75,7 +75,7 @@ _STATISTICS: dict[str, CellStatistic] = {
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
 class Confusion(Result):
-    """The 2 x 2 table of every model and what follows from it.
+    """2 x 2 tables of confidence and correctness, with rates, for every model.
 
     Examples
     --------
@@ -132,26 +132,29 @@ def confusion(
     Parameters
     ----------
     confidence, correctness : Responses, DataFrame, DataArray or array_like (models, questions)
-        1 = yes or correct. Questions count where both are known.
+        1 = yes or correct, 0 = no or wrong. Only questions with both values count.
     yes_above : float, optional
-        Take confidence as stated probabilities inside [0, 1]; above it is a yes.
+        Threshold for stated probabilities inside [0, 1]: a confidence above it counts as yes. By
+        default confidence is binary.
     beta : float
-        How many times recall weighs as much as precision in `f_score`.
-    clusters, weights
-        As in `brier`; they need resamples.
+        Weight of recall relative to precision in `f_score`.
+    clusters : array_like (questions,), optional
+        Cluster of each question; whole clusters are resampled. Needs ``bootstrap``.
+    weights : array_like (questions,), optional
+        Weight of each question. Needs ``bootstrap``.
     bootstrap : int or Bootstrap
-        Resamples of questions for `Estimate.difference`; 0 is none. Intervals are in closed form
-        unless questions are weighted or clustered, or correctness is a chance.
+        Number of resamples of questions for `Estimate.difference`; 0 draws none. Intervals have a
+        closed form unless there are weights, clusters or fractional correctness.
     level : float
-        Coverage of the intervals.
+        Coverage of the intervals, between 0 and 1.
     rng : Generator, int or None
-        Source of randomness.
+        Random generator or seed.
 
     Returns
     -------
     Confusion
-        A rate whose denominator is empty is NaN and its flag says why; phi wherever a margin of
-        the table is empty.
+        Rates without a denominator are NaN, as is phi if a margin of the table is empty. The flags
+        name the reason.
 
     Raises
     ------

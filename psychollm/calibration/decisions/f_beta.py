@@ -46,10 +46,10 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
 class FBeta(Result):
-    """F-beta of every model over a range of beta, its winners, and what chance would reach.
+    """F-beta of every model over a range of beta, the best models, and two baselines.
 
-    Below ``crossings[0]`` the model ``leaders[0]`` is best, then ``leaders[1]``, and so on, for
-    all betas from zero to infinity.
+    The model ``leaders[0]`` is best for betas below ``crossings[0]``, ``leaders[1]`` from there to
+    ``crossings[1]``, and so on.
 
     Examples
     --------
@@ -89,7 +89,7 @@ class FBeta(Result):
     )
 
     def leaders_frame(self) -> "pd.DataFrame":
-        """Return one row per winner with the range of beta over which it is best."""
+        """Return one row per best model with the range of beta over which it is best."""
         import pandas as pd
 
         return pd.DataFrame(
@@ -110,27 +110,27 @@ def f_beta(
     level: float = 0.95,
     rng: RandomState = None,
 ) -> FBeta:
-    """Sweep F-beta of yes/no confidence over attitudes to risk.
+    """Compute F-beta of yes/no confidence over a range of beta.
 
     A low beta punishes overconfidence (yes and wrong), a high beta underconfidence.
 
     Parameters
     ----------
     confidence, correctness : Responses, DataFrame, DataArray or array_like (models, questions)
-        1 = yes or correct. Questions count where both are known.
+        1 = yes or correct, 0 = no or wrong. Only questions with both values count.
     betas : array_like (betas,), optional
-        Where to evaluate; 101 values from 0.1 to 10, evenly on a log scale, by default.
+        Values of beta; by default 101 from 0.1 to 10, evenly spaced on a log scale.
     bootstrap : int or Bootstrap
-        Resamples of questions, the same for all models.
+        Number of resamples of questions, the same for all models.
     level : float
         Coverage of the bootstrap bands, pointwise in beta.
     rng : Generator, int or None
-        Source of randomness; the result does not depend on `n_jobs`.
+        Random generator or seed. The result does not depend on `n_jobs`.
 
     Returns
     -------
     FBeta
-        Where a model neither says yes nor is ever correct, F is NaN.
+        F is NaN for a model that is never correct and never answers yes.
 
     Raises
     ------

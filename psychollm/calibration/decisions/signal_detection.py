@@ -94,33 +94,42 @@ def signal_detection(
     level: float = 0.95,
     rng: RandomState = None,
 ) -> SignalDetection:
-    """Type-2 d' and c (1): how yes and no tell a model's correct answers from its wrong ones.
+    """Type-2 d' and c (1): how well yes and no distinguish correct from wrong answers.
 
     Parameters
     ----------
     confidence : Responses, DataFrame, DataArray or array_like (models, questions)
         Yes (1) and no (0), or stated probabilities of being correct, inside [0, 1].
     correctness : Responses, DataFrame, DataArray or array_like (models, questions)
-        1 = correct. Questions count where both are known.
+        1 = correct, 0 = wrong. Only questions with both values count.
     yes_above : float
-        A stated confidence above it is a yes.
-    clusters, weights, bootstrap, level, rng
-        What each question belongs to, how much it counts; resamples of questions, coverage of
-        intervals, seed.
+        Threshold: a stated confidence above it counts as yes.
+    clusters : array_like (questions,), optional
+        Cluster of each question, such as its passage; whole clusters are resampled.
+    weights : array_like (questions,), optional
+        Weight of each question.
+    bootstrap : int or Bootstrap
+        Number of resamples of questions, the same for all models: differences are paired.
+    level : float
+        Coverage of the intervals, between 0 and 1.
+    rng : Generator, int or None
+        Random generator or seed.
 
     Returns
     -------
     SignalDetection
-        NaN with a reason for a model that is always or never correct. Intervals of d' and c are
-        those of (2), of the rates Wilson's; from the resamples where questions are weighted or
-        clustered.
+        NaN with a reason for a model that is always or never correct. Intervals of d' and c follow
+        (2), those of the rates are Wilson's. With weights or clusters they come from the
+        resamples.
 
     Raises
     ------
     CodeError
         If a confidence lies outside [0, 1] or a correctness lies outside [0, 1].
-    ShapeError, LabelError, OptionError
-        As in `brier`.
+    ShapeError, LabelError
+        If the tables, or clusters, do not match.
+    OptionError
+        If weights are not finite, or an option does not exist.
 
     Examples
     --------

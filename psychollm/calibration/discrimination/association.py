@@ -23,27 +23,44 @@ def gamma(
     level: float = 0.95,
     rng: RandomState = None,
 ) -> Estimate:
-    """Goodman and Kruskal's gamma of a score and each model's correctness; of yes/no, Yule's Q.
+    """Goodman and Kruskal's gamma between a score and correctness; for yes/no scores, Yule's Q.
 
-    Of the pairs of a correct and a wrong answer with different scores, the share in order minus
-    the share against it. It ignores ties, so that it depends on how freely a model uses the ends
-    of its scale, not only on what it knows (Masson and Rotello).
+    Gamma is the proportion of concordant minus the proportion of discordant pairs. A pair is a
+    correct and a wrong answer with different scores. Because gamma ignores ties, it also depends
+    on how freely a model uses the ends of its scale (Masson and Rotello, 2009).
 
     Parameters
     ----------
-    scores, correctness, clusters, weights, bootstrap, level, rng
-        As in `auroc`.
+    scores : Responses, DataFrame, DataArray or array_like (models, questions) or (questions,)
+        Any real numbers, higher for "more likely correct"; NaN is missing. A vector is one score
+        for all models.
+    correctness : Responses, DataFrame, DataArray or array_like (models, questions)
+        1 = correct, 0 = wrong.
+    clusters : array_like (questions,), optional
+        Cluster of each question, such as its passage; whole clusters are resampled.
+    weights : array_like (questions,), optional
+        Weight of each question.
+    bootstrap : int or Bootstrap
+        Number of resamples of questions for `Estimate.difference`; 0 draws none.
+    level : float
+        Coverage of the intervals, between 0 and 1.
+    rng : Generator, int or None
+        Random generator or seed.
 
     Returns
     -------
     Estimate
-        NaN with a reason where no pair differs: one class, or a constant score. The flag
-        `AT_BOUND` says that only ties keep the order from being perfect.
+        NaN with a reason for one class or a constant score. The flag `AT_BOUND` marks an order
+        that is perfect but for ties.
 
     Raises
     ------
-    ShapeError, LabelError, CodeError, OptionError
-        As in `auroc`.
+    ShapeError, LabelError
+        If scores, correctness or clusters do not match.
+    CodeError
+        If correctness is not binary.
+    OptionError
+        If weights are not finite, or an option does not exist.
 
     References
     ----------
@@ -74,12 +91,25 @@ def somers_d(
     level: float = 0.95,
     rng: RandomState = None,
 ) -> Estimate:
-    """Somers' d of a score given correctness: twice the area under the ROC curve, minus one.
+    """Somers' d of a score given correctness: 2 AUROC - 1.
 
     Parameters
     ----------
-    scores, correctness, clusters, weights, bootstrap, level, rng
-        As in `auroc`.
+    scores : Responses, DataFrame, DataArray or array_like (models, questions) or (questions,)
+        Any real numbers, higher for "more likely correct"; NaN is missing. A vector is one score
+        for all models.
+    correctness : Responses, DataFrame, DataArray or array_like (models, questions)
+        1 = correct, 0 = wrong.
+    clusters : array_like (questions,), optional
+        Cluster of each question, such as its passage; whole clusters are resampled.
+    weights : array_like (questions,), optional
+        Weight of each question.
+    bootstrap : int or Bootstrap
+        Number of resamples of questions for `Estimate.difference`; 0 draws none.
+    level : float
+        Coverage of the intervals, between 0 and 1.
+    rng : Generator, int or None
+        Random generator or seed.
 
     Returns
     -------
@@ -88,8 +118,12 @@ def somers_d(
 
     Raises
     ------
-    ShapeError, LabelError, CodeError, OptionError
-        As in `auroc`.
+    ShapeError, LabelError
+        If scores, correctness or clusters do not match.
+    CodeError
+        If correctness is not binary.
+    OptionError
+        If weights are not finite, or an option does not exist.
 
     Examples
     --------
@@ -111,14 +145,27 @@ def tau_b(
     level: float = 0.95,
     rng: RandomState = None,
 ) -> Estimate:
-    """Kendall's tau-b of a score and each model's correctness; of yes/no answers, phi.
+    """Kendall's tau-b between a score and each model's correctness; for yes/no scores, phi.
 
-    With a graded score it cannot reach one, because correctness ties half of all pairs.
+    With a graded score it cannot reach one, because all pairs of equal correctness are ties.
 
     Parameters
     ----------
-    scores, correctness, clusters, weights, bootstrap, level, rng
-        As in `auroc`.
+    scores : Responses, DataFrame, DataArray or array_like (models, questions) or (questions,)
+        Any real numbers, higher for "more likely correct"; NaN is missing. A vector is one score
+        for all models.
+    correctness : Responses, DataFrame, DataArray or array_like (models, questions)
+        1 = correct, 0 = wrong.
+    clusters : array_like (questions,), optional
+        Cluster of each question, such as its passage; whole clusters are resampled.
+    weights : array_like (questions,), optional
+        Weight of each question.
+    bootstrap : int or Bootstrap
+        Number of resamples of questions for `Estimate.difference`; 0 draws none.
+    level : float
+        Coverage of the intervals, between 0 and 1.
+    rng : Generator, int or None
+        Random generator or seed.
 
     Returns
     -------
@@ -127,8 +174,12 @@ def tau_b(
 
     Raises
     ------
-    ShapeError, LabelError, CodeError, OptionError
-        As in `auroc`.
+    ShapeError, LabelError
+        If scores, correctness or clusters do not match.
+    CodeError
+        If correctness is not binary.
+    OptionError
+        If weights are not finite, or an option does not exist.
 
     Examples
     --------
@@ -150,14 +201,27 @@ def point_biserial(
     level: float = 0.95,
     rng: RandomState = None,
 ) -> Estimate:
-    """Product-moment correlation of a score and each model's correctness.
+    """Product-moment correlation between a score and each model's correctness.
 
-    Unlike the other coefficients it depends on the scale of the score, not on its order alone.
+    Unlike the rank coefficients, it depends on the scale of the score.
 
     Parameters
     ----------
-    scores, correctness, clusters, weights, bootstrap, level, rng
-        As in `auroc`.
+    scores : Responses, DataFrame, DataArray or array_like (models, questions) or (questions,)
+        Any real numbers, higher for "more likely correct"; NaN is missing. A vector is one score
+        for all models.
+    correctness : Responses, DataFrame, DataArray or array_like (models, questions)
+        1 = correct, 0 = wrong.
+    clusters : array_like (questions,), optional
+        Cluster of each question, such as its passage; whole clusters are resampled.
+    weights : array_like (questions,), optional
+        Weight of each question.
+    bootstrap : int or Bootstrap
+        Number of resamples of questions for `Estimate.difference`; 0 draws none.
+    level : float
+        Coverage of the intervals, between 0 and 1.
+    rng : Generator, int or None
+        Random generator or seed.
 
     Returns
     -------
@@ -166,8 +230,12 @@ def point_biserial(
 
     Raises
     ------
-    ShapeError, LabelError, CodeError, OptionError
-        As in `auroc`.
+    ShapeError, LabelError
+        If scores, correctness or clusters do not match.
+    CodeError
+        If correctness is not binary.
+    OptionError
+        If weights are not finite, or an option does not exist.
 
     Examples
     --------

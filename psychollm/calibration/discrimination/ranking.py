@@ -332,8 +332,8 @@ def auroc(
 ) -> Estimate:
     """Area under the ROC curve of a score for each model's correctness.
 
-    The chance that a random correct answer has a higher score than a random wrong one, ties
-    counting one half.
+    This is the probability that a random correct answer scores higher than a random wrong one;
+    ties count one half.
 
     Parameters
     ----------
@@ -341,23 +341,30 @@ def auroc(
         Any real numbers, higher for "more likely correct"; NaN is missing. A vector is one score
         for all models.
     correctness : Responses, DataFrame, DataArray or array_like (models, questions)
-        1 = correct.
-    clusters, weights, level, rng
-        What each question belongs to, how much it counts; coverage of intervals, seed.
+        1 = correct, 0 = wrong.
+    clusters : array_like (questions,), optional
+        Cluster of each question, such as its passage; whole clusters are resampled.
+    weights : array_like (questions,), optional
+        Weight of each question.
+    level : float
+        Coverage of the intervals, between 0 and 1.
+    rng : Generator, int or None
+        Random generator or seed.
     bootstrap : int or Bootstrap
-        Resamples for `Estimate.difference`; 0 is none. The interval is DeLong's on the scale of
-        log odds; a sandwich where questions are weighted or clustered.
+        Number of resamples of questions for `Estimate.difference`; 0 draws none. The interval does
+        not use them: it is DeLong's on the logit scale. With weights or clusters it uses a
+        sandwich variance.
 
     Returns
     -------
     Estimate
-        NaN with a reason for a model that is always or never correct; 0.5 with the reason
-        `CONSTANT` where its score is constant.
+        NaN with a reason for a model that is always or never correct. A constant score gives 0.5
+        with the reason `CONSTANT`.
 
     Raises
     ------
     ShapeError, LabelError
-        If scores and correctness do not match.
+        If scores, correctness or clusters do not match.
     CodeError
         If correctness is not binary.
 
@@ -385,25 +392,43 @@ def average_precision(
 ) -> Estimate:
     """Mean precision at each correct answer, from the highest score downwards.
 
-    Tied answers enter together, so that their order does not matter. A score that knows nothing
-    has about the share of correct answers.
+    Tied answers enter together, so that their order does not matter. The expected value of an
+    uninformative score is about the proportion of correct answers.
 
     Parameters
     ----------
-    scores, correctness, clusters, weights, bootstrap, level, rng
-        As in `auroc`.
+    scores : Responses, DataFrame, DataArray or array_like (models, questions) or (questions,)
+        Any real numbers, higher for "more likely correct"; NaN is missing. A vector is one score
+        for all models.
+    correctness : Responses, DataFrame, DataArray or array_like (models, questions)
+        1 = correct, 0 = wrong.
+    clusters : array_like (questions,), optional
+        Cluster of each question, such as its passage; whole clusters are resampled.
+    weights : array_like (questions,), optional
+        Weight of each question.
+    bootstrap : int or Bootstrap
+        Number of resamples of questions for `Estimate.difference`; 0 draws none.
+    level : float
+        Coverage of the intervals, between 0 and 1.
+    rng : Generator, int or None
+        Random generator or seed.
     of : {"correct", "errors"}
-        What is to be found: correct answers from the top, or errors from the bottom.
+        What to retrieve: correct answers from the highest score down, or errors from the lowest
+        up.
 
     Returns
     -------
     Estimate
-        NaN with a reason where there is nothing to be found.
+        NaN with a reason for a model without answers of the class to retrieve.
 
     Raises
     ------
-    ShapeError, LabelError, CodeError, OptionError
-        As in `auroc`.
+    ShapeError, LabelError
+        If scores, correctness or clusters do not match.
+    CodeError
+        If correctness is not binary.
+    OptionError
+        If weights are not finite, or an option does not exist.
 
     Examples
     --------

@@ -33,7 +33,7 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
 class Type2ROC(Result):
-    """Hit rates over false-alarm rates, with pointwise bands.
+    """Type-2 ROC curves: hit rates against false-alarm rates, with pointwise bands.
 
     Examples
     --------
@@ -96,35 +96,48 @@ def type2_roc(
     level: float = 0.95,
     rng: RandomState = None,
 ) -> Type2ROC:
-    """Trace each model's hit rate over its false-alarm rate as the criterion falls.
+    """Compute each model's type-2 ROC curve: hit rate against false-alarm rate of a score.
 
     Parameters
     ----------
-    scores, correctness, clusters, weights, bootstrap, level, rng
-        As in `auroc`.
+    scores : Responses, DataFrame, DataArray or array_like (models, questions) or (questions,)
+        Any real numbers, higher for "more likely correct"; NaN is missing. A vector is one score
+        for all models.
+    correctness : Responses, DataFrame, DataArray or array_like (models, questions)
+        1 = correct, 0 = wrong.
+    clusters : array_like (questions,), optional
+        Cluster of each question, such as its passage; whole clusters are resampled.
+    weights : array_like (questions,), optional
+        Weight of each question.
+    bootstrap : int or Bootstrap
+        Number of resamples of questions, the same for all models: differences are paired.
+    level : float
+        Coverage of the pointwise bands and of the intervals, between 0 and 1.
+    rng : Generator, int or None
+        Random generator or seed.
     false_alarms : array_like (points,), optional
-        Where to read the curves, inside [0, 1]; 0, 0.01, ..., 1 by default. Where a curve is
-        vertical, its upper end is given.
+        False-alarm rates at which to evaluate the curves, inside [0, 1]; by default 0, 0.01, ...,
+        1. Where a curve is vertical, its upper end is returned.
 
     Returns
     -------
     Type2ROC
-        NaN with a reason for a model that is always or never correct. Bands are pointwise, of the
-        hit rate at a false-alarm rate: Wilson's with the bootstrap variance, made to rise as the
-        curve does.
+        NaN with a reason for a model that is always or never correct. Bands cover the hit rate at
+        one false-alarm rate. They are Wilson intervals with the bootstrap variance, made monotone.
 
     Raises
     ------
     OptionError
         If a false-alarm rate is not inside [0, 1].
-    ShapeError, LabelError, CodeError
-        As in `auroc`.
+    ShapeError, LabelError
+        If scores, correctness or clusters do not match.
+    CodeError
+        If correctness is not binary.
 
     Notes
     -----
-    Within a few wrong answers of either end (false-alarm rates below 3 / n or above 1 - 3 / n, of
-    n wrong answers) a sample says little about the curve: the band there holds it less often than
-    its level.
+    Near the ends of the curve, at false-alarm rates below 3 / n or above 1 - 3 / n for n wrong
+    answers, the band covers less often than its nominal level.
 
     Examples
     --------

@@ -95,7 +95,7 @@ _KINDS: dict[Norm, int] = {
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
 class BinnedCalibrationError(CalibrationError):
-    """A binned calibration error of every model, beside what noise alone would give.
+    """Binned calibration error of every model, with its expectation under calibration.
 
     Examples
     --------
@@ -127,36 +127,44 @@ def calibration_error(
     Parameters
     ----------
     confidence, correctness : array_like (models, questions)
-        Stated probabilities of being correct, and what came true: 1, 0, or a chance.
+        Stated probability of being correct, and correctness: 1, 0 or a probability between them.
     norm : {"l1", "l2", "max", "average"}
         ECE, RMSCE, MCE or ACE (1).
     bins : {"auto", "width", "mass", "discrete", "sweep"}
-        "auto" takes each stated confidence as a bin of its own where a model states at most 20
-        different ones, and bins of equal width otherwise. "mass" are bins with equally many
-        answers, which never split ties. "sweep" takes as many mass bins, at most 100, as keep
-        accuracy increasing (Roelofs et al.).
+        "auto" makes each distinct confidence a bin if a model states at most 20, and uses bins of
+        equal width otherwise. "mass" makes bins with equally many answers; ties stay together.
+        "sweep" makes the most mass bins, up to 100, with increasing accuracy (Roelofs et al.).
     n_bins : int
         Number of bins of equal width or mass.
     closed : {"right", "left"}
-        To which bin an edge belongs.
+        Which side of a bin is closed.
     n_null : int
-        Data sets simulated under calibration.
-    clusters, weights, bootstrap, level, rng
-        What each question belongs to, how much it counts; resamples of questions, coverage of
-        intervals, seed.
+        Number of data sets simulated under calibration.
+    clusters : array_like (questions,), optional
+        Cluster of each question, such as its passage; whole clusters are resampled.
+    weights : array_like (questions,), optional
+        Weight of each question.
+    bootstrap : int or Bootstrap
+        Number of resamples of questions, the same for all models: differences are paired.
+    level : float
+        Coverage of the intervals, between 0 and 1.
+    rng : Generator, int or None
+        Random generator or seed.
 
     Returns
     -------
     BinnedCalibrationError
-        Flag `ONE_BIN` where all answers share a bin; `SPARSE_BINS` where the debiased RMSCE leaves
-        out bins with a single answer.
+        The flag `ONE_BIN` marks a model whose answers share one bin. `SPARSE_BINS` marks a
+        debiased RMSCE computed without the bins of a single answer.
 
     Raises
     ------
     OptionError
         If an option does not exist.
-    CodeError, ShapeError, LabelError
-        As `brier`.
+    CodeError
+        If a confidence or a correctness lies outside [0, 1].
+    ShapeError, LabelError
+        If the tables, or clusters, do not match.
 
     Examples
     --------

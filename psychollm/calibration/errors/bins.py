@@ -141,7 +141,7 @@ def _halfway(values: FloatArray, index: IntArray) -> FloatArray:
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
 class ReliabilityBins(Result):
-    """Bins of all models, one below the other: those that hold answers.
+    """Non-empty bins of all models, one row per model and bin.
 
     Examples
     --------

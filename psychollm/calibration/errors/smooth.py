@@ -60,10 +60,9 @@ class ReliabilityCurve(Result):
     .. math:: a(t) = t + \frac{r_\sigma(t)}{k_\sigma(t)}, \qquad
               \int_0^1 |a(t) - t|\, k_\sigma(t)\, dt = s(\sigma):
 
-    the area between curve and diagonal, weighted by the density, is the smooth calibration
-    error. The curve is left out where fewer than one answer is near: a kernel of standard
-    deviation sigma takes in as many answers as
-    :math:`2 \sqrt{\pi}\, \sigma\, n\, k_\sigma(t)`.
+    the area between curve and diagonal, weighted by the density, is the smooth calibration error.
+    The curve is undefined where the effective number of answers, :math:`2 \sqrt{\pi}\, \sigma\,
+    n\, k_\sigma(t)` for a kernel of standard deviation sigma, is below one.
 
     Examples
     --------
@@ -205,7 +204,7 @@ _SMALLEST = 5e-4  # bandwidth
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
 class SmoothCalibrationError(CalibrationError):
-    """Smooth calibration error of every model, beside what noise alone would give.
+    """Smooth calibration error of every model, with its expectation under calibration.
 
     Examples
     --------
@@ -235,14 +234,22 @@ def smooth_calibration_error(
     Parameters
     ----------
     confidence, correctness : array_like (models, questions)
-        Stated probabilities of being correct, and what came true: 1, 0, or a chance.
+        Stated probability of being correct, and correctness: 1, 0 or a probability between them.
     sigma : float, optional
-        Bandwidth of the kernel on the scale of confidence; by default the one equal to the error.
+        Bandwidth of the kernel on the scale of confidence. By default the bandwidth equals the
+        error.
     n_null : int
-        Data sets simulated under calibration.
-    clusters, weights, bootstrap, level, rng
-        What each question belongs to, how much it counts; resamples of questions, coverage of
-        intervals, seed.
+        Number of data sets simulated under calibration.
+    clusters : array_like (questions,), optional
+        Cluster of each question, such as its passage; whole clusters are resampled.
+    weights : array_like (questions,), optional
+        Weight of each question.
+    bootstrap : int or Bootstrap
+        Number of resamples of questions, the same for all models: differences are paired.
+    level : float
+        Coverage of the intervals, between 0 and 1.
+    rng : Generator, int or None
+        Random generator or seed.
 
     Returns
     -------
@@ -253,8 +260,10 @@ def smooth_calibration_error(
     ------
     OptionError
         If an option does not exist or `sigma` is not inside (0.0005, 1).
-    CodeError, ShapeError, LabelError
-        As `brier`.
+    CodeError
+        If a confidence or a correctness lies outside [0, 1].
+    ShapeError, LabelError
+        If the tables, or clusters, do not match.
 
     Examples
     --------

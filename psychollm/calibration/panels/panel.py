@@ -92,7 +92,7 @@ _TOLD = ("accuracy", "overconfidence", "auroc", "brier", "ece", "corp_mcb", "aur
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
 class CalibrationPanel(Study, Result):
-    """Estimates of many metrics for the same models on the same questions.
+    """Estimates of several metrics for the same models and questions.
 
     Examples
     --------
@@ -144,12 +144,12 @@ class CalibrationPanel(Study, Result):
 
     @property
     def answers(self) -> StatedAnswers | StatedScan:
-        """Confidence and correctness from which the panel was computed."""
+        """Confidence and correctness that the panel was computed from."""
         return self._answers
 
     @property
     def outputs(self) -> dict[str, Output]:
-        """The `Output` of each number that a metric gives, by its key."""
+        """Mapping of each statistic's key to its `Output`."""
         known = panel_outputs() | self._own
         return {key: words for key, words in known.items() if key in self.estimates}
 
@@ -161,22 +161,27 @@ class CalibrationPanel(Study, Result):
         n_jobs: int | None = None,
         progress: bool = False,
     ) -> PanelCurves:
-        """Return the curves of the same data: reliability, risk over coverage, type-2 ROC.
+        """Return reliability, risk-coverage and type-2 ROC curves of the same data.
 
         Parameters
         ----------
         n_draws : int, optional
-            Data sets simulated under calibration, for bands and p-values: 1000 by default, more
-            for the p-values of more than ten models.
-        rng, n_jobs, progress
-            As in `brier`; the seed is fixed, so that the curves of a panel are always the same.
+            Number of data sets simulated under calibration, for bands and p-values. By default
+            1,000, and more for over ten models.
+        rng : Generator, int or None
+            Random generator or seed. The default is a fixed seed, so that a panel always has the
+            same curves.
+        n_jobs : int or None
+            Number of workers; -1 uses all processors. The result does not depend on it.
+        progress : bool
+            Whether to show a progress bar.
 
         Raises
         ------
         OptionError
-            If an option cannot be used.
+            If an option does not exist or is out of range.
         ShapeError
-            If the panel is of a scan that does not fit into memory.
+            If the panel was computed from a scan that does not fit into memory.
 
         Examples
         --------
@@ -193,20 +198,20 @@ class CalibrationPanel(Study, Result):
         return panel_curves(answers, options, n_draws=n_draws)
 
     def tables(self) -> "dict[str, pd.DataFrame]":
-        """Return the table of metrics; those of curves are `PanelCurves.tables`."""
+        """Return the table of metrics. `PanelCurves.tables` has the tables of curves."""
         return {"metrics": self.to_frame()}
 
     def findings(
         self, *, smallest: SmallestEffects = SMALLEST, curves: PanelCurves | None = None
     ) -> Findings:
-        """Return what was found: calibration, ranking, selection, which models differ.
+        """Return findings on calibration, ranking, selection and differences between models.
 
         Parameters
         ----------
         smallest : SmallestEffects
-            The smallest effects that matter.
+            Smallest effects of interest.
         curves : PanelCurves, optional
-            What `curves` returned, if it is at hand.
+            Result of `curves`; computed if not given.
 
         Returns
         -------
@@ -224,22 +229,25 @@ class CalibrationPanel(Study, Result):
     def evidence(
         self, *, smallest: SmallestEffects = SMALLEST, curves: PanelCurves | None = None
     ) -> Evidence:
-        """Return what findings rest on: curves, and every pair of models compared.
-
-        Parameters
-        ----------
-        smallest, curves
-            As in `findings`.
-        """
-        return Evidence.of(self, curves or self.curves(), smallest)
-
-    def summary(self, *, smallest: SmallestEffects = SMALLEST) -> str:
-        """Say who claims too much and who knows what it knows, and give the main numbers.
+        """Return the basis of the findings: curves, and comparisons of all pairs of models.
 
         Parameters
         ----------
         smallest : SmallestEffects
-            The smallest overconfidence (`share`) and AUROC beyond one half that matter.
+            Smallest effects of interest.
+        curves : PanelCurves, optional
+            Result of `curves`; computed if not given.
+        """
+        return Evidence.of(self, curves or self.curves(), smallest)
+
+    def summary(self, *, smallest: SmallestEffects = SMALLEST) -> str:
+        """Return which models are overconfident and which discriminate, with the main metrics.
+
+        Parameters
+        ----------
+        smallest : SmallestEffects
+            Smallest effects of interest; used are overconfidence (`share`) and AUROC beyond one
+            half.
         """
         keys = [key for key in (*_TOLD, *self._own) if key in self.estimates]
         keys = keys or list(self)[: len(_TOLD)]
@@ -262,7 +270,7 @@ class CalibrationPanel(Study, Result):
         Parameters
         ----------
         metrics : sequence of str, optional
-            Which metrics; the main ones by default.
+            Keys of the metrics; by default the main ones.
         """
         return figure_by("plot_calibration_panel")(self, metrics=metrics)
 
@@ -281,16 +289,16 @@ class CalibrationPanel(Study, Result):
         path : str or Path
             File to write.
         source : str
-            Lines of Python that make the panel, shown on the page.
+            Python code that makes the panel, shown on the page.
         curves : PanelCurves, optional
-            What `curves` returned, if it is at hand.
+            Result of `curves`; computed if not given.
         smallest : SmallestEffects
-            The smallest effects that matter, for what the page concludes.
+            Smallest effects of interest, used in the conclusions.
 
         Returns
         -------
         Path
-            Where it is.
+            Path of the written file.
         """
         write, details = view("reports.study", "write_report"), {"curves": curves}
         written: Path = write(self, path, source=source, smallest=smallest, details=details)
@@ -307,7 +315,7 @@ class CalibrationPanel(Study, Result):
     def to_xarray(self) -> Any:
         """Return values, standard errors, intervals and draws over metrics and models.
 
-        Draws are NaN for metrics without: their intervals are not from resampling.
+        Draws are NaN for metrics whose intervals do not come from resampling.
 
         Raises
         ------
@@ -340,7 +348,7 @@ class CalibrationPanel(Study, Result):
         Returns
         -------
         DataFrame
-            An undefined value is a dash; why it is undefined stands in ``to_frame()``.
+            Undefined values are dashes; ``to_frame()`` has their reasons.
 
         Examples
         --------
@@ -376,37 +384,46 @@ def calibration_panel(
     Parameters
     ----------
     confidence : Responses, DataFrame, DataArray, array_like (models, questions) or StatedScan
-        Stated probabilities of being correct, inside [0, 1]; yes/no answers are 1 and 0. What
-        `scan_stated` has read holds both, and is worked on a few models at a time.
+        Stated probabilities of being correct, inside [0, 1]; yes/no answers are 1 and 0. A
+        `StatedScan` holds confidence and correctness, and is processed a few models at a time.
     correctness : Responses, DataFrame, DataArray or array_like (models, questions)
-        1 = correct. Questions count where both are known.
+        1 = correct, 0 = wrong. Only questions with both values count.
     metrics : sequence of str or Metric, optional
-        Keys of the metrics (`metric_keys` lists them), and metrics of one's own; by default all
-        that have a key.
-    clusters, weights, bootstrap, level, rng
-        What each question belongs to, how much it counts; resamples of questions, coverage of
-        intervals, seed.
+        Keys of metrics (listed by `metric_keys`) or `Metric` objects. By default all metrics that
+        have a key.
+    clusters : array_like (questions,), optional
+        Cluster of each question, such as its passage; whole clusters are resampled.
+    weights : array_like (questions,), optional
+        Weight of each question.
+    bootstrap : int or Bootstrap
+        Number of resamples of questions, the same for all models: differences are paired.
+    level : float
+        Coverage of the intervals, between 0 and 1.
+    rng : Generator, int or None
+        Random generator or seed.
 
     Returns
     -------
     CalibrationPanel
-        One estimate per metric, all on the same resamples of questions.
+        One estimate per metric, all from the same resamples of questions.
 
     Raises
     ------
     OptionError
-        If a metric does not exist; similar names are given. If two metrics have the same key.
-    CodeError, ShapeError, LabelError
-        As `brier`.
+        If a metric does not exist, or two metrics have the same key.
+    CodeError
+        If a confidence or a correctness lies outside [0, 1].
+    ShapeError, LabelError
+        If the tables, or clusters, do not match.
 
     Notes
     -----
-    Metrics that split confidence into yes and no (precision, F1, d', ...) say yes above one half;
-    for another cut pass yes/no answers.
+    Metrics of yes/no confidence (precision, F1, d', ...) split stated confidence at one half. For
+    another threshold pass yes/no answers.
 
-    A `StatedScan` gives the same numbers as its answers in memory. Beside the draws it takes some
-    300 MB for each worker; draws (8 bytes for each resample, model and number) are kept up to 256
-    MB, and without them `difference` has nothing to work on: ask for fewer metrics or models then.
+    A `StatedScan` gives the same results as its answers in memory. It takes about 300 MB per
+    worker, and 8 bytes per resample, model and statistic for the draws. Draws above 256 MB are not
+    kept, and `difference` is then not available: use fewer metrics or models.
 
     Examples
     --------

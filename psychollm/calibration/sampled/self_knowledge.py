@@ -46,14 +46,13 @@ def p_true(log_true: Any, log_false: Any) -> FloatArray:
     Parameters
     ----------
     log_true, log_false : array_like (models, questions)
-        Natural logarithms of the probabilities of "True" and of "False", at most 0; ``-inf`` for
-        one of them is a probability of zero. Several spellings of one continuation are to be
-        added up before.
+        Natural logarithms of the probabilities of "True" and of "False", at most 0; ``-inf`` is a
+        probability of zero. Add up the probabilities of several spellings first.
 
     Returns
     -------
     ndarray (models, questions)
-        A confidence for every metric of this room; NaN where either is missing, or both are
+        Confidence for every metric of this package. NaN if either value is missing or both are
         ``-inf``.
 
     Raises
@@ -61,7 +60,7 @@ def p_true(log_true: Any, log_false: Any) -> FloatArray:
     ShapeError
         If the two do not have the same shape.
     CodeError
-        If a value is above 0: probabilities, perhaps, instead of their logarithms.
+        If a value is above 0, as for probabilities passed instead of logarithms.
 
     Examples
     --------
@@ -86,9 +85,9 @@ def p_true(log_true: Any, log_false: Any) -> FloatArray:
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
 class PredictedCorrectness(Result):
-    """Out-of-sample probabilities of being correct, from the question alone.
+    """Out-of-sample probabilities of being correct, predicted from the question alone.
 
-    `confidence` goes into every metric of confidence against correctness.
+    `confidence` can be passed to every metric of this package.
 
     Examples
     --------
@@ -125,20 +124,21 @@ def predicted_correctness(
     Parameters
     ----------
     features : array_like (questions, features) or (models, questions, features)
-        What is known of a question before it is answered; standardised within each training fold.
+        Features known before the question is answered; standardised within each training fold.
     correctness : Responses, DataFrame, DataArray or array_like (models, questions)
-        1 = correct; a share is the chance of being correct (several samples per question).
+        1 = correct, 0 = wrong; a fraction is the probability of being correct, from several
+        samples.
     groups : array_like (questions,), optional
-        Questions of one group (a passage, a topic) stay on one side of every split.
+        Group of each question, such as its passage or topic; groups are never split between folds.
     n_folds : int
-        Number of splits.
+        Number of cross-validation folds.
     penalty : float
         Inverse strength of the ridge penalty, as scikit-learn's ``C``.
 
     Returns
     -------
     PredictedCorrectness
-        NaN with a reason where a training fold holds one class only.
+        NaN with a reason if a training fold has one class only.
 
     Raises
     ------

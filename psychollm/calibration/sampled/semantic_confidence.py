@@ -36,9 +36,9 @@ SemanticEstimator: TypeAlias = Literal["same_sample", "split_sample"]
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
 class SemanticConfidence(Result):
-    """How sure each model is of its most frequent answer, and whether that answer is right.
+    """Confidence of each model in its most frequent answer, and correctness of that answer.
 
-    `confidence` and `correct` go into every metric of confidence against correctness.
+    `confidence` and `correct` can be passed to every metric of this package.
 
     Examples
     --------
@@ -83,25 +83,26 @@ def semantic_confidence(
     splits: int = 10,
     rng: RandomState = None,
 ) -> SemanticConfidence:
-    """Return each model's confidence in its most frequent answer, question by question.
+    """Return each model's confidence in its most frequent answer to each question.
 
     Parameters
     ----------
     samples : SampledAnswers
-        Classes of meaning (models, questions, samples).
+        Semantic classes of the samples (models, questions, samples).
     estimator : {"same_sample", "split_sample"}
-        Share of the most frequent class in all samples (Sem1), or its share in one half of the
-        samples when chosen in the other, averaged over random halves (Sem2).
+        "same_sample" is the proportion of the most frequent class in all samples (Sem1).
+        "split_sample" chooses the class in one half and counts it in the other, averaged over
+        random halves (Sem2).
     splits : int
-        Random halves for ``"split_sample"``.
+        Number of random halves for ``"split_sample"``.
     rng : Generator, int or None
-        Source of the random halves.
+        Random generator or seed for the halves.
 
     Returns
     -------
     SemanticConfidence
-        A model with one sample per question has confidence 1 by construction: flagged, and NaN
-        with ``"split_sample"``.
+        With one sample per question, confidence is 1 by construction and flagged; with
+        ``"split_sample"`` it is NaN.
 
     Raises
     ------

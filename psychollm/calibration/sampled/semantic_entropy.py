@@ -84,21 +84,30 @@ def semantic_entropy(
     level: float = 0.95,
     rng: RandomState = None,
 ) -> SemanticEntropy:
-    """Return the semantic entropy of each model's samples, question by question.
+    """Return the semantic entropy of each model's samples for each question.
 
     Parameters
     ----------
     samples : SampledAnswers
-        Classes of meaning (models, questions, samples), with log-likelihoods for the last three
-        estimators.
+        Semantic classes of the samples (models, questions, samples), with log-likelihoods for the
+        last three estimators.
     estimator : {"discrete", "miller_madow", "likelihood", "monte_carlo", "predictive"}
-        As in the module's text.
+        "discrete": entropy of the class proportions. "miller_madow": the same with a correction
+        for bias. "likelihood": entropy of the normalised class likelihoods. "monte_carlo": mean
+        negative log-likelihood of the sampled classes. "predictive": mean negative log-likelihood
+        of the samples, which ignores meaning.
     normalise : bool
-        Divide by ln M, the largest entropy that M samples can show.
+        Whether to divide by ln M, the largest possible entropy of M samples.
     length_normalise : bool
-        Divide log-likelihoods by the number of tokens first.
-    clusters, bootstrap, level, rng
-        As in `brier`, for the mean over questions.
+        Whether to divide log-likelihoods by the number of tokens.
+    clusters : array_like (questions,), optional
+        Cluster of each question, such as its passage; whole clusters are resampled.
+    bootstrap : int or Bootstrap
+        Number of resamples of questions, for the mean over questions.
+    level : float
+        Coverage of the interval of the mean, between 0 and 1.
+    rng : Generator, int or None
+        Random generator or seed.
 
     Returns
     -------

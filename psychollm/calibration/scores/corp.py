@@ -83,7 +83,7 @@ _ROWS = 64
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
 class RecalibrationCurve(Result):
-    """What comes true at each stated confidence of one model: a reliability diagram as numbers.
+    """Recalibrated probability at each stated confidence of one model: its reliability diagram.
 
     Examples
     --------
@@ -190,7 +190,7 @@ PARTS = ("MCB", "DSC", "UNC")
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
 class Corp(Result):
-    """The three parts of a proper score for every model, and the curves behind them.
+    """CORP decomposition of a proper score for every model, with recalibration curves.
 
     Examples
     --------
@@ -261,34 +261,45 @@ def corp(
     level: float = 0.95,
     rng: RandomState = None,
 ) -> Corp:
-    """Split each model's score into miscalibration, discrimination and uncertainty (1).
+    """Decompose each model's score into miscalibration, discrimination and uncertainty (1).
 
     Parameters
     ----------
     confidence, correctness : Responses, DataFrame, DataArray or array_like (models, questions)
-        Stated probabilities of being correct, and what came true: 1, 0, or a chance.
+        Stated probability of being correct, and correctness: 1, 0 or a probability between them.
     score : {"brier", "log"}
         The proper score.
     clip : float
-        Confidence is moved into [clip, 1 - clip] for the logarithmic score.
+        Bound: for the logarithmic score, confidence is moved into [clip, 1 - clip].
     n_bands : int
-        Draws for the bands of the curves and the p-value of MCB. The bands take questions as
-        independent, also where `clusters` are given; the p-value does not.
-    clusters, weights, bootstrap, level, rng
-        As in `brier`; `level` is that of the bands too, pointwise.
+        Number of draws for the bands of the curves and the p-value of MCB. The bands assume
+        independent questions even with `clusters`; the p-value does not.
+    clusters : array_like (questions,), optional
+        Cluster of each question, such as its passage; whole clusters are resampled.
+    weights : array_like (questions,), optional
+        Weight of each question.
+    bootstrap : int or Bootstrap
+        Number of resamples of questions, the same for all models: differences are paired.
+    level : float
+        Coverage of the intervals and of the pointwise bands, between 0 and 1.
+    rng : Generator, int or None
+        Random generator or seed.
 
     Returns
     -------
     Corp
-        For a model that is always or never correct DSC and UNC are zero, with the reason; for one
-        of constant confidence DSC is zero with `CONSTANT`; without answers all is NaN.
+        DSC and UNC are zero, with a reason, for a model that is always or never correct. DSC is
+        zero with `CONSTANT` for constant confidence. Everything is NaN for a model without
+        answers.
 
     Raises
     ------
     OptionError
         If `score` or `clip` does not exist.
-    CodeError, ShapeError, LabelError
-        As `brier`.
+    CodeError
+        If a confidence or a correctness lies outside [0, 1].
+    ShapeError, LabelError
+        If the tables, or clusters, do not match.
 
     Examples
     --------

@@ -79,7 +79,7 @@ _BINS = 64
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
 class Cox(Result):
-    """The recalibration line of every model.
+    """Recalibration line on the logit scale, for every model.
 
     Examples
     --------
@@ -137,33 +137,42 @@ def cox(
     level: float = 0.95,
     rng: RandomState = None,
 ) -> Cox:
-    """Fit the line from stated to true log-odds (1) for each model.
+    """Fit each model's line from stated to true log odds (1).
 
     Parameters
     ----------
     confidence, correctness : Responses, DataFrame, DataArray or array_like (models, questions)
-        Stated probabilities of being correct, and what came true: 1, 0, or a chance.
+        Stated probability of being correct, and correctness: 1, 0 or a probability between them.
     clip : float
-        Confidence is moved into [clip, 1 - clip].
+        Bound: confidence is moved into [clip, 1 - clip].
     interval : {"bootstrap", "profile"}
-        Standard errors and bounds from resamples, or from the likelihood; with clusters or
-        weights from the sandwich.
-    clusters, weights, bootstrap, level, rng
-        What each question belongs to, how much it counts; resamples of questions, coverage of
-        intervals, seed.
+        "bootstrap" takes standard errors and bounds from resamples. "profile" takes them from the
+        likelihood, or from a sandwich variance with clusters or weights.
+    clusters : array_like (questions,), optional
+        Cluster of each question, such as its passage; whole clusters are resampled.
+    weights : array_like (questions,), optional
+        Weight of each question.
+    bootstrap : int or Bootstrap
+        Number of resamples of questions, the same for all models: differences are paired.
+    level : float
+        Coverage of the intervals, between 0 and 1.
+    rng : Generator, int or None
+        Random generator or seed.
 
     Returns
     -------
     Cox
-        Flags: `CLIPPED`; `SEPARATED` for a penalised estimate; NaN with `CONSTANT`, `NO_WRONG`
-        or `NO_CORRECT` where the line is not defined.
+        The flag `CLIPPED` marks clipped confidence, `SEPARATED` a penalised estimate. NaN with
+        `CONSTANT`, `NO_WRONG` or `NO_CORRECT` where the line is undefined.
 
     Raises
     ------
     OptionError
-        If `clip` does not lie between 0 and 1/2, or `interval` does not exist.
-    CodeError, ShapeError, LabelError
-        As `brier`.
+        If `clip` is not between 0 and 1/2, or `interval` does not exist.
+    CodeError
+        If a confidence or a correctness lies outside [0, 1].
+    ShapeError, LabelError
+        If the tables, or clusters, do not match.
 
     Examples
     --------

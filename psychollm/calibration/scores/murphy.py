@@ -60,7 +60,7 @@ PARTS = ("reliability", "resolution", "uncertainty")
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
 class Murphy(Result):
-    """The parts of the Brier score of every model.
+    """Murphy decomposition of the Brier score for every model.
 
     Examples
     --------
@@ -88,7 +88,7 @@ class Murphy(Result):
 
     @property
     def within_bins(self) -> FloatArray:
-        """What the three parts leave of the Brier score (models,): 0 where bins hold one value."""
+        """Brier score minus its three parts (models,); 0 if each bin has one value."""
         parts = self.reliability.value - self.resolution.value + self.uncertainty.value
         return np.asarray(self.brier.value - parts, dtype=np.float64)
 
@@ -106,36 +106,45 @@ def murphy(
     level: float = 0.95,
     rng: RandomState = None,
 ) -> Murphy:
-    """Split each model's Brier score into reliability, resolution and uncertainty (1).
+    """Decompose each model's Brier score into reliability, resolution and uncertainty (1).
 
     Parameters
     ----------
     confidence, correctness : Responses, DataFrame, DataArray or array_like (models, questions)
-        Stated probabilities of being correct, and what came true: 1, 0, or a chance.
+        Stated probability of being correct, and correctness: 1, 0 or a probability between them.
     bins : {"auto", "width", "mass", "discrete"}
-        "discrete" takes each stated confidence as a bin of its own, as in (1); "auto" does so for
-        a model that states at most 20 different ones and takes bins of equal width otherwise.
+        "discrete" makes each distinct confidence a bin, as in (1). "auto" does so for a model with
+        at most 20 distinct values, and uses bins of equal width otherwise.
     n_bins : int
         Number of bins of equal width or mass.
     closed : {"right", "left"}
-        To which bin an edge belongs.
-    clusters, weights, bootstrap, level, rng
-        What each question belongs to, how much it counts; resamples of questions, coverage of
-        intervals, seed.
+        Which side of a bin is closed.
+    clusters : array_like (questions,), optional
+        Cluster of each question, such as its passage; whole clusters are resampled.
+    weights : array_like (questions,), optional
+        Weight of each question.
+    bootstrap : int or Bootstrap
+        Number of resamples of questions, the same for all models: differences are paired.
+    level : float
+        Coverage of the intervals, between 0 and 1.
+    rng : Generator, int or None
+        Random generator or seed.
 
     Returns
     -------
     Murphy
-        Flags: `SPARSE_BINS` where a bin holds a single answer, and the corrected parts are NaN
-        where every bin does; `ONE_BIN` where all answers share one; `NO_WRONG` or `NO_CORRECT`
-        where resolution and uncertainty are zero for lack of the other class.
+        The flag `SPARSE_BINS` marks bins with a single answer; if all bins have one, the corrected
+        parts are NaN. `ONE_BIN` marks answers in one bin. `NO_WRONG` and `NO_CORRECT` mark
+        resolution and uncertainty that are zero because one class is absent.
 
     Raises
     ------
     OptionError
         If an option does not exist.
-    CodeError, ShapeError, LabelError
-        As `brier`.
+    CodeError
+        If a confidence or a correctness lies outside [0, 1].
+    ShapeError, LabelError
+        If the tables, or clusters, do not match.
 
     Examples
     --------

@@ -73,7 +73,7 @@ from psychollm.kernels.murphy import mean_gaps, signed_gaps
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
 class Overconfidence(Result):
-    """Mean confidence, share correct and what lies between them, for every model.
+    """Mean confidence, accuracy and their difference, for every model.
 
     Examples
     --------
@@ -126,17 +126,29 @@ def overconfidence(
     level: float = 0.95,
     rng: RandomState = None,
 ) -> Overconfidence:
-    """Compare each model's mean confidence with its share of correct answers (1).
+    """Compare each model's mean confidence with its accuracy (1).
 
     Parameters
     ----------
     confidence, correctness : Responses, DataFrame, DataArray or array_like (models, questions)
-        Stated probabilities of being correct, and what came true: 1, 0, or a chance.
-    bins, n_bins, closed
-        Bins of the two parts, as in `murphy`; the difference does not depend on them.
-    clusters, weights, bootstrap, level, rng
-        What each question belongs to, how much it counts; resamples of questions, coverage of
-        intervals, seed.
+        Stated probability of being correct, and correctness: 1, 0 or a probability between them.
+    bins : {"auto", "width", "mass", "discrete"}
+        "discrete" makes each distinct confidence a bin, as in (1). "auto" does so for a model with
+        at most 20 distinct values, and uses bins of equal width otherwise.
+    n_bins : int
+        Number of bins of equal width or mass.
+    closed : {"right", "left"}
+        Which side of a bin is closed.
+    clusters : array_like (questions,), optional
+        Cluster of each question, such as its passage; whole clusters are resampled.
+    weights : array_like (questions,), optional
+        Weight of each question.
+    bootstrap : int or Bootstrap
+        Number of resamples of questions, the same for all models: differences are paired.
+    level : float
+        Coverage of the intervals, between 0 and 1.
+    rng : Generator, int or None
+        Random generator or seed.
 
     Returns
     -------
@@ -147,8 +159,10 @@ def overconfidence(
     ------
     OptionError
         If an option does not exist.
-    CodeError, ShapeError, LabelError
-        As `brier`.
+    CodeError
+        If a confidence or a correctness lies outside [0, 1].
+    ShapeError, LabelError
+        If the tables, or clusters, do not match.
 
     Examples
     --------

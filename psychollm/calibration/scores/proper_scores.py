@@ -56,25 +56,25 @@ def brier(
     level: float = 0.95,
     rng: RandomState = None,
 ) -> Estimate:
-    """Brier score of each model's stated confidence: 0 is perfect, 0.25 a constant one half.
+    """Brier score of each model's stated confidence: 0 is perfect, a constant 1/2 scores 0.25.
 
     Parameters
     ----------
     confidence : Responses, DataFrame, DataArray or array_like (models, questions)
-        Stated probabilities of being correct, inside [0, 1]; a vector is one model.
+        Stated probability of being correct, inside [0, 1]; a vector is one model.
     correctness : Responses, DataFrame, DataArray or array_like (models, questions)
-        1 = correct, 0 = wrong; a share between them is the chance of being correct, where an
-        answer was drawn from several. Questions count where both are known.
+        1 = correct, 0 = wrong; a fraction is the probability of being correct, from several
+        samples. Only questions with both values count.
     clusters : array_like (questions,), optional
-        What each question belongs to; whole clusters are resampled.
+        Cluster of each question, such as its passage; whole clusters are resampled.
     weights : array_like (questions,), optional
-        How much each question counts.
+        Weight of each question.
     bootstrap : int or Bootstrap
-        Resamples of questions, the same for all models, so that `Estimate.difference` is paired.
+        Number of resamples of questions, the same for all models: differences are paired.
     level : float
-        Coverage of the interval.
+        Coverage of the interval, between 0 and 1.
     rng : Generator, int or None
-        Source of randomness; the result does not depend on `n_jobs`.
+        Random generator or seed. The result does not depend on `n_jobs`.
 
     Returns
     -------
@@ -117,29 +117,38 @@ def log_score(
     level: float = 0.95,
     rng: RandomState = None,
 ) -> Estimate:
-    """Logarithmic score of each model's stated confidence, in nats: ln 2 for a constant one half.
+    """Logarithmic score of each model's stated confidence, in nats: a constant 1/2 scores ln 2.
 
     Parameters
     ----------
     confidence, correctness : Responses, DataFrame, DataArray or array_like (models, questions)
-        Stated probabilities of being correct, and what came true: 1, 0, or a chance.
+        Stated probability of being correct, and correctness: 1, 0 or a probability between them.
     clip : float
-        Confidence is moved into [clip, 1 - clip]; recorded in the name of the estimate.
-    clusters, weights, bootstrap, level, rng
-        What each question belongs to, how much it counts; resamples of questions, coverage of
-        intervals, seed.
+        Bound: confidence is moved into [clip, 1 - clip]. The name of the estimate records it.
+    clusters : array_like (questions,), optional
+        Cluster of each question, such as its passage; whole clusters are resampled.
+    weights : array_like (questions,), optional
+        Weight of each question.
+    bootstrap : int or Bootstrap
+        Number of resamples of questions, the same for all models: differences are paired.
+    level : float
+        Coverage of the intervals, between 0 and 1.
+    rng : Generator, int or None
+        Random generator or seed.
 
     Returns
     -------
     Estimate
-        With the reason `CLIPPED` where a confidence was moved; NaN for a model without answers.
+        The flag `CLIPPED` marks moved confidence. NaN for a model without answers.
 
     Raises
     ------
     OptionError
-        If `clip` does not lie between 0 and 1/2.
-    CodeError, ShapeError, LabelError
-        As `brier`.
+        If `clip` is not between 0 and 1/2.
+    CodeError
+        If a confidence or a correctness lies outside [0, 1].
+    ShapeError, LabelError
+        If the tables, or clusters, do not match.
 
     Examples
     --------
@@ -169,30 +178,38 @@ def brier_skill(
     level: float = 0.95,
     rng: RandomState = None,
 ) -> Estimate:
-    """Brier skill score (2): 1 is perfect, 0 as good as a constant confidence, below it worse.
+    """Brier skill score (2): 1 is perfect, 0 equals a constant confidence, below 0 is worse.
 
     Parameters
     ----------
     confidence, correctness : Responses, DataFrame, DataArray or array_like (models, questions)
-        Stated probabilities of being correct, and what came true: 1, 0, or a chance.
+        Stated probability of being correct, and correctness: 1, 0 or a probability between them.
     reference : float, optional
-        The constant confidence to beat; by default each model's own share of correct answers.
-    clusters, weights, bootstrap, level, rng
-        What each question belongs to, how much it counts; resamples of questions, coverage of
-        intervals, seed.
+        Constant confidence to compare with; by default each model's own accuracy.
+    clusters : array_like (questions,), optional
+        Cluster of each question, such as its passage; whole clusters are resampled.
+    weights : array_like (questions,), optional
+        Weight of each question.
+    bootstrap : int or Bootstrap
+        Number of resamples of questions, the same for all models: differences are paired.
+    level : float
+        Coverage of the intervals, between 0 and 1.
+    rng : Generator, int or None
+        Random generator or seed.
 
     Returns
     -------
     Estimate
-        NaN with a reason for a model that is always or never correct, whose own share cannot be
-        beaten, and for one without answers.
+        NaN with a reason for a model without answers, or one that is always or never correct.
 
     Raises
     ------
     OptionError
-        If `reference` does not lie between 0 and 1.
-    CodeError, ShapeError, LabelError
-        As `brier`.
+        If `reference` is not between 0 and 1.
+    CodeError
+        If a confidence or a correctness lies outside [0, 1].
+    ShapeError, LabelError
+        If the tables, or clusters, do not match.
 
     Examples
     --------

@@ -43,13 +43,12 @@ from psychollm.kernels.proper_scores import mean_losses
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
 class Significance(Result):
-    """A test statistic per model, its p-value, and why it is undefined where it is.
+    """Test statistic and p-value of each model, with a reason where undefined.
 
-    With clusters of fewer than 3.5 degrees of freedom there is no p-value (`NO_P_VALUE`): no test
-    keeps its level with so few.
+    With clusters and fewer than 3.5 degrees of freedom there is no p-value (`NO_P_VALUE`), because
+    no test keeps its level.
 
-    The p-values are those of single tests: for a panel of models pass them through
-    `adjust_p_values`.
+    The p-values are not adjusted: for several models use `adjust_p_values`.
 
     Examples
     --------
@@ -104,29 +103,33 @@ def spiegelhalter(
     clusters: ArrayLike | None = None,
     weights: ArrayLike | None = None,
 ) -> Significance:
-    """Test whether each model's answers are correct with the probability that it states.
+    """Test whether each model's answers are correct with the stated probability.
 
     Parameters
     ----------
     confidence, correctness : Responses, DataFrame, DataArray or array_like (models, questions)
-        Stated probabilities of being correct, and what came true: 1, 0, or a chance.
+        Stated probability of being correct, and correctness: 1, 0 or a probability between them.
     clusters : array_like (questions,), optional
-        What each question belongs to: the variance of (1) is then that of sums over clusters, and
-        z is compared with t, of one degree of freedom less than the clusters that make up the
-        variance. There is no p-value with fewer than five clusters of one size.
+        Cluster of each question. The variance of (1) is then computed over cluster sums, and z is
+        compared with Student's t; its degrees of freedom are the effective number of clusters
+        minus one. With fewer than five clusters of equal size there is no p-value.
     weights : array_like (questions,), optional
-        How much each question counts; the variance is then that of the weighted terms.
+        Weight of each question; the variance is computed from the weighted terms.
 
     Returns
     -------
     Significance
-        z and its two-sided p-value; NaN with the reason `NO_TEST_VARIANCE` where only confidences
-        of 0, 1/2 and 1 occur.
+        z and its two-sided p-value. NaN with the reason `NO_TEST_VARIANCE` if only confidences of
+        0, 1/2 and 1 occur.
 
     Raises
     ------
-    CodeError, ShapeError, LabelError, OptionError
-        As `brier`.
+    CodeError
+        If a confidence or a correctness lies outside [0, 1].
+    ShapeError, LabelError
+        If the tables, or clusters, do not match.
+    OptionError
+        If weights are not finite, or an option does not exist.
 
     Examples
     --------

@@ -70,7 +70,7 @@ STATISTICS = (
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
 class Abstention(Result):
-    """How well every model abstains.
+    """Precision, recall and other measures of every model's abstention.
 
     Examples
     --------
@@ -115,30 +115,36 @@ def abstention(
     level: float = 0.95,
     rng: RandomState = None,
 ) -> Abstention:
-    """Compare where every model abstains with where it should.
+    """Compare each model's abstentions with the questions on which it should abstain.
 
     Parameters
     ----------
     abstained : Responses, DataFrame, DataArray or array_like (models, questions)
-        1 = the model abstained, 0 = it attempted an answer; missing where that was not judged.
+        1 = the model abstained, 0 = it attempted an answer; missing if not judged.
     should_abstain : array_like (questions,) or (models, questions)
-        1 = should be abstained from, 0 = should be answered; missing where unknown. A Series or
-        a labelled table is put in the order of `abstained`.
+        1 = abstention is right, 0 = the question should be answered; missing if unknown. A Series
+        or labelled table is reordered to match `abstained`.
     correctness : Responses, DataFrame, DataArray or array_like (models, questions), optional
-        1 = the answer is correct. Read only where an answerable question was attempted, and
-        missing there if it was not graded.
-    clusters, weights, level, rng
-        What each question belongs to, how much it counts; coverage of intervals, seed.
+        1 = correct, 0 = wrong. Used only for attempted answerable questions; missing if not
+        graded.
+    clusters : array_like (questions,), optional
+        Cluster of each question, such as its passage; whole clusters are resampled.
+    weights : array_like (questions,), optional
+        Weight of each question.
+    level : float
+        Coverage of the intervals, between 0 and 1.
+    rng : Generator, int or None
+        Random generator or seed.
     bootstrap : int or Bootstrap
-        Resamples for `Estimate.difference`; 0 is none. Intervals are Wilson's and the delta
-        method's; from a sandwich where questions are weighted or clustered.
+        Number of resamples of questions for `Estimate.difference`; 0 draws none. Intervals are
+        Wilson's or use the delta method; with weights or clusters they use a sandwich variance.
 
     Returns
     -------
     Abstention
-        What is undefined is NaN with a reason: without questions to abstain from precision,
-        recall, F1 and phi, for a model that never abstains precision and phi. Flagged `UNJUDGED`
-        or `NO_GRADES` where answers had to be left out.
+        Undefined measures are NaN with a reason. Without questions to abstain from, these are
+        precision, recall, F1 and phi. For a model that never abstains, they are precision and phi.
+        The flags `UNJUDGED` and `NO_GRADES` mark omitted answers.
 
     Raises
     ------
@@ -331,7 +337,7 @@ _OVERALL = {"accuracy": share("accuracy", (1, 0, 0, 0), (1, 1, 1, 1))}
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
 class AbstentionByGroup(Result):
-    """How well every model abstains, in each group of questions.
+    """Measures of every model's abstention in each group of questions.
 
     Examples
     --------
@@ -379,16 +385,36 @@ def abstention_by(
     level: float = 0.95,
     rng: RandomState = None,
 ) -> AbstentionByGroup:
-    """Compare where every model abstains with where it should, in each group of questions.
+    """Compare abstentions with the questions on which models should abstain, by group.
 
     Parameters
     ----------
     groups : array_like (questions,)
-        What each question belongs to (a scenario, a data set): any hashable labels. A Series is
-        put in the order of the questions.
-    abstained, should_abstain, correctness, clusters, weights, bootstrap, level, rng, n_jobs, \
-progress
-        As in `abstention`.
+        Group of each question, such as a scenario or data set; any hashable labels. A Series is
+        reordered to match the questions.
+    abstained : Responses, DataFrame, DataArray or array_like (models, questions)
+        1 = the model abstained, 0 = it attempted an answer; missing if not judged.
+    should_abstain : array_like (questions,) or (models, questions)
+        1 = abstention is right, 0 = the question should be answered; missing if unknown. A Series
+        or labelled table is reordered to match `abstained`.
+    correctness : Responses, DataFrame, DataArray or array_like (models, questions), optional
+        1 = correct, 0 = wrong. Used only for attempted answerable questions; missing if not
+        graded.
+    clusters : array_like (questions,), optional
+        Cluster of each question, such as its passage; whole clusters are resampled.
+    weights : array_like (questions,), optional
+        Weight of each question.
+    bootstrap : int or Bootstrap
+        Number of resamples of questions for `Estimate.difference`; 0 draws none. Intervals are
+        Wilson's or use the delta method; with weights or clusters they use a sandwich variance.
+    level : float
+        Coverage of the intervals, between 0 and 1.
+    rng : Generator, int or None
+        Random generator or seed.
+    n_jobs : int or None
+        Number of workers; -1 uses all processors. The result does not depend on it.
+    progress : bool
+        Whether to show a progress bar.
 
     Returns
     -------
@@ -397,8 +423,10 @@ progress
 
     Raises
     ------
-    CodeError, ShapeError, LabelError, OptionError
-        As in `abstention`.
+    CodeError
+        If a table holds anything but 0, 1 and missing values.
+    ShapeError, LabelError, OptionError
+        If the tables do not match, or an option does not exist.
 
     Examples
     --------

@@ -32,7 +32,7 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
 class RiskCoverage(Result):
-    """Risk-coverage curves with pointwise bands, and what the best order would reach.
+    """Risk-coverage curves with pointwise bands and the curve of the optimal order.
 
     Examples
     --------
@@ -70,7 +70,7 @@ class RiskCoverage(Result):
     )
 
     def thresholds_frame(self) -> "pd.DataFrame":
-        """Return one row per model and score: what answering at or above it covers and risks."""
+        """Return one row per model and threshold: its coverage and its risk."""
         import pandas as pd
 
         sizes = [values.size for values in self.thresholds]
@@ -106,22 +106,37 @@ def risk_coverage(
 
     Parameters
     ----------
-    scores, correctness, clusters, weights, bootstrap, level, rng
-        As in `selective_prediction`.
+    scores : Responses, DataFrame, DataArray or array_like (models, questions) or (questions,)
+        Any real numbers, higher for "more likely correct"; NaN is missing. A vector is one score
+        for all models.
+    correctness : Responses, DataFrame, DataArray or array_like (models, questions)
+        1 = correct, 0 = wrong.
+    clusters : array_like (questions,), optional
+        Cluster of each question, such as its passage; whole clusters are resampled.
+    weights : array_like (questions,), optional
+        Weight of each question.
+    bootstrap : int or Bootstrap
+        Number of resamples of questions, the same for all models: differences are paired.
+    level : float
+        Coverage of the pointwise bands, between 0 and 1.
+    rng : Generator, int or None
+        Random generator or seed.
     coverages : array_like (points,), optional
-        Shares of questions answered, inside (0, 1]; 0.01, 0.02, ..., 1 by default.
+        Coverages at which to evaluate the curves, inside (0, 1]; by default 0.01, 0.02, ..., 1.
 
     Returns
     -------
     RiskCoverage
-        Bands are pointwise: Wilson's with the bootstrap variance.
+        The bands are pointwise Wilson intervals with the bootstrap variance.
 
     Raises
     ------
     OptionError
         If a coverage is not inside (0, 1].
-    ShapeError, LabelError, CodeError
-        As in `auroc`.
+    ShapeError, LabelError
+        If scores, correctness or clusters do not match.
+    CodeError
+        If correctness is not binary.
 
     Examples
     --------

@@ -70,7 +70,7 @@ _CURVE = np.arange(1, 101) / 100.0  # coverages at which the curve is read for i
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
 class SelectivePrediction(Result):
-    """Areas under the risk-coverage curves of every model.
+    """Areas under the risk-coverage curve of every model.
 
     Examples
     --------
@@ -107,7 +107,7 @@ def selective_prediction(
     level: float = 0.95,
     rng: RandomState = None,
 ) -> SelectivePrediction:
-    """Areas under the risk-coverage curve (1), and how far they lie above the best possible (2).
+    """Area under the risk-coverage curve (1), and its excess over the optimum (2).
 
     Parameters
     ----------
@@ -115,20 +115,32 @@ def selective_prediction(
         Any real numbers, higher for "more likely correct"; NaN is missing. A vector is one score
         for all models.
     correctness : Responses, DataFrame, DataArray or array_like (models, questions)
-        1 = correct.
-    clusters, weights, bootstrap, level, rng
-        What each question belongs to, how much it counts; resamples of questions, coverage of
-        intervals, seed.
+        1 = correct, 0 = wrong.
+    clusters : array_like (questions,), optional
+        Cluster of each question, such as its passage; whole clusters are resampled.
+    weights : array_like (questions,), optional
+        Weight of each question.
+    bootstrap : int or Bootstrap
+        Number of resamples of questions, the same for all models: differences are paired.
+    level : float
+        Coverage of the intervals, between 0 and 1.
+    rng : Generator, int or None
+        Random generator or seed.
 
     Returns
     -------
     SelectivePrediction
-        Without errors areas are 0 and the normalised one is undefined: flagged `NO_WRONG`.
+        For a model without errors the areas are 0, the normalised area is NaN, and the flag is
+        `NO_WRONG`.
 
     Raises
     ------
-    ShapeError, LabelError, CodeError, OptionError
-        As in `auroc`.
+    ShapeError, LabelError
+        If scores, correctness or clusters do not match.
+    CodeError
+        If correctness is not binary.
+    OptionError
+        If weights are not finite, or an option does not exist.
 
     Examples
     --------
@@ -161,17 +173,30 @@ def risk_at_coverage(
     level: float = 0.95,
     rng: RandomState = None,
 ) -> Estimate:
-    """Error rate when each model answers only a share of the questions, its most confident.
+    """Error rate when each model answers only its most confident questions.
 
     Parameters
     ----------
-    scores, correctness, clusters, weights, bootstrap, level, rng
-        As in `selective_prediction`.
+    scores : Responses, DataFrame, DataArray or array_like (models, questions) or (questions,)
+        Any real numbers, higher for "more likely correct"; NaN is missing. A vector is one score
+        for all models.
+    correctness : Responses, DataFrame, DataArray or array_like (models, questions)
+        1 = correct, 0 = wrong.
+    clusters : array_like (questions,), optional
+        Cluster of each question, such as its passage; whole clusters are resampled.
+    weights : array_like (questions,), optional
+        Weight of each question.
+    bootstrap : int or Bootstrap
+        Number of resamples of questions, the same for all models: differences are paired.
+    level : float
+        Coverage of the intervals, between 0 and 1.
+    rng : Generator, int or None
+        Random generator or seed.
     coverage : float
-        Share of questions that are answered, above 0 and at most 1.
+        Proportion of questions that are answered, above 0 and at most 1.
     ties : {"random", "whole"}
-        Of answers with the same score, give as many as needed in a random order (the expected
-        risk), or give all: then at least the share is answered, as with a threshold.
+        "random" gives as many tied answers as needed, in random order and with the expected risk.
+        "whole" gives all tied answers, as a threshold does; coverage may then be larger.
 
     Returns
     -------
@@ -182,8 +207,10 @@ def risk_at_coverage(
     ------
     OptionError
         If the coverage is not inside (0, 1].
-    ShapeError, LabelError, CodeError
-        As in `auroc`.
+    ShapeError, LabelError
+        If scores, correctness or clusters do not match.
+    CodeError
+        If correctness is not binary.
 
     Examples
     --------
@@ -211,37 +238,51 @@ def coverage_at_risk(
     level: float = 0.95,
     rng: RandomState = None,
 ) -> Estimate:
-    """Largest share of questions that each model can answer with at most a given error rate.
+    """Largest coverage at which each model's error rate is at most a given risk.
 
     Parameters
     ----------
-    scores, correctness, clusters, weights, bootstrap, level, rng
-        As in `selective_prediction`.
+    scores : Responses, DataFrame, DataArray or array_like (models, questions) or (questions,)
+        Any real numbers, higher for "more likely correct"; NaN is missing. A vector is one score
+        for all models.
+    correctness : Responses, DataFrame, DataArray or array_like (models, questions)
+        1 = correct, 0 = wrong.
+    clusters : array_like (questions,), optional
+        Cluster of each question, such as its passage; whole clusters are resampled.
+    weights : array_like (questions,), optional
+        Weight of each question.
+    bootstrap : int or Bootstrap
+        Number of resamples of questions, the same for all models: differences are paired.
+    level : float
+        Coverage of the intervals, between 0 and 1.
+    rng : Generator, int or None
+        Random generator or seed.
     risk : float
-        Error rate among the answers given that is tolerated, at least 0 and below 1.
+        Tolerated error rate among the answers given, at least 0 and below 1.
     ties : {"random", "whole"}
-        Whether some of several answers with the same score may be given, in a random order and
-        with the expected risk, or only all of them, as with a threshold.
+        "random" may give some of several tied answers, in random order and with the expected risk.
+        "whole" gives all of them or none, as a threshold does.
 
     Returns
     -------
     Estimate
-        0 with the flag `UNREACHABLE` where even the most confident answers are too risky.
+        0 with the flag `UNREACHABLE` if even the most confident answers exceed the risk.
 
     Raises
     ------
     OptionError
         If the risk is not inside [0, 1).
-    ShapeError, LabelError, CodeError
-        As in `auroc`.
+    ShapeError, LabelError
+        If scores, correctness or clusters do not match.
+    CodeError
+        If correctness is not binary.
 
     Notes
     -----
-    The share is the largest at which the risk happens to be low enough in the sample, so that it
-    is biased upwards as an estimate of the largest share in the population. The interval therefore
-    holds the shares at which the band of `risk_coverage` does not exclude the risk: from the
-    largest at which its upper bound, to the largest at which its lower bound, is low enough. Where
-    tied answers are given whole, its lower bound is that of the resamples if that is lower.
+    The estimate is a maximum over the sample and is therefore biased upwards. The interval inverts
+    the band of `risk_coverage`: its lower bound is the largest coverage at which the upper band is
+    within the risk, its upper bound that of the lower band. With ``ties="whole"``, the bootstrap
+    gives the lower bound if it is smaller.
 
     Examples
     --------

@@ -48,10 +48,10 @@ Method: TypeAlias = Literal["quadrature", "nuts"]
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
 class HierarchicalMetaD(Result):
-    """The group's M-ratio and its models', from one posterior.
+    """Posterior of the M-ratios of a group of models and of each model.
 
-    Values are posterior means, standard errors posterior standard deviations, intervals the
-    shortest of their level; `Estimate.difference` of two models uses the joint draws.
+    Values are posterior means, standard errors are posterior standard deviations, and intervals
+    are the shortest ones of their level. `Estimate.difference` uses the joint draws.
 
     Examples
     --------
@@ -79,7 +79,7 @@ class HierarchicalMetaD(Result):
     _AXES = Axes({}, "*=m_ratio", "median", "d_prime=d_prime.value")
 
     def summary(self) -> str:
-        """Return what the group's posterior says, in sentences."""
+        """Describe the group's posterior in sentences."""
         if not np.isfinite(self.group_m_ratio.value[0]):
             return f"No group M-ratio: {self.group_m_ratio.flags[0]}."
         counted = int(np.isfinite(self.m_ratio.value).sum())
@@ -229,48 +229,61 @@ def hierarchical_meta_d(
     n_jobs: int | None = None,
     progress: bool = False,
 ) -> HierarchicalMetaD:
-    """M-ratio of a group of models and of each of them, in a hierarchical model.
+    """Estimate M-ratios of a group of models and of each model in a hierarchical model.
 
     Parameters
     ----------
-    stimulus, response, rating, n_ratings
-        As in `meta_d`.
+    stimulus : array_like (questions,) or table (models, questions)
+        Correct answer, 0 or 1; a vector applies to all models.
+    response : Responses, DataFrame, DataArray or array_like (models, questions)
+        Answer given, 0 or 1; a vector is one model. Compute it from correctness as
+        ``np.where(correct, stimulus, 1 - stimulus)``.
+    rating : RatedConfidence, DataFrame, DataArray or array_like (models, questions)
+        Confidence in the answer: whole numbers from 1, or the result of `rate_confidence`. Only
+        trials with all three values count.
+    n_ratings : int, optional
+        Number of ratings on the scale; by default the highest rating that occurs.
     method : {"quadrature", "nuts"}
-        "quadrature": each model's d', criterion and confidence criteria follow its M-ratio at
-        their best, and the rest is summed on a grid; about a second, no further package. "nuts":
-        Fleming's full model, with groups of d', criteria and confidence criteria too, sampled by
-        PyMC (extra ``bayes``).
+        "quadrature" profiles out each model's d', criterion and confidence criteria and integrates
+        over a grid; it takes about a second. "nuts" samples Fleming's full model, hierarchical in
+        all parameters, with PyMC (extra ``bayes``).
     meta_c : {"scaled", "fixed"}
-        As in `meta_d`; Fleming's model keeps the criterion fixed.
+        Type-1 criterion in the meta-d' model: c meta-d'/d' (Maniscalco & Lau), or c (Fleming).
     n_draws : int
-        Draws from the posterior, of all chains together.
+        Total number of posterior draws over all chains.
     chains, tune : int
-        Chains, and draws for tuning in each; with "nuts" only.
+        Number of chains, and tuning draws per chain; used with "nuts" only.
     level : float
-        Mass of the shortest intervals.
+        Probability mass of the intervals, between 0 and 1.
     rng : Generator, int or None
-        Source of randomness.
-    n_jobs, progress
-        Chains run at a time, and a progress bar; with "nuts" only.
+        Random generator or seed.
+    n_jobs : int or None
+        Number of chains run in parallel; used with "nuts" only.
+    progress : bool
+        Whether to show a progress bar; used with "nuts" only.
 
     Returns
     -------
     HierarchicalMetaD
-        A model without an M-ratio of its own (see `meta_d`) is left out and NaN with its reason;
-        a negative meta-d' is no reason. With fewer than two models left, all is NaN.
+        Models without an M-ratio of their own are omitted and NaN with a reason; negative meta-d'
+        is allowed. With fewer than two remaining models everything is NaN.
 
     Raises
     ------
     MissingPackageError
         If ``method="nuts"`` and PyMC is not installed.
-    CodeError, ShapeError, LabelError, OptionError
-        As `meta_d`.
+    CodeError
+        If a stimulus or response is not 0 or 1, or a rating no whole number inside the scale.
+    ShapeError, LabelError
+        If the tables, or clusters, do not match.
+    OptionError
+        If an option does not exist.
 
     Warns
     -----
     ConvergenceWarning
-        If chains diverge, or R-hat exceeds 1.01 or an effective size falls below 400 for the
-        group's mean.
+        If chains diverge, or for the group mean R-hat exceeds 1.01 or the effective sample size is
+        below 400.
 
     Examples
     --------
@@ -299,14 +312,31 @@ def hierarchical_meta_d_from_counts(
     n_jobs: int | None = None,
     progress: bool = False,
 ) -> HierarchicalMetaD:
-    """M-ratio of a group of models from counts of responses and ratings.
+    """Estimate M-ratios of a group of models from counts of responses and ratings.
 
     Parameters
     ----------
     n_s1, n_s2 : DataFrame or array_like (models, 2 ratings)
-        As in `meta_d_from_counts`.
-    method, meta_c, n_draws, chains, tune, level, rng, n_jobs, progress
-        As in `hierarchical_meta_d`.
+        Counts of trials with stimulus class 0 (`n_s1`) and 1 (`n_s2`). Columns are response 0 from
+        the highest to the lowest rating, then response 1 from the lowest to the highest.
+    method : {"quadrature", "nuts"}
+        "quadrature" profiles out each model's d', criterion and confidence criteria and integrates
+        over a grid; it takes about a second. "nuts" samples Fleming's full model, hierarchical in
+        all parameters, with PyMC (extra ``bayes``).
+    meta_c : {"scaled", "fixed"}
+        Type-1 criterion in the meta-d' model: c meta-d'/d' (Maniscalco & Lau), or c (Fleming).
+    n_draws : int
+        Total number of posterior draws over all chains.
+    chains, tune : int
+        Number of chains, and tuning draws per chain; used with "nuts" only.
+    level : float
+        Probability mass of the intervals, between 0 and 1.
+    rng : Generator, int or None
+        Random generator or seed.
+    n_jobs : int or None
+        Number of chains run in parallel; used with "nuts" only.
+    progress : bool
+        Whether to show a progress bar; used with "nuts" only.
 
     Returns
     -------
@@ -314,8 +344,14 @@ def hierarchical_meta_d_from_counts(
 
     Raises
     ------
-    MissingPackageError, CodeError, ShapeError, LabelError, OptionError
-        As `hierarchical_meta_d`.
+    MissingPackageError
+        If ``method="nuts"`` and PyMC is not installed.
+    CodeError
+        If a count is negative or missing.
+    ShapeError, LabelError
+        If the two do not match or the number of columns is not even and at least four.
+    OptionError
+        If an option does not exist.
 
     Examples
     --------

@@ -56,10 +56,10 @@ _FIELDS = ("d_prime", "criterion", "meta_d", "m_ratio", "m_diff", "log_m_ratio",
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
 class MetaD(Result):
-    """Meta-d' of every model and what it was computed from.
+    """Meta-d', M-ratio and the underlying estimates of every model.
 
-    Arrays over responses hold response 0 first. Criteria lie on the axis of evidence and increase;
-    rates run over "rated above 1", "above 2", and so on.
+    Arrays over responses have response 0 first. Criteria are in units of evidence and increase.
+    Rates are those of ratings above 1, above 2, and so on.
 
     Examples
     --------
@@ -246,29 +246,37 @@ def meta_d(
     Parameters
     ----------
     stimulus : array_like (questions,) or table (models, questions)
-        The right answer, 0 or 1; a vector holds for all models.
+        Correct answer, 0 or 1; a vector applies to all models.
     response : Responses, DataFrame, DataArray or array_like (models, questions)
-        The answer given, 0 or 1; a vector is one model. Where only correctness is known, it is
+        Answer given, 0 or 1; a vector is one model. Compute it from correctness as
         ``np.where(correct, stimulus, 1 - stimulus)``.
     rating : RatedConfidence, DataFrame, DataArray or array_like (models, questions)
-        Confidence in the answer: whole numbers from 1, or stated confidence cut by
-        `rate_confidence`. Trials count where all three are known.
+        Confidence in the answer: whole numbers from 1, or the result of `rate_confidence`. Only
+        trials with all three values count.
     n_ratings : int, optional
-        Length of the rating scale; by default the highest rating that occurs.
+        Number of ratings on the scale; by default the highest rating that occurs.
     meta_c : {"scaled", "fixed"}
-        Where the ratings see the criterion of the answers: at c meta-d'/d' (Maniscalco & Lau), or
-        at c (Fleming).
+        Type-1 criterion in the meta-d' model: c meta-d'/d' (Maniscalco & Lau), or c (Fleming).
     padding : bool
-        Add 1/(2 ratings) to each count, once. Not needed for the fit: a rating that is never used
-        costs nothing. It shrinks estimates slightly towards no sensitivity.
-    clusters, weights, bootstrap, level, rng
-        As in `brier`; ``bootstrap=0`` draws no resamples.
+        Whether to add 1 / (2 n_ratings) to each count. The fit does not need it for unused
+        ratings. It shrinks estimates slightly towards zero sensitivity.
+    clusters : array_like (questions,), optional
+        Cluster of each question, such as its passage; whole clusters are resampled.
+    weights : array_like (questions,), optional
+        Weight of each question.
+    bootstrap : int or Bootstrap
+        Number of resamples of questions, the same for all models: differences are paired; 0 draws
+        none.
+    level : float
+        Coverage of the intervals, between 0 and 1.
+    rng : Generator, int or None
+        Random generator or seed.
 
     Returns
     -------
     MetaD
-        NaN with a reason where a class or a response lacks right or wrong answers, fewer than two
-        ratings are used, or d' is at most 0.1; ratios with d' below 0.5 are flagged.
+        NaN with a reason if a class or a response has no correct or no wrong answers, fewer than
+        two ratings are used, or d' is at most 0.1. Ratios are flagged if d' is below 0.5.
 
     Raises
     ------
@@ -281,13 +289,12 @@ def meta_d(
 
     Notes
     -----
-    Standard errors and intervals come from the observed information, with the uncertainty of d'
-    and c carried through (delta method); with clusters or weights from the bootstrap. In
-    simulations with 50 to 1,000 trials, d' from 0.7 to 2 and M-ratios from 0.5 to 1.2, the 95 %
-    intervals of d', meta-d', M-ratio and M-diff cover 93 to 97 %; those of log M-ratio and meta-c
-    92 to 100 %, 94 to 99 % from 400 trials on. They are wide all the same: with d' = 1.2 the
-    M-ratio is known to within 0.5 from 200 trials, 0.23 from 1,000. Differences between models
-    are paired by the resamples.
+    Standard errors and intervals use the observed information and the delta method, which accounts
+    for the uncertainty of d' and c. With clusters or weights they come from the bootstrap. In
+    simulations with 50 to 1,000 trials, d' from 0.7 to 2 and M-ratios from 0.5 to 1.2, 95 %
+    intervals of d', meta-d', M-ratio and M-diff covered in 93 to 97 %. Those of log M-ratio and
+    meta-c covered in 92 to 100 %, and in 94 to 99 % from 400 trials on. The intervals are wide:
+    with d' = 1.2 the margin of error of the M-ratio is 0.5 with 200 trials and 0.23 with 1,000.
 
     Examples
     --------
@@ -336,18 +343,25 @@ def meta_d_from_counts(
     Parameters
     ----------
     n_s1, n_s2 : DataFrame or array_like (models, 2 ratings) or (2 ratings,)
-        Trials with stimulus class 0 (1): response 0 with the highest to the lowest rating, then
-        response 1 with the lowest to the highest.
-    meta_c, padding
-        As in `meta_d`.
-    bootstrap, level, rng
-        As in `brier`. Resamples are drawn from each model's table by itself: counts do not say
-        which questions two models share, so that differences are not paired; use `meta_d` there.
+        Counts of trials with stimulus class 0 (`n_s1`) and 1 (`n_s2`). Columns are response 0 from
+        the highest to the lowest rating, then response 1 from the lowest to the highest.
+    meta_c : {"scaled", "fixed"}
+        Type-1 criterion in the meta-d' model: c meta-d'/d' (Maniscalco & Lau), or c (Fleming).
+    padding : bool
+        Whether to add 1 / (2 n_ratings) to each count. The fit does not need it for unused
+        ratings. It shrinks estimates slightly towards zero sensitivity.
+    bootstrap : int or Bootstrap
+        Number of resamples, drawn separately from each model's counts; 0 draws none. Differences
+        between models are therefore not paired; use `meta_d` for paired ones.
+    level : float
+        Coverage of the intervals, between 0 and 1.
+    rng : Generator, int or None
+        Random generator or seed.
 
     Returns
     -------
     MetaD
-        As of `meta_d`.
+        NaN with a reason where undefined, under the same conditions as in `meta_d`.
 
     Raises
     ------

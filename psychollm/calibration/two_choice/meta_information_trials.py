@@ -109,23 +109,38 @@ def meta_information(
 
     Parameters
     ----------
-    stimulus, response, rating, n_ratings
-        As in `meta_d`.
+    stimulus : array_like (questions,) or table (models, questions)
+        Correct answer, 0 or 1; a vector applies to all models.
+    response : Responses, DataFrame, DataArray or array_like (models, questions)
+        Answer given, 0 or 1; a vector is one model. Compute it from correctness as
+        ``np.where(correct, stimulus, 1 - stimulus)``.
+    rating : RatedConfidence, DataFrame, DataArray or array_like (models, questions)
+        Confidence in the answer: whole numbers from 1, or the result of `rate_confidence`. Only
+        trials with all three values count.
+    n_ratings : int, optional
+        Number of ratings on the scale; by default the highest rating that occurs.
     definition : {"confidence", "added", "report"}
-        Which of (1) is meta-I. With "report" the other quantities follow statConfR too: d' comes
-        from the shares of right answers among each response, and accuracy is that of the best
-        guess from the report.
+        Definition of meta-I, from (1). "report" follows statConfR: d' comes from the proportions
+        of correct answers for each response, and accuracy is that of the best guess given the
+        report.
     corrected : bool
-        Subtract what a random order of the answers would give.
-    clusters, weights, bootstrap, level, rng
-        What each question belongs to, how much it counts; resamples of questions, coverage of
-        intervals, seed.
+        Whether to subtract the value expected under a random order of the answers.
+    clusters : array_like (questions,), optional
+        Cluster of each question, such as its passage; whole clusters are resampled.
+    weights : array_like (questions,), optional
+        Weight of each question.
+    bootstrap : int or Bootstrap
+        Number of resamples of questions, the same for all models: differences are paired.
+    level : float
+        Coverage of the intervals, between 0 and 1.
+    rng : Generator, int or None
+        Random generator or seed.
 
     Returns
     -------
     MetaInformation
-        NaN with a reason for a model that is always or never right, and for ratios whose
-        denominator vanishes (d' at most 0.1); 0 with the reason `CONSTANT` for constant ratings.
+        NaN with a reason for a model that is always or never correct, and for ratios with d' at
+        most 0.1. Constant ratings give 0 with the reason `CONSTANT`.
 
     Raises
     ------
@@ -138,8 +153,8 @@ def meta_information(
 
     Notes
     -----
-    The interval is the normal one with the standard error of the bootstrap: its percentiles lie
-    too high, since a resample holds each answer several times and so tells more than the sample.
+    The interval is normal with the bootstrap standard error. Bootstrap percentiles would be too
+    high, because repeated answers in a resample inflate the information.
 
     Examples
     --------
@@ -206,9 +221,9 @@ def gaussian_meta_information(d_prime: Any, *, prior: Any = 1.0) -> FloatArray:
     Parameters
     ----------
     d_prime : array_like (...)
-        Sensitivity.
+        Sensitivity d'.
     prior : array_like (...)
-        Entropy of the stimulus classes that is set against the information, 1 if equally frequent.
+        Entropy of the stimulus classes in bits; 1 if they are equally frequent.
 
     Examples
     --------

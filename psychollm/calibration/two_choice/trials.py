@@ -30,7 +30,7 @@ MOST_RATINGS = 1000  # of a scale: tables and fits grow with them
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
 class RatedConfidence(Result):
-    """Stated confidence cut into ratings.
+    """Stated confidence divided into ratings.
 
     Examples
     --------
@@ -92,7 +92,7 @@ class RatedTrials(Result):
 def rate_confidence(
     confidence: ResponsesLike, *, n_ratings: int = 4, bins: Bins = "quantile"
 ) -> RatedConfidence:
-    """Cut each model's stated confidence into ratings.
+    """Divide each model's stated confidence into ratings.
 
     Parameters
     ----------
@@ -101,15 +101,14 @@ def rate_confidence(
     n_ratings : int
         Number of ratings, at least two.
     bins : {"quantile", "width"}
-        "quantile": ratings that are used about equally often. Equal confidences always share a
-        rating, so that heaped values may leave some unused; where a model states no more than
-        `n_ratings` distinct values, these are its ratings. "width": the range from 0 to 1 cut
-        evenly, the upper end included, which compares models on one scale.
+        "quantile" makes ratings of about equal frequency. Equal values share a rating, so that
+        some ratings may be unused; a model with at most `n_ratings` distinct values has one rating
+        for each. "width" divides [0, 1] evenly, which compares models on one scale.
 
     Returns
     -------
     RatedConfidence
-        To be passed as `rating`.
+        Ratings to pass to `meta_d` and its relatives as `rating`.
 
     Raises
     ------

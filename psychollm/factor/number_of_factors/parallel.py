@@ -131,8 +131,12 @@ def parallel_analysis(
         Which quantile of theirs an eigenvalue must exceed.
     empty_cells, missing : str
         As in `polychoric`.
-    rng, n_jobs, progress
-        As in `brier`.
+    rng : Generator, int or None
+        Random generator or seed.
+    n_jobs : int or None
+        Number of workers; -1 uses all processors. The result does not depend on it.
+    progress : bool
+        Whether to show a progress bar.
 
     Returns
     -------

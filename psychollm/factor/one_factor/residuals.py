@@ -293,8 +293,12 @@ def residual_test(
         Factors under the null hypothesis; 0 is independence.
     n_null : int
         Replicates.
-    rng, n_jobs, progress
-        As everywhere: seed or generator, workers, progress bar.
+    rng : Generator, int or None
+        Random generator or seed.
+    n_jobs : int or None
+        Number of workers; -1 uses all processors. The result does not depend on it.
+    progress : bool
+        Whether to show a progress bar.
 
     Examples
     --------

@@ -70,8 +70,12 @@ def bootstrap_fit(
         statistics of respondents.
     n_null : int
         How many replicates.
-    rng, n_jobs, progress
-        Seed, workers and progress bar.
+    rng : Generator, int or None
+        Random generator or seed.
+    n_jobs : int or None
+        Number of workers; -1 uses all processors. The result does not depend on it.
+    progress : bool
+        Whether to show a progress bar.
 
     Raises
     ------

@@ -144,8 +144,12 @@ def slope_null(
         nothing have no scale to estimate.
     n_null : int
         How many shuffled tables.
-    rng, n_jobs, progress
-        Seed, workers and progress bar.
+    rng : Generator, int or None
+        Random generator or seed.
+    n_jobs : int or None
+        Number of workers; -1 uses all processors. The result does not depend on it.
+    progress : bool
+        Whether to show a progress bar.
 
     Examples
     --------
@@ -216,8 +220,12 @@ def shuffle_null(
         As in `fit_irt`, but "auto" are the weak fixed priors of `slope_null`.
     n_null : int
         How many shuffled tables.
-    rng, n_jobs, progress
-        Seed, workers and progress bar.
+    rng : Generator, int or None
+        Random generator or seed.
+    n_jobs : int or None
+        Number of workers; -1 uses all processors. The result does not depend on it.
+    progress : bool
+        Whether to show a progress bar.
 
     Raises
     ------

@@ -205,8 +205,10 @@ def omega(
         scale log(1 - omega). With several factors omegas take (1) from resamples in either case.
     bootstrap : int or Bootstrap
         Resamples of respondents; 0 for none.
-    level, rng
-        Coverage of intervals, and seed.
+    level : float
+        Coverage of the intervals, between 0 and 1.
+    rng : Generator, int or None
+        Random generator or seed.
 
     Returns
     -------

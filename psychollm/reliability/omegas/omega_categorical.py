@@ -86,8 +86,10 @@ def omega_categorical(
     bootstrap : int or Bootstrap
         Resamples of respondents; 0 for none. Of ratings they are drawn for
         ``interval="bootstrap"`` alone.
-    level, rng
-        Coverage of intervals, and seed.
+    level : float
+        Coverage of the intervals, between 0 and 1.
+    rng : Generator, int or None
+        Random generator or seed.
 
     Returns
     -------

@@ -163,8 +163,10 @@ def consistency(
         or bootstrap ones if that is asked for.
     bootstrap : int or Bootstrap
         Resamples of respondents, for `Estimate.difference`; 0 for none.
-    level, rng
-        Coverage of intervals, and seed.
+    level : float
+        Coverage of the intervals, between 0 and 1.
+    rng : Generator, int or None
+        Random generator or seed.
 
     Returns
     -------

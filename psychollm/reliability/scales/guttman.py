@@ -79,8 +79,10 @@ def guttman(
         Over respondents; the jackknife is on the scale log(1 - lambda).
     bootstrap : int or Bootstrap
         Resamples of respondents, for ``difference("lambda6", "lambda3")``; 0 for none.
-    level, rng
-        Coverage of intervals, and seed.
+    level : float
+        Coverage of the intervals, between 0 and 1.
+    rng : Generator, int or None
+        Random generator or seed.
 
     Returns
     -------

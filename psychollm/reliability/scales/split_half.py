@@ -217,8 +217,10 @@ def split_half(
         Over respondents, of the mean; the jackknife is on the scale log(1 - x).
     bootstrap : int or Bootstrap
         Resamples of respondents; 0 for none.
-    level, rng
-        Coverage of intervals, and seed.
+    level : float
+        Coverage of the intervals, between 0 and 1.
+    rng : Generator, int or None
+        Random generator or seed.
 
     Returns
     -------
