@@ -285,6 +285,21 @@ def _studies_in(staged: "StagedPlan") -> list[str]:
     return [name for name in dict.fromkeys([*asked, *later]) if name in known]
 
 
+def prompts_of(path: Path) -> "tuple[Prompt, ...]":
+    """Return what a plan asks first: its prompts, or those of the study whose settings it has."""
+    from psychollm.collect.plan import read_plan, table_of
+
+    tables = table_of(path).get("study")
+    if not isinstance(tables, dict):
+        return read_plan(path).prompts
+    asked = set(tables) - {"analysis"}
+    fits = [name for name, one in STUDY_PARTS.items() if asked <= {*one.first, *one.later}]
+    if not fits:
+        msg = f"{path}: {', '.join(sorted(asked))} are the parts of no one study"
+        raise OptionError(msg)
+    return staged_plan(fits[0], path).plan.prompts
+
+
 def staged_plan(study: StudyName, path: Path) -> "StagedPlan":
     """Read a plan with the settings of a study.
 

@@ -135,11 +135,10 @@ class OfTables(TwoTables):
 
     def with_people(self, prompts: "Iterable[Prompt] | None" = None) -> Self:
         """Return the command with the answers of people, if there are any; prompts as asked."""
-        from psychollm.studies.people.table import read_people
-
         if self.people is None:
             return self
-        frame = read_people(self.people, prompts=prompts)
+        of_people = import_module("psychollm.studies.people.table")
+        frame = of_people.read_people(self.people, prompts=prompts)
         return replace(self, analysis={**self.analysis, "people": frame})
 
     def people_code(self, asked: str = "") -> str:

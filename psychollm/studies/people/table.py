@@ -53,9 +53,10 @@ def read_people(
     Parameters
     ----------
     path : path
-        A CSV file. Of the form: person, prompt and reply in each line. Of scores: a line per
-        answer with the columns person, question (or item) and score, and if there are several
-        conditions one for them; or a line per person with a column for each question.
+        A CSV file, or a folder of those that people saved. Of the form: person, prompt and reply
+        in each line. Of scores: a line per answer with the columns person, question (or item) and
+        score, and if there are several conditions one for them; or a line per person with a column
+        for each question.
     prompts : iterable of Prompt, optional
         What was asked, for a file of replies: each is read and scored as a model's reply is.
 
@@ -81,7 +82,14 @@ def read_people(
     """
     import pandas as pd
 
-    path = Path(path)
+    path, prompts = Path(path), None if prompts is None else tuple(prompts)
+    if path.is_dir():
+        files = sorted(path.glob("*.csv"))
+        if not files:
+            msg = f"{path} holds no .csv file: put what people saved there"
+            raise InputError(msg)
+        both: pd.DataFrame = pd.concat([read_people(one, prompts=prompts) for one in files])
+        return both
     header = header_of(path)
     rows = list(rows_of(path)) if header else []
     if not rows:
@@ -100,7 +108,7 @@ def read_people(
             "prompts", python="prompts=instrument.prompts()", command="a store"
         )
         raise InputError(msg)
-    return _scored(frame, tuple(prompts), path)
+    return _scored(frame, prompts, path)
 
 
 def _named(frame: pd.DataFrame, where: str) -> pd.DataFrame:

@@ -1,0 +1,100 @@
+"""A form that shows a person what models are asked: one page that needs no network."""
+
+import json
+import re
+from collections.abc import Iterable
+from hashlib import sha256
+from html import escape
+from importlib.resources import files
+from os import PathLike
+from pathlib import Path
+from typing import Any
+
+from psychollm._base.errors import InputError
+from psychollm._base.shown import one_line, visible
+from psychollm.instruments.prompt import Prompt
+from psychollm.reports.page import write_text
+
+_TEMPLATES = files("psychollm.reports").joinpath("templates")
+# What may end a script or a line of one in JSON that stands in a page.
+_IN_SCRIPT = {ord(sign): f"\\u{ord(sign):04x}" for sign in "<>&\u2028\u2029"}
+
+
+def write_form(
+    prompts: Iterable[Prompt], path: str | PathLike[str], *, title: str = "Questions"
+) -> Path:
+    """Write a form on which a person answers the prompts that models get.
+
+    The page shows one prompt after the other, keeps answers in the browser, and saves them as the
+    file that `read_people` reads. It loads nothing and sends nothing.
+
+    Parameters
+    ----------
+    prompts : iterable of Prompt
+        What is asked. Of repeated prompts the first is shown; what is put to one model alone is
+        left out.
+    path : path
+        File to write; its folder is made.
+    title : str
+        What stands on top.
+
+    Returns
+    -------
+    Path
+        Where it is.
+
+    Raises
+    ------
+    InputError
+        If there is nothing to ask, or the file cannot be written.
+
+    Examples
+    --------
+    >>> from psychollm.instruments import RuleWorld
+    >>> page = write_form(RuleWorld(n=4, seed=1).prompts(), getfixture("tmp_path") / "form.html")
+    >>> "Question" in page.read_text(encoding="utf-8")
+    True
+    """
+    asked = _asked(prompts)
+    if not asked:
+        msg = "there is nothing to ask: pass the prompts of an instrument"
+        raise InputError(msg)
+    data = json.dumps({"key": _key(asked), "prompts": asked}, ensure_ascii=False)
+    parts = {
+        "title": escape(one_line(title)),
+        "n": str(len(asked)),
+        "data": data.translate(_IN_SCRIPT),
+        "style": _template("page.css"),
+        "script": _template("form.js"),
+    }
+    page = re.sub(r"\{\{ (\w+) \}\}", lambda name: parts[name[1]], _template("form.html"))
+    return write_text(path, lambda: visible(page))
+
+
+def _template(name: str) -> str:
+    return _TEMPLATES.joinpath(name).read_text(encoding="utf-8")
+
+
+def _asked(prompts: Iterable[Prompt]) -> list[dict[str, Any]]:
+    kept = [one for one in prompts if for_people(one)]
+    return [
+        {
+            "key": one.key,
+            "item": one.item,
+            "instrument": str(one.about.get("instrument", "")),
+            "reply": one.reply,
+            "follows": one.follows,
+            "messages": [{"role": each.role, "content": each.content} for each in one.messages],
+        }
+        for one in kept
+    ]
+
+
+def for_people(prompt: Prompt) -> bool:
+    """Return whether people are asked it: once, and no judge or single model alone."""
+    return prompt.repeat == 0 and prompt.to is None and "judges" not in prompt.about
+
+
+def _key(asked: list[dict[str, Any]]) -> str:
+    """Return the name under which a browser keeps answers: that of these prompts alone."""
+    return f"psychollm-{sha256(json.dumps(asked).encode()).hexdigest()[:16]}"

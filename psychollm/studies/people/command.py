@@ -1,0 +1,99 @@
+"""``psychollm form``: prompts in, a page on which people answer them out."""
+
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from psychollm._base.errors import InputError, OptionError
+from psychollm.cli.import_logs import is_store
+from psychollm.cli.options import Command, option
+from psychollm.cli.prompts import counted
+
+if TYPE_CHECKING:
+    from psychollm.instruments.prompt import Prompt
+
+DESCRIPTION = """\
+Make a page on which a person answers what models are asked: one file, which works without a
+network, goes on where it was left, and saves the table that 'psychollm study --people' reads.
+
+ASKED is a plan, a store of replies, a file of prompts ('psychollm instrument'), or the name of an
+instrument that needs no questions. Of repeated prompts the first is shown.
+"""
+EPILOG = """\
+examples:
+  psychollm form plan.toml --out form.html
+  psychollm form items.jsonl --out form.html --title "Numbers and rules"
+  psychollm form rule-world --out form.html
+  psychollm study run.sqlite --people people.csv
+"""
+
+
+@dataclass(frozen=True, kw_only=True)
+class Form(Command):
+    """The command."""
+
+    NAME = "form"
+    HELP = "make a page on which people answer what models are asked"
+    DESCRIPTION = DESCRIPTION
+    EPILOG = EPILOG
+
+    asked: str = option("a plan, a store, a file of prompts, or an instrument", "ASKED",
+                        positional=True)  # fmt: skip
+    instrument: str | None = option("whose prompts; otherwise all", "NAME", default=None)
+    title: str = option("what stands on top", "TEXT", default="Questions")
+    out: Path = option("where the page goes", "FILE.html")
+    json: bool = option("print what was written as JSON and nothing else", default=False)
+    quiet: bool = option("say nothing on the screen", default=False)
+
+    def run(self) -> int:
+        """Write the page."""
+        from psychollm.reports.form import for_people, write_form
+
+        with self.noting():
+            prompts = self._prompts()
+            if self.instrument is not None:
+                name = self.instrument.replace("-", "_")
+                prompts = tuple(one for one in prompts if one.about.get("instrument") == name)
+                if not prompts:
+                    msg = f"--instrument {self.instrument}: {self.asked} has no prompts of it"
+                    raise OptionError(msg)
+            shown = {one.key for one in filter(for_people, prompts)}
+            write_form(prompts, self.out, title=self.title)
+        self.say(
+            {"n_prompts": len(shown), "out": str(self.out)},
+            f"{counted(len(shown), 'prompt')}: {self.out}",
+            "Each person saves a file; put them into one folder for 'psychollm study --people'.",
+        )
+        return 0
+
+    def _prompts(self) -> "tuple[Prompt, ...]":
+        from psychollm.cli.run import prompts_of
+        from psychollm.collect.plan import read_prompts
+        from psychollm.instruments.instrument import INSTRUMENTS, instrument_class
+
+        path, name = Path(self.asked), self.asked.replace("-", "_")
+        if not path.exists() and name in INSTRUMENTS:
+            try:
+                own: tuple[Prompt, ...] = instrument_class(name)().prompts()
+            except TypeError as error:  # a field without a default
+                msg = (
+                    f"{self.asked} needs questions: write its prompts with 'psychollm instrument "
+                    f"{self.asked}', and pass that file"
+                )
+                raise OptionError(msg) from error
+            return own
+        if not path.is_file():
+            msg = f"{self.asked} is no file, and none of {', '.join(INSTRUMENTS)}"
+            raise InputError(msg)
+        if path.suffix == ".toml":
+            return prompts_of(path)
+        if is_store(path):
+            from psychollm.collect.export import said
+            from psychollm.collect.store import Store
+
+            with Store(path, create=False) as store:
+                return tuple({one.key: one for one, _ in said(store)}.values())
+        return read_prompts(path)
+
+
+COMMAND = Form
