@@ -41,7 +41,7 @@ from psychollm._base.types import AnyArray, BoolArray, FloatArray, IntArray
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
 class Grim(Result):
-    """Which reported rates are possible, and the nearest that are.
+    """Consistency of reported rates, with the nearest possible rates.
 
     Examples
     --------
@@ -64,24 +64,25 @@ class Grim(Result):
 
 
 def grim(rate: Any, n: Any, *, digits: int | None = None, scale: float = 1.0) -> Grim:
-    """Check whether reported rates can come from whole numbers out of n.
+    """Test whether reported rates are possible as whole numbers out of n (GRIM test).
 
     Parameters
     ----------
     rate : array_like of float or str (rates,)
-        Rates, percentages or means of whole numbers, as printed: text keeps its trailing zeros.
+        Rates, percentages or means of whole numbers, as printed. Pass text to keep trailing zeros.
     n : array_like of int (rates,)
-        How many outcomes each is the rate of (items, or items times runs); one number for all.
+        Number of outcomes behind each rate (items, or items times runs); a single number applies
+        to all.
     digits : int, optional
-        Decimals of the report. By default those of each text; numbers are taken to share the
-        decimals of the one that shows most.
+        Number of reported decimals. By default that of each text; for numbers, the largest number
+        of decimals of any.
     scale : float
-        What stands for a rate of one: 100 for percentages.
+        Value that represents a rate of one, such as 100 for percentages.
 
     Returns
     -------
     Grim
-        A rate of NaN is not consistent with anything.
+        Consistency of each rate; NaN is never consistent.
 
     Raises
     ------
@@ -94,7 +95,7 @@ def grim(rate: Any, n: Any, *, digits: int | None = None, scale: float = 1.0) ->
 
     Notes
     -----
-    Halves may have been rounded up, down or to even: all are accepted.
+    Rounding of halves up, down or to even is accepted.
 
     References
     ----------

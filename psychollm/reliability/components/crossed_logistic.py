@@ -74,7 +74,7 @@ LogisticEstimation: TypeAlias = Literal["reml", "ml"]
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
 class CrossedLogistic(Result):
-    """Variances of the effects on right answers, and the effects themselves.
+    """Variance components and effects of a crossed logistic mixed model.
 
     Examples
     --------
@@ -109,7 +109,7 @@ class CrossedLogistic(Result):
     )
 
     def summary(self) -> str:
-        """Return the shares of variance and the reliability, in a line each."""
+        """Describe the proportions of variance and the reliability, one per line."""
         lines = [
             f"{label}: {self.share.text(row)} of the variance of an answer"
             for row, label in enumerate(self.share.labels)
@@ -129,41 +129,41 @@ def crossed_logistic(
     n_draws: int = 2000,
     rng: RandomState = None,
 ) -> CrossedLogistic:
-    """Crossed logistic mixed model of right and wrong answers.
+    """Fit a crossed logistic mixed model to binary scores.
 
     Parameters
     ----------
     scores : ScoreLog, RepeatedScores, Responses, DataFrame, DataArray or array_like
-        1 is right and 0 wrong: models x questions, or models x questions x repeats; or what
-        `read_scores` and `read_logs` return. NaN is missing.
+        Binary scores (1 = correct, 0 = wrong), models x questions or models x questions x repeats;
+        NaN is missing. Results of `read_scores` and `read_logs` are accepted.
     domains : mapping or array_like (questions,), optional
-        What each question is about; one domain counts as none.
+        Domain of each question. A single domain is ignored.
     families : mapping or array_like (models,), optional
-        What each model is made from; they are left out where no family has two models, or there
-        is one only.
+        Family of each model. Families are ignored if there is only one, or none has two models.
     integration : {"quadrature", "laplace"}
-        How questions and interactions are integrated out: exactly, or as other programs do it.
+        How question and interaction effects are integrated out: numerically exact, or by the
+        Laplace approximation common in other programs.
     estimation : {"reml", "ml"}
-        Whether the mean is integrated out, or maximised over, for the components.
+        Restricted maximum likelihood, which integrates over the mean, or maximum likelihood.
     prior_scale : float
-        Of the half-normal prior of the standard deviations, in logits, for intervals and effects;
-        `numpy.inf` for a flat one, which needs three models, families and domains.
+        Scale of the half-normal prior of standard deviations, in logits, used for intervals and
+        effects. `numpy.inf` is a flat prior, which needs at least three models, families and
+        domains.
     level : float
-        Coverage of the intervals.
+        Coverage of the intervals, between 0 and 1.
     n_draws : int
-        Draws from the posterior distribution.
+        Number of posterior draws.
     rng : Generator, int or None
-        Source of randomness.
+        Random generator or seed.
 
     Returns
     -------
     CrossedLogistic
-        Components are at the maximum of the likelihood, and flagged `AT_BOUND` at zero; intervals
-        are percentiles of the posterior distribution, stretched to the value where it lies
-        beyond; values of effects are its means. Where the likelihood rises up to a standard
-        deviation of 20 logits, components are NaN and flagged `UNBOUNDED`; shares and the
-        reliability are then posterior means with the same flag. Models that answer every question
-        alike are an example: questions are easy for all or for none.
+        Components are maximum-likelihood estimates, flagged `AT_BOUND` at zero. Intervals are
+        posterior percentiles, widened to include the estimate; effects are posterior means. If the
+        likelihood increases up to a standard deviation of 20 logits, components are NaN and
+        flagged `UNBOUNDED`. Proportions and reliability are then posterior means with the same
+        flag. This happens, for example, if all models answer every question alike.
 
     Raises
     ------
@@ -177,8 +177,8 @@ def crossed_logistic(
 
     Notes
     -----
-    One evaluation of the likelihood takes time in proportion to the answers: 60
-    models and 1,000 questions take a second in all, and with domains and families four.
+    The running time is proportional to the number of answers: 60 models and 1,000 questions take
+    one second, or four with domains and families.
 
     Examples
     --------

@@ -45,7 +45,7 @@ Sizes: TypeAlias = int | Iterable[int] | None
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
 class DecisionStudy(Result):
-    """Reliability of mean scores for several numbers of items and runs.
+    """Reliability of mean scores for different numbers of items and runs.
 
     Examples
     --------
@@ -79,7 +79,7 @@ class DecisionStudy(Result):
     )
 
     def summary(self) -> str:
-        """Return a sentence per design."""
+        """Describe each design in a sentence."""
         return "\n".join(self._sentence(design) for design in range(len(self.n_items)))
 
     def _sentence(self, row: int) -> str:
@@ -98,24 +98,23 @@ def decision_study(
     n_runs: Sizes = None,
     fixed: FixedFacet = "none",
 ) -> DecisionStudy:
-    """Reliability of mean scores with other numbers of items and runs.
+    """Predict the reliability of mean scores for other numbers of items and runs.
 
     Parameters
     ----------
     study : Generalizability
         Variance components.
     n_items, n_runs : int or iterable of int, optional
-        Numbers to try, every one of the first with every one of the second; those of the study by
-        default.
+        Numbers of items and runs; all combinations are computed. By default the numbers of the
+        study.
     fixed : {"none", "item", "run"}
-        A facet whose levels would be the very same: how models differ on it is then part of what
-        is measured.
+        Facet with the same levels in every replication. The interaction of models with a fixed
+        facet counts as true variance.
 
     Returns
     -------
     DecisionStudy
-        Coefficients are flagged where a component below zero counted as zero, and NaN where
-        there is no variance at all.
+        A flag marks negative components set to zero. Coefficients are NaN if there is no variance.
 
     Raises
     ------

@@ -57,7 +57,7 @@ _METHODS: dict[str, str] = {
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
 class Generalizability(Result):
-    """Variance components of scores, crossed over models, items and runs.
+    """Variance components of scores in a crossed design of models, items and runs.
 
     Examples
     --------
@@ -104,44 +104,44 @@ def generalizability(
     level: float = 0.95,
     rng: RandomState = None,
 ) -> Generalizability:
-    """Variance components of scores of models on items, in one or several runs.
+    """Estimate variance components of scores over models, items and runs.
 
     Parameters
     ----------
     scores : RepeatedScores, Ratings, Responses, DataFrame, DataArray or array_like
-        (models, items) or (models, items, runs); any numbers, NaN is missing. Models, items and
-        runs without any score are left out; a single run counts as none.
+        Numeric scores (models, items) or (models, items, runs); NaN is missing. Models, items and
+        runs without scores are omitted; a single run counts as no run facet.
     estimation : {"auto", "ems", "reml"}
-        Expected mean squares, which need complete data, or restricted maximum likelihood; "auto"
-        takes the first where it can.
+        "ems" uses expected mean squares and needs complete data. "reml" is restricted maximum
+        likelihood. "auto" uses "ems" for complete data.
     interval : {"pivotal", "bootstrap"}
-        Draws for intervals: "pivotal" covers for new models, items and runs;
-        "bootstrap" resamples models only, with bias corrected, and covers too little with few
-        models and for all components without them. With missing cells it refits every resample.
+        "pivotal" intervals generalise to new models, items and runs. "bootstrap" resamples models
+        only, with bias correction; it under-covers with few models and for components without
+        models. With missing cells it refits every resample.
     bootstrap : int or Bootstrap
-        Draws.
+        Number of draws.
     level : float
-        Coverage of the intervals.
+        Coverage of the intervals, between 0 and 1.
     rng : Generator, int or None
-        Source of randomness.
+        Random generator or seed.
 
     Returns
     -------
     Generalizability
-        Undefined, with a reason, where a facet has a single level or all scores are equal.
+        NaN with a reason if a facet has a single level or all scores are equal.
 
     Raises
     ------
     ShapeError, LabelError, CodeError
-        If the input is no such table of numbers.
+        If the input is not a numeric table of this shape.
     OptionError
-        If mean squares are asked for with missing cells, or an option does not exist.
+        If ``estimation="ems"`` meets missing cells, or an option does not exist.
 
     Notes
     -----
-    The work of REML with missing cells grows with the number of patterns of missing cells times
-    the cube of the product of the two shorter facets: 20 models x 1,000 items x 3 runs with cells
-    missing at random take some seconds.
+    With missing cells, the cost of REML is proportional to the number of missing-data patterns
+    times the cube of the product of the two shorter facets. For 20 models, 1,000 items and 3 runs
+    it takes some seconds.
 
     Examples
     --------

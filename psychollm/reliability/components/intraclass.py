@@ -61,7 +61,7 @@ MCGRAW_WONG = ("ICC(1)", "ICC(A,1)", "ICC(C,1)", "ICC(k)", "ICC(A,k)", "ICC(C,k)
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
 class Intraclass(Result):
-    """The six intraclass correlations of a table targets x raters.
+    """Six intraclass correlations of a table of targets and raters.
 
     Examples
     --------
@@ -113,40 +113,41 @@ def intraclass(
     Parameters
     ----------
     scores : DataFrame, DataArray or array_like (targets, raters)
-        One score per cell: models x repetitions for stability, questions x judges for agreement.
+        One score per cell. Use models x repetitions for stability, questions x judges for
+        agreement.
     method : {"anova", "reml"}
-        "anova" leaves targets with a missing score out. "reml" estimates variance components by
-        restricted maximum likelihood from all scores; there a component is never below zero, and
-        the coefficients are 0 where that of targets is. On complete tables without negative
-        components the two agree.
+        "anova" omits targets with a missing score. "reml" estimates non-negative variance
+        components from all scores by restricted maximum likelihood. On complete tables without
+        negative components the two agree.
     absolute_interval : {"satterthwaite", "generalised"}
-        Of form 2: the published approximation, or `generalised_interval`, which keeps its level
-        where raters are few.
+        Interval of form 2: the published approximation, or `generalised_interval`, which also
+        covers with few raters.
     level : float
-        Coverage of the intervals.
+        Coverage of the intervals, between 0 and 1.
 
     Returns
     -------
     Intraclass
-        NaN with a reason where targets do not differ, and below two targets or raters; 1 where
-        raters agree perfectly. Negative values are kept as they are; one below the least that a
-        population may have, -1 / (k - 1), is flagged `NEGATIVE_COMPONENT`.
+        NaN with a reason if targets do not differ, or with fewer than two targets or raters; 1 for
+        perfect agreement. Negative values are kept. The flag `NEGATIVE_COMPONENT` marks values
+        below -1 / (k - 1), the population minimum.
 
     Raises
     ------
     CodeError, ShapeError, LabelError
-        If the scores are no table of numbers.
+        If the scores are not a numeric table.
     OptionError
         If an option does not exist.
 
     Notes
     -----
-    With ``"reml"`` and missing scores the tests and intervals use the degrees of freedom of the
-    complete table, as R's psych does, and are somewhat too narrow.
+    With ``"reml"`` and missing scores, tests and intervals use the degrees of freedom of the
+    complete table, as in R's psych. The intervals are then slightly too narrow.
 
-    In simulation, nominal 95 % intervals of forms 1 and 3 cover 93 to 96 % for normal scores, and
-    90 to 96 % for yes/no scores. For form 2 the published interval covers 95 % with fifty targets,
-    but 80 to 85 % with three raters of a thousand targets, where "generalised" covers 96 %.
+    In simulations, nominal 95 % intervals of forms 1 and 3 covered in 93 to 96 % for normal scores
+    and in 90 to 96 % for yes/no scores. For form 2 the published interval covered in 95 % with
+    fifty targets. With three raters of a thousand targets it covered in 80 to 85 %, and
+    "generalised" in 96 %.
 
     References
     ----------

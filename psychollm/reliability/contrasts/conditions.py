@@ -63,7 +63,7 @@ _BLOCK_NUMBERS = 500_000
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
 class RankTest(Result):
-    """A test on ranks with its effect size.
+    """Rank test with its effect size.
 
     Examples
     --------
@@ -90,7 +90,7 @@ class RankTest(Result):
     _AXES = Axes({"condition": "conditions"}, "n=sizes", "mean_rank=mean_ranks")
 
     def summary(self) -> str:
-        """Return the result in a sentence, and the note."""
+        """Describe the result in a sentence, with the note."""
         text = (
             f"{self.test} test: chi2({self.df}) = {number(self.statistic)}, "
             f"{p_equals(self.p_value)}; {self.effect_name} "
@@ -108,35 +108,35 @@ def kruskal_wallis(
     level: float = 0.95,
     rng: RandomState = None,
 ) -> RankTest:
-    """Kruskal-Wallis test of scores between conditions, all scores ranked together.
+    """Test differences between conditions with the Kruskal-Wallis test.
 
-    The unit of replication is the model where `models` are given, and else the score.
+    The unit of replication is the model if `models` is given, and otherwise the score.
 
     Parameters
     ----------
     scores, conditions : array_like (n,)
-        A number and a label per row; missing scores are left out.
+        A score and the label of its condition, one per row. Missing scores are skipped.
     models : array_like (n,), optional
-        The model of each score. Repeats of a model under a condition are averaged first, and the
-        interval rests on resamples of whole models instead of scores within conditions. Without
-        it every score counts as independent of all others.
+        Model of each score. Repeats of a model under a condition are averaged first, and whole
+        models are resampled. By default all scores are treated as independent.
     bootstrap : int or Bootstrap
-        Resamples for the interval of the effect size, and random orders of the conditions for the
-        p-value where a model appears under several.
+        Number of resamples for the interval of the effect size. Also the number of permutations
+        for the p-value if models appear under several conditions.
     level : float
-        Coverage of the interval.
+        Coverage of the interval, between 0 and 1.
     rng : Generator, int or None
-        Source of randomness.
+        Random generator or seed.
 
     Returns
     -------
     RankTest
-        Epsilon squared (1); NaN with fewer than two conditions, or all scores equal.
+        Test and epsilon squared (1). NaN with fewer than two conditions, or if all scores are
+        equal.
 
     Raises
     ------
     ShapeError, LabelError, CodeError
-        If rows do not match, or a score is no number.
+        If rows do not match, or a score is not a number.
 
     Examples
     --------
@@ -186,32 +186,32 @@ def friedman(
     level: float = 0.95,
     rng: RandomState = None,
 ) -> RankTest:
-    """Friedman test of scores between conditions, ranked within each model.
+    """Test differences between conditions with Friedman's test, ranking within each model.
 
     The unit of replication is the model.
 
     Parameters
     ----------
     scores, conditions, models : array_like (n,)
-        A number and two labels per row; missing scores are left out. Repeats of a model under a
-        condition are averaged first.
+        A score and the labels of its condition and model, one per row. Missing scores are skipped.
+        Repeats of a model under a condition are averaged first.
     bootstrap : int or Bootstrap
-        Resamples of models for the interval of the effect size.
+        Number of resamples of models, for the interval of the effect size.
     level : float
-        Coverage of the interval.
+        Coverage of the interval, between 0 and 1.
     rng : Generator, int or None
-        Source of randomness.
+        Random generator or seed.
 
     Returns
     -------
     RankTest
-        Kendall's W (2). Models that lack a condition are left out, with a flag; NaN with fewer
-        than two conditions or models, or where every model scores alike under all conditions.
+        Test and Kendall's W (2). Models that lack a condition are omitted and flagged. NaN with
+        fewer than two conditions or models, or if no model's scores differ between conditions.
 
     Raises
     ------
     ShapeError, LabelError, CodeError
-        If rows do not match, or a score is no number.
+        If rows do not match, or a score is not a number.
 
     Examples
     --------

@@ -53,7 +53,7 @@ from psychollm.reliability.contrasts.random_intercept import (
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
 class MixedModel(Result):
-    """Condition means, their contrasts with one of them, and the two variances.
+    """Condition means, contrasts with a reference condition, and two variance components.
 
     Examples
     --------
@@ -94,7 +94,7 @@ class MixedModel(Result):
         )
 
     def summary(self) -> str:
-        """Return the test and the variances in a sentence."""
+        """Describe the test and the variances in a sentence."""
         return (
             f"Conditions, over {self.n_models} models: F({self.f_df[0]}, "
             f"{number(self.f_df[1], 1)}) = {number(self.f_statistic)}, {p_equals(self.p_value)} "
@@ -113,34 +113,35 @@ def mixed_model(
     level: float = 0.95,
     rng: RandomState = None,
 ) -> MixedModel:
-    """Compare conditions with a random intercept per model, the unit of replication.
+    """Compare conditions in a mixed model with a random intercept per model.
 
     Parameters
     ----------
     scores, conditions, models : array_like (n,)
-        A number and two labels per row; missing scores are left out. Repeats of a model under a
-        condition are averaged first, unless each model appears under one condition only.
+        A score and the labels of its condition and model, one per row. Missing scores are skipped.
+        Repeats of a model under a condition are averaged first, unless each model appears under
+        one condition only.
     reference : hashable, optional
-        The condition that others are compared with; by default the first that occurs.
+        Condition that the others are compared with; by default the first that occurs.
     bootstrap : int or Bootstrap
-        Parametric resamples, for `bootstrap_p_value`, for the draws of means and contrasts, and
-        for the intervals of the variances.
+        Number of parametric resamples, for `bootstrap_p_value`, for draws of means and contrasts,
+        and for intervals of the variances.
     level : float
-        Coverage of the intervals: Student's t for means and contrasts, pivotal percentiles for
-        the variances.
+        Coverage of the intervals, between 0 and 1. Means and contrasts use Student's t, variances
+        use pivotal percentiles.
     rng : Generator, int or None
-        Source of randomness.
+        Random generator or seed.
 
     Returns
     -------
     MixedModel
-        Undefined, with a reason, with fewer than two conditions or models, too few rows, or no
-        variation within models.
+        NaN with a reason with fewer than two conditions or models, too few rows, or no variation
+        within models.
 
     Raises
     ------
     ShapeError, LabelError, CodeError
-        If rows do not match, a score is no number, or the reference does not occur.
+        If rows do not match, a score is not a number, or the reference does not occur.
 
     Examples
     --------

@@ -61,27 +61,27 @@ def pairwise_conditions(
     Parameters
     ----------
     scores, conditions : array_like (n,)
-        A number and a label per row; missing scores are left out.
+        A score and the label of its condition, one per row. Missing scores are skipped.
     models : array_like (n,), optional
-        The model of each score. With it the unit of replication is the model: each one's mean
-        scores under the two conditions are compared (signed-rank test). Without it the unit is the
-        score, and repeats of a model count as several respondents (rank-sum test).
+        Model of each score. If given, the unit of replication is the model, and each model's mean
+        scores are compared with the signed-rank test. By default the unit is the score, compared
+        with the rank-sum test.
     adjustment : {"holm", "bonferroni", "bh", "by"}
-        How p-values are adjusted for the number of pairs.
+        Adjustment of the p-values for the number of pairs.
 
     Returns
     -------
     PairwiseConditions
-        Rank-sum p-values are exact for small samples without ties, signed-rank ones for up to 50
-        models, ties or not (models that do not differ are left out). NaN where a pair has too few
+        Rank-sum p-values are exact for small samples without ties. Signed-rank p-values are exact
+        for up to 50 models; models without a difference are omitted. NaN if a pair has too few
         scores or all are equal.
 
     Raises
     ------
     ShapeError, LabelError, CodeError
-        If rows do not match, or a score is no number.
+        If rows do not match, or a score is not a number.
     OptionError
-        If `adjustment` is no method.
+        If `adjustment` does not exist.
 
     Examples
     --------

@@ -48,7 +48,7 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
 class AnswerVariance(Result):
-    """Variance of scores between questions and between answers to one question.
+    """Variance of scores between questions and between answers to the same question.
 
     Examples
     --------
@@ -67,14 +67,14 @@ class AnswerVariance(Result):
     labels: tuple[Any, ...]  # (models,)
 
     def standard_error(self, *, n_questions: int, n_answers: int) -> FloatArray:
-        """Return what the standard error would be with other numbers, by (1).
+        """Return the standard error (1) for other numbers of questions and answers.
 
-        A negative variance between questions counts as zero.
+        A negative variance between questions is set to zero.
 
         Parameters
         ----------
         n_questions, n_answers : int
-            Questions, and answers to each.
+            Number of questions, and of answers to each question.
 
         Returns
         -------
@@ -103,30 +103,32 @@ def answer_variance(
     level: float = 0.95,
     rng: RandomState = None,
 ) -> AnswerVariance:
-    """Split the variance of each model's scores into questions and answers.
+    """Split the variance of each model's scores into components of questions and answers.
 
     Parameters
     ----------
     scores : RepeatedScores, Ratings, DataArray or array_like (models, questions, answers)
-        Any numbers, such as 1 = correct; NaN is missing.
+        Numeric scores, such as 1 = correct; NaN is missing.
     clusters : array_like (questions,), optional
-        What each question belongs to: the standard error of the mean, and the resamples, follow.
+        Cluster of each question, used for the standard error of the mean and for the resamples.
     bootstrap : int or Bootstrap
-        Resamples of questions, for the intervals of the two variances.
+        Number of resamples of questions, for the intervals of the two variances.
     level : float
-        Coverage of the intervals: t for the mean, BCa for the variances.
+        Coverage of the intervals, between 0 and 1: Student's t for the mean, BCa for the
+        variances.
     rng : Generator, int or None
-        Source of randomness.
+        Random generator or seed.
 
     Returns
     -------
     AnswerVariance
-        The variances are NaN where no question has two answers, or fewer than two are answered.
+        The variances are NaN if no question has two answers, or fewer than two questions have
+        answers.
 
     Raises
     ------
     ShapeError, CodeError, LabelError
-        If the input is no such table, or clusters do not match.
+        If the input is not a numeric table of this shape, or clusters do not match.
 
     Examples
     --------

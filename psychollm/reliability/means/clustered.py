@@ -75,33 +75,34 @@ def mean_score(
     Parameters
     ----------
     scores : Responses, DataFrame, DataArray or array_like (models, questions)
-        Any numbers, such as 1 = correct; NaN is missing. A vector is one model.
+        Numeric scores, such as 1 = correct; NaN is missing. A vector is one model.
     clusters : array_like (questions,), optional
-        What each question belongs to (a passage, a template): any hashable labels.
+        Cluster of each question, such as a passage or template; any hashable labels.
     weights : array_like (questions,), optional
-        How much each question counts.
+        Weight of each question.
     correction : {"cr2", "cr1", "cr0"}
-        How the standard error (2) allows for few clusters: "cr2" for those of any size.
+        Small-sample correction of the standard error (2); "cr2" also allows for clusters of
+        unequal size.
     bootstrap : int or Bootstrap
-        Resamples of questions or clusters, the same for all models: for `Estimate.difference` and
-        `compare_all`. The interval does not use them; 0 for none.
+        Number of resamples of questions or clusters, the same for all models, for
+        `Estimate.difference` and `compare_all`. The interval does not use them; 0 draws none.
     level : float
-        Coverage of the interval: Student's t with the degrees of freedom (3), and where all scores
-        are 0 or 1 Wilson's, for as many answers as would vary like the mean.
+        Coverage of the interval, between 0 and 1. The interval is Student's t with the degrees of
+        freedom (3). For binary scores it is Wilson's with the effective sample size.
     rng : Generator, int or None
-        Source of randomness.
+        Random generator or seed.
 
     Returns
     -------
     Estimate
-        Mean scores; `n` counts questions. With one cluster the standard error is NaN; where all
-        scores are equal it is 0 and there is no interval (for shares of 1 or 0 see `wilson`).
-        `FEW_CLUSTERS` where there are too few clusters for any interval to be trusted.
+        Mean scores; `n` counts questions. The standard error is NaN with one cluster. It is 0,
+        without an interval, if all scores are equal (for proportions of 1 or 0 see `wilson`). The
+        flag `FEW_CLUSTERS` marks unreliable intervals.
 
     Raises
     ------
     CodeError
-        If a score is no finite number.
+        If a score is not a finite number.
     ShapeError, LabelError
         If clusters do not match the questions.
     OptionError

@@ -43,7 +43,7 @@ Design: TypeAlias = Literal["paired", "unpaired"]
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
 class DifferenceVariance(Result):
-    """Where the variance of a difference between two models comes from, per question.
+    """Variance components of a difference between two models, per question.
 
     Examples
     --------
@@ -68,7 +68,7 @@ class DifferenceVariance(Result):
 
     @property
     def design_effect(self) -> float:
-        """How many times more questions clusters call for, at least 1."""
+        """Factor by which clusters increase the number of questions needed, at least 1."""
         return max(1.0, 1.0 + (self.cluster_size - 1.0) * self.cluster_correlation)
 
     def standard_error(self, n_questions: int, *, n_answers: int = 1) -> float:
@@ -77,15 +77,15 @@ class DifferenceVariance(Result):
         Parameters
         ----------
         n_questions : int
-            Questions both models answer, or that each answers ("unpaired").
+            Number of questions that both models answer, or that each answers if "unpaired".
         n_answers : int
-            Answers to each.
+            Number of answers to each question.
         """
         n, k = check_count("n_questions", n_questions), check_count("n_answers", n_answers)
         return float(np.sqrt((self.between * self.design_effect + self.within / k) / n))
 
     def degrees_of_freedom(self, n_questions: int) -> float:
-        """Return those of the standard error: clusters minus one, for each sample of questions."""
+        """Return the degrees of freedom of the standard error: clusters minus one, per sample."""
         clusters = n_questions / self.cluster_size
         return (clusters - 1.0) * (1.0 if self.design == "paired" else 2.0)
 
@@ -99,19 +99,19 @@ def assumed_variance(
     cluster_size: float = 1.0,
     cluster_correlation: float = 0.0,
 ) -> DifferenceVariance:
-    """Variance of a difference between two accuracies, from what is assumed of them.
+    """Variance of a difference between two accuracies, from assumed values.
 
     Parameters
     ----------
     first, second : float
-        The two models' shares of correct answers.
+        Accuracies of the two models.
     correlation : float
-        Between the two models over questions, of scores of 0 and 1; models of one kind have 0.3 to
+        Correlation of the two models' binary scores over questions; similar models have 0.3 to
         0.7.
     design : {"paired", "unpaired"}
-        The same questions for both models, or questions of their own.
+        Whether both models answer the same questions, or each its own.
     cluster_size, cluster_correlation : float
-        Questions per cluster, and how differences correlate within clusters.
+        Number of questions per cluster, and correlation of differences within clusters.
 
     Returns
     -------
@@ -120,7 +120,7 @@ def assumed_variance(
     Raises
     ------
     OptionError
-        If a number lies outside its range, or scores with these means cannot correlate so.
+        If a value is out of range, or the correlation is impossible for these accuracies.
 
     Examples
     --------
@@ -157,19 +157,19 @@ def pilot_variance(
     clusters: Any = None,
     design: Design = "paired",
 ) -> DifferenceVariance:
-    """Variance of a difference between two models, from a pilot.
+    """Estimate the variance of a difference between two models from a pilot.
 
     Parameters
     ----------
     scores : RepeatedScores, Responses, DataFrame, DataArray or array_like
-        (models, questions), or (models, questions, answers); NaN is missing. Questions count that
-        both models answered.
+        Numeric scores (models, questions) or (models, questions, answers); NaN is missing. Only
+        questions that both models answered count.
     first, second : hashable
         Labels of the two models.
     clusters : array_like (questions,), optional
-        What each question belongs to.
+        Cluster of each question.
     design : {"paired", "unpaired"}
-        Of the comparison that is planned.
+        Design of the planned comparison: the same questions for both models, or separate ones.
 
     Returns
     -------
@@ -180,7 +180,7 @@ def pilot_variance(
     LabelError
         If a model is unknown.
     ShapeError
-        If the two share fewer than two questions (or clusters).
+        If the two models share fewer than two questions or clusters.
 
     Examples
     --------

@@ -40,7 +40,7 @@ _WEIGHT = np.exp(-0.5 * _NODE**2) / np.sqrt(2.0 * np.pi) * (_NODE[1] - _NODE[0])
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
 class ComparisonPower(Result):
-    """A planned comparison of two models: questions, difference and power go together.
+    """Planned comparison of two models: number of questions, difference and power.
 
     Examples
     --------
@@ -60,7 +60,7 @@ class ComparisonPower(Result):
     variance: DifferenceVariance
 
     def summary(self) -> str:
-        """Return the plan in a sentence."""
+        """Describe the plan in a sentence."""
         design = self.variance.design
         questions = f"{self.n_questions} questions" + (" each" if design == "unpaired" else "")
         answers = f" with {self.n_answers} answers to each" if self.n_answers > 1 else ""
@@ -79,20 +79,20 @@ def comparison_power(
     n_answers: int = 1,
     alpha: float = 0.05,
 ) -> ComparisonPower:
-    """Chance to detect a difference with a number of questions.
+    """Compute the power to detect a difference with a given number of questions.
 
     Parameters
     ----------
     difference : float
         True difference of the two mean scores.
     n_questions : int
-        Questions both models answer; for ``design="unpaired"`` each model has as many.
+        Number of questions that both models answer, or that each answers if ``design="unpaired"``.
     variance : DifferenceVariance
-        From `pilot_variance` or `assumed_variance`.
+        Result of `pilot_variance` or `assumed_variance`.
     n_answers : int
-        Answers to each question.
+        Number of answers to each question.
     alpha : float
-        Level of the two-sided test.
+        Significance level of the two-sided test.
 
     Returns
     -------
@@ -101,7 +101,7 @@ def comparison_power(
     Raises
     ------
     OptionError
-        If a number is out of range, or there are too few questions for two clusters.
+        If a value is out of range, or the questions form fewer than two clusters.
 
     Examples
     --------
@@ -139,28 +139,30 @@ def minimum_detectable_difference(
     n_answers: int = 1,
     alpha: float = 0.05,
 ) -> ComparisonPower:
-    """Smallest difference that a number of questions detects with a given power.
+    """Smallest difference that can be detected with a given number of questions and power.
 
     Parameters
     ----------
     n_questions : int
-        As in `comparison_power`.
+        Number of questions that both models answer, or that each answers if ``design="unpaired"``.
     variance : DifferenceVariance
-        From `pilot_variance` or `assumed_variance`.
+        Result of `pilot_variance` or `assumed_variance`.
     target : float
-        Power to reach.
-    n_answers, alpha
-        As in `comparison_power`.
+        Power to reach, between 0 and 1.
+    n_answers : int
+        Number of answers to each question.
+    alpha : float
+        Significance level of the two-sided test.
 
     Returns
     -------
     ComparisonPower
-        Its `difference` is the answer; it may exceed what the scale allows.
+        Plan whose `difference` is the result; it may exceed the range of the scores.
 
     Raises
     ------
     OptionError
-        As in `comparison_power`.
+        If a value is out of range, or the questions form fewer than two clusters.
 
     Examples
     --------
@@ -191,28 +193,30 @@ def questions_needed(
     n_answers: int = 1,
     alpha: float = 0.05,
 ) -> ComparisonPower:
-    """Fewest questions that detect a difference with a given power.
+    """Smallest number of questions that detects a difference with a given power.
 
     Parameters
     ----------
     difference : float
         True difference of the two mean scores, not zero.
     variance : DifferenceVariance
-        From `pilot_variance` or `assumed_variance`.
+        Result of `pilot_variance` or `assumed_variance`.
     target : float
-        Power to reach.
-    n_answers, alpha
-        As in `comparison_power`.
+        Power to reach, between 0 and 1.
+    n_answers : int
+        Number of answers to each question.
+    alpha : float
+        Significance level of the two-sided test.
 
     Returns
     -------
     ComparisonPower
-        Its `n_questions` is the answer.
+        Plan whose `n_questions` is the result.
 
     Raises
     ------
     OptionError
-        As in `comparison_power`, and if more than 10^12 questions were needed.
+        If a value is out of range, or more than 10^12 questions would be needed.
 
     Examples
     --------

@@ -28,7 +28,7 @@ _COUNT = "number of the run"
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
 class RepeatedScores(Result):
-    """Scores of models on questions in runs (or in sampled answers): any numbers, NaN if missing.
+    """Numeric scores of models on questions in several runs or sampled answers.
 
     Examples
     --------
@@ -48,7 +48,7 @@ class RepeatedScores(Result):
 
     @property
     def present(self) -> BoolArray:
-        """Where there is a score (models, questions, runs)."""
+        """Mask of the scores that are not missing (models, questions, runs)."""
         return np.isfinite(self.values)
 
     @classmethod
@@ -67,16 +67,16 @@ class RepeatedScores(Result):
         values : array_like (models, questions, runs)
             Numbers; None and NaN are missing.
         models, questions, runs : iterable, optional
-            Labels; positions by default.
+            Labels; by default 0, 1, 2, ...
 
         Raises
         ------
         ShapeError
-            If there are not three axes, or one of them is empty.
+            If the array does not have three axes, or one of them is empty.
         CodeError
-            If a value is no finite number.
+            If a value is not a finite number.
         LabelError
-            If labels repeat or do not fit.
+            If labels are repeated or do not match the axes.
 
         Examples
         --------
@@ -103,7 +103,8 @@ class RepeatedScores(Result):
         Parameters
         ----------
         tables : sequence of Responses, DataFrame, DataArray or array_like (models, questions)
-            Labelled tables are put in the order of the first; a vector is one model.
+            One table per run. Labelled tables are reordered to match the first; a vector is one
+            model.
         labels : iterable, optional
             Names of the runs; by default 1, 2, 3, ...
 
@@ -112,7 +113,7 @@ class RepeatedScores(Result):
         ShapeError, LabelError
             If the runs do not hold the same models and questions.
         CodeError
-            If a value is no finite number.
+            If a value is not a finite number.
 
         Examples
         --------
@@ -137,10 +138,10 @@ class RepeatedScores(Result):
         Parameters
         ----------
         frame : DataFrame
-            Combinations that do not occur are missing; labels keep the order in which they first
-            occur.
+            One row per score. Absent combinations are missing; labels keep the order of their
+            first occurrence.
         model, question, run, value : str
-            Columns of the three labels and of the score.
+            Columns of the model, the question, the run and the score.
 
         Raises
         ------
@@ -149,7 +150,7 @@ class RepeatedScores(Result):
         ShapeError
             If the table has no rows.
         CodeError
-            If a score is no finite number.
+            If a score is not a finite number.
 
         Examples
         --------

@@ -79,7 +79,7 @@ from psychollm.reliability.means.pair_means import PairMeans, pair_means, strata
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
 class ScoreDifferences(Result):
-    """Differences of mean scores of pairs of models on the questions both answered.
+    """Differences in mean scores between models, on the questions that both answered.
 
     Examples
     --------
@@ -145,44 +145,46 @@ def score_differences(
 ) -> ScoreDifferences:
     """Compare mean scores of pairs of models on the same questions.
 
-    The unit of replication is the question, or the cluster where there are any.
+    The unit of replication is the question, or the cluster if `clusters` is given.
 
     Parameters
     ----------
     scores : Responses, DataFrame, DataArray or array_like (models, questions)
-        Any numbers, such as 1 = correct; NaN is missing.
+        Numeric scores, such as 1 = correct; NaN is missing.
     pairs : sequence of (first, second), optional
-        Labels of the models to compare; all pairs by default.
+        Labels of the pairs of models to compare; by default all pairs.
     clusters : array_like (questions,), optional
-        What each question belongs to.
+        Cluster of each question.
     tasks : array_like (questions,), optional
-        The task of each question: every task then counts alike, however many questions it has.
+        Task of each question. Every task then has the same weight, whatever its number of
+        questions.
     correction : {"cr2", "cr1", "cr0"}
-        As in `mean_score`.
+        Small-sample correction of the standard error (2); "cr2" also allows for clusters of
+        unequal size.
     adjustment : {"holm", "bonferroni", "bh", "by", "max_t"}
-        How p-values are adjusted for the number of pairs. "max_t" knows that pairs share models:
-        its p-values are smaller than those of "holm", and its intervals hold all at once.
+        Adjustment of p-values for the number of pairs. "max_t" accounts for shared models: its
+        p-values are smaller than those of "holm", and its intervals are simultaneous.
     level : float
-        Coverage of the intervals.
+        Coverage of the intervals, between 0 and 1.
     n_draws : int
-        Sets of errors drawn for "max_t".
+        Number of simulated error vectors for "max_t".
     rng : Generator, int or None
-        Source of randomness for "max_t"; the others draw nothing.
+        Random generator or seed, used by "max_t" only.
 
     Returns
     -------
     ScoreDifferences
-        NaN with a reason where fewer than two questions or clusters are shared; where two models
-        scored alike throughout, the difference is 0, p is 1, and there is no interval.
+        NaN with a reason if two models share fewer than two questions or clusters. For models with
+        identical scores the difference is 0, p is 1, and there is no interval.
 
     Raises
     ------
     ShapeError
-        If there is one model only, or clusters do not match.
+        If there is only one model, or clusters do not match.
     LabelError
         If a pair names an unknown model.
     CodeError
-        If a score is no finite number.
+        If a score is not a finite number.
     OptionError
         If an option does not exist.
 
@@ -252,25 +254,25 @@ class McNemar(NamedTuple):
 
 
 def mcnemar(first_only: Any, second_only: Any) -> McNemar:
-    """McNemar's test (2) of two models on the same questions, the unit of replication.
+    """McNemar's test (2) of two models on the same questions.
 
     Parameters
     ----------
     first_only, second_only : array_like (...)
-        Questions that only the first, or only the second, model solved.
+        Number of questions that only the first, or only the second, model solved.
 
     Returns
     -------
     McNemar
-        `chi2`, `p_value` and `exact_p_value`, arrays (...): the statistic, its asymptotic and its
-        exact p-value. Without discordant questions the first two are NaN and the third is 1.
+        Arrays (...) `chi2`, `p_value` (asymptotic) and `exact_p_value`. Without discordant
+        questions the first two are NaN and the third is 1.
 
     Raises
     ------
     ShapeError
-        If there are not as many counts of each.
+        If the shapes differ.
     CodeError
-        If these are no counts, or answers to questions instead.
+        If the values are not counts, such as answers to questions.
 
     Examples
     --------

@@ -46,40 +46,44 @@ from psychollm.reliability.means.clustered import ROUNDING, cluster_sums, cluste
 def set_difference(
     scores: ResponsesLike, first: Any, second: Any, *, clusters: Any = None, level: float = 0.95
 ) -> Estimate:
-    """Compare each model's mean score on one set of questions with that on another.
+    """Compare each model's mean score on two sets of questions.
 
-    The unit of replication is the question, or the cluster where there are any.
+    The unit of replication is the question, or the cluster if `clusters` is given.
 
     Parameters
     ----------
     scores : Responses, DataFrame, DataArray or array_like (models, questions)
-        Any numbers; NaN is missing. A vector is one model.
+        Numeric scores; NaN is missing. A vector is one model.
     first, second : sequence of question labels, or bool array (questions,)
-        The two sets: the estimate is the mean on `first` minus the mean on `second`.
+        Two sets of questions. The estimate is the mean on `first` minus the mean on `second`.
     clusters : array_like (questions,), optional
-        What each question belongs to; clusters may reach over both sets.
+        Cluster of each question; a cluster may have questions of both sets.
     level : float
-        Coverage of the interval.
+        Coverage of the interval, between 0 and 1.
 
     Returns
     -------
     Estimate
-        NaN for a model without answers in one of the sets; no interval where one set lies in a
-        single cluster, or nothing varies. `n` counts the questions of both sets.
+        NaN for a model without answers in one of the sets. There is no interval if a set has a
+        single cluster or nothing varies. `n` counts the questions of both sets.
 
     Raises
     ------
     LabelError
         If a question does not exist, or is in both sets.
-    ShapeError, CodeError, OptionError
-        As in `mean_score`.
+    ShapeError
+        If clusters do not match the questions.
+    CodeError
+        If a score is not a finite number.
+    OptionError
+        If an option does not exist.
 
     Notes
     -----
-    `rate_contrast` compares rates, scores inside [0, 1], and is the better of the two for them:
-    its bounds hold next to 0 and 1, where Student's t does not, it takes repeated runs and more
-    than two types of questions, and it has resamples for differences between models. This function
-    takes any numbers, and few clusters that reach over both sets, where `rate_contrast` resamples.
+    Prefer `rate_contrast` for scores inside [0, 1]. Its intervals cover near 0 and 1, where
+    Student's t does not. It accepts repeated runs and several types of questions, and has
+    resamples for differences between models. Use `set_difference` for other scores, or for few
+    clusters that have questions of both sets.
 
     Examples
     --------

@@ -83,7 +83,7 @@ NAMES = {
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
 class Omega(Result):
-    """Omega and its kin of one scale, with the solution behind them.
+    """Omega coefficients of one scale, with the factor solution.
 
     Examples
     --------
@@ -132,7 +132,7 @@ class Omega(Result):
         return pd.DataFrame(table | {"reversed": self.reversed})
 
     def summary(self) -> str:
-        """Return the findings in sentences.
+        """Describe the findings in sentences.
 
         Examples
         --------
@@ -184,27 +184,34 @@ def omega(
     Parameters
     ----------
     data : Responses, DataFrame or array_like (rows, items), or Correlation, Smoothing, matrix
-        Scores of respondents on the items of one scale, or correlations of the items (a symmetric
-        table with ones on its diagonal, or anything with ``matrix`` and ``labels``): then there
-        are no intervals. Of yes/no items the Pearson correlations understate what they share:
-        `omega_categorical`, or ``omega(tetrachoric(data, of="questions"))``.
+        Scores of respondents on the items of one scale. Or correlations of the items: a symmetric
+        table with unit diagonal, or an object with ``matrix`` and ``labels``; there are then no
+        intervals. For yes/no items Pearson correlations are too small: use `omega_categorical` or
+        ``omega(tetrachoric(data, of="questions"))``.
     n_factors : int
-        Group factors. With three or more the general factor is identified; of two factors the
-        loadings on it are set equal; one factor is its own general factor. Both are flagged.
+        Number of group factors. With three or more, the general factor is identified. With two,
+        its loadings are set equal; a single factor is itself the general factor. Both cases are
+        flagged.
     method : {"minres", "ml", "principal_axis"}
-        Of extraction, as in `extract`; "principal_axis" is slow.
+        Extraction method: minimum residuals, maximum likelihood or principal axes, which are slow.
     flip : bool
-        Whether items with negative loadings on the general factor are turned round; they are
-        flagged. With False they lower omega.
+        Whether to reverse items with negative loadings on the general factor; these are flagged.
+        If False, they lower omega.
     tolerance : float
-        As in `extract`, for principal axes.
-    respondents, keys, missing
-        As in `consistency`.
+        Principal axes only: iteration stops once the sum of communalities changes by less.
+    respondents : array_like (rows,), optional
+        Respondent of each row, for repeated measurements; whole respondents are left out and
+        resampled.
+    keys : array_like (items,) or mapping, optional
+        -1 for items to reverse, 1 for others. By default no item is reversed.
+    missing : {"pairwise", "listwise"}
+        "pairwise" computes each covariance from rows with both items. "listwise" omits rows with a
+        missing score.
     interval : {"jackknife", "bootstrap"}
-        Over respondents: of alpha, lambda 6, and omega with one factor. The jackknife is on the
-        scale log(1 - omega). With several factors omegas take (1) from resamples in either case.
+        Method for alpha, lambda 6 and omega of one factor, over respondents; the jackknife uses
+        the scale log(1 - omega). With several factors omegas always use (1).
     bootstrap : int or Bootstrap
-        Resamples of respondents; 0 for none.
+        Number of resamples of respondents; 0 draws none.
     level : float
         Coverage of the intervals, between 0 and 1.
     rng : Generator, int or None
@@ -213,32 +220,34 @@ def omega(
     Returns
     -------
     Omega
-        NaN with a reason where it is undefined. A uniqueness at its bound (a Heywood case) is
-        flagged: the solution is then improper, whatever omega says. With several factors such a
-        solution has no intervals, nor has one that is improper in more than half of the
-        resamples: there are fewer factors than were asked for, or too few respondents to tell.
+        NaN with a reason where undefined. A Heywood case (a uniqueness at its bound) is flagged:
+        the solution is improper. With several factors, a solution that is improper, or improper in
+        more than half of the resamples, has no intervals. It has too many factors, or too few
+        respondents.
 
     Raises
     ------
     ShapeError
-        If there are too few items for so many factors.
+        If the factors are not identified because there are too few items.
     InputError
-        If a matrix of correlations is none, or not positive definite with ``method="ml"``.
-    CodeError, LabelError, OptionError
-        As in `consistency`.
+        If the matrix does not hold correlations, or is not positive definite with ``method="ml"``.
+    CodeError, LabelError
+        If the scores are not a numeric table, or labels do not match its rows.
+    OptionError
+        If an option does not exist.
 
     Notes
     -----
-    Agrees with R's psych 2.2.9 (oblimin, Schmid-Leiman, two factors equal) to 1e-5; its principal
-    axes stop early, at ``tolerance=1e-3``.
+    Results agree with R's psych 2.2.9 (oblimin, Schmid-Leiman, two factors equal) to 1e-5. Its
+    principal axes stop earlier, at ``tolerance=1e-3``.
 
     With several factors the interval of an omega :math:`\hat\omega` is
 
     .. math:: \hat\omega - b \pm z \sqrt{s^2 + b^2},                                      \quad (1)
 
-    cut at 0 and 1, with s the standard deviation of resamples and b their mean less the estimate:
-    rotation finds factors less correlated than they are, in resamples as in the sample. How often
-    it covers is measured by ``python -m validation.interval_coverage --only omega``.
+    clipped to [0, 1], where s is the standard deviation over resamples and b their mean minus the
+    estimate. The bias b arises because rotation underestimates the factor correlations. ``python
+    -m validation.interval_coverage --only omega`` measures the coverage.
 
     References
     ----------

@@ -61,31 +61,38 @@ def omega_categorical(
     level: float = 0.95,
     rng: RandomState = None,
 ) -> OmegaCategorical:
-    """Green and Yang's omega of yes/no items or ratings: the reliability of their sum.
+    """Green and Yang's omega of yes/no items or ratings: the reliability of the total score.
 
     One factor is fitted to the pair counts of yes/no items, or to the polychoric correlations of
-    ratings; the variance of the total score is that of the scores themselves, and where latent
-    correlations are needed they are tetrachoric or polychoric.
+    ratings. The variance of the total score is computed from the scores. Latent correlations are
+    tetrachoric or polychoric.
 
     Parameters
     ----------
     data : Responses, DataFrame or array_like (rows, items)
-        1 and 0, or ratings: whole numbers, at most 15 apart in an item. NaN where missing.
+        Binary scores (1 and 0), or ratings: whole numbers with a range of at most 15 per item. NaN
+        is missing.
     estimator : {"pairwise", "dwls"}
-        Of yes/no items; ratings are fitted by unweighted least squares.
-        "pairwise" maximises the likelihood of all pairs of answers, without a rule for empty
-        cells; "dwls" fits tetrachoric correlations by weighted least squares, as lavaan and
-        semTools do. They differ where one factor does not fit.
+        Estimator for yes/no items; ratings use unweighted least squares. "pairwise" maximises the
+        pairwise likelihood and needs no continuity correction. "dwls" fits tetrachoric
+        correlations by weighted least squares, as lavaan and semTools do. The two differ if one
+        factor does not fit.
     variance : {"observed", "implied"}
-        Of the total score: as observed, or as the factor implies it. They differ where one factor
-        does not fit.
-    respondents, keys, missing
-        As in `consistency`.
+        Variance of the total score: observed, or implied by the factor. The two differ if one
+        factor does not fit.
+    respondents : array_like (rows,), optional
+        Respondent of each row, for repeated measurements; whole respondents are left out and
+        resampled.
+    keys : array_like (items,) or mapping, optional
+        -1 for items to reverse, 1 for others. By default no item is reversed.
+    missing : {"pairwise", "listwise"}
+        "pairwise" computes each covariance from rows with both items. "listwise" omits rows with a
+        missing score.
     interval : {"jackknife", "bootstrap"}
-        Over respondents; the jackknife is on the scale log(1 - omega).
+        Method over respondents; the jackknife uses the scale log(1 - omega).
     bootstrap : int or Bootstrap
-        Resamples of respondents; 0 for none. Of ratings they are drawn for
-        ``interval="bootstrap"`` alone.
+        Number of resamples of respondents; 0 draws none. For ratings they are drawn only with
+        ``interval="bootstrap"``.
     level : float
         Coverage of the intervals, between 0 and 1.
     rng : Generator, int or None
@@ -94,23 +101,26 @@ def omega_categorical(
     Returns
     -------
     OmegaCategorical
-        NaN with a reason where fewer than three items vary. A loading at its bound (a Heywood
-        case) is flagged.
+        NaN with a reason if fewer than three items vary. A Heywood case (a loading at its bound)
+        is flagged.
 
     Raises
     ------
     CodeError
-        If a score is no whole number, or an item's are more than 15 apart.
+        If a score is not a whole number, or the range of an item exceeds 15.
     ShapeError
         If there are fewer than three items.
-    LabelError, OptionError
-        As in `consistency`.
+    LabelError
+        If labels do not match the rows of the scores.
+    OptionError
+        If an option does not exist.
 
     Notes
     -----
-    Coverage of nominal 95 % jackknife intervals in simulation (n = 50, 200, 1000; six items of
-    medium difficulty): categorical omega 92, 96, 95 %; omega of latent responses 76, 96, 95 %.
-    With 50 respondents two in five solutions have a loading at its bound, and are flagged.
+    In simulations with six items of medium difficulty and n = 50, 200 and 1,000, nominal 95 %
+    jackknife intervals covered categorical omega in 92, 96 and 95 %. They covered omega of latent
+    responses in 76, 96 and 95 %. With 50 respondents, 40 % of the solutions are flagged as Heywood
+    cases.
 
     References
     ----------

@@ -48,7 +48,7 @@ def coefficient_rows(result: Any, names: Mapping[str, str]) -> "pd.DataFrame":
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
 class OmegaCategorical(Result):
-    """Reliability of a sum of categorical scores, and of the latent responses behind them.
+    """Reliability of a sum of categorical scores, and of their latent responses.
 
     Examples
     --------
@@ -75,7 +75,7 @@ class OmegaCategorical(Result):
         return coefficient_rows(self, NAMES).drop(columns="of")
 
     def summary(self) -> str:
-        """Return the findings in sentences.
+        """Describe the findings in sentences.
 
         Examples
         --------
@@ -133,31 +133,31 @@ _FULL = 1.0 - 1e-12
 def omega_of_loadings(
     solution: Any, *, thresholds: Any = None, correlation: Any = None
 ) -> OmegaCategorical:
-    """Green and Yang's omega of given loadings and thresholds, of any number of categories.
+    """Green and Yang's omega from given loadings and thresholds.
 
     Parameters
     ----------
     solution : PairwiseLikelihood, FullInformation, DataFrame or array_like (items, factors)
-        Loadings of latent responses on one factor (then a vector will do), or on several
-        orthogonal ones.
+        Loadings of latent responses on one factor (a vector is allowed) or on several orthogonal
+        factors.
     thresholds : array_like (items,) or (items, categories - 1), or sequence of sequences
-        Where latent responses are cut, increasing; NaN, or a shorter sequence, where an item has
-        fewer categories. Not needed where `solution` brings them.
+        Increasing thresholds of the latent responses. Items with fewer categories have NaN or
+        shorter sequences. Not needed if `solution` has thresholds.
     correlation : Correlation, Smoothing, DataFrame or array_like (items, items), optional
-        Observed latent correlations (tetrachoric or polychoric) for the variance of the total
-        score; by default those that the loadings imply.
+        Observed tetrachoric or polychoric correlations, for the variance of the total score. By
+        default the correlations implied by the loadings.
 
     Returns
     -------
     OmegaCategorical
-        Without intervals.
+        Coefficients without intervals.
 
     Raises
     ------
     InputError
         If a loading is undefined or exceeds 1, or thresholds are missing or do not increase.
     ShapeError
-        If loadings, thresholds and correlations do not fit.
+        If the shapes of loadings, thresholds and correlations do not match.
 
     References
     ----------

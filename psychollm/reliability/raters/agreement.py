@@ -68,7 +68,7 @@ COEFFICIENTS = ("pairwise", "all_identical", "fleiss_kappa", "gwet_ac1", "krippe
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
 class Agreement(Result):
-    """Coefficients of agreement of every model, on the same resamples of questions.
+    """Coefficients of agreement of every model, from the same resamples of questions.
 
     Examples
     --------
@@ -128,42 +128,41 @@ def agreement(
     level: float = 0.95,
     rng: RandomState = None,
 ) -> Agreement:
-    """Agreement of runs (or raters) of every model: shares, Fleiss, Gwet, Krippendorff.
+    """Agreement of runs or raters for every model: percent agreement, Fleiss, Gwet, Krippendorff.
 
     Parameters
     ----------
     ratings : Ratings, DataFrame, array (questions, runs) or (runs, models, questions), sequence
-        What was answered: numbers or words, missing (NaN, None, empty text) allowed. A table has a
-        row per question (unit) and a column per run (rater). A sequence holds the runs: vectors
-        ``[first, second, third]`` of one model, or tables models x questions, as three dimensions
-        do. For long tables see `Ratings.from_long`.
+        Answers: numbers or words; NaN, None and empty text are missing. A table has a row per
+        question (unit) and a column per run (rater). A sequence has one item per run: a vector of
+        one model, or a table models x questions. `Ratings.from_long` reads long tables.
     metric : {"nominal", "ordinal", "interval", "ratio"}, optional
-        Distance of Krippendorff's alpha; the other coefficients are nominal. By default "nominal",
-        with a warning where three or more numbers are the categories.
+        Distance of Krippendorff's alpha; the other coefficients are nominal. The default is
+        "nominal", with a warning if the categories are three or more numbers.
     categories : iterable, optional
-        All categories there are, in increasing order; by default those that occur in any model.
-        AC1 depends on how many there are, the ordinal metric on their order.
+        All categories in increasing order; by default those that occur in any model. AC1 depends
+        on their number, the ordinal metric on their order.
     clusters : array_like (questions,), optional
-        What each question belongs to; whole clusters are left out and resampled.
+        Cluster of each question, such as its passage; whole clusters are left out and resampled.
     interval : {"score", "bca", "percentile"}
-        How bounds are found. The default holds near perfect agreement, where the others collapse:
-        Wilson's for the two shares, a score interval with a jackknife variance for the rest.
+        Interval method. The default, "score", also covers near perfect agreement, where the others
+        collapse. It is Wilson's for the two proportions, and a score interval with a jackknife
+        variance for the other coefficients.
     bootstrap : int or Bootstrap
-        Resamples of questions, the same for all models, so that `Estimate.difference` is paired.
+        Number of resamples of questions, the same for all models: differences are paired.
     level : float
-        Coverage.
+        Coverage of the intervals, between 0 and 1.
     rng : Generator, int or None
-        Source of randomness; the result does not depend on `n_jobs`.
+        Random generator or seed. The result does not depend on `n_jobs`.
 
     Returns
     -------
     Agreement
-        Questions rated once are left out, from chance agreement too (Gwet's own software keeps
-        them there). NaN with a reason where no question was rated twice, or, for Fleiss' kappa
-        and Krippendorff's alpha, where a single value occurs. These two are flagged where fewer
-        than ten questions (twenty, with graded distances) hold any but the most frequent answer,
-        or, with graded distances, fewer than ten any disagreement: their intervals are then too
-        short.
+        Questions rated once are omitted, also from chance agreement (Gwet's software includes them
+        there). NaN with a reason if no question was rated twice. Fleiss' kappa and Krippendorff's
+        alpha are also NaN if a single value occurs. A flag marks intervals of these two that are
+        too short: fewer than ten questions (twenty for graded distances) have other than the most
+        frequent answer, or fewer than ten have graded disagreement.
 
     Raises
     ------
@@ -211,12 +210,28 @@ def percent_agreement(
     level: float = 0.95,
     rng: RandomState = None,
 ) -> Estimate:
-    """Chance that two runs of a question, drawn at random, give the same answer.
+    """Probability that two random runs of a question give the same answer.
 
     Parameters
     ----------
-    ratings, categories, clusters, interval, bootstrap, level, rng
-        As in `agreement`.
+    ratings : Ratings, DataFrame, array (questions, runs) or (runs, models, questions), sequence
+        Answers: numbers or words; NaN, None and empty text are missing. A table has a row per
+        question (unit) and a column per run (rater). A sequence has one item per run: a vector of
+        one model, or a table models x questions. `Ratings.from_long` reads long tables.
+    categories : iterable, optional
+        All categories in increasing order; by default those that occur, sorted.
+    clusters : array_like (questions,), optional
+        Cluster of each question, such as its passage; whole clusters are left out and resampled.
+    interval : {"score", "bca", "percentile"}
+        Interval method. The default, "score", also covers near perfect agreement, where the others
+        collapse. It is Wilson's for the two proportions, and a score interval with a jackknife
+        variance for the other coefficients.
+    bootstrap : int or Bootstrap
+        Number of resamples of questions, the same for all models: differences are paired.
+    level : float
+        Coverage of the intervals, between 0 and 1.
+    rng : Generator, int or None
+        Random generator or seed. The result does not depend on `n_jobs`.
 
     Returns
     -------
@@ -225,8 +240,12 @@ def percent_agreement(
 
     Raises
     ------
-    ShapeError, LabelError, CodeError, OptionError
-        As in `agreement`.
+    ShapeError, LabelError
+        If the runs do not hold the same models and questions, or clusters do not match.
+    CodeError
+        If a rating is infinite or not among `categories`.
+    OptionError
+        If an option does not exist.
 
     Examples
     --------
@@ -252,18 +271,38 @@ def fleiss_kappa(
 
     Parameters
     ----------
-    ratings, categories, clusters, interval, bootstrap, level, rng
-        As in `agreement`. Where the number of ratings differs, each question counts the same.
+    ratings : Ratings, DataFrame, array (questions, runs) or (runs, models, questions), sequence
+        Answers: numbers or words; NaN, None and empty text are missing. A table has a row per
+        question (unit) and a column per run (rater). A sequence has one item per run: a vector of
+        one model, or a table models x questions. `Ratings.from_long` reads long tables.
+    categories : iterable, optional
+        All categories in increasing order; by default those that occur, sorted.
+    clusters : array_like (questions,), optional
+        Cluster of each question, such as its passage; whole clusters are left out and resampled.
+    interval : {"score", "bca", "percentile"}
+        Interval method. The default, "score", also covers near perfect agreement, where the others
+        collapse. It is Wilson's for the two proportions, and a score interval with a jackknife
+        variance for the other coefficients.
+    bootstrap : int or Bootstrap
+        Number of resamples of questions, the same for all models: differences are paired.
+    level : float
+        Coverage of the intervals, between 0 and 1.
+    rng : Generator, int or None
+        Random generator or seed. The result does not depend on `n_jobs`.
 
     Returns
     -------
     Estimate
-        NaN with a reason where a single value occurs, or no question was rated twice.
+        NaN with a reason if a single value occurs, or no question was rated twice.
 
     Raises
     ------
-    ShapeError, LabelError, CodeError, OptionError
-        As in `agreement`.
+    ShapeError, LabelError
+        If the runs do not hold the same models and questions, or clusters do not match.
+    CodeError
+        If a rating is infinite or not among `categories`.
+    OptionError
+        If an option does not exist.
 
     Examples
     --------
@@ -285,25 +324,43 @@ def gwet_ac1(
     level: float = 0.95,
     rng: RandomState = None,
 ) -> Estimate:
-    """Gwet's AC1 of every model: agreement of runs where one answer prevails.
+    """Gwet's AC1 of every model: agreement of runs when one answer is very frequent.
 
     Parameters
     ----------
-    ratings, clusters, interval, bootstrap, level, rng
-        As in `agreement`.
+    ratings : Ratings, DataFrame, array (questions, runs) or (runs, models, questions), sequence
+        Answers: numbers or words; NaN, None and empty text are missing. A table has a row per
+        question (unit) and a column per run (rater). A sequence has one item per run: a vector of
+        one model, or a table models x questions. `Ratings.from_long` reads long tables.
+    clusters : array_like (questions,), optional
+        Cluster of each question, such as its passage; whole clusters are left out and resampled.
+    interval : {"score", "bca", "percentile"}
+        Interval method. The default, "score", also covers near perfect agreement, where the others
+        collapse. It is Wilson's for the two proportions, and a score interval with a jackknife
+        variance for the other coefficients.
+    bootstrap : int or Bootstrap
+        Number of resamples of questions, the same for all models: differences are paired.
+    level : float
+        Coverage of the intervals, between 0 and 1.
+    rng : Generator, int or None
+        Random generator or seed. The result does not depend on `n_jobs`.
     categories : iterable, optional
-        All categories of the scale, whether or not they occur: their number enters (AC1). By
+        All categories of the scale, whether or not they occur; AC1 depends on their number. By
         default those that occur in any model.
 
     Returns
     -------
     Estimate
-        Defined, and one, even where a single value occurs.
+        AC1 of every model; it is 1 even if a single value occurs.
 
     Raises
     ------
-    ShapeError, LabelError, CodeError, OptionError
-        As in `agreement`.
+    ShapeError, LabelError
+        If the runs do not hold the same models and questions, or clusters do not match.
+    CodeError
+        If a rating is infinite or not among `categories`.
+    OptionError
+        If an option does not exist.
 
     Examples
     --------
@@ -330,24 +387,41 @@ def krippendorff_alpha(
 
     Parameters
     ----------
-    ratings, clusters, interval, bootstrap, level, rng
-        As in `agreement`: a table has a row per unit and a column per rater, a sequence of vectors
-        one for each rater (Krippendorff's reliability data).
+    ratings : Ratings, DataFrame, array (questions, runs) or (runs, models, questions), sequence
+        Answers: numbers or words; NaN, None and empty text are missing. A table has a row per
+        question (unit) and a column per run (rater). A sequence has one item per run: a vector of
+        one model, or a table models x questions. `Ratings.from_long` reads long tables.
+    clusters : array_like (questions,), optional
+        Cluster of each question, such as its passage; whole clusters are left out and resampled.
+    interval : {"score", "bca", "percentile"}
+        Interval method. The default, "score", also covers near perfect agreement, where the others
+        collapse. It is Wilson's for the two proportions, and a score interval with a jackknife
+        variance for the other coefficients.
+    bootstrap : int or Bootstrap
+        Number of resamples of questions, the same for all models: differences are paired.
+    level : float
+        Coverage of the intervals, between 0 and 1.
+    rng : Generator, int or None
+        Random generator or seed. The result does not depend on `n_jobs`.
     metric : {"nominal", "ordinal", "interval", "ratio"}, optional
-        Distance of two ratings; all but the first need numbers, or for "ordinal" `categories`. By
-        default "nominal", with a warning where three or more numbers are the categories.
+        Distance of two ratings. All but "nominal" need numbers, or `categories` for "ordinal". The
+        default is "nominal", with a warning if the categories are three or more numbers.
     categories : iterable, optional
-        The categories in increasing order, where they are not numbers.
+        Categories in increasing order, if they are not numbers.
 
     Returns
     -------
     Estimate
-        NaN with a reason where a single value occurs, or no unit was rated twice.
+        NaN with a reason if a single value occurs, or no unit was rated twice.
 
     Raises
     ------
-    ShapeError, LabelError, CodeError, OptionError
-        As in `agreement`.
+    ShapeError, LabelError
+        If the runs do not hold the same models and questions, or clusters do not match.
+    CodeError
+        If a rating is infinite, not among `categories`, or not a number where `metric` needs one.
+    OptionError
+        If an option does not exist, or ordinal categories have no order.
 
     Examples
     --------

@@ -78,28 +78,34 @@ def cohen_kappa(
     Parameters
     ----------
     first, second : Responses, DataFrame, DataArray or array_like (models, questions)
-        What was answered in each run: numbers or words, missing allowed; a vector is one model.
-        Or `first` alone: `Ratings` of two runs.
+        Answers in each run: numbers or words; missing values are allowed, and a vector is one
+        model. Or pass `Ratings` of two runs as `first` alone.
     weights : {"linear", "quadratic"} or array_like (categories, categories), optional
-        Credit for disagreements: 1 on the diagonal, less off it. The named ones fall with the
-        distance of two categories in their order, 1, 2, 3, ...; none without. By default these are
-        the categories that occur: where numbers have a gap, that is flagged, and `categories` or
-        weights of one's own fill it.
+        Credit for disagreements: 1 on the diagonal, less off it; by default none. "linear" and
+        "quadratic" decrease with the distance of two categories in their order. If the categories
+        that occur are numbers with a gap, a flag says so: pass `categories` or a matrix of
+        weights.
     categories : iterable, optional
-        All categories there are, in increasing order; by default those that occur, sorted.
-    clusters, bootstrap, level, rng
-        As in `agreement`.
+        All categories in increasing order; by default those that occur, sorted.
+    clusters : array_like (questions,), optional
+        Cluster of each question, such as its passage; whole clusters are left out and resampled.
+    bootstrap : int or Bootstrap
+        Number of resamples of questions, the same for all models: differences are paired.
+    level : float
+        Coverage of the intervals, between 0 and 1.
+    rng : Generator, int or None
+        Random generator or seed. The result does not depend on `n_jobs`.
     interval : {"posterior", "score", "asymptotic", "bca", "percentile"}
-        How bounds are found. "posterior" is that of the shares of pairs under a Dirichlet prior
-        worth two questions, spread evenly: it holds where one answer is rare and questions are
-        few, too. With clusters it is the score interval of `agreement`, as "score" is without.
-        "asymptotic" is (2) with normal quantiles, cut at -1 and 1; it takes no clusters, and is a
-        point at perfect agreement.
+        Interval method. "posterior" uses the proportions of answer pairs under a uniform Dirichlet
+        prior worth two questions; it also covers with few questions and rare answers. With
+        clusters it is replaced by "score", the score interval of `agreement`. "asymptotic" is (2)
+        with normal quantiles, clipped to [-1, 1]; it takes no clusters, and has length zero at
+        perfect agreement.
 
     Returns
     -------
     Estimate
-        NaN with a reason where a single value occurs, or no question was answered twice.
+        NaN with a reason if a single value occurs, or no question was answered twice.
 
     Raises
     ------
@@ -108,7 +114,7 @@ def cohen_kappa(
     CodeError
         If a rating is infinite or not among `categories`.
     OptionError
-        If weights do not fit, or the categories have no order and need one.
+        If weights do not match the categories, or the categories need an order and have none.
 
     Examples
     --------

@@ -70,29 +70,37 @@ def rate_contrast(
     level: float = 0.95,
     rng: RandomState = None,
 ) -> Estimate:
-    """Weighted sum of the rates on types of questions, such as one rate minus another.
+    """Contrast of pass rates between types of questions, such as one rate minus another.
 
-    The unit of replication is the question, or the cluster: several runs of it are averaged.
+    The unit of replication is the question, averaged over runs, or the cluster.
 
     Parameters
     ----------
     scores : Ratings, DataFrame, array (questions, runs) or (runs, models, questions), sequence
-        Scores inside [0, 1], as in `retest`.
+        Scores inside [0, 1]: 1 = passed, 0 = failed; NaN is missing. A table has a row per
+        question and a column per run. A sequence has one item per run: a vector of one model, or a
+        table models x questions.
     kinds : array_like (questions,)
-        The type of each question. A Series is put in the order of the questions.
+        Type of each question. A Series is reordered to match the questions.
     weights : mapping
         Weight of the rate on each type: ``{"C": 1, "A": -1}`` is the rate on C minus that on A,
         ``{"A": 0.5, "B": 0.5}`` the mean of two rates.
     clusters : array_like (questions,), optional
-        What each question belongs to. Where a cluster holds questions of several types, the
-        interval is (2); else it is (1).
-    bootstrap, level, rng
-        As in `agreement`. Without clusters, questions are resampled within their type.
+        Cluster of each question. The interval is (2) if a cluster has questions of several types,
+        and (1) otherwise.
+    bootstrap : int or Bootstrap
+        Number of resamples of questions, the same for all models: differences are paired. Without
+        clusters, questions are resampled within their type.
+    level : float
+        Coverage of the intervals, between 0 and 1.
+    rng : Generator, int or None
+        Random generator or seed. The result does not depend on `n_jobs`.
 
     Returns
     -------
     Estimate
-        The resamples are shared by all models: `Estimate.difference` compares their contrasts.
+        Contrast of each model. All models share the resamples, so that `Estimate.difference` is
+        paired.
 
     Raises
     ------
@@ -103,13 +111,12 @@ def rate_contrast(
     LabelError
         If a type in `weights` has no question.
     OptionError
-        If `weights` is empty, or holds something that is not a number, or too large or too small
-        a one, or there are no resamples.
+        If `weights` is empty or has values that are not usable numbers, or there are no resamples.
 
     Notes
     -----
-    For scores that are no rates, or for two sets of questions that share few clusters, see
-    `set_difference`.
+    Use `set_difference` for scores outside [0, 1], or for two sets of questions that share few
+    clusters.
 
     Examples
     --------

@@ -113,10 +113,10 @@ def _sort_key(value: Any) -> tuple[str, Any]:
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
 class Ratings(Result):
-    """What was given to each question in each run, for one model or a panel of them.
+    """Ratings of each question in each run, for one model or several.
 
-    Runs stand for anything that repeats a judgement: runs of a model, judges, prompts, annotators.
-    Made by the ``from_...`` methods, which check everything.
+    A run is any repetition of a judgement: a run of a model, a judge, a prompt or an annotator.
+    Use the ``from_...`` methods, which validate their input.
 
     Examples
     --------
@@ -146,12 +146,12 @@ class Ratings(Result):
         table : DataFrame or array_like (questions, runs)
             Numbers or words; None, NaN and masked are missing.
         categories : iterable, optional
-            All categories there are, in increasing order; by default those that occur, sorted.
+            All categories in increasing order; by default those that occur, sorted.
 
         Raises
         ------
         ShapeError
-            If this is not a table.
+            If the input is not a table.
         CodeError
             If a value is infinite, unhashable or not among `categories`.
 
@@ -177,19 +177,19 @@ class Ratings(Result):
         Parameters
         ----------
         runs : sequence of Responses, DataFrame, DataArray or array_like (models, questions)
-            Or an array (runs, models, questions). Labelled tables are put in the order of the
-            first. A vector is one model.
+            One table per run, or an array (runs, models, questions). Labelled tables are reordered
+            to match the first. A vector is one model.
         labels : iterable, optional
             Names of the runs; by default 1, 2, 3, ...
         categories : iterable, optional
-            As in `from_table`.
+            All categories in increasing order; by default those that occur, sorted.
 
         Raises
         ------
         ShapeError, LabelError
             If the runs do not hold the same models and questions.
         CodeError
-            As in `from_table`.
+            If a value is infinite, unhashable or not among `categories`.
 
         Examples
         --------
@@ -215,14 +215,14 @@ class Ratings(Result):
         Parameters
         ----------
         frame : DataFrame
-            Combinations that do not occur are missing; labels keep the order in which they first
-            occur.
+            One row per answer. Absent combinations are missing; labels keep the order of their
+            first occurrence.
         model : str or None
-            Column of the model's label; None if there is one model only.
+            Column of the model's label; None for a single model.
         question, run, value : str
-            Columns of the question, of the run, and of what was answered.
+            Columns of the question, the run and the answer.
         categories : iterable, optional
-            As in `from_table`.
+            All categories in increasing order; by default those that occur, sorted.
 
         Raises
         ------
@@ -231,7 +231,7 @@ class Ratings(Result):
         ShapeError
             If the table has no rows.
         CodeError
-            As in `from_table`.
+            If a value is infinite, unhashable or not among `categories`.
 
         Examples
         --------
@@ -274,7 +274,7 @@ class Ratings(Result):
 
     @property
     def scores(self) -> FloatArray:
-        """The categories as numbers (models, questions, runs), NaN where missing.
+        """Ratings as numbers (models, questions, runs); NaN where missing.
 
         Raises
         ------
@@ -291,12 +291,12 @@ class Ratings(Result):
         questions: Iterable[Any] | None = None,
         runs: Iterable[Any] | None = None,
     ) -> Self:
-        """Keep some models, questions or runs, in the order given; categories stay.
+        """Return some models, questions or runs, in the given order; categories are kept.
 
         Parameters
         ----------
         models, questions, runs : sequence of labels or boolean array, optional
-            What to keep; None keeps all.
+            Labels or mask to keep; None keeps all.
 
         Raises
         ------

@@ -32,7 +32,7 @@ from psychollm.reliability.raters.score_interval import Share, clustered_share
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
 class ResponseShares(Result):
-    """The share of every category among the answers of every model.
+    """Proportion of every category among the answers of every model.
 
     Examples
     --------
@@ -73,17 +73,22 @@ def response_shares(
     clusters: Any = None,
     level: float = 0.95,
 ) -> ResponseShares:
-    """Share of every category among the answers of every model, over questions and runs.
+    """Proportion of every category among each model's answers, over questions and runs.
 
     Parameters
     ----------
-    ratings, categories, clusters
-        As in `agreement`. A question answered once counts as well.
+    ratings : Ratings, DataFrame, array (questions, runs) or (runs, models, questions), sequence
+        Answers: numbers or words; NaN, None and empty text are missing. A table has a row per
+        question (unit) and a column per run (rater). A sequence has one item per run: a vector of
+        one model, or a table models x questions. `Ratings.from_long` reads long tables.
+    categories : iterable, optional
+        All categories in increasing order; by default those that occur, sorted.
+    clusters : array_like (questions,), optional
+        Cluster of each question, such as its passage.
     among : iterable, optional
-        Categories to which the shares refer, such as the ways to fail; other answers are left
-        out.
+        Categories that form the total, such as the kinds of failure; other answers are omitted.
     level : float
-        Chance that all intervals of a model cover together.
+        Simultaneous coverage of all intervals of a model, between 0 and 1.
 
     Returns
     -------
@@ -94,8 +99,12 @@ def response_shares(
     ------
     LabelError
         If a category in `among` does not exist.
-    ShapeError, LabelError, CodeError, OptionError
-        As in `agreement`.
+    ShapeError, LabelError
+        If the runs do not hold the same models and questions, or clusters do not match.
+    CodeError
+        If a rating is infinite or not among `categories`.
+    OptionError
+        If an option does not exist.
 
     Examples
     --------

@@ -34,7 +34,7 @@ from psychollm.reliability.raters.unit_bootstrap import (
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
 class Retest(Result):
-    """What every model scored in each run, over all runs, and by the majority of its runs.
+    """Scores of every model in each run, over all runs, and by majority vote of its runs.
 
     Examples
     --------
@@ -91,27 +91,37 @@ def retest(
     level: float = 0.95,
     rng: RandomState = None,
 ) -> Retest:
-    """Totals of every run, the rate over all runs, and the rate by majority, for every model.
+    """Compute run totals, the rate over all runs and the majority rate of every model.
 
     Parameters
     ----------
     scores : Ratings, DataFrame, array (questions, runs) or (runs, models, questions), sequence
-        Scores inside [0, 1]: 1 = passed, 0 = failed. Missing allowed. Forms as in `agreement`.
-    clusters, bootstrap, level, rng
-        As in `agreement`.
+        Scores inside [0, 1]: 1 = passed, 0 = failed; NaN is missing. A table has a row per
+        question and a column per run. A sequence has one item per run: a vector of one model, or a
+        table models x questions.
+    clusters : array_like (questions,), optional
+        Cluster of each question, such as its passage; whole clusters are left out and resampled.
+    bootstrap : int or Bootstrap
+        Number of resamples of questions, the same for all models: differences are paired.
+    level : float
+        Coverage of the intervals, between 0 and 1.
+    rng : Generator, int or None
+        Random generator or seed. The result does not depend on `n_jobs`.
 
     Returns
     -------
     Retest
-        Questions (or clusters) are the unit of replication, not answers. Runs have Wilson's
-        interval; `rate` and `majority` have resamples for `Estimate.difference`.
+        The unit of replication is the question or cluster, not the answer. Runs have Wilson
+        intervals; `rate` and `majority` have resamples for `Estimate.difference`.
 
     Raises
     ------
     CodeError
         If a score is not a number inside [0, 1].
-    ShapeError, LabelError, OptionError
-        As in `agreement`.
+    ShapeError, LabelError
+        If the runs do not hold the same models and questions, or clusters do not match.
+    OptionError
+        If an option does not exist.
 
     Examples
     --------

@@ -69,16 +69,23 @@ def guttman(
     scores : Responses, DataFrame, DataArray or array_like (rows, items)
         Scores of respondents on the items of one scale.
     of : {"correlations", "covariances"}
-        What they are computed from; items that do not vary are left out of correlations.
-    respondents, keys, missing
-        As in `consistency`.
+        Matrix that the coefficients are computed from. Zero-variance items are omitted from
+        correlations.
+    respondents : array_like (rows,), optional
+        Respondent of each row, for repeated measurements; whole respondents are left out and
+        resampled.
+    keys : array_like (items,) or mapping, optional
+        -1 for items to reverse, 1 for others. By default no item is reversed.
+    missing : {"pairwise", "listwise"}
+        "pairwise" computes each covariance from rows with both items. "listwise" omits rows with a
+        missing score.
     max_splits : int
-        For lambda 4 all splits are tried up to this number (2,000,000: 24 items); above it the
-        best is searched by exchanges from random ones, and flagged.
+        Largest number of splits to enumerate for lambda 4 (2,000,000 for 24 items). With more
+        splits, lambda 4 comes from a local search and is flagged.
     interval : {"jackknife", "bootstrap"}
-        Over respondents; the jackknife is on the scale log(1 - lambda).
+        Method over respondents; the jackknife uses the scale log(1 - lambda).
     bootstrap : int or Bootstrap
-        Resamples of respondents, for ``difference("lambda6", "lambda3")``; 0 for none.
+        Number of resamples of respondents, for ``difference("lambda6", "lambda3")``; 0 draws none.
     level : float
         Coverage of the intervals, between 0 and 1.
     rng : Generator, int or None
@@ -87,19 +94,21 @@ def guttman(
     Returns
     -------
     Estimate
-        Six values, labelled "lambda1" to "lambda6"; lambda 4 without interval. Lambda 6 is
-        flagged where the matrix is singular: fewer respondents than items, or items that others
-        determine.
+        Six values, labelled "lambda1" to "lambda6"; lambda 4 has no interval. Lambda 6 is flagged
+        if the matrix is singular, as with fewer respondents than items or linearly dependent
+        items.
 
     Raises
     ------
-    CodeError, ShapeError, LabelError, OptionError
-        As in `consistency`.
+    CodeError, ShapeError, LabelError
+        If the scores are not a numeric table, or labels do not match its rows.
+    OptionError
+        If an option does not exist.
 
     Notes
     -----
-    Items are never reversed unasked. R's psych 2.2.9 reverses items that load negatively before
-    it searches lambda 4, but not for the other five; `keys` gives its figures.
+    Items are reversed only by `keys`. R's psych 2.2.9 reverses items with negative loadings for
+    lambda 4, but not for the other five; `keys` reproduces its values.
 
     References
     ----------
@@ -139,13 +148,18 @@ def guttman_of_matrix(
     ----------
     matrix : Correlation, DataFrame or array_like (items, items)
         Correlations or covariances of the items.
-    max_splits, rng
-        As in `guttman`.
+    max_splits : int
+        Largest number of splits to enumerate for lambda 4 (2,000,000 for 24 items). With more
+        splits, lambda 4 comes from a local search and is flagged.
+    rng : Generator, int or None
+        Random generator or seed for the local search.
 
     Raises
     ------
-    ShapeError, InputError
-        As in `alpha_of_matrix`.
+    ShapeError
+        If the matrix is not square.
+    InputError
+        If the matrix is not symmetric, has an undefined entry or a negative variance.
 
     Examples
     --------

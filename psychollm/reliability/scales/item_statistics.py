@@ -86,7 +86,7 @@ def is_singular(matrix: FloatArray) -> bool:
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
 class ItemStatistics(Result):
-    """How each item behaves in its scale.
+    """Item-rest correlation, alpha without the item and descriptive statistics of each item.
 
     Examples
     --------
@@ -150,22 +150,36 @@ def item_statistics(
     ----------
     scores : Responses, DataFrame, DataArray or array_like (rows, items)
         Scores of respondents on the items of one scale.
-    respondents, keys, missing, interval, level, rng
-        As in `consistency`; correlations have jackknife intervals on Fisher's scale, or bootstrap
-        ones if that is asked for.
+    respondents : array_like (rows,), optional
+        Respondent of each row, for repeated measurements; whole respondents are left out and
+        resampled.
+    keys : array_like (items,) or mapping, optional
+        -1 for items to reverse, 1 for others. By default no item is reversed.
+    missing : {"pairwise", "listwise"}
+        "pairwise" computes each covariance from rows with both items. "listwise" omits rows with a
+        missing score.
+    interval : {"jackknife", "bootstrap"}, optional
+        Intervals of the correlations: the jackknife on Fisher's z scale (default), or the
+        bootstrap.
+    level : float
+        Coverage of the intervals, between 0 and 1.
+    rng : Generator, int or None
+        Random generator or seed.
     bootstrap : int or Bootstrap
-        Resamples of respondents; none by default.
+        Number of resamples of respondents; 0 draws none.
 
     Returns
     -------
     ItemStatistics
-        NaN with a reason for an item that does not vary; an item that correlates negatively with
-        the rest is flagged.
+        NaN with a reason for a zero-variance item. Items with a negative item-rest correlation are
+        flagged.
 
     Raises
     ------
-    CodeError, ShapeError, LabelError, OptionError
-        As in `consistency`.
+    CodeError, ShapeError, LabelError
+        If the scores are not a numeric table, or labels do not match its rows.
+    OptionError
+        If an option does not exist.
 
     Examples
     --------

@@ -51,20 +51,42 @@ def kr20(
     ----------
     responses : Responses, DataFrame, DataArray or array_like (rows, items)
         1 = correct (or yes), 0 = wrong (or no).
-    respondents, by, missing, interval, bootstrap, level, rng
-        As in `consistency`.
+    respondents : array_like (rows,), optional
+        Respondent of each row, for repeated measurements: thirty rows of ten models are ten
+        respondents. The jackknife and the bootstrap then use whole respondents, and `of_means`
+        describes their means.
+    by : array_like (rows,), optional
+        Condition of each row; there is one value per condition. All conditions share resamples of
+        respondents, so that ``alpha.difference("a", "b")`` is paired.
+    missing : {"pairwise", "listwise"}
+        "pairwise" computes each covariance from rows with both items. "listwise" omits rows with a
+        missing score.
+    interval : {"feldt", "duhachek", "jackknife", "bootstrap"}, optional
+        Interval of alpha. "feldt", the default, is exact for normal, tau-equivalent items.
+        "duhachek" is its large-sample form without tau-equivalence. "jackknife" (on the scale
+        log(1 - alpha)) and "bootstrap" (BCa) assume no distribution: prefer them for skewed items
+        and many respondents. With repeated rows only these two are valid, and "jackknife" is the
+        default. Other coefficients have jackknife intervals, or bootstrap ones with "bootstrap".
+    bootstrap : int or Bootstrap
+        Number of resamples of respondents, for `Estimate.difference`; 0 draws none.
+    level : float
+        Coverage of the intervals, between 0 and 1.
+    rng : Generator, int or None
+        Random generator or seed.
 
     Returns
     -------
     Estimate
-        One value per condition; NaN with a reason where the number correct does not vary.
+        One value per condition. NaN with a reason if the number correct does not vary.
 
     Raises
     ------
     CodeError
-        If a response is neither 1 nor 0: row and item are named.
-    ShapeError, LabelError, OptionError
-        As in `consistency`.
+        If a response is neither 1 nor 0; the message names row and item.
+    CodeError, ShapeError, LabelError
+        If the scores are not a numeric table, or labels do not match its rows.
+    OptionError
+        If an option does not exist, or ``interval`` is "feldt" or "duhachek" with repeated rows.
 
     References
     ----------
@@ -89,14 +111,25 @@ def kr21(
     level: float = 0.95,
     rng: RandomState = None,
 ) -> Estimate:
-    """Kuder-Richardson formula 21 (1): a lower bound of `kr20` from the numbers correct alone.
+    """Kuder-Richardson formula 21 (1): a lower bound of `kr20` computed from total scores.
 
     Parameters
     ----------
     responses : Responses, DataFrame, DataArray or array_like (rows, items)
-        1 = correct, 0 = wrong; rows with a missing answer are left out.
-    respondents, by, bootstrap, level, rng
-        As in `consistency`.
+        1 = correct, 0 = wrong; rows with a missing answer are omitted.
+    respondents : array_like (rows,), optional
+        Respondent of each row, for repeated measurements: thirty rows of ten models are ten
+        respondents. The jackknife and the bootstrap then use whole respondents, and `of_means`
+        describes their means.
+    by : array_like (rows,), optional
+        Condition of each row; there is one value per condition. All conditions share resamples of
+        respondents, so that ``alpha.difference("a", "b")`` is paired.
+    bootstrap : int or Bootstrap
+        Number of resamples of respondents, for `Estimate.difference`; 0 draws none.
+    level : float
+        Coverage of the intervals, between 0 and 1.
+    rng : Generator, int or None
+        Random generator or seed.
 
     Returns
     -------
@@ -107,8 +140,10 @@ def kr21(
     ------
     CodeError
         If a response is neither 1 nor 0.
-    ShapeError, LabelError, OptionError
-        As in `consistency`.
+    ShapeError, LabelError
+        If the responses are not a numeric table, or labels do not match its rows.
+    OptionError
+        If an option does not exist.
 
     References
     ----------

@@ -178,7 +178,7 @@ class SplitHalf(Result):
 
     @property
     def n_splits(self) -> int:
-        """How many splits were tried."""
+        """Number of splits that were evaluated."""
         return int(self.coefficients.size)
 
 
@@ -196,27 +196,33 @@ def split_half(
     level: float = 0.95,
     rng: RandomState = None,
 ) -> SplitHalf:
-    """Maximum, mean and minimum of Guttman's coefficient over splits of the items into halves.
+    """Maximum, mean and minimum of Guttman's coefficient over split halves of the items.
 
     Parameters
     ----------
     scores : Responses, DataFrame, DataArray or array_like (rows, items)
         Scores of respondents on the items of one scale.
     of : {"correlations", "covariances"}
-        What the coefficients are computed from; items that do not vary are left out of
+        Matrix that the coefficients are computed from. Zero-variance items are omitted from
         correlations.
-    respondents, keys, missing
-        As in `consistency`.
+    respondents : array_like (rows,), optional
+        Respondent of each row, for repeated measurements; whole respondents are left out and
+        resampled.
+    keys : array_like (items,) or mapping, optional
+        -1 for items to reverse, 1 for others. By default no item is reversed.
+    missing : {"pairwise", "listwise"}
+        "pairwise" computes each covariance from rows with both items. "listwise" omits rows with a
+        missing score.
     max_splits : int
-        All splits are tried up to this number (2,000,000: 24 items).
+        Largest number of splits to enumerate (2,000,000 for 24 items).
     n_splits : int
-        How many random ones are tried above it. The extremes are then searched by exchanges of
-        items from the best and worst of these, and flagged; the mean is that of all splits
-        nevertheless, which is known in closed form.
+        Number of random splits when there are more than `max_splits`. Maximum and minimum then
+        come from a local search that starts from these, and are flagged. The mean has a closed
+        form and is always that of all splits.
     interval : {"jackknife", "bootstrap"}
-        Over respondents, of the mean; the jackknife is on the scale log(1 - x).
+        Method for the mean, over respondents; the jackknife uses the scale log(1 - x).
     bootstrap : int or Bootstrap
-        Resamples of respondents; 0 for none.
+        Number of resamples of respondents; 0 draws none.
     level : float
         Coverage of the intervals, between 0 and 1.
     rng : Generator, int or None
@@ -225,19 +231,21 @@ def split_half(
     Returns
     -------
     SplitHalf
-        NaN with a reason where the total does not vary.
+        NaN with a reason if the total does not vary.
 
     Raises
     ------
-    CodeError, ShapeError, LabelError, OptionError
-        As in `consistency`.
+    CodeError, ShapeError, LabelError
+        If the scores are not a numeric table, or labels do not match its rows.
+    OptionError
+        If an option does not exist.
 
     Notes
     -----
-    With an odd number of items the halves differ by one item and all such splits are tried; R's
-    psych 2.2.9 tries half of them, and it reverses items unasked (see `guttman`). Maximum and
-    minimum lie further apart than in the population, the more so with few respondents and many
-    items, so that no interval is given for them.
+    With an odd number of items the halves differ by one item, and all such splits are used. R's
+    psych 2.2.9 uses half of them and reverses items by default (see `guttman`). Maximum and
+    minimum have no interval: in samples they are further apart than in the population, most so
+    with few respondents and many items.
 
     References
     ----------
