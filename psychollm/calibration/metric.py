@@ -207,7 +207,13 @@ class Metric:
         return len(self.names) + self.carried
 
     def shared(self, tally: Tally) -> Any:
-        """Return the first argument of `compute`, shared by all resamples of a tally."""
+        """Return the first argument of `compute`, shared by all resamples of a tally.
+
+        Parameters
+        ----------
+        tally : Tally
+            Answers of one model at each distinct confidence.
+        """
         return tally.values if self.prepare is None else self.prepare(tally)
 
 

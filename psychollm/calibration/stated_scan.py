@@ -80,7 +80,15 @@ class StatedScan:
         return k <= SMALL_MODELS and k * len(self.questions) * _CELL <= SMALL_BYTES
 
     def grouped(self, clusters: ArrayLike | None, weights: ArrayLike | None) -> StatedScan:
-        """Return the same answers with clusters and weights of the questions."""
+        """Return the same answers with clusters and weights of the questions.
+
+        Parameters
+        ----------
+        clusters : array_like (questions,), optional
+            Cluster of each question.
+        weights : array_like (questions,), optional
+            Weight of each question.
+        """
         return replace(
             self,
             weights=question_weights(weights, self.questions),
@@ -94,7 +102,13 @@ class StatedScan:
         return [(low, min(low + size, k)) for low in range(0, k, size)]
 
     def answers(self, low: int, high: int) -> StatedAnswers:
-        """Return the answers of models `low` to `high` as tables."""
+        """Return the answers of models `low` to `high` as tables.
+
+        Parameters
+        ----------
+        low, high : int
+            Positions of the first model, and of the one after the last.
+        """
         rows, question, code = _unpacked(self._cells, low, high)
         shape = (high - low, len(self.questions))
         confidence, correct = np.full(shape, np.nan), np.zeros(shape)

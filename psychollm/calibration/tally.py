@@ -24,7 +24,13 @@ class Tally:
     cluster: IntArray | None  # (n,) what each question belongs to, numbered without gaps
 
     def resampled(self, counts: AnyArray) -> tuple[FloatArray, FloatArray]:
-        """Return correct and wrong answers (resamples, groups) for counts per question."""
+        """Return correct and wrong answers (resamples, groups) for counts per question.
+
+        Parameters
+        ----------
+        counts : ndarray of shape (resamples, questions)
+            How often each question is drawn in each resample.
+        """
         shape = (counts.shape[0], self.values.size)
         correct, wrong = np.empty(shape), np.empty(shape)
         answers = (self.question, self.group, self.right)

@@ -25,28 +25,37 @@ def polychoric_by_group(
     empty_cells: EmptyCells = "keep_margins",
     missing: Missing = "pairwise",
 ) -> dict[Hashable, PolychoricCorrelation]:
-    """Correlate models (or questions) separately in groups of the others.
+    """Compute polychoric correlations separately in groups of units.
 
     Parameters
     ----------
     data : Responses, DataFrame or array of shape (models, questions)
         Ordered codes 0 to 15.
     groups : sequence of labels, one per unit
-        Units are the questions with ``of="models"``, the models with ``of="questions"``.
-    of, empty_cells, missing
-        As in `polychoric`.
+        Group of each unit. Units are the questions with ``of="models"``, the models with
+        ``of="questions"``.
+    of : {"models", "questions"}
+        What is correlated.
+    empty_cells : {"keep_margins", "add_half", "add_half_all", "none"}
+        Continuity correction of tables with an empty cell. ``"keep_margins"`` shifts half a unit
+        within a 2 x 2 table without changing the yes rates; ``"none"`` changes nothing. Neither
+        changes larger tables. ``"add_half"`` puts 1/2 into empty cells, ``"add_half_all"`` adds
+        1/2 to all cells of a table with an empty one.
+    missing : {"pairwise", "global"}
+        ``"pairwise"`` estimates the thresholds of a pair from its own table, ``"global"`` from all
+        answers of each row.
 
     Returns
     -------
     dict
-        A `PolychoricCorrelation` for each group, in the order in which the groups occur.
+        A `PolychoricCorrelation` for each group, in the order of first occurrence.
 
     Raises
     ------
     LabelError
-        If a unit has no label, or there is one group only.
+        If a unit has no label, or there is only one group.
     ShapeError
-        If a group has fewer than ten units, or nobody in it answered an item.
+        If a group has fewer than ten units, or an item without answers.
     CodeError
         If all answers to an item are the same within a group.
 

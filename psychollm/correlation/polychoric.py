@@ -89,7 +89,7 @@ MAX_NUMBERS = 200_000_000
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False, repr=False)
 class PolychoricCorrelation(Result):
-    """A matrix of polychoric correlations with a certificate for every pair.
+    """Matrix of polychoric correlations with the status and precision of every pair.
 
     Attributes
     ----------
@@ -98,25 +98,25 @@ class PolychoricCorrelation(Result):
     complement : ndarray of shape (k, k)
         1 - abs(matrix), with full relative precision near the bounds.
     thresholds : ndarray of shape (k, C - 1)
-        Latent values between neighbouring answers of each row, from all its answers; NaN where a
-        row has fewer answers than the row with most.
+        Thresholds between adjacent answers of each row, from all its answers. NaN pads rows with
+        fewer categories than C.
     n : ndarray of shape (k, k)
-        Units behind each pair.
+        Number of units of each pair.
     status : ndarray of shape (k, k)
         `PairStatus` of each pair.
     residual : ndarray of shape (k, k)
-        What is left at the root: the last Newton step, or for tables of two by two the difference
-        of the two sides of their equation.
+        Numerical residual: the last Newton step, or for 2 x 2 tables the difference between the
+        two sides of the equation.
     iterations : ndarray of shape (k, k)
-        Steps taken.
+        Number of iterations.
     answers : tuple of tuple of int
-        The codes that occur in each row.
+        Codes that occur in each row.
     labels : tuple
         Names of the k rows.
     of : {"models", "questions"}
-        What the rows are.
+        Whether rows are models or questions.
     empty_cells, missing : str
-        The rules used.
+        Continuity correction and treatment of missing data.
     """
 
     matrix: FloatArray  # (k, k)
@@ -148,9 +148,9 @@ class PolychoricCorrelation(Result):
 
     @property
     def se(self) -> FloatArray:
-        """Standard errors, shape (k, k): delta method with estimated thresholds (two steps).
+        """Standard errors, shape (k, k): delta method with estimated thresholds (two-step).
 
-        NaN at the bounds and where the correlation is undefined.
+        They are NaN for correlations at a bound and for undefined ones.
         """
         return self._influences()[3] * self._design()
 
@@ -165,7 +165,7 @@ class PolychoricCorrelation(Result):
         Parameters
         ----------
         level : float
-            Coverage aimed at, between 0 and 1.
+            Nominal coverage, between 0 and 1.
         """
         check_fraction("level", level)
         return delta_interval(self.matrix, self.se, level)
@@ -173,13 +173,14 @@ class PolychoricCorrelation(Result):
     def covariance(self, *, thresholds: bool = False) -> FloatArray:
         """Return the covariance matrix of the correlations below the diagonal, row by row.
 
-        The sum of products of what each unit adds to the estimates (Muthen, 1984), thresholds
-        estimated; units are read in blocks, so that memory holds the result and little else.
+        It is the sum over units of products of their contributions to the estimates, with
+        thresholds estimated (Muthén, 1984). Units are read in blocks, so that memory holds little
+        besides the result.
 
         Parameters
         ----------
         thresholds : bool
-            Whether the thresholds of all rows, row by row, come first.
+            Whether to include the thresholds of all rows, row by row, before the correlations.
 
         Returns
         -------
@@ -189,7 +190,7 @@ class PolychoricCorrelation(Result):
         Raises
         ------
         InputError
-            If a pair has no standard error: pairs are named.
+            If a pair has no standard error; the message names the pairs.
         """
         joint, first, second, estimated, _ = self._influences()
         i, j = np.tril_indices(len(self.labels), -1)
@@ -217,12 +218,17 @@ class PolychoricCorrelation(Result):
         return total
 
     def select(self, labels: Sequence[Hashable]) -> PolychoricCorrelation:
-        """Return the correlation of some rows, in the order given.
+        """Return the correlations of some rows, in the given order.
+
+        Parameters
+        ----------
+        labels : sequence
+            Labels of the rows to keep, in the new order.
 
         Raises
         ------
         OptionError
-            If a label is no row of this correlation, or there are fewer than two.
+            If a label is unknown, or there are fewer than two.
         """
         where = {label: i for i, label in enumerate(self.labels)}
         unknown = [label for label in labels if label not in where]
@@ -278,7 +284,16 @@ class PolychoricCorrelation(Result):
             return np.asarray(np.sqrt(squares / self.n), dtype=np.float64)
 
     def plot(self, *, order: MatrixOrder = "loading", ax: Drawn | None = None) -> Drawn:
-        """Draw the matrix as a heat map: `psychollm.plots.plot_correlation`."""
+        """Draw the matrix as a heat map: `psychollm.plots.plot_correlation`.
+
+        Parameters
+        ----------
+        order : {"loading", "clusters", "threshold", "given"}
+            Order of the rows: by loading on the first component, by average-linkage clusters, by
+            threshold, or unchanged.
+        ax : Axes, optional
+            Axes to draw on; by default those of a new figure.
+        """
         return drawn_by("plot_correlation")(self, order=order, ax=ax)
 
 
@@ -292,38 +307,40 @@ def polychoric(
 ) -> PolychoricCorrelation:
     """Polychoric correlations of all pairs of models (or questions).
 
-    Each pair of rows of ordered answers is taken for two standard normals cut at thresholds; their
-    correlation maximises the likelihood of the table at the thresholds of its margins, for each
-    pair to rounding error. Rows of two answers give what `tetrachoric` gives.
+    The model of each pair of rows is a bivariate normal distribution divided at thresholds. The
+    thresholds come from the margins; the correlation maximises the likelihood of the table, to
+    rounding error. For binary rows the results equal those of `tetrachoric`.
 
     Parameters
     ----------
     data : Responses, DataFrame, DataArray or array of shape (models, questions)
-        Ordered codes 0 to 15; only their order counts, and rows may differ in their number.
+        Ordered codes 0 to 15. Only their order matters, and rows may differ in their number of
+        categories.
     of : {"models", "questions"}
         What is correlated.
     empty_cells : {"keep_margins", "add_half", "add_half_all", "none"}
-        For tables of two by two as in `tetrachoric`. Larger ones have an estimate with empty cells
-        too, and are left as they are by ``"keep_margins"`` and ``"none"``; ``"add_half"`` puts
-        1/2 into empty cells, ``"add_half_all"`` into all cells of a table that has one.
+        Continuity correction of tables with an empty cell. ``"keep_margins"`` shifts half a unit
+        within a 2 x 2 table without changing the yes rates; ``"none"`` changes nothing. Neither
+        changes larger tables. ``"add_half"`` puts 1/2 into empty cells, ``"add_half_all"`` adds
+        1/2 to all cells of a table with an empty one.
     missing : {"pairwise", "global"}
-        ``"pairwise"``: the thresholds of a pair come from its own table. ``"global"``: from all
+        ``"pairwise"`` estimates the thresholds of a pair from its own table, ``"global"`` from all
         answers of each row.
     weights : array of shape (questions,), optional
-        Weight of each unit (question, or model with ``of="questions"``), not negative; scaled to
+        Non-negative weight of each unit (question, or model with ``of="questions"``); scaled to
         mean one.
 
     Returns
     -------
     PolychoricCorrelation
-        Matrix, thresholds, and per pair a status, a residual and the number of steps.
+        Matrix, thresholds, and the status, residual and iterations of each pair.
 
     Raises
     ------
     ShapeError
-        If there are fewer than two rows, or no column, or too many pairs of too many answers.
+        If there are fewer than two rows, no column, or too many pairs with too many categories.
     CodeError
-        If the answers are not codes from 0 to 15.
+        If the answers are not codes 0 to 15.
 
     See Also
     --------

@@ -34,24 +34,24 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False, repr=False)
 class SerialCorrelation(Result):
-    """Correlations of scores (rows) with the normals behind answers (columns).
+    """Correlations of scores (rows) with the latent variables of answers (columns).
 
     Attributes
     ----------
     matrix : ndarray of shape (s, k)
         Correlations; NaN where `status` is ``PairStatus.UNDEFINED``.
     se : ndarray of shape (s, k)
-        Standard errors, thresholds, means and deviations estimated; NaN at bounds.
+        Standard errors with estimated thresholds, means and SDs; NaN at bounds.
     se_fixed_thresholds : ndarray of shape (s, k)
-        Standard errors as if those were known.
+        Standard errors as if thresholds, means and SDs were known.
     n : ndarray of shape (s, k)
-        Units with both a score and an answer.
+        Number of units with both a score and an answer.
     status : ndarray of shape (s, k)
         `PairStatus` of each pair.
     residual : ndarray of shape (s, k)
-        The last Newton step.
+        Last Newton step.
     iterations : ndarray of shape (s, k)
-        Steps taken.
+        Number of iterations.
     scores, labels : tuple
         Names of the s rows of scores and the k rows of answers.
     method : str
@@ -80,7 +80,13 @@ class SerialCorrelation(Result):
     )
 
     def interval(self, *, level: float = 0.95) -> FloatArray:
-        """Return confidence intervals, shape (s, k, 2): Fisher's z with the delta method."""
+        """Return confidence intervals, shape (s, k, 2): Fisher's z with the delta method.
+
+        Parameters
+        ----------
+        level : float
+            Nominal coverage, between 0 and 1.
+        """
         check_fraction("level", level)
         return delta_interval(self.matrix, self.se, level)
 
@@ -101,31 +107,31 @@ def polyserial(
 ) -> SerialCorrelation:
     """Polyserial correlations of continuous scores with ordered answers.
 
-    Each answer is taken for a standard normal cut at thresholds that is jointly normal with the
-    score; thresholds, mean and standard deviation come from the units that have both, and the
-    correlation maximises the likelihood of the answers given the scores.
+    The model is a bivariate normal distribution of the score and of a latent variable, which
+    thresholds divide into answers. Thresholds, mean and SD are estimated from units with both
+    values. The correlation maximises the likelihood of the answers given the scores.
 
     Parameters
     ----------
     scores : array_like (units,) or (s, units), or DataFrame
-        Finite numbers, NaN where missing.
+        Finite numbers; NaN is missing.
     answers : Responses, DataFrame or array of shape (k, units)
-        Ordered codes 0 to 15, missing ones left out pair by pair; one row makes one column of the
-        result.
+        Ordered codes 0 to 15; missing ones are omitted pair by pair. One row makes one column of
+        the result.
     of : {"models", "questions"}
-        What of the answers is correlated: their rows, or their columns, the rows then being units.
+        Whether the rows of `answers` are correlated, or its columns, with rows as units.
 
     Returns
     -------
     SerialCorrelation
-        Undefined where all scores, or all answers, of a pair are equal.
+        Correlations; undefined if all scores, or all answers, of a pair are equal.
 
     Raises
     ------
     ShapeError
         If scores and answers do not hold the same number of units.
     CodeError
-        If a score is infinite or no number, or an answer no code.
+        If a score is infinite or not a number, or an answer is not a code.
 
     References
     ----------
@@ -147,12 +153,17 @@ def polyserial(
 def biserial(
     scores: ArrayLike | pd.DataFrame, answers: ResponsesLike, *, of: Axis = "models"
 ) -> SerialCorrelation:
-    """Biserial correlations of continuous scores with yes/no answers: `polyserial` of two answers.
+    """Biserial correlations of continuous scores with binary answers.
 
     Parameters
     ----------
-    scores, answers, of
-        As in `polyserial`; answers 1 and 0.
+    scores : array_like (units,) or (s, units), or DataFrame
+        Finite numbers; NaN is missing.
+    answers : Responses, DataFrame or array of shape (k, units)
+        Binary answers, 1 and 0; missing ones are omitted pair by pair. One row makes one column of
+        the result.
+    of : {"models", "questions"}
+        Whether the rows of `answers` are correlated, or its columns, with rows as units.
 
     Returns
     -------
@@ -163,12 +174,12 @@ def biserial(
     CodeError
         If an answer is neither 1 nor 0.
     ShapeError
-        As in `polyserial`.
+        If scores and answers do not hold the same number of units.
 
     Notes
     -----
-    The maximum-likelihood estimate; the classical formula from means of the two groups can exceed
-    one and has the larger standard error.
+    This is the maximum-likelihood estimate. The classical formula from group means can exceed one
+    and has a larger standard error.
 
     Examples
     --------

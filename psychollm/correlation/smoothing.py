@@ -118,42 +118,41 @@ _UNTOUCHED = "already positive semidefinite: left as it was"
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False, repr=False)
 class Smoothing(Result):
-    """A correlation matrix without negative eigenvalues, and what it took to get there.
+    """Correlation matrix without negative eigenvalues, with the changes that this required.
 
     Attributes
     ----------
     matrix : ndarray of shape (k, k)
-        Positive semidefinite to rounding error (no eigenvalue below -1e-12), exactly symmetric,
-        with exactly unit diagonal.
+        Smoothed matrix: no eigenvalue below -1e-12, exactly symmetric, with exactly unit diagonal.
     moved : ndarray of shape (k, k)
-        `matrix` minus what was passed.
+        `matrix` minus the original matrix.
     rms_moved : float
         Root mean square of `moved` over pairs.
     largest_move : float
-        The entry of `moved` that is largest in size, with its sign.
+        Entry of `moved` with the largest absolute value.
     largest_pair : tuple
-        The two labels it belongs to; empty where nothing moved.
+        Its two labels; empty if nothing moved.
     eigenvalues_before, eigenvalues_after : ndarray of shape (k,)
         Falling.
     deficit : float
-        Sum of the sizes of the negative eigenvalues before.
+        Sum of absolute values of the negative eigenvalues before smoothing.
     method : str
-        The method asked for.
+        Smoothing method.
     note : str
-        What was done, in words; says so where nothing was done.
+        What was done, in words.
     shrinkage : float
-        Weight of the target (``method="shrink"``); NaN for other methods, and where nothing was
+        Weight of the target with ``method="shrink"``; NaN for other methods, or if nothing was
         done.
     scale : ndarray of shape (k,)
-        Factor on each row and column of correlations (``method="minimum_trace"``); one for other
-        methods.
+        Factor on each row and column of correlations with ``method="minimum_trace"``; one for
+        other methods.
     adjusted_pairs : int
-        Pairs whose table had an empty cell that a rule filled before they were correlated.
+        Number of pairs whose table had a continuity correction.
     labels : tuple
         Names of the k rows.
     convergence : Convergence
-        How the computation ended. Its objective is the sum over pairs of squared moves, weighted
-        ones for ``"weighted"``, the minimal trace for ``"minimum_trace"``.
+        Convergence status. The objective is the (weighted) sum of squared moves over pairs, or the
+        minimal trace with ``"minimum_trace"``.
     """
 
     matrix: FloatArray  # (k, k)
@@ -181,7 +180,7 @@ class Smoothing(Result):
     )
 
     def summary(self) -> str:
-        """Say what was done and how far the matrix moved."""
+        """Describe what was done and how far the matrix moved."""
         smallest = self.eigenvalues_before[-1]
         k = len(self.labels)
         first = f"{k} x {k} matrix, smallest eigenvalue {smallest:.3g}, deficit {self.deficit:.3g}"
@@ -204,16 +203,16 @@ def smooth(
     shrinkage: float | None = None,
     scaling: float | None = None,
 ) -> Smoothing:
-    """Make a matrix of correlations positive semidefinite, and report what that took.
+    """Make a correlation matrix positive semidefinite, and report the changes.
 
-    Correlations estimated pair by pair need not fit together. A negative eigenvalue is a finding
-    about the data; smoothing hides it, so the result says how large it was and which pairs moved.
+    Correlations estimated pair by pair may be inconsistent, which shows as negative eigenvalues.
+    Smoothing removes them, so the result reports their size and the pairs that moved.
 
     Parameters
     ----------
     matrix : Correlation, DataFrame or array of shape (k, k)
-        Symmetric, unit diagonal, entries in [-1, 1]. Left untouched, to the last bit, if it is
-        positive semidefinite already (for ``"clip"``: definite), whatever the method.
+        Symmetric matrix with unit diagonal and entries in [-1, 1]. A matrix that is already
+        positive semidefinite (for ``"clip"``: definite) is returned unchanged.
     method : {"nearest", "weighted", "clip", "shrink", "minimum_trace"}
         * ``"nearest"``: least sum of squared moves (Higham, 2002; Qi & Sun, 2006).
         * ``"weighted"``: the same, each pair counting by its weight (Qi & Sun, 2011).
@@ -224,34 +223,35 @@ def smooth(
           scaled down (Bentler & Yuan, 2011). Debelak and Tran (2016) recommend it before parallel
           analysis.
     weights : array of shape (k, k), optional
-        For ``"weighted"``: positive weights of the pairs. By default 1 / se^2, from the standard
-        errors that a `Correlation` carries.
+        Positive weights of the pairs, for ``"weighted"``. By default 1 / se^2, from the standard
+        errors of a `Correlation`.
     target : {"identity", "equal"} or array of shape (k, k), optional
-        For ``"shrink"``: no correlation (default), the mean correlation everywhere, or a
-        correlation matrix of yours.
+        Target for ``"shrink"``: the identity matrix (default), the mean correlation everywhere, or
+        a given correlation matrix.
     shrinkage : float, optional
-        For ``"shrink"``: weight of the target, in [0, 1]. By default the least that suffices.
+        Weight of the target for ``"shrink"``, in [0, 1]. By default the smallest sufficient
+        weight.
     scaling : float, optional
-        For ``"minimum_trace"``: the constant k of Bentler and Yuan, in (0, 1]; below one the
-        result is positive definite. By default 0.98.
+        Constant k of Bentler and Yuan for ``"minimum_trace"``, in (0, 1]; by default 0.98. Below
+        one the result is positive definite.
 
     Returns
     -------
     Smoothing
-        Matrix, moves, eigenvalues before and after.
+        Smoothed matrix, changes, and eigenvalues before and after.
 
     Raises
     ------
     InputError
-        If a correlation is undefined (the pairs and a remedy are named) or outside [-1, 1], or the
-        matrix is not symmetric with unit diagonal.
+        If a correlation is undefined or outside [-1, 1], or the matrix is not symmetric with unit
+        diagonal.
     OptionError
-        If an option does not exist, does not belong to the method, or does not suffice.
+        If an option does not exist, does not belong to the method, or is not sufficient.
 
     Warns
     -----
     ConvergenceWarning
-        If an iteration stops early. The matrix is positive semidefinite all the same.
+        If the iteration stops early. The matrix is positive semidefinite nevertheless.
 
     See Also
     --------

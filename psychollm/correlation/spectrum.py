@@ -25,14 +25,14 @@ class Spectrum(Result):
     eigenvalues : ndarray of shape (k,)
         Falling.
     shares : ndarray of shape (k,)
-        Eigenvalues over k: shares of the variance, which sum to one. A negative one is no share
-        of anything.
+        Eigenvalues over k: proportions of variance, which sum to one. Negative ones have no
+        interpretation.
     loadings : ndarray of shape (k, k)
-        Column c: correlation of each row's variable with component c, that is the eigenvector
-        times the root of its eigenvalue; zero where the eigenvalue is negative. The sum of each
-        column is positive; where it is zero to rounding error, the first entry that is not.
+        Column c has the correlations of the variables with component c: the eigenvector times the
+        root of its eigenvalue, or zero if that is negative. The sum of each column is positive; if
+        it is zero, the first non-zero entry is positive.
     negative_mass : float
-        Sum of the sizes of the negative eigenvalues, over k.
+        Sum of absolute values of the negative eigenvalues, over k.
     labels : tuple
         Names of the k rows.
     """
@@ -62,25 +62,25 @@ class Spectrum(Result):
 
 
 def spectrum(matrix: MatrixLike) -> Spectrum:
-    """Eigenvalues, shares and loadings of a matrix of correlations.
+    """Compute eigenvalues, proportions of variance and loadings of a correlation matrix.
 
     Parameters
     ----------
     matrix : Correlation, Smoothing, DataFrame or array of shape (k, k)
-        Symmetric, unit diagonal, entries in [-1, 1]; it may have negative eigenvalues.
+        Symmetric matrix with unit diagonal and entries in [-1, 1]; it may have negative
+        eigenvalues.
 
     Returns
     -------
     Spectrum
-        By falling eigenvalue; the sign of each component by a rule, so that equal matrices give
-        equal loadings. The loadings of components whose eigenvalues are equal are not determined
-        by the matrix; only the plane they span is.
+        Components by descending eigenvalue, with signs fixed by a rule. Components with equal
+        eigenvalues have arbitrary loadings; only the space that they span is determined.
 
     Raises
     ------
     InputError
-        If a correlation is undefined (the pairs and a remedy are named) or outside [-1, 1], or the
-        matrix is not symmetric with unit diagonal.
+        If a correlation is undefined or outside [-1, 1], or the matrix is not symmetric with unit
+        diagonal.
 
     See Also
     --------

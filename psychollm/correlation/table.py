@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
 class TableCorrelation(Result):
-    """Tetrachoric correlations of 2 x 2 tables; every array has the shape of the counts.
+    """Tetrachoric correlations of 2 x 2 tables; all arrays have the shape of the counts.
 
     Attributes
     ----------
@@ -34,13 +34,13 @@ class TableCorrelation(Result):
     se : ndarray
         Standard error with estimated thresholds (delta method of the saturated table).
     se_fixed_thresholds : ndarray
-        Standard error with the thresholds taken as known.
+        Standard error as if the thresholds were known.
     status : ndarray
         `PairStatus` of each table.
     residual : ndarray
-        Difference of the two sides of the equation at the root, as a probability.
+        Difference between the two sides of the equation at the root, as a probability.
     iterations : ndarray
-        Steps taken.
+        Number of iterations.
     """
 
     rho: FloatArray
@@ -68,15 +68,17 @@ def tetrachoric_table(
     Parameters
     ----------
     n11, n10, n01, n00 : array_like
-        Counts (or weights) of both yes, only the first yes, only the second yes, both no; of any
-        shapes that broadcast.
+        Counts or weights of both yes, only the first yes, only the second yes, and both no. Shapes
+        are broadcast.
     empty_cells : {"keep_margins", "add_half", "add_half_all", "none"}
-        What is done to a table with an empty cell; see `tetrachoric`.
+        What is done to a 2 x 2 table with an empty cell. ``"keep_margins"`` moves half a question
+        around the square, so that both yes rates stay; ``"add_half"`` puts 1/2 into the empty
+        cell; ``"add_half_all"`` adds 1/2 to all four; ``"none"`` leaves the root at -1 or 1.
 
     Returns
     -------
     TableCorrelation
-        Correlation, thresholds and standard errors, arrays of the common shape.
+        Correlation, thresholds and standard errors, as arrays of the common shape.
 
     Raises
     ------

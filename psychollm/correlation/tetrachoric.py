@@ -31,24 +31,24 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False, repr=False)
 class Sensitivity(Result):
-    """The same table under every empty-cell rule.
+    """Correlations of the same table under every continuity correction.
 
     Attributes
     ----------
     rules : tuple of str
-        The r rules compared.
+        Names of the r continuity corrections.
     matrices : ndarray of shape (r, k, k)
-        Correlations under each rule.
+        Correlations under each correction.
     spread : ndarray of shape (k, k)
-        Largest minus smallest correlation of a pair across the rules.
+        Range of the correlation of each pair across the corrections.
     empty : ndarray of shape (k, k)
-        Empty cells in the table of each pair.
+        Number of empty cells in the table of each pair.
     shares : ndarray of shape (r, k)
-        Eigenvalues over k under each rule, descending (undefined pairs counted as zero).
+        Descending eigenvalues over k under each correction, with undefined pairs set to zero.
     labels : tuple
         Names of the k rows.
     chosen : str
-        The rule of the correlation that was asked.
+        Continuity correction of the original correlation.
     """
 
     rules: tuple[str, ...]
@@ -82,7 +82,19 @@ class Sensitivity(Result):
         labels: tuple[Hashable, ...],
         chosen: str,
     ) -> Sensitivity:
-        """Compare correlation matrices of the same rows, one per rule."""
+        """Compare correlation matrices of the same rows, one per continuity correction.
+
+        Parameters
+        ----------
+        matrices : mapping of str to ndarray of shape (k, k)
+            Correlations under each continuity correction.
+        empty : ndarray of shape (k, k)
+            Number of empty cells in the table of each pair.
+        labels : tuple
+            Names of the k rows.
+        chosen : str
+            Continuity correction of the original correlation.
+        """
         stack = np.stack(list(matrices.values()))
         spread = stack.max(axis=0) - stack.min(axis=0)
         eigenvalues = np.linalg.eigvalsh(np.nan_to_num(stack))[:, ::-1]
@@ -102,7 +114,7 @@ class Sensitivity(Result):
         return int(np.count_nonzero(np.tril(self.empty, -1)))
 
     def to_frame(self) -> pd.DataFrame:
-        """Return one row per pair with an empty cell: its correlation under each rule."""
+        """Return one row per pair with an empty cell: its correlation under each correction."""
         frame = Result.to_frame(self)
         frame = frame[frame["empty"] > 0]
         return frame.sort_values("spread", ascending=False, ignore_index=True)
@@ -122,7 +134,13 @@ class Sensitivity(Result):
         return "\n".join(lines)
 
     def plot(self, *, ax: Drawn | None = None) -> Drawn:
-        """Draw shares of eigenvalues under each rule: `psychollm.plots.plot_sensitivity`."""
+        """Draw the eigenvalues under each correction with `psychollm.plots.plot_sensitivity`.
+
+        Parameters
+        ----------
+        ax : Axes, optional
+            Axes to draw on; by default those of a new figure.
+        """
         return drawn_by("plot_sensitivity")(self, ax=ax)
 
 
@@ -130,7 +148,7 @@ IntervalMethod = Literal["profile", "delta"]
 
 
 class PairStatus(IntEnum):
-    """How the estimate of a pair came about."""
+    """Status of the estimate of a pair."""
 
     INTERIOR = 0
     """The equation was solved inside (-1, 1)."""
@@ -150,7 +168,7 @@ def status_names(correlation: Any) -> AnyArray:
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False, repr=False)
 class Correlation(Result):
-    """A matrix of tetrachoric correlations with a certificate for every pair.
+    """Matrix of tetrachoric correlations with the status and precision of every pair.
 
     Attributes
     ----------
@@ -159,23 +177,23 @@ class Correlation(Result):
     complement : ndarray of shape (k, k)
         1 - abs(matrix), with full relative precision near the bounds.
     thresholds : ndarray of shape (k,)
-        Latent value above which a row answers yes, from all its answers, in standard deviations;
-        infinite for a constant row.
+        Latent value (in SDs) above which a row answers yes, from all its answers; infinite for a
+        constant row.
     n : ndarray of shape (k, k)
-        Questions behind each pair.
+        Number of questions of each pair.
     status : ndarray of shape (k, k)
         `PairStatus` of each pair.
     residual : ndarray of shape (k, k)
-        What is left of the equation at the root: the difference of the two sides as a probability
-        (own margins), or the last Newton step (fixed thresholds).
+        Numerical residual: the difference between the two sides of the equation, as a probability,
+        or the last Newton step with fixed thresholds.
     iterations : ndarray of shape (k, k)
-        Steps taken.
+        Number of iterations.
     labels : tuple
         Names of the k rows.
     counts : PairCounts
-        The counts that everything was computed from.
+        Pair counts that the correlations were computed from.
     empty_cells, missing : str
-        The rules used.
+        Continuity correction and treatment of missing data.
     """
 
     matrix: FloatArray  # (k, k)
@@ -207,8 +225,8 @@ class Correlation(Result):
     def se(self) -> FloatArray:
         """Standard errors, shape (k, k): delta method with estimated thresholds (two-step).
 
-        NaN at the bounds and where the correlation is undefined; there, use
-        ``interval(method="profile")``.
+        They are NaN for correlations at a bound, where ``interval(method="profile")`` applies, and
+        for undefined ones.
         """
         return _standard_errors(self)[0]
 
@@ -223,12 +241,11 @@ class Correlation(Result):
         Parameters
         ----------
         level : float
-            Coverage aimed at, between 0 and 1.
+            Nominal coverage, between 0 and 1.
         method : {"profile", "delta"}
-            ``"profile"`` inverts the likelihood-ratio test of the observed counts, thresholds
-            maximised out: defined for every pair with an estimate, one-sided where an empty cell
-            puts the maximum at the bound. ``"delta"`` is the estimate's Fisher z with the delta
-            method standard error: cheaper, NaN at the bound.
+            ``"profile"`` inverts the likelihood-ratio test, with thresholds profiled out. It is
+            defined for every pair with an estimate, and one-sided for an estimate at the bound.
+            ``"delta"`` uses Fisher's z and the delta method; it is faster, and NaN at the bound.
 
         Returns
         -------
@@ -242,7 +259,7 @@ class Correlation(Result):
         return profile_interval(self.matrix, self.counts, level)
 
     def sensitivity(self) -> Sensitivity:
-        """Return how far each pair, and the spectrum, moves across the empty-cell rules."""
+        """Return how the correlations and the spectrum depend on the continuity correction."""
         matrices = {
             rule: tetrachoric(self.counts, empty_cells=rule, missing=self.missing).matrix
             for rule in get_args(EmptyCells)
@@ -253,7 +270,13 @@ class Correlation(Result):
         )
 
     def select(self, labels: list[Hashable] | tuple[Hashable, ...]) -> Correlation:
-        """Return the correlation of some rows, in the order given."""
+        """Return the correlations of some rows, in the given order.
+
+        Parameters
+        ----------
+        labels : sequence
+            Labels of the rows to keep, in the new order.
+        """
         where = {label: i for i, label in enumerate(self.labels)}
         unknown = [label for label in labels if label not in where]
         if unknown:
@@ -276,7 +299,16 @@ class Correlation(Result):
         return pairs_in_words(self, title)
 
     def plot(self, *, order: MatrixOrder = "loading", ax: Drawn | None = None) -> Drawn:
-        """Draw the matrix as a heat map: `psychollm.plots.plot_correlation`."""
+        """Draw the matrix as a heat map with `psychollm.plots.plot_correlation`.
+
+        Parameters
+        ----------
+        order : {"loading", "clusters", "threshold", "given"}
+            Order of the rows: by loading on the first component, by average-linkage clusters, by
+            threshold, or unchanged.
+        ax : Axes, optional
+            Axes to draw on; by default those of a new figure.
+        """
         return drawn_by("plot_correlation")(self, order=order, ax=ax)
 
 
@@ -291,34 +323,36 @@ def tetrachoric(
 ) -> Correlation:
     """Tetrachoric correlations of all pairs of models (or questions).
 
-    Each pair of binary rows is taken for two thresholded standard normals; their correlation is
-    the root of Phi2(tau1, tau2, rho) = p, found for each pair to rounding error.
+    The model of each pair of binary rows is a bivariate normal distribution divided at thresholds.
+    The correlation is the root of Phi2(tau1, tau2, rho) = p, computed to rounding error.
 
     Parameters
     ----------
     data : Responses, PairCounts, DataFrame, DataArray or array of shape (models, questions)
-        Binary answers, or their counts.
+        Binary answers, or their pair counts.
     of : {"models", "questions"}
-        What is correlated. Ignored for `PairCounts`, which know.
+        What is correlated. Ignored for `PairCounts`, which record it.
     empty_cells : {"keep_margins", "add_half", "add_half_all", "none"}
-        What is done to a 2 x 2 table with an empty cell. ``"keep_margins"`` moves half a question
-        around the square, so that both yes rates stay; ``"add_half"`` puts 1/2 into the empty
-        cell; ``"add_half_all"`` adds 1/2 to all four; ``"none"`` leaves the root at -1 or 1.
+        Continuity correction of 2 x 2 tables with an empty cell. ``"keep_margins"`` shifts half a
+        question between cells without changing the yes rates. ``"add_half"`` puts 1/2 into the
+        empty cell, ``"add_half_all"`` adds 1/2 to all four. ``"none"`` leaves the correlation at
+        -1 or 1.
     missing : {"pairwise", "global"}
-        ``"pairwise"``: the thresholds of a pair come from its own table. ``"global"``: from all
-        answers of each model, and rho maximises the likelihood of the table given them.
+        ``"pairwise"`` estimates the thresholds of a pair from its own table. ``"global"``
+        estimates them from all answers of each model, and rho maximises the likelihood given these
+        thresholds.
     weights : array of shape (questions,), optional
-        Weight of each question, not negative; scaled to mean one.
+        Non-negative weight of each question; scaled to mean one.
     device : str, optional
-        Where torch counts and solves, "cuda", "cuda:1" or "cpu" (needs torch): to the same counts
-        and, within 1e-12, the same correlations. Weighted answers are counted on the processor,
-        where pairs with an empty cell or beyond 0.97 are solved, with ``missing="global"`` all
-        pairs, and everything with None.
+        Device on which torch counts and solves, such as "cuda", "cuda:1" or "cpu" (needs torch).
+        The default, None, uses compiled kernels on the processor; correlations agree within 1e-12.
+        The processor always counts weighted answers, and solves pairs with an empty cell, pairs
+        beyond 0.97, and all pairs with ``missing="global"``.
 
     Returns
     -------
     Correlation
-        Matrix, thresholds, and per pair a status, a residual and the number of steps.
+        Matrix, thresholds, and the status, residual and iterations of each pair.
 
     Raises
     ------
@@ -327,9 +361,9 @@ def tetrachoric(
     CodeError
         If the answers are not binary.
     OptionError
-        If an option does not exist, or torch sees no such device.
+        If an option does not exist, or torch does not find the device.
     MissingPackageError
-        If `device` is named and torch is not installed.
+        If `device` is given and torch is not installed.
 
     See Also
     --------
@@ -338,8 +372,8 @@ def tetrachoric(
 
     Notes
     -----
-    No rule for empty cells is right: each bends the plain spectrum of models with extreme yes
-    rates. ``Correlation.sensitivity`` shows how far.
+    Every continuity correction biases the spectrum of models with extreme yes rates.
+    ``Correlation.sensitivity`` shows how much.
 
     References
     ----------

@@ -135,6 +135,13 @@ class CalibrationPanel(Study, Result):
     def difference(self, metric: str, first: Any, second: Any) -> Difference:
         """Return the paired difference of two models on one metric.
 
+        Parameters
+        ----------
+        metric : str
+            Key of the metric.
+        first, second : hashable
+            Labels of the two models; the value is that of `first` minus that of `second`.
+
         Raises
         ------
         OptionError, LabelError

@@ -225,6 +225,11 @@ class Corp(Result):
     def curve(self, label: Any) -> RecalibrationCurve:
         """Return the curve of one model.
 
+        Parameters
+        ----------
+        label : hashable
+            Label of the model.
+
         Raises
         ------
         LabelError

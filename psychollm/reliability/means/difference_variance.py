@@ -85,7 +85,13 @@ class DifferenceVariance(Result):
         return float(np.sqrt((self.between * self.design_effect + self.within / k) / n))
 
     def degrees_of_freedom(self, n_questions: int) -> float:
-        """Return the degrees of freedom of the standard error: clusters minus one, per sample."""
+        """Return the degrees of freedom of the standard error: clusters minus one, per sample.
+
+        Parameters
+        ----------
+        n_questions : int
+            Number of questions that both models answer, or that each answers if "unpaired".
+        """
         clusters = n_questions / self.cluster_size
         return (clusters - 1.0) * (1.0 if self.design == "paired" else 2.0)
 

@@ -216,7 +216,34 @@ def alpha(
     level: float = 0.95,
     rng: RandomState = None,
 ) -> Estimate:
-    """Cronbach's alpha; parameters and errors are those of `consistency`.
+    """Compute Cronbach's alpha of one scale.
+
+    Parameters
+    ----------
+    scores : Responses, DataFrame, DataArray or array_like (rows, items)
+        Scores of respondents on the items of one scale: yes/no, ratings or other numbers.
+    respondents : array_like (rows,), optional
+        Respondent of each row, for repeated measurements: thirty rows of ten models are ten
+        respondents. The jackknife and the bootstrap then use whole respondents, and `of_means`
+        describes their means.
+    by : array_like (rows,), optional
+        Condition of each row; there is one value per condition. All conditions share resamples of
+        respondents, so that ``alpha.difference("a", "b")`` is paired.
+    keys : array_like (items,) or mapping, optional
+        -1 for items to reverse, 1 for others. By default no item is reversed.
+    missing : {"pairwise", "listwise"}
+        "pairwise" computes each covariance from rows with both items. "listwise" omits rows with a
+        missing score.
+    interval : {"feldt", "duhachek", "jackknife", "bootstrap"}, optional
+        Interval method. "feldt", the default, is exact for normal, tau-equivalent items.
+        "duhachek" is its large-sample form. "jackknife" and "bootstrap" assume no distribution;
+        with repeated rows "jackknife" is the default.
+    bootstrap : int or Bootstrap
+        Number of resamples of respondents, for `Estimate.difference`; 0 draws none.
+    level : float
+        Coverage of the intervals, between 0 and 1.
+    rng : Generator, int or None
+        Random generator or seed.
 
     Returns
     -------

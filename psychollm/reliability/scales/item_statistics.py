@@ -158,9 +158,11 @@ def item_statistics(
     missing : {"pairwise", "listwise"}
         "pairwise" computes each covariance from rows with both items. "listwise" omits rows with a
         missing score.
-    interval : {"jackknife", "bootstrap"}, optional
-        Intervals of the correlations: the jackknife on Fisher's z scale (default), or the
-        bootstrap.
+    interval : {"feldt", "duhachek", "jackknife", "bootstrap"}, optional
+        Interval of alpha without each item: Feldt's exact one (default), its large-sample form,
+        the jackknife or the BCa bootstrap. With repeated rows the default is "jackknife".
+        Correlations have jackknife intervals on Fisher's z scale, or bootstrap ones with
+        "bootstrap".
     level : float
         Coverage of the intervals, between 0 and 1.
     rng : Generator, int or None
