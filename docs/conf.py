@@ -41,7 +41,7 @@ source_suffix = {".rst": "restructuredtext", ".md": "markdown"}
 exclude_patterns = [
     "_build",
     "*_tables.md",  # included by other pages
-    "ordered_errors.md",  # included by factor.md
+    "ordered_errors.md",  # included by factor_confirmatory.md
     "gallery/*.ipynb",
     "gallery/*.py",
     "gallery/*.json",

@@ -1,4 +1,4 @@
-"""What docs/collect.md shows can be used as it stands."""
+"""What docs/collect.md and its two further pages show can be used as it stands."""
 
 import re
 from pathlib import Path
@@ -15,7 +15,10 @@ from tests.cli.stores import filled
 from tests.collect.conftest import write_plan
 
 PAGES = Path(__file__).parents[2] / "docs"
-PAGE = (PAGES / "collect.md").read_text(encoding="utf-8")
+PAGE = "".join(
+    (PAGES / f"{name}.md").read_text(encoding="utf-8")
+    for name in ("collect", "stages", "collect_endpoints")
+)
 
 
 def block(language: str, number: int = 0) -> str:

@@ -39,8 +39,9 @@ NEEDED = {  # packages that may be absent
     "calibration.md": ["duckdb", "matplotlib"],
     "question_audit.md": ["matplotlib"],
     "index.md": ["matplotlib"],
-    "factor.md": ["pyarrow"],
+    "factor_sparse.md": ["pyarrow"],
     "collect.md": ["httpx", "pyarrow"],
+    "stages.md": ["httpx"],
 }
 MODELS, QUESTIONS = [f"m{k}" for k in range(1, 9)], [f"question {k}" for k in range(1, 41)]
 
@@ -175,9 +176,11 @@ def of_start(folder: Path, monkeypatch: pytest.MonkeyPatch) -> dict[str, Any]:
 GIVEN: dict[str, Callable[[Path, pytest.MonkeyPatch], dict[str, Any]]] = {
     "calibration.md": of_calibration,
     "collect.md": of_collect,
+    "stages.md": of_collect,
     "contributing/extending.md": of_contributing,
     "contributing/index.md": of_contributing,
-    "factor.md": of_factor,
+    "factor_sparse.md": of_factor,
+    "factor_confirmatory.md": of_factor,
     "inference_boundary.md": of_inference_boundary,
     **dict.fromkeys(["irt.md", "irt_rasch.md", "irt_short_forms.md", "irt_groups.md"], of_irt),
     **dict.fromkeys(["irt_multidimensional.md", "irt_bayesian.md"], of_irt),
