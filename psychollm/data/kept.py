@@ -180,23 +180,29 @@ class Sparse:
             return self
         return Sparse.of(MemoryCells(self.by_question.read(0, self.n_questions), self.n_models))
 
-    def _each(self) -> Iterator[tuple[AnyArray, Cells]]:
-        """Yield cells of some questions after the other, with the question of each."""
+    def _each(self) -> Iterator[Cells]:
+        """Yield cells of some questions after the other."""
         for low, high in parts(self.by_question):
-            cells = self.by_question.read(low, high)
-            rows = np.arange(low, high, dtype=np.uint32)
+            yield self.by_question.read(low, high)
+
+    def _numbered(self, kind: type[np.integer[Any]]) -> Iterator[tuple[AnyArray, Cells]]:
+        """Yield them with the question of each."""
+        low = 0
+        for cells in self._each():
+            rows = np.arange(low, low + cells.start.size - 1, dtype=kind)
             yield np.repeat(rows, np.diff(cells.start)), cells
+            low += rows.size
 
     @property
     def highest(self) -> int:
         """The highest code."""
-        return max((int(cells.codes.max(initial=0)) for _, cells in self._each()), default=0)
+        return max((int(cells.codes.max(initial=0)) for cells in self._each()), default=0)
 
     @property
     def answered(self) -> IntArray:
         """Answers of each model."""
         n = np.zeros(self.n_models, dtype=np.int64)
-        for _, cells in self._each():
+        for cells in self._each():
             n += np.bincount(cells.columns, minlength=n.size)
         return n
 
@@ -204,7 +210,7 @@ class Sparse:
     def sums(self) -> IntArray:
         """Sum of codes of each model."""
         found = np.zeros(self.n_models)
-        for _, cells in self._each():
+        for cells in self._each():
             found += np.bincount(cells.columns, cells.codes, minlength=found.size)
         return found.astype(np.int64)  # whole numbers far below 2 ** 53
 
@@ -218,7 +224,7 @@ class Sparse:
         """Return model, question and code of the first answer above a code, by question."""
         return next(
             (int(cells.columns[at[0]]), int(questions[at[0]]), int(cells.codes[at[0]]))
-            for questions, cells in self._each()
+            for questions, cells in self._numbered(np.int64)
             if (at := np.flatnonzero(cells.codes > code)).size
         )
 
@@ -226,18 +232,19 @@ class Sparse:
         """Return some models or questions, in the order given."""
         if models is None and questions is None:
             return self
-        to_row, to_column = (
-            _places(questions, self.n_questions),
-            _places(models, self.n_models),
-        )
+        to_row, to_column = _places(questions, self.n_questions), _places(models, self.n_models)
         found = []
-        for asked, cells in self._each():
-            row, column = to_row[asked], to_column[cells.columns]
-            kept = (row >= 0) & (column >= 0)
-            found.append((row[kept], column[kept], cells.codes[kept]))
-        rows, columns, codes = (np.concatenate(one) for one in zip(*found, strict=True))
-        shape = int(to_row.max()) + 1, int(to_column.max()) + 1
-        return Sparse.of(MemoryCells.of(rows, columns, codes, shape))
+        for row, cells in self._numbered(np.uint32):
+            column, codes = cells.columns, cells.codes
+            if to_row is not None:
+                row, column, codes = _moved(to_row, row, column, codes)
+            if to_column is not None:
+                column, row, codes = _moved(to_column, column, row, codes)
+            found.append((row, column, codes))
+        rows, columns, every = (np.concatenate(one) for one in zip(*found, strict=True))
+        n, k = self.n_questions, self.n_models
+        shape = n if questions is None else questions.size, k if models is None else models.size
+        return Sparse.of(MemoryCells.of(rows, columns, every, shape))
 
     def flipped(self, models: IntArray) -> Sparse:
         """Return yes and no of some models reversed."""
@@ -255,7 +262,7 @@ class Sparse:
         """Return every cell."""
         codes = np.zeros((self.n_models, self.n_questions), dtype=np.int16)
         missing = np.ones(codes.shape, dtype=np.bool_)
-        for questions, cells in self._each():
+        for questions, cells in self._numbered(np.int64):
             codes[cells.columns, questions] = cells.codes
             missing[cells.columns, questions] = False
         return Dense(codes, missing)
@@ -272,13 +279,20 @@ def _size(n: float) -> str:
     return f"{n / 1e3:.3g} kB"
 
 
-def _places(chosen: IntArray | None, n: int) -> AnyArray:
-    """Return the new place of each of n, or -1."""
+def _places(chosen: IntArray | None, n: int) -> AnyArray | None:
+    """Return the new place of each of n, or -1; None where all keep theirs."""
     if chosen is None:
-        return np.arange(n, dtype=np.int32)
+        return None
     places = np.full(n, -1, dtype=np.int32)
     places[chosen] = np.arange(chosen.size)
     return places
+
+
+def _moved(places: AnyArray, at: AnyArray, *others: AnyArray) -> list[AnyArray]:
+    """Return the cells that have a new place, which takes that of `at`."""
+    at = places[at]
+    kept = at >= 0
+    return [at[kept], *(one[kept] for one in others)]
 
 
 Kept: TypeAlias = Dense | Sparse
