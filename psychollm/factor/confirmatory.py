@@ -220,28 +220,29 @@ def confirmatory_factors(
     n: float | None = None,
     covariance: Any = None,
 ) -> ConfirmatoryFactors:
-    """Fit a factor model of which the zeros are given.
+    """Fit a factor model with given zero loadings.
 
     Parameters
     ----------
     correlation : PolychoricCorrelation, DataFrame or array_like (k, k)
-        Correlations; `polychoric` brings their covariance along.
+        Correlations; the result of `polychoric` includes their covariance matrix.
     model : mapping
-        Names of factors to the labels of the variables that load on them; a variable may load on
-        several.
+        Mapping of each factor's name to the labels of its variables. A variable may load on
+        several factors.
     estimator : {"dwls", "uls", "wls"}
-        As in (1) of the module. With ``test="scaled_shifted"``, ``"dwls"`` is what others call
-        WLSMV, ``"uls"`` ULSMV; with ``test="satorra_bentler"``, WLSM and ULSM.
+        Diagonally weighted, unweighted or weighted least squares. With ``test="scaled_shifted"``,
+        ``"dwls"`` is known as WLSMV and ``"uls"`` as ULSMV; with ``test="satorra_bentler"``, as
+        WLSM and ULSM.
     test : {"scaled_shifted", "satorra_bentler", "mean_variance", "standard"}
-        How the statistic is corrected. ``"standard"`` is valid for ``estimator="wls"`` only.
+        Correction of the test statistic. ``"standard"`` is valid for ``estimator="wls"`` only.
     errors : {"robust", "standard"}
-        Standard errors from (2), or as if W were right.
+        Standard errors: the sandwich form (2), or valid only for a correct weight matrix.
     correlated : bool
         Whether the factors may correlate.
     residual_pairs : sequence of pairs of labels
-        Variables that may share more than the factors: their residuals covary.
+        Pairs of variables whose residuals may covary.
     n : float, optional
-        Observations; by default those of the correlation.
+        Number of observations; by default that of the correlation.
     covariance : array_like (p, p), optional
         Covariance matrix of the correlations below the diagonal, row by row; by default
         ``correlation.covariance()``.
@@ -249,17 +250,17 @@ def confirmatory_factors(
     Returns
     -------
     ConfirmatoryFactors
-        Standardised loadings, factor correlations, errors, fit; `modification_indices` says what
-        the model lacks.
+        Standardised loadings, factor correlations, standard errors and fit. `modification_indices`
+        lists possible additional parameters.
 
     Raises
     ------
     LabelError
-        If a label of the model is no row of the matrix.
+        If a label of the model is not a row of the matrix.
     ShapeError
-        If the model has more parameters than correlations, or they are not identified.
+        If the model has more parameters than correlations, or is not identified.
     OptionError, InputError
-        If covariance or n are missing, or an option does not exist.
+        If `covariance` or `n` is missing, or an option does not exist.
 
     Warns
     -----

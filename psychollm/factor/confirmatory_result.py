@@ -26,20 +26,21 @@ LEAST_INFORMATION = 1e-9
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False, repr=False)
 class ModificationIndices(Result):
-    """What freeing one parameter more would change, largest first.
+    """Modification indices of parameters that are fixed at zero, largest first.
 
     Attributes
     ----------
     kind : tuple of str
-        "loading" or "residual" (a correlation of what two variables do not share with factors).
+        "loading" or "residual" (correlation of the residuals of two variables).
     first, second : tuple
-        The variable and the factor, or the two variables.
+        Variable and factor, or two variables.
     index : ndarray of shape (c,)
-        How far the uncorrected statistic would fall, about chi-square with one degree of freedom.
+        Expected decrease of the uncorrected statistic; approximately chi-square with one degree of
+        freedom.
     scaled : ndarray of shape (c,)
-        The same over the scaling factor of the robust statistic.
+        The same divided by the scaling factor of the robust statistic.
     change : ndarray of shape (c,)
-        Expected value of the parameter.
+        Expected value of the parameter if free.
     """
 
     kind: tuple[str, ...]
@@ -63,37 +64,37 @@ class ModificationIndices(Result):
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False, repr=False)
 class ConfirmatoryFactors(Expects, Result):
-    """A factor model of which the zeros were given.
+    """Confirmatory factor model with given zero loadings.
 
     Attributes
     ----------
     loadings, loading_errors : ndarray of shape (k, m)
-        Standardised loadings with their standard errors; zero where the model says zero.
+        Standardised loadings and standard errors; zero where fixed by the model.
     factor_correlation, factor_correlation_errors : ndarray of shape (m, m)
-        Correlations of factors with their standard errors.
+        Correlations of factors and standard errors.
     residual_pairs : tuple of pairs
         Variables whose residuals may covary.
     residual_covariances, residual_covariance_errors : ndarray of shape (r,)
-        What those pairs share beyond the factors, as part of their correlation.
+        Residual covariances of these pairs, as part of their correlation.
     communalities : ndarray of shape (k,)
-        Variance that the factors explain; above one in an inadmissible solution.
+        Variance explained by the factors; above one in an inadmissible solution.
     covariance : ndarray of shape (q, q)
-        Of the free parameters: loadings row by row, then factor correlations, then covariances of
-        residuals.
+        Covariance matrix of the free parameters: loadings row by row, factor correlations,
+        residual covariances.
     fit, standard_fit : FactorFit
-        With the statistic corrected as asked, and uncorrected. Their SRMR is over the pairs.
+        Fit with the corrected and with the uncorrected statistic. SRMR is computed over pairs.
     scaling : float
-        What the corrected statistic divides the uncorrected one by, before any shift.
+        Scaling factor: the uncorrected statistic is divided by it, before any shift.
     objective, gradient : float
-        The discrepancy, and the largest component of its gradient.
+        Discrepancy, and largest component of its gradient.
     estimator, errors : str
-        What was minimised; which standard errors.
+        Discrepancy function and kind of standard errors.
     n : float
-        Observations.
+        Number of observations.
     labels, factors : tuple
         Names of the k variables and the m factors.
     convergence : Convergence
-        How the iteration ended.
+        Convergence status.
     """
 
     loadings: FloatArray  # (k, m)
@@ -125,7 +126,7 @@ class ConfirmatoryFactors(Expects, Result):
 
     @property
     def residuals(self) -> FloatArray:
-        """Correlations that the model leaves (k, k); zero on the diagonal."""
+        """Residual correlations (k, k); zero on the diagonal."""
         k = len(self.labels)
         rest = np.zeros((k, k))
         rest[np.tril_indices(k, -1)] = self._residuals
@@ -147,15 +148,15 @@ class ConfirmatoryFactors(Expects, Result):
 
     @property
     def inadmissible(self) -> tuple[Hashable, ...]:
-        """Variables whose communality is one or more, and factors that correlate so."""
+        """Variables with a communality of one or more, and factors with such correlations."""
         rows = [self.labels[i] for i in np.flatnonzero(self.communalities >= 1.0)]
         size = np.abs(np.tril(self.factor_correlation, -1))
         return (*rows, *(self.factors[i] for i in np.flatnonzero((size >= 1.0).any(axis=1))))
 
     def modification_indices(self) -> ModificationIndices:
-        """Return what freeing each loading or residual correlation that is zero would change.
+        """Return modification indices of fixed loadings and residual correlations.
 
-        Parameters that the correlations do not determine beside those of the model are left out.
+        Parameters that would not be identified are omitted.
         """
         named, columns = self._held()
         side = weighted_by(self._weights, self._derivatives)
@@ -213,7 +214,7 @@ class ConfirmatoryFactors(Expects, Result):
         return pd.DataFrame(rows)
 
     def summary(self) -> str:
-        """Say how the model fits, and what to beware of."""
+        """Describe the fit of the model, with warnings."""
         names = listed(self.factors)
         lines = [
             f"{len(self.factors)} factor{'s' if len(self.factors) > 1 else ''} ({names}) of "

@@ -40,19 +40,19 @@ UNMATCHED = -1
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False, repr=False)
 class Congruence(Result):
-    """Tucker's congruence of every column of one set of loadings with every column of another.
+    """Tucker's congruence of each column of one set of loadings with each of another.
 
     Attributes
     ----------
     matrix : ndarray of shape (m, p)
-        Coefficients in [-1, 1]; NaN where `reasons` says why.
+        Coefficients in [-1, 1]; NaN with an entry in `reasons`.
     order : ndarray of shape (m,)
-        Which column of the other set each column is matched with: no column twice, the sum of
-        sizes the largest possible. -1 where none is left or the coefficient is undefined.
+        Matched column of the other set, one-to-one with the largest sum of absolute coefficients.
+        -1 if none remains or the coefficient is undefined.
     signs : ndarray of shape (m,)
-        1, or -1 where the matched column points the other way; 0 where there is none.
+        1, or -1 if the matched column is reversed; 0 without a match.
     matched : ndarray of shape (m,)
-        Sizes of the coefficients of matched columns; NaN where there is none.
+        Absolute coefficients of matched columns; NaN without a match.
     factors, other_factors : tuple
         Names of the m and p columns.
     reasons : tuple
@@ -98,13 +98,13 @@ class Columns(NamedTuple):
 
 
 def congruence(loadings: MatrixLike, other: MatrixLike) -> Congruence:
-    """Tucker's congruence between two sets of loadings, with the best matching of their columns.
+    """Compute Tucker's congruence of two sets of loadings, and match their columns.
 
     Parameters
     ----------
     loadings, other : array of shape (k,) or (k, m), DataFrame, or anything with ``loadings``
-        One row per model, one column per factor; such as a `Spectrum`. Where both carry labels of
-        rows, the rows of `other` are put into the order of `loadings`.
+        Loadings with a row per model and a column per factor, such as a `Spectrum`. If both have
+        row labels, the rows of `other` are reordered to match.
 
     Returns
     -------
@@ -114,9 +114,10 @@ def congruence(loadings: MatrixLike, other: MatrixLike) -> Congruence:
     Raises
     ------
     ShapeError
-        If they are not one- or two-dimensional, empty, or differ in their number of rows.
+        If the loadings are not one- or two-dimensional, are empty, or differ in their number of
+        rows.
     LabelError
-        If labels of rows differ; the message names them.
+        If row labels differ; the message names them.
 
     Examples
     --------

@@ -72,28 +72,28 @@ WIDTH = 8
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False, repr=False)
 class FactorScores(Result):
-    """Scores of units on factors.
+    """Factor scores of units.
 
     Attributes
     ----------
     scores : ndarray of shape (units, m)
-        NaN for units that answered nothing, or too little for the method.
+        Scores; NaN for units with too few answers for the method.
     sd : ndarray of shape (units, m)
-        Root mean squared distance of the score from the factor: the posterior standard deviation
-        of regression scores and posterior means.
+        Root mean squared error of the score; for regression scores and posterior means, the
+        posterior SD.
     weights : ndarray of shape (k, m)
-        Of the standardised variables, for units without missing values; NaN for posterior means,
-        which have none.
+        Weights of the standardised variables, for units without missing values; NaN for posterior
+        means.
     determinacy : ndarray of shape (m,)
-        Correlation of the regression scores with the factors they estimate.
+        Correlation of the regression scores with their factors.
     validity : ndarray of shape (m,)
-        Correlation of these scores with the factors they estimate; of posterior means the root of
-        var / (var + mean sd^2).
+        Correlation of the scores with their factors. For posterior means it is the root of var /
+        (var + mean sd^2).
     score_correlation : ndarray of shape (m, m)
-        Correlations among the scores that the solution implies (of posterior means, those
-        observed); compare with those of the factors.
+        Correlations among the scores that the solution implies (for posterior means, observed
+        ones). Compare them with the factor correlations.
     method : str
-        How they were computed.
+        Scoring method.
     units, factors : tuple
         Names of the units and the m factors.
     """
@@ -131,24 +131,25 @@ def factor_scores(
     method: ScoreMethod = "regression",
     thresholds: Any = None,
 ) -> FactorScores:
-    """Score units on the factors of a solution.
+    """Estimate factor scores of units.
 
     Parameters
     ----------
     solution : FactorSolution
-        What `factor_analysis` returned.
+        Result of `factor_analysis`.
     data : Responses, DataFrame or array_like of shape (models, questions)
-        What was correlated, the variables in the order of the solution or with its labels; they
-        are standardised. Missing values (NaN) are left out: regression and Bartlett scores use the
-        variables that are there, ten Berge's are undefined.
+        Data that were correlated, with variables in the order of the solution or with its labels;
+        they are standardised. With missing values (NaN), regression and Bartlett scores use the
+        other variables; ten Berge's scores are undefined.
     of : {"models", "questions"}
-        What the variables of the solution are, as in `polychoric`: the rows of `data`, or its
-        columns (the shape that `alpha` and `omega` take). The others are the units scored.
+        Whether the variables of the solution are the rows ("models") or the columns ("questions")
+        of `data`. The others are the scored units.
     method : {"regression", "bartlett", "ten_berge", "eap"}
-        As in the module; "eap" is for answers coded 0 and 1.
+        Regression (Thurstone), Bartlett or ten Berge scores, or posterior means ("eap") for
+        answers coded 0 and 1.
     thresholds : array_like (k,), optional
-        Where latent responses are cut, for ``method="eap"``; by default what the shares of yes in
-        `data` imply.
+        Thresholds of the latent responses, for ``method="eap"``. By default those implied by the
+        yes rates in `data`.
 
     Returns
     -------
@@ -158,13 +159,13 @@ def factor_scores(
     Raises
     ------
     ShapeError, LabelError
-        If `data` does not have the variables of the solution, or has them on the other axis.
+        If `data` does not have the variables of the solution on the axis given by `of`.
     InputError
-        If a variable does not vary, or with ``method="bartlett"`` a uniqueness is zero.
+        If a variable has zero variance, or ``method="bartlett"`` meets a uniqueness of zero.
     CodeError
-        If ``method="eap"`` meets answers that are not 0 and 1.
+        If ``method="eap"`` and answers are not 0 and 1.
     OptionError
-        If the method does not exist, or thresholds are given to another than "eap".
+        If the method does not exist, or `thresholds` are given without "eap".
 
     Notes
     -----

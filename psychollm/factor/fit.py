@@ -51,7 +51,7 @@ LIMIT = 1e7
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
 class FactorFit(Result):
-    """Fit of one model; NaN where there are no degrees of freedom, or n is not known.
+    """Fit indices of one model; NaN without degrees of freedom or with unknown n.
 
     Examples
     --------
@@ -77,7 +77,7 @@ class FactorFit(Result):
     test: str  # what the statistic is, or why there is none
 
     def summary(self) -> str:
-        """Say how well the model fits."""
+        """Describe how well the model fits."""
         text = f"SRMR {self.srmr:.3f}"
         if self.test.startswith("no "):
             text += f"; {self.test}"

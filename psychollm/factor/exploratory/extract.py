@@ -35,7 +35,7 @@ DEFINITE = 1e-10
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
 class Extraction(Result):
-    """Loadings on orthogonal factors, in the order of what they explain, sums positive.
+    """Loadings on orthogonal factors, by descending variance, with positive column sums.
 
     Examples
     --------
@@ -67,7 +67,7 @@ class Extraction(Result):
 
     @property
     def residuals(self) -> FloatArray:
-        """Correlations that the factors leave (k, k); zero on the diagonal."""
+        """Residual correlations (k, k); zero on the diagonal."""
         rest = self._matrix - self.loadings @ self.loadings.T
         np.fill_diagonal(rest, 0.0)
         return rest
@@ -87,35 +87,35 @@ def extract(
     Parameters
     ----------
     matrix : Correlation, Smoothing, DataFrame or array_like (k, k)
-        Correlations of models (or of whatever its rows are).
+        Correlations of models or other variables.
     n_factors : int
-        How many factors m.
+        Number of factors m.
     method : {"minres", "ml", "principal_axis"}
-        ``"minres"`` leaves the smallest residual correlations (unweighted least squares) and takes
-        any matrix; ``"ml"`` maximises the likelihood of normal variables; ``"principal_axis"``
-        iterates communalities, which leads to the same loadings as minres where no uniqueness
-        reaches its bound, and has no bound itself.
+        ``"minres"`` (unweighted least squares) accepts any matrix. ``"ml"`` maximises the
+        likelihood of normal variables. ``"principal_axis"`` iterates communalities without a
+        bound; without a Heywood case, its loadings equal those of minres.
     min_uniqueness : float
-        Smallest uniqueness allowed; where it is reached, `Extraction.heywood` says so.
+        Smallest uniqueness allowed. `Extraction.heywood` marks variables that reach it.
     tolerance : float
-        Principal axes only: they stop when the sum of communalities changes by less. Programs that
-        stop at .001 are off by up to .05 in a loading; pass that to compare with them.
+        Principal axes only: iteration stops once the sum of communalities changes by less.
+        Programs that stop at .001 are wrong by up to .05 in a loading; pass .001 to reproduce
+        them.
     n_starts : int
-        Minres and likelihood only: most points to start from. Eight that end at one minimum are
-        enough; where they do not, more follow until a further minimum is improbable. Principal
-        axes start once, from squared multiple correlations.
+        Maximum number of starts, for minres and likelihood. Eight starts with one minimum are
+        enough; otherwise more follow until a further minimum is improbable. Principal axes start
+        once, from squared multiple correlations.
 
     Returns
     -------
     Extraction
-        The gradient at the optimum is below 1e-8, usually below 1e-13.
+        Unrotated loadings. The gradient at the optimum is below 1e-8, usually below 1e-13.
 
     Raises
     ------
     ShapeError
-        If so many factors are not identified: a model of m factors needs ``(k - m)**2 >= k + m``.
+        If the factors are not identified; m factors need ``(k - m)**2 >= k + m``.
     InputError
-        If `matrix` is no correlation matrix, or not positive definite with ``method="ml"``.
+        If `matrix` is not a correlation matrix, or not positive definite with ``method="ml"``.
 
     Warns
     -----

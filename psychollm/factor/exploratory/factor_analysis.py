@@ -65,62 +65,68 @@ def factor_analysis(
     min_uniqueness: float = 0.005,
     rng: RandomState = 0,
 ) -> FactorSolution:
-    """Explore the common factors of a correlation matrix.
+    """Fit an exploratory factor model to a correlation matrix.
 
     Parameters
     ----------
     correlation : Correlation, PolychoricCorrelation, Smoothing, DataFrame or array_like (k, k)
-        Correlations of models (or of whatever its rows are).
+        Correlations of models or other variables.
     n_factors : int
-        How many factors m.
+        Number of factors m.
     method : {"minres", "ml", "wls", "dwls", "principal_axis", "minimum_rank"}
-        ``"minres"`` (unweighted least squares) takes any matrix. ``"ml"`` is for correlations of
-        normal variables; ``"dwls"`` weighs each correlation by its own precision, ``"wls"`` by the
-        inverse of their joint covariance matrix, which needs thousands of observations.
-        ``"principal_axis"`` ends where minres does, without a bound on uniquenesses.
-        ``"minimum_rank"`` leaves the least common variance unexplained.
+        ``"minres"`` (unweighted least squares) accepts any matrix. ``"ml"`` is for correlations of
+        normal variables. ``"dwls"`` weights each correlation by its precision. ``"wls"`` weights
+        by the inverse of their covariance matrix, which needs thousands of observations.
+        ``"principal_axis"`` gives the solution of minres, without a bound on uniquenesses.
+        ``"minimum_rank"`` minimises the unexplained common variance.
     rotation : str or Criterion
-        As in `rotate`, or ``"none"``.
+        ``"oblimin"`` (or ``"quartimin"``), ``"geomin"`` and ``"promax"`` let factors correlate.
+        ``"varimax"``, ``"quartimax"``, ``"equamax"``, ``"parsimax"`` and ``"bifactor"`` keep them
+        orthogonal. ``"none"`` does not rotate.
     n : float, optional
-        Observations; by default those of the correlation (harmonic mean over pairs). Without it
-        there is no test.
+        Number of observations, for the test of fit. By default that of the correlation (harmonic
+        mean over pairs).
     weights : array of shape (k, k), optional
-        For ``"dwls"``: weights of the pairs; by default 1 / se^2 of the correlation.
+        Weights of the pairs, for ``"dwls"``; by default 1 / se^2 of the correlation.
     covariance : array of shape (p, p), optional
-        Covariance matrix of the p = k (k - 1) / 2 correlations below the diagonal, row by row, as
-        ``polychoric(...).covariance()`` returns it. Needed for ``"wls"``; where given, the test of
-        fit is scaled and shifted, valid for correlations of ordered answers.
-    normalise, n_starts, rng
-        As in `rotate`.
+        Covariance matrix of the p = k (k - 1) / 2 correlations below the diagonal, row by row,
+        such as ``polychoric(...).covariance()``. Needed for ``"wls"``. If given, the test of fit
+        is scaled and shifted, and valid for correlations of ordered answers.
+    normalise : bool, optional
+        Whether rows are scaled to length one while rotating (Kaiser). By default yes for varimax
+        and promax, no for the others.
+    n_starts : int
+        Starts: the axes as they are, and random ones.
+    rng : Generator, int or None
+        Source of the random starts; fixed by default, so that the answer is always the same.
     min_uniqueness : float
-        Smallest uniqueness allowed (principal axes and minimum rank have no such bound).
+        Smallest uniqueness allowed. Principal axes and minimum rank have no bound.
 
     Returns
     -------
     FactorSolution
-        Loadings by falling variance explained, sums positive.
+        Factors by descending variance explained, with positive column sums.
 
     Raises
     ------
     ShapeError
         If so many factors are not identified: a model of m factors needs ``(k - m)**2 >= k + m``.
     InputError, OptionError
-        If the matrix holds no correlations, or an option does not fit the method.
+        If the matrix does not hold correlations, or an option does not belong to the method.
 
     Warns
     -----
     ConvergenceWarning
         If an iteration stopped early.
     PsychollmWarning
-        If the matrix is not positive definite and the method needs it so: correlations are shrunk
-        until its smallest eigenvalue is 0.01.
+        If the method needs a positive definite matrix and this one is not. Correlations are then
+        shrunk until the smallest eigenvalue is 0.01.
 
     Notes
     -----
     Without `covariance` the statistic is the likelihood ratio of normal variables with Bartlett's
-    correction, whatever the method. It holds neither for tetrachoric and polychoric correlations,
-    of which it is many times too large, nor for a smoothed matrix: of these there is no chi-square
-    without `covariance`, nor any index that rests on it.
+    correction, for all methods. It is not valid for tetrachoric, polychoric or smoothed
+    correlations: for these, chi-square and the indices based on it need `covariance`.
 
     References
     ----------

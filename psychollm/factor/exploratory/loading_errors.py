@@ -60,24 +60,23 @@ class LoadingErrors(Result):
     Attributes
     ----------
     se : ndarray of shape (k, m)
-        Of the loadings.
+        Standard errors of the loadings.
     interval : ndarray of shape (k, m, 2)
-        Normal for the delta method, percentiles for the bootstrap.
+        Intervals of the loadings: normal for the delta method, percentiles for the bootstrap.
     factor_correlation_se : ndarray of shape (m, m)
-        Of the factor correlations; zero on the diagonal.
+        Standard errors of the factor correlations; zero on the diagonal.
     factor_correlation_interval : ndarray of shape (m, m, 2)
     method : str
         "delta" or "bootstrap".
     level : float
-        Coverage aimed at.
+        Nominal coverage of the intervals.
     reason : str
-        What the standard errors do not hold, or "": where correlations rest on tables with an
-        empty cell that a rule filled, loadings are biased, by more than their standard errors
-        where thresholds are extreme and of opposite sign. `pairwise_likelihood` and
-        `full_information` need no such rule.
+        Limits of the standard errors, or "". A continuity correction of empty cells biases
+        loadings, by more than their standard errors if thresholds are extreme and of opposite
+        sign. `pairwise_likelihood` and `full_information` need no correction.
     congruence : ndarray of shape (n, m)
-        Of each replicate's factors with those of the solution, once aligned; (0, m) for the delta
-        method. Low values say that a factor does not come back.
+        Congruence of each replicate's aligned factors with the solution; (0, m) for the delta
+        method. Low values mean that a factor is not replicated.
     labels, factors : tuple
         Names of the k variables and the m factors.
     """
@@ -127,18 +126,18 @@ def loading_errors(
     Parameters
     ----------
     solution : FactorSolution
-        By ``"minres"``, ``"ml"`` or ``"principal_axis"``, without a Heywood case.
+        Solution of ``"minres"``, ``"ml"`` or ``"principal_axis"`` without a Heywood case.
     covariance : array_like (p, p), optional
         Covariance matrix of the p correlations below the diagonal, row by row, such as
-        ``polychoric(...).covariance()``; by default that of correlations of normal variables (1).
-        Needed for tetrachoric and polychoric ones, whose errors are larger.
+        ``polychoric(...).covariance()``. By default that of normal variables (1). Tetrachoric and
+        polychoric correlations need it, because their errors are larger.
     replicates : array_like (n, k, k), optional
-        Correlation matrices of resampled units, as `resampled_correlations` returns them: then
-        the bootstrap, instead of the delta method.
+        Correlation matrices of resampled units, from `resampled_correlations`. If given, the
+        bootstrap replaces the delta method.
     level : float
-        Coverage of the intervals.
+        Coverage of the intervals, between 0 and 1.
     criterion : Criterion, optional
-        The rotation, where it is not one of the names of `rotate`.
+        Rotation criterion, if the rotation has no name in `rotate`.
 
     Returns
     -------
@@ -147,8 +146,8 @@ def loading_errors(
     Raises
     ------
     OptionError
-        If the method or the rotation cannot be repeated, the number of observations is not known,
-        or normal theory does not hold and there is neither covariance nor replicates.
+        If the method or the rotation cannot be repeated, or the number of observations is unknown.
+        Also if normal theory is not valid, and there is neither `covariance` nor `replicates`.
 
     Examples
     --------
@@ -177,6 +176,13 @@ def loading_errors(
 
 def normal_covariance(matrix: FloatArray, n: float) -> FloatArray:
     """Return the covariance matrix (1) of correlations of n normal observations (p, p).
+
+    Parameters
+    ----------
+    matrix : array_like (k, k)
+        Correlation matrix.
+    n : float
+        Number of observations.
 
     Examples
     --------

@@ -29,29 +29,29 @@ from psychollm.factor.exploratory.rotate import Rotation, correlation_of, read_l
 
 
 def procrustes(loadings: Any, target: Any, *, oblique: bool = False) -> Rotation:
-    """Turn loadings towards a target, all of whose entries are given.
+    """Rotate loadings towards a fully specified target.
 
     Parameters
     ----------
     loadings : Extraction, DataFrame or array_like (k, m)
         Loadings on orthogonal factors.
     target : the same
-        Where they should go. If both have labels of rows, its rows are put into their order.
+        Target loadings. If both have row labels, the rows of the target are reordered to match.
     oblique : bool
         Whether the factors may correlate.
 
     Returns
     -------
     Rotation
-        Factors in the order, and with the signs, of the target; `criterion` is half the sum of
-        squared differences that is left.
+        Factors in the order and with the signs of the target. `criterion` is half the remaining
+        sum of squared differences.
 
     Raises
     ------
     ShapeError
-        If the two differ in shape.
+        If the shapes differ.
     LabelError
-        If they belong to different rows.
+        If row labels differ.
 
     See Also
     --------

@@ -56,7 +56,7 @@ def read_loadings(data: Any) -> tuple[FloatArray, Labels]:
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
 class Rotation(Result):
-    """Rotated loadings, by falling share, sums positive.
+    """Rotated loadings, by descending variance, with positive column sums.
 
     Examples
     --------
@@ -89,28 +89,28 @@ class Rotation(Result):
 
     @property
     def shares(self) -> FloatArray:
-        """Share of all variance by factor (m,); correlated factors share theirs alike."""
+        """Proportion of variance by factor (m,); correlated factors divide shared variance."""
         return np.asarray(np.sum(self.loadings * self.structure, axis=0) / len(self.loadings))
 
     @property
     def complexity(self) -> FloatArray:
-        """Hofmann's number of factors that a variable loads on (k,), one at least."""
+        """Hofmann's complexity: number of factors that a variable loads on (k,), at least one."""
         return hofmann_complexity(self.loadings)
 
     def permuted(self, order: Sequence[int], signs: Sequence[float] | None = None) -> Rotation:
-        """Return the same solution with factors in another order, or pointing the other way.
+        """Return the same solution with reordered or reversed factors.
 
         Parameters
         ----------
         order : sequence of int (m,)
-            Which factor comes first, second, ...
+            Positions of the factors in the new order.
         signs : sequence of 1 or -1 (m,), optional
-            -1 reverses the factor that then stands there.
+            -1 reverses the factor at this position in the new order.
 
         Raises
         ------
         OptionError
-            If `order` is no permutation, or a sign is neither 1 nor -1.
+            If `order` is not a permutation, or a sign is neither 1 nor -1.
 
         Examples
         --------
@@ -137,35 +137,36 @@ def rotate(
     loadings : Extraction, DataFrame or array_like (k, m)
         Unrotated loadings.
     method : str or Criterion
-        ``"oblimin"`` (also called ``"quartimin"``) and ``"geomin"`` let factors correlate, and so
-        does ``"promax"``, the least-squares fit to the fourth powers of varimax loadings.
-        ``"varimax"``, ``"quartimax"``, ``"equamax"``, ``"parsimax"`` and ``"bifactor"`` (a general
-        factor first) keep them orthogonal. Criteria with other settings, and targets, are made by
-        the functions of `psychollm.factor.exploratory.criteria`.
+        ``"oblimin"`` (or ``"quartimin"``), ``"geomin"`` and ``"promax"`` (least-squares fit to the
+        fourth powers of varimax loadings) let factors correlate. ``"varimax"``, ``"quartimax"``,
+        ``"equamax"``, ``"parsimax"`` and ``"bifactor"`` (a general factor first) keep them
+        orthogonal. `psychollm.factor.exploratory.criteria` has functions for other criteria and
+        for targets.
     normalise : bool, optional
-        Whether rows are scaled to length one while rotating (Kaiser). By default yes for varimax
-        and promax, no for the others.
+        Whether to scale rows to length one during rotation (Kaiser). By default True for varimax
+        and promax only.
     n_starts : int
-        Starts: the axes as they are, and random ones.
+        Number of starts: the unrotated axes and random ones.
     rng : Generator, int or None
-        Source of the random starts; fixed by default, so that the answer is always the same.
+        Random generator or seed for the starts. The default is fixed, so that results are
+        reproducible.
 
     Returns
     -------
     Rotation
-        The best minimum found.
+        Rotation with the lowest minimum of the criterion.
 
     Raises
     ------
     ShapeError, InputError
-        If these are no loadings, or a factor is empty.
+        If the input does not hold loadings, or a factor is empty.
     OptionError
         If the method does not exist.
 
     Warns
     -----
     ConvergenceWarning
-        If no start arrived at a minimum.
+        If no start converged.
 
     References
     ----------

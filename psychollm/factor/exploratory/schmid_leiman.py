@@ -73,13 +73,13 @@ class SchmidLeiman(Result):
 
     @property
     def explained_common_variance(self) -> float:
-        """Share of the general factor in the variance that all factors explain."""
+        """Proportion of the explained variance that is due to the general factor."""
         common = float(np.sum(self.general**2))
         return common / (common + float(np.sum(self.groups**2)))
 
     @property
     def general_shares(self) -> FloatArray:
-        """Share of the general factor in each variable's communality (k,)."""
+        """Proportion of each variable's communality that is due to the general factor (k,)."""
         with np.errstate(invalid="ignore", divide="ignore"):
             return np.asarray(self.general**2 / self.communalities, dtype=np.float64)
 
@@ -91,29 +91,30 @@ def schmid_leiman(
     method: SecondOrderMethod = "minres",
     tolerance: float = 1e-12,
 ) -> SchmidLeiman:
-    """Turn correlated factors into a general factor and orthogonal group factors.
+    """Transform correlated factors into a general factor and orthogonal group factors.
 
     Parameters
     ----------
     solution : Rotation, DataFrame or array_like (k, m)
-        An oblique rotation, or its pattern loadings.
+        Oblique rotation, or its pattern loadings.
     factor_correlation : array_like (m, m), optional
-        Needed where `solution` does not bring it.
+        Factor correlations; needed if `solution` does not include them.
     method : {"minres", "ml", "principal_axis"}
-        How the general factor is extracted from the factor correlations: alike for three factors.
+        Extraction of the general factor from the factor correlations. For three factors all
+        methods agree.
     tolerance : float
-        As in `extract`, for principal axes.
+        Principal axes only: iteration stops once the sum of communalities changes by less.
 
     Returns
     -------
     SchmidLeiman
-        One factor is its own general factor; of two, `identified` says that loadings were set
-        equal.
+        Loadings on the general and the group factors. One factor is its own general factor. For
+        two, `identified` is False and loadings are set equal.
 
     Raises
     ------
     InputError
-        If the factor correlations are missing or are none.
+        If the factor correlations are missing or invalid.
     OptionError
         If the method does not exist.
 

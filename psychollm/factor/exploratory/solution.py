@@ -24,51 +24,50 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False, repr=False)
 class FactorSolution(Expects, Result):
-    """Factors of a correlation matrix.
+    """Exploratory factor solution of a correlation matrix.
 
     Attributes
     ----------
     loadings : ndarray of shape (k, m)
-        Pattern: weights of the factors in each variable.
+        Pattern loadings: weights of the factors in each variable.
     factor_correlation : ndarray of shape (m, m)
         Correlations of the factors, in the order of the columns of `loadings`.
     uniquenesses, communalities : ndarray of shape (k,)
-        Unique and common variance; they add up to one. The factors explain all common variance,
-        but for ``method="minimum_rank"``.
+        Unique and common variance, which add up to one. Except with ``method="minimum_rank"``, the
+        factors explain all common variance.
     variance_explained : ndarray of shape (m,)
-        Variance explained by each factor, summed over variables; correlated factors share theirs.
+        Variance explained by each factor, summed over variables; correlated factors divide shared
+        variance.
     explained_common_variance : float
-        Share of the common variance that the factors explain: 1 but for
-        ``method="minimum_rank"``, which reduces the matrix by its uniquenesses to one without
-        negative eigenvalues and leaves those after the first m unexplained.
+        Proportion of common variance that the factors explain. It is 1 except with
+        ``method="minimum_rank"``, where eigenvalues after the first m remain unexplained.
     objective : float
         Discrepancy at the optimum.
     gradient : float
-        Largest component of its gradient that is not held by a bound.
+        Largest component of the gradient, without parameters at a bound.
     heywood : ndarray of shape (k,)
-        Variables whose uniqueness lies at its bound or below.
+        Whether the uniqueness of a variable is at its bound or below (a Heywood case).
     degrees_of_freedom : int
         Correlations minus free parameters.
     extraction_minima, rotation_minima : int
-        Distinct minima of the discrepancy, and of the rotation criterion, at which the starts
-        ended; the lowest is shown. Principal axes start once.
+        Number of distinct local minima of the discrepancy and of the rotation criterion. The
+        solution is the lowest. Principal axes start once.
     transformation : ndarray of shape (m, m)
-        T: loadings are the unrotated ones times inv(T).T.
+        Matrix T: the loadings are the unrotated ones times inv(T).T.
     method, rotation : str
-        How factors were extracted, and rotated.
+        Methods of extraction and rotation.
     n : float
-        Observations behind the correlations; NaN where unknown.
+        Number of observations; NaN if unknown.
     shrinkage : float
-        Weight of the identity matrix that was mixed in to make the matrix positive definite.
+        Weight of the identity matrix that was added to make the matrix positive definite.
     adjusted_pairs : int
-        Correlations from tables with an empty cell that a rule filled: they are biased, and so
-        are the loadings (see `loading_errors`).
+        Number of correlations with a continuity correction, which biases them and the loadings.
     fit : FactorFit
         Chi-square, RMSEA, CFI, TLI, SRMR, BIC.
     labels, factors : tuple
         Names of the k variables and the m factors.
     convergence, rotation_convergence : Convergence
-        How extraction and rotation ended.
+        Convergence status of extraction and rotation.
 
     Examples
     --------
@@ -126,49 +125,49 @@ class FactorSolution(Expects, Result):
 
     @property
     def model_matrix(self) -> FloatArray:
-        """Correlations that the factors imply (k, k), ones on the diagonal."""
+        """Implied correlations (k, k), with ones on the diagonal."""
         implied = self.structure @ self.loadings.T
         np.fill_diagonal(implied, 1.0)
         return np.asarray(implied, dtype=np.float64)
 
     @property
     def residuals(self) -> FloatArray:
-        """Correlations that the factors leave (k, k); zero on the diagonal."""
+        """Residual correlations (k, k); zero on the diagonal."""
         rest = self._matrix - self.model_matrix
         np.fill_diagonal(rest, 0.0)
         return np.asarray(rest, dtype=np.float64)
 
     @property
     def shares(self) -> FloatArray:
-        """Share of all variance by factor (m,)."""
+        """Proportion of total variance by factor (m,)."""
         return np.asarray(self.variance_explained / len(self.labels), dtype=np.float64)
 
     @property
     def complexity(self) -> FloatArray:
-        """Hofmann's number of factors that a variable loads on (k,), one at least."""
+        """Hofmann's complexity: number of factors that a variable loads on (k,), at least one."""
         return hofmann_complexity(self.loadings)
 
     @property
     def heywood_cases(self) -> tuple[Hashable, ...]:
-        """Names of the variables whose uniqueness lies at its bound or below."""
+        """Names of the variables whose uniqueness is at its bound or below."""
         return tuple(self.labels[i] for i in np.flatnonzero(self.heywood))
 
     def permuted(
         self, order: Sequence[int], signs: Sequence[float] | None = None
     ) -> FactorSolution:
-        """Return the same solution with factors in another order, or pointing the other way.
+        """Return the same solution with reordered or reversed factors.
 
         Parameters
         ----------
         order : sequence of int (m,)
-            Which factor comes first, second, ...
+            Positions of the factors in the new order.
         signs : sequence of 1 or -1 (m,), optional
-            -1 reverses the factor that then stands there.
+            -1 reverses the factor at this position in the new order.
 
         Raises
         ------
         OptionError
-            If `order` is no permutation, or a sign is neither 1 nor -1.
+            If `order` is not a permutation, or a sign is neither 1 nor -1.
 
         Examples
         --------
@@ -187,7 +186,7 @@ class FactorSolution(Expects, Result):
         )
 
     def summary(self) -> str:
-        """Say what was found, how it fits, and what to beware of."""
+        """Describe the solution and its fit, with warnings."""
         m = len(self.factors)
         shares = ", ".join(f"{percent(share, 1)}" for share in self.shares)
         lines = [
@@ -219,5 +218,13 @@ class FactorSolution(Expects, Result):
         return "\n".join(lines)
 
     def plot(self, *, errors: Any = None, ax: Drawn | None = None) -> Drawn:
-        """Draw the loadings, with intervals from `errors`: `psychollm.plots.plot_loadings`."""
+        """Draw the loadings with `psychollm.plots.plot_loadings`.
+
+        Parameters
+        ----------
+        errors : LoadingErrors, optional
+            Result of `loading_errors` for the same solution, drawn as intervals.
+        ax : Axes, optional
+            Axes to draw on; by default those of a new figure.
+        """
         return drawn_by("plot_loadings")(self, errors=errors, ax=ax)

@@ -162,29 +162,29 @@ def confirmatory_groups(
     Parameters
     ----------
     correlations : mapping
-        Names of independent groups of units to results of `polychoric`, as `polychoric_by_group`
-        returns them: groups of questions where models are the items, groups of models where
-        questions are. The first is the reference; every item must show the same answers in all.
+        Mapping of each group's name to its result of `polychoric`, as `polychoric_by_group`
+        returns it. Groups are independent sets of units. The first is the reference; each item
+        must have the same answers in all.
     model : mapping
-        Names of factors to the labels of the items that load on them.
+        Mapping of each factor's name to the labels of its items.
     invariance : {"configural", "thresholds", "metric", "scalar", "strict"}
-        What is the same in all groups, as tabled in `psychollm.factor.invariance.model`.
+        Parameters that are equal in all groups. `psychollm.factor.invariance.model` has a table.
     free : sequence of labels
-        Items whose thresholds and loadings are their own in every group (partial invariance).
+        Items with thresholds and loadings of their own in every group (partial invariance).
     test : {"scaled_shifted", "satorra_bentler", "mean_variance", "standard"}
-        How the statistic is corrected.
+        Correction of the test statistic.
 
     Returns
     -------
     GroupFactors
-        Parameters per group on the scale of the reference group, errors, fit;
-        `score_tests` says which item breaks the equalities.
+        Parameters per group on the scale of the reference group, standard errors and fit.
+        `score_tests` identifies items that violate the equalities.
 
     Raises
     ------
     OptionError, LabelError, ShapeError, CodeError, InputError
-        If the model does not fit the groups, an item has other answers in one of them, or the
-        parameters are not determined.
+        If the model does not match the groups, an item has other answers in one of them, or the
+        parameters are not identified.
 
     Warns
     -----

@@ -66,24 +66,24 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
 class FitDifference(Result):
-    """What the equalities of the smaller model cost.
+    """Difference in fit between two nested models.
 
     Attributes
     ----------
     larger, smaller : str
-        The models.
+        Names of the models.
     chi_square, df, p_value : float
-        Corrected difference test; NaN where the models have the same degrees of freedom.
+        Corrected difference test; NaN if the models have the same degrees of freedom.
     unscaled : float
         Difference of the uncorrected statistics.
     cfi, rmsea, srmr : float
-        Those of the smaller model minus those of the larger one.
+        Index of the smaller model minus that of the larger one.
     rmsea_d : float
-        RMSEA of the difference test (2), what the equalities cost.
+        RMSEA of the difference test (2).
     rmsea_d_interval : ndarray of shape (2,)
-        Its interval at 90 %, as is customary: each side errs in 5 %.
+        Its 90 % interval.
     test : str
-        How the difference is corrected.
+        Correction of the difference test.
     """
 
     larger: str
@@ -116,20 +116,28 @@ class FitDifference(Result):
     )
 
     def outcome(self, *, alpha: float = 0.05, smallest: SmallestEffects = SMALLEST) -> Outcome:
-        """Return whether equalities break, hold but for less than what matters, or are open."""
+        """Return whether the equalities are violated, equivalent or inconclusive.
+
+        Parameters
+        ----------
+        alpha : float
+            Significance level: probability of rejecting true equalities.
+        smallest : SmallestEffects
+            Smallest effects of interest; only `rmsea` is used.
+        """
         return outcome(
             self.rmsea_d_interval, smallest=smallest.rmsea, rejected=self.p_value <= alpha
         )
 
     def summary(self, *, alpha: float = 0.05, smallest: SmallestEffects = SMALLEST) -> str:
-        """Say what the equalities cost.
+        """Describe the loss of fit due to the equalities.
 
         Parameters
         ----------
         alpha : float
-            Chance of rejecting equalities that hold.
+            Significance level: probability of rejecting true equalities.
         smallest : SmallestEffects
-            The smallest effects that matter; of these `rmsea`.
+            Smallest effects of interest; only `rmsea` is used.
         """
         told = {
             Outcome.ABOVE: "the equalities break",
@@ -145,18 +153,18 @@ class FitDifference(Result):
 
 
 def fit_difference(larger: GroupFactors, smaller: GroupFactors) -> FitDifference:
-    """Test whether the equalities of one model hold, given another without them.
+    """Test the equalities of a model against a model without them.
 
     Parameters
     ----------
     larger, smaller : GroupFactors
-        Models of the same data, the second nested in the first; the correction is that of the
-        larger one.
+        Models of the same data, `smaller` nested in `larger`. The correction is that of the larger
+        model.
 
     Returns
     -------
     FitDifference
-        Scaled difference of the statistics, plain differences of the indices.
+        Scaled difference test, and differences of the fit indices.
 
     Raises
     ------
@@ -243,18 +251,18 @@ def _check_nested(larger: GroupFactors, smaller: GroupFactors) -> None:
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False, repr=False)
 class MeasurementInvariance(Result):
-    """Models of several groups with more and more in common.
+    """Sequence of models with increasing invariance between groups.
 
     Attributes
     ----------
     levels : tuple of str
-        What is the same in each, the least first.
+        Level of invariance of each model, from least to most restrictive.
     fits : tuple of GroupFactors
-        The models.
+        Names of the models.
     differences : tuple of FitDifference
-        Each model against the one before it, one fewer than models.
+        Comparison of each model with the one before it.
     alpha : float
-        Chance of rejecting a step that holds.
+        Significance level of each step.
     """
 
     levels: tuple[Invariance, ...]
@@ -263,12 +271,12 @@ class MeasurementInvariance(Result):
     alpha: float
 
     def outcomes(self, *, smallest: SmallestEffects = SMALLEST) -> tuple[Outcome, ...]:
-        """Return of each step whether equalities break, hold, or whether there is too little data.
+        """Return for each step whether equalities are violated, equivalent, or inconclusive.
 
         Parameters
         ----------
         smallest : SmallestEffects
-            The smallest effects that matter; of these `rmsea`.
+            Smallest effects of interest; only `rmsea` is used.
         """
         return tuple(
             step.outcome(alpha=self.alpha, smallest=smallest) for step in self.differences
@@ -276,19 +284,19 @@ class MeasurementInvariance(Result):
 
     @property
     def holds(self) -> Invariance | None:
-        """The last level that is shown to hold, from the first step on; None if there is none."""
+        """Highest level for which all steps are equivalent; None if there is none."""
         shown = [one is Outcome.SMALL for one in self.outcomes()]
         reached = shown.index(False) if not all(shown) else len(shown)
         return self.levels[reached] if reached else None
 
     @property
     def broken(self) -> Invariance | None:
-        """The first level that is shown to break; None if there is none."""
+        """First level that is significantly violated; None if there is none."""
         steps = zip(self.levels[1:], self.outcomes(), strict=True)
         return next((level for level, one in steps if one is Outcome.ABOVE), None)
 
     def to_frame(self) -> pd.DataFrame:
-        """Return one row per model: its fit, and the difference from the one before."""
+        """Return one row per model: its fit, and the difference from the previous model."""
         import pandas as pd
 
         rows: list[dict[str, Any]] = []
@@ -305,12 +313,12 @@ class MeasurementInvariance(Result):
         return pd.DataFrame(rows)
 
     def summary(self, *, smallest: SmallestEffects = SMALLEST) -> str:
-        """Say how far invariance goes.
+        """Describe up to which level invariance holds.
 
         Parameters
         ----------
         smallest : SmallestEffects
-            The smallest effects that matter; of these `rmsea`.
+            Smallest effects of interest; only `rmsea` is used.
         """
         first = self.fits[0]
         lines = [
@@ -343,28 +351,38 @@ def measurement_invariance(
     test: RobustTest = "scaled_shifted",
     alpha: float = 0.05,
 ) -> MeasurementInvariance:
-    """Fit one factor model to several groups with more and more in common, and test each step.
+    """Test measurement invariance between groups by a sequence of nested models.
 
     Parameters
     ----------
-    correlations, model, free, test
-        As in `confirmatory_groups`; items in `free` keep their own parameters at every level.
+    correlations : mapping
+        Mapping of each group's name to its result of `polychoric`, as `polychoric_by_group`
+        returns it. Groups are independent sets of units. The first is the reference; each item
+        must have the same answers in all.
+    model : mapping
+        Mapping of each factor's name to the labels of its items.
+    free : sequence of labels
+        Items with thresholds and loadings of their own in every group, at every level (partial
+        invariance).
+    test : {"scaled_shifted", "satorra_bentler", "mean_variance", "standard"}
+        Correction of the test statistic.
     levels : sequence of str, optional
-        Levels to fit, the least first. By default those that the items can tell apart: of yes/no
-        items "configural", "scalar" and "strict", since one threshold does not show whether a
-        loading, an intercept or a scale differs; "thresholds" only where an item has four answers.
+        Levels to fit, least restrictive first. By default those that the items can distinguish:
+        "configural", "scalar" and "strict" for binary items. "thresholds" needs an item with four
+        answers.
     alpha : float
-        Chance of rejecting a step that holds.
+        Significance level of each step.
 
     Returns
     -------
     MeasurementInvariance
-        The models, and scaled difference tests between neighbours.
+        Models, and scaled difference tests between successive ones.
 
     Raises
     ------
     OptionError, LabelError, ShapeError, CodeError, InputError
-        As in `confirmatory_groups`.
+        If the model does not match the groups, an item has other answers in one of them, or the
+        parameters are not identified.
 
     Examples
     --------

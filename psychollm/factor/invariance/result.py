@@ -57,19 +57,19 @@ FLAT = 1e-7
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False, repr=False)
 class EqualityTests(Result):
-    """What letting go of equalities between groups would change, the strongest first.
+    """Score tests of equalities between groups, largest first.
 
     Attributes
     ----------
     kind, item, detail, group : tuple
-        "item" (all its parameters in all groups), or the kind of parameter, its item, its factor
-        or number, and the group in which it would be let go.
+        Kind of test ("item" for all parameters of an item in all groups, or a kind of parameter),
+        item, factor or threshold, and group.
     statistic, df, p_value, adjusted : ndarray of shape (c,)
-        Robust score test (2); p-values alone and adjusted for their number.
+        Robust score test (2), with unadjusted and adjusted p-values.
     index : ndarray of shape (c,)
-        The same without correction, as modification indices are.
+        Uncorrected statistic, as in modification indices.
     change : ndarray of shape (c,)
-        Expected difference of the parameter from the reference group; NaN for items.
+        Expected difference of the parameter from the reference group; NaN for tests of items.
     """
 
     kind: tuple[str, ...]
@@ -213,40 +213,40 @@ def _quadratic(
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False, repr=False)
 class GroupFactors(Result):
-    """One factor model in G groups, on the scale of the first.
+    """Factor model of G groups, on the scale of the first group.
 
     Attributes
     ----------
     thresholds, threshold_errors : ndarray of shape (G, k, C - 1)
-        Thresholds with standard errors; NaN where an item has fewer answers than that with most.
+        Thresholds and standard errors; NaN pads items with fewer than C answers.
     loadings, loading_errors : ndarray of shape (G, k, m)
-        Loadings: in the first group the standardised ones.
+        Loadings and standard errors; standardised in the first group.
     intercepts : ndarray of shape (G, k)
-        Of the latent answers; zero unless thresholds are shared and intercepts are not.
+        Intercepts of the latent answers; zero unless thresholds are equal and intercepts are not.
     scales : ndarray of shape (G, k)
-        One over the standard deviation of the latent answers (delta parameterisation).
+        Inverse SD of the latent answers (delta parameterisation).
     factor_means, factor_mean_errors : ndarray of shape (G, m)
-        Means of the factors; zero in the first group.
+        Factor means and standard errors; zero in the first group.
     factor_covariance, factor_covariance_errors : ndarray of shape (G, m, m)
-        Their covariance matrices; variances one in the first group. Errors of what is held fixed
-        are zero.
+        Factor covariances and standard errors; variances are one in the first group. Fixed
+        parameters have standard errors of zero.
     fit, standard_fit : FactorFit
-        With the statistic corrected as asked, and uncorrected; RMSEA is that of G groups, SRMR
-        is over correlations.
+        Fit with the corrected and with the uncorrected statistic. RMSEA is that of G groups; SRMR
+        is computed over correlations.
     scaling : float
-        What the corrected statistic divides the uncorrected one by, before any shift.
+        Scaling factor: the uncorrected statistic is divided by it, before any shift.
     objective, gradient : float
-        The discrepancy, and the largest component of its gradient.
+        Discrepancy, and largest component of its gradient.
     invariance, test : str
-        What is the same in all groups; which correction.
+        Level of invariance and correction of the statistic.
     free : tuple
         Items with parameters of their own in every group.
     groups, n : tuple and ndarray of shape (G,)
-        Names of the groups, the reference first, and their units.
+        Names of the groups, reference first, and their numbers of units.
     labels, factors : tuple
         Names of the k items and the m factors.
     convergence : Convergence
-        How the iteration ended.
+        Convergence status.
     """
 
     thresholds: FloatArray  # (G, k, C - 1)
@@ -300,13 +300,13 @@ class GroupFactors(Result):
 
     @property
     def residual_variances(self) -> FloatArray:
-        """Variance of the latent answers that the factors leave, shape (G, k)."""
+        """Residual variances of the latent answers, shape (G, k)."""
         shared = np.sum((self.loadings @ self.factor_covariance) * self.loadings, axis=2)
         return np.asarray(self.scales**-2.0 - shared)
 
     @property
     def inadmissible(self) -> tuple[tuple[Hashable, Hashable], ...]:
-        """Groups with the items whose residual variance is not positive."""
+        """Groups with items that have a residual variance of zero or less."""
         improper = np.argwhere(self.residual_variances <= 0.0)
         return tuple((self.groups[g], self.labels[i]) for g, i in improper)
 
@@ -316,15 +316,15 @@ class GroupFactors(Result):
         of: Literal["items", "parameters"] = "items",
         adjustment: Adjustment = "holm",
     ) -> EqualityTests:
-        """Test the equalities without fitting again: which item breaks them.
+        """Test which items violate the equalities, without refitting.
 
         Parameters
         ----------
         of : {"items", "parameters"}
-            All parameters of an item in all groups together, or every parameter in every group
-            but the reference.
+            Whether to test all parameters of an item jointly, or each parameter in each group
+            except the reference.
         adjustment : {"holm", "bonferroni", "bh", "by"}
-            How p-values are adjusted for their number.
+            Adjustment of the p-values for multiple tests.
 
         Examples
         --------
@@ -342,7 +342,7 @@ class GroupFactors(Result):
         return equality_tests(self, of=of, adjustment=adjustment)
 
     def to_frame(self) -> pd.DataFrame:
-        """Return one row per parameter and group: estimate, standard error, and what it is."""
+        """Return one row per parameter and group: its name, estimate and standard error."""
         import pandas as pd
 
         names = parameter_names(self._layout.shape, self.labels, self.factors)
@@ -357,7 +357,7 @@ class GroupFactors(Result):
         return pd.DataFrame(rows)
 
     def summary(self) -> str:
-        """Say what is the same, how the model fits, and what to beware of."""
+        """Describe the equalities and the fit of the model, with warnings."""
         sizes = ", ".join(f"{g!r} ({n:g})" for g, n in zip(self.groups, self.n, strict=True))
         lines = [
             f"{self.invariance.capitalize()} model of {len(self.labels)} items on "

@@ -91,30 +91,36 @@ def resampled_correlations(
     missing: Missing = "pairwise",
     rng: RandomState = None,
 ) -> FloatArray:
-    """Correlate resampled units: the replicates of a bootstrap of factors.
+    """Compute correlations of resampled units, for a bootstrap of factors.
 
     Parameters
     ----------
     data : Responses, DataFrame or array of shape (models, questions)
-        Answers: 0/1, or ordered codes to 15.
+        Answers: 0 and 1, or ordered codes 0 to 15.
     of : {"models", "questions"}
-        What is correlated; the others are drawn with replacement.
+        What is correlated; the others are resampled with replacement.
     bootstrap : int or Bootstrap
-        Resamples.
-    empty_cells, missing : str
-        As in `polychoric`.
+        Number of resamples.
+    empty_cells : {"keep_margins", "add_half", "add_half_all", "none"}
+        Continuity correction of tables with an empty cell. ``"keep_margins"`` shifts half a unit
+        within a 2 x 2 table without changing the yes rates; ``"none"`` changes nothing. Neither
+        changes larger tables. ``"add_half"`` puts 1/2 into empty cells, ``"add_half_all"`` adds
+        1/2 to all cells of a table with an empty one.
+    missing : {"pairwise", "global"}
+        ``"pairwise"`` estimates the thresholds of a pair from its own table, ``"global"`` from all
+        answers of each row.
     rng : Generator, int or None
-        Source of randomness.
+        Random generator or seed.
 
     Returns
     -------
     ndarray of shape (resamples, k, k)
-        Tetrachoric or polychoric correlations; zero where a replicate has none.
+        Tetrachoric or polychoric correlations; zero where undefined in a replicate.
 
     Raises
     ------
     CodeError, ShapeError
-        If a row does not vary, or there are fewer than two.
+        If a row has zero variance, or there are fewer than two rows.
 
     Examples
     --------

@@ -37,27 +37,27 @@ Eigenvalues: TypeAlias = Literal["components", "factors"]
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False, repr=False)
 class ParallelAnalysis(Result):
-    """Eigenvalues beside those of tables without factors.
+    """Eigenvalues of the data and of shuffled tables.
 
     Attributes
     ----------
     observed : ndarray of shape (k,)
-        Eigenvalues of the data, falling.
+        Descending eigenvalues of the data.
     draws : ndarray of shape (n, k)
-        Of the shuffled tables.
+        Eigenvalues of the shuffled tables.
     bar : ndarray of shape (k,)
         Quantile of the draws that an eigenvalue must exceed.
     p_value : ndarray of shape (k,)
-        (b + 1) / (n + 1), b the draws at least as large.
+        (b + 1) / (n + 1), where b is the number of draws at least as large.
     n_factors : int
-        Leading eigenvalues above their bar: the first that falls short ends the count.
+        Number of leading eigenvalues above their quantile.
     quantile : float
-        Which quantile.
+        Probability of the quantile.
     scheme : str
-        What each shuffled table keeps: every model's answers, or every question's.
+        Margin that each shuffled table keeps: every model's answers, or every question's.
     eigenvalues : str
-        "components": of the correlations; "factors": with the communalities of one factor on the
-        diagonal.
+        "components" are eigenvalues of the correlations. "factors" have the communalities of one
+        factor on the diagonal.
     labels : tuple
         Names of the k rows.
     """
@@ -87,7 +87,13 @@ class ParallelAnalysis(Result):
         )
 
     def plot(self, *, ax: Drawn | None = None) -> Drawn:
-        """Draw eigenvalues over those of shuffled tables: `psychollm.plots.plot_scree`."""
+        """Draw the eigenvalues with `psychollm.plots.plot_scree`.
+
+        Parameters
+        ----------
+        ax : Axes, optional
+            Axes to draw on; by default those of a new figure.
+        """
         return drawn_by("plot_scree")(self, ax=ax)
 
 
@@ -105,32 +111,38 @@ def parallel_analysis(
     n_jobs: int | None = None,
     progress: bool = False,
 ) -> ParallelAnalysis:
-    """Count factors by comparison with shuffled tables, correlated as the data are.
+    """Determine the number of factors by parallel analysis of shuffled tables.
 
-    Correlations are tetrachoric, or polychoric of graded answers, in data and shuffled tables
-    alike, under the same rules: a null of product-moment correlations of normal noise is narrower
-    and counts factors that are none.
+    Data and shuffled tables have the same kind of correlation: tetrachoric, or polychoric for
+    graded answers. Product-moment correlations of normal noise would vary less and suggest
+    spurious factors.
 
     Parameters
     ----------
     data : Responses, DataFrame or array of shape (models, questions)
-        Answers: 0/1, or ordered codes to 15.
+        Answers: 0 and 1, or ordered codes 0 to 15.
     of : {"models", "questions"}
         What is correlated.
     scheme : {"within_model", "within_question"}, optional
-        ``"within_model"`` shuffles the answers of each model over the questions it answered,
-        ``"within_question"`` those of each question over models. By default what is correlated
-        keeps its rates and nothing else. The other margin makes correlations too (questions that
-        differ in how many models say yes make models alike): kept instead, it is a null of what
-        goes beyond that, whose first eigenvalue is large.
+        ``"within_model"`` shuffles the answers of each model over questions, ``"within_question"``
+        those of each question over models. By default the rows that are correlated keep their yes
+        rates. Keeping the other margin preserves correlations due to question difficulty (or to
+        model ability); the first eigenvalue of the null is then large.
     eigenvalues : {"components", "factors"}
-        Of the correlations, or with the communalities of one minres factor on the diagonal.
+        Eigenvalues of the correlations, or with the communalities of one minres factor on the
+        diagonal.
     n_null : int
-        Shuffled tables.
+        Number of shuffled tables.
     quantile : float
-        Which quantile of theirs an eigenvalue must exceed.
-    empty_cells, missing : str
-        As in `polychoric`.
+        Quantile of the shuffled eigenvalues that an eigenvalue must exceed, between 0 and 1.
+    empty_cells : {"keep_margins", "add_half", "add_half_all", "none"}
+        Continuity correction of tables with an empty cell. ``"keep_margins"`` shifts half a unit
+        within a 2 x 2 table without changing the yes rates; ``"none"`` changes nothing. Neither
+        changes larger tables. ``"add_half"`` puts 1/2 into empty cells, ``"add_half_all"`` adds
+        1/2 to all cells of a table with an empty one.
+    missing : {"pairwise", "global"}
+        ``"pairwise"`` estimates the thresholds of a pair from its own table, ``"global"`` from all
+        answers of each row.
     rng : Generator, int or None
         Random generator or seed.
     n_jobs : int or None
@@ -145,12 +157,12 @@ def parallel_analysis(
     Raises
     ------
     CodeError, ShapeError
-        If a row does not vary, or there are fewer than two.
+        If a row has zero variance, or there are fewer than two rows.
 
     Notes
     -----
-    A second factor is best judged against one-factor tables (`one_factor_null`): after a strong
-    first factor the later eigenvalues of shuffled tables are too high a bar.
+    To test a second factor, prefer `one_factor_null`. After a strong first factor, later
+    eigenvalues of shuffled tables are too large.
 
     Examples
     --------

@@ -50,30 +50,29 @@ WORSE = 0.30
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False, repr=False)
 class Retention(Result):
-    """How many factors each rule counts, and what it counted from.
+    """Number of factors by each rule, with the underlying statistics.
 
     Attributes
     ----------
     counts : dict
-        Rule to number of factors.
+        Number of factors by rule.
     parallel : tuple of ParallelAnalysis
-        Shuffled within the rows that are correlated, and across them: the second is a null in
-        which units still differ in their rates, and counts what goes beyond that.
+        Parallel analyses that shuffle within the correlated rows, and within units. The second
+        keeps the rates of units and counts factors beyond these.
     eigenvalues : ndarray of shape (k,)
-        Of the correlations, falling.
+        Descending eigenvalues of the correlations.
     average_partial : ndarray of shape (m + 1,)
         Mean squared partial correlation after 0, 1, ... components.
     simple_structure : ndarray of shape (m, 2)
         Very simple structure for 1, 2, ... factors, complexities 1 and 2.
     kaiser_bars : ndarray of shape (k,)
-        Bars of the empirical Kaiser criterion.
+        Reference values of the empirical Kaiser criterion.
     hull : Hull
-        Fit, parameters and bend for 0, 1, ... factors.
+        Fit, number of parameters and hull statistic for 0, 1, ... factors.
     comparison : ndarray of shape (c, n)
-        Root mean square distance of eigenvalues from those of comparison data with 1, 2, ...
-        factors; as many rows as were tried.
+        RMS difference of the eigenvalues from those of comparison data with 1, 2, ..., c factors.
     n : float
-        Units per pair.
+        Number of units per pair.
     labels : tuple
         Names of the k rows.
     """
@@ -96,7 +95,7 @@ class Retention(Result):
     )
 
     def summary(self) -> str:
-        """Say what the rules count, and where they agree."""
+        """Describe the number of factors by each rule, and their agreement."""
         numbers = list(self.counts.values())
         low, high = min(numbers), max(numbers)
         usual = max(set(numbers), key=numbers.count)
@@ -114,9 +113,14 @@ class Retention(Result):
         return "\n".join(lines)
 
     def plot(self, *, ax: Drawn | None = None) -> Drawn:
-        """Draw what each rule counts: `psychollm.plots.plot_retention`.
+        """Draw the number of factors by each rule with `psychollm.plots.plot_retention`.
 
         ``result.parallel[0].plot()`` draws the eigenvalues.
+
+        Parameters
+        ----------
+        ax : Axes, optional
+            Axes to draw on; by default those of a new figure.
         """
         return drawn_by("plot_retention")(self, ax=ax)
 
@@ -134,20 +138,34 @@ def retention(
     n_jobs: int | None = None,
     progress: bool = False,
 ) -> Retention:
-    """Count factors by every rule.
+    """Determine the number of factors by several rules.
 
     Parameters
     ----------
     data : Responses, DataFrame or array of shape (models, questions)
-        Answers: 0/1, or ordered codes to 15.
+        Answers: 0 and 1, or ordered codes 0 to 15.
     of : {"models", "questions"}
         What is correlated.
     max_factors : int, optional
-        Most factors looked at; by default what is identified, at most 8.
+        Maximum number of factors; by default the largest identified number, at most 8.
     n_null : int
-        Shuffled tables, and comparison data for each number of factors.
-    quantile, empty_cells, missing, rng, n_jobs, progress
-        As in `parallel_analysis`.
+        Number of shuffled tables, and of comparison data sets for each number of factors.
+    quantile : float
+        Quantile of the shuffled eigenvalues that an eigenvalue must exceed, between 0 and 1.
+    empty_cells : {"keep_margins", "add_half", "add_half_all", "none"}
+        Continuity correction of tables with an empty cell. ``"keep_margins"`` shifts half a unit
+        within a 2 x 2 table without changing the yes rates; ``"none"`` changes nothing. Neither
+        changes larger tables. ``"add_half"`` puts 1/2 into empty cells, ``"add_half_all"`` adds
+        1/2 to all cells of a table with an empty one.
+    missing : {"pairwise", "global"}
+        ``"pairwise"`` estimates the thresholds of a pair from its own table, ``"global"`` from all
+        answers of each row.
+    rng : Generator, int or None
+        Random generator or seed.
+    n_jobs : int or None
+        Number of workers; -1 uses all processors. The result does not depend on it.
+    progress : bool
+        Whether to show a progress bar.
 
     Returns
     -------
@@ -156,15 +174,15 @@ def retention(
     Raises
     ------
     CodeError, ShapeError
-        If a row does not vary, or there are fewer than four.
+        If a row has zero variance, or there are fewer than four rows.
 
     Notes
     -----
-    Comparison data are drawn from minres factors of the observed correlations, cut at the
-    observed thresholds: factors are added as long as the eigenvalues come nearer to the observed
-    ones (one-sided rank test at 30 %). Very simple structure often counts too many.
-    All rules see correlations, and share what bends those; for
-    a verdict on one factor against more, `dimensionality` needs none.
+    Comparison data are simulated from minres factors of the observed correlations and the observed
+    thresholds. Factors are added while the eigenvalues approach the observed ones (one-sided rank
+    test at 30 %). Very simple structure often overestimates the number of factors. All rules
+    inherit the bias of the correlations; `dimensionality` tests one factor against more without
+    them.
 
     Examples
     --------

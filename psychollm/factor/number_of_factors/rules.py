@@ -59,7 +59,7 @@ from psychollm.factor.number_of_factors.parallel import leading
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
 class SamplingAdequacy(Result):
-    """Whether correlations are worth factoring.
+    """Sampling adequacy of correlations for factor analysis.
 
     Examples
     --------
@@ -89,15 +89,15 @@ class Hull(NamedTuple):
 
 
 def sampling_adequacy(correlation: Any, *, n: float | None = None) -> SamplingAdequacy:
-    """Measure whether correlations are worth factoring: KMO, and Bartlett's test.
+    """Compute the KMO measure of sampling adequacy and Bartlett's test of sphericity.
 
     Parameters
     ----------
     correlation : Correlation, DataFrame or array_like (k, k)
-        Correlations, positive definite; of others the pseudo-inverse is used.
+        Correlations; the pseudo-inverse is used if they are not positive definite.
     n : float, optional
-        Observations. Bartlett's test is for normal variables: of tetrachoric and polychoric
-        correlations, and of a smoothed matrix, it is NaN.
+        Number of observations, for Bartlett's test. The test assumes normal variables: it is NaN
+        for tetrachoric, polychoric and smoothed correlations.
 
     Returns
     -------

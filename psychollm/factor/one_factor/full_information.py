@@ -177,28 +177,28 @@ UNFINISHED = {1: "the limit of steps was reached", 2: "no step climbs any furthe
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False, repr=False)
 class FullInformation(Expects, Result):
-    """The one-factor normal-ogive model fitted to all answers at once.
+    """One-factor normal-ogive model fitted by full-information maximum likelihood.
 
     Attributes
     ----------
     loadings, thresholds : ndarray of shape (k,)
-        Estimates; NaN for models left out (see `reasons`).
+        Estimates; NaN for omitted models, with an entry in `reasons`.
     se_loadings, se_thresholds : ndarray of shape (k,)
-        Standard errors from the cross products of scores; NaN at the bound.
+        Standard errors from cross products of the score vectors; NaN at the bound.
     at_bound : ndarray of shape (k,)
-        Whether a loading would be 1 or more (a Heywood case).
+        Whether the loading is at its bound of 1 (a Heywood case).
     log_likelihood : float
-        Marginal log-likelihood of all answers of the models that took part.
+        Marginal log-likelihood of all answers of the included models.
     independence : float
-        Log-likelihood without a shared factor: each model says yes at its own rate.
+        Log-likelihood without a common factor, with each model's own yes rate.
     n_parameters, n_patterns, n_nodes : int
-        Size of the model, distinct answer patterns, nodes of the grid.
+        Number of parameters, of distinct answer patterns and of quadrature nodes.
     reasons : tuple
-        Why a model was left out, or "".
+        Why a model was omitted, or "".
     labels : tuple
         Names of the models.
     convergence : Convergence
-        How the iteration ended.
+        Convergence status.
     """
 
     loadings: FloatArray  # (k,)
@@ -244,11 +244,11 @@ def full_information(
     Parameters
     ----------
     responses : Responses or table of shape (models, questions)
-        Binary answers. Models without varying answers are left out, with a reason.
+        Binary answers. Zero-variance models are omitted, with a reason.
     start : PairwiseLikelihood, optional
-        What `pairwise_likelihood` returns for the same table, where it is there already.
+        Result of `pairwise_likelihood` for the same table, as starting values.
     progress : bool
-        Show a bar of steps (needs tqdm).
+        Whether to show a progress bar (needs tqdm).
 
     Raises
     ------
@@ -260,7 +260,7 @@ def full_information(
     Warns
     -----
     ConvergenceWarning
-        If the iteration stopped early; the result says where.
+        If the iteration stopped early.
 
     Examples
     --------

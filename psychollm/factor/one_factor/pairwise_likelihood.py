@@ -55,33 +55,33 @@ BLOCK = 65_536
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False, repr=False)
 class PairwiseLikelihood(Expects, Result):
-    """Loadings on one shared factor, from pair counts alone.
+    """Loadings on one common factor, estimated from pair counts.
 
     Attributes
     ----------
     loadings : ndarray of shape (k,)
-        Correlation of each model's latent answer with the factor; NaN where `reasons` says why.
-        The sign is such that most loadings are positive.
+        Correlation of each model's latent answer with the factor; NaN with an entry in `reasons`.
+        Signs are such that most loadings are positive.
     se : ndarray of shape (k,)
-        Standard errors from the variation of scores over questions, thresholds estimated; NaN
-        where only counts were given, and at the bound.
+        Standard errors from the variation of score vectors over questions, with estimated
+        thresholds. NaN at the bound, or if only counts were given.
     thresholds : ndarray of shape (k,)
-        Latent value above which a model says yes: high for cautious models.
+        Latent value above which a model answers yes: high for cautious models.
     at_bound : ndarray of shape (k,)
-        Whether a loading would be 1 or more (a Heywood case).
+        Whether the loading is at its bound of 1 (a Heywood case).
     log_likelihood : float
-        Pairwise log-likelihood: compares solutions for the same counts only.
+        Pairwise log-likelihood; comparable only between solutions of the same counts.
     residuals : ndarray of shape (k, k)
         Observed minus expected joint yes counts, in standard errors (given the margins, plus half
-        a count); zero on the diagonal and where a pair says nothing.
+        a count). Zero on the diagonal and for pairs without information.
     share : float
-        Mean squared loading: the share of latent variance that the factor explains.
+        Mean squared loading: proportion of latent variance that the factor explains.
     reasons : tuple
         Why a loading is undefined, or "" .
     labels : tuple
         Names of the models.
     convergence : Convergence
-        How the iteration ended.
+        Convergence status.
     """
 
     loadings: FloatArray  # (k,)
@@ -109,22 +109,22 @@ class PairwiseLikelihood(Expects, Result):
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False, repr=False)
 class ExploratoryPairwiseLikelihood(Expects, Result):
-    """Loadings on several orthogonal factors, from pair counts alone, in principal axes.
+    """Loadings on several orthogonal factors, estimated from pair counts, in principal axes.
 
     Attributes
     ----------
     loadings : ndarray of shape (k, m)
-        Columns by falling share, the sum of each positive; NaN where a model says nothing.
+        Columns by descending variance, with positive sums; NaN for models without information.
     shares : ndarray of shape (m,)
         Mean squared loading of each factor.
     thresholds : ndarray of shape (k,)
-        As in `PairwiseLikelihood`.
+        Latent value above which a model answers yes: high for cautious models.
     log_likelihood : float
         Pairwise log-likelihood.
     labels : tuple
         Names of the models.
     convergence : Convergence
-        How the iteration ended.
+        Convergence status.
     """
 
     loadings: FloatArray  # (k, m)
@@ -147,12 +147,12 @@ def pairwise_likelihood(
     Parameters
     ----------
     responses : Responses, PairCounts, or table of shape (models, questions)
-        Binary answers, or their counts (then without standard errors).
+        Binary answers, or their pair counts, which give no standard errors.
 
     Raises
     ------
     ShapeError
-        If fewer than three models vary: the loadings are then not identified.
+        If fewer than three models vary, because loadings are then not identified.
 
     References
     ----------
@@ -211,14 +211,14 @@ def exploratory_pairwise_likelihood(
 ) -> ExploratoryPairwiseLikelihood:
     """Fit several orthogonal factors to pair counts by pairwise maximum likelihood (PML).
 
-    Factors are added one at a time from the residuals of the last solution, then all loadings
-    are fitted together. The share of a second factor is thus measured without a rule for empty
-    cells; in one-factor data it is small but never zero (what noise gives).
+    Factors are added one at a time from the residuals of the last solution, and then all loadings
+    are fitted jointly. No continuity correction is needed. In one-factor data the second factor's
+    share is small but never zero, because of sampling error.
 
     Parameters
     ----------
     responses : Responses, PairCounts, or table of shape (models, questions)
-        Binary answers, or their counts.
+        Binary answers, or their pair counts.
     n_factors : int
         Number of factors m.
 

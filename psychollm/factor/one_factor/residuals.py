@@ -55,15 +55,15 @@ class PairResiduals(Result):
     Attributes
     ----------
     observed, expected : ndarray of shape (k, k)
-        Questions to which both said yes; expected given the pair's own yes rates. NaN where a
-        pair says nothing.
+        Number of questions that both models answered yes, and its expectation given the pair's yes
+        rates. NaN for pairs without information.
     standardised : ndarray of shape (k, k)
-        Observed minus expected, over the standard error given both margins (its square plus half
-        a count); zero on the diagonal and where a pair says nothing.
+        Observed minus expected, over the standard error given both margins (its square plus half a
+        count). Zero on the diagonal and for pairs without information.
     n : ndarray of shape (k, k)
-        Questions that both answered.
+        Number of questions that both models answered.
     largest_eigenvalue : float
-        Of `standardised`: the statistic of `psychollm.factor.one_factor.residuals`.
+        Largest eigenvalue of `standardised`, the statistic of `residual_test`.
     labels : tuple
         Names of the models.
     """
@@ -93,7 +93,13 @@ class PairResiduals(Result):
         return frame
 
     def plot(self, *, ax: Drawn | None = None) -> Drawn:
-        """Draw standardised residuals of all pairs: `psychollm.plots.plot_residuals`."""
+        """Draw standardised residuals of all pairs with `psychollm.plots.plot_residuals`.
+
+        Parameters
+        ----------
+        ax : Axes, optional
+            Axes to draw on; by default those of a new figure.
+        """
         return drawn_by("plot_residuals")(self, ax=ax)
 
 
@@ -104,24 +110,24 @@ def pair_residuals(
     lower: ArrayLike | None = None,
     upper: ArrayLike | None = None,
 ) -> PairResiduals:
-    """Compare the joint yes counts of all pairs with what one factor expects.
+    """Compare the joint yes counts of all pairs with their expectation under one factor.
 
     Parameters
     ----------
     responses : Responses, PairCounts, or table of shape (models, questions)
-        Binary answers, or their counts.
+        Binary answers, or their pair counts.
     loadings : array of shape (models,), optional
-        Loadings of a fit, such as `full_information`'s; by default `pairwise_likelihood`'s. Models
-        with NaN are left at zero residual.
+        Loadings of a fit, such as `full_information`; by default those of `pairwise_likelihood`.
+        Models with NaN have residuals of zero.
     lower, upper : array of shape (models,), optional
-        Asymptotes of models that lapse or guess, of the same fit; 0 and 1 by default.
+        Asymptotes of models that lapse or guess, from the same fit; by default 0 and 1.
 
     Raises
     ------
     ShapeError
         If there is not one loading per model.
     OptionError
-        If one is not within (-1, 1), or an asymptote not within [0, 1].
+        If a loading is not inside (-1, 1), or an asymptote not inside [0, 1].
 
     Examples
     --------
@@ -233,7 +239,7 @@ def _margins(counts: Counts) -> tuple[FloatArray, FloatArray]:
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False, repr=False)
 class ResidualTest(Null):
-    """A `Null` of one statistic of the pair tables, from the parametric bootstrap.
+    """`Null` of a statistic of the pair tables, from the parametric bootstrap.
 
     Attributes
     ----------
@@ -242,7 +248,7 @@ class ResidualTest(Null):
     factors : int
         Number of factors under the null hypothesis, 0 or 1.
     loadings : ndarray of shape (k,)
-        Loadings that the replicates were drawn from.
+        Loadings that the replicates were simulated from.
     labels : tuple
         Names of the models.
     """
@@ -277,22 +283,23 @@ def residual_test(
     n_jobs: int | None = None,
     progress: bool = False,
 ) -> ResidualTest:
-    r"""Test whether pairs of models depart from one shared factor, or from none.
+    r"""Test for local dependence beyond one common factor, or beyond none.
 
-    The statistic is the largest eigenvalue of the matrix of standardised residuals of the joint
-    yes counts (`pair_residuals`). Its null distribution comes from the parametric bootstrap:
-    answers drawn from the fitted model with the observed yes rates and pattern of missing
-    answers, fitted again in each replicate. No correlation matrix and no empty-cell rule is
-    involved. How often it errs is tabulated in the documentation, "Operating characteristics".
+    The statistic is the largest eigenvalue of the standardised residuals of the joint yes counts
+    (`pair_residuals`). Its null distribution is a parametric bootstrap: answers are simulated from
+    the fitted model, with the observed yes rates and missing data, and refitted. The test needs no
+    correlation matrix and no continuity correction. The documentation, "Operating
+    characteristics", has its error rates.
 
     Parameters
     ----------
     responses : Responses, Scan or table of shape (models, questions)
-        Binary answers of at least four models that vary (with three, one factor always fits).
+        Binary answers of at least four models with non-zero variance. With three models, one
+        factor always fits.
     factors : {1, 0}
-        Factors under the null hypothesis; 0 is independence.
+        Number of factors under the null hypothesis; 0 is independence.
     n_null : int
-        Replicates.
+        Number of replicates.
     rng : Generator, int or None
         Random generator or seed.
     n_jobs : int or None
@@ -335,10 +342,24 @@ def second_share_test(
     n_jobs: int | None = None,
     progress: bool = False,
 ) -> ResidualTest:
-    """Compare the share of a second factor with what one factor gives by chance.
+    """Test whether the share of a second factor exceeds chance under one factor.
 
-    Both are measured by `exploratory_pairwise_likelihood`, hence without an empty-cell rule.
-    Arguments as in `residual_test`; a replicate takes about ten times as long.
+    `exploratory_pairwise_likelihood` estimates the shares, so that no continuity correction is
+    needed. A replicate takes about ten times as long as in `residual_test`.
+
+    Parameters
+    ----------
+    responses : Responses, Scan or table of shape (models, questions)
+        Binary answers of at least four models with non-zero variance. With three models, one
+        factor always fits.
+    n_null : int
+        Number of replicates.
+    rng : Generator, int or None
+        Random generator or seed.
+    n_jobs : int or None
+        Number of workers; -1 uses all processors. The result does not depend on it.
+    progress : bool
+        Whether to show a progress bar.
 
     Examples
     --------

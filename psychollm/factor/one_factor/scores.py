@@ -33,27 +33,27 @@ TIED = 10  # decimals beyond which scores are rounding
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False, repr=False)
 class QuestionScores(Result):
-    """Scores of questions on the shared factor, with and without each model's own answer.
+    """Factor scores of questions, with and without each model's own answer.
 
     Attributes
     ----------
     scores : ndarray of shape (questions,)
-        Posterior mean of the factor: high where models that lean on the factor say yes.
+        Posterior mean of the factor: high if models with high loadings answer yes.
     sd : ndarray of shape (questions,)
-        Posterior standard deviation (the standard error of a score).
+        Posterior SD, the standard error of a score.
     answered : ndarray of shape (questions,)
-        Number of scoring models that answered; where it is 0 the score is the prior's: 0, sd 1.
+        Number of included models that answered. Without answers the score is 0 and its SD 1.
     leave_one_out : ndarray of shape (models, questions)
-        Row m: the score from the answers of all models but m. Empty, (0, questions), if not
-        asked for.
+        Scores from the answers of all models except that of the row. Shape (0, questions) if not
+        computed.
     leave_one_out_sd : ndarray of shape (models, questions)
-        Its posterior standard deviation.
+        Posterior SDs of these scores.
     loadings, thresholds : ndarray of shape (models,)
-        The parameters used; NaN for models that did not take part.
+        Parameters used; NaN for models that were not included.
     lower, upper : ndarray of shape (models,)
-        Asymptotes used: 0 and 1 where models do not lapse.
+        Asymptotes used; 0 and 1 for models that do not lapse.
     reliability : float
-        Variance of the scores over variance of the scores plus mean squared `sd`.
+        Reliability: var(scores) / (var(scores) + mean sd^2).
     models, questions : tuple
         Labels.
     """
@@ -83,32 +83,32 @@ def question_scores(
     upper: ArrayLike | None = None,
     leave_one_out: bool = True,
 ) -> QuestionScores:
-    r"""Score every question on the shared factor under the normal-ogive threshold model.
+    r"""Estimate factor scores of questions under the normal-ogive threshold model.
 
-    Scores are posterior means (EAP) with a standard normal prior. Without parameters they are
-    those of `pairwise_likelihood`. A leave-one-out score is exact in the answers: the posterior is
-    divided by the model's own likelihood. The parameters stay those of all models; what one
-    answer in `n` questions moves them by is of order 1/n.
+    Scores are posterior means (EAP) with a standard normal prior. By default the parameters are
+    those of `pairwise_likelihood`. A leave-one-out score divides the posterior by the model's own
+    likelihood. It keeps the parameters of all models, which one answer changes only by the order
+    of 1/n for `n` questions.
 
     Parameters
     ----------
     responses : Responses or table of shape (models, questions)
-        Binary answers; missing answers are left out (assumed missing at random).
+        Binary answers; missing answers are assumed missing at random.
     loadings, thresholds : array of shape (models,), optional
-        Parameters fitted elsewhere, given together; a model with a NaN among them takes no part.
+        Parameters of another fit, given together. Models with NaN are not included.
     lower, upper : array of shape (models,), optional
-        Probability of a yes where the factor says no, and where it says yes, of models that lapse
-        or guess; 0 and 1 by default.
+        Lower and upper asymptotes of the probability of yes, for models that lapse or guess; by
+        default 0 and 1.
     leave_one_out : bool
-        Whether to compute the leave-one-out scores as well.
+        Whether to compute leave-one-out scores.
 
     Raises
     ------
     OptionError
-        If only one of loadings and thresholds is given, asymptotes without them, a loading is not
-        within (-1, 1), or an asymptote not within [0, 1] or not below the other.
+        If only one of `loadings` and `thresholds` is given, or asymptotes without them. Also if a
+        loading is not inside (-1, 1), or asymptotes are not increasing inside [0, 1].
     ShapeError
-        If they do not hold one number per model, or no model takes part.
+        If there is not one value per model, or no model can be included.
 
     Examples
     --------
