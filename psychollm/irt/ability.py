@@ -54,17 +54,16 @@ PRECISION = 1e-10
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False, repr=False)
 class Abilities(Result):
-    """Abilities of respondents, with standard errors.
+    """Abilities of respondents with standard errors.
 
     Attributes
     ----------
     ability, se : ndarray of shape (respondents,)
-        Estimates and standard errors (for EAP the posterior's standard deviation), NaN where
-        there is none.
+        Estimates and standard errors (for EAP, posterior SDs); NaN without an estimate.
     method : str
-        How they were estimated.
+        Method of estimation.
     reliability : float
-        Share of the variance of abilities that the estimates carry: var / (var + mean se^2).
+        Reliability of the estimates: var / (var + mean se^2).
     reasons : tuple of Reason
         Why a respondent has no estimate.
     labels : tuple
@@ -81,7 +80,15 @@ class Abilities(Result):
     _AXES = Axes({"respondent": "labels"}, "ability", "se", "reason=reasons")
 
     def plot(self, *, level: float = 0.95, ax: Drawn | None = None) -> Drawn:
-        """Draw abilities with their intervals: `psychollm.plots.plot_abilities`."""
+        """Draw abilities and intervals with `psychollm.plots.plot_abilities`.
+
+        Parameters
+        ----------
+        level : float
+            Coverage of the intervals, between 0 and 1.
+        ax : Axes, optional
+            Axes to draw on; by default those of a new figure.
+        """
         return drawn_by("plot_abilities")(self, level=level, ax=ax)
 
 
@@ -92,28 +99,29 @@ def ability(
     method: Method = "eap",
     n_jobs: int | None = None,
 ) -> Abilities:
-    """Estimate abilities from answers to items already fitted.
+    """Estimate abilities from answers to fitted items.
 
-    EAP and its errors average over what the fit leaves open about items. Items fitted with
-    ``families=`` are less certain, and so are abilities: `ability` needs no argument for that.
+    EAP estimates and standard errors average over the uncertainty of the items. Fits with
+    ``families=`` have more uncertain items, which `ability` takes into account.
 
     Parameters
     ----------
     fit : IRTFit
-        Items; those without estimates are left out.
+        Fitted items; those without estimates are ignored.
     responses : Responses, Scan or table
-        Answers to the same items, oriented like the table that was fitted; respondents may be
-        others. Of tables kept by their cells EAP is estimated.
+        Answers to the same items, oriented like the fitted table; respondents may differ. Scans
+        and sparse tables allow EAP only.
     method : {"eap", "map", "ml", "wle"}
-        Posterior mean or mode, likelihood mode, or Warm's weighted likelihood.
+        Posterior mean (EAP), posterior mode (MAP), maximum likelihood, or Warm's weighted
+        likelihood.
     n_jobs : int, optional
-        Threads that read a table kept by its cells, -1 for all processors; None: one, or what
-        ``joblib.parallel_config`` says.
+        Number of threads that read a scan or sparse table; -1 uses all processors. None is one, or
+        the setting of ``joblib.parallel_config``.
 
     Raises
     ------
     ShapeError
-        If the items are not those of the fit.
+        If the items differ from those of the fit.
 
     Examples
     --------

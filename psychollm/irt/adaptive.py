@@ -30,25 +30,25 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False, repr=False)
 class AdaptiveTest(Result):
-    """What adaptive testing would have found.
+    """Results of simulated adaptive tests.
 
     Attributes
     ----------
     truth, ability, se : ndarray of shape (respondents,)
-        True ability, the last estimate and the posterior's standard deviation.
+        True ability, last estimate and posterior SD.
     n_items : int ndarray of shape (respondents,)
-        Items given.
+        Number of items given.
     exposure : ndarray of shape (items,)
-        Share of respondents who saw an item; NaN for items without estimates.
+        Proportion of respondents who received the item; NaN for items without estimates.
     path_se, path_error : ndarray of shape (steps,)
-        After so many items: mean standard deviation and root mean square error of those who got
-        that far, or of their last estimate.
+        Mean posterior SD and root mean square error after 1, 2, ... items. Ended tests enter with
+        their last estimate.
     random_error : ndarray of shape (steps,)
-        Root mean square error with the items in random order.
+        Root mean square error with items in random order.
     rmse, bias : float
         Root mean square error and mean error of the last estimates.
     target_se : float
-        Standard deviation at which a test ends; 0 where only the number of items ends it.
+        Posterior SD at which a test ends; 0 if only the number of items ends it.
     labels : tuple
         Names of the items.
     """
@@ -71,7 +71,7 @@ class AdaptiveTest(Result):
     )
 
     def summary(self) -> str:
-        """Return how many items were needed and how wrong the estimates were, in sentences."""
+        """Describe the number of items and the errors of the estimates in sentences."""
         reached = float((self.se <= self.target_se).mean()) if self.target_se else float("nan")
         ended = f"{percent(reached)} reached the standard deviation {self.target_se:g}. "
         matched = np.flatnonzero(self.random_error <= self.rmse)
@@ -94,25 +94,24 @@ def adaptive_test(
     n: int = 500,
     rng: RandomState = None,
 ) -> AdaptiveTest:
-    """Simulate an adaptive test with the items of a fit.
+    """Simulate an adaptive test with fitted items.
 
     Parameters
     ----------
     fit : IRTFit
-        Items, taken as known.
+        Items; their parameters are taken as known.
     abilities : array_like of shape (respondents,), optional
-        True abilities, in standard deviations of the population; `n` draws from N(0, 1) by
-        default.
+        True abilities, in population SDs; by default `n` draws from N(0, 1).
     max_items : int
-        Most items given.
+        Maximum number of items.
     target_se : float
-        A test ends once the posterior's standard deviation is at most this.
+        Posterior SD at which a test ends.
     randomesque : int
-        An item is drawn from so many of the most informative ones.
+        Number of most informative items from which the next item is drawn.
     n : int
-        Respondents where no abilities are given.
+        Number of respondents if no abilities are given.
     rng : Generator, int or None
-        Source of randomness.
+        Random generator or seed.
 
     Raises
     ------

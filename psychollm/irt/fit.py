@@ -108,77 +108,69 @@ def fit_irt(
     Parameters
     ----------
     responses : Responses, Scan or table of shape (models, questions)
-        Binary answers, or codes 0, 1, 2, ... for the last three models; missing ones are left
-        out, which is right where they are missing at random given the answers seen. Tables kept
-        by their cells (`psychollm.data.scan`, sparse `Responses`) are read range by range, in
-        memory for one range and the parameters; "rasch", "1pl" and "2pl" with the logit link are
-        there for them, and standard errors from the observed information.
+        Binary answers, or codes 0, 1, 2, ... for the last three models. Missing answers are
+        assumed missing at random. Scans and sparse tables are read in blocks; they allow "rasch",
+        "1pl" and "2pl" with the logit link, and standard errors from the observed information.
     model : {"rasch", "1pl", "1plg", "2pl", "3pl", "4pl", "graded", "gpcm", "nominal"}
-        Which parameters items have: "1plg" has one slope for all items and a guessing parameter
-        for each; graded response, generalized partial credit and nominal are for more than two
-        answers. Items with different models: a sequence with one for each, or a mapping from the
-        labels of items (all but those with one slope for all items). The answers of an item are
-        those that it was given, so that items may have different numbers of them.
+        Item model. "1plg" has a common slope and a guessing parameter per item. "graded", "gpcm"
+        (generalized partial credit) and "nominal" are for more than two answers; items may differ
+        in their number of answers. Pass a sequence, or a mapping from labels, for different models
+        without a common slope.
     link : {"logit", "probit"}
         Logistic or normal-ogive curves; probit slopes are about 1.7 times smaller. Partial
         credit and nominal models are log-linear and have no probit form.
     respondents : {"models", "questions"}
-        Whose abilities are integrated out; the others are the items.
+        Which side of the table has abilities; the others are the items.
     families : sequence of labels, one per respondent, optional
-        Respondents that were made from one another, such as models of one vendor, and answer
-        alike beyond their abilities. How alike is estimated for each family
-        (`psychollm.irt.dependence`); a member counts with 1 / (1 + (m - 1) rho) of m that
-        correlate rho, in estimates, their errors and the scale. `ability` needs no more than the
-        fit. Without families, `summary()` names respondents that are alike (up to 1,000, who
-        answered 50 items or more).
+        Family of each respondent, for respondents with dependent answers, such as models of one
+        vendor. The residual correlation rho of each family is estimated
+        (`psychollm.irt.dependence`). Each of m members then has weight 1 / (1 + (m - 1) rho), in
+        estimates, standard errors and scale. Without families, `summary()` names respondents with
+        correlated residuals.
     priors : Priors, "auto" or None
-        "auto" estimates below 500 answers to an item (the median) how ten items or more are
-        distributed together with the items, those of each model apart, and reports posterior
-        means and standard deviations on the scale of these respondents, mean 0 and standard
-        deviation 1; fewer items have weak fixed priors instead. From 500 answers on, slopes have
-        a prior so wide that it matters only to items whose answers hardly bound them, in models
-        with asymptotes and where an item has fewer than 20 answers beside its commonest (not in
-        tables kept by their cells).
-        Asymptotes have a prior always.
-        None maximises the likelihood alone. The result says what was used. A prior gives items
-        that do not vary, or were not answered, estimates as well, marked in `reasons`.
+        With "auto" and fewer than 500 answers per item (median), ten or more items get a
+        hierarchical prior, estimated for each item model. Estimates are then posterior means on
+        the scale of these respondents' abilities (mean 0, SD 1). Fewer items get weak fixed
+        priors. With 500 answers or more, slopes get a wide prior in models with asymptotes, and if
+        an item has fewer than 20 answers other than the most frequent. Asymptotes always get a
+        prior. None maximises the likelihood alone. With a prior, zero-variance and unanswered
+        items have estimates, marked in `reasons`.
     standard_errors : {"observed", "cross_product", "sandwich"}
-        From the observed information, the cross products of scores, or both; where the items'
-        distribution is estimated, from the observed information alone.
+        Standard errors from the observed information, from cross products of score vectors, or
+        from both (sandwich). Hierarchical priors always use the observed information.
     max_iterations : int
-        Most steps of the climb: passes of EM and steps of Newton's method. A fit that ends there
-        warns and says so in its `convergence`.
+        Maximum number of EM and Newton iterations. A fit that reaches it warns, and `convergence`
+        records it.
     n_jobs : int or None
-        Workers that read a table kept by its cells; the result is the same to the last bit for
-        any number of them, and for any backend of ``joblib.parallel_config``.
+        Number of workers that read a scan or sparse table; -1 uses all processors. The result is
+        identical for any number and any backend of ``joblib.parallel_config``.
     device : str, optional
-        Where torch reads such a table, "cuda", "cuda:1" or "cpu" (needs torch): in 64 bits, to
-        the same optimum; on a GPU the last bits may differ from run to run. None are compiled
-        kernels on the processor.
+        Device on which torch reads a scan or sparse table, such as "cuda", "cuda:1" or "cpu"
+        (needs torch). The default, None, uses compiled kernels on the processor. The optimum is
+        the same; on a GPU the last bits may vary between runs.
     checkpoint : path, optional
-        File in which the fit of such a table keeps where it is after each cycle of its climb.
-        Where the file is there already, the fit goes on from it.
+        File that stores the state of a scan's fit after each cycle. If the file exists, the fit
+        resumes from it.
     progress : bool
-        Whether to show a bar of these steps (needs tqdm).
+        Whether to show a progress bar (needs tqdm).
 
     Raises
     ------
     CodeError
         If answers to a dichotomous model are not 0 and 1.
     LabelError
-        If `model` does not name all items, or others, or `families` holds one label.
+        If `model` does not match the items, or `families` has a single label.
     ShapeError
-        If there are fewer than two respondents or no item varies.
+        If there are fewer than two respondents, or no item varies.
     OptionError
-        If an option does not exist, or torch sees no such device.
+        If an option does not exist, or torch does not find the device.
     MissingPackageError
-        If `device` is named and torch is not installed.
+        If `device` is given and torch is not installed.
 
     Warns
     -----
     ConvergenceWarning
-        If the climb did not end at a top, as for a 3PL without priors that the data do not
-        determine.
+        If the optimisation did not converge, as for a poorly identified 3PL without priors.
 
     Examples
     --------

@@ -31,19 +31,19 @@ DEFAULT_ABILITIES = (-4.0, 4.0, 81)
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False, repr=False)
 class Information(Result):
-    """Curves and information of items over abilities.
+    """Characteristic and information curves of items.
 
     Attributes
     ----------
     abilities : ndarray of shape (points,)
-        On the scale of the fit.
+        Abilities, on the scale of the fit.
     probability, item : ndarray of shape (items, points)
-        Probability of yes (where there are more answers the expected code, from 0 at an item's
-        lowest to 1 at its highest) and information of each item; NaN for items without estimates.
+        Probability of yes and information of each item; NaN for items without estimates. For
+        graded items, the expected code scaled from 0 to 1 replaces the probability.
     test, se : ndarray of shape (points,)
-        Information of all items together, and the standard error of an ability it allows.
+        Test information, and the resulting standard error of ability.
     marginal_reliability : float
-        One minus the mean posterior variance of an ability drawn from the population.
+        One minus the mean posterior variance of ability in the population.
     labels : tuple
         Names of the items.
     """
@@ -67,12 +67,12 @@ def information(fit: IRTFit, *, abilities: ArrayLike | None = None) -> Informati
     fit : IRTFit
         Fitted items.
     abilities : array-like (points,), optional
-        Where to evaluate them; by default 81 points from -4 to 4 standard deviations.
+        Abilities at which to evaluate; by default 81 points from -4 to 4 SDs.
 
     Raises
     ------
     OptionError
-        If the abilities are not finite numbers.
+        If the abilities are not finite.
 
     Examples
     --------

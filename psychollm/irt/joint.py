@@ -37,7 +37,7 @@ ALL_ITEMS = "all items"  # whose parameter a shared slope is
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
 class WaldTest(Result):
-    """A Wald test: chi-square `statistic` with `df` degrees of freedom."""
+    """Wald test: chi-square `statistic` with `df` degrees of freedom."""
 
     statistic: float
     df: int
@@ -46,16 +46,16 @@ class WaldTest(Result):
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False, repr=False)
 class JointCovariance(Result):
-    """Parameters of all items with their covariances.
+    """Parameters of all items with their covariance matrix.
 
     Attributes
     ----------
     estimate : ndarray of shape (P,)
-        Parameters as they were maximised: slope, intercept, logits of asymptotes.
+        Parameters as maximised: slope, intercept, logits of asymptotes.
     covariance : ndarray of shape (P, P)
-        By the fit's kind of standard errors.
+        Covariance matrix, by the fit's kind of standard errors.
     items, parameters : tuple
-        Whose parameter each is (a shared slope is that of "all items"), and its name.
+        Item ("all items" for a common slope) and name of each parameter.
     """
 
     estimate: FloatArray  # (P,)
@@ -71,7 +71,14 @@ class JointCovariance(Result):
         return np.asarray(np.sqrt(np.diagonal(self.covariance)))
 
     def wald(self, contrasts: ArrayLike, value: ArrayLike = 0.0) -> WaldTest:
-        """Test whether `contrasts` (k, P) of the parameters have a value, by (1).
+        """Test linear contrasts of the parameters with the Wald test (1).
+
+        Parameters
+        ----------
+        contrasts : array_like (k, P)
+            Coefficients of k contrasts.
+        value : float or array_like (k,)
+            Value of the contrasts under the null hypothesis.
 
         Raises
         ------
@@ -107,15 +114,15 @@ class JointCovariance(Result):
 
 
 def joint_covariance(fit: IRTFit, responses: ResponsesLike) -> JointCovariance:
-    """Return the covariance matrix of all item parameters, for joint tests.
+    """Compute the covariance matrix of all item parameters, for joint tests.
 
     Parameters
     ----------
     fit : IRTFit
-        With at most 2,500 parameters, fitted without the distribution of its items
-        (``priors=None`` or `Priors`). Parameters at a bound are left out.
+        Fit with at most 2,500 parameters and without a hierarchical prior (``priors=None`` or
+        `Priors`). Parameters at a bound are omitted.
     responses : Responses or table
-        The answers that were fitted.
+        Answers that were fitted.
 
     Returns
     -------
@@ -124,8 +131,7 @@ def joint_covariance(fit: IRTFit, responses: ResponsesLike) -> JointCovariance:
     Raises
     ------
     OptionError
-        If the matrix would be too large, or the items' distribution was estimated, whose
-        posterior is known item by item.
+        If the matrix would be too large, or the fit has a hierarchical prior.
 
     Examples
     --------

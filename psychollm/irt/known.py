@@ -37,30 +37,30 @@ def known_items(
     labels: Sequence[Hashable] | None = None,
     respondents: Respondents = "models",
 ) -> IRTFit:
-    """Return items of known parameters, for scoring and all else that takes a fit.
+    """Return items with known parameters, for scoring and other functions of a fit.
 
     Parameters
     ----------
     slope : array of shape (items,)
-        How steeply answers follow the ability, which is N(0, 1).
+        Slopes, for N(0, 1) abilities.
     intercept : array of shape (items,) or (items, answers - 1)
-        Minus slope times difficulty; of items with more than two answers one for each step, as
-        in the `steps` of `IRTFit`.
+        Intercepts: minus slope times difficulty. Items with more than two answers have one per
+        step between answers.
     guessing, upper : array of shape (items,), optional
-        Lower and upper asymptotes of yes-or-no items, 0 and 1 by default.
+        Lower and upper asymptotes of binary items; by default 0 and 1.
     ordered : {"graded", "gpcm"}
-        What steps mean: the log odds of c or more, or of c against c - 1.
+        Meaning of the steps: log odds of c or more ("graded"), or of c against c - 1 ("gpcm").
     link : {"logit", "probit"}
         Logistic or normal-ogive curves.
     labels : sequence of labels, optional
-        Names of the items, by which answers are aligned; 0, 1, ... by default.
+        Names of the items, used to align answers; by default 0, 1, ...
     respondents : {"models", "questions"}
-        Whose abilities will be estimated; the others are the items.
+        Which side of the table will have abilities; the others are the items.
 
     Returns
     -------
     IRTFit
-        Without standard errors and likelihood (NaN).
+        Items whose standard errors and likelihood are NaN.
 
     Raises
     ------
@@ -68,7 +68,7 @@ def known_items(
         If a parameter is not finite, asymptotes are not probabilities in order, or an option does
         not exist.
     ShapeError
-        If the shapes do not fit.
+        If the shapes do not match.
 
     See Also
     --------

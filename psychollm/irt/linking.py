@@ -40,21 +40,21 @@ FEWEST = 2
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False, repr=False)
 class Linking(Result):
-    """How one fit's abilities become the other's.
+    """Linear transformation of abilities between two fits.
 
     Attributes
     ----------
     scale, shift : float
-        A and B of ability_1 = A ability_2 + B.
+        A and B in ability_1 = A ability_2 + B.
     rmsd : float
-        Root mean square difference of the curves of shared items once linked: of P(yes), or of
-        all answers but the first where there are more.
+        Root mean square difference between the linked curves of shared items: of P(yes), or of all
+        answers except the first.
     item_rmsd : ndarray of shape (shared,)
-        The same for each shared item: large where an item changed its meaning.
+        The same for each shared item; large values indicate parameter drift.
     method : str
-        How they were found.
+        Linking method.
     labels : tuple
-        The shared items.
+        Names of the shared items.
     """
 
     scale: float
@@ -67,25 +67,31 @@ class Linking(Result):
     _AXES = Axes({"item": "labels"}, "rmsd=item_rmsd")
 
     def moved(self, abilities: ArrayLike) -> FloatArray:
-        """Return abilities of the second fit on the scale of the first."""
+        """Return abilities of the second fit on the scale of the first.
+
+        Parameters
+        ----------
+        abilities : array_like
+            Abilities on the scale of the second fit.
+        """
         return np.asarray(self.scale * float_array(abilities, "abilities") + self.shift)
 
 
 def link_scales(first: IRTFit, second: IRTFit, *, method: Method = "stocking_lord") -> Linking:
-    """Put the second fit on the scale of the first by the items both have.
+    """Link the scale of the second fit to the first by their common items.
 
     Parameters
     ----------
     first, second : IRTFit
-        Fits whose items share labels; an item that has another model, or other answers, in one
-        of them is left out.
+        Fits with common item labels. Items whose model or answers differ between the fits are
+        omitted.
     method : {"stocking_lord", "haebara", "mean_sigma", "mean_mean"}
-        How A and B are found.
+        Linking method.
 
     Raises
     ------
     OptionError
-        If models, links or answers differ, or the method is not for the model.
+        If models, links or answers differ, or the method does not apply to the model.
     ShapeError
         If fewer than two shared items have estimates in both.
 

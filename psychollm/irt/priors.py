@@ -34,16 +34,16 @@ NAMES = ("slope", "intercept", "guessing", "upper", "answer_slope")
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Priors:
-    """Normal priors (mean, standard deviation) of item parameters; None leaves one out.
+    """Normal priors (mean, SD) of item parameters; None is no prior.
 
     Parameters
     ----------
     slope, intercept : (mean, sd) or None
-        On the scale of the link.
+        Priors of slopes and intercepts, on the scale of the link.
     guessing, upper : (mean, sd) or None
-        On the logit scale, for the 3PL and 4PL: (-1.4, 0.7) has its median at 0.2.
+        Priors of asymptotes on the logit scale, for the 3PL and 4PL; (-1.4, 0.7) has median 0.2.
     answer_slope : (mean, sd) or None
-        For the slopes of answers of the nominal model, in place of `slope`.
+        Prior of the answers' slopes in the nominal model, in place of `slope`.
 
     Raises
     ------
@@ -85,7 +85,13 @@ class Priors:
         return ", ".join(parts) if parts else "none"
 
     def arrays(self, names: Sequence[str]) -> tuple[FloatArray, FloatArray]:
-        """Return means and precisions of parameters by their priors' names, 0 without a prior."""
+        """Return prior means and precisions of parameters; the precision is 0 without a prior.
+
+        Parameters
+        ----------
+        names : sequence of str
+            Name of each parameter's prior.
+        """
         priors = [getattr(self, name) for name in names]
         if self.answer_slope is None:
             priors = [

@@ -27,59 +27,59 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False, repr=False)
 class IRTFit(Expects, Result):
-    r"""Items fitted by marginal maximum likelihood, or with their own distribution.
+    r"""Items fitted by marginal maximum likelihood or with a hierarchical prior.
 
-    P(yes) = g + (u - g) F(slope * ability + intercept); difficulty is -intercept / slope.
+    P(yes) = g + (u - g) F(slope * ability + intercept), with difficulty -intercept / slope.
 
     Attributes
     ----------
     model, link, respondents : str
-        What was fitted, and which rows of the table were the respondents.
+        Item model, link function and side of the respondents.
     slope, intercept, difficulty, guessing, upper : ndarray of shape (items,)
-        Estimates; NaN for items that could not be fitted (see `reasons`). Asymptotes that the
-        model does not have are 0 and 1.
+        Estimates; NaN, with an entry in `reasons`, for items that could not be fitted. Asymptotes
+        absent from the model are 0 and 1.
     se_slope, se_intercept, se_difficulty, se_guessing, se_upper : ndarray of shape (items,)
-        Standard errors by `standard_errors`; NaN where there is none.
+        Standard errors of the kind given by `standard_errors`; NaN where undefined.
     steps, se_steps : ndarray of shape (items, answers - 1)
         Intercepts of the steps between answers: of P(y >= c) in the graded model, between c - 1
-        and c in the partial credit model, of answer c against 0 in the nominal one; NaN where an
-        item has no answer c, or none below it. `intercept` and `difficulty` are then those of the
-        mean step, `slope` that of the last answer.
+        and c in the partial credit model, of c against 0 in the nominal model. NaN if an item has
+        no answer c, or none below it. `intercept` and `difficulty` then refer to the mean step,
+        `slope` to the last answer.
     item_models : tuple of str
-        What was fitted to each item; `model` is "mixed" where they differ.
+        Model of each item; `model` is "mixed" if they differ.
     has_answer : bool ndarray of shape (items, codes)
-        Which codes are answers of an item: those it was given.
+        Mask of the codes that occur as answers of an item.
     ability_sd, se_ability_sd : float
-        Standard deviation of abilities: 1 except in the Rasch model, whose slopes are 1 instead.
+        SD of abilities: 1, except in the Rasch model, whose slopes are 1.
     posterior_sd : float
-        The same as the abilities' posteriors have it, in units of the one stated: the root of the
-        variance of posterior means plus the mean posterior variance. Far from 1 where fixed
-        priors of many items outvote the scale of few abilities.
+        SD of abilities implied by their posteriors, relative to `ability_sd`: root of the variance
+        of posterior means plus the mean posterior variance. Values far from 1 mean that fixed
+        priors distort the scale.
     parameters, covariance : ndarray of shape (items, p) and (items, p, p)
-        As they were maximised: slope, intercept, logits of asymptotes, abilities N(0, 1); NaN
-        behind those that an item has where items differ. Posterior means and covariances where
-        the items' distribution is estimated.
+        Parameters as maximised (slope, intercept, logits of asymptotes, for N(0, 1) abilities) and
+        their covariances; NaN pads items with fewer parameters. With a hierarchical prior,
+        posterior means and covariances.
     log_likelihood, aic, bic : float
         Marginal log-likelihood without priors; AIC = 2 k - 2 log L.
     gradient : float
-        Largest derivative of the objective at the solution; where the items' distribution is
-        estimated, the change in the last round, in standard errors (root mean square).
+        Largest derivative of the objective at the solution. With a hierarchical prior, the last
+        change in standard errors (root mean square).
     n_parameters, n_respondents, n_patterns, n_nodes : int
-        Size of the problem.
+        Numbers of parameters, respondents, distinct answer patterns and quadrature nodes.
     priors : Priors or ItemPopulation
-        What was added to the likelihood; prints as text.
+        Prior that was added to the likelihood.
     reasons : tuple of Reason
         Why an item has no estimate, or what qualifies it.
     labels, respondent_labels : tuple
         Names of items and respondents.
     families, family_correlation, respondent_weight : tuple, ndarray (F,), ndarray (N,)
-        Families that were given, how members' residuals correlate (NaN for one member), and what
-        each respondent counted; empty without families.
+        Families, residual correlation of their members (NaN for one member), and weight of each
+        respondent; empty without families.
     alike : tuple of tuples of labels
-        Without families: respondents that answer alike beyond their abilities, where pairs can be
-        shown to (1 % over all pairs, residuals correlated at least .15).
+        Groups of respondents with significantly correlated residuals (at least .15; 1 % over all
+        pairs), if fitted without families.
     convergence : Convergence
-        How the climb ended; `objective` includes the priors.
+        Convergence status; `objective` includes the priors.
     """
 
     model: Model | Literal["mixed"]
@@ -138,21 +138,27 @@ class IRTFit(Expects, Result):
 
     @property
     def n_categories(self) -> int:
-        """One more than the highest code of an answer."""
+        """Number of answer categories: highest code plus one."""
         return int(self.has_answer.shape[1])
 
     @property
     def shares(self) -> FloatArray:
-        """Codes from 0 at an item's lowest answer to 1 at its highest (items, codes)."""
+        """Codes scaled from 0 (an item's lowest answer) to 1 (its highest) (items, codes)."""
         return code_shares(self.has_answer)
 
     @property
     def family(self) -> Family:
-        """The curves of the fitted items, as the other functions of this room need."""
+        """Curves of the fitted items, for other functions of this package."""
         return self.family_of(self.fitted)
 
     def family_of(self, items: BoolArray) -> Family:
-        """Return the curves of some items (items,)."""
+        """Return the curves of some items.
+
+        Parameters
+        ----------
+        items : ndarray of shape (items,)
+            Mask of the items.
+        """
         models = [self.item_models[j] for j in np.flatnonzero(items)]
         return family_of_items(
             models, self.link, codes_of(self.has_answer[items]), self.n_categories
@@ -160,27 +166,27 @@ class IRTFit(Expects, Result):
 
     @property
     def estimated(self) -> BoolArray:
-        """Which items have estimates, be it from the prior alone (items,)."""
+        """Mask of the items with estimates, including those from the prior alone (items,)."""
         return np.asarray(np.isfinite(self.parameters[:, 0]), dtype=np.bool_)
 
     @property
     def fitted(self) -> BoolArray:
-        """Which items have estimates from answers that vary (items,)."""
+        """Mask of the items with estimates from answers that vary (items,)."""
         rests = np.array([reason is Reason.PRIOR_ALONE for reason in self.reasons])
         return np.asarray(self.estimated & ~rests, dtype=np.bool_)
 
     @property
     def scale(self) -> Literal["population", "respondents"]:
-        """Whose abilities have mean 0 and standard deviation 1, which intervals take as given.
+        """Reference of the scale, on which abilities have mean 0 and SD 1.
 
-        "population": those of a population of which the respondents are a sample; the standard
-        errors of items hold what the sample leaves open. "respondents": those of the respondents
-        at hand, where the distribution of items was estimated.
+        "population" means that respondents are a sample; standard errors of items include sampling
+        error. "respondents" means that the scale is that of these respondents, as with a
+        hierarchical prior.
         """
         return "respondents" if isinstance(self.priors, ItemPopulation) else "population"
 
     def summary(self) -> str:
-        """Return what was fitted and how it went, in sentences."""
+        """Describe the fit in sentences."""
         kind = "questions" if self.respondents == "models" else "models"
         rest = int((self.estimated & ~self.fitted).sum())
         left = int((~self.estimated).sum())
@@ -247,25 +253,25 @@ class IRTFit(Expects, Result):
         items: Sequence[Any] | None = None,
         ax: Drawn | None = None,
     ) -> Drawn:
-        """Draw the items, or the test.
+        """Draw item curves, test information or a Wright map.
 
         Parameters
         ----------
         what : {"probability", "information", "test", "map"}
-            Characteristic curves or information of items (`psychollm.plots.plot_item_curves`),
-            information and standard error of the test (``plot_test_information``), or respondents
-            and items on one scale (``plot_wright_map``).
+            Item curves (`psychollm.plots.plot_item_curves`), test information
+            (``plot_test_information``), or Wright map of respondents and items
+            (``plot_wright_map``).
         abilities : Abilities, optional
-            What `ability` returns: needed for the map, ticks along the axis of the test.
+            Result of `ability`: needed for the map, and drawn as ticks for the test.
         items : sequence of labels, optional
-            Items whose curves are coloured and named.
+            Items to colour and label.
         ax : Axes, optional
-            Where to draw; a new figure by default.
+            Axes to draw on; by default those of a new figure.
 
         Raises
         ------
         OptionError
-            If there is no such plot, or the map has no abilities.
+            If the plot does not exist, or the map has no abilities.
         LabelError
             If an item is not in the fit.
         ShapeError

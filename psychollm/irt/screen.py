@@ -41,23 +41,22 @@ EVEN_SHARE = 0.1
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False, repr=False)
 class ItemScreen(Result):
-    """What is wrong with items, as far as it can be shown.
+    """Flags of zero-variance, miskeyed and uninformative items.
 
     Attributes
     ----------
     yes_rate : ndarray of shape (items,)
-        Share of yes (where there are more answers the mean code, from 0 at an item's lowest to 1
-        at its highest); NaN where nobody answered.
+        Yes rate, or for graded items the mean code scaled from 0 to 1; NaN without answers.
     rest_correlation : ndarray of shape (items,)
-        Correlation with the same of all other items.
+        Item-rest correlation.
     p_value, adjusted : ndarray of shape (items,)
-        Of a correlation this negative under shuffling, alone and over all items (Holm).
+        Permutation p-values of a negative item-rest correlation, unadjusted and Holm-adjusted.
     information_share : ndarray of shape (items,)
-        Share of the information about abilities N(0, 1).
+        Proportion of the test information for N(0, 1) abilities.
     dead, miskeyed, empty : bool ndarray of shape (items,)
-        The verdicts.
+        Flags: zero variance, negative item-rest correlation, and near-zero information.
     alpha : float
-        Chance of any false verdict of miskeying.
+        Probability of any false flag of miskeying.
     labels : tuple
         Names of the items.
     """
@@ -90,7 +89,7 @@ class ItemScreen(Result):
         return Result.to_frame(self).sort_values("p_value", ignore_index=True)
 
     def summary(self) -> str:
-        """Return how many items are dead, miskeyed or empty, and which are miskeyed."""
+        """Describe how many items are flagged, and which are miskeyed."""
         named = [str(self.labels[j]) for j in np.flatnonzero(self.miskeyed)]
         shown = ", ".join(named[:10]) + (", ..." if len(named) > 10 else "")
         return (
@@ -106,16 +105,16 @@ def item_screen(
     *,
     alpha: float = 0.05,
 ) -> ItemScreen:
-    """Find dead, miskeyed and empty items.
+    """Flag zero-variance, miskeyed and uninformative items.
 
     Parameters
     ----------
     fit : IRTFit
-        A fit of the same answers; use a 2PL, whose slopes may be negative.
+        Fit of the same answers; use a 2PL, whose slopes may be negative.
     responses : Responses or table
-        The answers.
+        Answers that were fitted.
     alpha : float
-        Chance of naming any sound item as miskeyed.
+        Probability of flagging any correct key as miskeyed.
 
     Examples
     --------

@@ -61,25 +61,26 @@ _RULES: dict[Rule, str] = {
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False, repr=False)
 class ShortForm(Result):
-    """Chosen items, what they keep, and the scores on all items that they predict.
+    """Selected items of a short form, with the precision of predicted full scores.
 
     Attributes
     ----------
     items : tuple
-        Chosen items; the most useful first where they were chosen one after another.
+        Selected items, in order of selection for sequential methods.
     predicted, full : ndarray of shape (respondents,)
-        Score on all items (share of yes, or mean from 0 at an item's lowest answer to 1 at its
-        highest) predicted for respondents while held out, and the true one.
+        Predicted score on all items of each held-out respondent, and the true score. Scores are
+        mean codes scaled from 0 to 1.
     rmse, rank_correlation : float
-        Error of the held-out predictions, and their Spearman correlation with the truth.
+        Root mean square error of the held-out predictions, and their Spearman correlation with the
+        truth.
     random_rmse : float
-        The same error with as many items drawn at random.
+        Root mean square error of equally many random items.
     method, rule : str
-        How items were chosen, and how full scores are predicted from them.
+        Method of selection and rule of prediction.
     tried : tuple
-        What was tried: pairs of a method and a rule.
+        Pairs of method and rule that were tried.
     tried_rmse : ndarray of shape (tried,)
-        Held-out error of each. That of what was chosen flatters: `rmse` does not.
+        Held-out error of each pair. The selected pair's error is optimistic; `rmse` is not.
     labels : tuple
         Names of the respondents.
     """
@@ -102,7 +103,7 @@ class ShortForm(Result):
     _AXES = Axes({"respondent": "labels"}, "full", "predicted")
 
     def summary(self) -> str:
-        """Return what the short form keeps and how, in two or three sentences."""
+        """Describe the short form and its precision in two or three sentences."""
         kept = (
             f"{len(self.items)} items predict held-out scores on all items with an error of "
             f"{self.rmse:.4f} (random items: {self.random_rmse:.4f}) and a rank correlation of "
@@ -114,32 +115,32 @@ class ShortForm(Result):
         return f"{kept} {how}"
 
     def predict(self, answers: Any, *, level: float = 0.95) -> Estimate:
-        """Predict the score on all items of models that answered the chosen ones.
+        """Predict full scores of models from their answers to the selected items.
 
         Parameters
         ----------
         answers : mapping, Series, Responses, DataFrame or array_like
-            Of one model a mapping or Series from items to answers, or an array in the order of
-            `items`; of several a table (models, items). Further items are left out. A table
-            without names has the chosen items in their order, or all that there were.
+            Answers of one model (mapping, Series, or array in the order of `items`), or of several
+            (table of models and items). Other items are ignored. Tables without labels have the
+            selected items in order, or all items.
         level : float
             Coverage of the intervals.
 
         Returns
         -------
         Estimate
-            The standard error is the error of held-out models, the same for all; intervals are
-            those of Student's t with a degree of freedom per family but one. They hold for models
-            like those that made the form.
+            Predicted scores. The standard error is that of held-out models, the same for all.
+            Intervals use Student's t with one degree of freedom per family minus one, and assume
+            models from the same population.
 
         Raises
         ------
         LabelError
-            If chosen items are not among the answers.
+            If selected items are not among the answers.
         ShapeError
-            If answers are missing, or as many answers as items are not there.
+            If answers are missing, or their number differs from that of the items.
         CodeError
-            If an answer lies outside what the item had.
+            If an answer is outside the range of the item.
 
         Examples
         --------
@@ -180,39 +181,39 @@ def short_form(
     n_folds: int = 5,
     rng: RandomState = 0,
 ) -> ShortForm:
-    """Choose items that predict models' scores on all, and say how well on held-out models.
+    """Select items that predict full scores, and estimate the error on held-out models.
 
     Parameters
     ----------
     responses : Responses or table of shape (models, questions)
-        Complete answers: yes or no, several ordered ones, or scores between 0 and 1.
+        Complete answers: binary, ordered codes, or scores between 0 and 1.
     n_items : int
-        How many questions to keep.
+        Number of questions to select.
     method : {"auto", "factor", "information", "error", "stratified", "random"}
-        How questions are chosen: by what they tell of the sum of all under a factor model or of
-        one ability, by the error of predicted scores, spread over difficulties, or at random.
-        "auto" takes what predicts held-out models best.
+        Selection criterion: information about the total score in a factor model, information about
+        one ability, prediction error, stratification by difficulty, or random. "auto" selects the
+        best for held-out models.
     families : mapping or sequence of labels, one per model, optional
-        Which models are kin, such as sizes of one model: they are held out together. Without
-        it the error is that of a new model that may have kin in the table.
+        Family of each model, such as sizes of one model; families are held out together. Otherwise
+        the error applies to new models with relatives in the table.
     n_folds : int
-        Into how many folds models are dealt.
+        Number of cross-validation folds of models.
     rng : Generator or int
-        For the dealing and the random forms.
+        Random generator or seed, for folds and random forms.
 
     Returns
     -------
     ShortForm
-        Its `predict` takes the answers of a new model.
+        Short form; its `predict` scores new models.
 
     Raises
     ------
     ShapeError
-        If answers are missing, or models or families are fewer than folds.
+        If answers are missing, or there are fewer models or families than folds.
     CodeError
-        If scores with decimals do not lie between 0 and 1.
+        If fractional scores are not between 0 and 1.
     OptionError
-        If `n_items` is more than there are.
+        If `n_items` exceeds the number of items.
 
     Examples
     --------

@@ -29,16 +29,16 @@ from psychollm.irt.result import IRTFit
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False, repr=False)
 class Thresholds(Result):
-    """Abilities at which answers of at least a code have even odds.
+    """Thurstone thresholds: abilities at which a code or more has probability 1/2.
 
     Attributes
     ----------
     threshold : ndarray of shape (items, answers - 1)
-        One for each step, on the scale of the fit; NaN where there is none.
+        Threshold of each step, on the scale of the fit; NaN where undefined.
     se : ndarray of shape (items, answers - 1)
         Standard errors.
     reasons : tuple of Reason
-        Why an item has none.
+        Why an item has no threshold.
     labels : tuple
         Names of the items.
     """
@@ -52,7 +52,7 @@ class Thresholds(Result):
 
 
 def thresholds(fit: IRTFit) -> Thresholds:
-    """Return the thresholds of all items.
+    """Compute the thresholds of all items.
 
     Parameters
     ----------

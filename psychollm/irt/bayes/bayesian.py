@@ -94,52 +94,54 @@ def bayesian_2pl(
     n_jobs: int | None = None,
     progress: bool = False,
 ) -> BayesianIRT:
-    """Draw from the posterior of a 2PL.
+    """Sample from the posterior of a Bayesian 2PL.
 
     Parameters
     ----------
     responses : Responses or table of shape (models, questions)
-        Binary answers; missing ones are left out.
+        Binary answers; missing ones are ignored.
     method : {"laplace", "nuts"}
-        "laplace": normal approximation with importance resampling, needs no further package and
-        says by Pareto k whether it holds. "nuts": the No-U-Turn sampler of nutpie where it is
-        installed, else of PyMC (extra ``bayes``).
+        "laplace" is a normal approximation with importance resampling; Pareto k diagnoses it.
+        "nuts" is the No-U-Turn sampler of nutpie if installed, else of PyMC (extra ``bayes``).
     link : {"logit", "probit"}
         Logistic or normal-ogive curves.
     respondents : {"models", "questions"}
-        Who has the abilities; the others are the items.
+        Which side of the table has abilities; the others are the items.
     families : sequence of labels, one per respondent, optional
-        Families of models, whose mean abilities differ.
+        Family of each respondent; families may differ in mean ability.
     domains : sequence of labels, one per item, optional
-        Domains of questions, whose slopes and intercepts share a mean.
+        Domain of each item; slopes and intercepts of a domain have a common mean.
     priors : HierarchicalPriors, optional
-        `HierarchicalPriors()` by default.
+        Priors; by default `HierarchicalPriors()`.
     n_draws : int
-        Draws of all chains together.
+        Total number of draws over all chains.
     chains, tune : int
-        Chains, and draws for tuning in each; with "nuts" only.
+        Number of chains, and tuning draws per chain; used with "nuts" only.
     target_accept : float
-        Share of proposals to accept; nearer to 1, steps are shorter and divergences fewer; with
-        "nuts" only.
+        Target acceptance rate, used with "nuts" only. Values near 1 give shorter steps and fewer
+        divergences.
     level : float
-        Mass of the shortest intervals.
+        Probability mass of the shortest intervals, between 0 and 1.
     rng : Generator, int or None
-        Source of randomness.
-    n_jobs, progress
-        Chains run at a time, and a progress bar; with "nuts" only.
+        Random generator or seed.
+    n_jobs : int or None
+        Number of chains run in parallel; used with "nuts" only.
+    progress : bool
+        Whether to show a progress bar; used with "nuts" only.
 
     Raises
     ------
     MissingPackageError
         If ``method="nuts"`` and PyMC is not installed.
     CodeError, ShapeError, LabelError, OptionError
-        If answers are not 0 and 1, no item or more than 2,000 vary, labels do not match, an option
-        does not exist.
+        If answers are not 0 and 1, no item or more than 2,000 items vary, labels do not match, or
+        an option does not exist.
 
     Warns
     -----
     ConvergenceWarning
-        If Pareto k exceeds 0.7, or chains diverge or disagree, or draws are worth less than 100.
+        If Pareto k exceeds 0.7, chains diverge or disagree, or the effective sample size is below
+        100.
 
     Examples
     --------
@@ -183,27 +185,38 @@ def build_model(
     domains: Sequence[Any] | None = None,
     priors: HierarchicalPriors | None = None,
 ) -> Any:
-    """Return the PyMC model that `bayesian_2pl` samples, to look at or to extend.
+    """Return the PyMC model that `bayesian_2pl` samples, for inspection or extension.
 
     Parameters
     ----------
     form : {"marginal", "explicit"}
-        With abilities integrated out, or as variables ``ability``: slower by far, for models that
-        add more random effects.
-    responses, link, respondents, families, domains, priors
-        As in `bayesian_2pl`.
+        "marginal" integrates over abilities. "explicit" has them as variables ``ability``; it is
+        much slower, but allows further random effects.
+    responses : Responses or table of shape (models, questions)
+        Binary answers; missing ones are ignored.
+    link : {"logit", "probit"}
+        Logistic or normal-ogive curves.
+    respondents : {"models", "questions"}
+        Which side of the table has abilities; the others are the items.
+    families : sequence of labels, one per respondent, optional
+        Family of each respondent; families may differ in mean ability.
+    domains : sequence of labels, one per item, optional
+        Domain of each item; slopes and intercepts of a domain have a common mean.
+    priors : HierarchicalPriors, optional
+        Priors; by default `HierarchicalPriors()`.
 
     Returns
     -------
     pymc.Model
-        With coordinates item, respondent, family and domain.
+        Model with coordinates item, respondent, family and domain.
 
     Raises
     ------
     MissingPackageError
         If PyMC is not installed.
     CodeError, ShapeError, LabelError, OptionError
-        As `bayesian_2pl`.
+        If answers are not 0 and 1, no item or more than 2,000 items vary, labels do not match, or
+        an option does not exist.
     """
     check_choice("form", form, Form)
     read = _read(responses, link, respondents, families, domains, priors)

@@ -35,7 +35,7 @@ PRIOR_SIZE, PRIOR_SHAPE = 10.0, 0.5  # k of few values is drawn towards one half
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False, repr=False)
 class LeaveOneOut(Result):
-    """How well a model predicts the answers of a respondent it has not seen.
+    """Leave-one-out cross-validation over respondents.
 
     Attributes
     ----------
@@ -44,9 +44,9 @@ class LeaveOneOut(Result):
     p_loo : float
         Effective number of parameters.
     pointwise, pareto_k : ndarray of shape (respondents,)
-        The parts of `elpd`; where k exceeds 0.7 a part cannot be trusted.
+        Contribution of each respondent to `elpd`, unreliable if Pareto k exceeds 0.7.
     n_bad : int
-        How many do.
+        Number of respondents with Pareto k above 0.7.
     labels : tuple
         Names of the respondents.
     """
@@ -62,7 +62,7 @@ class LeaveOneOut(Result):
     _AXES = Axes({"respondent": "labels"}, "elpd=pointwise", "pareto_k")
 
     def summary(self) -> str:
-        """Return the sum and whether it can be trusted, in one sentence."""
+        """Describe the estimate and its reliability in one sentence."""
         trust = "all k below 0.7" if not self.n_bad else f"k above 0.7 for {self.n_bad}"
         return (
             f"Expected log predictive density {self.elpd:.1f} (standard error {self.se:.1f}), "

@@ -28,25 +28,25 @@ MOST_PAIRED = 100  # items whose pairs are looked at
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False, repr=False)
 class PredictiveCheck(Result):
-    """Statistics of the answers beside those of replicated answers.
+    """Statistics of the answers, compared with those of replicated answers.
 
     Attributes
     ----------
     statistic : tuple of str
-        "yes_rate" and "rest_correlation" of each item, "spread" of shares of yes, and
-        "pair_misfit": root mean square of the covariances' standardised deviations.
+        "yes_rate" and "rest_correlation" of each item, "spread" (SD of respondents' yes rates),
+        and "pair_misfit" (root mean square of the standardised deviations of covariances).
     item : tuple
-        Labels of the items; None for the last two.
+        Labels of the items; None for the last two statistics.
     observed, mean : ndarray of shape (statistics,)
-        Of the answers, and on average over replicates.
+        Value for the answers, and mean over replicates.
     interval : ndarray of shape (statistics, 2)
-        Middle 95 % of the replicates.
+        Central 95 % interval of the replicates.
     p_value : ndarray of shape (statistics,)
-        Share of replicates at least as large as the answers' value, ties half.
+        Proportion of replicates at least as large as the observed value; ties count one half.
     kind : {"posterior", "prior"}
-        Where parameters were drawn from.
+        Distribution that parameters were drawn from.
     n : int
-        Replicates.
+        Number of replicates.
     """
 
     statistic: tuple[str, ...]
@@ -61,7 +61,7 @@ class PredictiveCheck(Result):
     _AXES = Axes({}, "statistic", "item", "observed", "mean", "{bound}=interval", "p_value")
 
     def summary(self) -> str:
-        """Return how many statistics lie outside their range, in one sentence."""
+        """Describe how many statistics are outside their intervals, in one sentence."""
         outside = (self.observed < self.interval[:, 0]) | (self.observed > self.interval[:, 1])
         named = [
             f"{name} of {item!r}" if item is not None else name
@@ -78,18 +78,18 @@ class PredictiveCheck(Result):
 def predictive_check(
     fit: BayesianIRT, *, kind: Kind = "posterior", n: int = 400, rng: RandomState = None
 ) -> PredictiveCheck:
-    """Compare the answers with answers drawn from the prior or the posterior.
+    """Compare the answers with draws from the prior or posterior predictive distribution.
 
     Parameters
     ----------
     fit : BayesianIRT
-        What `bayesian_2pl` returns.
+        Result of `bayesian_2pl`.
     kind : {"posterior", "prior"}
-        Where parameters are drawn from.
+        Distribution that parameters are drawn from.
     n : int
-        Replicates.
+        Number of replicates.
     rng : Generator, int or None
-        Source of randomness.
+        Random generator or seed.
 
     Raises
     ------

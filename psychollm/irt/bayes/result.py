@@ -28,46 +28,48 @@ Method: TypeAlias = Literal["laplace", "nuts"]
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False, repr=False)
 class BayesianIRT(Expects, Result):
-    """Posterior of a 2PL, abilities standard normal within families.
+    """Posterior of a Bayesian 2PL, with abilities standard normal within families.
 
-    Values are posterior means (of `difficulty` medians), standard errors posterior standard
-    deviations, intervals the shortest of their level; `draws` of each estimate are joint.
+    Values are posterior means (medians for `difficulty`), and standard errors are posterior SDs.
+    Intervals are the shortest ones of their level. Estimates share joint `draws`.
 
     Attributes
     ----------
     slope, intercept, difficulty : Estimate
-        Of all items; NaN with a reason where an item does not vary.
+        Item parameters; NaN with a reason for zero-variance items.
     ability : Estimate
-        Of all respondents, drawn from their conditional given answers and items.
+        Abilities of all respondents, drawn from their conditional distribution given answers and
+        items.
     family : Estimate
-        Mean abilities of families, which sum to zero; empty without families.
+        Mean abilities of families, with sum zero; empty without families.
     domain_slope, domain_intercept : Estimate
-        Means of (log) slopes and intercepts of domains; empty without domains.
+        Means of (log) slopes and of intercepts by domain; empty without domains.
     scale : Estimate
-        Standard deviations between families, and between and within domains.
+        SDs between families, and between and within domains.
     parameters : tuple of str
-        What the three next fields are about: (log) slopes and intercepts, families, scales.
+        Names of the parameters in the next three fields: (log) slopes and intercepts, families,
+        scales.
     effective_size, r_hat, mcse : ndarray of shape (parameters,)
-        Independent draws worth as much; R-hat (NaN for "laplace", whose draws are independent);
-        Monte Carlo standard errors of posterior means.
+        Effective sample sizes, R-hat (NaN for "laplace", whose draws are independent) and Monte
+        Carlo standard errors of posterior means.
     pareto_k : float
-        Of the importance ratios; NaN for "nuts".
+        Pareto k of the importance ratios; NaN for "nuts".
     divergences : int
-        Divergent transitions; 0 for "laplace".
+        Number of divergent transitions; 0 for "laplace".
     loo : LeaveOneOut
         Leave-one-out prediction of respondents, from the marginal likelihood.
     method, link, respondents : str
-        How and what was fitted.
+        Method, link function and side of the respondents.
     priors : HierarchicalPriors
-        Prints as text.
+        Priors of the model.
     n_draws, n_chains, n_respondents, n_patterns, n_nodes : int
-        Size of the sample and of the problem.
+        Numbers of draws, chains, respondents, distinct answer patterns and quadrature nodes.
     reasons : tuple of Reason
         Why an item has no estimate.
     labels, respondent_labels, family_labels, domain_labels : tuple
-        Names; without families or domains the last two are empty.
+        Names of items, respondents, families and domains; the last two may be empty.
     convergence : Convergence
-        Whether the draws can be trusted.
+        Convergence status of the sampler.
     """
 
     slope: Estimate
@@ -120,11 +122,11 @@ class BayesianIRT(Expects, Result):
 
     @property
     def fitted(self) -> BoolArray:
-        """Which items have estimates (items,)."""
+        """Mask of the items with estimates (items,)."""
         return self.slope.defined
 
     def summary(self) -> str:
-        """Return what was fitted and whether it can be trusted, in sentences."""
+        """Describe the fit and its diagnostics in sentences."""
         kind = "questions" if self.respondents == "models" else "models"
         lines = [
             f"Bayesian 2PL with {self.link} link: {self.n_respondents} {self.respondents} as "
@@ -155,11 +157,11 @@ class BayesianIRT(Expects, Result):
         return quality + ("." if self.convergence.converged else f": {self.convergence.reason}.")
 
     def to_arviz(self) -> Any:
-        """Return the posterior with labelled coordinates as ArviZ inference data.
+        """Return the posterior as ArviZ inference data with labelled coordinates.
 
-        Groups: posterior (abilities among it), sample_stats, log_likelihood (marginal, one value
-        per respondent), posterior_predictive (replicated answers), prior, prior_predictive and
-        observed_data. An InferenceData of ArviZ 0 or a DataTree of ArviZ 1.
+        The groups are posterior (with abilities), sample_stats, log_likelihood (marginal, one
+        value per respondent), posterior_predictive, prior, prior_predictive and observed_data. The
+        type is InferenceData with ArviZ 0 and DataTree with ArviZ 1.
 
         Raises
         ------

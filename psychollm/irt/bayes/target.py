@@ -36,22 +36,22 @@ Grid = tuple[Data, FloatArray, FloatArray, int]
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class HierarchicalPriors:
-    """Priors of the Bayesian 2PL, on the logit scale; the probit link divides slopes by 1.7.
+    """Priors of the Bayesian 2PL on the logit scale; the probit link divides slopes by 1.7.
+
+    With domains of items, the priors of slopes and intercepts apply to the grand mean. SDs between
+    and within domains then have half-normal priors, whose scale is the SD of the prior.
 
     Parameters
     ----------
     log_slope : (mean, sd) or None
-        Normal prior of the logarithm of slopes, which are then positive.
+        Normal prior of log slopes, which makes slopes positive.
     slope : (mean, sd)
-        Normal prior of slopes, used where `log_slope` is None: a miskeyed question can then show
-        its negative slope.
+        Normal prior of slopes, used if `log_slope` is None. Slopes can then be negative, as for
+        miskeyed questions.
     intercept : (mean, sd)
         Normal prior of intercepts.
     families : float
-        Scale of the half-normal prior of the standard deviation of the families' mean abilities.
-
-    With domains of items these are the priors of the grand mean, and standard deviations between
-    and within domains are half-normal with the same scale.
+        Scale of the half-normal prior of the SD of families' mean abilities.
 
     Raises
     ------
@@ -94,7 +94,13 @@ class HierarchicalPriors:
         return self.log_slope is not None
 
     def scaled(self, link: Link) -> tuple[Normal, Normal]:
-        """Return the priors of (log) slopes and intercepts on the scale of the link."""
+        """Return the priors of (log) slopes and intercepts on the scale of the link.
+
+        Parameters
+        ----------
+        link : {"logit", "probit"}
+            Logistic or normal-ogive curves.
+        """
         unit = 1.0 if link == "logit" else 1.0 / PROBIT_SCALE
         d = (self.intercept[0] * unit, self.intercept[1] * unit)
         if self.log_slope is None:

@@ -54,24 +54,24 @@ Split: TypeAlias = Literal["median", "mean"]
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False, repr=False)
 class AndersenTest(Result):
-    """Rasch difficulties in groups of respondents.
+    """Andersen's test of Rasch difficulties in groups of respondents.
 
     Attributes
     ----------
     statistic, df, p_value : float, int, float
-        Andersen's likelihood ratio.
+        Andersen's likelihood-ratio test.
     groups : tuple
-        Names of the groups; "low" and "high" where they were split by score.
+        Names of the groups; "low" and "high" for a split by score.
     group_sizes : int ndarray of shape (groups,)
-        Respondents in each.
+        Number of respondents in each group.
     difficulty, se : ndarray of shape (groups, items)
-        Difficulties with mean 0 in each group and their standard errors; NaN for items that one
-        of the groups leaves without an estimate.
+        Difficulties with mean 0 in each group, and standard errors. NaN for items without an
+        estimate in some group.
     wald, wald_p_value, adjusted : ndarray of shape (items,)
-        Wald's statistic of each item with G - 1 degrees of freedom, its p value, and that over
-        all items (Holm).
+        Wald statistic of each item with G - 1 degrees of freedom, its p-value, and the
+        Holm-adjusted p-value.
     reasons : tuple of Reason
-        Why an item was left out.
+        Why an item was omitted.
     labels : tuple
         Names of the items.
     """
@@ -103,7 +103,7 @@ class AndersenTest(Result):
     )
 
     def summary(self) -> str:
-        """Return the test and the items that move, in sentences."""
+        """Describe the test and the items that differ, in sentences."""
         moved = np.flatnonzero(np.nan_to_num(self.adjusted, nan=1.0) <= 0.05)
         named = ", ".join(str(self.labels[j]) for j in moved[:10])
         items = f"items that move (Holm, 5 %): {named}" if moved.size else "no single item moves"
@@ -122,27 +122,26 @@ def andersen_test(
     split: Split | Sequence[Any] | ArrayLike = "median",
     respondents: Respondents = "models",
 ) -> AndersenTest:
-    """Test whether Rasch difficulties are the same in all groups of respondents.
+    """Test whether Rasch difficulties are equal in groups of respondents.
 
     Parameters
     ----------
     responses : Responses or table of shape (models, questions)
-        Binary answers; missing ones are left out.
+        Binary answers; missing ones are ignored.
     split : {"median", "mean"} or sequence
-        Respondents whose share of yes is at most the median (mean) against those above it (below
-        against the others where nobody is above), or the group of each respondent, None or NaN
-        for those in none. Respondents who say yes to all or to none tell nothing and are not
-        counted.
+        Split of respondents at the median or mean yes rate, or the group of each respondent; None
+        and NaN are in no group. "low" includes the split value, unless nobody is above it.
+        Respondents with constant answers carry no information and are not counted.
     respondents : {"models", "questions"}
-        Which side the respondents are.
+        Which side of the table the respondents are.
 
     Raises
     ------
     OptionError
-        If `split` is no option.
+        If `split` is an unknown option.
     ShapeError
-        If `split` does not name a group for each respondent, there are fewer than two groups, or
-        no two items have estimates in all of them.
+        If `split` does not have one group per respondent or has fewer than two groups, or fewer
+        than two items have estimates in all groups.
 
     Examples
     --------

@@ -41,18 +41,18 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False, repr=False)
 class MartinLoefTest(Result):
-    """Whether two sets of items measure the same.
+    """Martin-Löf test of whether two sets of items measure the same ability.
 
     Attributes
     ----------
     statistic, df, p_value : float, int, float
-        The likelihood ratio.
+        Likelihood-ratio test.
     n_complete : int
-        Respondents without missing answers, on which it rests.
+        Number of respondents without missing answers, who enter the test.
     respondents_per_cell : float
-        Respondents per degree of freedom; the p value is to be trusted from about five on.
+        Respondents per degree of freedom; the p-value is reliable from about five.
     first, second : tuple
-        Items of both sets.
+        Items of the two sets.
     """
 
     statistic: float
@@ -66,7 +66,7 @@ class MartinLoefTest(Result):
     _AXES = Axes({}, "statistic", "df", "p_value", "n_complete", "respondents_per_cell")
 
     def summary(self) -> str:
-        """Return the test in one sentence."""
+        """Describe the test in one sentence."""
         sparse = " Too few respondents for its p value." if self.respondents_per_cell < 5 else ""
         return (
             f"Martin-Loef LR({self.df}) = {self.statistic:.2f}, {p_equals(self.p_value)} for "
@@ -80,16 +80,16 @@ def martin_loef_test(
     *,
     respondents: Respondents = "models",
 ) -> MartinLoefTest:
-    """Test whether some items measure the same ability as the others.
+    """Test whether two sets of items measure the same ability.
 
     Parameters
     ----------
     responses : Responses or table of shape (models, questions)
-        Binary answers; rows with gaps are left out.
+        Binary answers; respondents with missing answers are omitted.
     items : sequence of labels
-        The items of one set; all others are the second.
+        Items of the first set; all others form the second.
     respondents : {"models", "questions"}
-        Which side the respondents are.
+        Which side of the table the respondents are.
 
     Raises
     ------

@@ -45,19 +45,19 @@ MOST_ITEMS = 1500  # time grows with the cube, memory with the square
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False, repr=False)
 class ConditionalRasch(Expects, Result):
-    """Rasch items without an assumption about abilities.
+    """Rasch items fitted by conditional maximum likelihood.
 
     Attributes
     ----------
     difficulty, se : ndarray of shape (items,)
-        Difficulties with mean 0 (easiness is minus that) and their standard errors, NaN for
-        items that could not be estimated (see `reasons`).
+        Difficulties with mean 0, and standard errors. NaN for items without an estimate, with an
+        entry in `reasons`.
     covariance : ndarray of shape (items, items)
-        Of the difficulties.
+        Covariance matrix of the difficulties.
     conditional_log_likelihood : float
-        Given each respondent's score.
+        Log-likelihood given each respondent's score.
     n_parameters, n_respondents, n_informative : int
-        Free difficulties; respondents; those who said neither yes nor no to all their items.
+        Number of free difficulties, of respondents, and of respondents whose answers vary.
     respondents : str
         Which side of the table the respondents are.
     gradient : float
@@ -67,7 +67,7 @@ class ConditionalRasch(Expects, Result):
     labels, respondent_labels : tuple
         Names of items and respondents.
     convergence : Convergence
-        How the climb ended.
+        Convergence status of the optimisation.
     """
 
     difficulty: FloatArray  # (J,)
@@ -89,11 +89,11 @@ class ConditionalRasch(Expects, Result):
 
     @property
     def fitted(self) -> BoolArray:
-        """Which items have estimates (items,)."""
+        """Mask of the items with estimates (items,)."""
         return np.asarray(np.isfinite(self.difficulty), dtype=np.bool_)
 
     def summary(self) -> str:
-        """Return what was fitted, in sentences."""
+        """Describe the fit in sentences."""
         kind = "questions" if self.respondents == "models" else "models"
         left = int((~self.fitted).sum())
         lines = [
@@ -116,22 +116,23 @@ def conditional_rasch(
     Parameters
     ----------
     responses : Responses or table of shape (models, questions)
-        Binary answers. Missing ones are left out: each respondent is conditioned on its score
-        among the items it answered.
+        Binary answers. With missing answers, each respondent's score is that on the answered
+        items.
     respondents : {"models", "questions"}
-        Which side is conditioned on; the others are the items.
+        Which side of the table the respondents are, whose scores are conditioned on; the others
+        are the items.
 
     Raises
     ------
     CodeError
         If answers are not 0 and 1.
     ShapeError
-        If there are more than 1,500 items, or no two of them can be compared.
+        If there are more than 1,500 items, or no two items can be compared.
 
     Warns
     -----
     ConvergenceWarning
-        If the climb did not end at the top.
+        If the optimisation did not converge.
 
     Examples
     --------
@@ -213,12 +214,11 @@ def rasch_ability(
     Parameters
     ----------
     fit : ConditionalRasch
-        Items; those without estimates are left out.
+        Fitted items; those without estimates are ignored.
     responses : Responses or table
-        Answers to the same items, oriented like the table that was fitted; respondents may be
-        others.
+        Answers to the same items, oriented like the fitted table; respondents may differ.
     method : {"wle", "ml"}
-        Warm's weighted likelihood, or the likelihood's mode.
+        Warm's weighted likelihood, or maximum likelihood.
 
     Raises
     ------

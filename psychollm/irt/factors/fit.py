@@ -257,36 +257,35 @@ def fit_factors(
     n_jobs: int | None = None,
     progress: bool = False,
 ) -> LogisticFactorFit:
-    """Fit logistic factors to the filled cells of a table.
+    """Fit a logistic factor model to the filled cells of a table.
 
-    Each round reads the cells once, question by question, in blocks; what is kept are the vectors
-    of models and questions. Time grows with the filled cells, and so a table of a hundred million
-    answers needs no more memory than one of a million if its cells lie on disk.
+    Each iteration reads the cells once, in blocks of questions, and keeps only the vectors of
+    models and questions. Time is proportional to the number of filled cells. For cells on disk,
+    memory does not depend on the number of answers.
 
     Parameters
     ----------
     responses : Responses, scan or table
-        Answers of models to questions. Graded ones count as shares of the highest.
+        Answers of models to questions. Graded answers are divided by the highest code.
     n_factors : int or "auto"
-        With ``"auto"`` factors are added while they predict answers better that are held out (2 %,
-        chosen by a hash of their cell): while the gain in log loss is above two standard errors,
-        up to eight factors. The fit is then to all answers.
+        Number of factors. ``"auto"`` adds factors, up to eight, while they reduce the log loss of
+        2 % held-out answers by more than two standard errors. The final fit uses all answers.
     gaps : {"ignored", "modelled"}
-        What is taken for granted about empty cells: that they say nothing beyond what the answers
-        say of models and questions; or that a cell is filled with a probability that depends on
-        the same factors, which is then estimated along, from the filled cells and as many empty
-        ones drawn at random. Neither repairs gaps that depend on the answer itself.
+        Assumption about missing data. "ignored" assumes that they are missing at random given the
+        answers. "modelled" also estimates how the probability of an answer depends on the factors,
+        from the filled cells and as many random empty ones. Neither corrects missingness that
+        depends on the answer itself.
     rng : Generator, int or None
-        Where factors start, which answers are held out, and which empty cells are drawn.
+        Random generator or seed for starting values, held-out answers and sampled empty cells.
     n_jobs : int, optional
-        Workers, as in joblib; the result is the same for any number.
+        Number of workers; -1 uses all processors. The result does not depend on it.
     progress : bool
-        Whether to show a bar of rounds.
+        Whether to show a progress bar.
 
     Raises
     ------
     InputError
-        If there is no answer above 0, or no gap where gaps are to be modelled.
+        If there is no answer above 0, or no missing answer with ``gaps="modelled"``.
     OptionError
         If there are more factors than models.
 

@@ -20,7 +20,7 @@ LOGISTIC = np.pi**2 / 3.0  # variance of the logistic distribution
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
 class FactorChoice(Result):
-    """Numbers of factors, and what each says of answers that were held out."""
+    """Held-out prediction error for each number of factors."""
 
     tried: IntArray  # (tries,) 0, 1, ... factors
     log_loss: FloatArray  # (tries,) mean over the answers held out
@@ -33,7 +33,7 @@ class FactorChoice(Result):
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
 class GapModel(Result):
-    """Which cells are filled: logit P = level of the model + intercept + loadings . scores."""
+    """Model of filled cells: logit P = level of the model + intercept + loadings . scores."""
 
     intercepts: FloatArray  # (questions,)
     loadings: FloatArray  # (questions, k)
@@ -46,37 +46,37 @@ class GapModel(Result):
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False, repr=False)
 class LogisticFactorFit(Result):
-    r"""Logistic factors of a table of models and questions.
+    r"""Logistic factor model of a table of models and questions.
 
-    P(yes) = logit^-1(intercept + loadings . scores). Scores come from a population of models with
-    mean 0, variances 1 and no correlations, intercepts and loadings from a population of questions
-    whose mean and covariance are estimated.
+    P(yes) = logit^-1(intercept + loadings . scores). Scores have mean 0, variances 1 and no
+    correlations in the population of models. Mean and covariance of intercepts and loadings in the
+    population of questions are estimated.
 
     Attributes
     ----------
     loadings, loading_se : ndarray of shape (questions, k)
-        Posterior means and standard deviations; NaN for questions that nobody answered. The first
-        factor explains as much as one can, the next as much of the rest; any rotation of loadings
-        together with scores fits as well.
+        Posterior means and SDs; NaN for questions without answers. Factors are in principal axes;
+        any joint rotation of loadings and scores fits equally well.
     intercepts, intercept_se : ndarray of shape (questions,)
     scores, score_se : ndarray of shape (models, k)
-        The same of the models; NaN for models without answers.
+        Posterior means and SDs of the models' scores; NaN for models without answers.
     shares : ndarray of shape (k,)
-        Share of the variance of latent answers, which have the logistic distribution beside the
-        factors, averaged over questions.
+        Proportion of the variance of latent answers that each factor explains, averaged over
+        questions.
     log_likelihood : float
-        Of the answers, under their probabilities averaged over the posteriors.
+        Log-likelihood of the answers, with probabilities averaged over the posteriors.
     n_answers : int
     gaps : GapModel or None
-        Which cells are filled, where that was modelled too.
+        Model of the filled cells, if estimated.
     choice : FactorChoice or None
-        How the number of factors was chosen.
+        Comparison of numbers of factors, if chosen automatically.
     model_reasons, question_reasons : tuple of Reason
         Why a model or a question has no estimates.
     models, questions : tuple
         Labels.
     convergence : Convergence
-        `objective` is the root mean square change of all logits in the last round.
+        Convergence status; `objective` is the root mean square change of all logits in the last
+        iteration.
     """
 
     loadings: FloatArray  # (m, k)
@@ -134,13 +134,13 @@ class LogisticFactorFit(Result):
     ) -> FloatArray:
         """Return probabilities of a yes (models, questions), averaged over the posteriors.
 
-        Of graded answers this is the expected share of the highest. Models and questions without
-        answers are NaN.
+        For graded answers this is the expected answer over the highest code. Models and questions
+        without answers are NaN.
 
         Parameters
         ----------
         models, questions : sequence or mask, optional
-            Whom and what to predict, by label; all by default, which takes eight bytes a cell.
+            Models and questions to predict; by default all, which takes eight bytes per cell.
 
         Raises
         ------

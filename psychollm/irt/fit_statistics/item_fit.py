@@ -149,19 +149,19 @@ MOST_ITEMS = 400  # of S-X2, whose time grows with the square
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False, repr=False)
 class ItemFit(Result):
-    """How well each item fits.
+    """Fit statistics of each item.
 
     Attributes
     ----------
     s_x2, df, p_value, rmsea : ndarray of shape (items,)
-        S-X2 with its degrees of freedom; NaN where no degree is left, and with more than 400
-        items, among which sum scores say nothing about one.
+        S-X2 with degrees of freedom, p-value and RMSEA. NaN without degrees of freedom, and with
+        more than 400 items.
     infit, outfit, z_infit, z_outfit, zh : ndarray of shape (items,)
-        Mean squares (1 = as expected) at the posterior means of abilities, their normal scores,
-        and the standardised log-likelihood. Abilities estimated from the same answers make mean
-        squares smaller than 1 on the whole.
+        Mean squares (1 = as expected) at the posterior means of abilities, their z-scores, and the
+        standardised log-likelihood. Because abilities come from the same answers, mean squares are
+        usually below 1.
     n_complete : int
-        Respondents that S-X2 rests on.
+        Number of respondents used for S-X2.
     labels : tuple
         Names of the items.
     """
@@ -193,14 +193,14 @@ class ItemFit(Result):
 
 
 def item_fit(fit: IRTFit, responses: ResponsesLike) -> ItemFit:
-    """Return S-X2, infit, outfit and Zh of every item.
+    """Compute S-X2, infit, outfit and Zh of every item.
 
     Parameters
     ----------
     fit : IRTFit
-        The fitted model.
+        Fitted model.
     responses : Responses or table
-        The answers that were fitted.
+        Answers that were fitted.
 
     Raises
     ------

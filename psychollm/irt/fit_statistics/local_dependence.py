@@ -42,19 +42,19 @@ MOST_ITEMS = 3000  # a dozen tables of all pairs: 900 MB
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False, repr=False)
 class LocalDependence(Result):
-    """Dependence of item pairs.
+    """Local dependence of item pairs.
 
     Attributes
     ----------
     q3 : ndarray of shape (items, items)
-        Correlations of residuals, 1 on the diagonal.
+        Residual correlations (Q3), 1 on the diagonal.
     x2 : ndarray of shape (items, items)
-        Chen and Thissen's statistic (`df` degrees of freedom, roughly), NaN on the diagonal.
+        Chen and Thissen's X2, with about `df` degrees of freedom; NaN on the diagonal.
     signed : ndarray of shape (items, items)
-        Cramer's V: its square root over n (C - 1), C the fewer answers of the two, with the sign
-        of the surplus; NaN on the diagonal.
+        Signed Cramér's V, sqrt(X2 / (n (C - 1))), where C is the smaller number of answers.
+        Positive if joint answers exceed their expectation; NaN on the diagonal.
     df : ndarray of shape (items, items)
-        Product of the two items' answers less one.
+        Degrees of freedom: product of the two items' numbers of answers minus one.
     labels : tuple
         Names of the items.
     """
@@ -75,12 +75,19 @@ class LocalDependence(Result):
 
 
 def local_dependence(fit: IRTFit, responses: ResponsesLike) -> LocalDependence:
-    """Return Q3 and Chen and Thissen's X2 of all pairs of items.
+    """Compute Q3 and Chen and Thissen's X2 of all pairs of items.
+
+    Parameters
+    ----------
+    fit : IRTFit
+        Fitted model.
+    responses : Responses or table
+        Answers that were fitted.
 
     Raises
     ------
     ShapeError
-        If the items are not those of the fit, or more than 3,000.
+        If the items differ from those of the fit, or exceed 3,000.
 
     Examples
     --------

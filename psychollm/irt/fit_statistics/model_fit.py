@@ -62,22 +62,22 @@ NAMES = {"m2": "M2", "m2_star": "M2*", "c2": "C2"}
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False, repr=False)
 class ModelFit(Result):
-    """M2 (or M2*, or C2) and the indices made of it.
+    """M2 (or M2*, or C2) and fit indices based on it.
 
     Attributes
     ----------
     statistic : str
-        Which one: "M2", "M2*" or "C2"; for yes-or-no items they are the same.
+        "M2", "M2*" or "C2"; they are equal for binary items.
     m2, df, p_value : float
-        Its value; NaN where no degree of freedom is left.
+        Statistic, degrees of freedom and p-value; NaN without degrees of freedom.
     rmsea, rmsea_interval : float and ndarray of shape (2,)
         Root mean square error of approximation with its 90 % interval.
     srmsr : float
         Root mean square of observed minus expected correlations of the codes of items.
     cfi, tli : float
-        Against the model in which items are independent.
+        Indices relative to the model of independent items.
     n_complete : int
-        Respondents without missing answers, on which it all rests.
+        Number of respondents without missing answers, who enter the statistics.
     reason : Reason
         Why there is no value.
     """
@@ -109,7 +109,7 @@ class ModelFit(Result):
     )
 
     def summary(self) -> str:
-        """Return the statistic and the indices in one sentence."""
+        """Describe the statistic and the indices in one sentence."""
         if self.reason:
             return f"{self.statistic} has no value: {self.reason}; SRMSR {self.srmsr:.3f}."
         return (
@@ -125,26 +125,26 @@ def model_fit(
     *,
     statistic: Statistic = "auto",
 ) -> ModelFit:
-    """Return M2 (or M2*, or C2), RMSEA, SRMSR, CFI and TLI.
+    """Compute M2 (or M2*, or C2), RMSEA, SRMSR, CFI and TLI.
 
-    Priors bias estimates away from the maximum of the likelihood, and M2 with them: it is meant
-    for fits without.
+    M2 assumes maximum-likelihood estimates. Priors bias it, so that fits should use
+    ``priors=None``.
 
     Parameters
     ----------
     fit : IRTFit
-        The fitted model.
+        Fitted model.
     responses : Responses or table
-        The answers that were fitted.
+        Answers that were fitted.
     statistic : {"auto", "m2", "m2_star", "c2"}
-        Which margins are compared; "auto" is C2 where the answers of all items are ordered and
-        not all are yes-or-no, and M2 otherwise.
+        Margins that are compared. "auto" is C2 if all items are ordered and some have more than
+        two answers, and M2 otherwise.
 
     Raises
     ------
     ShapeError
-        If the items are not those of the fit, have more than 5,050 margins (100 yes-or-no
-        items), or nobody answered all.
+        If the items differ from those of the fit, have more than 5,050 margins (100 binary items),
+        or no respondent answered all.
 
     Examples
     --------

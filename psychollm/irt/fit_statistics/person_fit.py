@@ -15,15 +15,15 @@ from psychollm.irt.result import IRTFit
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False, repr=False)
 class PersonFit(Result):
-    """How well the answers of each respondent fit.
+    """Fit statistics of each respondent.
 
     Attributes
     ----------
     zh : ndarray of shape (respondents,)
-        Standardised log-likelihood (Drasgow's Zh): below -2, answers are less likely than they
-        should be at that ability (guessing, contamination, other skills).
+        Standardised log-likelihood (Drasgow's Zh). Values below -2 mean unlikely answers for that
+        ability, such as guessing or contamination.
     infit, outfit, z_infit, z_outfit : ndarray of shape (respondents,)
-        Mean squares (1 = as expected) and their normal scores.
+        Mean squares (1 = as expected) and their z-scores.
     labels : tuple
         Names of the respondents.
     """
@@ -39,7 +39,14 @@ class PersonFit(Result):
 
 
 def person_fit(fit: IRTFit, responses: ResponsesLike) -> PersonFit:
-    """Return Zh, infit and outfit of every respondent at its posterior mean.
+    """Compute Zh, infit and outfit of every respondent at its posterior mean.
+
+    Parameters
+    ----------
+    fit : IRTFit
+        Fitted model.
+    responses : Responses or table
+        Answers that were fitted.
 
     Raises
     ------

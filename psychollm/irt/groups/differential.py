@@ -162,31 +162,31 @@ ROUNDS = 10
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False, repr=False)
 class DifferentialItems(Result):
-    """Which items differ between groups, and by how much.
+    """Tests of differential item functioning, with effect sizes.
 
     Attributes
     ----------
     statistic, df, p_value, adjusted : ndarray of shape (items,)
-        Chi-square that an item is the same in all groups, NaN where it was not tested; p-values
-        alone and adjusted over items.
+        Chi-square test that an item is equal in all groups, with unadjusted and adjusted p-values;
+        NaN if not tested.
     flagged : ndarray of shape (items,)
-        1 where the adjusted p-value is at most `alpha`, 0 where not, NaN where it is not tested.
+        1 if the adjusted p-value is at most `alpha`, 0 if not, NaN if not tested.
     anchors : bool ndarray of shape (items,)
-        Items held equal while others are tested, at the end of purification.
+        Anchor items after purification.
     shift, distance : ndarray of shape (G, items)
-        Mean and root mean squared difference of the expected score from the reference group's, in
-        shares of the highest score, over the abilities of group g.
+        Mean and root mean squared difference in expected score from the reference group, over the
+        abilities of group g, as proportions of the highest score.
     ability_mean, ability_sd : ndarray of shape (G,)
-        Abilities of the groups where every tested item that is not flagged is equal; the first
+        Means and SDs of ability by group, with all items equal that are not flagged. The first
         group is the reference.
     groups : tuple
         Names of the groups.
     method, adjustment : str
-        Which test, and how p-values were adjusted.
+        Test and adjustment of the p-values.
     rounds : int
-        Rounds of purification.
+        Number of purification rounds.
     alpha : float
-        Chance of a false alarm, of what `adjustment` controls.
+        Significance level: error rate that `adjustment` controls.
     reasons : tuple of Reason
         Why an item was not tested.
     labels : tuple
@@ -229,7 +229,7 @@ class DifferentialItems(Result):
         )
 
     def summary(self) -> str:
-        """Return which items differ, in sentences."""
+        """Describe which items differ, in sentences."""
         named = np.flatnonzero(self.flagged == 1.0)
         tested = int(np.isfinite(self.p_value).sum())
         test = "likelihood ratio" if self.method == "lr" else "Wald"
@@ -260,39 +260,45 @@ def differential_items(
     adjustment: Adjustment = "holm",
     alpha: float = 0.05,
 ) -> DifferentialItems:
-    """Test whether items are the same in groups of respondents, given their abilities.
+    """Test items for differential functioning between groups of respondents.
 
     Parameters
     ----------
     responses : Responses or table of shape (models, questions)
-        Answers as in `fit_irt`; an item need not have been answered in all groups.
+        Binary answers, or codes 0, 1, 2, ... for models of more than two answers; missing answers
+        are assumed missing at random. An item may be unanswered in some groups.
     groups : sequence of labels, one per respondent
-        Two or more groups; the first that occurs is the reference.
+        Group of each respondent, two or more; the first that occurs is the reference.
     method : {"lr", "wald"}
-        Likelihood ratio of two fits, or Wald's test in one. They agree in large samples; the
-        likelihood ratio keeps its level better in small ones.
+        Likelihood-ratio test of two fits, or Wald test of one. The two agree in large samples; in
+        small ones the likelihood ratio keeps its level better.
     anchors : {"purified", "all_others"} or sequence of labels
-        Items that put the groups on one scale: all others, all others that were not flagged, or
-        those given, which are not tested. Items that cannot be tested are held equal too.
-    model, link, respondents
-        As in `fit_irt`; in the Rasch and 1PL models items differ in difficulty alone.
+        Items that link the groups: all others, all others that were not flagged ("purified"), or
+        the given ones, which are not tested. Items that cannot be tested are also held equal.
+    model : {"rasch", "1pl", "1plg", "2pl", "3pl", "4pl", "graded", "gpcm", "nominal"}
+        Item model. Items of the Rasch and 1PL models can differ in difficulty only.
+    link : {"logit", "probit"}
+        Logistic or normal-ogive curves; probit slopes are about 1.7 times smaller. Partial credit
+        and nominal models are log-linear and have no probit form.
+    respondents : {"models", "questions"}
+        Which side of the table has abilities; the others are the items.
     priors : Priors or None
-        Added to the likelihood; tests are then of what is maximised, and conservative.
+        Priors added to the likelihood; the tests are then conservative.
     adjustment : {"holm", "bonferroni", "bh", "by"}
-        How p-values are adjusted for the number of items.
+        Adjustment of the p-values for the number of items.
     alpha : float
-        Chance of a false alarm.
+        Significance level of the adjusted p-values.
 
     Returns
     -------
     DifferentialItems
-        Tests, sizes of differences, abilities of groups.
+        Tests, effect sizes, and abilities of the groups.
 
     Raises
     ------
     LabelError, ShapeError, CodeError, OptionError
-        If groups, anchors or options do not fit the table, or fewer than two items can be tested
-        with others to anchor them.
+        If groups, anchors or options do not match the table, or fewer than two items can be
+        tested.
 
     See Also
     --------

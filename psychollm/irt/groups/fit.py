@@ -70,39 +70,52 @@ def fit_irt_groups(
     max_iterations: int = MAX_ITERATIONS,
     progress: bool = False,
 ) -> GroupIRTFit:
-    """Fit an item response model to several groups of respondents at once.
+    """Fit an item response model jointly to several groups of respondents.
 
     Parameters
     ----------
     responses : Responses or table of shape (models, questions)
-        Answers as in `fit_irt`; an item need not have been answered in all groups.
+        Binary answers, or codes 0, 1, 2, ... for models of more than two answers; missing answers
+        are assumed missing at random. An item may be unanswered in some groups.
     groups : sequence of labels, one per respondent
-        The group that occurs first is the reference: its abilities are N(0, 1), those of the
-        others have means and standard deviations of their own.
-    model, link, respondents, priors
-        As in `fit_irt`. Where the items' distribution is estimated, the scale is that of the
-        respondents of the first group at hand; means and standard deviations of the other groups
-        have standard errors that hold the sampling of all groups from their populations.
+        Group of each respondent. The first that occurs is the reference, with abilities N(0, 1);
+        the other groups have their own means and SDs.
+    model : {"rasch", "1pl", "1plg", "2pl", "3pl", "4pl", "graded", "gpcm", "nominal"}
+        Item model. "1plg" has a common slope and a guessing parameter per item. "graded", "gpcm"
+        (generalized partial credit) and "nominal" are for more than two answers; items may differ
+        in their number of answers. Pass a sequence, or a mapping from labels, for different models
+        without a common slope.
+    link : {"logit", "probit"}
+        Logistic or normal-ogive curves; probit slopes are about 1.7 times smaller. Partial credit
+        and nominal models are log-linear and have no probit form.
+    respondents : {"models", "questions"}
+        Which side of the table has abilities; the others are the items.
+    priors : Priors, "auto" or None
+        With "auto" and fewer than 500 answers per item (median), ten or more items get a
+        hierarchical prior; the scale is then that of the first group's respondents. Otherwise weak
+        fixed priors are used. None maximises the likelihood alone.
     free : sequence of labels
-        Items with parameters of their own in every group; the others anchor the scale.
-    max_iterations, progress
-        As in `fit_irt`, for the steps of all groups together.
+        Items with their own parameters in every group; the others anchor the scale.
+    max_iterations : int
+        Maximum number of EM and Newton iterations.
+    progress : bool
+        Whether to show a progress bar (needs tqdm).
 
     Returns
     -------
     GroupIRTFit
-        Items, abilities of groups, and how far each group departs from the common curves.
+        Items, abilities of the groups, and deviations of each group from the common curves.
 
     Raises
     ------
     LabelError, ShapeError, CodeError, OptionError
-        If groups, items or options do not fit the table, no item links a group to the first, or
-        an item in `free` does not show all answers in a group.
+        If groups, items or options do not match the table, or no item links a group to the first.
+        Also if an item in `free` lacks an answer in a group.
 
     Warns
     -----
     ConvergenceWarning
-        If the climb did not end at a top.
+        If the optimisation did not converge.
 
     Examples
     --------

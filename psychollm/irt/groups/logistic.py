@@ -70,34 +70,34 @@ NEGLIGIBLE, LARGE = 0.035, 0.07
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False, repr=False)
 class DifferentialFunctioning(Result):
-    """Which items function differently in two groups.
+    """Logistic-regression tests of differential item functioning in two groups.
 
     Attributes
     ----------
     statistic, p_value, adjusted : ndarray of shape (items,)
-        Score test of both kinds together (2 degrees of freedom), NaN where it cannot be tested;
-        p values alone and adjusted over all items.
+        Joint score test of uniform and non-uniform DIF (2 degrees of freedom), with unadjusted and
+        adjusted p-values; NaN if not tested.
     uniform, nonuniform : ndarray of shape (items,)
-        p values of a shift of the curve, and of a change of its slope, 1 degree of freedom each;
-        the latter is NaN where a group gives one answer alone.
+        p-values of a shift of the curve and of a change of its slope, with 1 degree of freedom
+        each. The latter is NaN if a group has constant answers.
     log_odds : ndarray of shape (items,)
-        Shift b2 in favour of the second group at equal score, from the model without b3; NaN
-        where it has no finite estimate, as where a group gives one answer alone.
+        Shift b2 in favour of the second group at equal score, from the model without b3. NaN if
+        not finite, as for a group with constant answers.
     effect : ndarray of shape (items,)
-        Change of Nagelkerke's R squared.
+        Change in Nagelkerke's R squared.
     flagged : ndarray of shape (items,)
-        1 where the adjusted p value is at most `alpha`, 0 where not, NaN where it is not tested.
+        1 if the adjusted p-value is at most `alpha`, 0 if not, NaN if not tested.
     size : tuple of str
-        "negligible", "moderate", "large", or "" where it cannot be tested.
+        "negligible", "moderate", "large", or "" if not tested.
     groups : tuple
-        The reference group and the other.
+        Reference group and other group.
     rounds : int
-        Rounds of purification.
+        Number of purification rounds.
     alpha : float
-        Chance of a false alarm, of what the adjustment controls.
+        Significance level: error rate that the adjustment controls.
     reasons : tuple of Reason
-        Why an item cannot be tested: fewer than five respondents with one of the answers or of a
-        group, a score that does not vary in a group, or one that separates the answers.
+        Why an item was not tested: fewer than five respondents in a group or with an answer, a
+        constant score in a group, or a score that separates the answers.
     labels : tuple
         Names of the items.
     """
@@ -132,7 +132,7 @@ class DifferentialFunctioning(Result):
     )
 
     def summary(self) -> str:
-        """Return how many items function differently, in one sentence."""
+        """Describe how many items function differently, in one sentence."""
         named = [str(self.labels[j]) for j in np.flatnonzero(self.flagged == 1.0)]
         tested = int(np.isfinite(self.p_value).sum())
         shown = f" ({', '.join(named[:10])}{', ...' if len(named) > 10 else ''})" if named else ""
@@ -151,22 +151,23 @@ def differential_functioning(
     adjustment: Adjustment = "holm",
     alpha: float = 0.05,
 ) -> DifferentialFunctioning:
-    """Find items that two groups answer differently at equal score.
+    """Test items for differential functioning by logistic regression on the score.
 
     Parameters
     ----------
     responses : Responses or table of shape (models, questions)
         Binary answers.
     groups : sequence of two different labels, one per respondent
-        Such as two model families; the first label that occurs is the reference.
+        Group of each respondent, such as two model families; the first that occurs is the
+        reference.
     respondents : {"models", "questions"}
-        Whose groups these are.
+        Which side of the table the groups refer to.
     purify : bool
-        Whether flagged items leave the matching score.
+        Whether to remove flagged items from the matching score.
     adjustment : {"holm", "bonferroni", "bh", "by"}
-        How p values are adjusted for the number of items.
+        Adjustment of the p-values for the number of items.
     alpha : float
-        Chance of a false alarm.
+        Significance level of the adjusted p-values.
 
     Raises
     ------

@@ -26,52 +26,55 @@ from psychollm.irt.result import IRTFit
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False, repr=False)
 class GroupIRTFit(Expects, Result):
-    """One item response model in G groups, abilities standard normal in the first.
+    """Item response model of G groups, with standard normal abilities in the first.
 
     Attributes
     ----------
     model, link, respondents : str
-        What was fitted, and which rows of the table were the respondents.
+        Item model, link function and side of the respondents.
     item_models : tuple of str
-        What was fitted to each item; `model` is "mixed" where they differ.
+        Model of each item; `model` is "mixed" if they differ.
     groups, n_respondents : tuple and ndarray of shape (G,)
-        Names of the groups, the reference first, and their respondents.
+        Names of the groups, reference first, and their numbers of respondents.
     ability_mean, se_ability_mean, ability_sd, se_ability_sd : ndarray of shape (G,)
-        Means and standard deviations of abilities: 0 and 1 in the first group without error; in
-        the Rasch model, whose slopes are 1, its standard deviation is free too.
+        Means and SDs of abilities, with standard errors. They are fixed at 0 and 1 in the first
+        group, whose SD is free in the Rasch model.
     slope, intercept, difficulty, guessing, upper : ndarray of shape (G, items)
-        Estimates, the same in all groups for items that are not in `free`; NaN where an item
-        could not be fitted.
+        Estimates, equal in all groups for items not in `free`; NaN for items that could not be
+        fitted.
     se_slope, se_intercept, se_difficulty, se_guessing, se_upper : ndarray of shape (G, items)
-        Standard errors from the observed information, or as in `IRTFit` where the items'
-        distribution is estimated.
-    steps, se_steps : ndarray of shape (G, items, answers - 1)
-        As in `IRTFit`.
+        Standard errors from the observed information, or posterior SDs with a hierarchical prior.
+    steps, se_steps : ndarray of shape (items, answers - 1)
+        Intercepts of the steps between answers: of P(y >= c) in the graded model, between c - 1
+        and c in the partial credit model, of answer c against 0 in the nominal one; NaN where an
+        item has no answer c, or none below it. `intercept` and `difficulty` are then those of the
+        mean step, `slope` that of the last answer.
     rmsd, md : ndarray of shape (G, items)
-        Root mean squared and mean difference of the answers that a group gave from what the
-        curves foretell, over its abilities, in shares of the highest score.
+        Root mean squared and mean difference between a group's answers and the curves, over its
+        abilities, as proportions of the highest score.
     free : tuple
-        Items with parameters of their own in every group.
+        Items with their own parameters in every group.
     log_likelihood, aic, bic : float
         Marginal log-likelihood without priors.
     n_parameters : int
-        Free parameters.
+        Number of free parameters.
     gradient : float
         Largest derivative of the objective at the solution.
     priors : Priors or ItemPopulation
-        What was added to the likelihood; prints as text.
+        Prior that was added to the likelihood.
     reasons : tuple of Reason
         Why an item has no estimate.
     labels, respondent_labels : tuple
         Names of items and respondents.
     parameters : ndarray of shape (G, items, p)
-        As in `IRTFit`, on the scale on which the abilities of the group are N(0, 1).
+        Parameters as maximised (slope, intercept, logits of asymptotes), on the scale with N(0, 1)
+        abilities of the group.
     has_answer : bool ndarray of shape (items, codes)
-        Which codes are answers of an item.
+        Mask of the codes that occur as answers of an item.
     group_of : int ndarray of shape (respondents,)
-        Where the group of each respondent stands in `groups`.
+        Index in `groups` of each respondent's group.
     convergence : Convergence
-        How the climb ended.
+        Convergence status of the optimisation.
     """
 
     model: Model | Literal["mixed"]
@@ -139,16 +142,21 @@ class GroupIRTFit(Expects, Result):
 
     @property
     def scale(self) -> Literal["population", "respondents"]:
-        """Whose abilities of the first group have mean 0 and SD 1, as in `IRTFit`."""
+        """Reference of the scale: "population", or "respondents" with a hierarchical prior."""
         return "respondents" if isinstance(self.priors, ItemPopulation) else "population"
 
     @property
     def fitted(self) -> BoolArray:
-        """Which items have estimates (items,)."""
+        """Mask of the items with estimates (items,)."""
         return np.asarray(np.isfinite(self.slope).all(axis=0), dtype=np.bool_)
 
     def of_group(self, group: Hashable) -> IRTFit:
-        """Return the items as one group has them, its abilities N(0, 1): to score, to predict.
+        """Return the items of one group on its own scale, for scoring and prediction.
+
+        Parameters
+        ----------
+        group : hashable
+            Name of the group.
 
         Raises
         ------
@@ -175,7 +183,7 @@ class GroupIRTFit(Expects, Result):
         )
 
     def summary(self) -> str:
-        """Return what was fitted and how abilities of the groups compare."""
+        """Describe the fit and the abilities of the groups."""
         lines = [
             f"{self.model.upper()} with {self.link} link: {len(self.labels)} items, groups of "
             f"{self.respondents} {listed(self.groups)}.",

@@ -38,17 +38,16 @@ NODES = {1: 61, 2: 21, 3: 15}
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False, repr=False)
 class MultidimensionalAbilities(Result):
-    """Posterior means of several abilities.
+    """Posterior means and SDs of several abilities.
 
     Attributes
     ----------
     ability, se : ndarray of shape (respondents, m)
-        Posterior means and standard deviations; for respondents without answers those of the
-        population are not shown, but NaN with a reason.
+        Posterior means and SDs; NaN with a reason for respondents without answers.
     covariance : ndarray of shape (respondents, m, m)
         Posterior covariances.
     reliability : ndarray of shape (m,)
-        Share of the variance of an ability that the means carry: var / (var + mean se^2).
+        Reliability of each ability: var / (var + mean se^2).
     reasons : tuple of Reason
         Why a respondent has no estimate.
     labels, dimensions : tuple
@@ -79,15 +78,14 @@ class MultidimensionalAbilities(Result):
 def multidimensional_ability(
     fit: MultidimensionalIRT, responses: ResponsesLike
 ) -> MultidimensionalAbilities:
-    """Estimate abilities from answers to items already fitted.
+    """Estimate several abilities from answers to fitted items.
 
     Parameters
     ----------
     fit : MultidimensionalIRT
-        Items; those without estimates are left out.
+        Fitted items; those without estimates are ignored.
     responses : Responses or table
-        Answers to the same items, oriented like the table that was fitted; respondents may be
-        others.
+        Answers to the same items, oriented like the fitted table; respondents may differ.
 
     Raises
     ------
@@ -163,7 +161,7 @@ def _codes(fit: MultidimensionalIRT, responses: ResponsesLike) -> tuple[IntArray
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
 class MultidimensionalInformation(Result):
-    """What items say about several abilities, at given places."""
+    """Item and test information about several abilities."""
 
     at: FloatArray  # (n, m) abilities
     items: FloatArray  # (n, J) information along an item's own slopes; NaN where not fitted
@@ -182,7 +180,7 @@ class MultidimensionalInformation(Result):
 
     @property
     def se(self) -> FloatArray:
-        """Standard errors of abilities, prior left out (n, m); NaN where there is none."""
+        """Standard errors of abilities without the prior (n, m); NaN where undefined."""
         found = np.full(self.at.shape, np.nan)
         for row, matrix in zip(found, self.matrix, strict=True):
             if np.linalg.matrix_rank(matrix) == len(matrix):
@@ -193,7 +191,14 @@ class MultidimensionalInformation(Result):
 def multidimensional_information(
     fit: MultidimensionalIRT, at: ArrayLike
 ) -> MultidimensionalInformation:
-    """Return item and test information at abilities `at` (n, m).
+    """Compute item and test information at given abilities.
+
+    Parameters
+    ----------
+    fit : MultidimensionalIRT
+        Fitted items.
+    at : array_like (n, m)
+        Abilities, one column per dimension.
 
     Raises
     ------

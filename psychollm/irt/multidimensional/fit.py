@@ -85,44 +85,45 @@ def fit_multidimensional(
     Parameters
     ----------
     responses : Responses or table of shape (models, questions)
-        Binary answers; missing ones are left out, which is right where they are missing at random
-        given the answers seen.
+        Binary answers; missing ones are assumed missing at random.
     dimensions : int, or bool table of shape (items, m)
-        A number of abilities is the exploratory form; a table says which item loads on which
-        ability (the columns of a DataFrame name the abilities) and is the confirmatory form.
+        Number of abilities for an exploratory fit, or a table of which item loads on which ability
+        for a confirmatory fit. Columns of a DataFrame name the abilities.
     link : {"logit", "probit"}
         Logistic or normal-ogive curves.
     respondents : {"models", "questions"}
-        Whose abilities are integrated out; the others are the items.
+        Which side of the table has abilities; the others are the items.
     correlated : bool
-        Whether the abilities of the confirmatory form correlate; not in a bifactor model.
+        Whether abilities of a confirmatory fit correlate; use False for a bifactor model.
     priors : Priors, "auto" or None
-        "auto" estimates below 500 respondents how items are distributed, as `fit_irt` does, in
-        the confirmatory form of up to three abilities; in the others it puts weak priors on
-        slopes and intercepts, N(0, 1.25) and N(0, 2.5) with several abilities. These are fixed:
-        with many items and few respondents they outvote the scale on which abilities have
-        standard deviation 1. None maximises the likelihood alone. The result says what was used.
+        With fewer than 500 respondents, "auto" uses a hierarchical prior for confirmatory fits of
+        up to three abilities. Otherwise it uses fixed priors of slopes, N(0, 1.25), and of
+        intercepts, N(0, 2.5). With many items and few respondents, fixed priors can distort the
+        scale. None maximises the likelihood alone.
     integration : {"auto", "quadrature", "quasi_random"}
-        Adaptive quadrature up to three abilities, quasi-random importance sampling beyond.
+        Adaptive quadrature, or quasi-random importance sampling. "auto" uses quadrature for up to
+        three abilities.
     n_points : int
-        Quasi-random points for each pattern of answers, at least; more where patterns are few.
-    max_iterations, progress
-        As in `fit_irt`.
+        Minimum number of quasi-random points per pattern of answers; few patterns get more.
+    max_iterations : int
+        Maximum number of EM and Newton iterations.
+    progress : bool
+        Whether to show a progress bar (needs tqdm).
 
     Raises
     ------
     CodeError
         If answers are not 0 and 1.
     ShapeError
-        If items or respondents are too few for so many abilities, or the table of loadings does
-        not fit.
+        If there are too few items or respondents for the abilities, or the table of loadings does
+        not match.
     OptionError
         If an option does not exist, or a prior would depend on the rotation.
 
     Warns
     -----
     ConvergenceWarning
-        If the climb did not end at a top, or integrals are not exact enough.
+        If the optimisation did not converge, or integrals are inaccurate.
 
     Examples
     --------

@@ -36,29 +36,29 @@ Integration: TypeAlias = Literal["quadrature", "quasi_random"]
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False, repr=False)
 class MultidimensionalIRT(Expects, Result):
-    r"""Items fitted on several abilities by marginal maximum likelihood.
+    r"""Multidimensional 2PL fitted by marginal maximum likelihood.
 
-    P(yes) = F(slopes . abilities + intercept), abilities normal with mean 0, standard deviation 1
-    and `factor_correlation`.
+    P(yes) = F(slopes . abilities + intercept). Abilities are normal with mean 0, SD 1 and
+    correlations `factor_correlation`.
 
     Attributes
     ----------
     slopes, se_slopes : ndarray of shape (items, m)
-        Estimates and standard errors; 0 and NaN where an item does not load, NaN where it could
-        not be fitted (see `reasons`).
+        Estimates and standard errors; 0 and NaN for loadings fixed at zero. NaN, with an entry in
+        `reasons`, for items that could not be fitted.
     intercepts, se_intercepts : ndarray of shape (items,)
     factor_correlation, se_factor_correlation : ndarray of shape (m, m)
-        Correlations of the abilities; standard errors NaN where they are not estimated.
+        Correlations of the abilities; standard errors are NaN if not estimated.
     loadings, se_loadings : ndarray of shape (items, m)
-        Of the same items as variables of a factor analysis, a / sqrt(D^2 + a' Phi a), with D = 1.7
-        under the logit link and 1 under the probit link.
+        Factor loadings a / sqrt(D^2 + a' Phi a), where D is 1.7 for the logit and 1 for the probit
+        link.
     thresholds : ndarray of shape (items,)
-        -d / sqrt(D^2 + a' Phi a).
+        Thresholds -d / sqrt(D^2 + a' Phi a).
     form : {"exploratory", "confirmatory"}
         Whether all items load on all abilities.
     rotation : str
-        "echelon" as fitted: the items `pivots` load on the first, the first two, ... abilities
-        only; the name of the criterion once rotated; "none" for a confirmatory fit.
+        Name of the rotation criterion, or "none" for a confirmatory fit. "echelon" is the
+        unrotated fit: the items `pivots` load only on the first, the first two, ... abilities.
     pivots : tuple
         Labels of m items, or empty.
     log_likelihood, aic, bic : float
@@ -66,26 +66,27 @@ class MultidimensionalIRT(Expects, Result):
     gradient : float
         Largest derivative of the objective at the solution.
     n_parameters, n_respondents, n_patterns, n_nodes : int
-        Size of the problem; nodes for each pattern.
+        Numbers of parameters, respondents, distinct answer patterns, and quadrature nodes per
+        pattern.
     integration : {"quadrature", "quasi_random"}
-        How abilities were integrated out.
+        Method of integration over abilities.
     integration_error : float
-        What another rule would change a parameter by at most, in standard errors.
+        Largest change of a parameter under another integration rule, in standard errors.
     posterior_sd : float
-        Standard deviation of abilities as their posteriors have it, in units of the one stated
-        (root mean square over abilities): far from 1 where fixed priors outvote the scale.
+        SD of abilities implied by their posteriors, relative to 1 (root mean square over
+        abilities). Values far from 1 mean that fixed priors distort the scale.
     priors : Priors or ItemPopulation
-        Of slopes and intercepts.
+        Priors of slopes and intercepts.
     correlation_prior : float
-        Exponent of the determinant of the correlations of abilities; 0 for none.
+        Exponent of the prior on the determinant of the ability correlations; 0 is no prior.
     parameters : ndarray of shape (items, m + 1)
-        Slopes and intercepts, those at a bound included.
+        Slopes and intercepts, including those at a bound.
     reasons : tuple of Reason
         Why an item has no estimate.
     labels, respondent_labels, dimensions : tuple
         Names of items, respondents and abilities.
     convergence : Convergence
-        How the climb ended; `objective` includes the priors.
+        Convergence status; `objective` includes the priors.
     """
 
     slopes: FloatArray  # (J, m)
@@ -139,47 +140,47 @@ class MultidimensionalIRT(Expects, Result):
 
     @property
     def scale(self) -> Literal["population", "respondents"]:
-        """Whose abilities have mean 0 and standard deviation 1, as in `IRTFit`."""
+        """Reference of the scale: "population", or "respondents" with a hierarchical prior."""
         return "respondents" if isinstance(self.priors, ItemPopulation) else "population"
 
     @property
     def fitted(self) -> BoolArray:
-        """Which items have estimates (items,)."""
+        """Mask of the items with estimates (items,)."""
         return np.asarray(np.isfinite(self.parameters).all(axis=1), dtype=np.bool_)
 
     @property
     def communalities(self) -> FloatArray:
-        """Share of an item's latent variance that the abilities explain (items,)."""
+        """Proportion of each item's latent variance that the abilities explain (items,)."""
         explained = np.einsum("jk,kl,jl->j", self.loadings, self.factor_correlation, self.loadings)
         return np.asarray(explained, dtype=np.float64)
 
     @property
     def discrimination(self) -> FloatArray:
-        """Slope along an item's own direction, sqrt(a' Phi a) (items,)."""
+        """Slope in the direction of the item, sqrt(a' Phi a) (items,)."""
         squares = np.einsum("jk,kl,jl->j", self.slopes, self.factor_correlation, self.slopes)
         return np.asarray(np.sqrt(squares), dtype=np.float64)
 
     @property
     def difficulty(self) -> FloatArray:
-        """Distance along that direction at which P = 1/2, -intercept / discrimination (items,)."""
+        """Distance in that direction at which P = 1/2, -intercept / discrimination (items,)."""
         with np.errstate(divide="ignore", invalid="ignore"):
             found = -self.intercepts / self.discrimination
         return np.where(self.discrimination > 0.0, found, np.nan)
 
     def rotated(self, by: Callable[[FloatArray], Any]) -> MultidimensionalIRT:
-        """Return an exploratory fit on other axes, standard errors included.
+        """Return a rotated exploratory fit with its standard errors.
 
         Parameters
         ----------
         by : callable
-            Turns loadings (items, m) into an object with a `transformation` T, loadings on the new
-            axes being the old ones times inv(T).T: `psychollm.factor.rotate`, or
+            Function of loadings (items, m) that returns an object with a `transformation` T; new
+            loadings are the old ones times inv(T).T. Examples: `psychollm.factor.rotate`, or
             ``functools.partial(rotate, method="geomin")``.
 
         Raises
         ------
         OptionError
-            If the fit is confirmatory or has one ability.
+            If the fit is confirmatory or has a single ability.
 
         Examples
         --------
@@ -195,7 +196,7 @@ class MultidimensionalIRT(Expects, Result):
         return rotated(self, by)
 
     def summary(self) -> str:
-        """Return what was fitted and how it went, in sentences."""
+        """Describe the fit in sentences."""
         kind = "questions" if self.respondents == "models" else "models"
         m = len(self.dimensions)
         rule = "adaptive quadrature" if self.integration == "quadrature" else "quasi-random points"

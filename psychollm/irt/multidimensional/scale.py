@@ -53,7 +53,7 @@ def standardised(
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
 class ItemSlopes(Result):
-    """Items of a factor solution on the scale of item response theory."""
+    """Item parameters of a factor solution."""
 
     slopes: FloatArray  # (J, m)
     intercepts: FloatArray  # (J,)
@@ -67,25 +67,25 @@ def item_slopes(
     factor_correlation: ArrayLike | None = None,
     link: Link = "probit",
 ) -> ItemSlopes:
-    """Turn loadings and thresholds of a factor analysis into slopes and intercepts.
+    """Convert loadings and thresholds of a factor analysis into slopes and intercepts.
 
     Parameters
     ----------
     loadings : array of shape (items,) or (items, m)
-        Pattern on standardised factors.
+        Pattern loadings on standardised factors.
     thresholds : array of shape (items,)
-        Where the latent responses are cut.
+        Thresholds of the latent responses.
     factor_correlation : array of shape (m, m), optional
-        By default uncorrelated.
+        Factor correlations; by default none.
     link : {"logit", "probit"}
-        Whose scale is wanted.
+        Scale of the slopes: logistic or normal-ogive.
 
     Raises
     ------
     ShapeError
-        If the shapes do not fit.
+        If the shapes do not match.
     OptionError
-        If the factors explain all of an item's variance or more, or the link does not exist.
+        If the factors explain all or more of an item's variance, or the link does not exist.
 
     Examples
     --------

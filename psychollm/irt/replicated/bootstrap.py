@@ -49,27 +49,27 @@ def bootstrap_fit(
     n_jobs: int | None = None,
     progress: bool = False,
 ) -> FitNull:
-    """Set a fit statistic beside its values in answers drawn from the fitted model.
+    """Compare a fit statistic with its parametric bootstrap distribution.
 
     Parameters
     ----------
     fit : IRTFit
-        The fitted model.
+        Fitted model.
     responses : Responses or table
-        The answers that were fitted.
+        Answers that were fitted.
     statistic : str or callable
-        "m2", "srmsr", "q3_max" (the largest Q3 minus the mean), "ld_x2_max" or "objective" of
-        the model; "s_x2", "infit", "outfit", "item_zh", "slope" or "difficulty" of items; "q3"
-        or "ld_x2" of pairs; "person_zh", "person_infit" or "person_outfit" of respondents; or a
-        function of (fit, responses) that returns a number or a vector.
+        Statistic of the model: "m2", "srmsr", "q3_max" (largest Q3 minus the mean), "ld_x2_max" or
+        "objective". Of items: "s_x2", "infit", "outfit", "item_zh", "slope" or "difficulty". Of
+        pairs: "q3" or "ld_x2". Of respondents: "person_zh", "person_infit" or "person_outfit". Or
+        a function of (fit, responses) that returns a number or a vector.
     alternative : {"greater", "less", "two-sided"}, optional
-        Which side speaks against the model; by default the one that is usual for the statistic
+        Direction of values that speak against the model; by default the usual one of the statistic
         ("greater" for functions).
     abilities : {"auto", "population", "posterior"}
-        Drawn from N(0, 1), or from each respondent's posterior; "auto" takes the posterior for
-        statistics of respondents.
+        Distribution of abilities: N(0, 1), or each respondent's posterior. "auto" is the posterior
+        for statistics of respondents.
     n_null : int
-        How many replicates.
+        Number of replicates.
     rng : Generator, int or None
         Random generator or seed.
     n_jobs : int or None
@@ -80,9 +80,9 @@ def bootstrap_fit(
     Raises
     ------
     OptionError
-        If there is no such statistic.
+        If the statistic does not exist.
     ShapeError
-        If the items or respondents are not those of the fit.
+        If items or respondents differ from those of the fit.
 
     Examples
     --------

@@ -57,21 +57,20 @@ from psychollm.irt.replicated.statistics import (
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False, repr=False)
 class SlopeNull(Result):
-    """A fit beside fits of shuffled answers.
+    """Fit compared with fits to shuffled answers.
 
     Attributes
     ----------
     objective, p_value : float
-        Maximum of the observed fit, and the share of shuffled ones (itself among them) that
-        reach it.
+        Maximum of the observed fit, and its permutation p-value.
     draws : ndarray of shape (n,)
-        Maxima of the shuffled fits.
+        Maxima of the fits to shuffled answers.
     slope, slope_p_value, adjusted : ndarray of shape (items,)
-        Slopes, the share of shuffled ones that are as far from 0, and that over all items (Holm).
+        Slopes, their permutation p-values, and Holm-adjusted p-values.
     null_slope_sd : ndarray of shape (items,)
-        Spread of each slope where there is nothing to find.
+        SD of each slope under shuffling.
     n_answers : int
-        Answers given.
+        Number of answers.
     labels : tuple
         Names of the items.
     """
@@ -90,7 +89,7 @@ class SlopeNull(Result):
 
     @property
     def r_squared_interval(self) -> FloatArray:
-        """Bounds (2,) at 95 % of what the fit explains beyond chance, (1)."""
+        """95 % interval (2,) of the variance explained beyond chance (1)."""
         z = 1.96
         gain = 2.0 * (self.objective - self.draws.mean())
         reach = z * np.sqrt(max(4.0 * (self.draws.var() + gain + z * z), 0.0))
@@ -98,18 +97,24 @@ class SlopeNull(Result):
         return np.asarray(1.0 - np.exp(-np.maximum(bounds, 0.0) / self.n_answers))
 
     def outcome(self, *, smallest: SmallestEffects = SMALLEST) -> Outcome:
-        """Return what the fit gains over chance: above, smaller than what matters, or open."""
+        """Return whether the gain over chance is relevant, negligible or inconclusive.
+
+        Parameters
+        ----------
+        smallest : SmallestEffects
+            Smallest effects of interest; only `r_squared` is used.
+        """
         return outcome(
             self.r_squared_interval, smallest=smallest.r_squared, rejected=self.p_value <= 0.05
         )
 
     def summary(self, *, smallest: SmallestEffects = SMALLEST) -> str:
-        """Return whether the fit says anything, in one sentence.
+        """Describe whether the fit exceeds chance, in one sentence.
 
         Parameters
         ----------
         smallest : SmallestEffects
-            The smallest effects that matter; of these `r_squared`.
+            Smallest effects of interest; only `r_squared` is used.
         """
         chance, least = p_equals(self.p_value), f"R2 = {smallest.r_squared:g}"
         return {
@@ -133,17 +138,24 @@ def slope_null(
     n_jobs: int | None = None,
     progress: bool = False,
 ) -> SlopeNull:
-    """Fit a model, and fit it again to answers shuffled within items.
+    """Compare the slopes of a fit with fits to answers shuffled within items.
 
     Parameters
     ----------
     responses : Responses or table of shape (models, questions)
         Binary answers.
-    model, link, respondents
-        As in `fit_irt`, with weak fixed priors below 500 respondents: slopes of answers that share
-        nothing have no scale to estimate.
+    model : {"rasch", "1pl", "1plg", "2pl", "3pl", "4pl", "graded", "gpcm", "nominal"}
+        Item model. "1plg" has a common slope and a guessing parameter per item. "graded", "gpcm"
+        (generalized partial credit) and "nominal" are for more than two answers; items may differ
+        in their number of answers. Pass a sequence, or a mapping from labels, for different models
+        without a common slope.
+    link : {"logit", "probit"}
+        Logistic or normal-ogive curves; probit slopes are about 1.7 times smaller. Partial credit
+        and nominal models are log-linear and have no probit form.
+    respondents : {"models", "questions"}
+        Which side of the table has abilities; the others are the items.
     n_null : int
-        How many shuffled tables.
+        Number of shuffled tables.
     rng : Generator, int or None
         Random generator or seed.
     n_jobs : int or None
@@ -208,18 +220,35 @@ def shuffle_null(
     n_jobs: int | None = None,
     progress: bool = False,
 ) -> FitNull:
-    """Set a statistic of a fit beside its values in fits of answers shuffled within items.
+    """Compare a fit statistic with its values for answers shuffled within items.
 
     Parameters
     ----------
     responses : Responses or table of shape (models, questions)
-        Answers.
-    statistic, alternative
-        As in `bootstrap_fit`: a name, or a function of (fit, responses).
-    model, link, respondents, priors
-        As in `fit_irt`, but "auto" are the weak fixed priors of `slope_null`.
+        Binary answers, or codes 0, 1, 2, ... for models of more than two answers.
+    statistic : str or callable
+        Statistic of the model: "m2", "srmsr", "q3_max" (largest Q3 minus the mean), "ld_x2_max" or
+        "objective". Of items: "s_x2", "infit", "outfit", "item_zh", "slope" or "difficulty". Of
+        pairs: "q3" or "ld_x2". Of respondents: "person_zh", "person_infit" or "person_outfit". Or
+        a function of (fit, responses) that returns a number or a vector.
+    alternative : {"greater", "less", "two-sided"}, optional
+        Direction of values that speak against the model; by default the usual one of the statistic
+        ("greater" for functions).
+    model : {"rasch", "1pl", "1plg", "2pl", "3pl", "4pl", "graded", "gpcm", "nominal"}
+        Item model. "1plg" has a common slope and a guessing parameter per item. "graded", "gpcm"
+        (generalized partial credit) and "nominal" are for more than two answers; items may differ
+        in their number of answers. Pass a sequence, or a mapping from labels, for different models
+        without a common slope.
+    link : {"logit", "probit"}
+        Logistic or normal-ogive curves; probit slopes are about 1.7 times smaller. Partial credit
+        and nominal models are log-linear and have no probit form.
+    respondents : {"models", "questions"}
+        Which side of the table has abilities; the others are the items.
+    priors : Priors, "auto" or None
+        Priors of item parameters. "auto" uses weak fixed priors below 500 respondents; None
+        maximises the likelihood alone.
     n_null : int
-        How many shuffled tables.
+        Number of shuffled tables.
     rng : Generator, int or None
         Random generator or seed.
     n_jobs : int or None
@@ -230,7 +259,7 @@ def shuffle_null(
     Raises
     ------
     OptionError
-        If there is no such statistic.
+        If the statistic does not exist.
 
     Examples
     --------

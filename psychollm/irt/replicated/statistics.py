@@ -173,25 +173,25 @@ TIE = 1e-9  # values this close, relative to their spread, are equal
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False, repr=False)
 class FitNull(Null):
-    """A `Null` of a statistic of a fit, one value per item, pair or respondent.
+    """`Null` of a fit statistic, with one value per item, pair or respondent.
 
     Attributes
     ----------
     observed : ndarray of shape (values,)
-        The statistic of the data; NaN where it has none.
+        Statistic of the data; NaN where undefined.
     draws : ndarray of shape (n, values)
-        The statistic of each replicate; NaN where an item did not vary or show all answers, and
-        then left out of the p-value.
+        Statistic of each replicate. NaN, and ignored in the p-value, if an item lacks an answer in
+        the replicate.
     adjusted : ndarray of shape (values,)
-        The same over all values: the chance that any is as extreme.
+        p-value adjusted for all values: probability that any is as extreme.
     n_used : int ndarray of shape (values,)
-        Replicates that have a value.
+        Number of replicates with a value.
     n_unconverged : int
-        Replicates whose fit ended before its tolerance was met; they count.
+        Number of replicates whose fit did not converge; they are included.
     scheme : str
-        What the replicates are: "parametric bootstrap" or "shuffled answers".
+        Kind of replicates: "parametric bootstrap" or "shuffled answers".
     statistic, alternative : str
-        Name of the statistic, and which side speaks against the null.
+        Name of the statistic, and direction of the test.
     labels : tuple
         Names of the values.
     """
@@ -221,7 +221,7 @@ class FitNull(Null):
         scheme: str,
         fit: IRTFit,
     ) -> FitNull:
-        """Set an observed statistic beside rows of draws, whose last column says unconverged."""
+        """Combine an observed statistic with its draws; their last column marks failed fits."""
         draws = np.ascontiguousarray(rows[:, :-1])
         n = np.isfinite(draws).sum(axis=0)
         p, adjusted = beside(observed, draws, statistic.alternative)
@@ -241,7 +241,7 @@ class FitNull(Null):
         )
 
     def summary(self) -> str:
-        """Return which values stand out, in one sentence."""
+        """Describe which values are extreme, in one sentence."""
         known = np.isfinite(self.adjusted)
         beside = f"{self.draws.shape[0]} replicates ({self.scheme})"
         if not known.any():
