@@ -11,7 +11,7 @@ from psychollm.data.responses import Responses, ResponsesLike, as_responses
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
 class Aligned(Result):
-    """Two tables reduced to the models and questions that both hold."""
+    """Two tables restricted to their common models and questions."""
 
     first: Responses
     second: Responses
@@ -19,7 +19,7 @@ class Aligned(Result):
     questions_left_out: tuple[Labels, Labels]  # only in the first, only in the second
 
     def summary(self) -> str:
-        """Say in one sentence per kind what was left out."""
+        """Describe omitted models and questions, in one sentence each."""
         kept = f"{self.first.n_models} models and {self.first.n_questions} questions in common"
         left = [
             f"{len(labels)} {kind} only in the {which} table left out ({listed(labels)})"
@@ -34,17 +34,17 @@ class Aligned(Result):
 
 
 def align(first: ResponsesLike, second: ResponsesLike) -> Aligned:
-    """Reduce two tables to the models and questions that both hold, in the order of the first.
+    """Restrict two tables to their common models and questions, in the order of the first.
 
     Parameters
     ----------
     first, second : Responses, DataFrame, DataArray or array-like (models, questions)
-        The tables, such as confidence and correctness.
+        Tables to align, such as confidence and correctness.
 
     Returns
     -------
     Aligned
-        Both tables, and the labels that only one of them holds.
+        Both tables, and the labels that occur in only one of them.
 
     Raises
     ------

@@ -45,14 +45,19 @@ Rows = tuple[Mapping[str, str], ...]
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Recorded:
-    """What the files hold."""
+    """Recorded replies of an example."""
 
     replies: Rows  # one per reply
     questions: Rows
     models: Rows
 
     def table(self, part: str) -> Responses:
-        """Return what replies were read as, models x questions; missing where nothing could be.
+        """Return parsed replies, models x questions; unparsable replies are missing.
+
+        Parameters
+        ----------
+        part : str
+            Part of the recording, such as ``"confidence"``.
 
         Examples
         --------
@@ -67,7 +72,7 @@ class Recorded:
         )
 
     def yes_shares(self) -> FloatArray:
-        """Return the mass of yes among that of yes and no, NaN where there is neither.
+        """Return P(yes) / (P(yes) + P(no)), NaN if both are zero.
 
         Examples
         --------
@@ -91,7 +96,7 @@ class Recorded:
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False, repr=False)
 class Example(Result):
-    """Two tables of a study, and what is known of their making."""
+    """Example data: confidence and correctness, with a description."""
 
     name: str
     description: str
@@ -106,7 +111,7 @@ class Example(Result):
         return f"Example {self.name!r}\n  {self.description}"
 
     def replies(self) -> "pd.DataFrame":
-        """Return every raw reply with what it was read as; none of a simulated example.
+        """Return every raw reply with its parsed answer; simulated examples have none.
 
         Examples
         --------
@@ -122,29 +127,28 @@ class Example(Result):
 
 
 def load_example(name: ExampleName) -> Example:
-    """Load an example that comes with the library.
+    """Load an example data set.
 
-    ``"shared_confidence"``: 19 SIMULATED models that say of 2,000 SIMULATED questions whether
-    they can answer them, and whether they did. Confidence has one shared factor, thresholds from
-    bold to cautious; two models know something about themselves beyond it. Made by
-    ``simulate_study(rng=SEED)`` and stored, so that it never changes.
+    ``"shared_confidence"`` has 19 SIMULATED models and 2,000 SIMULATED questions: whether each
+    model reports that it can answer, and whether it does. Confidence has one common factor. Two
+    models also predict their own correctness beyond it. The data were made by
+    ``simulate_study(rng=SEED)`` and stored.
 
-    ``"smollm2"``: one real model of 135 million parameters, SmolLM2-135M-Instruct, under 22
-    system prompts and temperatures, each a respondent: asked of 480 short questions whether it
-    would answer correctly, and then asked the questions. Real replies, kept whole in
-    ``.replies()``; the probability of yes by the first token in ``.stated``. The respondents share
-    one set of weights: they are no sample of models, and what they have in common says nothing
-    about language models at large.
+    ``"smollm2"`` has real replies of SmolLM2-135M-Instruct under 22 combinations of system prompt
+    and temperature, each a respondent. It was asked whether it would answer 480 short questions
+    correctly, and then the questions. ``.replies()`` has the replies, ``.stated`` the probability
+    of yes by the first token. The respondents share one set of weights, so results do not
+    generalise to other language models.
 
     Parameters
     ----------
     name : {"shared_confidence", "smollm2"}
-        Which one.
+        Name of the example.
 
     Raises
     ------
     OptionError
-        If there is no such example.
+        If the example does not exist.
 
     References
     ----------

@@ -83,78 +83,82 @@ def read_logs(
     unreadable: Unreadable = "skip",
     progress: bool = False,
 ) -> LogImport:
-    r"""Read logs of evaluation tools as one table: what was right, by model and question.
+    r"""Read logs of evaluation tools as one table of correctness by model and question.
 
-    Inspect AI, lm-evaluation-harness, Every Eval Ever, HELM, lighteval, OpenCompass, promptfoo,
-    deepeval, OpenAI evals, HAL, EvalScope, and any table with a row per score. No tool need be
-    installed.
+    Supported are Inspect AI, lm-evaluation-harness, Every Eval Ever, HELM, lighteval, OpenCompass,
+    promptfoo, deepeval, OpenAI evals, HAL, EvalScope, and any table with a row per score. The
+    tools need not be installed.
 
     Parameters
     ----------
     paths : path or iterable of paths
-        Logs, and folders of logs.
+        Log files, or folders of log files.
     format : str, optional
-        By default what the content of each file says.
+        Log format; by default detected from the content of each file.
     task : str or iterable of str, optional
-        The tasks that count. Questions of several are labelled ``TASK/QUESTION``.
+        Tasks to read; by default all. Questions of several tasks are labelled ``TASK/QUESTION``.
     scorer : str or mapping of task to str, optional
-        The scorer (metric) that counts; needed where there are several.
+        Scorer (metric) to read; needed if there are several.
     filter : str, optional
-        The filter of lm-evaluation-harness, or the perturbation of HELM, that counts; needed
-        where there are several.
+        Filter of lm-evaluation-harness, or perturbation of HELM, to read; needed if there are
+        several.
     repeats : {"mean", "first", "majority", "keep"}, optional
-        What becomes of several answers to one question; needed where there are any. "first" is
-        the first answer even if it failed; a "majority" of evenly split answers is missing;
-        "keep" makes each repeat a row, ``MODEL #1``, ``MODEL #2``.
+        How to combine repeated answers to a question; needed if there are any. "first" takes the
+        first answer, even if it failed. "majority" is missing for ties. "keep" makes each repeat a
+        row, ``MODEL #1``, ``MODEL #2``.
     threshold : float, optional
-        Where right begins; needed where scores, or means of repeats, are not 0 or 1.
+        Threshold for a correct answer; needed if scores, or means of repeats, are not binary.
     strict : bool
-        Right means ``score > threshold`` (default) or ``score >= threshold``.
+        Whether correct means ``score > threshold`` (default) or ``score >= threshold``.
     no_answer : {"wrong", "missing"}, optional
-        What Inspect's "N" means, which Inspect itself counts as wrong; needed where it occurs.
+        Meaning of Inspect's score "N", which Inspect counts as wrong; needed if it occurs.
     match : {"content", "label"}
-        Questions of different runs are the same if the same was asked (where logs hold what was
-        asked), or if they have the same label.
+        How to match questions of different runs: by their text, if the logs have it, or by their
+        label.
     columns : mapping, optional
-        For tables: which column holds ``model``, ``question``, ``score``, ``task``, ``repeat``,
+        Column names of tables, by role: ``model``, ``question``, ``score``, ``task``, ``repeat``,
         ``scorer``, ``filter``, ``error``, ``confidence``, ``content``.
-    layout, labels, missing_values
-        Of tables, as in `read_responses`.
+    layout : {"auto", "wide", "long", "transposed"}
+        Layout of tables: a row per model, per answer or per question. "auto" detects it from the
+        header.
+    labels : bool
+        Whether a column of a wide table has the labels of its rows.
+    missing_values : iterable, optional
+        Values of tables that represent a missing answer, such as ``[-99, "."]``.
     score_map : mapping, optional
-        What scores that are words mean, such as ``{"left": 0, "both": 1}``. The share of one word
-        takes no map: ``scorer="SCORER:WORD"`` is 1 where the word was given, and else 0.
+        Numeric values of scores that are words, such as ``{"left": 0, "both": 1}``.
+        ``scorer="SCORER:WORD"`` needs no map: it is 1 for this word and 0 for others.
     errors : {"missing", "wrong"}
-        What an answer counts as that ended in an error.
+        How to score answers that ended in an error.
     unreadable : {"skip", "refuse"}
-        What becomes of a file in a folder that cannot be read: it is left out, with a warning, or
-        it is an error.
+        Whether to skip unreadable files of a folder with a warning, or to raise an error.
     progress : bool
-        Whether to show a bar.
+        Whether to show a progress bar.
 
     Returns
     -------
     LogImport
-        ``responses``, the long ``frame``, ``confidence``, and a ``summary()`` of what was kept
-        and dropped.
+        Table ``responses``, long ``frame``, ``confidence``, and a ``summary()`` of kept and
+        dropped scores.
 
     Raises
     ------
     InputError
-        If a file is damaged, hostile, or no log; if a choice has to be made, the message lists
-        what there is.
+        If a file is damaged, hostile or not a log, or an option is needed; the message lists the
+        choices.
     MissingPackageError
-        If a log is packed by Zstandard and zstandard is not installed, or pyarrow for Parquet.
+        If zstandard is needed for a compressed log, or pyarrow for Parquet, and is not installed.
 
     Warns
     -----
     ValidityWarning
-        If no question of a run was put in the same words to any other model.
+        If no question of a run has the same text as a question of another model.
 
     Notes
     -----
-    Two runs of one model whose settings differ (temperature, reasoning effort, prompt, solver,
-    ...) are two respondents. A run that was retried counts once, in its latest form. A run that
-    was invalidated does not count.
+    Runs of a model with different settings (temperature, reasoning effort, prompt, solver, ...)
+    are different respondents. A retried run counts once, in its latest version. Invalidated runs
+    are ignored.
 
     Examples
     --------
@@ -203,32 +207,66 @@ def read_scores(
     progress: bool = False,
     keep: Sequence[str] = (),
 ) -> ScoreLog:
-    r"""Read logs of evaluation tools as a record of scores: each answer, graded or not.
+    r"""Read logs of evaluation tools as a long record of scores, binary or graded.
 
-    What `psychollm.compare` takes. `read_logs` makes a table of right and wrong of it, for which
-    repeats have to be put together and graded scores to be split.
+    The result can be passed to `psychollm.compare`. `read_logs` instead returns a binary table,
+    which needs rules for repeats and graded scores.
 
     Parameters
     ----------
-    paths, format, task, scorer, filter, no_answer, match, columns
-        As in `read_logs`.
-    layout, labels, missing_values, score_map, errors, unreadable, progress
-        As in `read_logs`.
+    paths : path or iterable of paths
+        Log files, or folders of log files.
+    format : str, optional
+        Log format; by default detected from the content of each file.
+    task : str or iterable of str, optional
+        Tasks to read; by default all. Questions of several tasks are labelled ``TASK/QUESTION``.
+    scorer : str or mapping of task to str, optional
+        Scorer (metric) to read; needed if there are several.
+    filter : str, optional
+        Filter of lm-evaluation-harness, or perturbation of HELM, to read; needed if there are
+        several.
+    no_answer : {"wrong", "missing"}, optional
+        Meaning of Inspect's score "N", which Inspect counts as wrong; needed if it occurs.
+    match : {"content", "label"}
+        How to match questions of different runs: by their text, if the logs have it, or by their
+        label.
+    columns : mapping, optional
+        Column names of tables, by role: ``model``, ``question``, ``score``, ``task``, ``repeat``,
+        ``scorer``, ``filter``, ``error``, ``confidence``, ``content``.
+    layout : {"auto", "wide", "long", "transposed"}
+        Layout of tables: a row per model, per answer or per question. "auto" detects it from the
+        header.
+    labels : bool
+        Whether a column of a wide table has the labels of its rows.
+    missing_values : iterable, optional
+        Values of tables that represent a missing answer, such as ``[-99, "."]``.
+    score_map : mapping, optional
+        Numeric values of scores that are words, such as ``{"left": 0, "both": 1}``.
+        ``scorer="SCORER:WORD"`` needs no map: it is 1 for this word and 0 for others.
+    errors : {"missing", "wrong"}
+        How to score answers that ended in an error.
+    unreadable : {"skip", "refuse"}
+        Whether to skip unreadable files of a folder with a warning, or to raise an error.
+    progress : bool
+        Whether to show a progress bar.
     keep : sequence of str
-        Further columns of a table, or fields of what was asked (of Inspect's metadata, of the
-        document of lm-evaluation-harness), such as a domain: they become columns of the frame.
+        Additional columns of the frame, such as a domain: columns of a table, or fields of
+        Inspect's metadata or of lm-evaluation-harness documents.
 
     Returns
     -------
     ScoreLog
-        The long ``frame``, and a ``summary()`` of what was kept and dropped.
+        Long ``frame``, and a ``summary()`` of kept and dropped scores.
 
     Raises
     ------
-    InputError, MissingPackageError
-        As in `read_logs`.
+    InputError
+        If a file is damaged, hostile or not a log, or an option is needed; the message lists the
+        choices.
+    MissingPackageError
+        If zstandard is needed for a compressed log, or pyarrow for Parquet, and is not installed.
     LabelError
-        If nothing that is read has what is to be kept.
+        If no log has a field of `keep`.
 
     Examples
     --------

@@ -27,24 +27,42 @@ def read_categories(
     match: Match = "content",
     progress: bool = False,
 ) -> "pd.DataFrame":
-    """Read which words the scorers of logs gave, such as "left", "right" and "both".
+    """Read scores that are words, such as "left", "right" and "both".
 
     Parameters
     ----------
-    paths, format, task, scorer, filter, match, progress
-        As in `read_logs`.
+    paths : path or iterable of paths
+        Log files, or folders of log files.
+    format : str, optional
+        Log format; by default detected from the content of each file.
+    task : str or iterable of str, optional
+        Tasks to read; by default all. Questions of several tasks are labelled ``TASK/QUESTION``.
+    scorer : str or mapping of task to str, optional
+        Scorer (metric) to read; needed if there are several.
+    filter : str, optional
+        Filter of lm-evaluation-harness, or perturbation of HELM, to read; needed if there are
+        several.
+    match : {"content", "label"}
+        How to match questions of different runs: by their text, if the logs have it, or by their
+        label.
+    progress : bool
+        Whether to show a progress bar.
 
     Returns
     -------
     DataFrame
-        A row per answer, with columns model, question, run and response, as
-        `psychollm.reliability.Ratings.from_long` takes it: for agreement, and for the share of
-        each category (`psychollm.reliability.response_shares`).
+        One row per answer, with columns model, question, run and response.
+        `psychollm.reliability.Ratings.from_long` accepts it, for agreement and for the proportion
+        of each category (`psychollm.reliability.response_shares`).
 
     Raises
     ------
-    InputError, OptionError, LabelError
-        As `read_logs`; and if no score is a word.
+    InputError
+        If a file is damaged, hostile or not a log, an option is needed, or no score is a word.
+    OptionError
+        If an option does not exist.
+    LabelError
+        If a task, a scorer or a filter does not occur.
 
     Examples
     --------

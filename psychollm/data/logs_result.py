@@ -19,21 +19,21 @@ Unit: TypeAlias = Literal["question", "model"]
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False, repr=False)
 class ScoreLog(Result):
-    """Evaluation logs as a record of scores, made by `read_scores`.
+    """Evaluation logs as a long record of scores, made by `read_scores`.
 
     Parameters
     ----------
     frame : DataFrame
-        A row per answer that counts, with columns model, question, score, task, repeat, scorer,
-        filter, error, confidence, format, source.
+        One row per answer, with columns model, question, score, task, repeat, scorer, filter,
+        error, confidence, format, source.
     scorers, filters : mapping of str to str
-        What was chosen for each task; "" where there was nothing to choose.
+        Scorer and filter of each task; "" if there is only one.
     n_logs : int
-        Logs that were read.
+        Number of logs read.
     left_out : tuple of LeftOut
-        Runs that take no part, each with its reason.
+        Omitted runs with reasons.
     notes : tuple of str
-        What else should be known.
+        Further remarks.
     """
 
     frame: "pd.DataFrame"
@@ -45,18 +45,18 @@ class ScoreLog(Result):
 
     @property
     def tasks(self) -> tuple[str, ...]:
-        """The tasks that count."""
+        """Tasks that were read."""
         return tuple(self.scorers)
 
     def labels(self, column: str, *, of: Unit = "question") -> "pd.Series[Any]":
-        """Return what a column says of each question or model, by its label.
+        """Return the value of a column for each question or model, by label.
 
         Parameters
         ----------
         column : str
-            A column of `frame`.
+            Column of `frame`.
         of : {"question", "model"}
-            Whose label it is.
+            Whether to label by question or by model.
 
         Raises
         ------
@@ -72,12 +72,12 @@ class ScoreLog(Result):
 
     @property
     def errors(self) -> dict[str, int]:
-        """How many answers have no score, by reason, the most frequent first."""
+        """Number of answers without a score by reason, most frequent first."""
         missing = self.frame.loc[self.frame["score"].isna(), "error"]
         return {str(reason): int(n) for reason, n in missing.value_counts().items()}
 
     def counts(self) -> dict[str, Any]:
-        """Return what was kept and what was dropped as plain data, without the tables."""
+        """Return the numbers of kept and dropped scores as plain data."""
         return {
             "logs": self.n_logs,
             "formats": sorted(set(self.frame["format"])),
@@ -96,7 +96,7 @@ class ScoreLog(Result):
         }
 
     def summary(self) -> str:
-        r"""Return what was kept and what was dropped, in sentences.
+        r"""Describe kept and dropped scores in sentences.
 
         Examples
         --------
@@ -149,20 +149,20 @@ class ScoreLog(Result):
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False, repr=False)
 class LogImport(ScoreLog):
-    """Evaluation logs as one table, made by `read_logs`: the record of scores, and what is right.
+    """Evaluation logs as a table of correctness, with the record of scores; made by `read_logs`.
 
     Parameters
     ----------
     responses : Responses (models, questions)
-        1 where a model was right, 0 where it was not, missing where there is no score.
+        1 = correct, 0 = wrong; missing without a score.
     confidence : DataFrame (models, questions) or None
-        Confidence, where the logs hold any; the mean over repeats that are put together.
+        Confidence, if the logs have any; the mean over combined repeats.
     repeats : str or None
-        What was done with several answers to one question.
+        How repeated answers were combined.
     threshold : float or None
-        Where graded scores were split.
+        Threshold at which graded scores were split.
     n_ties : int
-        Cells that are missing because repeats were evenly split.
+        Number of cells that are missing because of ties between repeats.
     """
 
     responses: Responses
@@ -172,7 +172,7 @@ class LogImport(ScoreLog):
     n_ties: int
 
     def counts(self) -> dict[str, Any]:
-        """Return what was kept and what was dropped as plain data, without the tables."""
+        """Return the numbers of kept and dropped scores as plain data."""
         table = self.responses
         return {
             **ScoreLog.counts(self),
@@ -187,7 +187,7 @@ class LogImport(ScoreLog):
         }
 
     def summary(self) -> str:
-        r"""Return what was kept and what was dropped, in sentences.
+        r"""Describe kept and dropped scores in sentences.
 
         Examples
         --------

@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
 class SampledAnswers(Result):
-    """Sampled answers of several models to the same questions, as classes of meaning.
+    """Sampled answers of several models to the same questions, as semantic classes.
 
     Examples
     --------
@@ -45,7 +45,7 @@ class SampledAnswers(Result):
 
     @property
     def n_samples(self) -> IntArray:
-        """Samples of each model for each question (models, questions)."""
+        """Number of samples of each model for each question (models, questions)."""
         return np.asarray((self.codes >= 0).sum(axis=2), dtype=np.int64)
 
     @classmethod
@@ -60,17 +60,17 @@ class SampledAnswers(Result):
         models: Iterable[Any] | None = None,
         questions: Iterable[Any] | None = None,
     ) -> Self:
-        """Build from classes (models, questions, samples); without the first axis, of one model.
+        """Build from classes (models, questions, samples), or (questions, samples) for one model.
 
         Parameters
         ----------
         classes : array_like
-            The class of each sample: any labels, compared within a question; None or NaN is a
-            missing sample.
+            Semantic class of each sample: any labels, compared within a question. None and NaN are
+            missing.
         gold : array_like (questions,) or (models, questions), optional
-            The class of the right answer: a sample is correct if it is in that class.
+            Class of the correct answer; samples in this class are correct.
         correct : array_like (models, questions, samples), optional
-            Whether each sample is correct, instead of `gold`.
+            Correctness of each sample, instead of `gold`.
         loglik, n_tokens : array_like (models, questions, samples), optional
             Log-likelihood of each sample in nats, and its length in tokens.
         models, questions : iterable, optional
@@ -131,11 +131,10 @@ class SampledAnswers(Result):
         Parameters
         ----------
         frame : DataFrame
-            One row per sample, in order of sampling.
+            Table with one row per sample, in order of sampling.
         question, answer, model, gold, correct, loglik, n_tokens : str
-            Columns: the question's label, the class of the sample, and optionally the model, the
-            class of the right answer, whether the sample is correct, its log-likelihood and its
-            length.
+            Columns of the question and of the sample's class. Optional columns are the model, the
+            correct class, the sample's correctness, its log-likelihood and its length.
 
         Raises
         ------

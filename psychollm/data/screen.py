@@ -40,7 +40,7 @@ _Arrays: TypeAlias = tuple[AnyArray, AnyArray]  # codes and missing
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False, repr=False)
 class Screen(Result):
-    """What the validity screen found, model by model."""
+    """Result of the validity screen for each model."""
 
     models: Labels  # (models,)
     answered: IntArray  # (models,)
@@ -78,7 +78,7 @@ class Screen(Result):
         return np.array([bool(reasons) for reasons in self.reasons])
 
     def summary(self) -> str:
-        """Say how many models are usable, and for each flagged one why."""
+        """Describe how many models are usable, and the flags of the others."""
         head = f"{int(self.usable.sum())} of {len(self.models)} models usable"
         lines = [
             f"{model}: {'; '.join(reasons)}{'' if usable else ' [not usable]'}"
@@ -97,30 +97,30 @@ def validity_screen(
     clone_agreement: float = 0.95,
     alpha: float = 0.05,
 ) -> Screen:
-    """Flag models whose answers cannot be taken at their word; drop none.
+    """Flag models with invalid response patterns, without dropping any.
 
     Parameters
     ----------
     confidence : Responses, DataFrame, DataArray or array-like (models, questions)
-        What each model said: 1 = yes, 0 = no.
+        Reported confidence: 1 = yes, 0 = no.
     correctness : the same, optional
-        Whether it was right, for the same models and questions in any order; without it no model
-        is tested for inversion.
+        Correctness of the same models and questions in any order, 1 or 0. It is needed for the
+        test of inversion.
     min_answers : int
-        Fewer answers are too few.
+        Minimum number of answers.
     near_constant : float
-        A yes rate this near to 0 or 1 is nearly constant.
+        Distance of the yes rate from 0 or 1 below which answers are nearly constant.
     clone_agreement : float
-        Cohen's kappa from which two models are clones.
+        Minimum Cohen's kappa of two clones.
     alpha : float
-        Chance of calling any model inverted if none is (at most).
+        Maximum probability of flagging any model as inverted if none is.
 
     Returns
     -------
     Screen
-        A flag, a reason in words and the numbers behind them for each model. `usable` is False
-        for too few answers, constant and inverted models, and all but the first of clones; a
-        nearly constant model stays usable, since it may just be cautious or bold.
+        Flags, reasons and statistics of each model. `usable` is False for models with too few
+        answers, constant and inverted models, and all clones except the first. Nearly constant
+        models remain usable, because they may be cautious or bold.
 
     Raises
     ------

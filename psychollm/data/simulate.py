@@ -48,7 +48,7 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
 class Simulated(Result):
-    """Simulated answers and the parameters that made them."""
+    """Simulated answers with their true parameters."""
 
     responses: Responses
     scores: FloatArray  # (questions, factors), standard normal, correlated factor_correlation
@@ -73,29 +73,29 @@ def simulate_factor(
     missing: "float | ArrayLike" = 0.0,
     rng: RandomState = None,
 ) -> Simulated:
-    """Simulate yes/no answers of models that share one or more factors.
+    """Simulate yes/no answers of models with one or more common factors.
 
     Parameters
     ----------
     loadings : array (models,) or (models, factors)
-        Loading of each model on each factor.
+        Loadings of the models.
     thresholds : array (models,)
-        Threshold of each model on the scale of a standard normal; 0 says yes to half.
+        Threshold of each model in SDs; a threshold of 0 gives a yes rate of one half.
     n_questions : int
         Number of questions.
     factor_correlation : array (factors, factors), optional
-        Correlations of the factors; by default uncorrelated.
+        Correlations of the factors; by default none.
     missing : float or bool array (models, questions)
-        Probability that an answer is missing, independently of everything, or the mask itself.
+        Probability that an answer is missing completely at random, or a mask of missing answers.
     rng : Generator, int or None
-        Randomness; a seed makes the answers repeatable.
+        Random generator or seed.
 
     Raises
     ------
     ShapeError
-        If the shapes of loadings, thresholds, factor correlations or mask do not fit.
+        If the shapes of loadings, thresholds, factor correlations or mask do not match.
     OptionError
-        If a model's factors explain more than everything, or the correlations are not ones.
+        If a model's communality exceeds one, or the factor correlations are invalid.
 
     References
     ----------
@@ -192,7 +192,7 @@ MetaCriterion: TypeAlias = Literal["scaled", "fixed"]
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
 class SimulatedRatings(Result):
-    """Simulated answers with ratings, and the parameters that made them."""
+    """Simulated answers and ratings with their true parameters."""
 
     stimulus: IntArray  # (questions,) the right answer, 0 or 1
     response: IntArray  # (models, questions) the answer given, 0 or 1
@@ -203,7 +203,7 @@ class SimulatedRatings(Result):
 
     @property
     def correct(self) -> IntArray:
-        """1 where the answer is right (models, questions)."""
+        """Correctness of the answers: 1 = correct, 0 = wrong (models, questions)."""
         return np.asarray(self.response == self.stimulus, dtype=np.int64)
 
 
@@ -222,17 +222,17 @@ def simulate_meta_d(
     Parameters
     ----------
     d_prime : array (models,)
-        Sensitivity of the answers.
+        Sensitivity d' of each model.
     m_ratio, criterion : float or array (models,)
-        Ratio meta-d'/d', and criterion c of the answers (positive: rather 0 than 1).
+        M-ratio meta-d'/d', and criterion c of the answers; positive criteria favour answer 0.
     distances : array (ratings - 1,)
         Distances of the confidence criteria from the criterion, positive and increasing.
     n_questions : int
         Number of questions, half of each class, in random order.
     meta_c : {"scaled", "fixed"}
-        Where the criterion lies for the confidence: at M c or at c.
+        Criterion in the confidence model: M c ("scaled") or c ("fixed").
     rng : Generator, int or None
-        Randomness; a seed makes the answers repeatable.
+        Random generator or seed.
 
     Raises
     ------

@@ -33,7 +33,7 @@ _ABILITY_RANGE = (-0.3, 1.0)
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
 class StudyTruth(Result):
-    """The parameters of a simulated study; the symbols are those of the module's text."""
+    """True parameters of a simulated study."""
 
     models: Labels  # (models,)
     loadings: FloatArray  # (models,) a
@@ -48,7 +48,7 @@ class StudyTruth(Result):
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
 class SimulatedStudy(Result):
-    """Simulated confidence and correctness with the truth behind them."""
+    """Simulated confidence and correctness with their true parameters."""
 
     confidence: Responses
     correctness: Responses
@@ -64,29 +64,29 @@ def simulate_study(
     easiness_correlation: float = 0.6,
     rng: RandomState = None,
 ) -> SimulatedStudy:
-    """Simulate what models claim to know and whether they answer correctly.
+    """Simulate yes/no confidence and correctness of models.
 
-    Thresholds run evenly from -1.8 (bold) to 1.8 (cautious); loadings from .60 to .95 and
-    abilities from -0.3 to 1.0 are spread over the models in another order.
+    Thresholds are evenly spaced from -1.8 (bold) to 1.8 (cautious). Loadings range from .60 to .95
+    and abilities from -0.3 to 1.0, in a different order.
 
     Parameters
     ----------
     n_models, n_questions : int
-        Size of the study.
+        Number of models, and of questions.
     self_knowledge : mapping, optional
-        Weight k of the private signal of single models, counted from 0; by default the models 5
-        and 12, if there are so many, have 0.6 and all others 0.
+        Mapping of a model's index to its weight k: how much its confidence depends on its own
+        correctness beyond the common factor. By default models 5 and 12 have 0.6, the others 0.
     easiness_loading : float
-        How strongly correctness depends on the easiness of a question.
+        Loading of correctness on the easiness of a question.
     easiness_correlation : float
-        Correlation of easiness with the shared factor of confidence.
+        Correlation of easiness with the common factor of confidence.
     rng : Generator, int or None
-        Randomness; a seed makes the study repeatable.
+        Random generator or seed.
 
     Raises
     ------
     OptionError
-        If a number is outside its range.
+        If a value is out of range.
 
     Examples
     --------

@@ -94,26 +94,26 @@ class MaxT(Result):
 
 
 def max_t(value: Any, draws: Any, *, df: Any = None, level: float = 0.95) -> MaxT:
-    """Test a family of estimates against zero with one error rate for all of them.
+    """Test a family of estimates against zero with familywise error control.
 
     Parameters
     ----------
     value : array_like (m,)
-        Estimates, of which zero is the null value; NaN is left out of the family.
+        Estimates with null value zero; NaN is not part of the family.
     draws : array_like (resamples, m)
-        The same estimates in the same resamples. Single undefined draws (NaN) are left out of
-        the maximum; some thousand resamples are needed for a stable quantile.
+        The same estimates in the resamples; NaN draws are ignored. A stable quantile needs several
+        thousand resamples.
     df : float or array_like (m,), optional
-        Degrees of freedom of the standard errors (2): questions, or clusters, minus one. Without
-        it they count as known.
+        Degrees of freedom of the standard errors (2): number of questions or clusters minus one.
+        By default standard errors count as known.
     level : float
-        Simultaneous coverage of the intervals.
+        Simultaneous coverage of the intervals, between 0 and 1.
 
     Returns
     -------
     MaxT
-        An estimate on which all resamples agree takes no part in the maximum: its p-value is 1
-        where it is zero, and the smallest possible, 1 / (resamples + 1), where it is not.
+        Adjusted p-values and intervals. An estimate that is constant over resamples is not part of
+        the maximum. Its p-value is 1 if it is zero, and otherwise 1 / (resamples + 1).
 
     Raises
     ------
@@ -170,7 +170,7 @@ def max_t_of(
     n_draws : int
         How many errors of each there are.
     level : float
-        Simultaneous coverage of the intervals.
+        Simultaneous coverage of the intervals, between 0 and 1.
 
     Examples
     --------
@@ -308,7 +308,7 @@ class Comparisons(Result):
 
     @property
     def differ(self) -> BoolArray:
-        """Where the adjusted p-value is below 1 - level (pairs,)."""
+        """Whether the adjusted p-value of a pair is below 1 - level (pairs,)."""
         with np.errstate(invalid="ignore"):
             return np.asarray(self.adjusted < 1.0 - self.level, dtype=np.bool_)
 
@@ -321,39 +321,38 @@ def compare_all(
     df: float | None = None,
     level: float | None = None,
 ) -> Comparisons:
-    """Compare every model with every other on the resamples they share.
+    """Compare all pairs of models on their common resamples.
 
     Parameters
     ----------
     estimate : Estimate
-        One number per model, with draws.
+        Estimate with one value per model and with draws.
     adjustment : {"holm", "bonferroni", "bh", "by", "max_t"}
-        How p-values are adjusted for the number of pairs. "max_t" is the step-down method of
-        `max_t`: it knows that pairs share models, rejects more than "holm", and its intervals
-        hold all together; the other intervals hold each on its own.
+        Adjustment of p-values for the number of pairs. "max_t" is the step-down method of `max_t`:
+        it accounts for shared models, rejects more than "holm", and has simultaneous intervals.
+        The other intervals are pointwise.
     tail : {"t", "resamples"}
-        Where the unadjusted p-values come from: the difference over its bootstrap standard error
-        against Student's t, or the share of resamples beyond zero as in `Estimate.difference`.
-        The latter is never below 2 / (n + 1): with 2,000 resamples and the 190 pairs of 20 models
-        "holm" could reject nothing.
+        Source of the unadjusted p-values. "t" compares the difference over its bootstrap standard
+        error with Student's t. "resamples" is the proportion of resamples beyond zero, which is at
+        least 2 / (n + 1). With 2,000 resamples and 190 pairs, "holm" could then reject nothing.
     df : float, optional
-        Degrees of freedom of the standard errors: by default the pair's smaller `n` minus one, or
-        smaller `df` where questions are in clusters. They matter: with ten clusters and normal
-        tails one family of ten models in three gives a false alarm at 5 %.
+        Degrees of freedom of the standard errors. By default the pair's smaller `n` minus one, or
+        with clusters its smaller `df`. With ten clusters and ten models, normal tails would have a
+        familywise error rate of one third instead of 5 %.
     level : float, optional
-        Coverage; that of the estimate by default.
+        Coverage of the intervals, between 0 and 1; by default that of the estimate.
 
     Returns
     -------
     Comparisons
-        A pair with an undefined value is NaN and does not count in the family.
+        Comparisons. Pairs with an undefined value are NaN and not counted in the adjustment.
 
     Raises
     ------
     OptionError
         If the estimate has no draws, an option does not exist, or `df` is not positive.
     ShapeError
-        If there is one model only.
+        If there is only one model.
 
     Examples
     --------

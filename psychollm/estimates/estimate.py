@@ -20,7 +20,7 @@ from psychollm.estimates.reasons import Reason, first_reason
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
 class Difference(Result):
-    """One paired difference with its interval, from resamples that both models share.
+    """Paired difference of two models with its interval, from their common resamples.
 
     Examples
     --------
@@ -98,10 +98,10 @@ def paired_contrast(
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
 class Estimate(Result):
-    """One number per model, its interval, and why it is undefined where it is.
+    """One value per model with its interval, and reasons for undefined values.
 
-    Where the resamples are kept, they are the same questions for every model, so that
-    `difference` is paired: the difficulty of the questions cancels.
+    All models share resamples of questions. `difference` is therefore paired, and the difficulty
+    of the questions cancels.
 
     Examples
     --------
@@ -138,7 +138,7 @@ class Estimate(Result):
 
     @property
     def draws(self) -> FloatArray:
-        """Values in the resamples, the same questions for every model (resamples, models).
+        """Values in the resamples (resamples, models), with the same questions for all models.
 
         Raises
         ------
@@ -161,12 +161,12 @@ class Estimate(Result):
         first, second : hashable
             Labels of the models.
         level : float, optional
-            Coverage; that of the estimate by default.
+            Coverage of the interval, between 0 and 1; by default that of the estimate.
 
         Returns
         -------
         Difference
-            The value of `first` minus that of `second`.
+            Value of `first` minus that of `second`.
 
         Raises
         ------
@@ -195,17 +195,22 @@ class Estimate(Result):
 
     @property
     def freedom(self) -> FloatArray:
-        """Degrees of freedom of standard errors (models,): of clusters, where there are any."""
+        """Degrees of freedom of the standard errors (models,), based on clusters if any."""
         units = np.maximum(np.nan_to_num(self.n) - 1.0, 1.0)
         return units if self.df is None else np.fmin(units, self.df)
 
     def place(self, label: Any) -> int:
         """Return the position of a model.
 
+        Parameters
+        ----------
+        label : hashable
+            Label of the model.
+
         Raises
         ------
         LabelError
-            If it is not there.
+            If the label is unknown.
         """
         try:
             return self.labels.index(label)
@@ -216,7 +221,7 @@ class Estimate(Result):
             raise LabelError(msg) from error
 
     def qualified(self) -> "Estimate":
-        """Say of values that lie outside their interval, or have none, why that is so."""
+        """Explain values that are outside their interval or have none."""
         low, high = self.interval.T
         near = 1e-9 * np.maximum(1.0, np.abs(self.value))
         with np.errstate(invalid="ignore"):
@@ -230,16 +235,16 @@ class Estimate(Result):
         return replace(self, flags=flags)
 
     def text(self, row: int = 0, digits: int = 2, *, signed: bool = False) -> str:
-        """Return one value with its interval, as it stands in a sentence, or why there is none.
+        """Return one value with its interval as text, or the reason why it is undefined.
 
         Parameters
         ----------
         row : int
-            Position of the model.
+            Index of the model.
         digits : int
-            Decimals.
+            Number of decimals.
         signed : bool
-            Whether a plus stands before values above zero.
+            Whether to print a plus sign before positive values.
 
         Examples
         --------
@@ -255,7 +260,7 @@ class Estimate(Result):
 
     @property
     def defined(self) -> "np.ndarray[Any, np.dtype[np.bool_]]":
-        """Where there is a value (models,)."""
+        """Mask of the defined values (models,)."""
         return np.asarray(np.isfinite(self.value), dtype=np.bool_)
 
 
@@ -319,20 +324,20 @@ def proportion(
     Parameters
     ----------
     name : str
-        What the proportion is called in tables.
+        Name of the proportion in tables.
     successes, n : ndarray (models,)
-        Counts; where `n` is zero the proportion is NaN.
+        Numbers of successes and of trials; the proportion is NaN if `n` is zero.
     *cases : tuple of (bool array (models,), Reason)
-        Why it is undefined for some models, in order of precedence.
+        Masks of models with an undefined proportion, and reasons, in order of precedence.
     level : float
-        Coverage.
+        Coverage of the interval, between 0 and 1.
     labels : tuple
-        The models.
+        Labels of the models.
 
     Raises
     ------
     ShapeError
-        If there is not one of each for each model.
+        If there is not one value per model.
 
     Examples
     --------

@@ -36,29 +36,28 @@ VERDICT = "verdict"
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Finding:
-    """The answer to one question.
+    """Answer to one question of a study.
 
     Attributes
     ----------
     key : str
-        A short name of the question; that of the verdict by default.
+        Short name of the question; by default that of the verdict.
     question : str
-        What was asked, or what the rows are about.
+        Question, or topic of the rows.
     statement : str
-        The answer, in sentences; empty where the rows say all.
+        Answer in sentences; may be empty if there are rows.
     rows : tuple of str
-        A line for each model, condition or control.
+        One line per model, condition or control.
     explanation : str
-        How to read the answer: on pages, not on the screen.
+        Explanation of the answer, shown on pages only.
     numbers : mapping
-        What the answer rests on, by name: numbers, and results such as estimates.
+        Numbers and results behind the answer, by name.
     outcome : Outcome, Verdicts or None
-        What the numbers show: where one interval decides, its outcome; where there is one for
-        each model, all of them.
+        Outcome of the interval that decides, or of one interval per model.
     reason : str
-        Why nothing could be found out, if so.
+        Why there is no answer, if so.
     exhibits : tuple of Drawing or Listing
-        The figures and tables that show it on a page; no part of ``to_dict``.
+        Figures and tables for a page; not part of ``to_dict``.
 
     Examples
     --------
@@ -84,7 +83,7 @@ class Finding:
 
     @property
     def alone(self) -> "Findings":
-        """The finding as all that was found."""
+        """The finding as `Findings` of a single answer."""
         return Findings(items=(self,))
 
     def text(self) -> str:
@@ -101,7 +100,7 @@ class Finding:
         return "\n\n".join(parts)
 
     def to_html(self) -> str:
-        """Return the finding as HTML, numbers typeset: a heading, a paragraph and a list.
+        """Return the finding as HTML: a heading, a paragraph and a list.
 
         Examples
         --------
@@ -123,7 +122,7 @@ class Finding:
 
 @dataclass(frozen=True, slots=True, kw_only=True, repr=False)
 class Findings:
-    """All findings of a study, the verdict first.
+    """Findings of a study, with the verdict first.
 
     Examples
     --------
@@ -140,7 +139,7 @@ class Findings:
 
     @property
     def verdict(self) -> str:
-        """What the study comes to."""
+        """Verdict of the study."""
         return self.items[0].statement
 
     def __iter__(self) -> Iterator[Finding]:
@@ -165,7 +164,7 @@ class Findings:
         raise LabelError(msg)
 
     def text(self) -> str:
-        """Return the findings as plain text of 96 characters to the line."""
+        """Return the findings as plain text with lines of 96 characters."""
         head = [_filled(self.head, "", "")] if self.head else []
         return on_screen("\n".join([*head, *(one.text() for one in self.items)]))
 
@@ -175,16 +174,16 @@ class Findings:
         return "\n\n".join([*head, *(one.to_markdown() for one in self.items)])
 
     def to_html(self) -> str:
-        """Return the findings as a piece of HTML, numbers typeset."""
+        """Return the findings as an HTML fragment."""
         head = [f"<p>{_markup(self.head)}</p>"] if self.head else []
         return "\n".join([*head, *(one.to_html() for one in self.items)])
 
     def to_dict(self) -> dict[str, Any]:
-        """Return the findings as JSON-safe values; NaN becomes None."""
+        """Return the findings as JSON-compatible values, with NaN as None."""
         return dict(plain_data(self))
 
     def to_json(self) -> str:
-        """Return the findings as JSON; what is undefined is null."""
+        """Return the findings as JSON, with undefined values as null."""
         return json.dumps(self.to_dict(), ensure_ascii=False)
 
     def to_frame(self) -> "pd.DataFrame":

@@ -67,22 +67,22 @@ def wilson(successes: Any, n: Any, *, level: float = 0.95, df: Any = np.inf) -> 
     Parameters
     ----------
     successes, n : array_like (...)
-        Counts; `n` may be zero.
+        Numbers of successes and of trials; `n` may be zero.
     level : float
-        Coverage.
+        Coverage, between 0 and 1.
     df : float or ndarray (...)
-        Degrees of freedom, where the variance behind `n` was estimated: Student's quantile takes
-        the place of the normal one.
+        Degrees of freedom, if `n` is based on an estimated variance. Student's quantile then
+        replaces the normal one.
 
     Returns
     -------
     ndarray (..., 2)
-        Bounds inside [0, 1]; NaN where `n` is zero, or there are no degrees of freedom.
+        Bounds inside [0, 1]; NaN if `n` or `df` is zero.
 
     Raises
     ------
     ShapeError
-        If there are not as many of each.
+        If the shapes differ.
 
     Examples
     --------
@@ -106,24 +106,24 @@ def wilson(successes: Any, n: Any, *, level: float = 0.95, df: Any = np.inf) -> 
 
 
 def clopper_pearson(successes: Any, n: Any, *, level: float = 0.95) -> FloatArray:
-    """Return the exact interval of a proportion, which covers too often rather than too seldom.
+    """Return the exact (Clopper-Pearson) interval of a proportion, which is conservative.
 
     Parameters
     ----------
     successes, n : array_like (...)
-        Counts; `n` may be zero.
+        Numbers of successes and of trials; `n` may be zero.
     level : float
-        Least coverage.
+        Minimum coverage, between 0 and 1.
 
     Returns
     -------
     ndarray (..., 2)
-        Bounds inside [0, 1]; NaN where `n` is zero.
+        Bounds inside [0, 1]; NaN if `n` is zero.
 
     Raises
     ------
     ShapeError
-        If there are not as many of each.
+        If the shapes differ.
 
     Examples
     --------
@@ -156,21 +156,21 @@ def paired_difference(
     Parameters
     ----------
     first_only, second_only : array_like (...)
-        On how many of the `n` occasions only the first, or only the second, was a success.
+        Number of the `n` pairs in which only the first, or only the second, is a success.
     n : array_like (...)
-        Occasions; may be zero.
+        Number of pairs; may be zero.
     level : float
-        Coverage.
+        Coverage, between 0 and 1.
 
     Returns
     -------
     ndarray (..., 2)
-        Bounds of (first - second) inside [-1, 1]; NaN where `n` is zero.
+        Bounds of (first - second) inside [-1, 1]; NaN if `n` is zero.
 
     Raises
     ------
     ShapeError
-        If there are not as many of each.
+        If the shapes differ.
 
     Examples
     --------

@@ -52,17 +52,17 @@ def monte_carlo_error(p_value: FloatArray, n: IntArray | int) -> FloatArray:
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False, repr=False)
 class Mixing:
-    """Whether curveball trades have forgotten the observed table.
+    """Diagnostic of the mixing of curveball trades.
 
     Attributes
     ----------
     trades : ndarray of shape (s,)
-        Numbers of trades looked at; the last is the number made for each replicate.
+        Numbers of trades examined; the last is the number per replicate.
     changed : ndarray of shape (s,)
-        Mean share of cells that differ from the observed table.
+        Mean proportion of cells that differ from the observed table.
     z : float
-        Largest standardised difference, over the statistic's entries, between replicates stopped
-        halfway and replicates run to the end; beyond about 3, raise ``trades``.
+        Largest standardised difference between replicates stopped halfway and complete ones, over
+        entries of the statistic. If above about 3, increase ``trades``.
     """
 
     trades: FloatArray  # (s,)
@@ -84,17 +84,17 @@ class Null(Result):
     Attributes
     ----------
     observed : ndarray of shape (...)
-        The statistic of the data.
+        Statistic of the data.
     draws : ndarray of shape (n, ...)
-        The statistic of each replicate.
+        Statistic of each replicate.
     p_value : ndarray of shape (...)
-        (b + 1) / (n + 1), b the replicates at least as extreme.
+        (b + 1) / (n + 1), where b is the number of replicates at least as extreme.
     p_value_se : ndarray of shape (...)
-        Its Monte Carlo standard error.
+        Monte Carlo standard error of the p-value.
     n : int
-        Replicates done (fewer than asked for after an interrupt).
+        Number of replicates; smaller than requested after an interrupt.
     scheme : str
-        What the null keeps: "within_model", "within_question", "both_margins", "one_factor".
+        Null model: "within_model", "within_question", "both_margins" or "one_factor".
     statistic : str
         Name of the statistic.
     alternative : str
@@ -134,7 +134,7 @@ class Null(Result):
         mixing: Mixing | None = None,
         tie: float | None = None,
     ) -> Null:
-        """Set an observed statistic beside its replicates."""
+        """Compare an observed statistic with its replicates."""
         p = monte_carlo_p_value(observed, draws, alternative=alternative, tie=tie)
         p = np.where(np.isnan(draws).any(axis=0), np.nan, p)
         n = draws.shape[0]
@@ -161,14 +161,20 @@ class Null(Result):
         return np.asarray(self.draws.std(axis=0, ddof=1))
 
     def quantile(self, q: float | list[float]) -> FloatArray:
-        """Quantiles of the replicates, shape (len(q), ...) or (...) for a single one."""
+        """Quantiles of the replicates, shape (len(q), ...) or (...) for a single one.
+
+        Parameters
+        ----------
+        q : float or array_like
+            Probabilities of the quantiles, between 0 and 1.
+        """
         return np.asarray(np.quantile(self.draws, q, axis=0))
 
     def to_xarray(self) -> Any:
-        """Return the replicates beside the observed values and p-values, as a Dataset.
+        """Return replicates, observed values and p-values as an xarray Dataset.
 
-        Dimensions are "replicate", and "entry" of the statistic; "entry_1", "entry_2", ... where
-        it is an array of more dimensions.
+        Dimensions are "replicate" and "entry", or "entry_1", "entry_2", ... for statistics with
+        several dimensions.
 
         Raises
         ------

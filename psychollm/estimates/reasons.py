@@ -9,9 +9,9 @@ from psychollm._base.types import BoolArray, FloatArray
 
 
 class Reason(StrEnum):
-    """Why a value is NaN, or what qualifies it; `NONE` where nothing is to be said.
+    """Why a value is NaN, or what qualifies it; `NONE` if nothing does.
 
-    The names are codes that do not change; the values are the words for tables and reports.
+    Names are stable codes; values are the texts for tables and reports.
 
     Examples
     --------

@@ -67,20 +67,20 @@ def repeated_share(
     axis: str = "model",
     absent: Reason = Reason.TOO_FEW,
 ) -> Estimate:
-    """Return shares with Wilson's interval at the effective size.
+    """Return proportions with Wilson intervals at the effective sample size.
 
     Parameters
     ----------
     name : str
-        What they are called.
+        Name of the estimate.
     counts : mapping of label to (hits (units,), n (units,))
-        Successes and answers of each unit.
+        Numbers of successes and of answers by unit.
     level : float
-        Coverage.
+        Coverage of the intervals, between 0 and 1.
     axis : str
-        What the labels name.
+        Name of the axis of labels, such as "model".
     absent : Reason
-        Why a share without answers is undefined.
+        Reason for proportions without answers.
 
     Examples
     --------
@@ -119,19 +119,22 @@ def repeated_difference(
     axis: str = "model",
     absent: Reason = Reason.TOO_FEW,
 ) -> Estimate:
-    """Return differences of paired shares with Bonett and Price's interval.
+    """Return differences of paired proportions with Bonett-Price intervals.
 
     Parameters
     ----------
     name : str
-        What they are called.
+        Name of the estimate.
     pairs : mapping of label to (first (answers,), second (answers,))
-        Successes on the same occasions, 0 to 1, NaN where unknown. For fractions the interval is
-        too long rather than too short.
+        Paired outcomes, 0 to 1; NaN is missing. For fractions the interval is conservative.
     units : array_like (answers,)
-        What each occasion belongs to; occasions of one unit count by the effective size.
-    level, axis, absent
-        As in `repeated_share`.
+        Unit of each pair; pairs of the same unit enter with their effective sample size.
+    level : float
+        Coverage of the intervals, between 0 and 1.
+    axis : str
+        Name of the axis of labels, such as "model".
+    absent : Reason
+        Reason for proportions without answers.
 
     Examples
     --------

@@ -52,18 +52,18 @@ _MAX_GROUPS = 200
 
 @dataclass(frozen=True, slots=True)
 class Bootstrap:
-    """How often to resample, and with how many workers: what every ``bootstrap=`` takes.
+    """Number of resamples and of workers, for every argument ``bootstrap=``.
 
-    A number alone will do: ``bootstrap=500`` is ``bootstrap=Bootstrap(500)``.
+    ``bootstrap=500`` is short for ``bootstrap=Bootstrap(500)``.
 
     Attributes
     ----------
     n : int
-        Resamples. 0 draws none, where the interval has a closed form: differences between models
-        then have none.
+        Number of resamples. 0 draws none if the interval has a closed form; differences between
+        models are then not available.
     n_jobs : int, optional
-        Workers; -1 for all processors, None for one (or what `joblib.parallel_config` says).
-        Results do not depend on it.
+        Number of workers; -1 uses all processors. None is one, or the setting of
+        `joblib.parallel_config`. Results do not depend on it.
     progress : bool
         Whether to show a progress bar.
 

@@ -47,21 +47,22 @@ FEWEST = 10  # units below which no interval of the library has had its coverage
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class SmallestEffects:
-    """The smallest effect that matters, per quantity: what is smaller is as good as nothing.
+    """Smallest effects of interest, by quantity: smaller effects count as negligible.
 
-    The defaults are conventions, not facts. Whoever knows what a difference costs sets them:
+    The defaults are conventions. Set them to what matters in your application:
     ``panel.summary(smallest=SmallestEffects(auroc=0.1))``.
 
     Parameters
     ----------
     auroc : float
-        From one half. Cohen's small effect of d = .2 is an AUROC of .556.
+        Distance of the AUROC from one half. Cohen's small effect d = .2 is an AUROC of .556.
     share : float
-        Rates, shares, accuracies, mean confidence, and their differences: five in a hundred.
+        Rates, proportions, accuracies, mean confidence, and their differences; by default .05.
     brier : float
-        Differences in Brier scores: one in a hundred.
+        Differences in Brier scores; by default .01.
     calibration_error : float
-        Binned or smooth, beyond what chance gives: two in a hundred.
+        Binned or smooth calibration error beyond its expectation under calibration; by default
+        .02.
     correlation : float
         Cohen's small effect.
     r_squared : float
@@ -69,12 +70,12 @@ class SmallestEffects:
     kappa : float
         Agreement beyond chance.
     second_share : float
-        Share of the latent variance that a second factor takes. A single factor that is skewed,
-        heavy-tailed or measured with logistic noise left less than .02 in simulations, and two
-        factors correlated .9 left .026 or more (``validation/one_factor_departures.py``).
+        Proportion of the latent variance of a second factor. In simulations, one factor with
+        skewness, heavy tails or logistic noise gave less than .02; two factors correlated .9 gave
+        .026 or more (``validation/one_factor_departures.py``).
     rmsea : float
-        Misfit per degree of freedom of a model, or of the equalities between groups. Close fit
-        (Browne and Cudeck, 1993).
+        Misfit per degree of freedom of a model, or of equalities between groups; by default close
+        fit (Browne and Cudeck, 1993).
 
     Raises
     ------
@@ -104,10 +105,15 @@ class SmallestEffects:
     def with_values(self, values: Mapping[str, float]) -> "SmallestEffects":
         """Return the same with some values replaced, by name.
 
+        Parameters
+        ----------
+        values : mapping of str to float
+            New smallest effects by name.
+
         Raises
         ------
         OptionError
-            If there is no such quantity, or a value is not positive.
+            If the quantity does not exist, or a value is not positive.
 
         Examples
         --------
@@ -126,7 +132,7 @@ SMALLEST = SmallestEffects()
 
 
 class Outcome(StrEnum):
-    """What an interval shows.
+    """Conclusion from an interval.
 
     Examples
     --------
@@ -142,7 +148,7 @@ class Outcome(StrEnum):
 
     @property
     def shown(self) -> bool:
-        """Whether an effect that may matter is shown."""
+        """Whether the effect is significant and not shown to be negligible."""
         return self in {Outcome.ABOVE, Outcome.BELOW}
 
 
@@ -154,21 +160,21 @@ def outcome(
     rejected: bool | None = None,
     enough: bool = True,
 ) -> Outcome:
-    """Return what an interval shows.
+    """Return the conclusion from an interval: relevant, negligible or inconclusive.
 
     Parameters
     ----------
     interval : (2,)
-        Lower and upper bound; open where one is NaN.
+        Lower and upper bound; a NaN makes the outcome inconclusive.
     smallest : float
-        The smallest distance from `null` that matters.
+        Smallest relevant distance from `null`.
     null : float
-        Where there is nothing.
+        Value without an effect.
     rejected : bool, optional
-        Whether a test rejects `null`, where it says more than the interval does: a p-value that
-        is adjusted for several models. By default the interval decides.
+        Whether a test rejects `null`, such as one adjusted for several models. By default the
+        interval decides.
     enough : bool
-        Whether there are as many units as the interval needs; open if not.
+        Whether there are enough units for a valid interval; otherwise the outcome is inconclusive.
 
     Examples
     --------

@@ -28,26 +28,26 @@ MOST_NAMES = 60
 
 @plain_text()
 def plot_abilities(result: Abilities, *, level: float = 0.95, ax: "Axes | None" = None) -> "Axes":
-    """Draw abilities with intervals of so many standard errors, respondents from high to low.
+    """Draw abilities of respondents with intervals, from high to low.
 
-    Up to sixty respondents are named. The numbers are those of ``result.to_frame()``; who has no
-    ability is left out and counted below the axis.
+    Up to sixty respondents are labelled. ``result.to_frame()`` has the numbers. Respondents
+    without an ability are omitted and counted below the axis.
 
     Parameters
     ----------
     result : Abilities
-        What `ability` returns.
+        Result of `ability`.
     level : float
-        Coverage of the intervals, which are normal: ability and standard error.
+        Coverage of the normal intervals, between 0 and 1.
     ax : Axes, optional
-        Where to draw; a new figure by default.
+        Axes to draw on; by default those of a new figure.
 
     Raises
     ------
     OptionError
         If the level is not between 0 and 1.
     ShapeError
-        If nobody has an ability.
+        If no respondent has an ability.
 
     Examples
     --------

@@ -31,16 +31,17 @@ if TYPE_CHECKING:
 def plot_between_models(
     result: "BetweenModels", *, rates: "Confusion | None" = None, ax: "Axes | None" = None
 ) -> "Axes":
-    """Draw the models' yes rates over their accuracies with the line y = x and the fitted line.
+    """Draw yes rates against accuracies of the models, with the fitted line and y = x.
 
     Parameters
     ----------
     result : BetweenModels
-        What `psychollm.calibration.between_models` returns.
+        Result of `psychollm.calibration.between_models`.
     rates : Confusion, optional
-        The models' rates with their intervals, drawn as bars in both directions.
+        Result of `psychollm.calibration.confusion`, whose intervals are drawn as bars in both
+        directions.
     ax : Axes, optional
-        Where to draw; a new figure by default.
+        Axes to draw on; by default those of a new figure.
 
     Examples
     --------

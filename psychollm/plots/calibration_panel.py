@@ -28,22 +28,21 @@ def plot_calibration_panel(
     order: FloatArray | None = None,
     figure: "Figure | None" = None,
 ) -> "Figure":
-    """Draw estimates with their intervals, metrics side by side, models in the same rows.
+    """Draw estimates with intervals: one panel per metric, one row per model.
 
-    The dashed line marks confidence that carries no information or is perfectly calibrated. The
-    numbers are those of ``panel.to_frame()``.
+    The dashed line marks uninformative or perfectly calibrated confidence. ``panel.to_frame()``
+    has the numbers.
 
     Parameters
     ----------
     panel : CalibrationPanel
-        What `calibration_panel` returns.
+        Result of `calibration_panel`.
     metrics : sequence of str, optional
-        Keys of the metrics; the main ones that the panel holds by default.
+        Keys of the metrics; by default the main ones.
     order : array (models,), optional
-        Values to sort the models by, low on top; by default those of the last metric drawn, best
-        on top.
+        Values to sort the models by, lowest on top; by default the last metric drawn, best on top.
     figure : Figure, optional
-        An empty figure to draw on; by default one made with pyplot.
+        Empty figure to draw on; by default a new one.
 
     Raises
     ------

@@ -28,18 +28,18 @@ if TYPE_CHECKING:
 
 @plain_text()
 def plot_comparison(result: "Comparison", *, ax: "Axes | None" = None) -> "Axes":
-    """Draw the score of each model with its interval, the best on top, and where its rank lies.
+    """Draw the score of each model with its interval, best on top, and the range of its rank.
 
-    A tier ends before the first model that is shown to be worse than its best; it has one colour
-    and one background. The
-    ranks on the right hold for all models at once. The numbers are those of ``result.to_frame()``.
+    A tier ends before the first model that is significantly worse than its best; it has one colour
+    and background. The intervals of ranks on the right are simultaneous. ``result.to_frame()`` has
+    the numbers.
 
     Parameters
     ----------
     result : Comparison
-        What `psychollm.compare` returns.
+        Result of `psychollm.compare`.
     ax : Axes, optional
-        Where to draw; a new figure by default.
+        Axes to draw on; by default those of a new figure.
 
     Examples
     --------

@@ -46,25 +46,25 @@ def plot_correlation(
     order: MatrixOrder = "loading",
     ax: "Axes | None" = None,
 ) -> "Axes":
-    """Draw a matrix of correlations: blue below zero, orange above.
+    """Draw a correlation matrix as a heat map: blue below zero, orange above.
 
-    Dots mark pairs whose value is owed to the empty-cell rule, or lies at the bound for an empty
-    cell; undefined pairs are grey. The numbers are those of ``result.to_frame()``.
+    Dots mark pairs with an empty cell, whose value depends on the continuity correction or is at
+    the bound. Undefined pairs are grey. ``result.to_frame()`` has the numbers.
 
     Parameters
     ----------
     result : Correlation or PolychoricCorrelation
-        What `tetrachoric` or `polychoric` returns.
+        Result of `tetrachoric` or `polychoric`.
     order : {"loading", "clusters", "threshold", "given"}
-        Rows by their weight in the first component, the largest first; side by side with those
-        that correlate alike (average linkage); from bold to cautious; or as they stand.
+        Order of the rows: by loading on the first component, by average-linkage clusters, by
+        threshold, or unchanged.
     ax : Axes, optional
-        Where to draw; a new figure by default.
+        Axes to draw on; by default those of a new figure.
 
     Raises
     ------
     OptionError
-        If there is no such order.
+        If the order does not exist.
 
     Examples
     --------
@@ -134,17 +134,17 @@ _WHICH = ((0, "first", BLUE), (1, "second", DEEP_ORANGE), (2, "third", PURPLE), 
 
 @plain_text()
 def plot_sensitivity(result: "Sensitivity", *, ax: "Axes | None" = None) -> "Axes":
-    """Draw shares of the eigenvalues under each empty-cell rule.
+    """Draw the eigenvalues under each continuity correction, as proportions.
 
-    A share that moves from row to row is a property of the rule, not of the models. Points left
-    of zero are eigenvalues that no correlation matrix has. The numbers are ``result.shares``.
+    An eigenvalue that varies between rows depends on the correction, not on the models. Points
+    left of zero are negative eigenvalues. ``result.shares`` has the numbers.
 
     Parameters
     ----------
     result : Sensitivity
-        What ``Correlation.sensitivity()`` returns.
+        Result of ``Correlation.sensitivity()``.
     ax : Axes, optional
-        Where to draw; a new figure by default.
+        Axes to draw on; by default those of a new figure.
 
     Examples
     --------
@@ -190,19 +190,19 @@ _LEAST_LIMIT = 3.0
 def plot_residuals(
     result: "PairResiduals", *, order: FloatArray | None = None, ax: "Axes | None" = None
 ) -> "Axes":
-    """Draw standardised residuals of all pairs: orange pairs agree more than one factor expects.
+    """Draw standardised residuals of all pairs; orange pairs agree more than one factor implies.
 
-    Without a further factor about one pair in twenty lies beyond two standard errors; those
-    beyond three have a dot. The numbers are those of ``result.to_frame()``.
+    Without a further factor, about one pair in twenty exceeds two standard errors. Dots mark pairs
+    beyond three. ``result.to_frame()`` has the numbers.
 
     Parameters
     ----------
     result : PairResiduals
-        What `psychollm.factor.one_factor.residuals.pair_residuals` returns.
+        Result of `psychollm.factor.one_factor.residuals.pair_residuals`.
     order : array (k,), optional
         Values to sort the models by, such as their thresholds.
     ax : Axes, optional
-        Where to draw; a new figure by default.
+        Axes to draw on; by default those of a new figure.
 
     Examples
     --------
@@ -254,19 +254,19 @@ def plot_matrix(
     Parameters
     ----------
     matrix : ndarray (k, k)
-        Values; NaN are left empty.
+        Values; NaN cells are empty.
     labels : sequence (k,)
-        Names of rows and columns; of more than 60 rows every few are named.
+        Names of rows and columns; with more than 60 rows only some are shown.
     name : str
-        What the colours mean.
+        Name of the values, at the colour bar.
     limits : tuple of float
         Values at the ends of the colour bar.
     diverging : bool
-        Whether the middle of the limits is neutral; one-sided colours otherwise.
+        Whether to use a diverging colour map, neutral at the middle of the limits.
     marked : bool array (k, k), optional
-        Cells with a dot.
+        Cells to mark with a dot.
     ax : Axes, optional
-        Where to draw; a new figure by default.
+        Axes to draw on; by default those of a new figure.
 
     Examples
     --------

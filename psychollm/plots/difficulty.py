@@ -24,17 +24,16 @@ if TYPE_CHECKING:
 
 @plain_text()
 def plot_difficulty(study: Difficulty, *, ax: "Axes | None" = None) -> "Axes":
-    """Draw the score of every question over its prediction by a model that had not seen it.
+    """Draw the score of every question against its out-of-sample prediction.
 
-    On the dashed line prediction and score are equal. The numbers are those of
-    ``study.to_frame()``.
+    On the dashed line prediction and score are equal. ``study.to_frame()`` has the numbers.
 
     Parameters
     ----------
     study : Difficulty
-        What `difficulty` returns.
+        Result of `difficulty`.
     ax : Axes, optional
-        Where to draw; a new figure by default.
+        Axes to draw on; by default those of a new figure.
 
     Examples
     --------

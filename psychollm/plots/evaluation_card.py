@@ -30,17 +30,17 @@ _ROOM = 0.06  # of a bar, in which its share can be read
 
 @plain_text()
 def plot_evaluation_card(result: "EvaluationCard", *, ax: "Axes | None" = None) -> "Axes":
-    """Draw the accuracies of each model, the best on top, and where its rank lies.
+    """Draw the accuracies of each model, best on top, and the range of its rank.
 
-    The thick line is the interval of benchmark accuracy, about these questions; the thin one that
-    of generalised accuracy, about questions like these. Models of one tier have one colour.
+    The thick line is the interval of benchmark accuracy, for these questions. The thin line is
+    that of generalised accuracy, for the question population. Models of a tier share a colour.
 
     Parameters
     ----------
     result : EvaluationCard
-        What `psychollm.evaluation_card` returns.
+        Result of `psychollm.evaluation_card`.
     ax : Axes, optional
-        Where to draw; a new figure by default.
+        Axes to draw on; by default those of a new figure.
 
     Examples
     --------

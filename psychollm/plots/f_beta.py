@@ -35,19 +35,19 @@ _STRIP = (1.015, 1.05)  # the winners' strip, as shares of the height of the axe
 
 @plain_text()
 def plot_f_beta(result: "FBeta", *, ax: "Axes | None" = None) -> "Axes":
-    """Draw one curve per model, the winners above, and what knowing nothing reaches.
+    """Draw F-beta curves of the models, with the best model for each beta and two baselines.
 
-    A model's curve is solid where it beats its own "always yes" and dotted where it does not.
-    Models that win somewhere are coloured, with their bootstrap band where they win; the strip on
-    top says who wins for which beta. The dashed and the dash-dotted line are the best of the two
-    baselines over all models. The numbers are those of ``result.to_frame()``.
+    A curve is solid where the model exceeds its own "always yes", and dotted elsewhere. Models
+    that are best for some beta are coloured, with bootstrap bands there; the strip on top shows
+    which. The dashed and the dash-dotted line are the two baselines, maximised over models.
+    ``result.to_frame()`` has the numbers.
 
     Parameters
     ----------
     result : FBeta
-        What `psychollm.calibration.f_beta` returns.
+        Result of `psychollm.calibration.f_beta`.
     ax : Axes, optional
-        Where to draw; a new figure by default.
+        Axes to draw on; by default those of a new figure.
 
     Examples
     --------

@@ -35,23 +35,21 @@ _LOWER_PART = 0.44
 
 @plain_text()
 def plot_factor_structure(result: "Dimensionality", *, ax: "Axes | None" = None) -> "Axes":
-    """Draw each model's loading on the shared factor over its threshold.
+    """Draw each model's loading on the common factor against its threshold.
 
-    Dots are loadings on the first component of the tetrachoric matrix, which the empty-cell rule
-    bends at the extremes, with their quadratic fit; diamonds are full-information loadings, which
-    need no rule, with their intervals (cut off below the lowest point). Where models lapse, their
-    answers without regard to the question are set aside, and hollow diamonds are the loadings
-    that leave them in. The left inset holds the
-    first shares of variance with both nulls, the right one the R squared of the fit beside its
-    distribution in data that have one factor. The numbers are those of ``result.spectrum`` and
-    ``result.one_factor``.
+    Dots are loadings on the first component of the tetrachoric matrix, with a quadratic fit; the
+    continuity correction biases them at extreme thresholds. Diamonds are full-information loadings
+    with intervals, which need no correction. If models lapse, filled diamonds account for lapses
+    and hollow ones do not. The left inset has the first eigenvalues with both nulls. The right
+    inset has the R squared of the quadratic fit and its distribution under one factor.
+    ``result.spectrum`` and ``result.one_factor`` have the numbers.
 
     Parameters
     ----------
     result : Dimensionality
-        What `dimensionality` returns.
+        Result of `dimensionality`.
     ax : Axes, optional
-        Where to draw; a new figure by default.
+        Axes to draw on; by default those of a new figure.
 
     Examples
     --------

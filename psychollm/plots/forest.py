@@ -51,30 +51,30 @@ def plot_forest(
     digits: int = 2,
     ax: "Axes | None" = None,
 ) -> "Axes":
-    """Draw one or several estimates of the same models with their intervals, row by row.
+    """Draw a forest plot of one or several estimates of the same models.
 
-    A hollow mark is a value with a reservation; it stands among the flags of ``to_frame()``. In
-    the row of a model without a value stands why it has none. An estimate that no model has is
-    left out, and the others keep their colours.
+    Hollow marks are flagged values; ``to_frame()`` has the flags. A row without a value shows the
+    reason. Estimates without any value are omitted, and the others keep their colours.
 
     Parameters
     ----------
     estimates : Estimate or sequence of Estimate
         Values, intervals and reasons of the same models in the same order.
     names : sequence of str, optional
-        What the estimates are called in the legend; their own names by default.
+        Names of the estimates in the legend; by default their own.
     reference : float, optional
-        A value to compare with, drawn as a line: 0 for a difference, 1/2 for an AUROC.
+        Reference value, drawn as a line: 0 for a difference, 1/2 for an AUROC.
     order : int array (models,), optional
-        Models from top to bottom; by the first estimate, high values on top, by default.
+        Indices of the models from top to bottom; by default in descending order of the first
+        estimate.
     strong : sequence of bool (models,), optional
-        Models whose names are set in bold.
+        Models with names in bold.
     x : str
-        Name of the horizontal axis.
+        Label of the horizontal axis.
     digits : int
-        Decimals of the values that a page shows where one points at a row.
+        Number of decimals in the tooltips of pages.
     ax : Axes, optional
-        Where to draw; a new figure by default.
+        Axes to draw on; by default those of a new figure.
 
     Raises
     ------
@@ -169,20 +169,19 @@ def _undefined_rows(ax: "Axes", estimate: "Estimate", rows: IntArray) -> None:
 def plot_comparisons(
     result: "Comparisons", *, order: FloatArray | None = None, ax: "Axes | None" = None
 ) -> "Axes":
-    """Draw the difference of every two models, row less column, with a dot where they differ.
+    """Draw differences of all pairs of models, row minus column; dots mark significant ones.
 
-    A dot stands where the p-value, adjusted for the number of pairs, is below one less the level.
-    Models are sorted by their mean difference from the others. The numbers are those of
-    ``result.to_frame()``.
+    A dot means that the adjusted p-value is below one minus the level. Models are sorted by their
+    mean difference from the others. ``result.to_frame()`` has the numbers.
 
     Parameters
     ----------
     result : Comparisons
-        What `psychollm.estimates.comparisons.compare_all` returns.
+        Result of `psychollm.estimates.comparisons.compare_all`.
     order : array (models,), optional
-        Values to sort the models by, in the order in which the pairs name them.
+        Values to sort the models by, in the models' order of first occurrence in the pairs.
     ax : Axes, optional
-        Where to draw; a new figure by default.
+        Axes to draw on; by default those of a new figure.
 
     Examples
     --------

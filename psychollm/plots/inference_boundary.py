@@ -31,17 +31,17 @@ if TYPE_CHECKING:
 
 @plain_text()
 def plot_boundary_rates(study: "InferenceBoundary", *, ax: "Axes | None" = None) -> "Axes":
-    """Draw each model's rate of passing, by type of question, with its interval.
+    """Draw each model's pass rate by type of question, with intervals.
 
-    Models are sorted by certainty inversion, the most inverted on top; those whose certainty is
-    inverted beyond chance are set in bold. The numbers are those of ``study.to_frame()``.
+    Models are sorted by certainty inversion, most inverted on top. Names of significantly inverted
+    models are bold. ``study.to_frame()`` has the numbers.
 
     Parameters
     ----------
     study : InferenceBoundary
-        What `inference_boundary` returns.
+        Result of `inference_boundary`.
     ax : Axes, optional
-        Where to draw; a new figure by default.
+        Axes to draw on; by default those of a new figure.
 
     Examples
     --------
@@ -75,23 +75,23 @@ def plot_boundary_rates(study: "InferenceBoundary", *, ax: "Axes | None" = None)
 def plot_failures(
     study: "InferenceBoundary", *, kind: Hashable | None = None, ax: "Axes | None" = None
 ) -> "Axes":
-    """Draw how each model fails: shares of the responses that never pass, a bar per model.
+    """Draw the failures of each model: proportions of responses that never pass.
 
-    A response has one colour, whatever the type of question.
+    A response has the same colour for all types of question.
 
     Parameters
     ----------
     study : InferenceBoundary
-        What `inference_boundary` returns.
+        Result of `inference_boundary`.
     kind : hashable, optional
-        Type of question; that with an uncovered event by default.
+        Type of question; by default the one with an uncovered event.
     ax : Axes, optional
-        Where to draw; a new figure by default.
+        Axes to draw on; by default those of a new figure.
 
     Raises
     ------
     LabelError
-        If there is no such type, or none of its answers failed.
+        If the type does not exist, or none of its answers failed.
 
     Examples
     --------

@@ -43,21 +43,21 @@ def plot_item_curves(
     items: Sequence[Any] | None = None,
     ax: "Axes | None" = None,
 ) -> "Axes":
-    """Draw the probability of yes, or the information, of items over ability.
+    """Draw characteristic or information curves of items over ability.
 
-    Items named in `items` are coloured; without names, up to eight from the lowest to the highest
-    slope. The others are grey. The numbers are those of `information`.
+    Selected items are coloured, and the others are grey. By default up to eight items, from the
+    lowest to the highest slope, are coloured. `information` has the numbers.
 
     Parameters
     ----------
     fit : IRTFit
-        What `fit_irt` returns.
+        Result of `fit_irt`.
     what : {"probability", "information"}
         Item characteristic curves or item information curves.
     items : sequence of labels, optional
-        Items to colour and name.
+        Items to colour and label.
     ax : Axes, optional
-        Where to draw; a new figure by default.
+        Axes to draw on; by default those of a new figure.
 
     Raises
     ------
@@ -100,16 +100,16 @@ def plot_item_curves(
 def plot_test_information(
     fit: IRTFit, *, abilities: FloatArray | None = None, ax: "Axes | None" = None
 ) -> "Axes":
-    """Draw the information of the whole test and the standard error of ability it allows.
+    """Draw the test information and the standard error of ability.
 
     Parameters
     ----------
     fit : IRTFit
-        What `fit_irt` returns.
+        Result of `fit_irt`.
     abilities : ndarray of shape (respondents,), optional
-        Estimated abilities, drawn as ticks along the axis: is the test sharp where they are?
+        Estimated abilities, drawn as ticks along the axis.
     ax : Axes, optional
-        Where to draw; a new figure by default.
+        Axes to draw on; by default those of a new figure.
 
     Raises
     ------

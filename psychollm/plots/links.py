@@ -28,16 +28,16 @@ def plot_links(
     columns: int = 4,
     figure: "Figure | None" = None,
 ) -> "Figure":
-    """Draw totals on a scale over another number, a point per model and a panel per condition.
+    """Draw scale totals against another variable: one point per model, one panel per condition.
 
     Parameters
     ----------
     links : mapping of condition to EfficacyLink
-        ``study.performance``, or one of ``study.links``, of what `self_efficacy` returns.
+        Attribute ``performance``, or an entry of ``links``, of the result of `self_efficacy`.
     columns : int
-        Panels in a row.
+        Number of panels per row.
     figure : Figure, optional
-        An empty figure to draw on; by default one made with pyplot.
+        Empty figure to draw on; by default a new one.
 
     Raises
     ------

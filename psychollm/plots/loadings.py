@@ -38,25 +38,25 @@ def plot_loadings(
     errors: LoadingErrors | None = None,
     ax: "Axes | None" = None,
 ) -> "Axes":
-    """Draw the loadings of every variable, grouped by the factor that it loads on most.
+    """Draw the loadings of every variable, grouped by the factor with its largest loading.
 
-    The largest loading of a variable is filled, the others are hollow. A star behind a name is a
-    Heywood case: nothing of that variable is left unexplained. The numbers are those of
-    ``solution.to_frame()`` and ``errors.to_frame()``.
+    The largest loading of a variable is filled, the others are hollow. A star marks a Heywood
+    case, a variable without unique variance. ``solution.to_frame()`` and ``errors.to_frame()``
+    have the numbers.
 
     Parameters
     ----------
     solution : FactorSolution
-        What `factor_analysis` returns.
+        Result of `factor_analysis`.
     errors : LoadingErrors, optional
-        What `loading_errors` returns for the same solution: intervals are drawn.
+        Result of `loading_errors` for the same solution, drawn as intervals.
     ax : Axes, optional
-        Where to draw; a new figure by default.
+        Axes to draw on; by default those of a new figure.
 
     Raises
     ------
     LabelError
-        If the errors are of other variables or factors.
+        If the errors belong to other variables or factors.
 
     Examples
     --------

@@ -37,21 +37,21 @@ _RASTER_FROM = 1_000
 def plot_pairwise_calibration(
     result: "PairwiseCalibration", *, least: int = 10, ax: "Axes | None" = None
 ) -> "Axes":
-    """Draw, for each ordered pair of models, the observed over the expected difference.
+    """Draw observed against expected differences in correctness of pairs of models.
 
-    One point per pair (i says yes, j says no): the difference of their correctness on these
-    questions, over the difference expected without self-knowledge; the larger, the more questions.
-    On the line y = x confidence adds nothing. The cross is the pooled value with its interval.
-    The numbers are those of ``result.to_frame()``.
+    A point is an ordered pair of models, on questions that the first answered yes and the second
+    no. Its size is the number of questions. The expected difference assumes no self-knowledge, so
+    that on the line y = x confidence adds nothing. The cross is the pooled value with its
+    interval. ``result.to_frame()`` has the numbers.
 
     Parameters
     ----------
     result : PairwiseCalibration
-        What `psychollm.calibration.pairwise_calibration` returns.
+        Result of `psychollm.calibration.pairwise_calibration`.
     least : int
-        Pairs with fewer disagreements are left out of the picture.
+        Minimum number of disagreements of a pair.
     ax : Axes, optional
-        Where to draw; a new figure by default.
+        Axes to draw on; by default those of a new figure.
 
     Examples
     --------
@@ -120,21 +120,21 @@ def plot_individuation(
     strong: Sequence[bool] | None = None,
     ax: "Axes | None" = None,
 ) -> "Axes":
-    """Draw how well each model's own answer and the shared score rank its correct answers.
+    """Draw the AUROC of each model's self-report and of the factor score.
 
-    Areas under the ROC curve with bootstrap intervals: of the model's own yes or no, of the
-    shared score cut at the model's own yes rate (the comparison on equal terms), and of the
-    whole shared score. Models are ordered by own minus shared at equal rates.
+    Shown with bootstrap intervals are the self-report, the factor score divided at the model's own
+    yes rate, and the undivided factor score. The first two have equal yes rates; their difference
+    orders the models.
 
     Parameters
     ----------
     result : Individuation
-        What `psychollm.calibration.individuation` returns.
+        Result of `psychollm.calibration.individuation`.
     strong : sequence of bool (models,), optional
-        Models whose names are set in bold; by default those whose own answer is shown to rank
-        better than the shared score at equal rates.
+        Models with names in bold; by default those whose self-report is significantly better than
+        the factor score at equal rates.
     ax : Axes, optional
-        Where to draw; a new figure by default.
+        Axes to draw on; by default those of a new figure.
 
     Examples
     --------

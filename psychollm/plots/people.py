@@ -15,19 +15,19 @@ if TYPE_CHECKING:
 
 @plain_text()
 def plot_people(part: "PeopleScore", *, name: str = "score", ax: "Axes | None" = None) -> "Axes":
-    """Draw the score of each model, and where people score.
+    """Draw the score of each model and the distribution of people's scores.
 
-    The line and the dark band are the mean of people with its interval; the light band reaches one
-    standard deviation of people to either side, and each tick at the bottom is a person.
+    The line and the dark band are the mean of people with its interval. The light band extends one
+    SD of people to either side. Each tick at the bottom is a person.
 
     Parameters
     ----------
     part : PeopleScore
-        A part of what `beside_people` returns.
+        Part of the result of `beside_people`.
     name : str
         Name of the score.
     ax : Axes, optional
-        Where to draw; a new figure by default.
+        Axes to draw on; by default those of a new figure.
 
     Examples
     --------

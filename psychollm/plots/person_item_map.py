@@ -44,28 +44,27 @@ def plot_wright_map(
     *,
     ax: "Axes | None" = None,
 ) -> "Axes":
-    """Draw respondents on the left and items on the right of one axis of ability.
+    """Draw a Wright map: respondents on the left and items on the right of an ability axis.
 
-    An item stands where a respondent has even odds on it, an item with several ordered answers at
-    each of its steps: where answers of at least 1, of at least 2, ... have even odds. Up to forty
-    respondents or items are named, each with its standard error as a bar; more are drawn as a
-    histogram. Items that only respondents beyond the axis could answer are arrows at its end.
+    The position of an item is the ability with even odds; graded items have one position per step.
+    Up to forty respondents or items are labelled, with standard errors as bars; more are drawn as
+    a histogram. Arrows mark items outside the axis.
 
     Parameters
     ----------
     fit : IRTFit or BayesianIRT
-        Items.
+        Fitted items.
     abilities : Abilities, optional
-        Respondents, of `ability`; a Bayesian fit has its own.
+        Result of `ability`; not needed for a Bayesian fit.
     ax : Axes, optional
-        Where to draw; a new figure by default.
+        Axes to draw on; by default those of a new figure.
 
     Raises
     ------
     OptionError
         If abilities are missing and the fit has none.
     ShapeError
-        If no ability is known.
+        If there are no abilities.
 
     Examples
     --------

@@ -36,30 +36,30 @@ def plot_posterior_forest(
     x: str = "",
     ax: "Axes | None" = None,
 ) -> "Axes":
-    """Draw posteriors row by row: value, the shortest interval of one half, and that of the level.
+    """Draw posterior estimates with 50 % intervals and intervals of the estimate's level.
 
-    Above the bars stands the outline of the draws. The numbers are those of ``to_frame()`` and
-    ``draws``; of more than sixty rows the highest and lowest thirty are drawn.
+    The density of the draws is above the bars. With more than sixty rows, only the highest and
+    lowest thirty are drawn. ``to_frame()`` and ``draws`` have the numbers.
 
     Parameters
     ----------
     estimate : Estimate
-        With draws, such as `slope` or `family` of `bayesian_2pl`.
+        Estimate with draws, for example `slope` or `family` of a Bayesian fit.
     reference : float, optional
-        A value to compare with, drawn as a line.
+        Reference value, drawn as a line.
     order : int array, optional
-        Rows from top to bottom; high values on top by default.
+        Indices of the rows from top to bottom; by default in descending order.
     x : str
-        Name of the horizontal axis; that of the estimate by default.
+        Label of the horizontal axis; by default the name of the estimate.
     ax : Axes, optional
-        Where to draw; a new figure by default.
+        Axes to draw on; by default those of a new figure.
 
     Raises
     ------
     OptionError
-        If the estimate holds no draws.
+        If the estimate has no draws.
     ShapeError
-        If it has no value at all.
+        If the estimate has no defined value.
 
     Examples
     --------

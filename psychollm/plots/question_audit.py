@@ -28,17 +28,17 @@ _PARTED = 100  # groups at most that are parted
 
 @plain_text()
 def plot_question_audit(result: "QuestionAudit", *, ax: "Axes | None" = None) -> "Axes":
-    """Draw the chance of any fault of each question that has some, in the order of the table.
+    """Draw the probability of a fault for each suspicious question, in the order of the table.
 
-    Filled marks are questions whose most likely fault is a wrong key. Grey backgrounds part the
-    groups of questions, coloured ones are stretches of wrong keys, named after their first.
+    Filled marks are questions whose most likely fault is a wrong key. Grey backgrounds separate
+    groups of questions. Coloured backgrounds are runs of miskeyed items, named after the first.
 
     Parameters
     ----------
     result : QuestionAudit
-        What `psychollm.question_audit` returns.
+        Result of `psychollm.question_audit`.
     ax : Axes, optional
-        Where to draw; a new figure by default.
+        Axes to draw on; by default those of a new figure.
 
     Examples
     --------

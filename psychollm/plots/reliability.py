@@ -198,34 +198,33 @@ def plot_reliability(
     band: Band = "consistency",
     ax: "Axes | None" = None,
 ) -> "Axes":
-    """Draw the share of correct answers over stated confidence, with the confidences below.
+    """Draw a reliability diagram: accuracy against stated confidence.
 
-    On the diagonal the model is calibrated; below it claims more than comes true. Of a `Corp` the
-    line is the recalibrated (isotonic) curve, and rings are the shares as observed, as large as
-    the number of answers behind them; of binned errors it joins the bins, whose bars are Wilson's
-    intervals; of smooth errors it is the smooth curve. The numbers are those of the ``to_frame``
-    of ``result.curve(model)``, ``result.bins`` or ``result.curve``.
+    On the diagonal the model is calibrated; below it, the model is overconfident. For a `Corp` the
+    line is the isotonic curve, and rings are observed accuracies, sized by the number of answers.
+    For binned errors the line joins the bins, with Wilson intervals. For smooth errors it is the
+    smooth curve. ``result.curve(model)``, ``result.bins`` or ``result.curve`` has the numbers.
 
     Parameters
     ----------
     result : Corp, BinnedCalibrationError or SmoothCalibrationError
-        What `corp`, `calibration_error` or `smooth_calibration_error` returns.
+        Result of `corp`, `calibration_error` or `smooth_calibration_error`.
     model : hashable, optional
-        Whose diagram; the first by default.
+        Label of the model; by default the first.
     error : BinnedCalibrationError or SmoothCalibrationError, optional
-        Named beside the recalibrated curve, with what it would be under calibration.
+        Calibration error to print in the diagram, with its expectation under calibration.
     band : {"consistency", "confidence", "both", "none"}
-        Around the diagonal: where the curve would run if the model were calibrated (of a `Corp`
-        only). Around the curve: where the true curve may run (not of bins).
+        "consistency" is the band of curves of a calibrated model, around the diagonal (`Corp`
+        only). "confidence" is the band around the curve (not for bins).
     ax : Axes, optional
-        Where to draw; a new figure by default.
+        Axes to draw on; by default those of a new figure.
 
     Raises
     ------
     LabelError
-        If there is no such model.
+        If the model does not exist.
     OptionError
-        If `band` does not exist, or the result holds no reliability diagram.
+        If `band` does not exist, or the result has no reliability diagram.
 
     Examples
     --------
@@ -268,24 +267,31 @@ def plot_reliability_grid(
 
     Parameters
     ----------
-    result, error, band
-        As in `plot_reliability`.
+    result : Corp, BinnedCalibrationError or SmoothCalibrationError
+        Result of `corp`, `calibration_error` or `smooth_calibration_error`.
+    error : BinnedCalibrationError or SmoothCalibrationError, optional
+        Calibration error to print in the diagram, with its expectation under calibration.
+    band : {"consistency", "confidence", "both", "none"}
+        "consistency" is the band of curves of a calibrated model, around the diagonal (`Corp`
+        only). "confidence" is the band around the curve (not for bins).
     models : sequence, optional
-        Which models, in this order; all by default.
+        Models to draw, in this order; by default all.
     columns : int
-        Diagrams in a row.
+        Number of diagrams per row.
     figure : Figure, optional
-        An empty figure to draw on; by default one made with pyplot.
+        Empty figure to draw on; by default a new one.
 
     Returns
     -------
     Figure
-        Its ``axes`` hold one diagram per model.
+        Figure whose ``axes`` hold one diagram per model.
 
     Raises
     ------
-    LabelError, OptionError
-        As in `plot_reliability`.
+    LabelError
+        If the model does not exist.
+    OptionError
+        If `band` does not exist, or the result has no reliability diagram.
 
     Examples
     --------

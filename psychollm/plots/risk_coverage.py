@@ -45,29 +45,28 @@ def plot_risk_coverage(
     highlight: Sequence[Any] | None = None,
     ax: "Axes | None" = None,
 ) -> "Axes":
-    """Draw the error rate of each model among its most confident answers, over their share.
+    """Draw risk-coverage curves: error rate among the most confident answers.
 
-    At coverage 1 every question is answered. A curve that stays level, as the dashed line does,
-    belongs to confidence that knows nothing of errors; the dotted one has all errors last, as no
-    confidence can better. Up to three models are drawn with both, and with their bands; of more,
-    only the model with the lowest AURC has both (see `plot_risk_coverage_grid` for all). The
-    numbers are those of ``result.to_frame()``.
+    At coverage 1 every question is answered. The dashed line is uninformative confidence, the
+    dotted one the optimal order. Up to three models have both baselines and bands; with more, only
+    the model with the lowest AURC has them. `plot_risk_coverage_grid` draws all of them.
+    ``result.to_frame()`` has the numbers.
 
     Parameters
     ----------
     result : RiskCoverage
-        What `risk_coverage` returns.
+        Result of `risk_coverage`.
     models : sequence, optional
-        Which models to draw; all by default.
+        Models to draw; by default all.
     highlight : sequence, optional
-        Which of them to colour; by default all of up to ten, else the five with the lowest AURC.
+        Models to colour; by default all if at most ten, otherwise the five with the lowest AURC.
     ax : Axes, optional
-        Where to draw; a new figure by default.
+        Axes to draw on; by default those of a new figure.
 
     Raises
     ------
     LabelError
-        If there is no such model.
+        If the model does not exist.
 
     Examples
     --------
@@ -120,18 +119,18 @@ def plot_risk_coverage_grid(
     Parameters
     ----------
     result : RiskCoverage
-        What `risk_coverage` returns.
+        Result of `risk_coverage`.
     models : sequence, optional
-        Which models, in this order; all by default.
+        Models to draw, in this order; by default all.
     columns : int
-        Panels in a row.
+        Number of panels per row.
     figure : Figure, optional
-        An empty figure to draw on; by default one made with pyplot.
+        Empty figure to draw on; by default a new one.
 
     Raises
     ------
     LabelError, OptionError
-        If there is no such model, or `columns` is not a positive whole number.
+        If the model does not exist, or `columns` is not a positive whole number.
 
     Examples
     --------

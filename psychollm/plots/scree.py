@@ -59,24 +59,24 @@ def plot_scree(
     first: int = 12,
     ax: "Axes | None" = None,
 ) -> "Axes":
-    """Draw the observed eigenvalues over the range of 90 % of each null's replicates.
+    """Draw observed eigenvalues with the 90 % range of each null's replicates.
 
-    The numbers are those of each null's ``to_frame()``.
+    ``to_frame()`` of each null has the numbers.
 
     Parameters
     ----------
     nulls : Null or ParallelAnalysis, or sequence of them
-        Of the statistic ``"eigenvalues"`` or ``"shares"``, all of the same data; ``parallel`` of
-        a `Retention` is such a sequence.
+        Nulls of the statistic ``"eigenvalues"`` or ``"shares"``, of the same data; or ``parallel``
+        of a `Retention`.
     first : int
-        How many eigenvalues to draw.
+        Number of eigenvalues to draw.
     ax : Axes, optional
-        Where to draw; a new figure by default.
+        Axes to draw on; by default those of a new figure.
 
     Raises
     ------
     ShapeError
-        If there is no null, or one is not of a list of eigenvalues.
+        If there is no null, or its statistic is not a list of eigenvalues.
 
     Examples
     --------
@@ -164,17 +164,16 @@ def inset(inner: "Axes", title: str) -> "Axes":
 
 @plain_text()
 def plot_retention(result: Retention, *, ax: "Axes | None" = None) -> "Axes":
-    """Draw how many factors each rule counts; what most rules agree on is shaded.
+    """Draw the number of factors by each rule; the most frequent number is shaded.
 
-    The eigenvalues behind the rules are drawn by ``plot_scree(result.parallel)``. The numbers are
-    those of ``result.to_frame()``.
+    ``plot_scree(result.parallel)`` draws the eigenvalues. ``result.to_frame()`` has the numbers.
 
     Parameters
     ----------
     result : Retention
-        What `retention` returns.
+        Result of `retention`.
     ax : Axes, optional
-        Where to draw; a new figure by default.
+        Axes to draw on; by default those of a new figure.
 
     Examples
     --------

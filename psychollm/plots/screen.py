@@ -27,17 +27,17 @@ if TYPE_CHECKING:
 
 @plain_text()
 def plot_screen(result: "Screen", *, ax: "Axes | None" = None) -> "Axes":
-    """Draw yes rates over how well yes and no tell correct from wrong; flagged models are named.
+    """Draw yes rates against the discrimination of yes and no; flagged models are labelled.
 
-    Where correctness is not known, the models stand in one row. The numbers and the reasons are
-    those of ``result.to_frame()``.
+    Without correctness, the models are in a single row. ``result.to_frame()`` has the numbers and
+    the reasons.
 
     Parameters
     ----------
     result : Screen
-        What `validity_screen` returns.
+        Result of `validity_screen`.
     ax : Axes, optional
-        Where to draw; a new figure by default.
+        Axes to draw on; by default those of a new figure.
 
     Examples
     --------

@@ -37,21 +37,21 @@ def plot_second_factor(
     names: Sequence[object] | None = None,
     ax: "Axes | None" = None,
 ) -> "Axes":
-    """Draw second loadings over thresholds, on the range of 90 % of each null's replicates.
+    """Draw second loadings against thresholds, with the 90 % range of each null's replicates.
 
-    The sign of a component is arbitrary: that of each replicate is set to agree with the data,
-    which makes null loadings lean a little towards the observed ones.
+    The sign of a component is arbitrary. Replicates get the sign that agrees with the data, which
+    slightly shifts null loadings towards the observed ones.
 
     Parameters
     ----------
     nulls : Null or sequence of Null
-        Of the statistic ``"second_loadings"``, of the same data.
+        Nulls of the statistic ``"second_loadings"``, of the same data.
     thresholds : array (models,)
-        Thresholds of the models, such as ``Correlation.thresholds``.
+        Thresholds of the models, for example ``Correlation.thresholds``.
     names : sequence (models,), optional
-        Names of the models, written beside the points.
+        Names of the models, as labels of the points.
     ax : Axes, optional
-        Where to draw; a new figure by default.
+        Axes to draw on; by default those of a new figure.
 
     Raises
     ------
@@ -116,23 +116,23 @@ def aligned(draws: FloatArray, observed: FloatArray) -> FloatArray:
 def plot_null(
     null: "Null", *, entry: int = 0, name: str | None = None, ax: "Axes | None" = None
 ) -> "Axes":
-    """Draw the replicates of one number as a histogram with the observed value.
+    """Draw a histogram of the replicates of a statistic, with the observed value.
 
     Parameters
     ----------
     null : Null
-        What `permutation_null` or `one_factor_null` returns.
+        Result of `permutation_null` or `one_factor_null`.
     entry : int
-        Which entry of the statistic, counted from 0.
+        Index of the entry of the statistic, from 0.
     name : str, optional
-        What the number is called; the name of the statistic by default.
+        Name of the value; by default the name of the statistic.
     ax : Axes, optional
-        Where to draw; a new figure by default.
+        Axes to draw on; by default those of a new figure.
 
     Raises
     ------
     ShapeError
-        If the statistic has no such entry.
+        If the statistic does not have this entry.
 
     Examples
     --------

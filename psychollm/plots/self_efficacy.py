@@ -32,19 +32,18 @@ _REACH = 0.27  # how far the marks of one row spread
 
 @plain_text()
 def plot_self_efficacy(study: "SelfEfficacyStudy", *, ax: "Axes | None" = None) -> "Axes":
-    """Draw the mean total of each model under each condition, and people where there are any.
+    """Draw the mean total of each model under each condition, with people if available.
 
-    The bars are Student's t over repeats: how sure a model's mean is, not how models differ. A
-    mark without a bar stands for one administration, or for repeats that are all the same. The
-    axis is the whole range of the scale; the band is one standard deviation of people around
-    their mean. ``study.totals`` holds the numbers.
+    Bars are Student's t intervals over repeats of a model. Marks without a bar have one
+    administration or identical repeats. The axis is the full range of the scale; the band is one
+    SD of people around their mean. ``study.totals`` has the numbers.
 
     Parameters
     ----------
     study : SelfEfficacyStudy
-        What `self_efficacy` returns.
+        Result of `self_efficacy`.
     ax : Axes, optional
-        Where to draw; a new figure by default.
+        Axes to draw on; by default those of a new figure.
 
     Examples
     --------

@@ -31,28 +31,28 @@ def plot_semantic_calibration(
     columns: int = 4,
     figure: "Figure | None" = None,
 ) -> "Figure":
-    """Draw accuracy over the share of the largest class, one panel per arm.
+    """Draw accuracy against the proportion of the largest class, one panel per arm.
 
-    Rings are the questions with that share, as large as their number. The grey line and its band
-    are what a calibrated model shows with as many samples; it lies below the diagonal, since the
-    largest of several shares is larger than the chance that it stands for. The numbers are those
-    of ``study.curves()``.
+    Rings are questions with this proportion, sized by their number. The grey line and band are
+    expected for a calibrated model with as many samples. The line is below the diagonal because
+    the largest of several proportions overestimates its probability. ``study.curves()`` has the
+    numbers.
 
     Parameters
     ----------
     study : SemanticCalibration
-        What `semantic_calibration` returns.
+        Result of `semantic_calibration`.
     arms : sequence, optional
-        Which arms, in this order; all by default.
+        Arms to draw, in this order; by default all.
     columns : int
-        Panels in a row.
+        Number of panels per row.
     figure : Figure, optional
-        An empty figure to draw on; by default one made with pyplot.
+        Empty figure to draw on; by default a new one.
 
     Raises
     ------
     LabelError
-        If there is no such arm.
+        If the arm does not exist.
     OptionError
         If `columns` is not a positive whole number.
 

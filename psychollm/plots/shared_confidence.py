@@ -65,24 +65,24 @@ class Drawing:
 def plot_shared_confidence(
     result: "SharedConfidence", *, figure: FigureName = "overview"
 ) -> "Figure":
-    """Draw the study: its four main figures side by side, or one figure by name.
+    """Draw the four main figures of the study, or one figure by name.
 
     Parameters
     ----------
     result : SharedConfidence
-        What `shared_confidence` returns.
+        Result of `shared_confidence`.
     figure : str
-        "overview" or the name of one figure.
+        "overview", or the name of a figure.
 
     Returns
     -------
     Figure
-        Made with pyplot; its ``axes`` hold the Axes.
+        Figure made with pyplot.
 
     Raises
     ------
     OptionError
-        If there is no such figure.
+        If the figure does not exist.
 
     Examples
     --------

@@ -40,20 +40,20 @@ _ROOM = 0.24
 
 @plain_text()
 def plot_steering_match(study: SteeringMatch, *, figure: "Figure | None" = None) -> "Figure":
-    """Draw best strengths over thresholds with the controls that belong to them.
+    """Draw best steering strengths against thresholds, with controls.
 
-    Above on the left the line, whose points have intervals over questions and are hollow at the
-    edge of the usable strengths; beside it agreement per target on questions held out, from the
-    constant answer on. Below, :math:`R^2` and held-out kappa with questions exchanged, and where
-    direction and controls lie. The numbers are those of ``study.to_frame()``,
-    ``study.controls_frame()`` and ``study.null``.
+    The upper left panel has the fitted line; points have intervals over questions, and are hollow
+    at the edge of the usable strengths. The upper right panel has held-out agreement per target,
+    starting at a constant answer. The lower panels have :math:`R^2` and held-out kappa under
+    exchanged questions, with direction and controls. ``study.to_frame()``,
+    ``study.controls_frame()`` and ``study.null`` have the numbers.
 
     Parameters
     ----------
     study : SteeringMatch
-        What `steering_match` returns.
+        Result of `steering_match`.
     figure : Figure, optional
-        An empty figure to draw on; by default one made with pyplot.
+        Empty figure to draw on; by default a new one.
 
     Examples
     --------

@@ -30,28 +30,27 @@ def plot_type2_roc(
     highlight: Sequence[Any] | None = None,
     ax: "Axes | None" = None,
 ) -> "Axes":
-    """Draw each model's share of correct over that of wrong answers above a falling criterion.
+    """Draw type-2 ROC curves: hit rate against false-alarm rate of each model.
 
-    On the dashed line confidence does not tell correct from wrong answers. The legend gives the
-    area below each curve with its interval, best model first, and why a model has no curve. Up
-    to three models are drawn with their bands. The numbers are those of
-    ``result.criteria_frame()`` and ``result.to_frame()``.
+    The dashed line is uninformative confidence. The legend has the AUROC of each curve with its
+    interval, best model first, or the reason for a missing curve. Up to three models have bands.
+    ``result.criteria_frame()`` and ``result.to_frame()`` have the numbers.
 
     Parameters
     ----------
     result : Type2ROC
-        What `type2_roc` returns.
+        Result of `type2_roc`.
     models : sequence, optional
-        Which models to draw; all by default.
+        Models to draw; by default all.
     highlight : sequence, optional
-        Which of them to colour; by default all of up to ten, else the five with the largest area.
+        Models to colour; by default all if at most ten, otherwise the five with the largest area.
     ax : Axes, optional
-        Where to draw; a new figure by default.
+        Axes to draw on; by default those of a new figure.
 
     Raises
     ------
     LabelError
-        If there is no such model.
+        If the model does not exist.
 
     Examples
     --------

@@ -56,48 +56,50 @@ def read_responses(
     Parameters
     ----------
     path : path
-        ``.csv`` or ``.tsv`` (also ``.gz``), ``.jsonl`` or ``.parquet``. Columns of text are
-        separated by commas, semicolons or tabs; without commas, numbers may have a decimal comma.
-        Read other formats with pandas and pass the frame to `Responses`.
+        File: ``.csv`` or ``.tsv`` (also ``.gz``), ``.jsonl`` or ``.parquet``. Separators are
+        commas, semicolons or tabs; with the latter two, numbers may have a decimal comma. For
+        other formats pass a pandas frame to `Responses`.
     layout : {"auto", "wide", "long", "transposed"}
-        Wide: a line per model, the labels of the questions in the header. Transposed: a line per
-        question. Long: a line per answer. "auto" means long if `question` or `value` is given, or
-        if the header names models, questions and answers in usual words ("model", "llm", "person",
-        ...; "question", "item", ...; "score", "value", "correct", "response", ...). Any other
-        file is transposed, with a warning, if its first column is called as questions are, and
-        wide otherwise.
+        "wide" has a line per model and the labels of the questions in the header, "transposed" a
+        line per question, "long" a line per answer. "auto" is long if `question` or `value` is
+        given, or if the header has usual names ("model", "llm", "person", ...; "question", "item",
+        ...; "score", "value", "correct", "response", ...). Otherwise it is transposed, with a
+        warning, if the first column has a usual name of questions, and wide if not.
     model : str, optional
-        Column with the labels of the models; by default the first column of a wide file, and the
-        one that is called so in a long file.
+        Column with the labels of the models. By default the first column of a wide file, or the
+        column with a usual name in a long file.
     question : str or sequence of str, optional
-        Columns of a long file that identify the question; by default the one that is called so.
+        Columns of a long file that identify the question; by default the column with a usual name.
     value : str, optional
-        Column of a long file that holds the answers; by default the one that is called so, or the
-        only one left.
+        Column of a long file with the answers; by default the column with a usual name, or the
+        only remaining one.
     duplicates : {"error", "first", "last"}
-        What to do in a long file when a model answers a question twice.
+        How to treat repeated answers to a question in a long file.
     codes : mapping, optional
-        What each word of the file means, such as ``{"yes": 1, "no": 0}``.
+        Codes of the words in the file, such as ``{"yes": 1, "no": 0}``.
     missing_values : iterable, optional
-        Values that stand for a missing answer, such as ``[-99, ".", "#NULL!"]``. By default values
-        that look like such codes are refused; ``()`` takes all values for answers.
+        Values that represent a missing answer, such as ``[-99, ".", "#NULL!"]``. By default values
+        that look like missing codes raise an error; ``()`` accepts all values as answers.
     labels : bool
-        Whether a column of a wide file labels its rows. Where the first column holds answers as
-        the others do, rows are counted, with a warning.
-    threshold, strict : optional
-        If given, the values are stated confidences, split as in `Responses`.
+        Whether a column of a wide file has the labels of its rows. If the first column looks like
+        answers, rows are numbered, with a warning.
+    threshold : float, {"model_median", "model_mean", "model_balanced"}, mapping or array, optional
+        Threshold that splits stated confidence into yes and no: one for all models, a rule, or one
+        per model.
+    strict : bool
+        Whether yes means ``value > threshold`` (default) or ``value >= threshold``.
 
     Returns
     -------
     Responses
-        Empty cells and NA, NaN, None and null are missing; True and False are 1 and 0. A long
-        table is kept sparse as in `Responses.from_long`: where a dense one would take more than
-        1 GB, and less than a third of it is filled.
+        Table of responses. Empty cells, NA, NaN, None and null are missing; True and False are 1
+        and 0. A long table is kept sparse if a dense one would take more than 1 GB and is filled
+        by less than a third.
 
     Raises
     ------
     InputError
-        If the file does not exist or cannot be read. Messages name file, line and column.
+        If the file does not exist or cannot be read; messages name file, line and column.
 
     Examples
     --------
@@ -139,16 +141,40 @@ def read_table(
     labels: bool = True,
     scale: float | None = None,
 ) -> "pd.DataFrame":
-    """Read a table of numbers, models x questions.
+    """Read a table of numbers by model and question.
 
     Parameters
     ----------
-    path, layout, model, question, value, duplicates, missing_values, labels
-        As in `read_responses`.
+    path : path
+        File: ``.csv`` or ``.tsv`` (also ``.gz``), ``.jsonl`` or ``.parquet``. Separators are
+        commas, semicolons or tabs; with the latter two, numbers may have a decimal comma. For
+        other formats pass a pandas frame to `Responses`.
+    layout : {"auto", "wide", "long", "transposed"}
+        "wide" has a line per model and the labels of the questions in the header, "transposed" a
+        line per question, "long" a line per answer. "auto" is long if `question` or `value` is
+        given, or if the header has usual names ("model", "llm", "person", ...; "question", "item",
+        ...; "score", "value", "correct", "response", ...). Otherwise it is transposed, with a
+        warning, if the first column has a usual name of questions, and wide if not.
+    model : str, optional
+        Column with the labels of the models. By default the first column of a wide file, or the
+        column with a usual name in a long file.
+    question : str or sequence of str, optional
+        Columns of a long file that identify the question; by default the column with a usual name.
+    value : str, optional
+        Column of a long file with the answers; by default the column with a usual name, or the
+        only remaining one.
+    duplicates : {"error", "first", "last"}
+        How to treat repeated answers to a question in a long file.
+    missing_values : iterable, optional
+        Values that represent a missing answer, such as ``[-99, ".", "#NULL!"]``. By default values
+        that look like missing codes raise an error; ``()`` accepts all values as answers.
+    labels : bool
+        Whether a column of a wide file has the labels of its rows. If the first column looks like
+        answers, rows are numbered, with a warning.
     codes : mapping, optional
-        What each word of the file means, such as ``{"right": 1, "wrong": 0}``.
+        Values of the words in the file, such as ``{"right": 1, "wrong": 0}``.
     scale : float, optional
-        Values lie between 0 and this number, and are divided by it: 100 for percentages.
+        Largest possible value, such as 100 for percentages; values are divided by it.
 
     Returns
     -------
@@ -158,11 +184,11 @@ def read_table(
     Raises
     ------
     InputError
-        If the file does not exist or cannot be read. Messages name file, line and column.
+        If the file does not exist or cannot be read; messages name file, line and column.
     CodeError
-        If a cell holds no number, or one beyond the scale.
+        If a cell is not a number, or outside the scale.
     OptionError
-        If `scale` is not positive, or stands beside `codes`.
+        If `scale` is not positive, or given together with `codes`.
 
     Examples
     --------
@@ -231,21 +257,23 @@ def read_clusters(
     model: str | None = None,
     question: str | Sequence[str] | None = None,
 ) -> "pd.Series[Any]":
-    """Read what each question belongs to.
+    """Read the cluster of each question.
 
     Parameters
     ----------
     path : path
-        A long file of answers, or a list with a line per question: its label, then its cluster.
+        Long file of answers, or a list with a line per question: its label, then its cluster.
     column : str, optional
-        The column of a long file that holds the cluster; without it, the file is a list.
-    model, question : optional
-        Columns of a long file, as in `read_responses`.
+        Column of a long file with the cluster; by default the file is a list.
+    model : str, optional
+        Column of a long file with the labels of the models; by default detected from the header.
+    question : str or sequence of str, optional
+        Columns of a long file that identify the question; by default detected from the header.
 
     Returns
     -------
     Series
-        The cluster of each question, by its label.
+        Cluster of each question, indexed by its label.
 
     Raises
     ------
