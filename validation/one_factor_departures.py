@@ -26,36 +26,42 @@ RATES = np.linspace(0.1, 0.9, MODELS)
 
 LAPSES = """## Lapses and guesses
 
-Models answer part of the questions without regard to them: temperature, truncation
-and misread replies make lapses, multiple choice makes guesses. Half a percent of
-lapses in 2,000 questions is enough for the test of one normal factor to reject. The
-verdict therefore rests on two steps. Where one normal factor is rejected,
-`dimensionality` fits one factor with a lower and an upper asymptote for each model to
-whole answer patterns, and tests for a second factor beside it, by its scores and by
-its share. It says two where both together (Fisher's combination) reject at .35 times the
-level, or where the scores lie four standard deviations above those of one factor; the
-share must be 2.5 % or more.
+Models give some answers without regard to the question. Temperature, truncation and
+misparsed replies cause lapses; multiple choice causes guesses. Half a percent of lapses in
+2,000 questions is enough for the test of one normal factor to reject. The verdict therefore
+has two steps. If one normal factor is rejected, `dimensionality` fits one factor with a lower
+and an upper asymptote for each model to whole answer patterns. It then tests for a second
+factor by its scores and its proportion of variance.
 
-Columns of verdicts: tables drawn; proportion in which one normal factor is rejected; in
-which the verdict without lapses would be two; in which the scores reject one factor with
-lapses; in which the verdict is **two**; in which a second factor of 2.5 % is not ruled
-out, of the tables with a fit of lapses (open); mean share of a second factor with lapses;
-CPU seconds of the tests without lapses, and of all. 99 draws for each test. Columns of
-estimates: tables with a fit of lapses; true and estimated mean lapse rate; coverage of
+The verdict is "two" under two conditions. First, both tests together (Fisher's combination)
+reject at .35 times the level, or the scores are four standard deviations above those of one
+factor. Second, the proportion is 2.5 % or more.
+
+Columns of verdicts, with 99 draws for each test:
+
+* number of tables; proportion in which one normal factor is rejected;
+* proportion in which the verdict without lapses would be two; in which the scores reject one
+  factor with lapses; in which the verdict is **two**;
+* open: proportion in which a second factor of 2.5 % is not excluded, of the tables with a fit
+  of lapses; mean share of a second factor with lapses;
+* CPU seconds of the tests without lapses, and of all.
+
+Columns of estimates: tables with a fit of lapses; true and estimated mean lapse rate; coverage of
 95 % intervals; mean error of loadings without and with lapses.
 
-The factor .35 was chosen on other tables, drawn with other seeds. In one-factor tables with
-lapses or guesses the verdict is two in at most 2 %, and in at most 4 % where several departures
-come together. Second factors with a share of 5 % or more are found in at least 95 % of tables,
-with one exception: a factor that only the most extreme models read, in 500 questions. There the
+The factor .35 was chosen on other tables with other seeds. In one-factor tables with lapses or
+guesses the verdict is two in at most 2 %, and in at most 4 % with several departures together.
+Second factors with a share of 5 % or more are detected in at least 95 % of tables, with one
+exception: a factor on which only the most extreme models load, in 500 questions. There the
 verdict is two in 23 % of tables and open in the others.
 
-Intervals of lapse rates cover 94 to 95 % where the rates of models differ by a log standard
-deviation of .8. They cover 98 % and more where all models lapse alike, because 19 models cannot
-rule out that rates differ. They cover too little in four cases: logistic noise (93 %), a single
-model that lapses (87 %), a skewed factor with guesses (89 %), and a strongly skewed factor (55 %),
-which looks like lapses of extreme models. The row of 40 tables with guesses holds those in which
-one normal factor was rejected although guesses hardly show; its rates are biased by that choice.
+Intervals of lapse rates cover 94 to 95 % if the rates of models have a log standard deviation of
+.8. They cover 98 % and more if all models have the same rate, because 19 models cannot exclude
+different rates. Coverage is too low in four cases: logistic noise (93 %), a single model that
+lapses (87 %), a skewed factor with guesses (89 %), and a strongly skewed factor (55 %), which
+looks like lapses of extreme models. The row of 40 tables with guesses contains only tables in
+which one normal factor was rejected although guesses have little effect; its rates are biased by
+that selection.
 
 ```{include} lapses_tables.md
 ```
@@ -164,21 +170,22 @@ def page(rows: list[str], options: argparse.Namespace) -> str:
         [
             "# What the one-factor test assumes",
             "",
-            "The test takes the shared factor and the noise to be normal, and answers to be",
-            "missing without regard to the question's score. Below, tables of 19 models with one",
-            "factor break one of these at a time. First the share of tables in which one factor",
-            f"is rejected at 5 % ({options.replicates} tables, {options.bootstrap} draws each,",
-            f"standard error up to {0.5 / options.replicates**0.5:.3f}), then in brackets the",
-            "mean share of a second factor by pairwise likelihood.",
+            "The test assumes a normal common factor, normal noise, and missing answers that do",
+            "not depend on the question's score. In the table each row violates one assumption in",
+            "tables of 19 models with one factor. Cells give the proportion of tables in which",
+            f"one factor is rejected at 5 % ({options.replicates} tables,",
+            f"{options.bootstrap} draws each, standard error up to",
+            f"{0.5 / options.replicates**0.5:.3f}). In brackets is the mean share of a second",
+            "factor by pairwise likelihood.",
             "",
             f"| {head} |",
             f"| {rule} |",
             *rows,
             "",
-            "With many questions this first test detects that a factor is not normal. So where it",
-            "rejects, `dimensionality` tests one factor with asymptotes in its place (below).",
-            "Models that answered different questions must have drawn them at random: otherwise",
-            "compare them on the questions that all of them answered.",
+            "With many questions this first test detects that a factor is not normal. If it",
+            "rejects, `dimensionality` tests one factor with asymptotes instead (below). Models",
+            "that answered different questions must have answered random ones; otherwise compare",
+            "them on questions that all answered.",
             "",
             "Made by `validation/one_factor_departures.py`.",
             "",

@@ -219,19 +219,23 @@ def page(rows: list[dict]) -> str:
     draws = " or ".join(sorted({row["bootstrap"] for row in rows}))
     return f"""# Operating characteristics of the one-factor test
 
-How often `dimensionality` rejects one factor at the nominal 5 % level, in simulated data. False
-alarms: {listed} one-factor data sets per cell; over {len(null)} cells the rate runs from
-{rates.min():.3f} to {rates.max():.3f}, mean {rates.mean():.4f}. Power: {power_listed} data sets
-per cell in which half of the models load on one factor and half on another, correlated 0.8, 0.5
-or 0; "split": the halves are the models with low and with high thresholds, "mixed": every other
-model. Yes rates are spread evenly, moderate 20-80 %, extreme 2-98 %. Each test uses {draws}
-bootstrap draws, fewer than the default of `dimensionality`, which costs a little power and does
-not move false alarms. ± is the Monte Carlo standard error, at most .035 for power. "ms per test"
-is processor time for a whole test, simulation of the data included.
+The tables give rejection rates of one factor by `dimensionality` in simulated data, at the
+nominal 5 % level.
 
-These are rates of the first of two steps, the test of one normal factor; its rates under other
-departures are in [What the one-factor test assumes](one_factor_departures.md). Those of the
-verdict, where models lapse or guess, follow below.
+* **False positive rate**: {listed} one-factor data sets per cell. Over {len(null)} cells the rate
+  is {rates.min():.3f} to {rates.max():.3f}, mean {rates.mean():.4f}.
+* **Power**: {power_listed} data sets per cell. Half of the models load on one factor and half on
+  another, correlated 0.8, 0.5 or 0. In "split" the halves are the models with low and with high
+  thresholds, in "mixed" every other model.
+
+Yes rates are spaced evenly, moderate 20-80 %, extreme 2-98 %. Each test uses {draws} bootstrap
+draws, fewer than the default of `dimensionality`. This reduces power slightly and does not
+change the false positive rate. ± is the Monte Carlo standard error, at most .035 for power. "ms
+per test" is processor time for a whole test, including the simulation of the data.
+
+These rates are for the first of two steps, the test of one normal factor. For other departures see
+[What the one-factor test assumes](one_factor_departures.md). Rates of the verdict with lapses and
+guesses follow below.
 
 Made by `validation/operating_characteristics.py`, seed {SEED}, psychollm
 {psychollm.__version__}, NumPy {np.__version__}, Numba {numba.__version__}, Python
@@ -239,10 +243,11 @@ Made by `validation/operating_characteristics.py`, seed {SEED}, psychollm
 
 {table(rows)}
 
-## The verdict where models lapse or guess
+## The verdict with lapses and guesses
 
-False alarms are in column **two** of the tables of one factor, power in that of the tables of two.
-Columns are explained in [What the one-factor test assumes](one_factor_departures.md).
+False positive rates are in column **two** of the tables of one factor, power in that of the
+tables of two. Columns are explained in [What the one-factor test
+assumes](one_factor_departures.md).
 
 ```{{include}} lapses_tables.md
 ```

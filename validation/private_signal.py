@@ -38,11 +38,11 @@ LAPSES = {
 }
 LAPSE_STUDIES = {500: 40, 2000: 40}
 LAPSE_TEXT = """
-Below, part of the answers about confidence is given without regard to the question: by a coin
-("lapses"), or a no becomes a yes by chance ("guessed yes"). "Left in": loadings, thresholds and
-the test of one normal factor; "allowed for": as in `psychollm.shared_confidence`, with the
-asymptotes of `dimensionality` where answers show lapses. 19 models; the Monte Carlo error of
-power is up to {error:.2f} ({studies} studies).
+In the next table, some answers about confidence are given without regard to the question.
+"Lapses" are random answers; in "guessed yes" a no becomes a yes by chance. "Left in" uses the
+loadings, thresholds and test of one normal factor. "Allowed for" is the method of
+`psychollm.shared_confidence`, with the asymptotes of `dimensionality` if answers show lapses.
+There are 19 models; the Monte Carlo error of power is up to {error:.2f} ({studies} studies).
 
 | models | questions | answers | left in | allowed for | mean | power {low:.2f} | {high:.2f} \
 | estimate |
@@ -51,21 +51,23 @@ power is up to {error:.2f} ({studies} studies).
 
 TEXT = """# Operating characteristics of the test of a private signal
 
-How often a model whose confidence knows nothing of its own correctness is said to know something,
-at the nominal 5 % level, in simulated data. A model's answer that carries nothing but the shared
-signal still adds to a *noisy measurement* of that signal. So the likelihood ratio that takes the
-leave-one-out score of a question as exact (column "exact", `psychollm.calibration.individuation`)
-is wrong the more often, the more questions there are; integrating the factor out ("allowed",
-`psychollm.studies.private_signal`) keeps the level. "Mean" is the test of the mean private
-correlation over models. Power: one model with a private correlation of {low:.3f} or {high:.3f};
-the last column is the mean estimate of the latter. "Guessing": a wrong answer is right by chance
-one time in four, which bends the link that the test assumes.
+The tables give the false positive rate and power of the test of self-knowledge in simulated
+data, at the nominal 5 % level. A model's answer that depends only on the common factor still
+adds to a score with measurement error. A likelihood ratio that treats the leave-one-out score of
+a question as exact (column "exact", `psychollm.calibration.individuation`) therefore rejects too
+often, and more often with more questions. Integrating the factor out ("allowed",
+`psychollm.studies.private_signal`) keeps the level.
+
+"Mean" is the test of the mean private correlation over models. Power is for one model with a
+private correlation of {low:.3f} or {high:.3f}; the last column is the mean estimate of the
+latter. "Guessing" means that a wrong answer is right by chance one time in four, which violates
+the link that the test assumes.
 
 ± is the Monte Carlo standard error of the column "allowed", at most .065 for power at 60
 studies and .11 at 20. Loadings .60 to .95, thresholds -1.8 to 1.8, both estimated.
 
-A second factor that several models share and that bears on correctness counts as private here:
-read this test beside the verdict of `dimensionality`.
+A second factor that several models share and that affects correctness counts as private here. Use
+this test together with the verdict of `dimensionality`.
 
 Made by `validation/private_signal.py`, seed {seed}, psychollm {version}, NumPy {numpy}, Python
 {python}.
