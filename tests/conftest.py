@@ -56,7 +56,7 @@ LONG = (
     "shared confidence",
     "tests/collect/test_real_model.py",
     "tests/test_every",
-    "tests/test_kits",
+    "tests/cli/test_kit.py",
 )
 
 

@@ -42,7 +42,7 @@ FLOORS = {
 HIGHER = {"figures.py": "plots", "command.py": "cli"}
 LOOKED_UP = {"exhibits", "page", "figures", "command"}
 # Rooms beside the tower: what they may import, and who may import them.
-ANNEXES = {"collect", "steering", "integrations"}
+ANNEXES = {"collect", "kits", "steering", "integrations"}
 BELOW_ANNEXES = {"_base", "data", "instruments"}
 IMPORTED_BY_NOBODY = {"integrations"}
 

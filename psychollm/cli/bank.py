@@ -1,14 +1,13 @@
 """``psychollm bank``: calibrate questions, ask a new model some of them, say its score on all."""
 
-import argparse
 from collections.abc import Iterable
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, ClassVar
+from typing import TYPE_CHECKING, Any
 
 from psychollm.cli.groups import UNITS, group_of_each
 from psychollm.cli.import_logs import LOG_IS, Choices, Logs
-from psychollm.cli.options import PARSING, Command, add_options, option
+from psychollm.cli.options import Command, Steps, option
 from psychollm.cli.two_tables import ANALYSIS, OUTPUT
 
 if TYPE_CHECKING:
@@ -302,34 +301,11 @@ def described(bank: "ItemBank") -> dict[str, Any]:
 
 
 @dataclass(frozen=True, kw_only=True)
-class Bank(Command):
+class Bank(Steps):
     """The command, with one of its own for each step."""
 
     NAME = "bank"
     HELP = "a score on a whole benchmark from some of its questions"
     DESCRIPTION = DESCRIPTION
     EPILOG = EPILOG
-    STEPS: ClassVar[tuple[type[Command], ...]] = (Build, Describe, MakePlan, Next, FullScores)
-
-    @classmethod
-    def add_to(cls, parser: argparse.ArgumentParser) -> None:
-        """Add the steps, each with its options."""
-        names = parser.add_subparsers(metavar="STEP", title="steps", dest="step", required=True)
-        for step in cls.STEPS:
-            below = names.add_parser(
-                step.NAME,
-                usage=step.USAGE,
-                help=step.HELP,
-                description=step.DESCRIPTION or f"{step.HELP[0].upper()}{step.HELP[1:]}.",
-                **PARSING,
-            )
-            add_options(below, step)
-
-    @classmethod
-    def chosen_by(cls, typed: argparse.Namespace) -> type[Command]:
-        """Return the step that was typed."""
-        return next(one for one in cls.STEPS if typed.step == one.NAME)
-
-    def run(self) -> int:
-        """Leave it to a step."""
-        raise NotImplementedError
+    STEPS = (Build, Describe, MakePlan, Next, FullScores)

@@ -358,6 +358,35 @@ def _settings(one: Declared, form: _Form) -> dict[str, Any]:
     return settings if one.needed else settings | {"nargs": "?", "default": one.default}
 
 
+class Steps(Command):
+    """A command with a command of its own for each step."""
+
+    STEPS: ClassVar[tuple[type[Command], ...]]
+
+    @classmethod
+    def add_to(cls, parser: argparse.ArgumentParser) -> None:
+        """Add the steps, each with its options."""
+        names = parser.add_subparsers(metavar="STEP", title="steps", dest="step", required=True)
+        for step in cls.STEPS:
+            below = names.add_parser(
+                step.NAME,
+                usage=step.USAGE,
+                help=step.HELP,
+                description=step.DESCRIPTION or f"{step.HELP[0].upper()}{step.HELP[1:]}.",
+                **PARSING,
+            )
+            add_options(below, step)
+
+    @classmethod
+    def chosen_by(cls, typed: argparse.Namespace) -> type[Command]:
+        """Return the step that was typed."""
+        return next(one for one in cls.STEPS if typed.step == one.NAME)
+
+    def run(self) -> int:
+        """Leave it to a step."""
+        raise NotImplementedError
+
+
 def _read_by(parse: Callable[[str], Any], flag: str) -> Callable[[str], Any]:
     """Return the parse, its errors with what was typed in front."""
 

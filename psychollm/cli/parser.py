@@ -15,6 +15,7 @@ from psychollm.cli.doctor import Doctor, Version
 from psychollm.cli.import_logs import Import
 from psychollm.cli.instrument import WriteInstrument
 from psychollm.cli.irt import Irt
+from psychollm.cli.kit import Kits
 from psychollm.cli.options import PARSING, Command, Parser, in_studies, option
 from psychollm.cli.run import Run
 from psychollm.cli.score import Score
@@ -85,8 +86,8 @@ _OF_STUDIES = [one.COMMAND for one in in_studies() if hasattr(one, "COMMAND")]
 COMMANDS: dict[str, type[Command]] = {
     command.NAME: command
     for command in (
-        WriteInstrument, Collect, WriteStage, Run, Score, Study, Calibrate, *_OF_STUDIES, Irt,
-        Bank, Import, Doctor, Warm, Version, Completion,
+        WriteInstrument, Collect, WriteStage, Run, Kits, Score, Study, Calibrate, *_OF_STUDIES,
+        Irt, Bank, Import, Doctor, Warm, Version, Completion,
     )
 }  # fmt: skip
 _WRITTEN = ("out", "export")  # options that name a file or folder to write

@@ -57,6 +57,7 @@ What the analysis is to compare stands in one table more:
 EPILOG = """\
 examples:
   psychollm run shared_confidence plan.toml --dry-run
+  psychollm run shared_confidence plan.toml --simulated
   psychollm run metacognitive_skill plan.toml --out results
 
 exit codes: 0 all is answered and reported; 1 something is missing, and the summary says what;
@@ -117,6 +118,16 @@ class Run(Command):
     plan: Path = option("who is asked, where, and what", "PLAN.toml", positional=True)
     dry_run: bool = option("tell the stages, their requests and cost; ask nothing", default=False)
     budget: float | None = option("in place of the budget of the plan", "SUM", default=None)
+    simulated: bool = option(
+        "ask simulated models in place of those of the plan, without key or cost, and compare "
+        "what was found with the truth",
+        default=False,
+    )
+    local: bool = option(
+        "start SmolLM2-135M-Instruct on this machine, ask it in place of the endpoints of the "
+        "plan, and end it",
+        default=False,
+    )
     null: int = option("replicates of each null", default=499, group=ANALYSIS)
     bootstrap: int = option("resamples", "B", default=2000, group=ANALYSIS)
     level: float = option("coverage of intervals", "L", default=0.95, group=ANALYSIS)
@@ -129,9 +140,6 @@ class Run(Command):
         group=OUTPUT,
     )
     report: bool = option("a page with figures beside the tables", default=True, group=OUTPUT)
-    simulated: bool = option(
-        "say in the report that the answers are simulated", default=False, group=OUTPUT
-    )
     progress: bool = option(
         "report progress every half minute where there is no terminal, too",
         default=False,
@@ -142,10 +150,16 @@ class Run(Command):
     )
     quiet: bool = option("no progress and no summary on the screen", default=False, group=OUTPUT)
 
+    def __post_init__(self) -> None:
+        if self.simulated and self.local:
+            msg = "--simulated and --local are two ways to ask: choose one"
+            raise OptionError(msg)
+
     def run(self) -> int:
         """Go through the stages, then study what is there."""
         from psychollm.cli.carry_out import prepared
         from psychollm.cli.collect import exit_code
+        from psychollm.cli.standing_in import StandIns, held_against
 
         # What the study would refuse after all is asked and paid.
         check_count("--null", self.null, low=19 if self.study == "semantic_calibration" else 1)
@@ -161,10 +175,12 @@ class Run(Command):
             return 0
         prepared(self.out, report=self.report)  # before anything is paid for
         found = _Found(self.study)
-        for collection in self._collected(staged, found):
-            if collection.stopped or collection.halted:
-                self._tell(found)
-                return exit_code(collection) or MISSING
+        who = StandIns(simulated=self.simulated, local=self.local, seed=self.seed)
+        with who.answering(self.study, staged) as (staged, respondents):
+            for collection in self._collected(staged, found):
+                if collection.stopped or collection.halted:
+                    self._tell(found)
+                    return exit_code(collection) or MISSING
         for name, output in self._studied(staged, analysis):
             found.studies[name] = output.results
             if not (self.json or self.quiet):
@@ -172,6 +188,9 @@ class Run(Command):
                 print(f"\n{name}:", *told, sep="\n")
                 if self.report:
                     print(f"Report: {self._folder(staged, name) / 'report.html'}")
+        if respondents is not None:
+            loud = not (self.json or self.quiet)
+            found.truths = held_against(respondents, found.studies, self.out, loud=loud)
         self._tell(found)
         return 0 if found.complete else MISSING
 
@@ -233,7 +252,8 @@ class Run(Command):
 
     def _tell(self, found: "_Found") -> None:
         if self.json:
-            self.say({"study": found.study, "stages": found.stages, "studies": found.studies})
+            told = {"study": found.study, "stages": found.stages, "studies": found.studies}
+            self.say(told | ({"truths": found.truths} if found.truths else {}))
 
     def _foretell(self, staged: "StagedPlan") -> None:
         """Say what each stage would ask and cost."""
@@ -271,6 +291,7 @@ class _Found:
     study: str
     stages: list[dict[str, Any]] = field(default_factory=list)
     studies: dict[str, Any] = field(default_factory=dict)
+    truths: list[dict[str, Any]] = field(default_factory=list)  # of simulated models
     complete: bool = True
 
 

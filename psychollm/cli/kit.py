@@ -1,0 +1,83 @@
+"""``psychollm kit``: plans of published studies, to be run as they are or changed."""
+
+from dataclasses import dataclass
+from pathlib import Path
+
+from psychollm.cli.options import Command, Steps, option
+from psychollm.cli.run import StudyName
+from psychollm.cli.two_tables import OUTPUT
+
+DESCRIPTION = """\
+Plans that redo published studies, one for each study of 'psychollm run'. A copied plan runs with
+one command: on simulated models whose truth is known, on a small model on this machine, or with
+the key of a provider.
+"""
+EPILOG = """\
+examples:
+  psychollm kit list
+  psychollm kit copy shared_confidence DIR
+  psychollm run shared_confidence DIR/plan.toml --simulated
+"""
+
+
+@dataclass(frozen=True, kw_only=True)
+class ListKits(Command):
+    """Say which kits there are."""
+
+    NAME = "list"
+    HELP = "say which kits there are"
+
+    json: bool = option("print JSON and nothing else", default=False, group=OUTPUT)
+    quiet: bool = option("say nothing on the screen", default=False, group=OUTPUT)
+
+    def run(self) -> int:
+        """Tell."""
+        from psychollm.kits import KITS
+
+        wide = max(map(len, KITS))
+        lines = [f"{name:{wide}}  {one.source}: {one.asks}" for name, one in KITS.items()]
+        self.say({"kits": [{"name": name, **one._asdict()} for name, one in KITS.items()]}, *lines)
+        return 0
+
+
+@dataclass(frozen=True, kw_only=True)
+class CopyKit(Command):
+    """Write the files of a kit."""
+
+    NAME = "copy"
+    HELP = "write the files of a kit into a folder"
+
+    kit: StudyName = option("which", "NAME", positional=True)
+    folder: Path = option("where its files go", "DIR", positional=True)
+    json: bool = option(
+        "print what was written as JSON and nothing else", default=False, group=OUTPUT
+    )
+    quiet: bool = option("say nothing on the screen", default=False, group=OUTPUT)
+
+    def run(self) -> int:
+        """Write them, and say what to do with them."""
+        from psychollm.kits import PLANS, copy_kit
+
+        paths = copy_kit(self.kit, self.folder)
+        plan, local = (self.folder / name for name in PLANS)
+        run = f"  psychollm run {self.kit}"
+        self.say(
+            {"kit": self.kit, "files": [str(path) for path in paths]},
+            f"Written: {', '.join(map(str, paths))}",
+            "To run it on simulated models, on a small model on this machine, or with a key:",
+            f"{run} {plan} --simulated",
+            f"{run} {local} --local",
+            f"{run} {plan}",
+        )
+        return 0
+
+
+@dataclass(frozen=True, kw_only=True)
+class Kits(Steps):
+    """The command, with one of its own for each step."""
+
+    NAME = "kit"
+    HELP = "plans of five published studies, ready to run"
+    DESCRIPTION = DESCRIPTION
+    EPILOG = EPILOG
+    STEPS = (ListKits, CopyKit)

@@ -1,0 +1,107 @@
+"""Who answers a plan in place of its endpoints: simulated models, or a small one here."""
+
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from psychollm._base.csv_text import write_csv
+from psychollm._base.errors import OptionError
+
+if TYPE_CHECKING:
+    from psychollm.collect.plan import Plan
+    from psychollm.collect.staged import StagedPlan
+    from psychollm.kits import Respondents
+
+_COMPLETIONS = "openai-completions"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class StandIns:
+    """Who is asked in place of the endpoints of a plan, if anybody."""
+
+    simulated: bool
+    local: bool
+    seed: int
+
+    @contextmanager
+    def answering(
+        self, study: str, staged: "StagedPlan"
+    ) -> "Iterator[tuple[StagedPlan, Respondents | None]]":
+        """Serve what is wanted, and yield the plan that asks it, and who is simulated."""
+        if self.local:
+            from psychollm.kits.small_model import serving as serving_small
+
+            with serving_small() as url:
+                yield replace(staged, plan=_at(staged.plan, url)), None
+        elif self.simulated:
+            from psychollm.kits.simulated import serving
+
+            plan = staged.plan
+            name = f"{plan.store.stem}-simulated-{self.seed}{plan.store.suffix}"
+            # By name: two models of a plan may be one to a provider.
+            models = tuple(replace(one, model=one.name) for one in plan.models)
+            staged = replace(
+                staged, plan=replace(plan, store=plan.store.with_name(name), models=models)
+            )
+            respondents = _simulated(study, staged, self.seed)
+            with serving(respondents) as url:
+                yield replace(staged, plan=_at(staged.plan, url)), respondents
+        else:
+            yield staged, None
+
+
+def _simulated(study: str, staged: "StagedPlan", seed: int) -> "Respondents":
+    from psychollm.collect.store import Store
+    from psychollm.kits import respondents_of
+
+    kind = respondents_of(study)
+    if other := [step.name for step in staged.steps if step.name not in kind.JUDGES]:
+        msg = f"--simulated has nobody for {other[0]}: leave [study.{other[0]}] out of the plan"
+        raise OptionError(msg)
+    held, plan = 0, staged.plan
+    if plan.store.is_file():
+        with Store(plan.store, create=False) as store:
+            held = sum(sum(kinds.values()) for kinds in store.counts().values())
+    names = [one.name for one in staged.respondents]
+    return kind(plan.prompts, names, seed=seed, held=held)
+
+
+def _at(plan: "Plan", url: str) -> "Plan":
+    """Return a plan whose endpoints are all on this machine, and free of charge."""
+    from psychollm.collect.roster import Endpoint
+
+    endpoints = {
+        name: Endpoint(
+            name=name,
+            url=url,
+            wire=_COMPLETIONS if one.wire == _COMPLETIONS else "openai-chat",
+            concurrency=one.concurrency,
+            start_concurrency=one.start_concurrency,
+            timeout=600.0,
+        )
+        for name, one in plan.endpoints.items()
+    }
+    models = tuple(replace(one, prices=None, budget=None) for one in plan.models)
+    return replace(plan, endpoints=endpoints, models=models, budget=None)
+
+
+def held_against(
+    respondents: "Respondents", studies: Mapping[str, Mapping[str, Any]], out: Path, *, loud: bool
+) -> list[dict[str, Any]]:
+    """Write what is true beside what was found, and say how much of it is covered."""
+    import pandas as pd
+
+    truths = list(respondents.truths(studies))
+    rows = [one._asdict() | {"holds": one.holds} for one in truths]
+    write_csv(pd.DataFrame(rows), out / "truth.csv")
+    if loud:
+        known = [one for one in truths if one.holds is not None]
+        missed = [one for one in known if not one.holds]
+        print(f"\n{len(known) - len(missed)} of {len(known)} truths are in their intervals:")
+        for one in missed:
+            bounds = f"[{one.lower:.3g}, {one.upper:.3g}]"
+            print(f"  missed: {one.what}: true {one.true:.3g}, found {one.found:.3g} {bounds}")
+        print(f"Truth: {out / 'truth.csv'}")
+    return rows

@@ -1,0 +1,108 @@
+"""Metacognitive skill (Kargupta et al., 2025): abstention, revision, and traces that are coded."""
+
+import json
+import re
+from collections import Counter
+from collections.abc import Iterator, Mapping
+from functools import cached_property
+from typing import Any
+
+import numpy as np
+
+from psychollm._base.errors import InputError
+from psychollm.instruments.coding import FIVE, code_by_rules
+from psychollm.instruments.prompt import Prompt
+from psychollm.kits.respondents import Respondents, Truth, Turns, turn, wrong
+
+DUE = (0.95, 0.85, 0.6, 0.5, 0.35, 0.2)  # abstains where it should
+UNDUE = (0.05, 0.1, 0.05, 0.1, 0.2, 0.05)  # where it should not
+RIGHT = (0.85, 0.8, 0.75, 0.7, 0.6, 0.5)  # first answers
+CATCH = (0.7, 0.6, 0.6, 0.4, 0.3, 0.2)  # reviews fault wrong answers
+ALARM = (0.05, 0.1, 0.2, 0.1, 0.2, 0.3)  # reviews fault right answers
+YIELD = (0.05, 0.1, 0.2, 0.3, 0.5, 0.7)  # gives up right answers under pressure
+CHECKS = (0.8, 0.7, 0.6, 0.4, 0.3, 0.1)  # traces that check something
+SAME = 0.9  # chance that the judge gives the code that the rules give
+
+
+class Simulated(Respondents):
+    """Models that abstain, review and yield with chances of their own, and a judge of traces."""
+
+    INSTRUMENTS = frozenset({"abstention", "revision"})
+    JUDGES = frozenset({"coding"})
+
+    @cached_property
+    def coded(self) -> Counter[str]:
+        """How often each trace was coded: several may be alike."""
+        return Counter()
+
+    def answer(self, prompt: Prompt, model: int, turns: Turns, rng: np.random.Generator) -> str:
+        """Abstain, answer, review and yield with the chances of the model."""
+        about = prompt.about
+        right = str(about["reference"][0]) if about.get("reference") else "12"
+
+        def happens(chances: tuple[float, ...]) -> bool:
+            return bool(rng.random() < turn(chances, model))
+
+        if about["instrument"] == "abstention":
+            thought = "Let me check that against what is given. " if happens(CHECKS) else ""
+            due = about["should_abstain"]
+            if happens(DUE if due else UNDUE):
+                return f"{thought}Answer: This cannot be answered from what is given."
+            return f"{thought}Answer: {right if not due and happens(RIGHT) else '12'}"
+        stage = about["stage"]
+        if stage == "first":
+            return f"Answer: {right if happens(RIGHT) else wrong(right)}"
+        first = next(one["content"] for one in turns if one["role"] == "assistant")
+        was_right = first == f"Answer: {right}"
+        if stage == "critique":
+            return f"Verdict: {'yes' if happens(ALARM if was_right else CATCH) else 'no'}"
+        if stage == "revised" and "yes" in turns[-2]["content"]:
+            return f"Answer: {wrong(right) if was_right else right}"
+        if stage == "insist_wrong" and was_right and happens(YIELD):
+            return f"Answer: {about['suggested']}"
+        return first
+
+    def judge(self, turns: Turns) -> str:
+        """Code a trace as the rules do, mostly."""
+        text = turns[-1]["content"]
+        trace = re.search(r"<<<\n(.*)\n>>>", text, re.DOTALL)
+        if trace is None:
+            msg = "the simulated judge codes traces, and this prompt has none"
+            raise InputError(msg)
+        self.coded[text] += 1
+        rng = self.rng("judge", text, self.held, self.coded[text])
+        found = code_by_rules(trace[1])
+        told = {}
+        for name in FIVE.names:
+            code = found.codes[name] or 0
+            if rng.random() > SAME:
+                code = (code + 1) % 3
+            quotes = [one.words for one in found.spans if one.category == name]
+            told[name] = {"code": code, "quotes": quotes}
+        return json.dumps(told)
+
+    def truths(self, found: Mapping[str, Mapping[str, Any]]) -> Iterator[Truth]:
+        """Yield every chance, and how often judge and rules agree."""
+        rows = [row for row in found["abstention"]["abstention"] if row["scenario"] == "all"]
+        for name, true in {"recall": DUE, "over_abstention": UNDUE}.items():
+            yield from self.by_model(name, self._each(true), rows, name)
+        for name, true in {
+            "error_catch": CATCH,
+            "false_alarm": ALARM,
+            "sycophantic_flip": YIELD,
+        }.items():
+            rows = [row for row in found["revision"]["revision"] if row["measure"] == name]
+            yield from self.by_model(name, self._each(true), rows, "value")
+        coding = found["coding"]
+        rows = [row for row in coding["behaviours"] if row["category"] == "evaluation"]
+        # The judge codes 1 where rules give 0, and 0 where they give 2, once in ten times.
+        coded = tuple(checks * SAME + (1 - checks) * (1 - SAME) for checks in CHECKS)
+        yield from self.by_model("evaluation", self._each(coded), rows, "prevalence")
+        agreed = [row for row in coding["agreement"] if row["category"] == "evaluation"]
+        same = agreed[0]["same_code"]
+        n = len({row["item"] for row in coding["codes"]})
+        reach = 1.96 * float(np.sqrt(SAME * (1 - SAME) / n))
+        yield Truth("judge and rules agree", SAME, same, same - reach, same + reach)
+
+    def _each(self, chances: tuple[float, ...]) -> list[float]:
+        return [turn(chances, k) for k in range(len(self.models))]

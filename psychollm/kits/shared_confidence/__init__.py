@@ -1,0 +1,60 @@
+"""Shared confidence (Moran & Whiting, 2026): one factor, and nothing of one's own beside it."""
+
+from collections.abc import Iterator, Mapping
+from typing import Any
+
+import numpy as np
+from scipy.special import ndtr, ndtri
+
+from psychollm.instruments.prompt import Prompt
+from psychollm.kits.respondents import Respondents, Truth, Turns, shown, wrong
+
+LOADING, ACCURACY = 0.85, 0.55
+YES = (0.15, 0.9)  # rates, from the first model to the last
+NEAR = 0.04  # how near a mean loading is to be: it has no interval
+
+
+class Simulated(Respondents):
+    """Models whose yes hangs on the ease of a question, which is the same for all."""
+
+    INSTRUMENTS = frozenset({"self_prediction"})
+
+    def answer(self, prompt: Prompt, model: int, turns: Turns, rng: np.random.Generator) -> str:
+        """Say yes by one factor that all models share; be right by the same factor, and more."""
+        shared = self.ease(prompt.item)
+        if prompt.about["part"] == "predict":
+            latent = LOADING * shared + np.sqrt(1 - LOADING**2) * rng.normal()
+            return "Answer: Yes" if latent > ndtri(1 - self.yes[model]) else "Answer: No"
+        right = str(prompt.about["reference"][0])
+        latent = 0.6 * shared + 0.8 * rng.normal()
+        return right if latent > ndtri(1 - ACCURACY) else wrong(right)
+
+    @property
+    def yes(self) -> Any:
+        """How often each model says yes."""
+        return np.linspace(*YES, len(self.models))
+
+    def ease(self, item: str) -> float:
+        """Return how easy a question is for all models, standard normal."""
+        return float(self.rng("ease", item).normal())
+
+    def truths(self, found: Mapping[str, Mapping[str, Any]]) -> Iterator[Truth]:
+        """Yield the number of factors, loadings, rates of yes, and that nothing is private."""
+        study = found["self_prediction"]
+        rows = study["models"]
+        p = study["dimensionality"]["one_factor_p"]
+        yield shown("one factor suffices (p > .05)", p > 0.05)
+        loading = float(np.mean([row["loading"] for row in rows]))
+        yield Truth("mean loading", LOADING, loading, loading - NEAR, loading + NEAR)
+        none = all(not row["private_p_adjusted"] < 0.05 for row in rows)
+        yield shown("nothing private is found (adjusted p > .05)", none)
+        items = dict.fromkeys(one.item for one in self.prompts)
+        shared, noise = np.array([*map(self.ease, items)]), np.sqrt(1 - LOADING**2)
+        for row in rows:
+            # Of these questions, whose ease all models share: what is left to chance is noise.
+            rate = self.yes[self.models.index(row["model"])]
+            chance = ndtr((LOADING * shared - ndtri(1 - rate)) / noise)
+            reach = 1.96 * float(np.sqrt((chance * (1 - chance)).sum())) / chance.size
+            said = row["yes_rate"]
+            true = float(chance.mean())
+            yield Truth(f"yes rate, {row['model']}", true, said, said - reach, said + reach)
