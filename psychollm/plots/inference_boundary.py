@@ -77,7 +77,8 @@ def plot_failures(
 ) -> "Axes":
     """Draw the failures of each model: proportions of responses that never pass.
 
-    A response has the same colour for all types of question.
+    The number of failed answers is beside each bar. A response has the same colour for all types
+    of question.
 
     Parameters
     ----------
@@ -123,7 +124,8 @@ def plot_failures(
         ax.barh(y, width, left=left, color=colours[response], label=str(response), height=0.7)
         for row in np.flatnonzero(width):
             ends, label = (float(left[row]), float(left[row] + width[row])), shares.labels[row]
-            text = f"{label}: {response} {percent(width[row], 1)}"
+            part = f"{shares.count[row, k]:.0f} of {shares.n[row]:.0f}"
+            text = f"{label}: {response} {percent(width[row], 1)} ({part} failed answers)"
             keep_box(ax, ends, (row - 0.35, row + 0.35), text, label)
         left += width
     for row in np.flatnonzero(left == 0.0):
@@ -136,6 +138,9 @@ def plot_failures(
             colour=MUTED,
             transform=ax.transData,
         )
+    for row in np.flatnonzero(left > 0.0):
+        n = f"{shares.n[row]:.0f}"
+        write(ax, 1.01, float(row), n, "left center", colour=MUTED, transform=ax.transData)
     name_rows(ax, shares.labels, size=TICK_SIZE - 0.5)
     ax.set_xlim(0, 1)
     name_axes(ax, x=f"share of failed answers, {_name(study, kind)}")

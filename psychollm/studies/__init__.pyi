@@ -17,8 +17,8 @@ from psychollm.studies.groups.study import calibration_by as calibration_by
 from psychollm.studies.groups.study import compare_by as compare_by
 from psychollm.studies.inference_boundary.monitoring_link import MonitoringLink as MonitoringLink
 from psychollm.studies.inference_boundary.monitoring_link import monitoring_link as monitoring_link
+from psychollm.studies.inference_boundary.profile import BoundaryProfile as BoundaryProfile
 from psychollm.studies.inference_boundary.skin_contrast import skin_contrast as skin_contrast
-from psychollm.studies.inference_boundary.study import BoundaryProfile as BoundaryProfile
 from psychollm.studies.inference_boundary.study import InferenceBoundary as InferenceBoundary
 from psychollm.studies.inference_boundary.study import ThinkingContrast as ThinkingContrast
 from psychollm.studies.inference_boundary.study import inference_boundary as inference_boundary

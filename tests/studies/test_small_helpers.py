@@ -9,7 +9,6 @@ from psychollm.calibration.stated import paired_answers
 from psychollm.data.responses import Responses, as_responses
 from psychollm.data.sampled import SampledAnswers
 from psychollm.estimates.resampling import Resampling
-from psychollm.studies.inference_boundary.study import boundary_profile
 from psychollm.studies.metacognitive_skill.arms import coder_agreement, prompting, scaffolding
 from psychollm.studies.metacognitive_skill.deployment import deployment, register_deployment
 from psychollm.studies.metacognitive_skill.structure import (
@@ -31,15 +30,6 @@ from psychollm.studies.steering_match.evidence import cut_offs
 from psychollm.studies.steering_match.grid import count, grid_of, kappa_of, profiles_of
 from psychollm.studies.steering_match.reconstruction import mean_defined
 from psychollm.studies.steering_match.steered_answers import SteeredAnswers
-
-
-def test_failures_of_a_boundary_profile() -> None:
-    frame = pd.DataFrame(
-        {"model": "m", "item": [1, 2], "run": 1, "response": list("xy"), "score": [1, 0]}
-    )
-    found = boundary_profile(frame, "A", Resampling(n=20, level=0.95, rng=0))
-    assert found.failures is not None
-    assert found.failures.categories == ("y",)
 
 
 def test_a_single_coder_agrees_with_nobody() -> None:

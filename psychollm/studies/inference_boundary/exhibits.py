@@ -1,6 +1,6 @@
 """What shows the findings of the inference boundary: rates, contrasts, how models fail."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Hashable, Mapping, Sequence
 from functools import partial
 from typing import TYPE_CHECKING
 
@@ -54,7 +54,9 @@ def exhibits(
         ),
         "certainty": (inversion, listing(contrast, "Certainty inversion", instead=True)),
         "confabulation": _confabulation(study),
+        "keyword": _keyword(study),
         "refusal": _refusals(study),
+        "failures": (*_failures(study, study.lexical), *_failures(study, study.interaction)),
         "thinking": (Listing(table=partial(_thinking, study), instead=True),),
         "skins": (
             forest(
@@ -87,18 +89,25 @@ def _confabulation(study: "InferenceBoundary") -> tuple[Exhibit | None, ...]:
     return drawn, listing(contrast, "Making up the meaning of words", instead=True)
 
 
+def _keyword(study: "InferenceBoundary") -> tuple[Exhibit | None, ...]:
+    if study.keyword is None or study.keyword_minus_strict is None:
+        return ()
+    rates = {"strict": study.profiles[study.lexical].retest.rate, "by keyword": study.keyword}
+    drawn = forest(
+        rates,
+        key="keyword",
+        title="Undefined words, scored strictly and by keyword",
+        caption="Share of answers on undefined words that pass. Strictly, the word is named and "
+        "no number is given; by keyword, any word of doubt passes, as “cannot” or “undefined”.",
+        x="share of answers on undefined words that pass",
+    )
+    each = rates | {"by keyword minus strict": study.keyword_minus_strict}
+    return drawn, listing(each, "Undefined words, strictly and by keyword", n=False, instead=True)
+
+
 def _refusals(study: "InferenceBoundary") -> tuple[Exhibit | None, ...]:
     refusals, hedging = {"refusals": study.refusal_rate}, study.refusal_minus_commitment
     less = {} if hedging is None else {"refusals minus commitments": hedging}
-    failures = Drawing(
-        plot="plot_failures",
-        of=study,
-        key="failures",
-        title="How models fail on uncovered events",
-        caption="What models answer to questions about an event that no rule covers, when they do "
-        "not say so. Confabulated: a rule is made up that closes the gap. Misattributed: what the "
-        "rules settle is called open. Unmonitored: answered as if nothing were open.",
-    )
     return (
         forest(
             refusals,
@@ -117,10 +126,40 @@ def _refusals(study: "InferenceBoundary") -> tuple[Exhibit | None, ...]:
             x="refusals of answerable minus commitments on open questions",
             reference=0.0,
         ),
-        None if study.profiles[study.interaction].failures is None else failures,
         listing(refusals | less, "Refusals", instead=True),
-        Listing(table=partial(_failure_table, study), folded=True),
     )
+
+
+_CHOSEN = (
+    "Confabulated: {made_up}. Misattributed: what the rules settle is called open. Unmonitored: "
+    "answered as if nothing were open."
+)
+_SAID = (
+    "Invented: a number, without doubt. Hedged: a number, with a word of doubt. Declined: doubt, "
+    "without naming the word. Astray: something else. Refusal: the task is declined."
+)
+
+
+def _failures(study: "InferenceBoundary", kind: Hashable) -> tuple[Exhibit | None, ...]:
+    """Return how models fail on a type of question that has no answer."""
+    if kind not in study.profiles or study.profiles[kind].failures is None:
+        return ()
+    words = kind == study.lexical
+    what = "a word that no rule defines" if words else "an event that no rule covers"
+    made_up = "a meaning is made up" if words else "a rule is made up that closes the gap"
+    responses = study.profiles[kind].shares.categories
+    ways = _CHOSEN.format(made_up=made_up) if "gap" in responses else _SAID if words else ""
+    drawn = Drawing(
+        plot="plot_failures",
+        of=study,
+        options={"kind": kind},
+        key="failures-of-words" if words else "failures",
+        title=f"How models fail on {'undefined words' if words else 'uncovered events'}",
+        caption=f"What models answer to questions about {what}, when they do not say so; on the "
+        f"right the number of failed answers, to which the shares refer. {ways}".rstrip(),
+    )
+    failed = Listing(table=partial(_shares_table, study, kind, failed=True))
+    return drawn, failed, Listing(table=partial(_shares_table, study, kind), folded=True)
 
 
 def _skins(study: "InferenceBoundary") -> dict[str, Estimate]:
@@ -163,15 +202,22 @@ def _stability(study: "InferenceBoundary") -> Table | None:
     )
 
 
-def _failure_table(study: "InferenceBoundary") -> Table | None:
-    shares = study.profiles[study.interaction].shares
+def _shares_table(
+    study: "InferenceBoundary", kind: Hashable, *, failed: bool = False
+) -> Table | None:
+    profile = study.profiles[kind]
+    shares = profile.failures if failed else profile.shares
+    if shares is None:
+        return None
     columns = [name_column("model", shares.labels)]
+    columns += [number_column("failed answers", shares.n, digits=0)] if failed else []
     columns += [
         interval_column(str(response), shares.value[:, k], shares.interval[:, k])
         for k, response in enumerate(shares.categories)
     ]
-    columns.append(number_column("answers", shares.n, digits=0))
-    return Table.of(columns, caption=f"All responses to questions of type {study.interaction}")
+    columns += [] if failed else [number_column("answers", shares.n, digits=0)]
+    what = "Shares of the failed answers" if failed else "All responses"
+    return Table.of(columns, caption=f"{what} to questions of type {kind}")
 
 
 def _thinking(study: "InferenceBoundary") -> Table | None:

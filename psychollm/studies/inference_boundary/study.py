@@ -15,18 +15,16 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from psychollm._base.axes import Axes, whole
 from psychollm._base.checks import check_fraction
 from psychollm._base.errors import LabelError, ShapeError
 from psychollm._base.frames import long_table
 from psychollm._base.numbers import number, percent, with_interval
 from psychollm._base.result import Result, drawn_by
-from psychollm._base.types import FloatArray, RandomState
+from psychollm._base.types import RandomState
 from psychollm.data.labels import Labels, listed
 from psychollm.estimates.estimate import Difference, Estimate
 from psychollm.estimates.findings import Finding, Findings, Study, estimate_rows, exhibit, sentence
-from psychollm.estimates.intervals import clopper_pearson, wilson
-from psychollm.estimates.resampling import Bootstrap, Resampling, ResamplingArguments
+from psychollm.estimates.resampling import Bootstrap, Resampling
 from psychollm.estimates.verdict import (
     SMALLEST,
     Outcome,
@@ -42,12 +40,10 @@ from psychollm.reliability.means.power import (
     minimum_detectable_difference,
     questions_needed,
 )
-from psychollm.reliability.raters.agreement import Agreement, agreement
-from psychollm.reliability.raters.kappa import cohen_kappa
 from psychollm.reliability.raters.rate_contrast import rate_contrast
 from psychollm.reliability.raters.ratings import Ratings
-from psychollm.reliability.raters.response_shares import ResponseShares, response_shares
-from psychollm.reliability.raters.retest import Retest, retest
+from psychollm.studies.inference_boundary.keyword_scoring import keyword_scoring
+from psychollm.studies.inference_boundary.profile import BoundaryProfile, boundary_profile
 from psychollm.studies.inference_boundary.skin_contrast import skin_contrasts
 from psychollm.studies.people.study import BesidePeople
 from psychollm.studies.people.table import Measure, beside
@@ -55,88 +51,6 @@ from psychollm.studies.people.table import Measure, beside
 if TYPE_CHECKING:
     import pandas as pd
     from matplotlib.axes import Axes as Drawn
-
-
-@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
-class BoundaryProfile(Result):
-    """One type of questions: how often models pass, how alike their runs are, what they respond.
-
-    Examples
-    --------
-    >>> import pandas as pd
-    >>> frame = pd.DataFrame({"model": "m", "item": [1, 2, 1, 2], "run": [1, 1, 2, 2],
-    ...                       "response": list("xyxx"), "score": [1, 0, 1, 1]})
-    >>> boundary_profile(frame, "A", Resampling(n=20, level=0.95, rng=0)).retest.rate.value
-    array([0.75])
-    """
-
-    kind: Hashable  # the type
-    retest: Retest  # rate over all runs, per run, by majority
-    scores: Agreement  # of the runs' scores
-    responses: Agreement  # of the runs' responses
-    first_two: Estimate | None  # Cohen's kappa of the first two runs' scores; None for one run
-    shares: ResponseShares  # of all responses
-    failures: ResponseShares | None  # of those that never pass, among themselves; None without
-    labels: Labels  # (models,)
-
-    _AXES = Axes(
-        {"model": "labels"},
-        "type=kind",
-        "rate=retest.rate.value",
-        "{bound}=retest.rate.interval",
-        whole("n", "retest.rate.n"),
-        "majority=retest.majority.value",
-        "all_identical=responses.all_identical.value",
-        "alpha=responses.krippendorff_alpha.value",
-    )
-
-    @property
-    def exact_intervals(self) -> FloatArray:
-        """Clopper and Pearson's interval of every run (models, runs, 2)."""
-        return clopper_pearson(self.retest.totals, self.retest.n, level=self.retest.rate.level)
-
-    @property
-    def pooled_intervals(self) -> FloatArray:
-        """Wilson's interval as if runs were independent (models, 2): too short where they agree.
-
-        It is what is often reported; `retest.rate` has the interval to use.
-        """
-        hits, n = self.retest.totals.sum(axis=1), self.retest.n.sum(axis=1)
-        return wilson(hits, n, level=self.retest.rate.level)
-
-
-def boundary_profile(
-    answers: pd.DataFrame, kind: Hashable, resampling: Resampling
-) -> BoundaryProfile:
-    """Profile the answers to one type of questions; a row of `answers` is one answer."""
-    scores = Ratings.from_long(answers, question="item", value="score")
-    responses = Ratings.from_long(answers, question="item", value="response")
-    options = resampling.arguments
-    failing = failing_responses(answers)
-    return BoundaryProfile(
-        kind=kind,
-        retest=retest(scores, **options),
-        scores=agreement(scores, metric="nominal", **options),
-        responses=agreement(responses, metric="nominal", **options),
-        first_two=_first_two(scores, options),
-        shares=response_shares(responses, level=resampling.level),
-        failures=response_shares(responses, among=failing, level=resampling.level)
-        if failing
-        else None,
-        labels=scores.models,
-    )
-
-
-def failing_responses(answers: pd.DataFrame) -> list[Hashable]:
-    """Return the responses that never pass, sorted."""
-    best = answers.dropna(subset=["response", "score"]).groupby("response")["score"].max()
-    return sorted(best.index[best == 0].tolist(), key=str)
-
-
-def _first_two(scores: Ratings, options: ResamplingArguments) -> Estimate | None:
-    if len(scores.runs) < 2:
-        return None
-    return cohen_kappa(scores.select(runs=scores.runs[:2]), **options)
 
 
 _MEASURES = (Measure(name="passed", value="score", by="type"),)
@@ -198,6 +112,9 @@ class InferenceBoundary(Study, Result):
     certainty_inversion: Estimate  # rate on open events minus rate on answerable questions
     confabulation: Estimate | None  # rate on answerable questions minus rate on undefined words
     stage_one: Estimate | None  # mean rate on both
+    # Rate on undefined words where any word of doubt passes; None where no score differs.
+    keyword: Estimate | None
+    keyword_minus_strict: Estimate | None  # paired by answer
     refusal_rate: Estimate  # share of answerable questions that are refused
     refusal_minus_commitment: Estimate | None  # that, minus committed answers on open events
     thinking: tuple[ThinkingContrast, ...]
@@ -212,8 +129,16 @@ class InferenceBoundary(Study, Result):
 
     def tables(self) -> dict[str, pd.DataFrame]:
         """Return the tables of the study, by name."""
+        import pandas as pd
+
         held = {one.name: getattr(self, one.name) for one in fields(self)}
         tables = {name: one.to_frame() for name, one in held.items() if isinstance(one, Estimate)}
+        failed = {kind: one.failures for kind, one in self.profiles.items() if one.failures}
+        if failed:
+            frames = [one.to_frame() for one in failed.values()]
+            for kind, frame in zip(failed, frames, strict=True):
+                frame.insert(1, "type", str(kind))
+            tables["failures"] = pd.concat(frames, ignore_index=True)
         return {"profiles": self.to_frame(), **tables}
 
     def findings(self, *, smallest: SmallestEffects = SMALLEST) -> Findings:
@@ -239,6 +164,12 @@ class InferenceBoundary(Study, Result):
             )
             if estimate is not None
         ]
+        if self.keyword is not None and self.keyword_minus_strict is not None:
+            items.insert(-1, _keyword_finding(self, self.keyword, self.keyword_minus_strict))
+        open_ones = [self.profiles.get(kind) for kind in (self.lexical, self.interaction)]
+        if rows := tuple(_failed(one) for one in open_ones if one and one.failures is not None):
+            question = "Failed answers to questions without an answer:"
+            items.append(Finding(key="failures", question=question, rows=rows))
         if self.thinking:
             contrasts = {f"{one.thinking} - {one.base}": one.difference for one in self.thinking}
             items.append(
@@ -300,6 +231,38 @@ def _verdict(study: InferenceBoundary, smallest: SmallestEffects) -> Finding:
     return Finding(statement=sentence(text), numbers=numbers, outcome=judged)
 
 
+def _keyword_finding(study: InferenceBoundary, loose: Estimate, difference: Estimate) -> Finding:
+    """Set the rates on undefined words by keyword beside the strict ones."""
+    strict = study.profiles[study.lexical].retest.rate
+    return Finding(
+        key="keyword",
+        question=f"Undefined words, scored by keyword and strictly ({study.lexical}):",
+        rows=tuple(
+            f"{label}: {percent(loose.value[k], 1)} by keyword, {percent(strict.value[k], 1)} "
+            f"strictly; difference "
+            f"{with_interval(difference.value[k], difference.interval[k], signed=True)}"
+            for k, label in enumerate(loose.labels)
+        ),
+        numbers={"keyword": loose, "keyword_minus_strict": difference},
+    )
+
+
+def _failed(profile: BoundaryProfile) -> str:
+    """Return how many answers of one type failed, and in which ways."""
+    failures = profile.failures
+    if failures is None:
+        return f"{profile.kind}: none"
+    n, labels = failures.n, failures.labels
+    low, high, total = int(np.argmin(n)), int(np.argmax(n)), n.sum()
+    span = f"{n[low]:.0f} ({labels[low]}) to {n[high]:.0f} ({labels[high]}) answers fail"
+    pooled = failures.count.sum(axis=0) / total
+    ways = ", ".join(
+        f"{percent(pooled[k])} {failures.categories[k]}"
+        for k in np.argsort(-pooled, kind="stable")
+    )
+    return f"{profile.kind}: {span}; of all {total:.0f}, {ways}"
+
+
 def _rates(study: InferenceBoundary, kind: Hashable) -> str:
     """Return the span of the rates of one type."""
     profile = study.profiles[kind]
@@ -345,7 +308,8 @@ def inference_boundary(
     ----------
     answers : DataFrame
         One row per answer: model, type, item, run, response and score (1 passed, 0 not, NaN where
-        nothing is known). `RuleWorldScores.to_frame` makes it.
+        nothing is known); perhaps keyword, a second score of undefined words.
+        `RuleWorldScores.to_frame` makes it.
     answerable, lexical, interaction, control : hashable
         Labels of the types: with an answer, with an undefined word, with an uncovered event, with
         words exchanged. The second and the last may be absent.
@@ -390,11 +354,14 @@ def inference_boundary(
     }
     contrasts = _Contrasts(answers, resampling)
     both = lexical in profiles
+    loose, looser = keyword_scoring(answers, lexical, resampling)
     return InferenceBoundary(
         profiles=profiles,
         certainty_inversion=contrasts.scores({interaction: 1.0, answerable: -1.0}),
         confabulation=contrasts.scores({answerable: 1.0, lexical: -1.0}) if both else None,
         stage_one=contrasts.scores({answerable: 0.5, lexical: 0.5}) if both else None,
+        keyword=loose,
+        keyword_minus_strict=looser,
         refusal_rate=contrasts.shares({answerable: [refusal]}, {answerable: 1.0}),
         refusal_minus_commitment=_hedging(
             contrasts, answerable, interaction, refusal=[refusal], commits=list(commits)

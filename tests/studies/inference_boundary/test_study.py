@@ -10,9 +10,9 @@ import pytest
 from psychollm._base.errors import LabelError
 from psychollm.reliability.raters.kappa import cohen_kappa
 from psychollm.reliability.raters.ratings import Ratings
+from psychollm.studies.inference_boundary.profile import failing_responses
 from psychollm.studies.inference_boundary.study import (
     InferenceBoundary,
-    failing_responses,
     inference_boundary,
 )
 

@@ -1,0 +1,105 @@
+"""`BoundaryProfile`: how models fare on one type of question."""
+
+from __future__ import annotations
+
+from collections.abc import Hashable
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from psychollm._base.axes import Axes, whole
+from psychollm._base.result import Result
+from psychollm._base.types import FloatArray
+from psychollm.data.labels import Labels
+from psychollm.estimates.estimate import Estimate
+from psychollm.estimates.intervals import clopper_pearson, wilson
+from psychollm.estimates.resampling import Resampling, ResamplingArguments
+from psychollm.reliability.raters.agreement import Agreement, agreement
+from psychollm.reliability.raters.kappa import cohen_kappa
+from psychollm.reliability.raters.ratings import Ratings
+from psychollm.reliability.raters.response_shares import ResponseShares, response_shares
+from psychollm.reliability.raters.retest import Retest, retest
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+
+@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
+class BoundaryProfile(Result):
+    """One type of questions: how often models pass, how alike their runs are, what they respond.
+
+    Examples
+    --------
+    >>> import pandas as pd
+    >>> frame = pd.DataFrame({"model": "m", "item": [1, 2, 1, 2], "run": [1, 1, 2, 2],
+    ...                       "response": list("xyxx"), "score": [1, 0, 1, 1]})
+    >>> boundary_profile(frame, "A", Resampling(n=20, level=0.95, rng=0)).retest.rate.value
+    array([0.75])
+    """
+
+    kind: Hashable  # the type
+    retest: Retest  # rate over all runs, per run, by majority
+    scores: Agreement  # of the runs' scores
+    responses: Agreement  # of the runs' responses
+    first_two: Estimate | None  # Cohen's kappa of the first two runs' scores; None for one run
+    shares: ResponseShares  # of all responses
+    failures: ResponseShares | None  # of those that never pass, among themselves; None without
+    labels: Labels  # (models,)
+
+    _AXES = Axes(
+        {"model": "labels"},
+        "type=kind",
+        "rate=retest.rate.value",
+        "{bound}=retest.rate.interval",
+        whole("n", "retest.rate.n"),
+        "majority=retest.majority.value",
+        "all_identical=responses.all_identical.value",
+        "alpha=responses.krippendorff_alpha.value",
+    )
+
+    @property
+    def exact_intervals(self) -> FloatArray:
+        """Clopper and Pearson's interval of every run (models, runs, 2)."""
+        return clopper_pearson(self.retest.totals, self.retest.n, level=self.retest.rate.level)
+
+    @property
+    def pooled_intervals(self) -> FloatArray:
+        """Wilson's interval as if runs were independent (models, 2): too short where they agree.
+
+        It is what is often reported; `retest.rate` has the interval to use.
+        """
+        hits, n = self.retest.totals.sum(axis=1), self.retest.n.sum(axis=1)
+        return wilson(hits, n, level=self.retest.rate.level)
+
+
+def boundary_profile(
+    answers: pd.DataFrame, kind: Hashable, resampling: Resampling
+) -> BoundaryProfile:
+    """Profile the answers to one type of questions; a row of `answers` is one answer."""
+    scores = Ratings.from_long(answers, question="item", value="score")
+    responses = Ratings.from_long(answers, question="item", value="response")
+    options = resampling.arguments
+    failing = failing_responses(answers)
+    return BoundaryProfile(
+        kind=kind,
+        retest=retest(scores, **options),
+        scores=agreement(scores, metric="nominal", **options),
+        responses=agreement(responses, metric="nominal", **options),
+        first_two=_first_two(scores, options),
+        shares=response_shares(responses, level=resampling.level),
+        failures=response_shares(responses, among=failing, level=resampling.level)
+        if failing
+        else None,
+        labels=scores.models,
+    )
+
+
+def failing_responses(answers: pd.DataFrame) -> list[Hashable]:
+    """Return the responses that never pass, sorted."""
+    best = answers.dropna(subset=["response", "score"]).groupby("response")["score"].max()
+    return sorted(best.index[best == 0].tolist(), key=str)
+
+
+def _first_two(scores: Ratings, options: ResamplingArguments) -> Estimate | None:
+    if len(scores.runs) < 2:
+        return None
+    return cohen_kappa(scores.select(runs=scores.runs[:2]), **options)
