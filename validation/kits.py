@@ -1,22 +1,23 @@
 """How much of what is true the replication kits find again, by seed.
 
-    python -m validation.kits [--seeds 5] [--python PYTHON] [--write]
+    python -m validation.kits [KIT ...] [--seeds 5] [--python PYTHON] [--write]
 
 Each kit is copied and run as it stands on simulated models, with 299 resamples and 99 replicates
-of each null; `--python` is the interpreter of the environment that it runs in. `--write` makes
-docs/kits_tables.md. Takes ten minutes.
+of each null; `--python` is the interpreter of the environment that it runs in. Every truth is kept
+in validation/kits.csv, and what is there is not run again. `--write` makes docs/kits_tables.md of
+it. Takes ten minutes.
 """
 
 import argparse
 import csv
 import os
-import resource
 import subprocess
 import sys
 import tempfile
-from collections import defaultdict
+from collections import Counter
 from pathlib import Path
 
+KEPT = Path(__file__).with_suffix(".csv")
 OUT = Path(__file__).resolve().parents[1] / "docs" / "kits_tables.md"
 KITS = (
     "shared_confidence",
@@ -26,12 +27,13 @@ KITS = (
     "metacognitive_skill",
 )
 QUICK = ("--bootstrap", "299", "--null", "99", "--no-report", "--quiet")
+COLUMNS = ("kit", "seed", "what", "true", "found", "lower", "upper", "holds")
 
-Covered = dict[str, list[bool]]
+Row = dict[str, str]
 
 
-def run(python: str, kit: str, seed: int) -> Covered:
-    """Return, by what is true, which of its values are in their intervals."""
+def run(python: str, kit: str, seed: int) -> list[Row]:
+    """Return what is true beside what was found."""
     environment = {**os.environ, "PYTHONWARNINGS": "ignore"}
     with tempfile.TemporaryDirectory() as folder:
 
@@ -41,54 +43,64 @@ def run(python: str, kit: str, seed: int) -> Covered:
 
         psychollm("kit", "copy", kit, "kit", "--quiet")
         psychollm("run", kit, "kit/plan.toml", "--simulated", "--seed", str(seed), *QUICK)
-        covered: Covered = defaultdict(list)
         path = Path(folder, "psychollm-report", "truth.csv")
         with path.open(encoding="utf-8", newline="") as file:
-            for row in csv.DictReader(file):
-                covered[row["what"].partition(",")[0]].append(row["holds"] == "True")
-                if row["holds"] != "True":
-                    print("missed", kit, seed, row, flush=True)
-    return covered
+            return [{"kit": kit, "seed": str(seed), **row} for row in csv.DictReader(file)]
 
 
-def table(found: dict[str, list[Covered]]) -> str:
+def kept() -> list[Row]:
+    """Return the truths that are kept."""
+    if not KEPT.is_file():
+        return []
+    with KEPT.open(encoding="utf-8", newline="") as file:
+        return list(csv.DictReader(file))
+
+
+def keep(rows: list[Row]) -> None:
+    """Add truths to those that are kept."""
+    new = not KEPT.is_file()
+    with KEPT.open("a", encoding="utf-8", newline="") as file:
+        writer = csv.DictWriter(file, COLUMNS, lineterminator="\n")
+        if new:
+            writer.writeheader()
+        writer.writerows(rows)
+
+
+def table(rows: list[Row]) -> str:
     """Return a table in Markdown: a row for each kind of truth, a column for each seed."""
-    seeds = range(1, 1 + max(map(len, found.values())))
+    seeds = sorted({row["seed"] for row in rows}, key=int)
+    held, all_of = Counter[tuple[str, str, str]](), Counter[tuple[str, str, str]]()
+    for row in rows:
+        what = row["what"].partition(",")[0]
+        for kit in (row["kit"], "all"):
+            for seed in (row["seed"], "all"):
+                place = (kit, what if kit != "all" else "", seed)
+                all_of[place] += 1
+                held[place] += row["holds"] == "True"
     heads = " | ".join(f"seed {seed}" for seed in seeds)
     lines = [f"| kit | truths | {heads} | all |", f"|---|---|{'---|' * (len(seeds) + 1)}"]
-    every: list[bool] = []
-    for kit, draws in found.items():
-        for what in draws[0]:
-            each = [one[what] for one in draws]
-            cells = " | ".join(f"{sum(one)} of {len(one)}" for one in each)
-            flat = [holds for one in each for holds in one]
-            every += flat
-            lines.append(f"| `{kit}` | {what} | {cells} | {sum(flat)} of {len(flat)} |")
-    lines.append(
-        f"| all | | {' | '.join(_sum(found, k) for k in range(len(seeds)))} | "
-        f"{sum(every)} of {len(every)} ({sum(every) / len(every):.1%}) |"
-    )
+    order = {kit: place for place, kit in enumerate((*KITS, "all"))}
+    for kit, what in sorted(
+        dict.fromkeys((kit, what) for kit, what, _ in all_of), key=lambda one: order[one[0]]
+    ):
+        cells = [f"{held[kit, what, s]} of {all_of[kit, what, s]}" for s in (*seeds, "all")]
+        lines.append(f"| {kit if kit == 'all' else f'`{kit}`'} | {what} | {' | '.join(cells)} |")
     return "\n".join(lines) + "\n"
-
-
-def _sum(found: dict[str, list[Covered]], k: int) -> str:
-    holds = [one for draws in found.values() for part in draws[k].values() for one in part]
-    return f"{sum(holds)} of {len(holds)}"
 
 
 def main() -> None:
     parser = argparse.ArgumentParser(description=(__doc__ or "").partition("\n")[0])
+    parser.add_argument("kits", nargs="*", metavar="KIT", choices=[*KITS, []])
     parser.add_argument("--seeds", type=int, default=5)
     parser.add_argument("--python", default=sys.executable)
     parser.add_argument("--write", action="store_true")
     typed = parser.parse_args()
-    found: dict[str, list[Covered]] = {}
-    for kit in KITS:
-        before = resource.getrusage(resource.RUSAGE_CHILDREN).ru_utime
-        found[kit] = [run(typed.python, kit, 1 + k) for k in range(typed.seeds)]
-        spent = resource.getrusage(resource.RUSAGE_CHILDREN).ru_utime - before
-        print(f"{kit}: {spent / typed.seeds:.0f} s of CPU time each", flush=True)
-    text = table(found)
+    done = {(row["kit"], row["seed"]) for row in kept()}
+    for seed in range(1, 1 + typed.seeds):
+        for kit in typed.kits or KITS:
+            if (kit, str(seed)) not in done:
+                keep(run(typed.python, kit, seed))
+    text = table(kept())
     print(text)
     if typed.write:
         OUT.write_text(text, encoding="utf-8")

@@ -18,6 +18,7 @@ from psychollm.cli import UNUSABLE
 from psychollm.cli.run import STUDY_PARTS, analysis_of, staged_plan
 from psychollm.instruments.prompt import Message, Prompt
 from psychollm.instruments.questions import read_questions
+from psychollm.instruments.semantic_sampling import SemanticSampling
 from psychollm.kits import KITS, copy_kit, respondents_of, small_model
 from psychollm.kits.respondents import Truth
 from tests.reports.reader import assert_names_unique_and_found, assert_self_contained, read
@@ -151,6 +152,17 @@ def test_what_no_simulated_model_answers_is_an_error() -> None:
         respondents_of("metacognitive_skill")([], ["m"]).reply(
             "m", [{"role": "user", "content": "?"}]
         )
+
+
+def test_a_run_that_goes_on_draws_replies_that_were_not_given() -> None:
+    asked = SemanticSampling([{"question": "What is 2 + 2?", "answer": "4"}], n_samples=40)
+    turns = [{"role": "user", "content": asked.prompts()[0].messages[0].content}]
+
+    def said(held: int) -> list[str]:
+        models = respondents_of("semantic_calibration")(asked.prompts(), ["m"], held=held)
+        return [models.reply("m", turns) for _ in range(20)]
+
+    assert said(0) == said(0) != said(20)
 
 
 def test_truth_that_nothing_was_found_of_is_neither_covered_nor_missed() -> None:

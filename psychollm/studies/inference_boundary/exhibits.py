@@ -140,15 +140,21 @@ _SAID = (
 )
 
 
+_CLAIMS = {"confabulated", "misattributed", "unmonitored"}
+_REACTIONS = {"invented", "hedged", "declined", "astray"}
+
+
 def _failures(study: "InferenceBoundary", kind: Hashable) -> tuple[Exhibit | None, ...]:
     """Return how models fail on a type of question that has no answer."""
-    if kind not in study.profiles or study.profiles[kind].failures is None:
+    failures = study.profiles[kind].failures if kind in study.profiles else None
+    if failures is None:
         return ()
     words = kind == study.lexical
     what = "a word that no rule defines" if words else "an event that no rule covers"
     made_up = "a meaning is made up" if words else "a rule is made up that closes the gap"
-    responses = study.profiles[kind].shares.categories
-    ways = _CHOSEN.format(made_up=made_up) if "gap" in responses else _SAID if words else ""
+    responses = set(map(str, failures.categories))
+    ways = _CHOSEN.format(made_up=made_up) if _CLAIMS & responses else ""
+    ways = _SAID if _REACTIONS & responses else ways
     drawn = Drawing(
         plot="plot_failures",
         of=study,
