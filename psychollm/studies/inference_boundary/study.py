@@ -255,6 +255,8 @@ def _failed(profile: BoundaryProfile) -> str:
     n, labels = failures.n, failures.labels
     low, high, total = int(np.argmin(n)), int(np.argmax(n)), n.sum()
     span = f"{n[low]:.0f} ({labels[low]}) to {n[high]:.0f} ({labels[high]}) answers fail"
+    if n[low] == n[high]:
+        span = f"{n[low]:.0f} answers fail ({every(n.size, 'model')})"
     pooled = failures.count.sum(axis=0) / total
     ways = ", ".join(
         f"{percent(pooled[k])} {failures.categories[k]}"
