@@ -60,7 +60,7 @@ Intervals of lapse rates cover 94 to 95 % if the rates of models have a log stan
 different rates. Coverage is too low in four cases: logistic noise (93 %), a single model that
 lapses (87 %), a skewed factor with guesses (89 %), and a strongly skewed factor (55 %), which
 looks like lapses of extreme models. The row of 40 tables with guesses contains only tables in
-which one normal factor was rejected although guesses have little effect; its rates are biased by
+which one normal factor was rejected although guesses have little effect. Its rates are biased by
 that selection.
 
 ```{include} lapses_tables.md
