@@ -44,6 +44,7 @@ _NAMES = {
     "one_factor_null": "psychollm.nulls.one_factor",
     "compare": "psychollm.studies.comparison.study",
     "compare_by": "psychollm.studies.groups.study",
+    "benchmark_agreement": "psychollm.studies.benchmark_agreement.study",
     "calibration_by": "psychollm.studies.groups.study",
     "item_bank": "psychollm.bank.item_bank",
     "replay": "psychollm.bank.replay",

@@ -35,6 +35,7 @@ model:confirmatory_groups model:measurement_invariance no own:fit_gate pairs pat
 performance points question replicates:loading_errors residual_pairs solution:factor_scores
 steered target:smooth task texts thinking threshold:read_responses tokenizer traces units
 weights:rate_contrast yes first:set_difference second:set_difference interval:outcome
+clusters:benchmark_agreement
 models:predict_answers questions:predict_answers half_widths designs sizes:replay
 """
 NO_ARRAY = set(_NAMES.split())

@@ -20,7 +20,8 @@ if TYPE_CHECKING:
 class Drawing:
     """A figure: a function of `psychollm.plots`, and what it draws."""
 
-    plot: str  # its name, after that of its module where it is not public
+    # Its name, after that of its module where it is not public, or of a study's `figures`.
+    plot: str
     of: Any
     options: Mapping[str, Any] = field(default_factory=dict)
     key: str  # unique on a page

@@ -69,6 +69,7 @@ class Reason(StrEnum):
     FEW_RESPONDENTS = "fewer than three respondents"
     HEYWOOD = "a uniqueness lies at its bound"
     NOT_IDENTIFIED = "fewer than three factors: the general factor rests on an assumption"
+    NOT_DISTINGUISHED = "a benchmark does not distinguish these models"
     NO_BETWEEN_VARIANCE = "the targets do not differ"
     PERFECT_AGREEMENT = "no disagreement at all"
     SINGLE_VALUE = "a single value occurs: chance agreement is certain"

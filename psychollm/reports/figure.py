@@ -59,7 +59,8 @@ def draw_figure(drawing: Drawing, models: Sequence[Any] = ()) -> Figure:
 def drawn_by(drawing: Drawing) -> "Canvas":
     """Return the figure of a drawing, made without pyplot, as large as its plot wants it."""
     module, _, name = drawing.plot.rpartition(".")
-    plot = view(f"plots.{module}" if module else "plots", name)
+    own = module.startswith("studies.")
+    plot = view(module if own else f"plots.{module}".removesuffix("."), name)
     with on_paper():
         shown = plot(drawing.of, **drawing.options)
     figure: Canvas = getattr(shown, "figure", None) or shown

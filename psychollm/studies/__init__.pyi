@@ -1,3 +1,5 @@
+from psychollm.studies.benchmark_agreement.study import BenchmarkAgreement as BenchmarkAgreement
+from psychollm.studies.benchmark_agreement.study import benchmark_agreement as benchmark_agreement
 from psychollm.studies.comparison.study import Comparison as Comparison
 from psychollm.studies.comparison.study import compare as compare
 from psychollm.studies.difficulty.gate import Gate as Gate

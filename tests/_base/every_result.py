@@ -35,6 +35,7 @@ EXAMPLES = (
     "AnswerLogits",
     "AnswerVariance",
     "arms.answered",
+    "BenchmarkAgreement",
     "BetweenModels",
     "bootstrap_fit",
     "boundary_profile",

@@ -89,6 +89,23 @@ def scores() -> None:
     families.to_csv("families.csv", index=False)
 
 
+def benchmarks() -> None:
+    """Scores of the same models in two benchmarks, and what the questions belong to."""
+    rng = np.random.default_rng(5)
+    able = rng.multivariate_normal([0.0, 0.0], [[1.0, 0.4], [0.4, 1.0]], 9)
+    names = [f"m{k}" for k in range(9)]
+    units = []
+    for side, name in enumerate(("one", "other")):
+        labels = [f"{name}-{k}" for k in range(120)]
+        p = 1.0 / (1.0 + np.exp(rng.normal(size=120) - able[:, [side]]))
+        frame = pd.DataFrame((rng.random(p.shape) < p).astype(int), index=names, columns=labels)
+        frame[side:].to_csv(f"{name}.csv", index_label="model")
+        units.append(
+            pd.DataFrame({"question": labels, "cluster": [f"{name}{k // 3}" for k in range(120)]})
+        )
+    pd.concat(units).to_csv("passages.csv", index=False)
+
+
 def choices() -> None:
     """Options that models chose, one of them called NA, and keys of which some are wrong."""
     chosen, key, _ = drawn(120, share=0.1)
@@ -213,6 +230,10 @@ COMMANDS: dict[str, tuple[Make, tuple[str, ...]]] = {
     ),
     "compare tasks": (scores, ("compare", "tasks.csv", "--equal-tasks", "--seed", "2")),
     "compare by group": (scores, ("compare", "scores.csv", "--by", "domain")),
+    "agree": (
+        benchmarks,
+        ("agree", "one.csv", "other.csv", "--clusters", "passages.csv", "--level", "0.9"),
+    ),
     "card": (
         scores,
         ("card", "scores.csv", "--domains", "domain", "--families", "families.csv",
@@ -291,6 +312,7 @@ VARIANTS: dict[str, tuple[Make, tuple[str, ...]]] = {
         ("compare", "tasks.csv", "--task", "first", "--missing", "9", "--power", "0.9"),
     ),
     "compare families": (scores, ("compare", "scores.csv", "--by", "families.csv")),
+    "agree alone": (benchmarks, ("agree", "one.csv", "other.csv", "--seed", "3")),
     "card alone": (scores, ("card", "scores.csv", "--seed", "4")),
     "items of families": (scores, ("items", "scores.csv", "--families", "vendor")),
     "irt at a threshold": (
@@ -318,6 +340,7 @@ PRINTED: dict[str, tuple[Make, tuple[str, ...]]] = {
     "compare groups in Markdown": (
         scores, ("compare", "scores.csv", "--by", "domain", "--markdown")
     ),
+    "agree in Markdown": (benchmarks, ("agree", "one.csv", "other.csv", "--markdown")),
     "card in Markdown": (scores, ("card", "scores.csv", "--markdown")),
     "import": (
         scores, ("import", "scores.csv", "--repeats", "first", "--out", "right.csv", "--long",

@@ -28,6 +28,12 @@ def _comparison() -> Any:
     return psy.compare(right.astype(int), rng=1)
 
 
+def _agreement() -> Any:
+    rng = np.random.default_rng(1)
+    able = np.stack([np.linspace(-1.5, 1.5, 8), np.linspace(1.5, -1.5, 8)])[:, :, None]
+    return psy.benchmark_agreement(*(rng.random((2, 8, 200)) < 1 / (1 + np.exp(-able))), rng=1)
+
+
 def _card() -> Any:
     rng = np.random.default_rng(1)
     right = (rng.random((5, 200)) < np.linspace(0.8, 0.4, 5)[:, None]).astype(int)
@@ -59,6 +65,7 @@ def _gate() -> Any:
 
 MADE: dict[str, Callable[[], Any]] = {
     **{name: make for name, (make, *_) in STUDIES.items()},
+    "BenchmarkAgreement": _agreement,
     "Comparison": _comparison,
     "EvaluationCard": _card,
     "QuestionAudit": _audit,

@@ -1,0 +1,1 @@
+"""How far two benchmarks rank the same models alike, corrected for sampling noise."""

@@ -1,0 +1,62 @@
+"""The page on the agreement of two benchmarks."""
+
+from typing import TYPE_CHECKING
+
+from psychollm._base.numbers import count, number
+from psychollm.estimates.layout import Fact, Layout
+from psychollm.estimates.references import cite
+from psychollm.estimates.verdict import SmallestEffects
+
+if TYPE_CHECKING:
+    from psychollm.studies.benchmark_agreement.study import BenchmarkAgreement
+
+
+SCALES = {True: "log odds", False: "they are"}
+
+
+def _methods(result: "BenchmarkAgreement") -> tuple[str, ...]:
+    scales = {name: SCALES[odds] for name, odds in zip(result.names, result.log_odds, strict=True)}
+    on = " and ".join(f"{name} as {scale}" for name, scale in scales.items())
+    if len(set(scales.values())) == 1:
+        on = f"as {SCALES[result.log_odds[0]]}"
+    return (
+        "The true scores of models in both benchmarks are taken as bivariate normal. Their "
+        "correlation is estimated by restricted maximum likelihood from the scores and their "
+        f"sampling errors {cite('spearman')}; scores are compared {on}.",
+        "The interval is that of the profile likelihood, with a quantile of Student's t in place "
+        "of chi-squared, so that it covers with few models.",
+        "The sampling errors are those of questions, or of clusters of them, with the correction "
+        f"CR2 for few clusters {cite('miller', 'bell')}. The difficulty of the sampled questions "
+        "moves all models alike and is no part of them.",
+        "Kendall's tau and the share of opposite pairs follow from the correlation "
+        f"{cite('kruskal')}.",
+        "A pair of models is reversed if both differences are significant, for all pairs at once, "
+        "and of opposite sign.",
+    )
+
+
+def _facts(result: "BenchmarkAgreement", smallest: SmallestEffects) -> tuple[Fact, ...]:
+    found = result.agreement
+    return (
+        Fact(name="True correlation", value=found.text(0)),
+        Fact(
+            name="Observed rank correlation",
+            value=number(result.rank_correlation),
+            detail=f"noise limits it to {number(result.ceiling)}",
+        ),
+        Fact(
+            name="Reversed pairs", value=count(float(result.reversed.sum())), detail="significant"
+        ),
+    )
+
+
+LAYOUT = Layout(
+    title="Do two benchmarks rank models alike?",
+    facts=_facts,
+    methods=_methods,
+    call=lambda result, source, options: (
+        source or "result = psy.benchmark_agreement(first, second, rng=1)"
+    ),
+)
+
+PAGES = {"BenchmarkAgreement": LAYOUT}

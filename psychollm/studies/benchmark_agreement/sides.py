@@ -1,0 +1,118 @@
+"""One of two benchmarks as it is compared: scores, their sampling errors, and what is shared."""
+
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from scipy.special import fdtrc
+
+from psychollm._base.errors import ShapeError
+from psychollm._base.types import FloatArray, IntArray
+from psychollm.data.labels import Table, numbered, unit_labels
+from psychollm.estimates.clustered import few
+from psychollm.estimates.verdict import FEWEST
+from psychollm.reliability.means.clustered import clustered_mean
+from psychollm.studies.benchmark_agreement.true_correlation import (
+    TrueCorrelation,
+    own_covariance,
+    true_correlation,
+)
+
+FEWEST_MODELS = 5  # with which coverage was measured
+_FLOOR = 0.05  # least sampling variance of a model, beside the mean of all
+
+
+@dataclass(frozen=True, slots=True)
+class Side:
+    """What one benchmark says of the models."""
+
+    table: Table
+    clusters: IntArray | None
+    units: tuple[Any, ...]  # by number: clusters, or questions
+    value: FloatArray  # (models,) as it is compared
+    parts: FloatArray  # (models, units) of its errors
+    least: FloatArray  # (models,) lowest variance of an error
+    n_units: float
+    few: bool
+    log_odds: bool
+
+    @property
+    def variance(self) -> FloatArray:
+        """Sampling variance beyond what all models share (models,)."""
+        own = own_covariance(self.parts, self.parts)
+        least = np.maximum(self.least, _FLOOR * max(float(own.mean()), 0.0))
+        return np.asarray(np.maximum(own, least), dtype=np.float64)
+
+
+def side_of(table: Table, clusters: Any, place: int) -> Side:
+    """Return the first benchmark (0) or the second (1) as it is compared."""
+    values = np.asarray(table.values, dtype=np.float64)
+    known = np.isfinite(values)
+    units: list[Any] = list(table.questions)
+    if clusters is not None:
+        units = unit_labels(clusters, table.questions, argument="clusters")
+    elif table.questions == tuple(range(len(units))):  # positions: nobody named them
+        units = [(place, unit) for unit in units]
+    codes, labels = numbered(units)
+    mean = clustered_mean(values, known.astype(np.float64), codes)
+    if (mean.n_clusters < 2.0).any():
+        model = table.models[int((mean.n_clusters < 2.0).argmax())]
+        msg = (
+            f"model {model!r} has scores in one cluster only of the {('first', 'second')[place]} "
+            "benchmark: its sampling error needs two"
+        )
+        raise ShapeError(msg)
+    value, parts, n = mean.value, mean.parts, mean.n_clusters
+    least = np.zeros(len(value))
+    log_odds = bool(((values[known] >= 0.0) & (values[known] <= 1.0)).all())
+    if log_odds:
+        share = (n * value + 0.5) / (n + 1.0)
+        slope = 1.0 / (share * (1.0 - share))
+        value, parts = np.log(share / (1.0 - share)), parts * slope[:, None]
+        # All right or all wrong: the variance of the share above.
+        least = np.where(mean.se > 0.0, 0.0, slope / (n + 1.0))
+    return Side(
+        table=table,
+        clusters=codes if clusters is not None else None,
+        units=labels,
+        value=value,
+        parts=parts,
+        least=least,
+        n_units=float(n.min()),
+        few=bool(few(mean.df).any()),
+        log_odds=log_odds,
+    )
+
+
+def spread_of(side: Side) -> tuple[float, float]:
+    """Return the reliability (1), and the p-value of no true difference between models."""
+    k, noise = len(side.value), float(side.variance.mean())
+    observed = float(side.value.var(ddof=1))
+    if observed <= noise:
+        return 0.0, 1.0
+    freedom = (k - 1.0) * (side.n_units - 1.0)
+    p_value = fdtrc(k - 1.0, freedom, observed / noise) if noise > 0.0 else 0.0
+    return 1.0 - noise / observed, float(p_value)
+
+
+def agreement_of(sides: list[Side], level: float) -> tuple[TrueCorrelation | None, int]:
+    """Return the correlation of true scores, None without a spread, and the shared units."""
+    first, second = sides
+    shared = [unit for unit in first.units if unit in set(second.units)]
+    k = len(first.value)
+    errors = np.zeros((k, 2, 2))
+    errors[:, 0, 0], errors[:, 1, 1] = first.variance, second.variance
+    if shared:
+        parts = (side.parts[:, [side.units.index(unit) for unit in shared]] for side in sides)
+        most = 0.99 * np.sqrt(errors[:, 0, 0] * errors[:, 1, 1])
+        errors[:, 0, 1] = errors[:, 1, 0] = np.clip(own_covariance(*parts), -most, most)
+    means = np.stack([first.value, second.value], axis=1)
+    if (np.ptp(means, axis=0) == 0.0).any():
+        return None, len(shared)
+    return true_correlation(means, errors, level=level), len(shared)
+
+
+def enough(sides: list[Side]) -> bool:
+    """Return whether there are as many models, questions and clusters as the intervals need."""
+    models, units = len(sides[0].value), min(side.n_units for side in sides)
+    return models >= FEWEST_MODELS and units >= FEWEST and not any(side.few for side in sides)

@@ -1,0 +1,450 @@
+r"""How far two benchmarks rank the same models alike, corrected for sampling noise.
+
+Two rankings of models differ because the benchmarks measure different things, and because each
+benchmark is a sample of questions. The rank correlation of the observed scores mixes both. Here
+the true scores of models in both benchmarks are bivariate normal across models, and their
+correlation :math:`\rho` is estimated from the scores and their known sampling errors
+(`true_correlation`).
+
+Scores within [0, 1] are compared as log odds :math:`\log(p / (1 - p))`, with
+:math:`(n p + 1/2) / (n + 1)` for p in n questions or clusters. On this scale a benchmark that is
+easier than the other, or has a floor from guessing, is nearly a linear function of it. Other
+scores are compared as they are. With :math:`V_b` the mean sampling variance in benchmark b beyond
+what all models share and :math:`S_b` the variance of the observed scores, its reliability is
+
+.. math:: R_b = 1 - V_b / S_b,                                                            \quad (1)
+
+and :math:`\sqrt{R_1 R_2}` is the highest correlation that noise allows to be expected. If
+:math:`S_b / V_b` is not significant as F, the benchmark does not distinguish these models, and the
+correlation is undefined.
+
+For two models drawn from the population, the chance that the true scores order them oppositely,
+and Kendall's rank correlation of true scores, are
+
+.. math:: \pi_- = \arccos(\rho) / \pi, \qquad
+          \tau = 1 - 2 \pi_- = 2 \arcsin(\rho) / \pi.                                     \quad (2)
+
+A single pair is reversed if both differences are significant and of opposite sign. The p-value is
+twice the larger of both, each adjusted for all pairs at once ("max_t").
+
+The unit of replication is the question, or the cluster of questions. Questions and clusters that
+both benchmarks have in common, by their labels, make sampling errors correlate, which
+:math:`V_m` of `true_correlation` includes. Models are taken as independent draws: of many models
+from one family, few are independent.
+
+References
+----------
+Spearman, C. (1904). The proof and measurement of association between two things. American Journal
+of Psychology, 15, 72-101. https://doi.org/10.2307/1412159
+
+Kruskal, W. H. (1958). Ordinal measures of association. Journal of the American Statistical
+Association, 53, 814-861. https://doi.org/10.1080/01621459.1958.10501481
+"""
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from psychollm._base.axes import Axes
+from psychollm._base.checks import check_fraction, check_generator
+from psychollm._base.errors import OptionError, ShapeError
+from psychollm._base.numbers import count, number, p_equals, percent, with_interval
+from psychollm._base.result import Result, view
+from psychollm._base.types import BoolArray, FloatArray, IntArray, RandomState
+from psychollm.data.alignment import shared_labels
+from psychollm.data.labels import Labels, Table, index_of, listed
+from psychollm.estimates.estimate import Estimate
+from psychollm.estimates.findings import Finding, Findings, Study, exhibit
+from psychollm.estimates.reasons import Reason
+from psychollm.estimates.verdict import SMALLEST, Outcome, SmallestEffects, outcome
+from psychollm.reliability.means.clustered import mean_score
+from psychollm.reliability.means.repeated_scores import RepeatedScores, answers_of, means_of
+from psychollm.reliability.means.score_differences import ScoreDifferences, score_differences
+from psychollm.studies.benchmark_agreement.sides import (
+    Side,
+    agreement_of,
+    enough,
+    side_of,
+    spread_of,
+)
+from psychollm.studies.benchmark_agreement.true_correlation import TrueCorrelation
+
+if TYPE_CHECKING:
+    import pandas as pd
+    from matplotlib.axes import Axes as Drawn
+
+LEAST_MODELS = 3
+QUANTITIES = ("true correlation", "Kendall's tau", "share of opposite pairs")
+_SHOWN = 12  # pairs that the summary lists
+
+
+@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
+class BenchmarkAgreement(Study, Result):
+    """How far two benchmarks rank models alike: noise-corrected, and pair by pair.
+
+    Examples
+    --------
+    >>> rng = np.random.default_rng(1)
+    >>> able = rng.normal(size=(12, 1))
+    >>> tables = [rng.random((12, 300)) < 1.0 / (1.0 + np.exp(-able)) for _ in range(2)]
+    >>> found = benchmark_agreement(*tables, rng=1)
+    >>> found.agreement.text(0), round(found.rank_correlation, 2)
+    ('1.00 [0.93, 1.00]', 0.84)
+    """
+
+    first: Estimate  # (models,) mean scores in the first benchmark, the best first
+    second: Estimate  # (models,) in the second, in the same order
+    first_differences: ScoreDifferences  # of every two models, p-values for all at once
+    second_differences: ScoreDifferences
+    agreement: Estimate  # (3,) true correlation, Kendall's tau, share of opposite pairs: (2)
+    rank_correlation: float  # Spearman's, of the observed scores
+    reliability: FloatArray  # (2,) (1)
+    spread_p: FloatArray  # (2,) of no true difference between models
+    p_one: float  # one-sided, of a true correlation of one
+    log_odds: tuple[bool, bool]  # whether scores are compared as log odds
+    n_questions: IntArray  # (2,)
+    n_shared: int  # questions, or clusters, in both benchmarks
+    left_out: Labels  # models that lack scores in one of the two
+    enough: bool  # models, questions and clusters for the intervals
+    names: tuple[str, str]
+    labels: Labels  # (models,)
+    level: float
+
+    _AXES = Axes(
+        {"model": "labels"},
+        "first=first.value",
+        "first_{bound}=first.interval",
+        "second=second.value",
+        "second_{bound}=second.interval",
+        "first_n=first.n",
+        "second_n=second.n",
+    )
+
+    @property
+    def ceiling(self) -> float:
+        """Correlation of observed scores to be expected if the true one were 1."""
+        return float(np.sqrt(np.prod(self.reliability)))
+
+    @property
+    def reversal_p(self) -> FloatArray:
+        """P-value of each pair that both benchmarks order oppositely, for all at once (pairs,)."""
+        one, other = self.first_differences, self.second_differences
+        larger = np.minimum(2.0 * np.maximum(one.adjusted, other.adjusted), 1.0)
+        return np.asarray(np.where(one.value * other.value < 0.0, larger, 1.0))
+
+    @property
+    def reversed(self) -> BoolArray:
+        """Which pairs are significantly reversed (pairs,)."""
+        return np.asarray(self.reversal_p <= 1.0 - self.level)
+
+    def pairs(self) -> "pd.DataFrame":
+        """Return one row per pair of models: both differences, and whether they are reversed."""
+        import pandas as pd
+
+        one, other = self.first_differences, self.second_differences
+        return pd.DataFrame(
+            {
+                "model": one.first,
+                "other": one.second,
+                "first": one.value,
+                "first_p": one.adjusted,
+                "second": other.value,
+                "second_p": other.adjusted,
+                "reversal_p": self.reversal_p,
+                "reversed": self.reversed,
+            }
+        )
+
+    def tables(self) -> "dict[str, pd.DataFrame]":
+        """Return the tables of the study, by name."""
+        agreement = self.agreement.to_frame()
+        return {"models": self.to_frame(), "agreement": agreement, "pairs": self.pairs()}
+
+    def plot(self, *, ax: "Drawn | None" = None) -> "Drawn":
+        """Draw the scores of each model in both benchmarks; red lines join reversed pairs."""
+        draw = view("studies.benchmark_agreement.figures", "plot_benchmark_agreement")
+        axes: Drawn = draw(self, ax=ax)
+        return axes
+
+    def outcome(self, *, smallest: SmallestEffects = SMALLEST) -> Outcome:
+        """Return what the share of pairs in opposite order shows.
+
+        Parameters
+        ----------
+        smallest : SmallestEffects
+            `share` is the smallest share of opposite pairs that matters.
+        """
+        return outcome(self.agreement.interval[2], smallest=smallest.share, enough=self.enough)
+
+    def findings(self, *, smallest: SmallestEffects = SMALLEST) -> Findings:
+        """Return how alike the rankings are, how reliable, and which pairs are reversed."""
+        judged = self.outcome(smallest=smallest)
+        rows = np.flatnonzero(self.reversed).tolist()
+        more = len(rows) - _SHOWN
+        items = (
+            Finding(
+                statement=self._verdict(judged, smallest.share),
+                numbers={"agreement": self.agreement, "p_one": self.p_one},
+                outcome=judged,
+                reason=str(self.agreement.flags[0]),
+            ),
+            Finding(
+                key="agreement",
+                question="How alike are the rankings?",
+                rows=self._agreement(),
+                explanation=(
+                    "The true correlation is that of scores without sampling noise, across "
+                    "models like these. On average, noise lowers the observed rank correlation."
+                ),
+                numbers={
+                    "rank_correlation": self.rank_correlation,
+                    "reliability": self.reliability,
+                    "ceiling": self.ceiling,
+                },
+            ),
+            Finding(
+                key="reversed",
+                question="Which models do the benchmarks order oppositely?",
+                statement="" if rows else "No pair of models is significantly reversed.",
+                rows=(
+                    *map(self._pair, rows[:_SHOWN]),
+                    *([f"and {more} more, in the table of pairs"] if more > 0 else []),
+                ),
+                explanation=(
+                    "A pair is listed if both differences are significant and of opposite sign. "
+                    f"The chance of listing any pair wrongly is at most {percent(1 - self.level)}."
+                ),
+                numbers={"reversal_p": self.reversal_p},
+            ),
+        )
+        head = (
+            f"{len(self.labels)} models, {count(self.n_questions[0])} and "
+            f"{count(self.n_questions[1])} questions"
+            + (f", {count(self.n_shared)} shared" if self.n_shared else "")
+            + (f"; left out: {listed(self.left_out)}" if self.left_out else "")
+            + "."
+        )
+        return exhibit(Findings(items=items, head=head), self, smallest)
+
+    def _verdict(self, judged: Outcome, smallest: float) -> str:
+        both = " and ".join(self.names)
+        if not self.agreement.defined[0]:
+            return f"The agreement of {both} is undefined: {self.agreement.flags[0]}."
+        low, high = self.agreement.interval[2]
+        opposite = (
+            f"their true scores order {percent(self.agreement.value[2])} of pairs of models "
+            f"oppositely (between {percent(low)} and {percent(high)})"
+        )
+        if judged is Outcome.SMALL:
+            least = f"fewer than the {percent(smallest)} that matter"
+            return f"The benchmarks {both} rank models alike: {opposite}, {least}."
+        if judged.shown:
+            return f"The benchmarks {both} rank models differently: {opposite}."
+        return (
+            f"{count(len(self.labels))} models do not show whether {both} rank models alike or "
+            f"differently: {opposite}."
+        )
+
+    def _agreement(self) -> tuple[str, ...]:
+        found = self.agreement
+        reliability = " and ".join(number(one) for one in self.reliability)
+        noise = percent(np.arccos(self.ceiling) / np.pi)
+        rows = [f"{name}: {found.text(row)}" for row, name in enumerate(QUANTITIES)]
+        return (
+            f"observed rank correlation: {number(self.rank_correlation)}",
+            f"reliability of the scores: {reliability}; noise alone limits the correlation to "
+            f"{number(self.ceiling)} and reverses {noise} of pairs",
+            *rows,
+        )
+
+    def _pair(self, row: int) -> str:
+        one, other = self.first_differences, self.second_differences
+        texts = (
+            with_interval(each.value[row], each.interval[row], 3, signed=True)
+            for each in (one, other)
+        )
+        both = "; ".join(f"{name} {text}" for name, text in zip(self.names, texts, strict=True))
+        return f"{one.first[row]} - {one.second[row]}: {both}; {p_equals(self.reversal_p[row])}"
+
+
+def benchmark_agreement(
+    first: Any,
+    second: Any,
+    *,
+    clusters: Any = None,
+    names: tuple[str, str] = ("first", "second"),
+    level: float = 0.95,
+    n_draws: int = 4000,
+    rng: RandomState = None,
+) -> BenchmarkAgreement:
+    """Estimate how far two benchmarks rank the same models alike, corrected for noise.
+
+    Parameters
+    ----------
+    first, second : ScoreLog, Responses, RepeatedScores, DataFrame, DataArray or array_like
+        Scores of models x questions, or models x questions x repeats, in each benchmark. Models
+        are matched by label; NaN is missing.
+    clusters : mapping or Series, optional
+        What each question of both benchmarks belongs to, such as a passage, by its label.
+    names : (str, str)
+        What the benchmarks are called.
+    level : float
+        Coverage of the intervals.
+    n_draws : int
+        Sets of errors drawn for the p-values of pairs, which hold for all at once.
+    rng : Generator, int or None
+        Source of randomness, for these p-values only.
+
+    Returns
+    -------
+    BenchmarkAgreement
+        NaN with a reason if a benchmark does not distinguish the models.
+
+    Raises
+    ------
+    LabelError
+        If no model is in both benchmarks, or clusters lack a question.
+    ShapeError
+        If fewer than three models have scores in both, or a benchmark has one question or cluster.
+    CodeError
+        If a score is no finite number.
+    OptionError
+        If an option is out of range, or clusters have no labels.
+
+    Examples
+    --------
+    >>> rng = np.random.default_rng(1)
+    >>> able = rng.normal(size=(12, 1))
+    >>> tables = [rng.random((12, 300)) < 1.0 / (1.0 + np.exp(-able)) for _ in range(2)]
+    >>> print(benchmark_agreement(*tables, rng=1).summary())
+    12 models, 300 and 300 questions.
+    12 models do not show whether first and second rank models alike or differently: their true
+      scores order 0 % of pairs of models oppositely (between 0 % and 12 %).
+    How alike are the rankings?
+      observed rank correlation: 0.84
+      reliability of the scores: 0.97 and 0.96; noise alone limits the correlation to 0.97 and
+        reverses 8 % of pairs
+      true correlation: 1.00 [0.93, 1.00]
+      Kendall's tau: 1.00 [0.76, 1.00]
+      share of opposite pairs: 0.00 [0.00, 0.12]
+    Which models do the benchmarks order oppositely? No pair of models is significantly reversed.
+    """
+    check_fraction("level", level)
+    generator = check_generator(rng)
+    both = [answers_of(one, name) for one, name in ((first, "first"), (second, "second"))]
+    by_label = _by_label(clusters)
+    tables, left_out = _tables(both)
+    sides = [side_of(table, by_label, place) for place, table in enumerate(tables)]
+    found, shared = agreement_of(sides, level)
+    spread = np.array([spread_of(side) for side in sides])
+    one, other = (
+        mean_score(side.table, clusters=side.clusters, bootstrap=0, level=level) for side in sides
+    )
+    differences = [
+        score_differences(
+            side.table, clusters=side.clusters, adjustment="max_t", level=level,
+            n_draws=n_draws, rng=generator,
+        )
+        for side in sides
+    ]  # fmt: skip
+    return BenchmarkAgreement(
+        first=one,
+        second=other,
+        first_differences=differences[0],
+        second_differences=differences[1],
+        agreement=_estimate(found, spread[:, 1], sides, level),
+        rank_correlation=_rank_correlation(one.value, other.value),
+        reliability=spread[:, 0],
+        spread_p=spread[:, 1],
+        p_one=np.nan if found is None else found.p_one,
+        log_odds=(sides[0].log_odds, sides[1].log_odds),
+        n_questions=np.array([len(table.questions) for table in tables]),
+        n_shared=shared,
+        left_out=left_out,
+        enough=enough(sides),
+        names=names,
+        labels=tables[0].models,
+        level=level,
+    )
+
+
+def _by_label(clusters: Any) -> Mapping[Any, Any] | None:
+    """Return the cluster of each question by its label."""
+    if clusters is None or isinstance(clusters, Mapping):
+        return clusters
+    labels = index_of(clusters)
+    if labels is None:
+        msg = (
+            "clusters must name the cluster of each question of both benchmarks by its label: "
+            "pass a mapping or a Series"
+        )
+        raise OptionError(msg)
+    return dict(zip(labels, np.asarray(clusters).tolist(), strict=True))
+
+
+def _tables(both: list[RepeatedScores]) -> tuple[list[Table], Labels]:
+    """Return the tables of the models in both, the best in the first on top, and who is left."""
+    values = [means_of(one, name) for one, name in zip(both, ("first", "second"), strict=True)]
+    scored = [
+        {model: row for row, model in enumerate(one.models) if np.isfinite(cells[row]).sum() > 1}
+        for one, cells in zip(both, values, strict=True)
+    ]
+    known = shared_labels("model", both[0].models, both[1].models)
+    models = [model for model in known if all(model in one for one in scored)]
+    if len(models) < LEAST_MODELS:
+        msg = (
+            f"{len(models)} models have scores on two questions or more in both benchmarks "
+            f"({listed(models)}): a correlation needs {LEAST_MODELS}"
+        )
+        raise ShapeError(msg)
+    top = np.nanmean(values[0][[scored[0][model] for model in models]], axis=1)
+    models = [models[row] for row in np.argsort(-top, kind="stable")]
+    left_out = [model for one in both for model in one.models if model not in models]
+    tables = [
+        Table(cells[[rows[model] for model in models]], tuple(models), one.questions)
+        for one, cells, rows in zip(both, values, scored, strict=True)
+    ]
+    return tables, tuple(dict.fromkeys(left_out))
+
+
+def _estimate(
+    found: TrueCorrelation | None, spread_p: FloatArray, sides: list[Side], level: float
+) -> Estimate:
+    """Return the correlation and what follows from it (2)."""
+    flag = Reason.NONE
+    if found is None or (spread_p > 1.0 - level).any():
+        flag = Reason.NOT_DISTINGUISHED
+    elif any(side.few for side in sides):
+        flag = Reason.FEW_CLUSTERS
+    if found is None or flag is Reason.NOT_DISTINGUISHED:
+        value, interval = np.full(3, np.nan), np.full((3, 2), np.nan)
+    else:
+        rho, bounds = found.value, found.interval
+        value = np.array([rho, 2.0 * np.arcsin(rho) / np.pi, np.arccos(rho) / np.pi])
+        tau, opposite = 2.0 * np.arcsin(bounds) / np.pi, np.arccos(bounds[::-1]) / np.pi
+        interval = np.stack([bounds, tau, opposite])
+    return Estimate(
+        name="agreement",
+        value=value,
+        se=np.full(3, np.nan),
+        interval=interval,
+        n=np.full(3, float(len(sides[0].value))),
+        flags=(flag,) * 3,
+        method="restricted profile likelihood, t",
+        level=level,
+        labels=QUANTITIES,
+        axis="quantity",
+    )
+
+
+def _rank_correlation(first: FloatArray, second: FloatArray) -> float:
+    """Return Spearman's rank correlation; NaN where all scores of a benchmark are equal."""
+    from scipy.stats import rankdata
+
+    # Equal scores may differ by rounding.
+    ranks = np.stack([rankdata(one.round(12)) for one in (first, second)])
+    ranks -= ranks.mean(axis=1, keepdims=True)
+    sizes = np.sqrt((ranks**2).sum(axis=1))
+    return float(np.prod(ranks, axis=0).sum() / sizes.prod()) if sizes.all() else np.nan
