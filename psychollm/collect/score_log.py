@@ -34,8 +34,11 @@ def read_store(path: str | PathLike[str], *, instrument: str | None = None) -> S
     ------
     InputError
         If no answers of the store are right or wrong, or those of several instruments are.
-    StoreError, LabelError
-        As `readings`.
+    StoreError
+        If there is nothing to read.
+    LabelError
+        If a prompt names no instrument, there are several and none is chosen, or one key stands
+        for several prompts.
 
     Examples
     --------

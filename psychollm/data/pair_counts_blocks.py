@@ -126,8 +126,12 @@ def count_blocks(
         Long Parquet files, or tables with models in rows. Models may be in any number of blocks,
         in any order. The answers to a question stand in one block (with ``of="questions"``, the
         answers of a model). Paths are read where the work is done; tables travel there.
-    model, question, value, threshold, strict, batch
-        How files are read, as in `read_pair_counts`; tables hold 0, 1 and missing answers.
+    model, question, value : str
+        Columns that hold the model, the question, and the answer: 1, 0, true, false, or null.
+    threshold, strict : optional
+        If given, an answer is yes above it (or not below it).
+    batch : int
+        Rows to read at a time.
     of : {"models", "questions"}
         What is paired.
     n_jobs : int or None
@@ -138,8 +142,8 @@ def count_blocks(
     Returns
     -------
     PairCounts
-        As `read_pair_counts` gives for all of it, whatever the blocks and the workers; labels are
-        in the order in which they first occur.
+        Pair counts of all blocks; the division into blocks does not matter. Labels are in the
+        order of first occurrence.
 
     Raises
     ------
@@ -276,8 +280,7 @@ def read_pair_counts(
     Returns
     -------
     PairCounts
-        As `PairCounts.count` gives for the same table; labels are in the order in which they
-        first occur.
+        Pair counts of the table. Labels are in the order of first occurrence.
 
     Raises
     ------
@@ -323,7 +326,20 @@ def stream_responses(
     What `scan` reads, and ``scan(...).responses()`` makes of it: three bytes a cell, or, where
     that is more than 1 GB and less than a third of it is filled, three bytes an answer.
 
-    Parameters and errors as in `scan`.
+    Parameters
+    ----------
+    paths : path, table, or iterable of such
+        Parquet files with a row per answer, in any order, or whatever else `scan` reads.
+    model, question, value : str
+        Columns that hold the model, the question, and the answer: 1, 0, true, false, or null.
+    threshold, strict : optional
+        If given, an answer is yes above it (or not below it).
+    batch : int
+        Rows to read at a time.
+    n_jobs : int or None
+        Number of workers that read row groups of Parquet files.
+    progress : bool
+        Whether to show a progress bar.
 
     Examples
     --------

@@ -187,8 +187,13 @@ class Responses(Result):
         data : path, table, or iterable of such
             A row for each answer: whatever `psychollm.data.scan` reads, such as a Parquet file, a
             DataFrame, or a table of Arrow, polars, DuckDB or Dask.
-        model, question, value, codes, strict
-            As in `Responses`, with one column for the question.
+        model, question, value : str, optional
+            Columns of the model, the question and the answer. By default "model", "question" or
+            "item", and the only other column or "value".
+        codes : mapping, optional
+            What each value means, such as ``{"yes": 1, "no": 0}``: the only way to pass text.
+        strict : bool
+            Yes means ``value > threshold`` (default) or ``value >= threshold``.
         threshold : float, optional
             If given, an answer is yes above it (or, unless strict, not below it).
         duplicates : {"error", "first", "last"}
@@ -206,7 +211,7 @@ class Responses(Result):
         Raises
         ------
         InputError
-            As in `psychollm.data.scan`.
+            If there is nothing to read, or it cannot be read.
 
         Examples
         --------
@@ -643,7 +648,7 @@ def as_responses(
     Raises
     ------
     InputError
-        As in `Responses`.
+        If the data are not a table of responses.
     LabelError
         If `like` holds other models or questions.
     CodeError

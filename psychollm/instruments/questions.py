@@ -55,9 +55,12 @@ class Question:
     domain : str
         What it is about; blank if nothing is said.
     rule : {"exact", "contains", "f1", "numeric"}
-        As in `grade`.
-    threshold, absolute, relative : float
-        As in `grade`.
+        Equal after normalisation; the words of a right answer stand side by side in the reply;
+        share of words in common (1); numbers that differ within the tolerances.
+    threshold : float
+        Score from which an answer is correct; below 1 it matters for "f1".
+    absolute, relative : float
+        Tolerances of "numeric": absolute, or as a share of the right answer, whichever is larger.
 
     Raises
     ------

@@ -59,7 +59,7 @@ def stop_early(
         The same seed draws the same questions, for each model. The seed stands in the log.
     scorer : str, optional
         Whose score counts, where there are several; ``"scorer.part"`` where one gives several
-        values, as in `read_logs`.
+        values.
     worth : callable, optional
         From an Inspect ``Score`` to a number from 0 to 1. By default "C" is 1, "P" a half, "I" and
         "N" are 0, as Inspect counts them, and numbers are what they are.

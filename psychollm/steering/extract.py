@@ -50,15 +50,15 @@ def difference_of_means(
     states : HiddenStates or ndarray (prompts, layers, hidden)
         States at one token of each prompt.
     response : array_like (prompts,), optional
-        1 for yes, 0 for no, NaN for neither; with `quantile`, any score. The model's own answers
-        by default, its margin of yes over no with `quantile`.
+        1 for yes, 0 for no, NaN for neither; with `quantile`, any score. By default the model's
+        own answers, or with `quantile` its margin of yes over no.
     quantile : float, optional
-        Take the prompts with the highest scores for yes and as many with the lowest for no: 0.3
-        takes three tenths each. For models that hardly ever say yes, or no.
+        Proportion of prompts with the highest scores used as yes, and with the lowest used as no.
+        Use it for models that almost never say yes, or no.
     shrinkage : float, optional
         Gamma in (2), above 0 and up to 1. None for the plain difference (1).
     min_class : int
-        How many prompts each of the two needs at least.
+        Minimum number of prompts in each of the two classes.
 
     Returns
     -------
@@ -102,9 +102,16 @@ def principal_component(
 
     Parameters
     ----------
-    states, response, quantile, min_class
-        As in `difference_of_means`. The responses turn the direction and choose the prompts, no
-        more.
+    states : HiddenStates or ndarray (prompts, layers, hidden)
+        States at one token of each prompt.
+    response : array_like (prompts,), optional
+        1 for yes, 0 for no, NaN for neither; with `quantile`, any score. By default the model's
+        own answers. Used only for the sign of the direction and the choice of prompts.
+    quantile : float, optional
+        Proportion of prompts with the highest scores used as yes, and with the lowest used as no.
+        Use it for models that almost never say yes, or no.
+    min_class : int
+        Minimum number of prompts in each of the two classes.
 
     Returns
     -------
@@ -113,8 +120,10 @@ def principal_component(
 
     Raises
     ------
-    InputError, OptionError, ShapeError
-        As `difference_of_means`.
+    InputError
+        If one answer was given too rarely, or not at all; or there is no response.
+    OptionError, ShapeError
+        If an option or a shape is off.
 
     Examples
     --------
@@ -147,8 +156,16 @@ def logistic_probe(
 
     Parameters
     ----------
-    states, response, quantile, min_class
-        As in `difference_of_means`.
+    states : HiddenStates or ndarray (prompts, layers, hidden)
+        States at one token of each prompt.
+    response : array_like (prompts,), optional
+        1 for yes, 0 for no, NaN for neither; with `quantile`, any score. By default the model's
+        own answers, or with `quantile` its margin of yes over no.
+    quantile : float, optional
+        Proportion of prompts with the highest scores used as yes, and with the lowest used as no.
+        Use it for models that almost never say yes, or no.
+    min_class : int
+        Minimum number of prompts in each of the two classes.
     penalty : float
         Of the squared coefficients, states in units of their mean length.
 
@@ -159,8 +176,10 @@ def logistic_probe(
 
     Raises
     ------
-    InputError, OptionError, ShapeError
-        As `difference_of_means`.
+    InputError
+        If one answer was given too rarely, or not at all; or there is no response.
+    OptionError, ShapeError
+        If an option or a shape is off.
     MissingPackageError
         If scikit-learn is not installed.
 
@@ -201,8 +220,16 @@ def shuffled_direction(
 
     Parameters
     ----------
-    states, response, quantile, min_class
-        As in `difference_of_means`.
+    states : HiddenStates or ndarray (prompts, layers, hidden)
+        States at one token of each prompt.
+    response : array_like (prompts,), optional
+        1 for yes, 0 for no, NaN for neither; with `quantile`, any score. By default the model's
+        own answers, or with `quantile` its margin of yes over no.
+    quantile : float, optional
+        Proportion of prompts with the highest scores used as yes, and with the lowest used as no.
+        Use it for models that almost never say yes, or no.
+    min_class : int
+        Minimum number of prompts in each of the two classes.
     rng : Generator or int, optional
         Source of the order.
 
@@ -213,8 +240,10 @@ def shuffled_direction(
 
     Raises
     ------
-    InputError, OptionError, ShapeError
-        As `difference_of_means`.
+    InputError
+        If one answer was given too rarely, or not at all; or there is no response.
+    OptionError, ShapeError
+        If an option or a shape is off.
 
     Examples
     --------

@@ -150,17 +150,17 @@ def answer_logits(
     Parameters
     ----------
     model : transformers.PreTrainedModel
-        A causal model, not in training mode.
+        Causal language model, not in training mode.
     tokenizer : transformers.PreTrainedTokenizerBase
-        That of the model.
+        Tokenizer of the model.
     prompts : sequence of str or Prompt
-        Texts as they stand, or conversations of an instrument, put into the chat template.
+        Texts, or conversations of an instrument, which are put into the chat template.
     yes, no : sequence of str
-        Words for each answer; all their forms that are one token count.
+        Words for each answer; all their single-token forms count.
     batch_size : int
-        Prompts in one pass.
+        Number of prompts per forward pass.
     progress : bool
-        Whether to draw a progress bar.
+        Whether to show a progress bar.
 
     Returns
     -------
@@ -203,8 +203,18 @@ def hidden_states(
 
     Parameters
     ----------
-    model, tokenizer, prompts, yes, no, batch_size, progress
-        As in `answer_logits`.
+    model : transformers.PreTrainedModel
+        Causal language model, not in training mode.
+    tokenizer : transformers.PreTrainedTokenizerBase
+        Tokenizer of the model.
+    prompts : sequence of str or Prompt
+        Texts, or conversations of an instrument, which are put into the chat template.
+    yes, no : sequence of str
+        Words for each answer; all their single-token forms count.
+    batch_size : int
+        Number of prompts per forward pass.
+    progress : bool
+        Whether to show a progress bar.
     layers : sequence of int, optional
         Which; all of them by default.
     token : int
@@ -220,7 +230,8 @@ def hidden_states(
     OptionError
         If there is no such layer or token.
     InputError
-        As in `answer_logits`.
+        If the tokenizer has no token for an answer, prompts differ in their template, the model is
+        in training mode, or a state is not a number.
 
     Examples
     --------

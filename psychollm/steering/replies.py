@@ -71,7 +71,8 @@ def reply_likelihood(
     tokenizer : transformers.PreTrainedTokenizerBase
         That of the model.
     prompts : sequence of str or Prompt
-        As in `answer_logits`; they may end differently.
+        Texts, or conversations of an instrument, which are put into the chat template. They may
+        end differently.
     replies : sequence of str
         One per prompt, as they follow it: a text that continues a string begins with its space.
     batch_size : int

@@ -73,7 +73,7 @@ def sweep(
         How it is computed. By default the fastest way that agrees with whole passes on the
         first prompts; what it was, and by how much it differed, stands in the result.
     yes, no : sequence of str
-        As in `answer_logits`.
+        Words for each answer; all their single-token forms count.
     batch_size : int
         Prompts in one pass; it bounds memory.
     min_mass : float
@@ -97,8 +97,9 @@ def sweep(
     ShapeError
         If the direction was made from a model of another width.
     InputError
-        As in `answer_logits`; if the checkpoint belongs to another sweep; if the engine that was
-        asked for does not agree with whole passes.
+        If the tokenizer has no token for an answer, prompts differ in their template, or the model
+        is in training mode. Also if the checkpoint belongs to another sweep, or the given engine
+        disagrees with whole passes.
 
     Examples
     --------
@@ -134,12 +135,31 @@ def scan_layers(
 
     Parameters
     ----------
-    model, tokenizer, prompts, direction, strengths, positions
-        As in `sweep`.
+    model : transformers.PreTrainedModel
+        Causal language model, not in training mode.
+    tokenizer : transformers.PreTrainedTokenizerBase
+        Tokenizer of the model.
+    prompts : sequence of str or Prompt
+        One per question, in one template.
+    direction : Direction
+        What is added; at strength s, s times the direction.
+    strengths : array_like (strengths,)
+        Factors of the direction; doses, if it has length one. Any order, no two alike.
+    positions : {"prompt_last", "all"}
+        Whether the last token of the prompt or every token is steered.
     layers : sequence of int, optional
         Which; all that the direction has by default.
-    yes, no, batch_size, min_mass, checkpoint, progress
-        As in `sweep`.
+    yes, no : sequence of str
+        Words for each answer; all their single-token forms count.
+    batch_size : int
+        Prompts in one pass; it bounds memory.
+    min_mass : float
+        A strength has collapsed where yes and no have less than this share of the probability that
+        they have without steering.
+    checkpoint : path, optional
+        A file that keeps what is done. If the call is interrupted, the same call goes on there.
+    progress : bool
+        Whether to show a progress bar.
 
     Returns
     -------
@@ -148,8 +168,15 @@ def scan_layers(
 
     Raises
     ------
-    OptionError, ShapeError, InputError
-        As `sweep`.
+    OptionError
+        If the layer does not exist, a strength is no finite number or occurs twice, or an engine
+        cannot do what is asked.
+    ShapeError
+        If the direction was made from a model of another width.
+    InputError
+        If the tokenizer has no token for an answer, prompts differ in their template, or the model
+        is in training mode. Also if the checkpoint belongs to another sweep, or the given engine
+        disagrees with whole passes.
 
     Examples
     --------
@@ -185,12 +212,31 @@ def sweep_directions(
 
     Parameters
     ----------
-    model, tokenizer, prompts, strengths, layer, positions
-        As in `sweep`.
+    model : transformers.PreTrainedModel
+        Causal language model, not in training mode.
+    tokenizer : transformers.PreTrainedTokenizerBase
+        Tokenizer of the model.
+    prompts : sequence of str or Prompt
+        One per question, in one template.
+    strengths : array_like (strengths,)
+        Factors of the direction; doses, if it has length one. Any order, no two alike.
+    layer : int
+        After which layer, counted from 0.
+    positions : {"prompt_last", "all"}
+        Whether the last token of the prompt or every token is steered.
     directions : mapping of str to Direction
         By name.
-    yes, no, batch_size, min_mass, checkpoint, progress
-        As in `sweep`.
+    yes, no : sequence of str
+        Words for each answer; all their single-token forms count.
+    batch_size : int
+        Prompts in one pass; it bounds memory.
+    min_mass : float
+        A strength has collapsed where yes and no have less than this share of the probability that
+        they have without steering.
+    checkpoint : path, optional
+        A file that keeps what is done. If the call is interrupted, the same call goes on there.
+    progress : bool
+        Whether to show a progress bar.
 
     Returns
     -------
@@ -199,8 +245,15 @@ def sweep_directions(
 
     Raises
     ------
-    OptionError, ShapeError, InputError
-        As `sweep`; OptionError if there is no direction.
+    OptionError
+        If there is no direction, the layer does not exist, or a strength is not a finite number or
+        occurs twice.
+    ShapeError
+        If the direction was made from a model of another width.
+    InputError
+        If the tokenizer has no token for an answer, prompts differ in their template, or the model
+        is in training mode. Also if the checkpoint belongs to another sweep, or the given engine
+        disagrees with whole passes.
 
     Examples
     --------

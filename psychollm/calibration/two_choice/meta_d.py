@@ -361,7 +361,8 @@ def meta_d_from_counts(
     Returns
     -------
     MetaD
-        NaN with a reason where undefined, under the same conditions as in `meta_d`.
+        NaN with a reason if a class or a response has no correct or no wrong answers, fewer than
+        two ratings are used, or d' is at most 0.1. Ratios are flagged if d' is below 0.5.
 
     Raises
     ------

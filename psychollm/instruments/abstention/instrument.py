@@ -187,7 +187,8 @@ class Abstention(Instrument[AbstentionScores]):
         Parameters
         ----------
         readings : mapping or sequence
-            As in `Instrument.score`.
+            By the key of the prompt, or one for each of `prompts` in their order; None is a failed
+            call.
         judged : sequence of Prompt
             From `judge_prompts`, where a judge was asked.
 

@@ -130,7 +130,8 @@ class Coding(Instrument[CodingScores]):
         Parameters
         ----------
         readings : mapping or sequence
-            As in `Instrument.score`.
+            By the key of the prompt, or one for each of `prompts` in their order; None is a failed
+            call.
         coder : str
             What the judge is called; its further repeats are coders of their own.
 

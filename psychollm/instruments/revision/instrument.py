@@ -168,7 +168,8 @@ class Revision(Instrument[RevisionScores]):
         Parameters
         ----------
         readings : mapping or sequence
-            As in `Instrument.score`.
+            By the key of the prompt, or one for each of `prompts` in their order; None is a failed
+            call.
         tokens : mapping, optional
             Tokens that each reply took, by the key of its prompt.
 

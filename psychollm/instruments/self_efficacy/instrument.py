@@ -264,7 +264,8 @@ class SelfEfficacy(Instrument[SelfEfficacyScores]):
         Parameters
         ----------
         readings : mapping or sequence
-            As in `Instrument.score`.
+            By the key of the prompt, or one for each of `prompts` in their order; None is a failed
+            call.
         feedback : sequence of Prompt
             The second stage, where it was asked.
 

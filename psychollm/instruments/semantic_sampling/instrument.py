@@ -132,7 +132,7 @@ class SemanticSampling(Instrument[SemanticSamples]):
         readings : mapping
             What was read of the samples, by the key of the prompt.
         both_orders : bool
-            As in `judge_prompts`.
+            Whether each pair is compared twice; it is the same then if both comparisons say so.
 
         Examples
         --------
@@ -154,7 +154,8 @@ class SemanticSampling(Instrument[SemanticSamples]):
         Parameters
         ----------
         readings : mapping or sequence
-            As in `Instrument.score`.
+            By the key of the prompt, or one for each of `prompts` in their order; None is a failed
+            call.
         judged : sequence of Prompt
             The comparisons of `judge_prompts`, if they were made; their readings are among
             `readings`, and they take the place of `collapse`.

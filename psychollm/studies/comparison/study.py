@@ -347,7 +347,8 @@ def compare(
     tasks : array_like (questions,), optional
         The task of each question: every task then counts alike, however many questions it has.
     people : DataFrame, array_like or path, optional
-        What people scored on the same questions, as in `beside_people`; questions count alike.
+        Scores of people on the same questions: a table, or a file for `read_people`. All questions
+        have equal weight.
     power : float
         The chance with which a difference is to be shown, for `detectable` and `needed`.
     level : float

@@ -122,8 +122,18 @@ def fit_gate(
         correctness itself.
     own : array_like or mapping (questions,), optional
         The model's own yes or no: rules are then compared at its share of answers.
-    features, groups, n_folds, bootstrap, level, rng
-        As in `difficulty`.
+    features : array_like (questions, features), or function of a list of texts, optional
+        Hidden states or embeddings in place of words and surface.
+    groups : sequence (questions,), optional
+        What belongs together and is left out together: template, passage, source.
+    n_folds : int
+        Parts of the questions that are predicted in turn; at most as many as groups.
+    bootstrap : int or Bootstrap
+        Number of resamples of questions or of whole groups.
+    level : float
+        Coverage of the intervals, between 0 and 1.
+    rng : Generator, int or None
+        Random generator or seed.
 
     Returns
     -------

@@ -185,8 +185,12 @@ def difficulty(
         What belongs together and is left out together: template, passage, source.
     n_folds : int
         Parts of the questions that are predicted in turn; at most as many as groups.
-    bootstrap, level, rng
-        As in `brier`; groups are drawn whole.
+    bootstrap : int or Bootstrap
+        Number of resamples of questions or of whole groups.
+    level : float
+        Coverage of the intervals, between 0 and 1.
+    rng : Generator, int or None
+        Random generator or seed.
 
     Returns
     -------

@@ -147,8 +147,12 @@ def shared_signals(
         each takes as long as ten or more of the others.
     alpha : float
         Level of the tests; not below 1 / (n_null + 1), the smallest p-value.
-    rng, n_jobs, progress
-        As in `dimensionality`.
+    rng : Generator, int or None
+        Random generator or seed.
+    n_jobs : int or None
+        Number of workers; -1 uses all processors. The result does not depend on it.
+    progress : bool
+        Whether to show a progress bar.
 
     Returns
     -------

@@ -174,7 +174,8 @@ def compare_by(
     Parameters
     ----------
     scores : ScoreLog, Responses, RepeatedScores, DataFrame, DataArray or array_like
-        As in `compare`.
+        Any numbers, such as 1 = right: models x questions, or models x questions x repeats; or
+        what `read_scores` and `read_logs` return. NaN is missing.
     by : array_like (questions,) or (models,)
         What each question (its domain), or each model (its family), belongs to.
     of : {"questions", "models"}
@@ -182,7 +183,7 @@ def compare_by(
     clusters : array_like (questions,), optional
         What each question belongs to, such as a passage or a template.
     power : float
-        As in `compare`.
+        The chance with which a difference is to be shown, for `detectable` and `needed`.
     bootstrap : Bootstrap or int
         Resamples of questions, or of clusters.
     level : float
@@ -199,8 +200,12 @@ def compare_by(
     ------
     LabelError
         If there is one group only, or a question or model has none.
-    ShapeError, CodeError, OptionError
-        As `compare`.
+    ShapeError
+        If there is one model only, or clusters do not match.
+    CodeError
+        If a score is no finite number.
+    OptionError
+        If an option is out of range.
 
     Examples
     --------
@@ -250,13 +255,23 @@ def calibration_by(
     Parameters
     ----------
     confidence, correctness : Responses, DataFrame, DataArray or array_like (models, questions)
-        As in `calibration_panel`.
+        Stated probabilities of being correct, inside [0, 1], and correctness: 1, 0 or a
+        probability between them.
     by : array_like (questions,) or (models,)
         What each question (its domain), or each model (its family), belongs to.
     of : {"questions", "models"}
         What the groups are made of.
-    metrics, clusters, bootstrap, level, rng
-        As in `calibration_panel`.
+    metrics : sequence of str or Metric, optional
+        Keys of metrics (listed by `metric_keys`) or `Metric` objects. By default all metrics that
+        have a key.
+    clusters : array_like (questions,), optional
+        Cluster of each question, such as its passage; whole clusters are resampled.
+    bootstrap : int or Bootstrap
+        Number of resamples of questions, the same for all models: differences are paired.
+    level : float
+        Coverage of the intervals, between 0 and 1.
+    rng : Generator, int or None
+        Random generator or seed.
 
     Returns
     -------
@@ -267,8 +282,12 @@ def calibration_by(
     ------
     LabelError
         If there is one group only, or a question or model has none.
-    ShapeError, CodeError, OptionError
-        As `calibration_panel`.
+    ShapeError
+        If the tables, or clusters, do not match.
+    CodeError
+        If a confidence or a correctness lies outside [0, 1].
+    OptionError
+        If a metric or an option does not exist.
 
     Examples
     --------

@@ -47,8 +47,12 @@ def skin_contrast(
         The type of questions.
     first, second : hashable
         The two skins.
-    bootstrap, level, rng
-        As in `rate_contrast`; worlds are resampled with all their tellings.
+    bootstrap : int or Bootstrap
+        Number of resamples of worlds with all their surface forms, the same for all models.
+    level : float
+        Coverage of the intervals, between 0 and 1.
+    rng : Generator, int or None
+        Random generator or seed.
 
     Returns
     -------

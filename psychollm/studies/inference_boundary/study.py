@@ -323,8 +323,12 @@ def inference_boundary(
         Pairs of models, the one that reasons first and the one that does not.
     people : DataFrame or path, optional
         What people answered, as `read_people` returns it: their scores on the same items.
-    bootstrap, level, rng
-        As in `agreement`: questions are resampled, the same for every model.
+    bootstrap : int or Bootstrap
+        Number of resamples of questions, the same for all models: differences are paired.
+    level : float
+        Coverage of the intervals, between 0 and 1.
+    rng : Generator, int or None
+        Random generator or seed.
 
     Returns
     -------

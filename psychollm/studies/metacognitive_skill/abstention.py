@@ -141,8 +141,12 @@ def abstention_skill(
     people : DataFrame or path, optional
         What people answered, as `read_people` returns it: their abstentions and correct
         answers on the same items.
-    bootstrap, level, rng
-        As in `abstention`.
+    bootstrap : int or Bootstrap
+        Number of resamples of questions, the same for all models: differences are paired.
+    level : float
+        Coverage of the intervals, between 0 and 1.
+    rng : Generator, int or None
+        Random generator or seed.
 
     Returns
     -------

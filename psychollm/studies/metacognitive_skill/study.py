@@ -270,8 +270,12 @@ def metacognitive_skill(
     people : DataFrame or path, optional
         What people answered, as `read_people` returns it: their codes by category, and correct
         answers, with the same columns as `traces`.
-    bootstrap, level, rng
-        As in `agreement`: questions are resampled, the same for every model.
+    bootstrap : int or Bootstrap
+        Number of resamples of questions, the same for all models: differences are paired.
+    level : float
+        Coverage of the intervals, between 0 and 1.
+    rng : Generator, int or None
+        Random generator or seed.
 
     Returns
     -------

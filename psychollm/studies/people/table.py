@@ -211,7 +211,7 @@ def beside_people(
     Parameters
     ----------
     scores : ScoreLog, Responses, RepeatedScores, DataFrame, DataArray or array_like
-        What models scored, as in `compare`: models x questions, NaN is missing.
+        Scores of models, models x questions; NaN is missing.
     people : DataFrame, array_like or path
         What people scored on the same questions: a row per person and a column per question, or
         a row per answer with the columns person, question and score. A path is read by

@@ -99,8 +99,23 @@ def class_shares(
 
     Parameters
     ----------
-    states, groups, layers, n_folds, penalty, bootstrap, level, rng
-        As in `state_probe`.
+    states : HiddenStates or array_like (questions, layers, hidden)
+        Result of `psychollm.steering.hidden_states`, or an array.
+    groups : array_like (questions,), optional
+        Questions of one group (a topic, a template) are never on both sides of a fold, and are
+        resampled whole. Each question is its own by default.
+    layers : sequence of int, optional
+        Layers to probe; by default all.
+    n_folds : int
+        Number of cross-validation folds.
+    penalty : float
+        Weight of the squared coefficients of standardised features.
+    bootstrap : int or Bootstrap
+        Resamples for the intervals of ECE.
+    level : float
+        Coverage of the intervals, between 0 and 1.
+    rng : Generator or int
+        Random generator or seed for folds and resamples.
     shares : array_like (questions, classes)
         Not negative, each row summing to 1.
 

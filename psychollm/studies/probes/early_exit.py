@@ -91,8 +91,12 @@ def early_exit(
         To stop at; 0.5 to 0.99 by default.
     groups : array_like (questions,), optional
         Resampled whole.
-    bootstrap, level, rng
-        As in `state_probe`. Each resample chooses its own threshold.
+    bootstrap : int or Bootstrap
+        Number of resamples of questions or groups; each resample chooses its own threshold.
+    level : float
+        Coverage of the intervals, between 0 and 1.
+    rng : Generator, int or None
+        Random generator or seed.
 
     Returns
     -------

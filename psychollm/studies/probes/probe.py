@@ -128,7 +128,7 @@ def state_probe(
     Parameters
     ----------
     states : HiddenStates or array_like (questions, layers, hidden)
-        What `psychollm.steering.hidden_states` returns, or an array.
+        Result of `psychollm.steering.hidden_states`, or an array.
     outcome : array_like (questions,)
         1 where the answer is correct (or the model says yes), 0 where not, NaN where unknown.
     groups : array_like (questions,), optional
@@ -137,17 +137,17 @@ def state_probe(
     controls : mapping of str to array_like (questions,) or (questions, features), optional
         What can be seen without looking inside.
     layers : sequence of int, optional
-        Which; all by default.
+        Layers to probe; by default all.
     n_folds : int
-        Parts for cross-validation.
+        Number of cross-validation folds.
     penalty : float
-        Of the squared coefficients, features standardised.
+        Weight of the squared coefficients of standardised features.
     bootstrap : int or Bootstrap
         Resamples for the intervals of ECE.
     level : float
-        Coverage of intervals.
+        Coverage of the intervals, between 0 and 1.
     rng : Generator or int
-        Source of the folds and resamples.
+        Random generator or seed for folds and resamples.
 
     Returns
     -------

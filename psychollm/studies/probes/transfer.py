@@ -103,8 +103,19 @@ def probe_transfer(
 
     Parameters
     ----------
-    states, outcome, groups, penalty, level, rng
-        As in `state_probe`.
+    states : HiddenStates or array_like (questions, layers, hidden)
+        Result of `psychollm.steering.hidden_states`, or an array.
+    outcome : array_like (questions,)
+        1 where the answer is correct (or the model says yes), 0 where not, NaN where unknown.
+    groups : array_like (questions,), optional
+        Questions of one group (a topic, a template) are never on both sides of a fold, and are
+        resampled whole. Each question is its own by default.
+    penalty : float
+        Weight of the squared coefficients of standardised features.
+    level : float
+        Coverage of the intervals, between 0 and 1.
+    rng : Generator or int
+        Random generator or seed for folds and resamples.
     topics : array_like (questions,)
         The topic of each question.
     layer : int, optional
@@ -120,7 +131,8 @@ def probe_transfer(
     Raises
     ------
     InputError, ShapeError, LabelError, OptionError
-        As `state_probe`; LabelError if there are several layers and none is named, or one topic.
+        If the tables do not match, hold values that are not numbers, or the outcome does not vary.
+        LabelError also if there are several layers and none is named, or one topic.
 
     Examples
     --------

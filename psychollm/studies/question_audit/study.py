@@ -230,8 +230,12 @@ class QuestionAudit(Study, Result):
 
         Parameters
         ----------
-        path, source, smallest
-            As in `write_report`; no smallest effect decides here.
+        path : path
+            File to write; its folder is made.
+        source : str
+            Lines of Python that make the data, shown with the call.
+        smallest : SmallestEffects
+            Smallest effects of interest; not used by this page.
         texts : Series or mapping, optional
             The text of questions, by label.
         fdr : float

@@ -316,8 +316,8 @@ def self_efficacy(
         One row per task: model, condition, correct (0 to 1); also level and persona. Scores of
         models hold it themselves.
     people : DataFrame, path or HumanNorm, optional
-        What people rated, as `read_people` returns it: the columns person, and i1, i2, ... as in
-        `answers` or their total; condition where models have several. Or a published norm of the
+        Ratings of people, as `read_people` returns them: the columns person, and i1, i2, ...
+        (items) or their total; condition where models have several. Or a published norm of the
         same scale.
     measures : mapping of mappings, optional
         Other numbers by name, then by model or by (model, condition), such as the mean negative
@@ -329,8 +329,8 @@ def self_efficacy(
     reference : hashable, optional
         The condition that others are compared with; the first by default.
     alpha_interval : {"feldt", "duhachek", "jackknife", "bootstrap"}, optional
-        As `interval` in `consistency`: where models have several rows, the jackknife over models
-        by default, or BCa from resamples of models.
+        Interval of alpha. If models have several rows, the default is the jackknife over models;
+        "bootstrap" is BCa from resamples of models.
     bootstrap : int or Bootstrap
         Resamples of models, parametric resamples of the mixed model, and permutations of rank
         correlations.

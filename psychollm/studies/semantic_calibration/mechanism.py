@@ -153,8 +153,12 @@ def semantic_mechanism(
     floor : float
         Smaller predicted chances are raised to it: one sample in a class without any would make
         everything infinite.
-    n_null, level, rng
-        As in `monitoring_link`.
+    n_null : int
+        Number of random orders for the p-value.
+    level : float
+        Coverage of the intervals, between 0 and 1.
+    rng : Generator, int or None
+        Random generator or seed.
     bootstrap : int or Bootstrap
         Resamples of questions.
 

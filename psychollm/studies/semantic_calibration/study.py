@@ -338,8 +338,15 @@ def semantic_calibration(
     people : DataFrame or path, optional
         What people answered, as `read_people` returns it: their correct answers to the
         same questions.
-    clusters, bootstrap, level, rng
-        As in `brier`. Clusters name all questions; the p-values take questions for independent.
+    clusters : array_like (questions,), optional
+        Cluster of each question; whole clusters are resampled. The p-values treat questions as
+        independent.
+    bootstrap : int or Bootstrap
+        Number of resamples of questions, the same for all models: differences are paired.
+    level : float
+        Coverage of the intervals, between 0 and 1.
+    rng : Generator, int or None
+        Random generator or seed.
 
     Returns
     -------

@@ -133,7 +133,7 @@ class Control(Result):
     kind : str
         "table" or "cut-off".
     r_squared, agreement, kappa, held_out_agreement, held_out_kappa : float
-        As for the direction; means over the targets.
+        The same statistics that the study reports for the direction, as means over the targets.
     ahead, ahead_agreement : Difference
         Held-out kappa, and held-out agreement, of the direction less that of the control.
 
