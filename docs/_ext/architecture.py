@@ -16,6 +16,8 @@ from docutils.parsers.rst import Directive
 from sphinx.application import Sphinx
 
 PACKAGE = Path(__file__).resolve().parents[2] / "psychollm"
+# Files of a study's folder that belong to a higher layer, as in tests/test_architecture.py.
+HIGHER = {"figures.py": "plots", "command.py": "cli"}
 WIDTH, BOX, ROW, TOP = 860, (104, 40), 92, 16
 Imports = Mapping[str, set[str]]
 Place = tuple[str, str]  # a subpackage, and what passes its row on the way to another
@@ -24,14 +26,18 @@ Place = tuple[str, str]  # a subpackage, and what passes its row on the way to a
 def imports() -> dict[str, set[str]]:
     """Return the subpackages that each subpackage imports."""
     rooms = sorted(path.parent.name for path in PACKAGE.glob("*/__init__.py"))
-    return {room: set(_imported(room)) & set(rooms) - {room} for room in rooms}
+    found: dict[str, set[str]] = {room: set() for room in rooms}
+    for path in (path for room in rooms for path in (PACKAGE / room).rglob("*.py")):
+        own = path.relative_to(PACKAGE).parts[0]
+        room = HIGHER.get(path.name, own) if own == "studies" else own
+        found[room] |= set(_imported(path)) & set(rooms) - {room}
+    return found
 
 
-def _imported(room: str) -> Iterator[str]:
-    for path in (PACKAGE / room).rglob("*.py"):
-        for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
-            if isinstance(node, ast.ImportFrom) and (node.module or "").startswith("psychollm."):
-                yield str(node.module).split(".")[1]
+def _imported(path: Path) -> Iterator[str]:
+    for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
+        if isinstance(node, ast.ImportFrom) and (node.module or "").startswith("psychollm."):
+            yield str(node.module).split(".")[1]
 
 
 def floors(below: Imports) -> dict[str, int]:
