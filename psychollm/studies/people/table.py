@@ -213,9 +213,9 @@ def beside_people(
     scores : ScoreLog, Responses, RepeatedScores, DataFrame, DataArray or array_like
         Scores of models, models x questions; NaN is missing.
     people : DataFrame, array_like or path
-        What people scored on the same questions: a row per person and a column per question, or
-        a row per answer with the columns person, question and score. A path is read by
-        `read_people`.
+        What people scored on the same questions: a row per person and a column per question, the
+        people in a column or in the index; or a row per answer with the columns person, question
+        and score. A path is read by `read_people`.
     clusters : array_like (questions,), optional
         What each question of `scores` belongs to, such as a passage or a template.
     level : float
@@ -280,7 +280,10 @@ def beside_tables(
 
 
 def _is_table(people: Any) -> bool:
-    return isinstance(people, str | PathLike) or hasattr(in_pandas(people), "columns")
+    """Tell a table with a column of people, or a file of one, from rows that the index labels."""
+    if isinstance(people, str | PathLike):
+        return True
+    return any(is_called(name, MODELS) for name in getattr(in_pandas(people), "columns", ()))
 
 
 def _unlike(held: Iterable[Any], questions: Sequence[Any]) -> str:
