@@ -33,7 +33,8 @@ features:difficulty features:fit_gate free items:martin_loef_test items:self_eff
 keep layers levels like measures metrics missing_values model:confirmatory_factors
 model:confirmatory_groups model:measurement_invariance no own:fit_gate pairs paths
 people:compare people:inference_boundary people:metacognitive_skill people:self_efficacy
-people:abstention_skill people:revision_skill path prompts performance points question replicates:loading_errors residual_pairs solution:factor_scores
+people:abstention_skill people:revision_skill path prompts performance points
+question replicates:loading_errors residual_pairs solution:factor_scores
 steered target:smooth task texts thinking threshold:read_responses tokenizer traces units
 weights:rate_contrast yes first:set_difference second:set_difference interval:outcome
 clusters:benchmark_agreement

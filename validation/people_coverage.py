@@ -121,7 +121,11 @@ people alone | difference, people as runs |
 
 def lines(n_tables, designs):
     """Yield the table as Markdown, line by line."""
-    yield f"{n_tables} tables a row, seed 1; a standard error is {np.sqrt(0.0475 / n_tables):.3f}."
+    error = 100.0 * np.sqrt(0.0475 / n_tables)
+    yield (
+        f"{n_tables} tables a row, seed 1; a standard error is {error:.1f}. Intervals of 95 % "
+        "that hold, in percent."
+    )
     yield ""
     yield HEAD
     for name, design in designs.items():
@@ -129,7 +133,7 @@ def lines(n_tables, designs):
         for n_people in PEOPLE:
             for n_questions in QUESTIONS:
                 rates = covered(1, n_people, n_questions, n_tables, design, truths)
-                cells = " | ".join(f"{one:.3f}".removeprefix("0") for one in rates)
+                cells = " | ".join(f"{100.0 * one:.1f}" for one in rates)
                 yield f"| {name} | {n_people} | {n_questions} | {cells} |"
 
 
