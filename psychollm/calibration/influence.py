@@ -25,7 +25,7 @@ At a bound the variance is zero; there Wilson's interval is that of a given numb
 References
 ----------
 Liang, K.-Y., & Zeger, S. L. (1986). Longitudinal data analysis using generalized linear models.
-Biometrika, 73, 13-22.
+Biometrika, 73, 13-22. https://doi.org/10.1093/biomet/73.1.13
 """
 
 from collections.abc import Sequence

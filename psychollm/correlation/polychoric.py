@@ -191,6 +191,12 @@ class PolychoricCorrelation(Result):
         ------
         InputError
             If a pair has no standard error; the message names the pairs.
+
+        References
+        ----------
+        Muthen, B. (1984). A general structural equation model with dichotomous, ordered
+        categorical, and continuous latent variable indicators. Psychometrika, 49(1), 115-132.
+        https://doi.org/10.1007/BF02294210
         """
         joint, first, second, estimated, _ = self._influences()
         i, j = np.tril_indices(len(self.labels), -1)
@@ -349,7 +355,12 @@ def polychoric(
 
     References
     ----------
-    Olsson (1979), Muthen (1984): in full in `psychollm.kernels.polychoric`.
+    Olsson, U. (1979). Maximum likelihood estimation of the polychoric correlation coefficient.
+    Psychometrika, 44(4), 443-460. https://doi.org/10.1007/BF02296207
+
+    Muthen, B. (1984). A general structural equation model with dichotomous, ordered categorical,
+    and continuous latent variable indicators. Psychometrika, 49(1), 115-132.
+    https://doi.org/10.1007/BF02294210
 
     Examples
     --------

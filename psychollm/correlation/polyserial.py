@@ -135,7 +135,8 @@ def polyserial(
 
     References
     ----------
-    Olsson, Drasgow & Dorans (1982): in full in `psychollm.kernels.polyserial`.
+    Olsson, U., Drasgow, F., & Dorans, N. J. (1982). The polyserial correlation coefficient.
+    Psychometrika, 47(3), 337-347. https://doi.org/10.1007/BF02294164
 
     Examples
     --------

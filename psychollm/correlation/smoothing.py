@@ -259,7 +259,32 @@ def smooth(
 
     References
     ----------
-    Full references stand in the module of each method, in `psychollm.correlation.smoothers`.
+    Higham, N. J. (2002). Computing the nearest correlation matrix: a problem from finance. IMA
+    Journal of Numerical Analysis, 22(3), 329-343. https://doi.org/10.1093/imanum/22.3.329
+
+    Qi, H., & Sun, D. (2006). A quadratically convergent Newton method for computing the nearest
+    correlation matrix. SIAM Journal on Matrix Analysis and Applications, 28(2), 360-385.
+    https://doi.org/10.1137/050624509
+
+    Qi, H., & Sun, D. (2011). An augmented Lagrangian dual approach for the H-weighted nearest
+    correlation matrix problem. IMA Journal of Numerical Analysis, 31(2), 491-511.
+    https://doi.org/10.1093/imanum/drp031
+
+    Knol, D. L., & Berger, M. P. F. (1991). Empirical comparison between factor analysis and
+    multidimensional item response models. Multivariate Behavioral Research, 26(3), 457-477.
+    https://doi.org/10.1207/s15327906mbr2603_5
+
+    Higham, N. J., Strabić, N., & Šego, V. (2016). Restoring definiteness via shrinking, with an
+    application to correlation matrices with a fixed block. SIAM Review, 58(2), 245-263.
+    https://doi.org/10.1137/140996112
+
+    Bentler, P. M., & Yuan, K.-H. (2011). Positive definiteness via off-diagonal scaling of a
+    symmetric indefinite matrix. Psychometrika, 76(1), 119-123.
+    https://doi.org/10.1007/s11336-010-9191-3
+
+    Debelak, R., & Tran, U. S. (2016). Comparing the effects of different smoothing algorithms on
+    the assessment of dimensionality of ordered categorical items with parallel analysis. PLOS ONE,
+    11(2), e0148143. https://doi.org/10.1371/journal.pone.0148143
 
     Examples
     --------

@@ -15,8 +15,11 @@ little about what it knows, yet pulls a factor solution. Flags, all with a reaso
 
 References
 ----------
-Cohen (1960), A coefficient of agreement for nominal scales, Educ. Psychol. Meas. 20, 37-46.
-Holm (1979), A simple sequentially rejective multiple test procedure, Scand. J. Stat. 6, 65-70.
+Cohen, J. (1960). A coefficient of agreement for nominal scales. Educational and Psychological
+Measurement, 20, 37-46. https://doi.org/10.1177/001316446002000104
+
+Holm, S. (1979). A simple sequentially rejective multiple test procedure. Scandinavian Journal of
+Statistics, 6, 65-70.
 """
 
 from dataclasses import dataclass

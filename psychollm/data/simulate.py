@@ -99,7 +99,7 @@ def simulate_factor(
 
     References
     ----------
-    Christoffersson (1975), Factor analysis of dichotomized variables, Psychometrika 40, 5-32.
+    Christoffersson, A. (1975). Factor analysis of dichotomized variables. Psychometrika, 40, 5-32.
 
     Examples
     --------

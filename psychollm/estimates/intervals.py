@@ -35,12 +35,13 @@ Clopper, C. J., & Pearson, E. S. (1934). The use of confidence or fiducial limit
 the case of the binomial. Biometrika, 26, 404-413. https://doi.org/10.1093/biomet/26.4.404
 
 Efron, B. (1987). Better bootstrap confidence intervals. Journal of the American Statistical
-Association, 82, 171-185.
+Association, 82, 171-185. https://doi.org/10.1080/01621459.1987.10478410
 
 Kott, P. S. (2001). The delete-a-group jackknife. Journal of Official Statistics, 17, 521-526.
 
-Wilson, E. B. (1927). Probable inference, the law of succession, and statistical inference.
-Journal of the American Statistical Association, 22, 209-212.
+Wilson, E. B. (1927). Probable inference, the law of succession, and statistical inference. Journal
+of the American Statistical Association, 22, 209-212.
+https://doi.org/10.1080/01621459.1927.10502953
 """
 
 from collections.abc import Callable, Mapping
@@ -84,6 +85,12 @@ def wilson(successes: Any, n: Any, *, level: float = 0.95, df: Any = np.inf) -> 
     ShapeError
         If the shapes differ.
 
+    References
+    ----------
+    Wilson, E. B. (1927). Probable inference, the law of succession, and statistical inference.
+    Journal of the American Statistical Association, 22, 209-212.
+    https://doi.org/10.1080/01621459.1927.10502953
+
     Examples
     --------
     >>> wilson([0, 11], [20, 11]).round(4)
@@ -124,6 +131,11 @@ def clopper_pearson(successes: Any, n: Any, *, level: float = 0.95) -> FloatArra
     ------
     ShapeError
         If the shapes differ.
+
+    References
+    ----------
+    Clopper, C. J., & Pearson, E. S. (1934). The use of confidence or fiducial limits illustrated
+    in the case of the binomial. Biometrika, 26, 404-413. https://doi.org/10.1093/biomet/26.4.404
 
     Examples
     --------
@@ -171,6 +183,12 @@ def paired_difference(
     ------
     ShapeError
         If the shapes differ.
+
+    References
+    ----------
+    Bonett, D. G., & Price, R. M. (2012). Adjusted Wald confidence interval for a difference of
+    binomial proportions based on paired data. Journal of Educational and Behavioral Statistics,
+    37(4), 479-488. https://doi.org/10.3102/1076998611411915
 
     Examples
     --------

@@ -82,6 +82,13 @@ class SmallestEffects:
     OptionError
         If a value is not positive and finite.
 
+    References
+    ----------
+    Cohen, J. (1988). Statistical power analysis for the behavioral sciences (2nd ed.). Erlbaum.
+
+    Browne, M. W., & Cudeck, R. (1993). Alternative ways of assessing model fit. In K. A. Bollen &
+    J. S. Long (Eds.), Testing structural equation models (pp. 136-162). Sage.
+
     Examples
     --------
     >>> SmallestEffects(auroc=0.1).auroc, SmallestEffects().share

@@ -119,6 +119,11 @@ def congruence(loadings: MatrixLike, other: MatrixLike) -> Congruence:
     LabelError
         If row labels differ; the message names them.
 
+    References
+    ----------
+    Tucker, L. R. (1951). A method for synthesis of factor analysis studies (Personnel Research
+    Section Report No. 984). Department of the Army.
+
     Examples
     --------
     >>> import psychollm as psy

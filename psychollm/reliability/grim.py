@@ -99,7 +99,9 @@ def grim(rate: Any, n: Any, *, digits: int | None = None, scale: float = 1.0) ->
 
     References
     ----------
-    Brown & Heathers (2017).
+    Brown, N. J. L., & Heathers, J. A. J. (2017). The GRIM test: A simple technique detects
+    numerous anomalies in the reporting of results in psychology. Social Psychological and
+    Personality Science, 8, 363-369. https://doi.org/10.1177/1948550616673876
 
     Examples
     --------

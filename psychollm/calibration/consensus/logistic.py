@@ -14,6 +14,7 @@ Albert, A., & Anderson, J. A. (1984). On the existence of maximum likelihood est
 regression models. Biometrika, 71, 1-10.
 
 Firth, D. (1993). Bias reduction of maximum likelihood estimates. Biometrika, 80, 27-38.
+https://doi.org/10.1093/biomet/80.1.27
 
 Heinze, G., & Schemper, M. (2002). A solution to the problem of separation in logistic regression.
 Statistics in Medicine, 21, 2409-2419. https://doi.org/10.1002/sim.1047

@@ -120,8 +120,8 @@ def pairwise_calibration(
 
     References
     ----------
-    Moran, M., & Whiting, M. (2026). arXiv 2605.24299, which names pairwise calibration; (1) is our
-    reading of it.
+    Moran, M., & Whiting, M. (2026). arXiv:2605.24299. It introduces pairwise calibration; (1) is
+    this library's definition.
 
     Examples
     --------

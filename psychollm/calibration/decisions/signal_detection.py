@@ -20,10 +20,11 @@ cell.
 References
 ----------
 Gourevitch, V., & Galanter, E. (1967). A significance test for one parameter isosensitivity
-functions. Psychometrika, 32, 25-33.
+functions. Psychometrika, 32, 25-33. https://doi.org/10.1007/BF02289402
 
 Hautus, M. J. (1995). Corrections for extreme proportions and their biasing effects on estimated
 values of d'. Behavior Research Methods, Instruments, & Computers, 27, 46-51.
+https://doi.org/10.3758/BF03203619
 """
 
 from dataclasses import dataclass

@@ -27,7 +27,7 @@ binomial proportions based on paired data. Journal of Educational and Behavioral
 37(4), 479-488. https://doi.org/10.3102/1076998611411915
 
 Cohen, J. (1960). A coefficient of agreement for nominal scales. Educational and Psychological
-Measurement, 20, 37-46.
+Measurement, 20, 37-46. https://doi.org/10.1177/001316446002000104
 
 Newcombe, R. G. (1998). Interval estimation for the difference between independent proportions:
 comparison of eleven methods. Statistics in Medicine, 17, 873-890.

@@ -66,10 +66,10 @@ def gamma(
     ----------
     Masson, M. E. J., & Rotello, C. M. (2009). Sources of bias in the Goodman-Kruskal gamma
     coefficient measure of association. Journal of Experimental Psychology: Learning, Memory, and
-    Cognition, 35, 509-527.
+    Cognition, 35, 509-527. https://doi.org/10.1037/a0014876
 
     Nelson, T. O. (1984). A comparison of current measures of the accuracy of feeling-of-knowing
-    predictions. Psychological Bulletin, 95, 109-133.
+    predictions. Psychological Bulletin, 95, 109-133. https://doi.org/10.1037/0033-2909.95.1.109
 
     Examples
     --------
@@ -124,6 +124,11 @@ def somers_d(
         If correctness is not binary.
     OptionError
         If weights are not finite, or an option does not exist.
+
+    References
+    ----------
+    Somers, R. H. (1962). A new asymmetric measure of association for ordinal variables. American
+    Sociological Review, 27, 799-811. https://doi.org/10.2307/2090408
 
     Examples
     --------
@@ -180,6 +185,11 @@ def tau_b(
         If correctness is not binary.
     OptionError
         If weights are not finite, or an option does not exist.
+
+    References
+    ----------
+    Kendall, M. G. (1945). The treatment of ties in ranking problems. Biometrika, 33, 239-251.
+    https://doi.org/10.1093/biomet/33.3.239
 
     Examples
     --------

@@ -32,14 +32,17 @@ Annals of Mathematical Statistics, 28, 933-945.
 
 DeLong, E. R., DeLong, D. M., & Clarke-Pearson, D. L. (1988). Comparing the areas under two or more
 correlated receiver operating characteristic curves. Biometrics, 44, 837-845.
+https://doi.org/10.2307/2531595
 
 Goodman, L. A., & Kruskal, W. H. (1963). Measures of association for cross classifications III:
 approximate sampling theory. Journal of the American Statistical Association, 58, 310-364.
+https://doi.org/10.1080/01621459.1963.10500850
 
 Kendall, M. G. (1945). The treatment of ties in ranking problems. Biometrika, 33, 239-251.
+https://doi.org/10.1093/biomet/33.3.239
 
 Somers, R. H. (1962). A new asymmetric measure of association for ordinal variables. American
-Sociological Review, 27, 799-811.
+Sociological Review, 27, 799-811. https://doi.org/10.2307/2090408
 """
 
 from dataclasses import replace
@@ -367,6 +370,12 @@ def auroc(
         If scores, correctness or clusters do not match.
     CodeError
         If correctness is not binary.
+
+    References
+    ----------
+    DeLong, E. R., DeLong, D. M., & Clarke-Pearson, D. L. (1988). Comparing the areas under two or
+    more correlated receiver operating characteristic curves. Biometrics, 44, 837-845.
+    https://doi.org/10.2307/2531595
 
     Examples
     --------

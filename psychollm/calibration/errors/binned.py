@@ -166,6 +166,15 @@ def calibration_error(
     ShapeError, LabelError
         If the tables, or clusters, do not match.
 
+    References
+    ----------
+    Roelofs, R., Cain, N., Shlens, J., & Mozer, M. C. (2022). Mitigating bias in calibration error
+    estimation. Proceedings of the 25th International Conference on Artificial Intelligence and
+    Statistics, PMLR 151, 4036-4054.
+
+    Kumar, A., Liang, P., & Ma, T. (2019). Verified uncertainty calibration. Advances in Neural
+    Information Processing Systems, 32.
+
     Examples
     --------
     >>> confidence, correct = [0.9] * 8 + [0.4] * 4, [1] * 6 + [0] * 5 + [1]

@@ -15,7 +15,7 @@ Kuhn, L., Gal, Y., & Farquhar, S. (2023). Semantic uncertainty: linguistic invar
 uncertainty estimation in natural language generation. ICLR.
 
 Farquhar, S., Kossen, J., Kuhn, L., & Gal, Y. (2024). Detecting hallucinations in large language
-models using semantic entropy. Nature, 630, 625-630.
+models using semantic entropy. Nature, 630, 625-630. https://doi.org/10.1038/s41586-024-07421-0
 
 Miller, G. A. (1955). Note on the bias of information estimates. In H. Quastler (Ed.), Information
 theory in psychology (pp. 95-100). Free Press.

@@ -28,7 +28,7 @@ With more than 512 distinct confidences resamples are fitted on narrow bins of l
 References
 ----------
 Cox, D. R. (1958). Two further applications of a model for binary regression. Biometrika, 45,
-562-565.
+562-565. https://doi.org/10.1093/biomet/45.3-4.562
 
 Miller, M. E., Hui, S. L., & Tierney, W. M. (1991). Validation techniques for logistic regression
 models. Statistics in Medicine, 10, 1213-1226.

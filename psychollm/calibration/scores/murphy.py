@@ -20,14 +20,14 @@ intervals, which never reach below zero (`noise_interval`). CORP (`corp`) avoids
 References
 ----------
 Murphy, A. H. (1973). A new vector partition of the probability score. Journal of Applied
-Meteorology, 12, 595-600.
+Meteorology, 12, 595-600. https://doi.org/10.1175/1520-0450(1973)012<0595:ANVPOT>2.0.CO;2
 
 Ferro, C. A. T., & Fricker, T. E. (2012). A bias-corrected decomposition of the Brier score.
 Quarterly Journal of the Royal Meteorological Society, 138, 1954-1960.
 https://doi.org/10.1002/qj.1924
 
 Stephenson, D. B., Coelho, C. A. S., & Jolliffe, I. T. (2008). Two extra components in the Brier
-score decomposition. Weather and Forecasting, 23, 752-757.
+score decomposition. Weather and Forecasting, 23, 752-757. https://doi.org/10.1175/2007WAF2006116.1
 """
 
 from dataclasses import dataclass
@@ -145,6 +145,15 @@ def murphy(
         If a confidence or a correctness lies outside [0, 1].
     ShapeError, LabelError
         If the tables, or clusters, do not match.
+
+    References
+    ----------
+    Murphy, A. H. (1973). A new vector partition of the probability score. Journal of Applied
+    Meteorology, 12(4), 595-600. https://doi.org/10.1175/1520-0450(1973)012<0595:ANVPOT>2.0.CO;2
+
+    Stephenson, D. B., Coelho, C. A. S., & Jolliffe, I. T. (2008). Two extra components in the
+    Brier score decomposition. Weather and Forecasting, 23, 752-757.
+    https://doi.org/10.1175/2007WAF2006116.1
 
     Examples
     --------

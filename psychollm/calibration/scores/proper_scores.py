@@ -18,10 +18,10 @@ few such answers make up much of the score, and its interval at 50 questions hol
 References
 ----------
 Brier, G. W. (1950). Verification of forecasts expressed in terms of probability. Monthly Weather
-Review, 78, 1-3.
+Review, 78, 1-3. https://doi.org/10.1175/1520-0493(1950)078<0001:VOFEIT>2.0.CO;2
 
 Good, I. J. (1952). Rational decisions. Journal of the Royal Statistical Society, Series B, 14,
-107-114.
+107-114. https://doi.org/10.1111/j.2517-6161.1952.tb00104.x
 """
 
 from collections.abc import Callable

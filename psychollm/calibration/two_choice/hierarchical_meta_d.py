@@ -285,6 +285,16 @@ def hierarchical_meta_d(
         If chains diverge, or for the group mean R-hat exceeds 1.01 or the effective sample size is
         below 400.
 
+    References
+    ----------
+    Fleming, S. M. (2017). HMeta-d: Hierarchical Bayesian estimation of metacognitive efficiency
+    from confidence ratings. Neuroscience of Consciousness, 2017(1), nix007.
+    https://doi.org/10.1093/nc/nix007
+
+    Maniscalco, B., & Lau, H. (2012). A signal detection theoretic approach for estimating
+    metacognitive sensitivity from confidence ratings. Consciousness and Cognition, 21(1), 422-430.
+    https://doi.org/10.1016/j.concog.2011.09.021
+
     Examples
     --------
     >>> from psychollm.data.simulate import simulate_meta_d
@@ -352,6 +362,16 @@ def hierarchical_meta_d_from_counts(
         If the two do not match or the number of columns is not even and at least four.
     OptionError
         If an option does not exist.
+
+    References
+    ----------
+    Fleming, S. M. (2017). HMeta-d: Hierarchical Bayesian estimation of metacognitive efficiency
+    from confidence ratings. Neuroscience of Consciousness, 2017(1), nix007.
+    https://doi.org/10.1093/nc/nix007
+
+    Maniscalco, B., & Lau, H. (2012). A signal detection theoretic approach for estimating
+    metacognitive sensitivity from confidence ratings. Consciousness and Cognition, 21(1), 422-430.
+    https://doi.org/10.1016/j.concog.2011.09.021
 
     Examples
     --------

@@ -296,6 +296,16 @@ def meta_d(
     meta-c covered in 92 to 100 %, and in 94 to 99 % from 400 trials on. The intervals are wide:
     with d' = 1.2 the margin of error of the M-ratio is 0.5 with 200 trials and 0.23 with 1,000.
 
+    References
+    ----------
+    Maniscalco, B., & Lau, H. (2012). A signal detection theoretic approach for estimating
+    metacognitive sensitivity from confidence ratings. Consciousness and Cognition, 21(1), 422-430.
+    https://doi.org/10.1016/j.concog.2011.09.021
+
+    Fleming, S. M. (2017). HMeta-d: Hierarchical Bayesian estimation of metacognitive efficiency
+    from confidence ratings. Neuroscience of Consciousness, 2017(1), nix007.
+    https://doi.org/10.1093/nc/nix007
+
     Examples
     --------
     >>> from psychollm.data.simulate import simulate_meta_d
@@ -372,6 +382,16 @@ def meta_d_from_counts(
         If a count is negative or missing.
     OptionError
         If an option does not exist.
+
+    References
+    ----------
+    Maniscalco, B., & Lau, H. (2012). A signal detection theoretic approach for estimating
+    metacognitive sensitivity from confidence ratings. Consciousness and Cognition, 21(1), 422-430.
+    https://doi.org/10.1016/j.concog.2011.09.021
+
+    Fleming, S. M. (2017). HMeta-d: Hierarchical Bayesian estimation of metacognitive efficiency
+    from confidence ratings. Neuroscience of Consciousness, 2017(1), nix007.
+    https://doi.org/10.1093/nc/nix007
 
     Examples
     --------

@@ -18,7 +18,7 @@ where m = meta-d' itself moves with :math:`z_H` and :math:`z_F` through the plac
 References
 ----------
 Gourevitch, V., & Galanter, E. (1967). A significance test for one parameter isosensitivity
-functions. Psychometrika, 32, 25-33.
+functions. Psychometrika, 32, 25-33. https://doi.org/10.1007/BF02289402
 """
 
 from dataclasses import dataclass

@@ -124,10 +124,11 @@ def extract(
 
     References
     ----------
-    Harman, H. H., & Jones, W. H. (1966). Psychometrika, 31(3), 351-368.
-    https://doi.org/10.1007/BF02289468
+    Harman, H. H., & Jones, W. H. (1966). Factor analysis by minimizing residuals (minres).
+    Psychometrika, 31(3), 351-368. https://doi.org/10.1007/BF02289468
 
-    Joreskog, K. G. (1967). Psychometrika, 32(4), 443-482. https://doi.org/10.1007/BF02289658
+    Joreskog, K. G. (1967). Some contributions to maximum likelihood factor analysis.
+    Psychometrika, 32(4), 443-482. https://doi.org/10.1007/BF02289658
 
     Examples
     --------

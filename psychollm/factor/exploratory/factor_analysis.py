@@ -130,8 +130,19 @@ def factor_analysis(
 
     References
     ----------
-    Harman & Jones (1966), Joreskog (1967), ten Berge & Kiers (1991), Browne (1984); full
-    references stand in the modules of the methods.
+    Harman, H. H., & Jones, W. H. (1966). Factor analysis by minimizing residuals (minres).
+    Psychometrika, 31(3), 351-368. https://doi.org/10.1007/BF02289468
+
+    Joreskog, K. G. (1967). Some contributions to maximum likelihood factor analysis.
+    Psychometrika, 32(4), 443-482. https://doi.org/10.1007/BF02289658
+
+    ten Berge, J. M. F., & Kiers, H. A. L. (1991). A numerical approach to the approximate and the
+    exact minimum rank of a covariance matrix. Psychometrika, 56(2), 309-315.
+    https://doi.org/10.1007/BF02294464
+
+    Browne, M. W. (1984). Asymptotically distribution-free methods for the analysis of covariance
+    structures. British Journal of Mathematical and Statistical Psychology, 37(1), 62-83.
+    https://doi.org/10.1111/j.2044-8317.1984.tb00789.x
 
     Examples
     --------

@@ -170,10 +170,12 @@ def rotate(
 
     References
     ----------
-    Jennrich, R. I. (2002). Psychometrika, 67(1), 7-19. https://doi.org/10.1007/BF02294706
+    Jennrich, R. I. (2002). A simple general method for oblique rotation. Psychometrika, 67(1),
+    7-19. https://doi.org/10.1007/BF02294706
 
     Hendrickson, A. E., & White, P. O. (1964). Promax: A quick method for rotation to oblique
     simple structure. British Journal of Statistical Psychology, 17(1), 65-70.
+    https://doi.org/10.1111/j.2044-8317.1964.tb00244.x
 
     Examples
     --------

@@ -120,8 +120,8 @@ def schmid_leiman(
 
     References
     ----------
-    Schmid, J., & Leiman, J. M. (1957). Psychometrika, 22(1), 53-61.
-    https://doi.org/10.1007/BF02289209
+    Schmid, J., & Leiman, J. M. (1957). The development of hierarchical factor solutions.
+    Psychometrika, 22(1), 53-61. https://doi.org/10.1007/BF02289209
 
     Examples
     --------

@@ -156,8 +156,9 @@ def pairwise_likelihood(
 
     References
     ----------
-    Katsikatsou, M., Moustaki, I., Yang-Wallentin, F., & Jöreskog, K. G. (2012). Computational
-    Statistics & Data Analysis, 56(12), 4243-4258. https://doi.org/10.1016/j.csda.2012.04.010
+    Katsikatsou, M., Moustaki, I., Yang-Wallentin, F., & Jöreskog, K. G. (2012). Pairwise
+    likelihood estimation for factor analysis models with ordinal data. Computational Statistics &
+    Data Analysis, 56(12), 4243-4258. https://doi.org/10.1016/j.csda.2012.04.010
 
     Examples
     --------

@@ -10,9 +10,11 @@ References
 ----------
 Yen, W. M. (1984). Effects of local item dependence on the fit and equating performance of the
 three-parameter logistic model. Applied Psychological Measurement, 8(2), 125-145.
+https://doi.org/10.1177/014662168400800201
 
 Chen, W.-H., & Thissen, D. (1997). Local dependence indexes for item pairs using item response
 theory. Journal of Educational and Behavioral Statistics, 22(3), 265-289.
+https://doi.org/10.3102/10769986022003265
 """
 
 from __future__ import annotations
@@ -88,6 +90,16 @@ def local_dependence(fit: IRTFit, responses: ResponsesLike) -> LocalDependence:
     ------
     ShapeError
         If the items differ from those of the fit, or exceed 3,000.
+
+    References
+    ----------
+    Yen, W. M. (1984). Effects of local item dependence on the fit and equating performance of the
+    three-parameter logistic model. Applied Psychological Measurement, 8(2), 125-145.
+    https://doi.org/10.1177/014662168400800201
+
+    Chen, W.-H., & Thissen, D. (1997). Local dependence indexes for item pairs using item response
+    theory. Journal of Educational and Behavioral Statistics, 22(3), 265-289.
+    https://doi.org/10.3102/10769986022003265
 
     Examples
     --------

@@ -27,6 +27,7 @@ References
 ----------
 Swaminathan, H., & Rogers, H. J. (1990). Detecting differential item functioning using logistic
 regression procedures. Journal of Educational Measurement, 27(4), 361-370.
+https://doi.org/10.1111/j.1745-3984.1990.tb00754.x
 
 Jodoin, M. G., & Gierl, M. J. (2001). Evaluating type I error and power rates using an effect size
 measure with the logistic regression procedure for DIF detection. Applied Measurement in

@@ -151,7 +151,11 @@ def intraclass(
 
     References
     ----------
-    Shrout & Fleiss (1979); McGraw & Wong (1996).
+    Shrout, P. E., & Fleiss, J. L. (1979). Intraclass correlations: Uses in assessing rater
+    reliability. Psychological Bulletin, 86, 420-428. https://doi.org/10.1037/0033-2909.86.2.420
+
+    McGraw, K. O., & Wong, S. P. (1996). Forming inferences about some intraclass correlation
+    coefficients. Psychological Methods, 1, 30-46. https://doi.org/10.1037/1082-989X.1.1.30
 
     Examples
     --------

@@ -32,10 +32,11 @@ and a strong effect Friedman's covers less than 90 %.
 References
 ----------
 Kruskal, W. H., & Wallis, W. A. (1952). Use of ranks in one-criterion variance analysis. Journal of
-the American Statistical Association, 47, 583-621.
+the American Statistical Association, 47, 583-621. https://doi.org/10.1080/01621459.1952.10483441
 
 Friedman, M. (1937). The use of ranks to avoid the assumption of normality implicit in the analysis
 of variance. Journal of the American Statistical Association, 32, 675-701.
+https://doi.org/10.1080/01621459.1937.10503522
 
 Tomczak, M., & Tomczak, E. (2014). The need to report effect size estimates revisited. Trends in
 Sport Sciences, 21, 19-25.
@@ -138,6 +139,12 @@ def kruskal_wallis(
     ShapeError, LabelError, CodeError
         If rows do not match, or a score is not a number.
 
+    References
+    ----------
+    Kruskal, W. H., & Wallis, W. A. (1952). Use of ranks in one-criterion variance analysis.
+    Journal of the American Statistical Association, 47, 583-621.
+    https://doi.org/10.1080/01621459.1952.10483441
+
     Examples
     --------
     >>> kruskal_wallis([1, 2, 3, 4, 5, 6], list("aaabbb"), rng=0).mean_ranks
@@ -212,6 +219,12 @@ def friedman(
     ------
     ShapeError, LabelError, CodeError
         If rows do not match, or a score is not a number.
+
+    References
+    ----------
+    Friedman, M. (1937). The use of ranks to avoid the assumption of normality implicit in the
+    analysis of variance. Journal of the American Statistical Association, 32, 675-701.
+    https://doi.org/10.1080/01621459.1937.10503522
 
     Examples
     --------

@@ -17,7 +17,7 @@ under one condition only, F alarms too often (figures in docs/reliability.md), a
 References
 ----------
 Laird, N. M., & Ware, J. H. (1982). Random-effects models for longitudinal data. Biometrics, 38,
-963-974.
+963-974. https://doi.org/10.2307/2529876
 """
 
 from collections.abc import Hashable

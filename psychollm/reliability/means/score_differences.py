@@ -38,7 +38,7 @@ bootstrap for maxima of sums of high-dimensional random vectors. Annals of Stati
 2786-2819. https://doi.org/10.1214/13-AOS1161
 
 McNemar, Q. (1947). Note on the sampling error of the difference between correlated proportions or
-percentages. Psychometrika, 12, 153-157.
+percentages. Psychometrika, 12, 153-157. https://doi.org/10.1007/BF02295996
 """
 
 from collections.abc import Hashable, Sequence
@@ -273,6 +273,11 @@ def mcnemar(first_only: Any, second_only: Any) -> McNemar:
         If the shapes differ.
     CodeError
         If the values are not counts, such as answers to questions.
+
+    References
+    ----------
+    McNemar, Q. (1947). Note on the sampling error of the difference between correlated proportions
+    or percentages. Psychometrika, 12, 153-157. https://doi.org/10.1007/BF02295996
 
     Examples
     --------

@@ -251,7 +251,12 @@ def omega(
 
     References
     ----------
-    Zinbarg et al. (2005); Schmid & Leiman (1957).
+    Zinbarg, R. E., Revelle, W., Yovel, I., & Li, W. (2005). Cronbach's alpha, Revelle's beta, and
+    McDonald's omega-h: Their relations with each other and two alternative conceptualizations of
+    reliability. Psychometrika, 70, 123-133. https://doi.org/10.1007/s11336-003-0974-7
+
+    Schmid, J., & Leiman, J. M. (1957). The development of hierarchical factor solutions.
+    Psychometrika, 22(1), 53-61. https://doi.org/10.1007/BF02289209
 
     Examples
     --------

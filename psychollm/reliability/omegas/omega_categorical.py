@@ -124,7 +124,13 @@ def omega_categorical(
 
     References
     ----------
-    Green & Yang (2009); Chalmers (2018) on alpha of latent responses.
+    Green, S. B., & Yang, Y. (2009). Reliability of summed item scores using structural equation
+    modeling: An alternative to coefficient alpha. Psychometrika, 74(1), 155-167.
+    https://doi.org/10.1007/s11336-008-9099-3
+
+    Chalmers, R. P. (2018). On misconceptions and the limited usefulness of ordinal alpha.
+    Educational and Psychological Measurement, 78(6), 1056-1071.
+    https://doi.org/10.1177/0013164417727036
 
     Examples
     --------

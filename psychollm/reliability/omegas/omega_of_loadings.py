@@ -161,7 +161,9 @@ def omega_of_loadings(
 
     References
     ----------
-    Green & Yang (2009).
+    Green, S. B., & Yang, Y. (2009). Reliability of summed item scores using structural equation
+    modeling: An alternative to coefficient alpha. Psychometrika, 74(1), 155-167.
+    https://doi.org/10.1007/s11336-008-9099-3
 
     Examples
     --------

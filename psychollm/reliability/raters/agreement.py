@@ -173,6 +173,18 @@ def agreement(
     OptionError
         If an option does not exist, or ordinal categories have no order.
 
+    References
+    ----------
+    Fleiss, J. L. (1971). Measuring nominal scale agreement among many raters. Psychological
+    Bulletin, 76, 378-382. https://doi.org/10.1037/h0031619
+
+    Gwet, K. L. (2008). Computing inter-rater reliability and its variance in the presence of high
+    agreement. British Journal of Mathematical and Statistical Psychology, 61, 29-48.
+    https://doi.org/10.1348/000711006X126600
+
+    Krippendorff, K. (2019). Content analysis: An introduction to its methodology (4th ed.). SAGE.
+    https://doi.org/10.4135/9781071878781
+
     Examples
     --------
     >>> runs = [[[1, 0, 1, 1]], [[1, 0, 0, 1]], [[1, 0, 1, 1]]]
@@ -304,6 +316,11 @@ def fleiss_kappa(
     OptionError
         If an option does not exist.
 
+    References
+    ----------
+    Fleiss, J. L. (1971). Measuring nominal scale agreement among many raters. Psychological
+    Bulletin, 76, 378-382. https://doi.org/10.1037/h0031619
+
     Examples
     --------
     >>> fleiss_kappa([[1, 2, 2], [1, 2, 2], [1, 1, 2]], rng=0).value.round(4)
@@ -361,6 +378,12 @@ def gwet_ac1(
         If a rating is infinite or not among `categories`.
     OptionError
         If an option does not exist.
+
+    References
+    ----------
+    Gwet, K. L. (2008). Computing inter-rater reliability and its variance in the presence of high
+    agreement. British Journal of Mathematical and Statistical Psychology, 61, 29-48.
+    https://doi.org/10.1348/000711006X126600
 
     Examples
     --------
@@ -422,6 +445,11 @@ def krippendorff_alpha(
         If a rating is infinite, not among `categories`, or not a number where `metric` needs one.
     OptionError
         If an option does not exist, or ordinal categories have no order.
+
+    References
+    ----------
+    Krippendorff, K. (2019). Content analysis: An introduction to its methodology (4th ed.). SAGE.
+    https://doi.org/10.4135/9781071878781
 
     Examples
     --------

@@ -21,6 +21,7 @@ Cronbach, L. J. (1951). Coefficient alpha and the internal structure of tests. P
 
 Zumbo, B. D., Gadermann, A. M., & Zeisser, C. (2007). Ordinal versions of coefficients alpha and
 theta for Likert rating scales. Journal of Modern Applied Statistical Methods, 6, 21-29.
+https://doi.org/10.22237/jmasm/1177992180
 """
 
 from dataclasses import dataclass
@@ -191,7 +192,15 @@ def consistency(
 
     References
     ----------
-    Cronbach (1951); see `alpha_intervals` for the intervals.
+    Cronbach, L. J. (1951). Coefficient alpha and the internal structure of tests. Psychometrika,
+    16(3), 297-334. https://doi.org/10.1007/BF02310555
+
+    Feldt, L. S. (1965). The approximate sampling distribution of Kuder-Richardson reliability
+    coefficient twenty. Psychometrika, 30, 357-370. https://doi.org/10.1007/BF02289499
+
+    Duhachek, A., & Iacobucci, D. (2004). Alpha's standard error (ASE): An accurate and precise
+    confidence interval estimate. Journal of Applied Psychology, 89, 792-808.
+    https://doi.org/10.1037/0021-9010.89.5.792
 
     Examples
     --------
@@ -347,7 +356,12 @@ def alpha_of_matrix(
 
     References
     ----------
-    Zumbo, Gadermann & Zeisser (2007) for polychoric correlations.
+    Feldt, L. S. (1965). The approximate sampling distribution of Kuder-Richardson reliability
+    coefficient twenty. Psychometrika, 30, 357-370. https://doi.org/10.1007/BF02289499
+
+    Zumbo, B. D., Gadermann, A. M., & Zeisser, C. (2007). Ordinal versions of coefficients alpha
+    and theta for Likert rating scales. Journal of Modern Applied Statistical Methods, 6, 21-29.
+    https://doi.org/10.22237/jmasm/1177992180
 
     Examples
     --------

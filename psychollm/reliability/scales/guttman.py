@@ -112,7 +112,8 @@ def guttman(
 
     References
     ----------
-    Guttman (1945).
+    Guttman, L. (1945). A basis for analyzing test-retest reliability. Psychometrika, 10(4),
+    255-282. https://doi.org/10.1007/BF02288892
 
     Examples
     --------
@@ -160,6 +161,11 @@ def guttman_of_matrix(
         If the matrix is not square.
     InputError
         If the matrix is not symmetric, has an undefined entry or a negative variance.
+
+    References
+    ----------
+    Guttman, L. (1945). A basis for analyzing test-retest reliability. Psychometrika, 10(4),
+    255-282. https://doi.org/10.1007/BF02288892
 
     Examples
     --------

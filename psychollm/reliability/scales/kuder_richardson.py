@@ -90,7 +90,8 @@ def kr20(
 
     References
     ----------
-    Kuder & Richardson (1937).
+    Kuder, G. F., & Richardson, M. W. (1937). The theory of the estimation of test reliability.
+    Psychometrika, 2, 151-160. https://doi.org/10.1007/BF02288391
 
     Examples
     --------
@@ -147,7 +148,8 @@ def kr21(
 
     References
     ----------
-    Kuder & Richardson (1937).
+    Kuder, G. F., & Richardson, M. W. (1937). The theory of the estimation of test reliability.
+    Psychometrika, 2, 151-160. https://doi.org/10.1007/BF02288391
 
     Examples
     --------

@@ -249,7 +249,11 @@ def split_half(
 
     References
     ----------
-    Guttman (1945); Cronbach (1951).
+    Guttman, L. (1945). A basis for analyzing test-retest reliability. Psychometrika, 10(4),
+    255-282. https://doi.org/10.1007/BF02288892
+
+    Cronbach, L. J. (1951). Coefficient alpha and the internal structure of tests. Psychometrika,
+    16(3), 297-334. https://doi.org/10.1007/BF02310555
 
     Examples
     --------
