@@ -49,9 +49,9 @@ class StatedScan:
     Attributes
     ----------
     models, questions : tuple
-        Labels, in the order in which they first occur.
+        Labels, in order of first occurrence.
     levels : ndarray
-        The distinct confidences, in the order in which they first occur.
+        Distinct confidences, in order of first occurrence.
     n : ndarray of shape (models,)
         Number of answers with both confidence and correctness.
     """

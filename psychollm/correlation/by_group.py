@@ -35,7 +35,7 @@ def polychoric_by_group(
         Group of each unit. Units are the questions with ``of="models"``, the models with
         ``of="questions"``.
     of : {"models", "questions"}
-        What is correlated.
+        Whether to correlate models or questions.
     empty_cells : {"keep_margins", "add_half", "add_half_all", "none"}
         Continuity correction of tables with an empty cell. ``"keep_margins"`` shifts half a unit
         within a 2 x 2 table without changing the yes rates; ``"none"`` changes nothing. Neither

@@ -323,7 +323,7 @@ def polychoric(
         Ordered codes 0 to 15. Only their order matters, and rows may differ in their number of
         categories.
     of : {"models", "questions"}
-        What is correlated.
+        Whether to correlate models or questions.
     empty_cells : {"keep_margins", "add_half", "add_half_all", "none"}
         Continuity correction of tables with an empty cell. ``"keep_margins"`` shifts half a unit
         within a 2 x 2 table without changing the yes rates; ``"none"`` changes nothing. Neither

@@ -139,7 +139,7 @@ class Smoothing(Result):
     method : str
         Smoothing method.
     note : str
-        What was done, in words.
+        Description of the changes.
     shrinkage : float
         Weight of the target with ``method="shrink"``; NaN for other methods, or if nothing was
         done.
@@ -180,7 +180,7 @@ class Smoothing(Result):
     )
 
     def summary(self) -> str:
-        """Describe what was done and how far the matrix moved."""
+        """Describe the changes of the matrix."""
         smallest = self.eigenvalues_before[-1]
         k = len(self.labels)
         first = f"{k} x {k} matrix, smallest eigenvalue {smallest:.3g}, deficit {self.deficit:.3g}"

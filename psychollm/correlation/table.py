@@ -71,9 +71,10 @@ def tetrachoric_table(
         Counts or weights of both yes, only the first yes, only the second yes, and both no. Shapes
         are broadcast.
     empty_cells : {"keep_margins", "add_half", "add_half_all", "none"}
-        What is done to a 2 x 2 table with an empty cell. ``"keep_margins"`` moves half a question
-        around the square, so that both yes rates stay; ``"add_half"`` puts 1/2 into the empty
-        cell; ``"add_half_all"`` adds 1/2 to all four; ``"none"`` leaves the root at -1 or 1.
+        Continuity correction of 2 x 2 tables with an empty cell. ``"keep_margins"`` shifts half a
+        question between cells without changing the yes rates. ``"add_half"`` puts 1/2 into the
+        empty cell, ``"add_half_all"`` adds 1/2 to all four. ``"none"`` leaves the correlation at
+        -1 or 1.
 
     Returns
     -------

@@ -139,7 +139,7 @@ class Sensitivity(Result):
         Parameters
         ----------
         ax : Axes, optional
-            Axes to draw on; by default those of a new figure.
+            Axes to draw on; by default a new figure.
         """
         return drawn_by("plot_sensitivity")(self, ax=ax)
 
@@ -307,7 +307,7 @@ class Correlation(Result):
             Order of the rows: by loading on the first component, by average-linkage clusters, by
             threshold, or unchanged.
         ax : Axes, optional
-            Axes to draw on; by default those of a new figure.
+            Axes to draw on; by default a new figure.
         """
         return drawn_by("plot_correlation")(self, order=order, ax=ax)
 
@@ -331,7 +331,7 @@ def tetrachoric(
     data : Responses, PairCounts, DataFrame, DataArray or array of shape (models, questions)
         Binary answers, or their pair counts.
     of : {"models", "questions"}
-        What is correlated. Ignored for `PairCounts`, which record it.
+        Whether to correlate models or questions; `PairCounts` record it.
     empty_cells : {"keep_margins", "add_half", "add_half_all", "none"}
         Continuity correction of 2 x 2 tables with an empty cell. ``"keep_margins"`` shifts half a
         question between cells without changing the yes rates. ``"add_half"`` puts 1/2 into the

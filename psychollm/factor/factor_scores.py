@@ -159,7 +159,7 @@ def factor_scores(
     Raises
     ------
     ShapeError, LabelError
-        If `data` does not have the variables of the solution on the axis given by `of`.
+        If `data` lacks variables of the solution, or has them on the other axis.
     InputError
         If a variable has zero variance, or ``method="bartlett"`` meets a uniqueness of zero.
     CodeError

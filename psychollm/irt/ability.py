@@ -87,7 +87,7 @@ class Abilities(Result):
         level : float
             Coverage of the intervals, between 0 and 1.
         ax : Axes, optional
-            Axes to draw on; by default those of a new figure.
+            Axes to draw on; by default a new figure.
         """
         return drawn_by("plot_abilities")(self, level=level, ax=ax)
 

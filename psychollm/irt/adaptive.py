@@ -107,7 +107,7 @@ def adaptive_test(
     target_se : float
         Posterior SD at which a test ends.
     randomesque : int
-        Number of most informative items from which the next item is drawn.
+        The next item is drawn from this number of most informative items.
     n : int
         Number of respondents if no abilities are given.
     rng : Generator, int or None

@@ -131,10 +131,10 @@ def fit_irt(
         With "auto" and fewer than 500 answers per item (median), ten or more items get a
         hierarchical prior, estimated for each item model. Estimates are then posterior means on
         the scale of these respondents' abilities (mean 0, SD 1). Fewer items get weak fixed
-        priors. With 500 answers or more, slopes get a wide prior in models with asymptotes, and if
-        an item has fewer than 20 answers other than the most frequent. Asymptotes always get a
-        prior. None maximises the likelihood alone. With a prior, zero-variance and unanswered
-        items have estimates, marked in `reasons`.
+        priors. With 500 answers or more, slopes get a wide prior in models with asymptotes. They
+        also get it if an item has fewer than 20 answers other than the most frequent. Asymptotes
+        always get a prior. None maximises the likelihood alone. With a prior, zero-variance and
+        unanswered items have estimates, marked in `reasons`.
     standard_errors : {"observed", "cross_product", "sandwich"}
         Standard errors from the observed information, from cross products of score vectors, or
         from both (sandwich). Hierarchical priors always use the observed information.

@@ -41,10 +41,10 @@ class IRTFit(Expects, Result):
     se_slope, se_intercept, se_difficulty, se_guessing, se_upper : ndarray of shape (items,)
         Standard errors of the kind given by `standard_errors`; NaN where undefined.
     steps, se_steps : ndarray of shape (items, answers - 1)
-        Intercepts of the steps between answers: of P(y >= c) in the graded model, between c - 1
-        and c in the partial credit model, of c against 0 in the nominal model. NaN if an item has
-        no answer c, or none below it. `intercept` and `difficulty` then refer to the mean step,
-        `slope` to the last answer.
+        Intercepts of the steps between answers. They are those of P(y >= c) in the graded model,
+        of c against c - 1 in the partial credit model, and of c against 0 in the nominal model.
+        NaN if an item has no answer c, or none below it. `intercept` and `difficulty` then refer
+        to the mean step, `slope` to the last answer.
     item_models : tuple of str
         Model of each item; `model` is "mixed" if they differ.
     has_answer : bool ndarray of shape (items, codes)
@@ -180,8 +180,8 @@ class IRTFit(Expects, Result):
         """Reference of the scale, on which abilities have mean 0 and SD 1.
 
         "population" means that respondents are a sample; standard errors of items include sampling
-        error. "respondents" means that the scale is that of these respondents, as with a
-        hierarchical prior.
+        error. "respondents" means that these respondents define the scale, as with a hierarchical
+        prior.
         """
         return "respondents" if isinstance(self.priors, ItemPopulation) else "population"
 
@@ -266,7 +266,7 @@ class IRTFit(Expects, Result):
         items : sequence of labels, optional
             Items to colour and label.
         ax : Axes, optional
-            Axes to draw on; by default those of a new figure.
+            Axes to draw on; by default a new figure.
 
         Raises
         ------

@@ -52,8 +52,8 @@ def one_factor_null(
     responses : Responses, Scan, DataFrame, DataArray or array of shape (models, questions)
         Binary answers.
     of : {"models", "questions"}
-        What is correlated. With "questions", the roles of models and questions below are
-        exchanged.
+        Whether to correlate models or questions. With "questions", the roles of models and
+        questions below are exchanged.
     statistic : str or callable
         ``"eigenvalues"``, ``"shares"``, ``"negative_mass"``, ``"mean_correlation"``,
         ``"quadratic_r2"`` (of first loadings on thresholds), ``"second_loadings"``, or a function
@@ -61,7 +61,7 @@ def one_factor_null(
     n_null : int
         Number of replicates.
     alternative : {"greater", "less", "two-sided"}
-        Direction in which values count as extreme.
+        Direction of extreme values.
     loadings : array of shape (models,), optional
         Loadings to simulate from. By default pairwise-likelihood estimates, which need no
         continuity correction.

@@ -62,8 +62,8 @@ def permutation_null(
     responses : Responses, Scan, DataFrame, DataArray or array of shape (models, questions)
         Binary answers. Missing answers keep their positions.
     of : {"models", "questions"}
-        What is correlated. With "questions", the roles of models and questions below are
-        exchanged.
+        Whether to correlate models or questions. With "questions", the roles of models and
+        questions below are exchanged.
     statistic : str or callable
         ``"eigenvalues"``, ``"shares"``, ``"negative_mass"``, ``"mean_correlation"``,
         ``"quadratic_r2"`` (of first loadings on thresholds), ``"second_loadings"``, or a function
@@ -76,7 +76,7 @@ def permutation_null(
     n_null : int
         Number of replicates.
     alternative : {"greater", "less", "two-sided"}
-        Direction in which values count as extreme.
+        Direction of extreme values.
     empty_cells : {"keep_margins", "add_half", "add_half_all", "none"}
         Continuity correction of 2 x 2 tables with an empty cell, the same in data and replicates.
     missing : {"pairwise", "global"}

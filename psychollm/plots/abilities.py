@@ -40,7 +40,7 @@ def plot_abilities(result: Abilities, *, level: float = 0.95, ax: "Axes | None" 
     level : float
         Coverage of the normal intervals, between 0 and 1.
     ax : Axes, optional
-        Axes to draw on; by default those of a new figure.
+        Axes to draw on; by default a new figure.
 
     Raises
     ------

@@ -41,7 +41,7 @@ def plot_between_models(
         Result of `psychollm.calibration.confusion`, whose intervals are drawn as bars in both
         directions.
     ax : Axes, optional
-        Axes to draw on; by default those of a new figure.
+        Axes to draw on; by default a new figure.
 
     Examples
     --------

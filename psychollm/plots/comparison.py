@@ -39,7 +39,7 @@ def plot_comparison(result: "Comparison", *, ax: "Axes | None" = None) -> "Axes"
     result : Comparison
         Result of `psychollm.compare`.
     ax : Axes, optional
-        Axes to draw on; by default those of a new figure.
+        Axes to draw on; by default a new figure.
 
     Examples
     --------

@@ -59,7 +59,7 @@ def plot_correlation(
         Order of the rows: by loading on the first component, by average-linkage clusters, by
         threshold, or unchanged.
     ax : Axes, optional
-        Axes to draw on; by default those of a new figure.
+        Axes to draw on; by default a new figure.
 
     Raises
     ------
@@ -144,7 +144,7 @@ def plot_sensitivity(result: "Sensitivity", *, ax: "Axes | None" = None) -> "Axe
     result : Sensitivity
         Result of ``Correlation.sensitivity()``.
     ax : Axes, optional
-        Axes to draw on; by default those of a new figure.
+        Axes to draw on; by default a new figure.
 
     Examples
     --------
@@ -202,7 +202,7 @@ def plot_residuals(
     order : array (k,), optional
         Values to sort the models by, such as their thresholds.
     ax : Axes, optional
-        Axes to draw on; by default those of a new figure.
+        Axes to draw on; by default a new figure.
 
     Examples
     --------
@@ -266,7 +266,7 @@ def plot_matrix(
     marked : bool array (k, k), optional
         Cells to mark with a dot.
     ax : Axes, optional
-        Axes to draw on; by default those of a new figure.
+        Axes to draw on; by default a new figure.
 
     Examples
     --------

@@ -33,7 +33,7 @@ def plot_difficulty(study: Difficulty, *, ax: "Axes | None" = None) -> "Axes":
     study : Difficulty
         Result of `difficulty`.
     ax : Axes, optional
-        Axes to draw on; by default those of a new figure.
+        Axes to draw on; by default a new figure.
 
     Examples
     --------

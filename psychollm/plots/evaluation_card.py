@@ -32,15 +32,15 @@ _ROOM = 0.06  # of a bar, in which its share can be read
 def plot_evaluation_card(result: "EvaluationCard", *, ax: "Axes | None" = None) -> "Axes":
     """Draw the accuracies of each model, best on top, and the range of its rank.
 
-    The thick line is the interval of benchmark accuracy, for these questions. The thin line is
-    that of generalised accuracy, for the question population. Models of a tier share a colour.
+    The thick line is the interval of benchmark accuracy, for these questions. The thin line is the
+    interval of generalised accuracy, for the question population. Models of a tier share a colour.
 
     Parameters
     ----------
     result : EvaluationCard
         Result of `psychollm.evaluation_card`.
     ax : Axes, optional
-        Axes to draw on; by default those of a new figure.
+        Axes to draw on; by default a new figure.
 
     Examples
     --------

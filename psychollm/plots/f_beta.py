@@ -47,7 +47,7 @@ def plot_f_beta(result: "FBeta", *, ax: "Axes | None" = None) -> "Axes":
     result : FBeta
         Result of `psychollm.calibration.f_beta`.
     ax : Axes, optional
-        Axes to draw on; by default those of a new figure.
+        Axes to draw on; by default a new figure.
 
     Examples
     --------

@@ -49,7 +49,7 @@ def plot_factor_structure(result: "Dimensionality", *, ax: "Axes | None" = None)
     result : Dimensionality
         Result of `dimensionality`.
     ax : Axes, optional
-        Axes to draw on; by default those of a new figure.
+        Axes to draw on; by default a new figure.
 
     Examples
     --------

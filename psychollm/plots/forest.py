@@ -74,7 +74,7 @@ def plot_forest(
     digits : int
         Number of decimals in the tooltips of pages.
     ax : Axes, optional
-        Axes to draw on; by default those of a new figure.
+        Axes to draw on; by default a new figure.
 
     Raises
     ------
@@ -181,7 +181,7 @@ def plot_comparisons(
     order : array (models,), optional
         Values to sort the models by, in the models' order of first occurrence in the pairs.
     ax : Axes, optional
-        Axes to draw on; by default those of a new figure.
+        Axes to draw on; by default a new figure.
 
     Examples
     --------

@@ -41,7 +41,7 @@ def plot_boundary_rates(study: "InferenceBoundary", *, ax: "Axes | None" = None)
     study : InferenceBoundary
         Result of `inference_boundary`.
     ax : Axes, optional
-        Axes to draw on; by default those of a new figure.
+        Axes to draw on; by default a new figure.
 
     Examples
     --------
@@ -87,7 +87,7 @@ def plot_failures(
     kind : hashable, optional
         Type of question; by default the one with an uncovered event.
     ax : Axes, optional
-        Axes to draw on; by default those of a new figure.
+        Axes to draw on; by default a new figure.
 
     Raises
     ------

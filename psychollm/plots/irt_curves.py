@@ -57,7 +57,7 @@ def plot_item_curves(
     items : sequence of labels, optional
         Items to colour and label.
     ax : Axes, optional
-        Axes to draw on; by default those of a new figure.
+        Axes to draw on; by default a new figure.
 
     Raises
     ------
@@ -109,7 +109,7 @@ def plot_test_information(
     abilities : ndarray of shape (respondents,), optional
         Estimated abilities, drawn as ticks along the axis.
     ax : Axes, optional
-        Axes to draw on; by default those of a new figure.
+        Axes to draw on; by default a new figure.
 
     Raises
     ------

@@ -51,7 +51,7 @@ def plot_loadings(
     errors : LoadingErrors, optional
         Result of `loading_errors` for the same solution, drawn as intervals.
     ax : Axes, optional
-        Axes to draw on; by default those of a new figure.
+        Axes to draw on; by default a new figure.
 
     Raises
     ------

@@ -51,7 +51,7 @@ def plot_pairwise_calibration(
     least : int
         Minimum number of disagreements of a pair.
     ax : Axes, optional
-        Axes to draw on; by default those of a new figure.
+        Axes to draw on; by default a new figure.
 
     Examples
     --------
@@ -134,7 +134,7 @@ def plot_individuation(
         Models with names in bold; by default those whose self-report is significantly better than
         the factor score at equal rates.
     ax : Axes, optional
-        Axes to draw on; by default those of a new figure.
+        Axes to draw on; by default a new figure.
 
     Examples
     --------

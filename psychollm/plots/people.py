@@ -27,7 +27,7 @@ def plot_people(part: "PeopleScore", *, name: str = "score", ax: "Axes | None" =
     name : str
         Name of the score.
     ax : Axes, optional
-        Axes to draw on; by default those of a new figure.
+        Axes to draw on; by default a new figure.
 
     Examples
     --------

@@ -44,7 +44,7 @@ def plot_wright_map(
     *,
     ax: "Axes | None" = None,
 ) -> "Axes":
-    """Draw a Wright map: respondents on the left and items on the right of an ability axis.
+    """Draw a Wright map: respondents left and items right of an ability axis.
 
     The position of an item is the ability with even odds; graded items have one position per step.
     Up to forty respondents or items are labelled, with standard errors as bars; more are drawn as
@@ -57,7 +57,7 @@ def plot_wright_map(
     abilities : Abilities, optional
         Result of `ability`; not needed for a Bayesian fit.
     ax : Axes, optional
-        Axes to draw on; by default those of a new figure.
+        Axes to draw on; by default a new figure.
 
     Raises
     ------

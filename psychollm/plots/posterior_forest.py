@@ -52,7 +52,7 @@ def plot_posterior_forest(
     x : str
         Label of the horizontal axis; by default the name of the estimate.
     ax : Axes, optional
-        Axes to draw on; by default those of a new figure.
+        Axes to draw on; by default a new figure.
 
     Raises
     ------

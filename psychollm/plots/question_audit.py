@@ -38,7 +38,7 @@ def plot_question_audit(result: "QuestionAudit", *, ax: "Axes | None" = None) ->
     result : QuestionAudit
         Result of `psychollm.question_audit`.
     ax : Axes, optional
-        Axes to draw on; by default those of a new figure.
+        Axes to draw on; by default a new figure.
 
     Examples
     --------

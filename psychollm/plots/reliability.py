@@ -217,7 +217,7 @@ def plot_reliability(
         "consistency" is the band of curves of a calibrated model, around the diagonal (`Corp`
         only). "confidence" is the band around the curve (not for bins).
     ax : Axes, optional
-        Axes to draw on; by default those of a new figure.
+        Axes to draw on; by default a new figure.
 
     Raises
     ------

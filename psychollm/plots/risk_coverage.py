@@ -61,7 +61,7 @@ def plot_risk_coverage(
     highlight : sequence, optional
         Models to colour; by default all if at most ten, otherwise the five with the lowest AURC.
     ax : Axes, optional
-        Axes to draw on; by default those of a new figure.
+        Axes to draw on; by default a new figure.
 
     Raises
     ------

@@ -71,7 +71,7 @@ def plot_scree(
     first : int
         Number of eigenvalues to draw.
     ax : Axes, optional
-        Axes to draw on; by default those of a new figure.
+        Axes to draw on; by default a new figure.
 
     Raises
     ------
@@ -173,7 +173,7 @@ def plot_retention(result: Retention, *, ax: "Axes | None" = None) -> "Axes":
     result : Retention
         Result of `retention`.
     ax : Axes, optional
-        Axes to draw on; by default those of a new figure.
+        Axes to draw on; by default a new figure.
 
     Examples
     --------

@@ -37,7 +37,7 @@ def plot_screen(result: "Screen", *, ax: "Axes | None" = None) -> "Axes":
     result : Screen
         Result of `validity_screen`.
     ax : Axes, optional
-        Axes to draw on; by default those of a new figure.
+        Axes to draw on; by default a new figure.
 
     Examples
     --------

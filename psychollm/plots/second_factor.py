@@ -51,7 +51,7 @@ def plot_second_factor(
     names : sequence (models,), optional
         Names of the models, as labels of the points.
     ax : Axes, optional
-        Axes to draw on; by default those of a new figure.
+        Axes to draw on; by default a new figure.
 
     Raises
     ------
@@ -127,7 +127,7 @@ def plot_null(
     name : str, optional
         Name of the value; by default the name of the statistic.
     ax : Axes, optional
-        Axes to draw on; by default those of a new figure.
+        Axes to draw on; by default a new figure.
 
     Raises
     ------

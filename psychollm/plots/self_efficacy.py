@@ -43,7 +43,7 @@ def plot_self_efficacy(study: "SelfEfficacyStudy", *, ax: "Axes | None" = None) 
     study : SelfEfficacyStudy
         Result of `self_efficacy`.
     ax : Axes, optional
-        Axes to draw on; by default those of a new figure.
+        Axes to draw on; by default a new figure.
 
     Examples
     --------

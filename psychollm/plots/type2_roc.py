@@ -45,7 +45,7 @@ def plot_type2_roc(
     highlight : sequence, optional
         Models to colour; by default all if at most ten, otherwise the five with the largest area.
     ax : Axes, optional
-        Axes to draw on; by default those of a new figure.
+        Axes to draw on; by default a new figure.
 
     Raises
     ------

@@ -89,7 +89,7 @@ class FBeta(Result):
     )
 
     def leaders_frame(self) -> "pd.DataFrame":
-        """Return one row per best model with the range of beta over which it is best."""
+        """Return one row per best model with its range of beta."""
         import pandas as pd
 
         return pd.DataFrame(

@@ -126,7 +126,7 @@ def signal_detection(
     Raises
     ------
     CodeError
-        If a confidence lies outside [0, 1] or a correctness lies outside [0, 1].
+        If a confidence or a correctness is outside [0, 1].
     ShapeError, LabelError
         If the tables, or clusters, do not match.
     OptionError

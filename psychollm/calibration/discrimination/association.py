@@ -51,7 +51,7 @@ def gamma(
     -------
     Estimate
         NaN with a reason for one class or a constant score. The flag `AT_BOUND` marks an order
-        that is perfect but for ties.
+        that is perfect except for ties.
 
     Raises
     ------

@@ -139,7 +139,7 @@ def confidence_information(
     OptionError
         If `n_bins` is below two.
     CodeError
-        If a confidence or a correctness lies outside [0, 1].
+        If a confidence or a correctness is outside [0, 1].
     ShapeError, LabelError
         If the tables, or clusters, do not match.
 

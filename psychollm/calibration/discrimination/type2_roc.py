@@ -136,8 +136,8 @@ def type2_roc(
 
     Notes
     -----
-    Near the ends of the curve, at false-alarm rates below 3 / n or above 1 - 3 / n for n wrong
-    answers, the band covers less often than its nominal level.
+    The band under-covers near the ends of the curve, at false-alarm rates below 3 / n or above 1 -
+    3 / n for n wrong answers.
 
     Examples
     --------

@@ -162,7 +162,7 @@ def calibration_error(
     OptionError
         If an option does not exist.
     CodeError
-        If a confidence or a correctness lies outside [0, 1].
+        If a confidence or a correctness is outside [0, 1].
     ShapeError, LabelError
         If the tables, or clusters, do not match.
 

@@ -261,7 +261,7 @@ def smooth_calibration_error(
     OptionError
         If an option does not exist or `sigma` is not inside (0.0005, 1).
     CodeError
-        If a confidence or a correctness lies outside [0, 1].
+        If a confidence or a correctness is outside [0, 1].
     ShapeError, LabelError
         If the tables, or clusters, do not match.
 

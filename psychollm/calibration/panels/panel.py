@@ -140,7 +140,7 @@ class CalibrationPanel(Study, Result):
         metric : str
             Key of the metric.
         first, second : hashable
-            Labels of the two models; the value is that of `first` minus that of `second`.
+            Labels of the two models. The difference is `first` minus `second`.
 
         Raises
         ------
@@ -419,7 +419,7 @@ def calibration_panel(
     OptionError
         If a metric does not exist, or two metrics have the same key.
     CodeError
-        If a confidence or a correctness lies outside [0, 1].
+        If a confidence or a correctness is outside [0, 1].
     ShapeError, LabelError
         If the tables, or clusters, do not match.
 

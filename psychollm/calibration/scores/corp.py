@@ -302,7 +302,7 @@ def corp(
     OptionError
         If `score` or `clip` does not exist.
     CodeError
-        If a confidence or a correctness lies outside [0, 1].
+        If a confidence or a correctness is outside [0, 1].
     ShapeError, LabelError
         If the tables, or clusters, do not match.
 

@@ -170,7 +170,7 @@ def cox(
     OptionError
         If `clip` is not between 0 and 1/2, or `interval` does not exist.
     CodeError
-        If a confidence or a correctness lies outside [0, 1].
+        If a confidence or a correctness is outside [0, 1].
     ShapeError, LabelError
         If the tables, or clusters, do not match.
 

@@ -142,7 +142,7 @@ def murphy(
     OptionError
         If an option does not exist.
     CodeError
-        If a confidence or a correctness lies outside [0, 1].
+        If a confidence or a correctness is outside [0, 1].
     ShapeError, LabelError
         If the tables, or clusters, do not match.
 

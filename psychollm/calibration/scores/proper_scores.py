@@ -84,7 +84,7 @@ def brier(
     Raises
     ------
     CodeError
-        If a confidence or a correctness lies outside [0, 1].
+        If a confidence or a correctness is outside [0, 1].
     ShapeError, LabelError
         If the tables, or clusters, do not match.
     OptionError
@@ -146,7 +146,7 @@ def log_score(
     OptionError
         If `clip` is not between 0 and 1/2.
     CodeError
-        If a confidence or a correctness lies outside [0, 1].
+        If a confidence or a correctness is outside [0, 1].
     ShapeError, LabelError
         If the tables, or clusters, do not match.
 
@@ -207,7 +207,7 @@ def brier_skill(
     OptionError
         If `reference` is not between 0 and 1.
     CodeError
-        If a confidence or a correctness lies outside [0, 1].
+        If a confidence or a correctness is outside [0, 1].
     ShapeError, LabelError
         If the tables, or clusters, do not match.
 

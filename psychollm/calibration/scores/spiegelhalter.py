@@ -111,7 +111,7 @@ def spiegelhalter(
         Stated probability of being correct, and correctness: 1, 0 or a probability between them.
     clusters : array_like (questions,), optional
         Cluster of each question. The variance of (1) is then computed over cluster sums, and z is
-        compared with Student's t; its degrees of freedom are the effective number of clusters
+        compared with Student's t. The degrees of freedom are the effective number of clusters
         minus one. With fewer than five clusters of equal size there is no p-value.
     weights : array_like (questions,), optional
         Weight of each question; the variance is computed from the weighted terms.
@@ -125,7 +125,7 @@ def spiegelhalter(
     Raises
     ------
     CodeError
-        If a confidence or a correctness lies outside [0, 1].
+        If a confidence or a correctness is outside [0, 1].
     ShapeError, LabelError
         If the tables, or clusters, do not match.
     OptionError

@@ -115,7 +115,7 @@ def abstention(
     level: float = 0.95,
     rng: RandomState = None,
 ) -> Abstention:
-    """Compare each model's abstentions with the questions on which it should abstain.
+    """Compare each model's abstentions with the questions that call for abstention.
 
     Parameters
     ----------
@@ -385,7 +385,7 @@ def abstention_by(
     level: float = 0.95,
     rng: RandomState = None,
 ) -> AbstentionByGroup:
-    """Compare abstentions with the questions on which models should abstain, by group.
+    """Compare abstentions with the questions that call for abstention, by group.
 
     Parameters
     ----------

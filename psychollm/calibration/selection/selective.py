@@ -280,9 +280,9 @@ def coverage_at_risk(
     Notes
     -----
     The estimate is a maximum over the sample and is therefore biased upwards. The interval inverts
-    the band of `risk_coverage`: its lower bound is the largest coverage at which the upper band is
-    within the risk, its upper bound that of the lower band. With ``ties="whole"``, the bootstrap
-    gives the lower bound if it is smaller.
+    the band of `risk_coverage`. Its lower bound is the largest coverage with the upper band within
+    the risk; its upper bound uses the lower band. With ``ties="whole"``, the bootstrap gives the
+    lower bound if it is smaller.
 
     Examples
     --------

@@ -275,8 +275,8 @@ def meta_d(
     Returns
     -------
     MetaD
-        NaN with a reason if a class or a response has no correct or no wrong answers, fewer than
-        two ratings are used, or d' is at most 0.1. Ratios are flagged if d' is below 0.5.
+        NaN with a reason if a class or a response lacks correct or wrong answers, fewer than two
+        ratings are used, or d' is at most 0.1. Ratios are flagged if d' is below 0.5.
 
     Raises
     ------
@@ -285,13 +285,13 @@ def meta_d(
     ShapeError, LabelError
         If the tables, or clusters, do not match.
     OptionError
-        If an option does not exist, or clusters or weights come with ``bootstrap=0``.
+        If an option does not exist, or clusters or weights are given with ``bootstrap=0``.
 
     Notes
     -----
     Standard errors and intervals use the observed information and the delta method, which accounts
-    for the uncertainty of d' and c. With clusters or weights they come from the bootstrap. In
-    simulations with 50 to 1,000 trials, d' from 0.7 to 2 and M-ratios from 0.5 to 1.2, 95 %
+    for the uncertainty of d' and c. With clusters or weights they come from the bootstrap.
+    Simulations had 50 to 1,000 trials, d' from 0.7 to 2 and M-ratios from 0.5 to 1.2. The 95 %
     intervals of d', meta-d', M-ratio and M-diff covered in 93 to 97 %. Those of log M-ratio and
     meta-c covered in 92 to 100 %, and in 94 to 99 % from 400 trials on. The intervals are wide:
     with d' = 1.2 the margin of error of the M-ratio is 0.5 with 200 trials and 0.23 with 1,000.
@@ -371,8 +371,8 @@ def meta_d_from_counts(
     Returns
     -------
     MetaD
-        NaN with a reason if a class or a response has no correct or no wrong answers, fewer than
-        two ratings are used, or d' is at most 0.1. Ratios are flagged if d' is below 0.5.
+        NaN with a reason if a class or a response lacks correct or wrong answers, fewer than two
+        ratings are used, or d' is at most 0.1. Ratios are flagged if d' is below 0.5.
 
     Raises
     ------

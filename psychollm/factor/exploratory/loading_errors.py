@@ -147,7 +147,7 @@ def loading_errors(
     ------
     OptionError
         If the method or the rotation cannot be repeated, or the number of observations is unknown.
-        Also if normal theory is not valid, and there is neither `covariance` nor `replicates`.
+        Also if normal theory is not valid, and both `covariance` and `replicates` are missing.
 
     Examples
     --------

@@ -225,6 +225,6 @@ class FactorSolution(Expects, Result):
         errors : LoadingErrors, optional
             Result of `loading_errors` for the same solution, drawn as intervals.
         ax : Axes, optional
-            Axes to draw on; by default those of a new figure.
+            Axes to draw on; by default a new figure.
         """
         return drawn_by("plot_loadings")(self, errors=errors, ax=ax)

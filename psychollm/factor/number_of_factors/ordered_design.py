@@ -98,7 +98,7 @@ def resampled_correlations(
     data : Responses, DataFrame or array of shape (models, questions)
         Answers: 0 and 1, or ordered codes 0 to 15.
     of : {"models", "questions"}
-        What is correlated; the others are resampled with replacement.
+        Whether to correlate models or questions; the others are resampled with replacement.
     bootstrap : int or Bootstrap
         Number of resamples.
     empty_cells : {"keep_margins", "add_half", "add_half_all", "none"}

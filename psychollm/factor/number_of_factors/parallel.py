@@ -92,7 +92,7 @@ class ParallelAnalysis(Result):
         Parameters
         ----------
         ax : Axes, optional
-            Axes to draw on; by default those of a new figure.
+            Axes to draw on; by default a new figure.
         """
         return drawn_by("plot_scree")(self, ax=ax)
 
@@ -122,7 +122,7 @@ def parallel_analysis(
     data : Responses, DataFrame or array of shape (models, questions)
         Answers: 0 and 1, or ordered codes 0 to 15.
     of : {"models", "questions"}
-        What is correlated.
+        Whether to correlate models or questions.
     scheme : {"within_model", "within_question"}, optional
         ``"within_model"`` shuffles the answers of each model over questions, ``"within_question"``
         those of each question over models. By default the rows that are correlated keep their yes

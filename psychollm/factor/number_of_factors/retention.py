@@ -120,7 +120,7 @@ class Retention(Result):
         Parameters
         ----------
         ax : Axes, optional
-            Axes to draw on; by default those of a new figure.
+            Axes to draw on; by default a new figure.
         """
         return drawn_by("plot_retention")(self, ax=ax)
 
@@ -145,7 +145,7 @@ def retention(
     data : Responses, DataFrame or array of shape (models, questions)
         Answers: 0 and 1, or ordered codes 0 to 15.
     of : {"models", "questions"}
-        What is correlated.
+        Whether to correlate models or questions.
     max_factors : int, optional
         Maximum number of factors; by default the largest identified number, at most 8.
     n_null : int

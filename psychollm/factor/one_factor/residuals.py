@@ -98,7 +98,7 @@ class PairResiduals(Result):
         Parameters
         ----------
         ax : Axes, optional
-            Axes to draw on; by default those of a new figure.
+            Axes to draw on; by default a new figure.
         """
         return drawn_by("plot_residuals")(self, ax=ax)
 

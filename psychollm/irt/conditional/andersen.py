@@ -140,8 +140,8 @@ def andersen_test(
     OptionError
         If `split` is an unknown option.
     ShapeError
-        If `split` does not have one group per respondent or has fewer than two groups, or fewer
-        than two items have estimates in all groups.
+        If `split` does not have one group per respondent, or has fewer than two groups. Also if
+        fewer than two items have estimates in every group.
 
     Examples
     --------

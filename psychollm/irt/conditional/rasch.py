@@ -223,7 +223,7 @@ def rasch_ability(
     Raises
     ------
     ShapeError
-        If the items are not those of the fit.
+        If the items differ from those of the fit.
 
     Examples
     --------

@@ -205,7 +205,7 @@ def item_fit(fit: IRTFit, responses: ResponsesLike) -> ItemFit:
     Raises
     ------
     ShapeError
-        If the items are not those of the fit.
+        If the items differ from those of the fit.
 
     Examples
     --------

@@ -51,7 +51,7 @@ def person_fit(fit: IRTFit, responses: ResponsesLike) -> PersonFit:
     Raises
     ------
     ShapeError
-        If the items are not those of the fit.
+        If the items differ from those of the fit.
 
     Examples
     --------

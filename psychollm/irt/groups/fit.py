@@ -92,7 +92,7 @@ def fit_irt_groups(
         Which side of the table has abilities; the others are the items.
     priors : Priors, "auto" or None
         With "auto" and fewer than 500 answers per item (median), ten or more items get a
-        hierarchical prior; the scale is then that of the first group's respondents. Otherwise weak
+        hierarchical prior. The first group's respondents then define the scale. Otherwise weak
         fixed priors are used. None maximises the likelihood alone.
     free : sequence of labels
         Items with their own parameters in every group; the others anchor the scale.

@@ -97,8 +97,8 @@ class DifferentialFunctioning(Result):
     alpha : float
         Significance level: error rate that the adjustment controls.
     reasons : tuple of Reason
-        Why an item was not tested: fewer than five respondents in a group or with an answer, a
-        constant score in a group, or a score that separates the answers.
+        Why an item was not tested. Reasons are fewer than five respondents in a group or with an
+        answer, a constant score in a group, and separation.
     labels : tuple
         Names of the items.
     """

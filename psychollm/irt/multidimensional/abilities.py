@@ -90,7 +90,7 @@ def multidimensional_ability(
     Raises
     ------
     ShapeError
-        If the items are not those of the fit.
+        If the items differ from those of the fit.
 
     Examples
     --------

@@ -87,8 +87,8 @@ def fit_multidimensional(
     responses : Responses or table of shape (models, questions)
         Binary answers; missing ones are assumed missing at random.
     dimensions : int, or bool table of shape (items, m)
-        Number of abilities for an exploratory fit, or a table of which item loads on which ability
-        for a confirmatory fit. Columns of a DataFrame name the abilities.
+        Number of abilities for an exploratory fit. For a confirmatory fit, a table that marks
+        which items load on each ability. Columns of a DataFrame name the abilities.
     link : {"logit", "probit"}
         Logistic or normal-ogive curves.
     respondents : {"models", "questions"}

@@ -63,8 +63,7 @@ def bootstrap_fit(
         pairs: "q3" or "ld_x2". Of respondents: "person_zh", "person_infit" or "person_outfit". Or
         a function of (fit, responses) that returns a number or a vector.
     alternative : {"greater", "less", "two-sided"}, optional
-        Direction of values that speak against the model; by default the usual one of the statistic
-        ("greater" for functions).
+        Direction of the test; by default the usual one of the statistic ("greater" for functions).
     abilities : {"auto", "population", "posterior"}
         Distribution of abilities: N(0, 1), or each respondent's posterior. "auto" is the posterior
         for statistics of respondents.

@@ -139,9 +139,9 @@ def generalizability(
 
     Notes
     -----
-    With missing cells, the cost of REML is proportional to the number of missing-data patterns
-    times the cube of the product of the two shorter facets. For 20 models, 1,000 items and 3 runs
-    it takes some seconds.
+    With missing cells, the cost of REML is proportional to the number of missing-data patterns. It
+    also grows with the cube of the product of the two shorter facets. For 20 models, 1,000 items
+    and 3 runs it takes some seconds.
 
     Examples
     --------

@@ -144,10 +144,10 @@ def intraclass(
     With ``"reml"`` and missing scores, tests and intervals use the degrees of freedom of the
     complete table, as in R's psych. The intervals are then slightly too narrow.
 
-    In simulations, nominal 95 % intervals of forms 1 and 3 covered in 93 to 96 % for normal scores
-    and in 90 to 96 % for yes/no scores. For form 2 the published interval covered in 95 % with
-    fifty targets. With three raters of a thousand targets it covered in 80 to 85 %, and
-    "generalised" in 96 %.
+    In simulations, nominal 95 % intervals of forms 1 and 3 covered in 93 to 96 % for normal
+    scores. For yes/no scores they covered in 90 to 96 %. For form 2 the published interval covered
+    in 95 % with fifty targets. With three raters of a thousand targets it covered in 80 to 85 %,
+    and "generalised" in 96 %.
 
     References
     ----------

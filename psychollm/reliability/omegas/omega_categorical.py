@@ -117,7 +117,7 @@ def omega_categorical(
 
     Notes
     -----
-    In simulations with six items of medium difficulty and n = 50, 200 and 1,000, nominal 95 %
+    Simulations had six items of medium difficulty and n = 50, 200 and 1,000. Nominal 95 %
     jackknife intervals covered categorical omega in 92, 96 and 95 %. They covered omega of latent
     responses in 76, 96 and 95 %. With 50 respondents, 40 % of the solutions are flagged as Heywood
     cases.

@@ -160,9 +160,9 @@ def agreement(
     Agreement
         Questions rated once are omitted, also from chance agreement (Gwet's software includes them
         there). NaN with a reason if no question was rated twice. Fleiss' kappa and Krippendorff's
-        alpha are also NaN if a single value occurs. A flag marks intervals of these two that are
-        too short: fewer than ten questions (twenty for graded distances) have other than the most
-        frequent answer, or fewer than ten have graded disagreement.
+        alpha are also NaN if a single value occurs. A flag marks too short intervals of these two
+        coefficients. It is set if fewer than ten questions (twenty for graded distances) have an
+        answer other than the most frequent, or fewer than ten have graded disagreement.
 
     Raises
     ------

@@ -82,9 +82,8 @@ def cohen_kappa(
         model. Or pass `Ratings` of two runs as `first` alone.
     weights : {"linear", "quadratic"} or array_like (categories, categories), optional
         Credit for disagreements: 1 on the diagonal, less off it; by default none. "linear" and
-        "quadratic" decrease with the distance of two categories in their order. If the categories
-        that occur are numbers with a gap, a flag says so: pass `categories` or a matrix of
-        weights.
+        "quadratic" decrease with the distance of two categories in their order. A flag marks
+        numeric categories with a gap: pass `categories` or a matrix of weights.
     categories : iterable, optional
         All categories in increasing order; by default those that occur, sorted.
     clusters : array_like (questions,), optional
