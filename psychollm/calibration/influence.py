@@ -90,8 +90,8 @@ def student_multiplier(level: float, df: float) -> float:
 
 def skew_allowance(growth: float, level: float) -> float:
     """Return what to add to an upper bound where the variance is `growth` times the true value."""
-    # Squares and information vary so: a sample in which they came out small has too small a
-    # variance. On the scale of roots it is constant: (x^(1/2) + z growth^(1/2) / 2)^2.
+    # The variance of squares and of information grows with their value, so that small samples
+    # underestimate it. On the scale of roots it is constant: (x^(1/2) + z growth^(1/2) / 2)^2.
     return 0.25 * normal_multiplier(level) ** 2 * growth
 
 
@@ -232,8 +232,8 @@ def _inside_unit(
         reach = student_multiplier(level, df) * np.sqrt(variance) / spread
         step = reach * np.array([-1.0, 1.0])
         return np.asarray(1.0 / (1.0 + (1.0 - value) / value * np.exp(-step)))
-    # As many trials as would vary like the statistic; a value next to a bound is taken to lie
-    # there, but for its last bits.
+    # The effective number of trials; a value within rounding error of a bound counts as at the
+    # bound.
     size = spread / variance if inside else trials
     return wilson(np.clip(value * size, 0.0, size), size, level=level, df=df)
 

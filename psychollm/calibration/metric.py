@@ -80,8 +80,8 @@ class Output:
     key: str  # in a panel, such as "aurc_normalised"
     heading: str
     meaning: str = ""  # in a line
-    better: Better = ""  # "near": the closer to `neutral` the better; "": neither
-    neutral: float | None = None  # of confidence that knows nothing, or is calibrated
+    better: Better = ""  # "near": close to `neutral` is better; "": no direction
+    neutral: float | None = None  # for uninformative, or for calibrated, confidence
     digits: int = 2  # decimals
     listed: bool = True  # whether it has a column in the table of its section in a report
     section: Section = "scores"
@@ -153,7 +153,7 @@ class Metric:
     carried: int = 0
     # reads all bounds of one model from its draws, carried columns included; `method` names it
     bounds: Bounds | None = None
-    # what panels say of each number; empty for a metric that a panel holds on demand only
+    # description in panels; empty for a metric that panels have on demand only
     outputs: tuple[Output, ...] = ()
     # its place in its section of the panel: those without a place come last
     rank: int = 100
@@ -272,8 +272,8 @@ def _computed(
     outputs = np.empty((counts.shape[0], len(tables), width))
     for row, tally in enumerate(tables):
         correct, wrong = tally.resampled(counts)
-        # Of the model alone: a product of matrices rounds by its shape, and whoever else is in the
-        # table must not change the last bit.
+        # Computed for each model separately: a matrix product rounds by its shape, and other
+        # models in the table must not change the last bit.
         rows = max(16, _CELLS // max(1, tally.values.size))
         for start in range(0, counts.shape[0], rows):
             block = slice(start, start + rows)
@@ -356,7 +356,7 @@ class Drawn:
         # Sandwiches count the clusters that hold errors themselves; resamples do not.
         if not one and metric.sandwich is None and in_few_clusters(tally):
             one = Reason.FEW_CLUSTERS
-        if metric.flags is None:  # one's own: what it says with NaN is all that is known
+        if metric.flags is None:  # a user's metric: its NaN is the only reason available
             return tuple(one if known else Reason.NO_VALUE for known in defined)
         return tuple(flag or one for flag in metric.flags(tally))
 

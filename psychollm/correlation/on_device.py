@@ -16,7 +16,7 @@ from psychollm.kernels.bivariate import NODES_20, TWO_PI, WEIGHTS_20
 from psychollm.kernels.tetrachoric import FAR, INTERIOR, PANEL_RATIO
 
 PIECE = 1 << 20  # pairs solved at once: 8 MB an array
-STEPS = 5  # whoever is not there after them is left
+STEPS = 5  # pairs that have not converged by then are left to the processor
 LEAST = PANEL_RATIO**2
 ROUNDING = 1e-14  # of the integral, relative
 CLOSE = 5e-13  # to the root, t
@@ -47,7 +47,7 @@ def _solve(torch: Any, n11: Any, yes: Any, other: Any, n: Any) -> tuple[Any, Any
     cross = (n11 * n00 - n10 * n01) / n**2
     sign = cross.sign()
     curve = ((a - sign * b) ** 2 / 8, sign * a * b / 2)
-    # The kernels' start with a smaller power lies nearer to independence, where g is not small.
+    # The kernels' start with a smaller power is closer to independence, where g is not small.
     odds = (n11 * n00) / (n10 * n01)
     t = torch.tan(0.5 * math.pi / (1 + torch.maximum(odds, 1 / odds) ** 0.25))
     t, residual, error = _root(torch, t.clamp(LEAST, 1), TWO_PI * cross.abs(), curve)

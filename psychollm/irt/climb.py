@@ -331,8 +331,8 @@ def curvature(problem: Problem, point: Point, grid: Grid, *, step: bool = False)
 
 def _newton_target(problem: Problem, point: Point, matrix: Matrix) -> FloatArray:
     """Return where a Newton step leads, no parameter further than the longest step."""
-    # Asymptotes, and items whose own step is longer, are held back alone: a guessing of next to
-    # nothing, which no answer speaks of, delays no other parameter.
+    # Asymptotes, and items with a longer step, are damped separately: a guessing parameter near
+    # zero, without information, must not delay the others.
     gradient = np.where(point.frozen, 0.0, point.gradient)
     if problem.family.tied:
         gradient[:, 0] /= gradient.shape[0]

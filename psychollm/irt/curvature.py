@@ -38,7 +38,7 @@ Terms: TypeAlias = tuple[FloatArray, Iterator[FloatArray]]
 NEGLIGIBLE = 1e-13  # share of a degree in the sum of squares below which the series ends
 ROUGH = 1e-7  # the same for a Newton step, which errors of the matrix hardly lengthen
 WIDE, GROUP = 200, 8  # nodes from which patterns are taken by groups of near abilities
-OUTSIDE = 1e-30  # mass of a node that no sum sees
+OUTSIDE = 1e-30  # posterior mass below which a node is negligible
 BATCH = 2**22  # cells of posteriors held at once
 
 
@@ -182,7 +182,7 @@ def leading_columns(
 
 def _windows(posterior: FloatArray, nodes: FloatArray) -> Iterator[tuple[IntArray, slice]]:
     """Yield groups of rows (places) of near abilities, and the nodes where they have any mass."""
-    # With thousands of items a posterior sits on a few of a thousand nodes.
+    # With thousands of items a posterior is concentrated on few of a thousand nodes.
     if nodes.size <= WIDE:
         yield np.arange(posterior.shape[0]), slice(0, nodes.size)
         return

@@ -31,7 +31,7 @@ from psychollm.irt.result import IRTFit
 Residuals: TypeAlias = tuple[FloatArray, FloatArray]  # r (J, N), X (J, p, N)
 
 CELLS = 2**21  # of tables of pairs held at once
-FEWEST = 50  # items below which pairs tell too little
+FEWEST = 50  # items below which pairs carry too little information
 MOST = 1_000  # respondents up to which all pairs are looked at
 LIKELY = 0.01  # chance that any pair of independent respondents is named
 ALIKE = 0.15  # correlation of residuals below which a pair is not named

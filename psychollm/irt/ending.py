@@ -23,7 +23,7 @@ from psychollm.irt.result import IRTFit
 
 StandardErrors = Literal["observed", "cross_product", "sandwich"]
 
-VAGUE = 4.0  # standard error of a logit asymptote beyond which data say nothing about it
+VAGUE = 4.0  # standard error of a logit asymptote above which data carry no information about it
 
 
 @dataclass(frozen=True, slots=True)

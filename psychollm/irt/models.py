@@ -41,7 +41,7 @@ FIXED: dict[str, Normal] = {  # below `FEW` respondents; of asymptotes always
     "upper": (3.0, 0.7),
     "answer_slope": (1.0, 2.0),
 }
-WIDE_SLOPE = (2.0, 4.0)  # which only items feel whose answers hardly bound their slopes
+WIDE_SLOPE = (2.0, 4.0)  # which affects only items with weakly identified slopes
 RARE = 20  # answers of one kind below which that happens (1 item in 11 with 8 to 12 of 500)
 ASYMPTOTES = ("guessing", "upper")
 

@@ -43,7 +43,7 @@ def ranked_signal(signal: FloatArray, correct: FloatArray, used: BoolArray) -> R
 class CutSignal:
     """A yes/no signal, ready for any number of resamples."""
 
-    # Questions that are tied at the cut say yes with one probability, `share`.
+    # Questions tied at the cut have the same probability of yes, `share`.
 
     codes: NDArray[np.uint8]  # (questions,) class of each question, 0 where it is not used
     share: float
@@ -76,9 +76,8 @@ def cut_signal(cut: FloatArray, correct: FloatArray, used: BoolArray) -> CutSign
 
 def cut_at_rate(signal: FloatArray, used: BoolArray, rate: float) -> FloatArray:
     """Say yes to the questions with the highest signal, so many that the yes rate is `rate`."""
-    # Questions tied at the cut share what is left as a fraction, which is what breaking the ties
-    # at random gives on average.
-    # Shapes: signal (questions,); used (questions,); returns (questions,).
+    # Questions tied at the cut share the remainder as a fraction: the expectation of breaking ties
+    # at random. Shapes: signal (questions,); used (questions,); returns (questions,).
     cut = np.zeros(signal.size)
     # Signals that differ by rounding alone are tied, or each machine would cut elsewhere.
     values = signal[used]

@@ -215,8 +215,8 @@ def share(
     name: str, part: Sequence[float], whole: Sequence[float], *reasons: Reason
 ) -> CellStatistic:
     """Return a proportion with Wilson's interval."""
-    # `part` and `whole` say which of TP, FP, FN, TN belong to the numerator and to the
-    # denominator; the reasons, why the denominator may be empty.
+    # `part` and `whole` mark the counts among TP, FP, FN, TN in the numerator and in the
+    # denominator; the reasons explain an empty denominator.
 
     def closed_form(cells: Cells, level: float) -> Bounds:
         hits, n = _summed(cells, part), _summed(cells, whole)

@@ -237,14 +237,15 @@ def _closed_form(
     shares = cluster_shares(tally)
     variance = partial(_mean_variance, tally, shares)
     varied = variance(right - margin[0])
-    # Two clusters equally often correct do not vary; they are worth no more than their answers.
+    # Two clusters with equal accuracy have no variance; their effective size is at most the number
+    # of answers.
     effective = min(margin[0] * margin[1] / varied, tally.n) if varied > 0.0 else tally.n
     chance = np.sqrt(0.5 * (np.count_nonzero(mass) - 1)) / (effective * np.log(2.0))
     sampled = [variance(told - bits), variance(share)]
     errors = np.sqrt(np.array(sampled) + np.array([chance, chance / entropy]) ** 2)
     df = np.inf if tally.cluster is None else float(satterthwaite(shares))
     reach = student_multiplier(level, df) * errors
-    # The sampled variance grows with the information, from which chance is not taken off there.
+    # The sampled variance grows with the information, which is not corrected for chance there.
     skew = [
         skew_allowance(own / counted, level) if counted > 0.0 else 0.0
         for own, counted in zip(sampled, (bits, bits / entropy), strict=True)

@@ -192,7 +192,7 @@ def _closed_form(tally: Tally, values: FloatArray, level: float) -> tuple[FloatA
     se, moderate, df = errors.se, errors.larger, errors.df
     correct, wrong = float(tally.correct.sum()), float(tally.wrong.sum())
     if min(correct, wrong) < 2.0:
-        # One answer says nothing of how others would vary.
+        # The variance cannot be estimated from one answer.
         se[[0, 2]], df[:], own = np.nan, 1.0, 0.0
     else:
         own = float(df[0])

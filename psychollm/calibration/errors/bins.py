@@ -106,7 +106,7 @@ def mass_index(level: IntArray, counts: FloatArray, n_bins: int, *, left: bool) 
     """Return the mass bin of each group (groups,), levels kept whole."""
     through = np.cumsum(np.bincount(level, counts))
     before = np.concatenate([[0.0], through[:-1]])
-    # Whole counts are exact; weights that are equal but for rounding must not move an edge.
+    # Whole counts are exact; weights that differ by rounding only must not move an edge.
     position = n_bins * (through if left else before) / through[-1:]
     index = np.ceil(position - _ROUNDING) - 1 if left else np.floor(position + _ROUNDING)
     index = np.clip(index, 0, n_bins - 1)
@@ -208,9 +208,8 @@ def _rows(tally: Tally, bins: Bins, level: float) -> tuple[FloatArray, ...]:
 
 def _independent(tally: Tally, bins: Bins, accuracy: FloatArray) -> FloatArray:
     """Return how many independent answers each accuracy is worth (bins,)."""
-    # Kish's number for the weights; with clusters, that which gives the variance between them, at
-    # most as many as there are answers and at least one; where all are right or wrong, the
-    # clusters.
+    # Kish's effective size for weights. With clusters, the size implied by the variance between
+    # clusters, between one and the number of answers; without variance, the number of clusters.
     own_bin = bins.index[tally.group]
     weight = np.bincount(own_bin, tally.weight, minlength=bins.size)
     worth = weight**2 / np.bincount(own_bin, tally.weight**2, minlength=bins.size)

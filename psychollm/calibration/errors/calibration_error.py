@@ -72,10 +72,10 @@ def scales(value: float, noise: float) -> FloatArray:
 
 def short(tally: Tally) -> float:
     r"""Return by how much the noise of resamples falls short: :math:`\sqrt{n / (n - 3)}`."""
-    # The variance of resamples of n answers is that of the sample, short of the population's by
-    # (n - 1) / n, and it is estimated: a t distribution with n - 1 degrees of freedom has
-    # the variance (n - 1) / (n - 3). Of clusters, only the first is counted here: the levels at
-    # which percentiles are taken allow for the tails (`estimates.clustered`).
+    # Resamples of n answers have the variance of the sample, which is (n - 1) / n of the
+    # population's. The t distribution with n - 1 degrees of freedom has variance (n - 1) / (n -
+    # 3). For clusters only the first factor applies here, because the percentile levels already
+    # allow for the tails (`estimates.clustered`).
     if tally.cluster is None:
         return float(np.sqrt(1.0 + 3.0 / max(tally.n - 3.0, 1.0)))
     varied = 1.0 - float((cluster_shares(tally) ** 2).sum())

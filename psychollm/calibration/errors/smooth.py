@@ -334,7 +334,7 @@ def _shared(tally: Tally, sigma: float | None, *, curve: bool) -> _Shared:
     squares = tally.correct * (1.0 - tally.values) ** 2 + tally.wrong * tally.values**2
     noise = float(np.sqrt(squares.sum())) / n
     if sigma is None and noise == 0.0:
-        expected = 1.0  # no answer leaves anything to smooth, nor does any resample: no fine grid
+        expected = 1.0  # all gaps are zero, also in resamples: no fine grid
     grid = smoothing_grid(tally.values, expected if sigma is None else sigma)
     value = float(grid.errors(grid.sums(correct, wrong), sigma, expected)[0])
     # Confidences of 0 and 1 leave calibrated answers no error at all, but no resample needs a
@@ -352,7 +352,7 @@ def _shared(tally: Tally, sigma: float | None, *, curve: bool) -> _Shared:
         start=max(value, grid.finest),
         bandwidth=bandwidth,
         own=own,
-        # A sample without any gap has no direction: a gap that is the same everywhere stands in.
+        # A sample without any gap has no direction: use a constant gap instead.
         shape=own / value if value > 0.0 else np.ones_like(own),
         scale=scales(value, noise),
         short=short(tally),

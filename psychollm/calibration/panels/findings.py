@@ -275,7 +275,7 @@ class Evidence:
         """Return what the comparison of each pair of models shows, where it is defined."""
         compared, estimate = self.comparisons[key], self.estimates[key]
         answers = dict(zip(estimate.labels, estimate.n, strict=True))
-        # Of a quantity without a smallest effect that matters nothing can be shown to be small.
+        # Without a smallest effect of interest, no value can be shown to be negligible.
         least = getattr(self.smallest, key, 0.0)
         return {
             (first, second): outcome(

@@ -86,7 +86,7 @@ def _of_block(
     return estimates if keep else [replace(one, _draws=None) for one in estimates]
 
 
-# What is told of every model on one screen, where the panel holds it.
+# Metrics of the printed summary, if the panel has them.
 _TOLD = ("accuracy", "overconfidence", "auroc", "brier", "ece", "corp_mcb", "aurc_normalised")
 
 

@@ -56,7 +56,7 @@ def panel_curves(
     """Compute all curves of the same answers."""
     confidence, correct = _frames(answers)
     source = check_generator(options.rng)
-    # One number for every curve: none depends on which others are made.
+    # One seed per curve, so that no curve depends on the others.
     shared: dict[str, Any] = {
         "clusters": answers.clusters,
         "weights": answers.weights if answers.weighted else None,

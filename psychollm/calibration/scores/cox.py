@@ -317,7 +317,7 @@ def _line_covariance(
         return np.full((2, 2), np.nan), np.nan
     inverse = np.linalg.pinv(bread)
     moved = corrected_sums(sums, shares[:, None]) @ inverse
-    # A few clusters with confidences apart from the others carry the line.
+    # A few clusters with outlying confidences determine the line.
     df = np.fmin(satterthwaite(shares), telling_clusters(moved).min())
     return np.asarray(moved.T @ moved), float(df)
 

@@ -232,7 +232,7 @@ def _intervals(
     bins = bins_of(tally.values, tally.correct + tally.wrong, binning).index
     stated, share, _ = (of_bins[bins] for of_bins in bin_means(tally, bin_starts(tally, binning)))
     rate = tally.correct.sum() / tally.weight.sum()
-    # Squares about the share correct, and what they exceed it by where a bin says something else.
+    # Squares about the accuracy, and their excess if a bin's confidence differs from it.
     parts = bounds_of_parts(
         tally,
         bins,

@@ -92,8 +92,8 @@ def noise_of_bins(tally: Tally, bins_of_groups: IntArray) -> BinNoise:
     sums = np.bincount(cell, weight * (right - (hits / size)[bins])).astype(np.float64)
     held = np.bincount(cell, weight) / size[of_cell]
     variance = np.bincount(of_cell, corrected_sums(sums, held) ** 2) / size**2
-    # A bin within one cluster shows no variance between clusters, which may be all there is; one
-    # of answers all correct, or all wrong, shows none.
+    # A bin within one cluster has no variance between clusters, which may be the only variance. A
+    # bin with all answers correct, or all wrong, has none.
     likely = (hits + 1.0) / (size + 2.0)
     spread = likely * (1.0 - likely)
     variance = np.where(np.isfinite(variance), variance, spread)

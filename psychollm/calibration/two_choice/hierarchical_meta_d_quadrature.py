@@ -29,7 +29,7 @@ from scipy.special import exp1, logsumexp, ndtr
 from psychollm._base.types import FloatArray
 from psychollm.kernels.meta_d_group import LOG_L, MODE, VARIANCE, profile
 
-_LOWEST, _HIGHEST = -5.0, 3.0  # of log M: beyond, ratings tell nothing, or all there is
+_LOWEST, _HIGHEST = -5.0, 3.0  # of log M; beyond, ratings carry no or full information
 _POINTS_PER_SE = 8.0
 _WIDEST_STEP = 0.02
 _MOST_POINTS = 2000

@@ -75,7 +75,7 @@ class MetaD(Result):
     m_ratio: Estimate  # meta-d' / d'
     m_diff: Estimate  # meta-d' - d'
     log_m_ratio: Estimate  # natural logarithm of the M-ratio, undefined where it is not positive
-    meta_c: Estimate  # criterion of the answers as the ratings see it
+    meta_c: Estimate  # criterion of the answers in the rating model
     criteria: FloatArray  # (models, 2 responses, ratings - 1) of the ratings
     hit_rates: FloatArray  # (models, 2, ratings - 1) P(rated above | response, right)
     false_alarm_rates: FloatArray  # (models, 2, ratings - 1) P(rated above | response, wrong)

@@ -30,8 +30,8 @@ from psychollm._base.types import FloatArray
 
 # Rounding leaves eigenvalues of a singular matrix this far below zero, at k = 1,000 and less.
 ROUNDING = 1e-12
-# psych looks for an eigenvalue below 2.2e-16 first. That is below the rounding error of a singular
-# matrix, where chance decides; we clip whatever is below the number that it then clips at.
+# psych first tests for an eigenvalue below 2.2e-16. This is below the rounding error of a singular
+# matrix, so that the test is arbitrary; we clip below its second threshold.
 TOO_SMALL = 1e-12
 RAISED_TO = 100 * TOO_SMALL
 

@@ -93,7 +93,7 @@ def minimum_trace_communalities(matrix: FloatArray) -> tuple[FloatArray, Converg
     while point.gap > TOLERANCE * point.trace and steps < MAX_STEPS and not stalled:
         point, length = _step(point, target)
         stalled = length < 1e-6
-        # Long steps say that the path is followed closely: aim further.
+        # Long steps mean that the path is followed closely: aim further.
         target = point.gap / ((4 if length > 1.8 else 2) * len(matrix))
         steps += 1
     relative = point.gap / point.trace

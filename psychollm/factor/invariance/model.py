@@ -119,7 +119,7 @@ class Layout:
     """Where each parameter of each group stands among the free ones."""
 
     # `place` is the position among the q free parameters, or `HELD` where `value` holds; `derived`
-    # says whose scale follows from the residual variance of the reference group.
+    # marks scales that follow from the residual variance of the reference group.
 
     shape: Shape
     place: IntArray  # (G, size)

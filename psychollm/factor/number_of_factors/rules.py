@@ -195,7 +195,7 @@ def hull(R: FloatArray, most: int) -> Hull:
     fit, parameters = np.empty(most + 1), np.empty(most + 1, dtype=np.int64)
     for m in range(most + 1):
         rest = R if m == 0 else np.array(extract(R, n_factors=m).residuals) + np.eye(k)
-        # Of residuals that are rounding error nothing can be told: they fit.
+        # Residuals within rounding error count as a perfect fit.
         small = bool(np.abs(rest - np.eye(k)).max() < 1e-9)
         fit[m] = 1.0 if small else 1.0 - _adequacy(rest)[0]
         parameters[m] = k * (k - 1) // 2 - degrees_of_freedom(k, m)

@@ -55,7 +55,7 @@ from psychollm.factor.one_factor.pairwise_likelihood import (
 )
 from psychollm.kernels.pairwise_likelihood import Z_BOUND
 
-RANGE = 6.0  # of the factor; beyond lies a mass of 2e-9
+RANGE = 6.0  # of the factor; the mass beyond is 2e-9
 MIN_NODES, MAX_NODES = 61, 801
 LOG_FLOOR = -230.0  # no answer is less probable than 1e-100: keeps quotients finite
 BLOCK = 4096
@@ -392,7 +392,7 @@ def _result(
         full[keep] = values
         return full
 
-    # Without a shared factor models say yes at their own rates.
+    # Without a common factor each model has its own yes rate.
     yes, no = patterns.frequency @ patterns.yes, patterns.frequency @ patterns.no
     n = yes + no
     at_bound = np.zeros(keep.size, dtype=np.bool_)

@@ -190,7 +190,7 @@ def _scales_proposal(target: Target, mode: Mode) -> FloatArray:
             sides -= value(unit[i] - unit[j]) + value(unit[j] - unit[i])
             curvature[i, j] = curvature[j, i] = -sides / (4.0 * step**2)
     values, axes = np.linalg.eigh(curvature)
-    # A scale that the data hardly know has a long lower tail: no narrower than one unit wide.
+    # A weakly identified scale has a long lower tail: use a width of at least one unit.
     return np.asarray(np.linalg.cholesky((axes / np.clip(values, 0.3, None)) @ axes.T))
 
 

@@ -258,7 +258,8 @@ class StreamedAbilities:
     width: FloatArray  # (N,)
     n_nodes: int
     tied: bool
-    lost: BoolArray  # (kept J,) items without a top, which tell abilities nothing any more
+    # (kept J,) items without a finite estimate, which carry no information about abilities
+    lost: BoolArray
     far: bool = True  # whether peaks may lie elsewhere
 
     def posterior(self, points: FloatArray) -> Posterior:

@@ -370,7 +370,7 @@ def _correlation(difference: FloatArray, first: FloatArray, second: FloatArray) 
     """Pearson's correlation over questions, by (1); NaN where a model's scores are all equal."""
     with np.errstate(invalid="ignore", divide="ignore"):
         covariance = 0.5 * (first**2 + second**2 - difference**2)
-        # Beside a model whose scores are all equal the covariance is rounding.
+        # The covariance with a zero-variance model is rounding error.
         known = np.where((first > 0) & (second > 0), covariance / (first * second), np.nan)
         return np.asarray(np.clip(known, -1.0, 1.0))
 
