@@ -49,6 +49,8 @@ def shell(name: str, *arguments: str, cwd: Path | None = None) -> list[str]:
         ("psychollm study --empty-cells ", {"keep_margins", "add_half"}),
         ("psychollm instrument ru", {"rule-world"}),
         ("psychollm instrument rule-world --sk", {"--skin"}),
+        ("psychollm kit ", {"list", "copy"}),
+        ("psychollm kit copy sh", {"shared_confidence"}),
         ("psychollm study sa", {"said.csv"}),
     ],
 )
