@@ -68,10 +68,7 @@ LATE = {
     "xarray",
 }
 
-MAX_FILE_LINES = 500
-LONG_FILES = {
-    "psychollm/data/responses.py": 700,  # the one table of the library, with its methods
-}
+MAX_FILE_LINES = 460  # without docstrings, which describe each parameter where it stands
 MAX_FUNCTION_LINES = 80
 
 FILES = sorted(PACKAGE.rglob("*.py"))
@@ -80,6 +77,7 @@ MODULES = {
     for path in FILES
 }
 Function = ast.FunctionDef | ast.AsyncFunctionDef
+Documented = Function | ast.ClassDef | ast.Module
 
 # Subpackages whose tests mirror their modules.
 MIRRORED = [
@@ -374,10 +372,21 @@ def test_heavy_packages_are_imported_where_they_are_used() -> None:
     assert not wrong, f"import these inside the function that needs them: {wrong}"
 
 
+def docstring_lines(path: Path) -> int:
+    """Return the number of lines of the docstrings in a file."""
+    return sum(
+        (node.body[0].end_lineno or 0) - node.body[0].lineno + 1
+        for node in ast.walk(tree(path))
+        if isinstance(node, Documented) and ast.get_docstring(node) is not None
+    )
+
+
 def test_files_are_small() -> None:
-    long = {where(path): len(path.read_text(encoding="utf-8").splitlines()) for path in FILES}
-    most = {name: LONG_FILES.get(name, MAX_FILE_LINES) for name in long}
-    assert not {name: lines for name, lines in long.items() if lines > most[name]}
+    sizes = {
+        where(path): len(path.read_text(encoding="utf-8").splitlines()) - docstring_lines(path)
+        for path in FILES
+    }
+    assert not {name: lines for name, lines in sizes.items() if lines > MAX_FILE_LINES}
 
 
 def test_functions_are_small() -> None:
