@@ -47,7 +47,7 @@ def _facts(study: "SharedConfidence", smallest: SmallestEffects) -> tuple[Fact, 
         Fact(
             name="Confidence and correctness beyond the shared factor",
             value=mean["value"],
-            detail=f"{mean['detail']}, {p_equals(private.mean_p)}; "
+            detail=(f"{mean['detail']}, {p_equals(private.mean_p)}; " if mean["detail"] else "")
             + (f"in {sentence_list(known, most=4)}" if known else "shown in no single model"),
         ),
         Fact(

@@ -7,7 +7,8 @@ import numpy as np
 import pytest
 
 from psychollm._base.errors import OptionError
-from psychollm.estimates.verdict import SmallestEffects
+from psychollm.estimates.verdict import SMALLEST, SmallestEffects
+from psychollm.studies.shared_confidence.page import LAYOUT
 from psychollm.studies.shared_confidence.study import shared_confidence
 from tests.studies.shared_confidence.conftest import FAST, small
 
@@ -73,3 +74,14 @@ def test_a_verdict_names_the_cut_that_it_depends_on(result):
     assert replace(result, coding=coding).verdict.startswith(
         "With yes for a stated confidence > each model's balanced cut and right for a score > 0.5,"
     )
+
+
+def test_a_mean_that_is_undefined_says_so_without_its_p_value(once) -> None:
+    nothing = replace(
+        once.private_signal, mean=np.nan, mean_interval=np.full(2, np.nan), mean_p=np.nan
+    )
+    facts = LAYOUT.facts(replace(once, private_signal=nothing), SMALLEST)
+    (fact,) = (one for one in facts if one.name.startswith("Confidence and correctness beyond"))
+    assert fact.value == "undefined"
+    assert not fact.detail.startswith(",")
+    assert "undefined" not in fact.detail
