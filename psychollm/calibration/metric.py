@@ -192,7 +192,17 @@ class Metric:
         return self.outputs or tuple(map(Output, keys, self.names))
 
     def in_panel(self, section: Section, rank: int, *outputs: Output) -> "Metric":
-        """Return the metric with its section and position in a panel."""
+        """Return the metric with its section and position in a panel.
+
+        Parameters
+        ----------
+        section : {"scores", "ranking", "selection", "decisions"}
+            Section of the report.
+        rank : int
+            Position among the metrics of a panel.
+        *outputs : Output
+            Descriptions of the statistics.
+        """
         placed = tuple(replace(one, section=section) for one in outputs)
         return replace(self, rank=rank, outputs=placed)
 

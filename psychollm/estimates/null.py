@@ -134,7 +134,23 @@ class Null(Result):
         mixing: Mixing | None = None,
         tie: float | None = None,
     ) -> Null:
-        """Compare an observed statistic with its replicates."""
+        """Compare an observed statistic with its replicates.
+
+        Parameters
+        ----------
+        observed : ndarray of shape (...)
+            Statistic of the data.
+        draws : ndarray of shape (n, ...)
+            Statistic of each replicate.
+        scheme, statistic : str
+            Names of the null model and of the statistic.
+        alternative : {"greater", "less", "two-sided"}
+            Direction of extreme values.
+        mixing : Mixing, optional
+            Diagnostic of the Markov chain.
+        tie : float, optional
+            Difference up to which values count as tied.
+        """
         p = monte_carlo_p_value(observed, draws, alternative=alternative, tie=tie)
         p = np.where(np.isnan(draws).any(axis=0), np.nan, p)
         n = draws.shape[0]

@@ -150,6 +150,14 @@ def predicted_correctness(
         If there are fewer groups than folds.
     MissingPackageError
         If scikit-learn is not installed.
+
+    Examples
+    --------
+    >>> rng = np.random.default_rng(0)
+    >>> features = rng.normal(size=(200, 3))
+    >>> correct = (features[:, 0] + rng.normal(size=200) > 0).astype(float)
+    >>> predicted_correctness(features, correct).confidence.shape
+    (1, 200)
     """
     selection = require("sklearn.model_selection", extra="text", purpose="predicted_correctness")
     table = one_model(correctness, argument="correctness")

@@ -110,6 +110,13 @@ def semantic_confidence(
         If the estimator does not exist or `splits` is not positive.
     InputError
         If `samples` are not `SampledAnswers`.
+
+    Examples
+    --------
+    >>> from psychollm.data import SampledAnswers
+    >>> drawn = SampledAnswers.from_array([["a", "a", "b"], ["a", "b", "b"]], gold=["a", "a"])
+    >>> semantic_confidence(drawn).confidence.round(3)
+    array([[0.667, 0.667]])
     """
     check_choice("estimator", estimator, SemanticEstimator)
     splits = check_count("splits", splits)

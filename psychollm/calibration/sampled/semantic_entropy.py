@@ -120,6 +120,13 @@ def semantic_entropy(
         If the estimator does not exist, or needs log-likelihoods or lengths that are absent.
     InputError
         If `samples` are not `SampledAnswers`.
+
+    Examples
+    --------
+    >>> from psychollm.data import SampledAnswers
+    >>> drawn = SampledAnswers.from_array([["a", "a", "b", "b"], ["a", "a", "a", "a"]])
+    >>> semantic_entropy(drawn, rng=0).entropy.round(3)
+    array([[0.693, 0.   ]])
     """
     check_choice("estimator", estimator, EntropyEstimator)
     check_samples(samples)

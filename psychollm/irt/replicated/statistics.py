@@ -221,7 +221,21 @@ class FitNull(Null):
         scheme: str,
         fit: IRTFit,
     ) -> FitNull:
-        """Combine an observed statistic with its draws; their last column marks failed fits."""
+        """Combine an observed statistic with its draws; their last column marks failed fits.
+
+        Parameters
+        ----------
+        statistic : FitStatistic
+            Statistic, with its direction.
+        observed : ndarray of shape (values,)
+            Statistic of the data.
+        rows : ndarray of shape (n, values + 1)
+            Statistic of each replicate; the last column is 1 for fits that did not converge.
+        scheme : str
+            Kind of replicates: "parametric bootstrap" or "shuffled answers".
+        fit : IRTFit
+            Fitted model, for the labels of the values.
+        """
         draws = np.ascontiguousarray(rows[:, :-1])
         n = np.isfinite(draws).sum(axis=0)
         p, adjusted = beside(observed, draws, statistic.alternative)
