@@ -43,6 +43,7 @@ _NAMES = {
     "permutation_null": "psychollm.nulls.permutation",
     "one_factor_null": "psychollm.nulls.one_factor",
     "compare": "psychollm.studies.comparison.study",
+    "attempts": "psychollm.studies.attempts.study",
     "compare_by": "psychollm.studies.groups.study",
     "benchmark_agreement": "psychollm.studies.benchmark_agreement.study",
     "calibration_by": "psychollm.studies.groups.study",

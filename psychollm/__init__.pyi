@@ -47,6 +47,7 @@ from psychollm.irt.fit import fit_irt as fit_irt
 from psychollm.nulls.one_factor import one_factor_null as one_factor_null
 from psychollm.nulls.permutation import permutation_null as permutation_null
 from psychollm.reliability.components.crossed_logistic import crossed_logistic as crossed_logistic
+from psychollm.studies.attempts.study import attempts as attempts
 from psychollm.studies.benchmark_agreement.study import benchmark_agreement as benchmark_agreement
 from psychollm.studies.comparison.study import compare as compare
 from psychollm.studies.difficulty.study import difficulty as difficulty

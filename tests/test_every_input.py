@@ -52,6 +52,7 @@ _QUESTIONS = {
     **dict.fromkeys(("response_shares", "class_shares", "early_exit", "probe_transfer"), 0),
     **dict.fromkeys(("state_probe", "difficulty", "fit_gate", "predicted_correctness"), 0),
     "question_audit": 0,
+    "attempts": 1,
     **dict.fromkeys(("answer_variance", "semantic_calibration", "semantic_entropy"), 1),
     **dict.fromkeys(("crossed_logistic", "evaluation_card"), 1),
 }
@@ -62,6 +63,7 @@ _YES = (_RNG.normal(size=400) + _RNG.normal(size=(6, 400)) > 0).astype(np.int64)
 # Arrays that examples leave out. One label or weight per question is made to fit (`per_question`).
 MORE: dict[str, dict[str, Any]] = {
     "crossed_logistic": {"families": list("aabbccdd"), "domains": ["x", "y"] * 50},
+    "attempts": {"families": ["x", "y"]},
     "compare": {"tasks": ["x", "y"] * 200},
     "evaluation_card": {
         "families": list("aabbcc"),

@@ -257,6 +257,16 @@ def check_count(name: str, value: int, *, low: int = 1, high: int = MOST) -> int
     return int(value)
 
 
+def check_counts(name: str, values: Any, *, low: int = 1) -> list[int]:
+    """Return one whole number, or several, as a list of them."""
+    several = list(values) if isinstance(values, Iterator) else values
+    numbers = np.atleast_1d(plain_array(several, name)).ravel().tolist()
+    if not numbers:
+        msg = f"{name} is empty: pass a number or several"
+        raise OptionError(msg)
+    return [check_count(name, one, low=low) for one in numbers]
+
+
 def hold_counts(owner: Any, *names: str, low: int = 1, high: int = MOST, prefix: str = "") -> None:
     """Make attributes of a frozen dataclass ints, each a whole number from `low` to `high`."""
     for name in names:

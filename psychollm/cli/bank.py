@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 from psychollm.cli.groups import UNITS, group_of_each
 from psychollm.cli.import_logs import LOG_IS, Choices, Logs
-from psychollm.cli.options import Command, Steps, option
+from psychollm.cli.options import Command, Steps, option, whole_numbers
 from psychollm.cli.two_tables import ANALYSIS, OUTPUT
 
 if TYPE_CHECKING:
@@ -26,11 +26,6 @@ examples:
   psychollm bank next mmlu.bank new.session --answers answers.csv
   psychollm bank score mmlu.bank newlogs/
 """
-
-
-def whole_numbers(text: str) -> tuple[int, ...]:
-    """Read whole numbers with commas between them."""
-    return tuple(int(part) for part in text.split(","))
 
 
 BANK = "what `psychollm bank build` wrote"

@@ -448,3 +448,8 @@ def pairs(value: Callable[[str], Any], like: str) -> Callable[[str], dict[str, A
 def words(text: str) -> tuple[str, ...]:
     """Split a list at its commas."""
     return tuple(part.strip() for part in text.split(","))
+
+
+def whole_numbers(text: str) -> tuple[int, ...]:
+    """Read whole numbers with commas between them."""
+    return tuple(int(part) for part in text.split(","))

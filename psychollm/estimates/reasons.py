@@ -110,6 +110,10 @@ class Reason(StrEnum):
     NOT_DRAWN = "the questions were not drawn by the bank: right for models like those of the bank"
     UNLIKE_BANK = "few models of the bank answered these questions: the interval is rough"
     FEW_PEOPLE = "fewer than five people: no interval"
+    FEW_ATTEMPTS = "no question has as many attempts as k"
+    SOME_FEW_ATTEMPTS = "questions with fewer attempts than k are left out"
+    FORETOLD = "more attempts than were made: from a beta-binomial model of those"
+    ONE_ATTEMPT = "one attempt at each question: further ones cannot be foretold"
     MISSING_ANSWERS = "some questions drawn have no answer: taken as missing at random"
 
 

@@ -285,6 +285,23 @@ def _of_all(n: int, total: int, kind: str) -> str:
     return every(n, kind) if n == total > 1 else f"{n} of {total} {kind}{'s' * (total > 1)}"
 
 
+def judged_pairs(judged: Verdicts) -> str:
+    """Count the pairs by what is shown of them."""
+    pairs = len(judged.outcomes)
+    if pairs == 1:
+        return "The two are equal for all that matters." if judged.count(Outcome.SMALL) else ""
+    shown = sum(one.shown for one in judged.outcomes)
+    small, few, apart = map(judged.count, (Outcome.SMALL, Outcome.OPEN, Outcome.APART))
+    parts = [f"{count(shown)} {'differs' if shown == 1 else 'differ'}"]
+    if small:
+        parts.append(f"{count(small)} {'is' if small == 1 else 'are'} equal for all that matters")
+    if apart:
+        parts.append(f"{count(apart)} {'has' if apart == 1 else 'have'} no common question")
+    if few:
+        parts.append(f"for {count(few)} there are too few questions to say")
+    return f"Of {count(pairs)} pairs {'; '.join(parts)}."
+
+
 def every(n: int, kind: str) -> str:
     """Return the words for all of several things: ``both models``, ``all 3 models``."""
     return f"both {kind}s" if n == 2 else f"all {n} {kind}s"

@@ -6,6 +6,7 @@ passed. matplotlib is loaded at the first plot; nothing global is set.
 
 from psychollm._base.entry import entries
 from psychollm.plots.abilities import plot_abilities
+from psychollm.plots.attempts import plot_attempts
 from psychollm.plots.between_models import plot_between_models
 from psychollm.plots.calibration_panel import plot_calibration_panel
 from psychollm.plots.comparison import plot_comparison
@@ -42,6 +43,7 @@ from psychollm.plots.type2_roc import plot_type2_roc
 
 __all__ = [
     "plot_abilities",
+    "plot_attempts",
     "plot_between_models",
     "plot_boundary_rates",
     "plot_calibration_panel",

@@ -1,3 +1,6 @@
+from psychollm.studies.attempts.foretelling import Foretold as Foretold
+from psychollm.studies.attempts.result import Attempts as Attempts
+from psychollm.studies.attempts.study import attempts as attempts
 from psychollm.studies.benchmark_agreement.study import BenchmarkAgreement as BenchmarkAgreement
 from psychollm.studies.benchmark_agreement.study import benchmark_agreement as benchmark_agreement
 from psychollm.studies.comparison.study import Comparison as Comparison

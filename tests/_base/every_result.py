@@ -35,6 +35,7 @@ EXAMPLES = (
     "AnswerLogits",
     "AnswerVariance",
     "arms.answered",
+    "Attempts::foretell",
     "BenchmarkAgreement",
     "BetweenModels",
     "bootstrap_fit",

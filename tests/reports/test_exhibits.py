@@ -34,6 +34,12 @@ def _agreement() -> Any:
     return psy.benchmark_agreement(*(rng.random((2, 8, 200)) < 1 / (1 + np.exp(-able))), rng=1)
 
 
+def _attempts() -> Any:
+    rng = np.random.default_rng(1)
+    tries = rng.random((3, 30, 4)) < np.array([0.8, 0.5, 0.4])[:, None, None]
+    return psy.attempts(tries.astype(int), k=(1, 3), rng=1)
+
+
 def _card() -> Any:
     rng = np.random.default_rng(1)
     right = (rng.random((5, 200)) < np.linspace(0.8, 0.4, 5)[:, None]).astype(int)
@@ -64,6 +70,7 @@ def _gate() -> Any:
 
 
 MADE: dict[str, Callable[[], Any]] = {
+    "Attempts": _attempts,
     **{name: make for name, (make, *_) in STUDIES.items()},
     "BenchmarkAgreement": _agreement,
     "Comparison": _comparison,

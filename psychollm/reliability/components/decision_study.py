@@ -21,7 +21,7 @@ References
 Brennan, R. L. (2001). Generalizability theory. Springer.
 """
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable
 from dataclasses import dataclass
 from itertools import product
 from typing import Literal, TypeAlias
@@ -29,7 +29,7 @@ from typing import Literal, TypeAlias
 import numpy as np
 
 from psychollm._base.axes import Axes
-from psychollm._base.checks import check_choice, check_count, plain_array
+from psychollm._base.checks import check_choice, check_counts
 from psychollm._base.errors import OptionError
 from psychollm._base.result import Result
 from psychollm._base.types import FloatArray
@@ -153,12 +153,7 @@ def decision_study(
 def _sizes(name: str, sizes: Sizes, own: int) -> list[int]:
     if sizes is None:
         return [own]
-    several = list(sizes) if isinstance(sizes, Iterator) else sizes
-    numbers = np.atleast_1d(plain_array(several, name)).ravel().tolist()
-    if not numbers:
-        msg = f"{name} is empty: pass a number or several"
-        raise OptionError(msg)
-    return [check_count(name, size) for size in numbers]
+    return check_counts(name, sizes)
 
 
 def _weights(facets: tuple[str, ...], design: tuple[int, int], fixed: str) -> FloatArray:

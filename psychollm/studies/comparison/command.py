@@ -12,7 +12,7 @@ from psychollm.cli.carry_out import Found
 from psychollm.cli.groups import ByGroups, column_of, found_by, group_call, groups_of
 from psychollm.cli.import_logs import LOG_IS
 from psychollm.cli.of_scores import OfScores
-from psychollm.cli.options import option
+from psychollm.cli.options import option, whole_numbers
 from psychollm.cli.two_tables import ANALYSIS
 
 if TYPE_CHECKING:
@@ -29,6 +29,7 @@ examples:
   psychollm compare gpt.csv claude.csv llama.csv --out comparison
   psychollm compare scores.csv --by domain
   psychollm compare logs/ --task gsm8k --clusters templates.csv --markdown > comment.md
+  psychollm compare logs/ --attempts 1,3,5
 """
 
 
@@ -52,7 +53,19 @@ class Compare(ByGroups, OfScores):
         group=ANALYSIS,
     )
 
+    attempts: tuple[int, ...] = option(
+        "judge several attempts at each question, as logs with epochs hold them: pass@k and "
+        "pass^k for these k",
+        "K,K,...",
+        default=(),
+        parse=whole_numbers,
+        group=ANALYSIS,
+    )
+
     def __post_init__(self) -> None:
+        if self.attempts and (self.by or self.equal_tasks or self.people is not None):
+            msg = "--attempts goes with none of --by, --equal-tasks and --people"
+            raise OptionError(msg)
         if self.people is not None and self.by:
             msg = "--people and --by exclude each other: compare people with all questions"
             raise OptionError(msg)
@@ -63,7 +76,17 @@ class Compare(ByGroups, OfScores):
     def read(self) -> Callable[[], Found]:
         """Read the scores."""
         log = self.scores_in(self.logs, self.kept)
+        if self.attempts:
+            return partial(self._attempted, log)
         return partial(self._grouped if self.by else self._whole, log)
+
+    def _attempted(self, log: "ScoreLog") -> Found:
+        reading = self.reading_of(self.logs)
+        options = {name: self._options()[name] for name in ("clusters", "level", "rng")}
+        call = Call("psy.attempts", (reading,), {"k": self.attempts, **options})
+        result = call.run({id(reading): log})
+        numbers = {"logs": log.counts(), "level": self.level, "seed": self.seed}
+        return self.of_study(result, call.script(), numbers, remark=log.summary())
 
     def _whole(self, log: "ScoreLog") -> Found:
         reading = self.reading_of(self.logs)

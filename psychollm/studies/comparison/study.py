@@ -59,6 +59,7 @@ from psychollm.estimates.verdict import (
     Outcome,
     SmallestEffects,
     Verdicts,
+    judged_pairs,
     outcome,
 )
 from psychollm.reliability.means.clustered import mean_estimate, mean_score
@@ -236,7 +237,7 @@ class Comparison(Study, Result):
         if not self.score.defined.any():
             return "No model has a score."
         n = int(self.component.max())
-        judgement = _judged(judged)
+        judgement = judged_pairs(judged)
         if n == 1:
             return f"{self._best(1)} {judgement}".rstrip()
         each = " ".join(self._best(part) for part in range(1, n + 1))
@@ -478,20 +479,3 @@ def _score(
 
 def _are_shares(values: FloatArray) -> bool:
     return bool(((values >= 0.0) & (values <= 1.0)).all())
-
-
-def _judged(judged: Verdicts) -> str:
-    """Count the pairs by what is shown of them."""
-    pairs = len(judged.outcomes)
-    if pairs == 1:
-        return "The two are equal for all that matters." if judged.count(Outcome.SMALL) else ""
-    shown = sum(one.shown for one in judged.outcomes)
-    small, few, apart = map(judged.count, (Outcome.SMALL, Outcome.OPEN, Outcome.APART))
-    parts = [f"{count(shown)} {'differs' if shown == 1 else 'differ'}"]
-    if small:
-        parts.append(f"{count(small)} {'is' if small == 1 else 'are'} equal for all that matters")
-    if apart:
-        parts.append(f"{count(apart)} {'has' if apart == 1 else 'have'} no common question")
-    if few:
-        parts.append(f"for {count(few)} there are too few questions to say")
-    return f"Of {count(pairs)} pairs {'; '.join(parts)}."

@@ -1,0 +1,120 @@
+"""Attempts as they come: how often each model tried each question, and how often it succeeded."""
+
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from psychollm._base.errors import CodeError, LabelError, OptionError, ShapeError
+from psychollm._base.frames import in_pandas, long_table
+from psychollm._base.types import FloatArray
+from psychollm._base.wording import parameter
+from psychollm.data.labels import Labels
+from psychollm.data.long import Columns, long_columns
+from psychollm.reliability.means.repeated_scores import answers_of, long_places
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Counts:
+    """Successes and attempts of each model at each question."""
+
+    successes: FloatArray  # (models, questions)
+    trials: FloatArray  # (models, questions), 0 where there was none
+    models: Labels
+    questions: Labels
+
+
+def counts_of(
+    results: Any,
+    *,
+    model: str | None,
+    question: str | None,
+    successes: str | None,
+    trials: str | None,
+) -> Counts:
+    """Return whatever holds attempts as counts."""
+    if (successes is None) != (trials is None):
+        given, lacks = ("successes", "trials") if trials is None else ("trials", "successes")
+        msg = f"{parameter(given)} needs {parameter(lacks)}: counts are two columns"
+        raise OptionError(msg)
+    if successes is not None and trials is not None:
+        return _of_counts(results, model, question, successes, trials)
+    if model is not None or question is not None:
+        frame = _frame(results)
+        renamed = {old: new for old, new in ((model, "model"), (question, "question")) if old}
+        absent = [name for name in renamed if name not in frame]
+        if absent:
+            msg = f"results has no column {absent[0]!r}: its columns are {list(frame.columns)}"
+            raise LabelError(msg)
+        results = frame.rename(columns=renamed)
+    answers = answers_of(results, "results")
+    values = answers.values
+    other = np.argwhere(np.isfinite(values) & (values != 0.0) & (values != 1.0))
+    if other.size:
+        row, column, run = other[0]
+        msg = (
+            f"results: model {answers.models[row]!r}, question {answers.questions[column]!r} "
+            f"has a score of {values[row, column, run]:g}: an attempt succeeds (1) or fails (0). "
+            "Split scores first, such as (scores > 0.5)"
+        )
+        raise CodeError(msg)
+    return _checked(
+        np.nansum(values, axis=2),
+        answers.present.sum(axis=2).astype(np.float64),
+        answers.models,
+        answers.questions,
+    )
+
+
+def _frame(results: Any) -> Any:
+    frame = in_pandas(results)
+    if not hasattr(frame, "columns"):
+        msg = (
+            f"results is {type(results).__name__}: names of columns belong to a long table, a "
+            "DataFrame with a row per attempt or per model and question"
+        )
+        raise ShapeError(msg)
+    return frame
+
+
+def _of_counts(
+    results: Any, model: str | None, question: str | None, successes: str, trials: str
+) -> Counts:
+    frame = _frame(results)
+    if model is None or question is None:
+        found = long_columns("results", [*frame.columns], Columns(model, question, successes))
+        model, question = found.model, found.question[0]
+    names = [model, question]
+    frame = long_table(frame, [*names, successes, trials], argument="results", row="count")
+    places, labels = long_places(frame, names, successes)
+    cells = np.zeros((2, *map(len, labels)))
+    for table, column in zip(cells, (successes, trials), strict=True):
+        try:
+            table[places] = frame[column].to_numpy(dtype=np.float64)
+        except (TypeError, ValueError) as error:
+            msg = f"results: column {column!r} holds values that are no numbers"
+            raise CodeError(msg) from error
+    return _checked(cells[0], cells[1], *labels)
+
+
+def _checked(
+    successes: FloatArray, trials: FloatArray, models: Labels, questions: Labels
+) -> Counts:
+    wrong = ~(
+        (successes >= 0)
+        & (successes <= trials)
+        & (successes == np.floor(successes))
+        & (trials == np.floor(trials))
+    )
+    if wrong.any():
+        row, column = np.argwhere(wrong)[0]
+        msg = (
+            f"results: model {models[row]!r}, question {questions[column]!r} has "
+            f"{successes[row, column]:g} successes of {trials[row, column]:g} attempts: counts "
+            "are whole, and no more succeed than were made"
+        )
+        raise CodeError(msg)
+    if not trials.any():
+        msg = "results holds no attempt: every count is 0 or missing"
+        raise ShapeError(msg)
+    return Counts(successes, trials, models, questions)

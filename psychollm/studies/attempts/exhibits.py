@@ -1,0 +1,65 @@
+"""What shows the findings about several attempts."""
+
+from collections.abc import Mapping, Sequence
+from functools import partial
+from typing import TYPE_CHECKING
+
+from psychollm.estimates.exhibits import Drawing, Exhibit, Listing, listing
+from psychollm.estimates.listing import (
+    Table,
+    interval_column,
+    name_column,
+    number_column,
+    p_column,
+)
+from psychollm.estimates.verdict import SmallestEffects
+from psychollm.studies.attempts.closed_forms import AT_LEAST_ONE, EVERY
+
+if TYPE_CHECKING:
+    from psychollm.studies.attempts.result import Attempts
+
+
+def exhibits(
+    result: "Attempts", smallest: SmallestEffects
+) -> Mapping[str, Sequence[Exhibit | None]]:
+    """Return the exhibits of each finding."""
+    top = max(result.k)
+    drawing = Drawing(
+        plot="plot_attempts",
+        of=result,
+        key="attempts",
+        title="How often each model succeeds in one attempt, at least once, and every time",
+        caption=f"Points: one attempt, with its interval. The bar behind reaches from the chance "
+        f"that all of {top} attempts succeed to the chance that at least one does.",
+    )
+    named = {
+        quantity.called(k): estimate
+        for quantity, k, estimate in result.estimates()
+        if not (k == 1 and quantity is EVERY)
+    }
+    return {
+        "models": (drawing, listing(named, "Success of each model", digits=3, instead=True)),
+        "differences": (Listing(table=partial(_pairs, result, top), folded=True),),
+        "shares": (
+            listing({"share": result.shares}, "Variance of one attempt", of="component", n=False),
+        ),
+    }
+
+
+def _pairs(result: "Attempts", k: int) -> Table | None:
+    name = EVERY.called(k) if k > 1 else AT_LEAST_ONE.called(1)
+    if name not in result.differences:
+        return None
+    pairs = result.differences[name]
+    return Table.of(
+        [
+            name_column("model", pairs.first),
+            name_column("and", pairs.second),
+            interval_column(
+                f"difference in {name}", pairs.value, pairs.interval, digits=3, reasons=pairs.flags
+            ),
+            p_column("p, adjusted", pairs.adjusted, reasons=pairs.flags),
+            number_column("questions", pairs.n, digits=0),
+        ],
+        caption="Every pair of models",
+    )

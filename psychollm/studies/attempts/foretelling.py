@@ -1,0 +1,86 @@
+r"""What more attempts at the same questions would show, from a model of those that were made.
+
+A model's chances :math:`p_q` on questions follow a beta distribution with parameters a and b, so
+that its successes s of n attempts are beta-binomial. The posterior of (a, b) is taken over a grid
+of means and concentrations, flat on the grid, and
+
+.. math:: p_q \mid s_q \sim \mathrm{Beta}(a + s_q, \; b + n_q - s_q).                     \quad (1)
+
+Each draw of (a, b), of the chances and of the attempts that are still to come up to the k-th gives
+one value of pass@k and of pass^k; intervals are quantiles of these values. They speak of these
+questions and of attempts to come: questions like these would vary more.
+"""
+
+from dataclasses import dataclass
+
+import numpy as np
+from scipy.special import betaln, expit
+
+from psychollm._base.axes import Axes
+from psychollm._base.result import Result
+from psychollm._base.types import FloatArray
+from psychollm.data.labels import Labels
+from psychollm.estimates.reasons import Reason
+from psychollm.studies.attempts.closed_forms import QUANTITIES
+
+_MEANS = expit(np.linspace(-6.0, 6.0, 61))
+_CONCENTRATIONS = np.exp(np.linspace(np.log(0.01), np.log(100.0), 50))
+
+
+@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
+class Foretold(Result):
+    """What k attempts at these questions would show, from a model: see `Attempts.foretell`."""
+
+    model: Labels  # (rows,)
+    quantity: tuple[str, ...]  # (rows,) "pass@k" or "pass^k"
+    k: tuple[int, ...]  # (rows,)
+    value: FloatArray  # (rows,) expected
+    interval: FloatArray  # (rows, 2) of what the attempts would show
+    flags: tuple[Reason, ...]  # (rows,)
+    level: float
+
+    _AXES = Axes({"model": "model"}, "quantity", "k", "value", "{bound}=interval", "flag=flags")
+
+
+def foretold(
+    successes: FloatArray,
+    trials: FloatArray,
+    k: int,
+    *,
+    level: float,
+    n_draws: int,
+    source: np.random.Generator,
+) -> tuple[FloatArray, FloatArray]:
+    """Return values (quantities,) and intervals (quantities, 2) of one model."""
+    if (trials >= k).all():
+        known = np.array([quantity.of(successes, trials, k).mean() for quantity in QUANTITIES])
+        return known, np.stack([known, known], axis=1)
+    a, b, weight = _posterior(successes, trials)
+    drawn = source.choice(weight.size, n_draws, p=weight)
+    p = source.beta(a[drawn, None] + successes, b[drawn, None] + trials - successes)
+    made = trials >= k
+    to_come = np.where(made, 0, k - trials).astype(np.int64)
+    total = successes + source.binomial(to_come, p)
+    n = np.maximum(trials, k)
+    values, bounds = [], []
+    # Shares of questions lie on a lattice: spread evenly, so that its steps do not widen them.
+    jitter = (source.random(n_draws) - 0.5) * (~made).sum() / len(trials) ** 2
+    for quantity in QUANTITIES:
+        draws = quantity.of(total, n, k).mean(axis=1)
+        values.append(draws.mean())
+        bounds.append(np.quantile(draws + jitter, [0.5 - 0.5 * level, 0.5 + 0.5 * level]))
+    return np.array(values), np.clip(bounds, 0.0, 1.0)
+
+
+def _posterior(
+    successes: FloatArray, trials: FloatArray
+) -> tuple[FloatArray, FloatArray, FloatArray]:
+    """Return the grid of (a, b) and the weight of each point."""
+    mean, concentration = np.meshgrid(_MEANS, _CONCENTRATIONS)
+    a, b = (mean * concentration).ravel(), ((1.0 - mean) * concentration).ravel()
+    kinds, times = np.unique(np.stack([successes, trials]), axis=1, return_counts=True)
+    log_likelihood = np.zeros(a.size)
+    for (s, n), count in zip(kinds.T, times, strict=True):
+        log_likelihood += count * (betaln(a + s, b + n - s) - betaln(a, b))
+    weight = np.exp(log_likelihood - log_likelihood.max())
+    return a, b, weight / weight.sum()

@@ -1,0 +1,357 @@
+"""What several attempts show: success of each model, differences, shares of variance."""
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from itertools import pairwise
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from psychollm._base.axes import Axes
+from psychollm._base.checks import check_count, check_counts, check_fraction, check_generator
+from psychollm._base.numbers import count, percent, with_interval
+from psychollm._base.result import Result, drawn_by
+from psychollm._base.types import FloatArray, RandomState
+from psychollm.data.labels import Labels
+from psychollm.estimates.estimate import Estimate
+from psychollm.estimates.findings import Finding, Findings, Study, exhibit, sentence_list
+from psychollm.estimates.reasons import Reason
+from psychollm.estimates.verdict import SMALLEST, SmallestEffects, Verdicts, judged_pairs, outcome
+from psychollm.reliability.means.score_differences import ScoreDifferences
+from psychollm.studies.attempts.closed_forms import AT_LEAST_ONE, EVERY, QUANTITIES, Quantity
+from psychollm.studies.attempts.foretelling import Foretold, foretold
+
+if TYPE_CHECKING:
+    import pandas as pd
+    from matplotlib.axes import Axes as Drawn
+
+_SHOWN = 10  # models that the summary lists
+_ENOUGH = 10  # questions below which no difference is shown
+
+
+@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
+class Attempts(Study, Result):
+    """pass@k and pass^k of each model, their differences, and where one attempt varies.
+
+    Examples
+    --------
+    >>> import pandas as pd
+    >>> from psychollm.studies.attempts.study import attempts
+    >>> tries = pd.DataFrame({"model": ["a", "a", "b", "b"], "task": [1, 2, 1, 2],
+    ...                       "right": [4, 2, 1, 0], "tried": [4, 4, 4, 4]})
+    >>> found = attempts(tries, question="task", successes="right", trials="tried", k=2, rng=1)
+    >>> found.pass_hat_k[2].value.round(3).tolist()
+    [0.583, 0.0]
+    """
+
+    pass_at_k: Mapping[int, Estimate]  # by k: at least one of k attempts succeeds (models,)
+    pass_hat_k: Mapping[int, Estimate]  # by k: all of k attempts succeed (models,)
+    differences: Mapping[str, ScoreDifferences]  # by name, such as "pass^3": of every two models
+    shares: Estimate  # (components,) in the variance of one attempt
+    successes: FloatArray  # (models, questions)
+    trials: FloatArray  # (models, questions), 0 where there was none
+    labels: Labels  # (models,)
+    questions: Labels
+    level: float
+
+    _AXES = Axes(
+        {"model": "labels", "question": "questions"},
+        arrays={"model question": "successes trials"},
+    )
+
+    @property
+    def k(self) -> tuple[int, ...]:
+        """Numbers of attempts that were asked for."""
+        return tuple(self.pass_at_k)
+
+    def estimates(self) -> Iterator[tuple[Quantity, int, Estimate]]:
+        """Yield each quantity with its k and its estimate."""
+        for quantity, of in zip(QUANTITIES, (self.pass_at_k, self.pass_hat_k), strict=True):
+            for k, estimate in of.items():
+                yield quantity, k, estimate
+
+    def to_frame(self) -> "pd.DataFrame":
+        """Return one row per model, quantity and k: value, lower, upper, flag."""
+        import pandas as pd
+
+        parts = [
+            pd.DataFrame(
+                {
+                    "model": list(estimate.labels),
+                    "quantity": quantity.name,
+                    "k": k,
+                    "value": estimate.value,
+                    "lower": estimate.interval[:, 0],
+                    "upper": estimate.interval[:, 1],
+                    "flag": list(estimate.flags),
+                }
+            )
+            for quantity, k, estimate in self.estimates()
+        ]
+        return pd.concat(parts, ignore_index=True)
+
+    def pairs(self) -> "pd.DataFrame":
+        """Return one row per quantity and pair of models: the difference and its interval."""
+        import pandas as pd
+
+        parts = [
+            found.to_frame().assign(quantity=name) for name, found in self.differences.items()
+        ]
+        frame = pd.concat(parts, ignore_index=True)
+        return frame[["quantity", *(name for name in frame if name != "quantity")]]
+
+    def tables(self) -> "dict[str, pd.DataFrame]":
+        """Return the tables of the study, by name."""
+        return {"models": self.to_frame(), "pairs": self.pairs(), "shares": self.shares.to_frame()}
+
+    def foretell(
+        self,
+        k: int | Sequence[int],
+        *,
+        level: float | None = None,
+        n_draws: int = 4000,
+        rng: RandomState = 0,
+    ) -> Foretold:
+        """Return what k attempts at these questions would show, from a model of those made.
+
+        Successes of each model are taken to be beta-binomial: chances of questions follow a beta
+        distribution. The interval is that of pass@k and pass^k of these questions after k
+        attempts each; where a question has k attempts already, they count as they are.
+
+        Parameters
+        ----------
+        k : int or sequence of int
+            Numbers of attempts.
+        level : float, optional
+            Coverage; that of the study by default.
+        n_draws : int
+            Draws of chances and of attempts to come.
+        rng : Generator, int or None
+            Source of randomness.
+
+        Returns
+        -------
+        Foretold
+            Undefined where a model made one attempt at each question.
+
+        Raises
+        ------
+        OptionError
+            If k is no positive whole number, or an option is out of range.
+
+        Examples
+        --------
+        >>> import pandas as pd
+        >>> from psychollm.studies.attempts.study import attempts
+        >>> tries = pd.DataFrame({"model": "a", "task": range(40), "tried": 3,
+        ...                       "right": [0, 1, 3, 3] * 10})
+        >>> found = attempts(tries, question="task", successes="right", trials="tried", k=3, rng=1)
+        >>> found.foretell(5).to_frame()[["quantity", "k", "value"]].round(2)
+          quantity  k  value
+        0   pass@k  5   0.79
+        1   pass^k  5   0.45
+        """
+        wanted = attempts_asked(k)
+        coverage = check_fraction("level", self.level if level is None else level)
+        draws = check_count("n_draws", n_draws, low=100)
+        source = check_generator(rng)
+        models, names, ks, values, bounds, flags = [], [], [], [], [], []
+        for one in wanted:
+            for row, model in enumerate(self.labels):
+                tried = self.trials[row] > 0
+                s, n = self.successes[row, tried], self.trials[row, tried]
+                undefined = bool(n.max(initial=0) < 2 and one > 1)
+                value, interval = np.full(2, np.nan), np.full((2, 2), np.nan)
+                if not undefined:
+                    value, interval = foretold(
+                        s, n, one, level=coverage, n_draws=draws, source=source
+                    )
+                flag = (
+                    Reason.ONE_ATTEMPT
+                    if undefined
+                    else Reason.FORETOLD
+                    if (n < one).any()
+                    else Reason.NONE
+                )
+                models += [model] * 2
+                names += [quantity.name for quantity in QUANTITIES]
+                ks += [one] * 2
+                flags += [flag] * 2
+                values.append(value)
+                bounds.append(interval)
+        return Foretold(
+            model=tuple(models),
+            quantity=tuple(names),
+            k=tuple(ks),
+            value=np.concatenate(values),
+            interval=np.concatenate(bounds),
+            flags=tuple(flags),
+            level=coverage,
+        )
+
+    def findings(self, *, smallest: SmallestEffects = SMALLEST) -> Findings:
+        """Return who succeeds, who does every time, and where an attempt varies."""
+        top = max(self.k)
+        judged = self.outcomes(top, smallest=smallest)
+        more = len(self.labels) - _SHOWN
+        rows = tuple(self._model(row, top) for row in self.order[:_SHOWN])
+        items = (
+            Finding(
+                statement=self._verdict(top, judged),
+                numbers={EVERY.called(top): self.pass_hat_k[top]},
+                outcome=judged,
+            ),
+            Finding(
+                key="models",
+                question="How often does each model succeed?",
+                rows=(*rows, *([f"and {more} more, in the table of models"] if more > 0 else [])),
+                explanation=(
+                    "pass@k is the chance that at least one of k attempts at a question succeeds, "
+                    "pass^k that all of them do. Intervals are for questions like these: the "
+                    "question, or its cluster, is the unit."
+                ),
+                numbers={
+                    quantity.called(k): estimate for quantity, k, estimate in self.estimates()
+                },
+            ),
+            Finding(
+                key="differences",
+                question=f"How far is each model from the next in {self._top(top)}?",
+                rows=tuple(self._next(top)),
+                explanation=(
+                    "Differences on the questions that both models attempted. The intervals of "
+                    "all pairs hold at once."
+                ),
+                numbers={name: found.value for name, found in self.differences.items()},
+            ),
+            Finding(
+                key="shares",
+                question="Why does one attempt succeed and another fail?",
+                statement=self._reasons(),
+                explanation=(
+                    "Shares of the variance of one attempt: questions that are hard for all, "
+                    "models that are better, questions that suit some models, and what differs "
+                    "between attempts of one model at one question."
+                ),
+                numbers={"share": self.shares},
+            ),
+        )
+        tried = self.trials[self.trials > 0]
+        made = count(tried.min()) if tried.min() == tried.max() else (
+            f"{count(tried.min())} to {count(tried.max())}"
+        )  # fmt: skip
+        head = (
+            f"{len(self.labels)} model{'s' * (len(self.labels) > 1)}, "
+            f"{count(len(self.questions))} question{'s' * (len(self.questions) > 1)}, "
+            f"{made} attempt{'s' * (made != '1')} at each."
+        )
+        return exhibit(Findings(items=items, head=head), self, smallest)
+
+    def outcomes(self, k: int, *, smallest: SmallestEffects = SMALLEST) -> Verdicts:
+        """Return for each pair what the interval of the difference in pass^k shows.
+
+        Parameters
+        ----------
+        k : int
+            One of `k`.
+        smallest : SmallestEffects
+            With the smallest `share` that matters.
+        """
+        pairs = self.differences.get(self._top(k))
+        if pairs is None:
+            return Verdicts((), ())
+        return Verdicts(
+            tuple(f"{a} - {b}" for a, b in zip(pairs.first, pairs.second, strict=True)),
+            tuple(
+                outcome(bounds, smallest=smallest.share, enough=bool(n >= _ENOUGH))
+                for bounds, n in zip(pairs.interval, pairs.n, strict=True)
+            ),
+        )
+
+    @property
+    def order(self) -> list[int]:
+        """Models from the one that succeeds most often in one attempt."""
+        first = self.pass_at_k[min(self.k)].value
+        places = np.argsort(-np.nan_to_num(first, nan=-1.0), kind="stable")
+        return [int(place) for place in places]
+
+    def plot(self, *, ax: "Drawn | None" = None) -> "Drawn":
+        """Draw every model from pass^k to pass@k: `psychollm.plots.plot_attempts`."""
+        return drawn_by("plot_attempts")(self, ax=ax)
+
+    def _verdict(self, k: int, judged: Verdicts) -> str:
+        every = self.pass_hat_k[k]
+        if not every.defined.any():
+            return f"No question was attempted {k} times: ask for a smaller k."
+        best = int(np.nanargmax(every.value))
+        name, once = self._top(k), self.pass_at_k[min(self.k)]
+        sentence = f"{self.labels[best]} has the highest {name}, {every.text(best, 3)}"
+        if k > 1:
+            sentence += f": the chance to succeed in {_all_of(k)} at a question"
+        if min(self.k) == 1 and k > 1:
+            sentence += f". In one attempt it succeeds with a chance of {once.text(best, 3)}"
+        return f"{sentence}. {self._compared(judged)}".rstrip()
+
+    def _compared(self, judged: Verdicts) -> str:
+        if len(judged.outcomes) != 1:
+            return judged_pairs(judged) if judged.outcomes else ""
+        return judged_pairs(judged) or (
+            "It is shown to be better than the other."
+            if judged.outcomes[0].shown
+            else "The other may be as good."
+        )
+
+    def _model(self, row: int, k: int) -> str:
+        parts = [
+            f"{quantity.called(one)} {estimate.text(row, 3)}"
+            for quantity, one, estimate in self.estimates()
+            if one in {min(self.k), k} and not (one == 1 and quantity is EVERY)
+        ]
+        return f"{self.labels[row]}: {', '.join(parts)}"
+
+    def _top(self, k: int) -> str:
+        return EVERY.called(k) if k > 1 else AT_LEAST_ONE.called(1)
+
+    def _next(self, k: int) -> Iterator[str]:
+        """Say how far models are from the one that follows."""
+        pairs = self.differences.get(self._top(k))
+        if pairs is None:
+            return
+        places = {
+            pair: row for row, pair in enumerate(zip(pairs.first, pairs.second, strict=True))
+        }
+        order = [self.labels[row] for row in self.order[: _SHOWN + 1]]
+        for first, second in pairwise(order):
+            sign = 1.0 if (first, second) in places else -1.0
+            row = places.get((first, second), places.get((second, first), 0))
+            bounds = np.sort(sign * pairs.interval[row])
+            gap = with_interval(sign * pairs.value[row], bounds, 3, signed=True)
+            yield f"{first} - {second}: {gap}"
+
+    def _reasons(self) -> str:
+        said = {
+            "question": "questions that are hard for all",
+            "attempt": "chance between attempts",
+            "model:question": "questions that suit some models",
+            "model": "better models",
+            "model in its family": "better models within a family",
+            "family": "better families",
+        }
+        if not self.shares.defined.any():
+            return (
+                "There is too little to tell: several models, questions and attempts are needed."
+            )
+        parts = [
+            f"{percent(max(value, 0.0))} {said[name]}"
+            for name, value in zip(self.shares.labels, self.shares.value, strict=True)
+        ]
+        return f"Of the variance of one attempt: {sentence_list(parts)}."
+
+
+def _all_of(k: int) -> str:
+    return "both of two attempts" if k == 2 else f"all of {k} attempts"
+
+
+def attempts_asked(k: int | Sequence[int]) -> tuple[int, ...]:
+    """Return the numbers of attempts, in their order."""
+    return tuple(sorted(set(check_counts("k", k))))

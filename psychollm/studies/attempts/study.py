@@ -1,0 +1,196 @@
+r"""Does it work every time? Success in several attempts at the same questions.
+
+Of n attempts of which s succeeded, pass@k and pass^k have closed forms without bias
+(`psychollm.studies.attempts.closed_forms`). They are means over questions: the unit of replication
+is the question, or the cluster of questions, and attempts at one question are no further
+questions. Intervals are Wilson's, for as many questions as would vary like the mean, with
+Student's t for few questions; they hold near 0 and 1 as well. Models are compared question by
+question.
+
+What more attempts would show than were made takes a model: `Attempts.foretell`.
+
+References
+----------
+Chen, M., et al. (2021). Evaluating large language models trained on code. arXiv:2107.03374.
+
+Yao, S., Shinn, N., Razavi, P., & Narasimhan, K. (2024). tau-bench: A benchmark for
+tool-agent-user interaction in real-world domains. arXiv:2406.12045.
+"""
+
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from psychollm._base.checks import check_fraction, check_generator
+from psychollm._base.errors import LabelError
+from psychollm._base.types import FloatArray, IntArray, RandomState
+from psychollm.calibration.stated import cluster_codes
+from psychollm.data.labels import Labels, numbered, unit_labels
+from psychollm.estimates.estimate import Estimate
+from psychollm.estimates.intervals import wilson
+from psychollm.estimates.reasons import Reason, first_reason
+from psychollm.reliability.means.clustered import clustered_mean
+from psychollm.reliability.means.score_differences import ScoreDifferences, score_differences
+from psychollm.studies.attempts.closed_forms import AT_LEAST_ONE, EVERY, QUANTITIES, Quantity
+from psychollm.studies.attempts.counts import counts_of
+from psychollm.studies.attempts.result import Attempts, attempts_asked
+from psychollm.studies.attempts.shares import shares_of
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+
+def attempts(
+    results: Any,
+    *,
+    model: str | None = None,
+    question: str | None = None,
+    successes: str | None = None,
+    trials: str | None = None,
+    k: int | Sequence[int] = (1, 3, 5),
+    clusters: Any = None,
+    families: Any = None,
+    level: float = 0.95,
+    n_draws: int = 4000,
+    rng: RandomState = None,
+) -> Attempts:
+    """Success of models in several attempts at the same questions: pass@k and pass^k.
+
+    Parameters
+    ----------
+    results : ScoreLog, RepeatedScores, DataFrame or array_like
+        Attempts that succeed (1) or fail (0): logs with epochs, models x questions x attempts, or
+        a long table with a row per attempt; or, with `successes` and `trials`, a long table of
+        counts with a row per model and question.
+    model, question : str, optional
+        Columns of a long table; known names are found.
+    successes, trials : str, optional
+        Columns of counts.
+    k : int or sequence of int
+        Numbers of attempts.
+    clusters : array_like (questions,), optional
+        What each question belongs to, such as a family of tasks.
+    families : array_like (models,), optional
+        What models are made from: the shares of variance then tell models from their families.
+    level : float
+        Coverage of the intervals: of each value, and of all differences of a quantity at once.
+    n_draws : int
+        Sets of errors drawn for the intervals that hold at once.
+    rng : Generator, int or None
+        Source of randomness.
+
+    Returns
+    -------
+    Attempts
+        NaN with a reason where no question has k attempts. Questions with fewer are left out of
+        that k, and the value is flagged.
+
+    Raises
+    ------
+    CodeError
+        If an attempt is neither 0 nor 1, or counts do not fit.
+    LabelError, ShapeError
+        If the table has no such column, or clusters or families do not match.
+    OptionError
+        If an option is out of range.
+
+    Examples
+    --------
+    >>> rng = np.random.default_rng(1)
+    >>> tries = rng.random((2, 60, 5)) < rng.beta(0.4, 0.4, (1, 60, 1)) * [[[1.0]], [[0.7]]]
+    >>> found = attempts(tries.astype(int), k=(1, 3), rng=1)
+    >>> print(found.findings().verdict[:40])
+    0 has the highest pass^3, 0.352 [0.248,
+    >>> found.to_frame().drop(columns="flag").round(2).head(2)
+       model quantity  k  value  lower  upper
+    0      0   pass@k  1   0.51   0.41   0.62
+    1      1   pass@k  1   0.35   0.27   0.44
+    >>> found.foretell(8).value.round(2)
+    array([0.79, 0.25, 0.69, 0.04])
+    """
+    wanted = attempts_asked(k)
+    check_fraction("level", level)
+    counts = counts_of(results, model=model, question=question, successes=successes, trials=trials)
+    codes = None if clusters is None else cluster_codes(clusters, counts.questions)
+    kin = None if families is None else _families(families, counts.models)
+    source = check_generator(rng)
+    found: dict[Quantity, dict[int, Estimate]] = {quantity: {} for quantity in QUANTITIES}
+    differences: dict[str, ScoreDifferences] = {}
+    for quantity in QUANTITIES:
+        for one in wanted:
+            values = quantity.of(counts.successes, counts.trials, one)
+            found[quantity][one] = _estimate(
+                quantity.called(one), values, codes, counts.models, counts.trials, level
+            )
+            if len(counts.models) > 1 and not (one == 1 and quantity is EVERY):
+                differences[quantity.called(one)] = score_differences(
+                    _table(values, counts.models, counts.questions),
+                    clusters=codes, adjustment="max_t", level=level, n_draws=n_draws, rng=source,
+                )  # fmt: skip
+    return Attempts(
+        pass_at_k=found[AT_LEAST_ONE],
+        pass_hat_k=found[EVERY],
+        differences=differences,
+        shares=shares_of(counts.successes, counts.trials, kin, level=level),
+        successes=counts.successes,
+        trials=counts.trials,
+        labels=counts.models,
+        questions=counts.questions,
+        level=level,
+    )
+
+
+def _families(families: Any, models: Labels) -> IntArray:
+    codes = numbered(unit_labels(families, models, argument="families"))[0]
+    if codes.max() == codes.min():
+        msg = "families holds one family: the variance between families needs at least two"
+        raise LabelError(msg)
+    return codes
+
+
+def _table(values: FloatArray, models: Labels, questions: Labels) -> "pd.DataFrame":
+    import pandas as pd
+
+    return pd.DataFrame(values, index=pd.Index(models, tupleize_cols=False),
+                        columns=pd.Index(questions, tupleize_cols=False))  # fmt: skip
+
+
+def _estimate(
+    name: str,
+    values: FloatArray,
+    clusters: IntArray | None,
+    models: Labels,
+    trials: FloatArray,
+    level: float,
+) -> Estimate:
+    """Return means over questions; the interval is Wilson's, as that of shares."""
+    there = np.isfinite(values)
+    mean = clustered_mean(values, there.astype(np.float64), clusters)
+    interval = mean.interval(level, shares=True)
+    # Values that do not vary tell as much as so many questions, or clusters, that all agree.
+    alike = (mean.se == 0.0) & there.any(axis=1)
+    if alike.any():
+        n = mean.n_clusters[alike]
+        interval[alike] = wilson(mean.value[alike] * n, n, level=level)
+    left_out = np.asarray(((trials > 0) & ~there).any(axis=1))
+    none = np.asarray(~there.any(axis=1))
+    value = np.where(none, np.nan, mean.value)
+    flags = first_reason(
+        (none, Reason.FEW_ATTEMPTS),
+        (mean.n_clusters == 1, Reason.ONE_QUESTION),
+        (left_out, Reason.SOME_FEW_ATTEMPTS),
+    )
+    bare = none | (mean.n_clusters < 2)
+    return Estimate(
+        name=name,
+        value=value,
+        se=np.where(bare, np.nan, mean.se),
+        interval=np.where(bare[:, None], np.nan, np.clip(interval, 0.0, 1.0)),
+        n=there.sum(axis=1).astype(np.float64),
+        flags=flags,
+        method="over questions" if clusters is None else "over clusters of questions",
+        level=level,
+        labels=models,
+        df=None if clusters is None else mean.df,
+    )

@@ -1,0 +1,35 @@
+"""What several attempts show, in words and tables."""
+
+import pytest
+
+import psychollm as psy
+from psychollm.estimates.verdict import Outcome
+from tests.studies.attempts.tables import COUNTS, counts
+
+
+@pytest.fixture(scope="module")
+def found():
+    """One agent that nearly always works, and one that works now and then."""
+    return psy.attempts(
+        counts([[5] * 18 + [4] * 2, [1] * 12 + [3] * 8], 5), **COUNTS, k=(1, 3), rng=1
+    )
+
+
+def test_the_verdict_says_who_is_best_and_whether_it_is_shown(found):
+    verdict = found.findings().verdict
+    assert verdict.startswith("m0 has the highest pass^3, 0.940")
+    assert verdict.endswith("It is shown to be better than the other.")
+    assert found.outcomes(3).outcomes == (Outcome.ABOVE,)
+
+
+def test_every_table_has_its_rows(found):
+    tables = found.tables()
+    assert [*tables] == ["models", "pairs", "shares"]
+    assert len(tables["models"]) == 8
+    assert set(tables["shares"]["component"]) == {"question", "attempt", "model:question", "model"}
+
+
+def test_one_model_has_no_differences():
+    alone = psy.attempts(counts([[1, 2, 3] * 5], 3), **COUNTS, k=2, rng=1)
+    assert alone.differences == {}
+    assert alone.summary().startswith("1 model, 15 questions, 3 attempts at each.")
