@@ -44,17 +44,17 @@ def entries(docstring: str, *sections: str) -> Iterator[tuple[str, str]]:
                 yield head, " ".join(text.split())
 
 
-def described(docstring: str) -> set[str]:
+def described(docstring: str) -> list[str]:
     """Return the names of the parameters in a docstring."""
     heads = [head for head, _ in entries(docstring, "Parameters", "Other Parameters")]
-    return {name.strip(" *") for head in heads for name in head.split(" : ")[0].split(",")}
+    return [name.strip(" *") for head in heads for name in head.split(" : ")[0].split(",")]
 
 
 def test_what_points_elsewhere_is_found():
     head = "Return.\n\nParameters\n----------\n"
     text = f"{head}level, rng\n    As in `brier`.\nn : int\n    How many.\n"
     assert [head for head, text in entries(text, *LISTS) if POINTER.search(text)] == ["level, rng"]
-    assert described(text) == {"level", "rng", "n"}
+    assert described(text) == ["level", "rng", "n"]
 
 
 @pytest.mark.parametrize("name", sorted(DOCUMENTED))
@@ -69,5 +69,7 @@ def test_every_parameter_is_described(name):
     listed = list(entries(value.__doc__ or "", "Parameters"))
     assert not [head for head, text in listed if not text], "say what it is"
     if listed and not inspect.isclass(value):
-        known = set(inspect.signature(value).parameters) - {"self", "cls"}
-        assert not known - described(value.__doc__ or "")
+        known = [p for p in inspect.signature(value).parameters if p not in {"self", "cls"}]
+        names = described(value.__doc__ or "")
+        assert not set(known) - set(names)
+        assert [name for name in names if name in known] == known, "in the order of the call"

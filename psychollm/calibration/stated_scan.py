@@ -174,8 +174,6 @@ def scan_stated(
         pandas, polars, DuckDB or Dask.
     model, question : str
         Columns of the model's and of the question's label.
-    table, query : str, optional
-        Table of a database with several tables, or an SQL query that selects the rows.
     confidence, correct : str
         Columns of the stated probability and of correctness (1, 0, true or false). Rows with a
         missing value are skipped.
@@ -184,6 +182,8 @@ def scan_stated(
     levels : int, optional
         Number of evenly spaced values from 0 to 1 to round confidence to, such as 101 for whole
         per cent. By default values are not rounded, and at most 1,024 distinct ones are allowed.
+    table, query : str, optional
+        Table of a database with several tables, or an SQL query that selects the rows.
     folder : path, optional
         Folder for the answers (five bytes each) that holds nothing else. By default a temporary
         folder, removed with the result.

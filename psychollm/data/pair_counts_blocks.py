@@ -128,12 +128,12 @@ def count_blocks(
         answers of a model). Paths are read where the work is done; tables travel there.
     model, question, value : str
         Columns that hold the model, the question, and the answer: 1, 0, true, false, or null.
+    of : {"models", "questions"}
+        What is paired.
     threshold, strict : optional
         If given, an answer is yes above it (or not below it).
     batch : int
         Rows to read at a time.
-    of : {"models", "questions"}
-        What is paired.
     n_jobs : int or None
         Workers. A worker holds one block, as bits, and its counts.
     progress : bool

@@ -192,10 +192,10 @@ class Responses(Result):
             "item", and the only other column or "value".
         codes : mapping, optional
             What each value means, such as ``{"yes": 1, "no": 0}``: the only way to pass text.
-        strict : bool
-            Yes means ``value > threshold`` (default) or ``value >= threshold``.
         threshold : float, optional
             If given, an answer is yes above it (or, unless strict, not below it).
+        strict : bool
+            Yes means ``value > threshold`` (default) or ``value >= threshold``.
         duplicates : {"error", "first", "last"}
             What to do when a model answers a question twice; the last two read all rows at once.
         sparse : bool, optional

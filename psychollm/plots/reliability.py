@@ -269,13 +269,13 @@ def plot_reliability_grid(
     ----------
     result : Corp, BinnedCalibrationError or SmoothCalibrationError
         Result of `corp`, `calibration_error` or `smooth_calibration_error`.
+    models : sequence, optional
+        Models to draw, in this order; by default all.
     error : BinnedCalibrationError or SmoothCalibrationError, optional
         Calibration error to print in the diagram, with its expectation under calibration.
     band : {"consistency", "confidence", "both", "none"}
         "consistency" is the band of curves of a calibrated model, around the diagonal (`Corp`
         only). "confidence" is the band around the curve (not for bins).
-    models : sequence, optional
-        Models to draw, in this order; by default all.
     columns : int
         Number of diagrams per row.
     figure : Figure, optional

@@ -164,10 +164,10 @@ def logistic_probe(
     quantile : float, optional
         Proportion of prompts with the highest scores used as yes, and with the lowest used as no.
         Use it for models that almost never say yes, or no.
-    min_class : int
-        Minimum number of prompts in each of the two classes.
     penalty : float
         Of the squared coefficients, states in units of their mean length.
+    min_class : int
+        Minimum number of prompts in each of the two classes.
 
     Returns
     -------

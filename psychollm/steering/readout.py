@@ -209,16 +209,16 @@ def hidden_states(
         Tokenizer of the model.
     prompts : sequence of str or Prompt
         Texts, or conversations of an instrument, which are put into the chat template.
+    layers : sequence of int, optional
+        Which; all of them by default.
+    token : int
+        Which token, counted from the end of the prompt: -1 is the last.
     yes, no : sequence of str
         Words for each answer; all their single-token forms count.
     batch_size : int
         Number of prompts per forward pass.
     progress : bool
         Whether to show a progress bar.
-    layers : sequence of int, optional
-        Which; all of them by default.
-    token : int
-        Which token, counted from the end of the prompt: -1 is the last.
 
     Returns
     -------

@@ -145,10 +145,10 @@ def scan_layers(
         What is added; at strength s, s times the direction.
     strengths : array_like (strengths,)
         Factors of the direction; doses, if it has length one. Any order, no two alike.
-    positions : {"prompt_last", "all"}
-        Whether the last token of the prompt or every token is steered.
     layers : sequence of int, optional
         Which; all that the direction has by default.
+    positions : {"prompt_last", "all"}
+        Whether the last token of the prompt or every token is steered.
     yes, no : sequence of str
         Words for each answer; all their single-token forms count.
     batch_size : int
@@ -218,14 +218,14 @@ def sweep_directions(
         Tokenizer of the model.
     prompts : sequence of str or Prompt
         One per question, in one template.
+    directions : mapping of str to Direction
+        By name.
     strengths : array_like (strengths,)
         Factors of the direction; doses, if it has length one. Any order, no two alike.
     layer : int
         After which layer, counted from 0.
     positions : {"prompt_last", "all"}
         Whether the last token of the prompt or every token is steered.
-    directions : mapping of str to Direction
-        By name.
     yes, no : sequence of str
         Words for each answer; all their single-token forms count.
     batch_size : int

@@ -349,14 +349,14 @@ def auroc(
         Cluster of each question, such as its passage; whole clusters are resampled.
     weights : array_like (questions,), optional
         Weight of each question.
-    level : float
-        Coverage of the intervals, between 0 and 1.
-    rng : Generator, int or None
-        Random generator or seed.
     bootstrap : int or Bootstrap
         Number of resamples of questions for `Estimate.difference`; 0 draws none. The interval does
         not use them: it is DeLong's on the logit scale. With weights or clusters it uses a
         sandwich variance.
+    level : float
+        Coverage of the intervals, between 0 and 1.
+    rng : Generator, int or None
+        Random generator or seed.
 
     Returns
     -------
@@ -411,6 +411,9 @@ def average_precision(
         for all models.
     correctness : Responses, DataFrame, DataArray or array_like (models, questions)
         1 = correct, 0 = wrong.
+    of : {"correct", "errors"}
+        What to retrieve: correct answers from the highest score down, or errors from the lowest
+        up.
     clusters : array_like (questions,), optional
         Cluster of each question, such as its passage; whole clusters are resampled.
     weights : array_like (questions,), optional
@@ -421,9 +424,6 @@ def average_precision(
         Coverage of the intervals, between 0 and 1.
     rng : Generator, int or None
         Random generator or seed.
-    of : {"correct", "errors"}
-        What to retrieve: correct answers from the highest score down, or errors from the lowest
-        up.
 
     Returns
     -------

@@ -105,6 +105,9 @@ def type2_roc(
         for all models.
     correctness : Responses, DataFrame, DataArray or array_like (models, questions)
         1 = correct, 0 = wrong.
+    false_alarms : array_like (points,), optional
+        False-alarm rates at which to evaluate the curves, inside [0, 1]; by default 0, 0.01, ...,
+        1. Where a curve is vertical, its upper end is returned.
     clusters : array_like (questions,), optional
         Cluster of each question, such as its passage; whole clusters are resampled.
     weights : array_like (questions,), optional
@@ -115,9 +118,6 @@ def type2_roc(
         Coverage of the pointwise bands and of the intervals, between 0 and 1.
     rng : Generator, int or None
         Random generator or seed.
-    false_alarms : array_like (points,), optional
-        False-alarm rates at which to evaluate the curves, inside [0, 1]; by default 0, 0.01, ...,
-        1. Where a curve is vertical, its upper end is returned.
 
     Returns
     -------

@@ -131,13 +131,13 @@ def abstention(
         Cluster of each question, such as its passage; whole clusters are resampled.
     weights : array_like (questions,), optional
         Weight of each question.
+    bootstrap : int or Bootstrap
+        Number of resamples of questions for `Estimate.difference`; 0 draws none. Intervals are
+        Wilson's or use the delta method; with weights or clusters they use a sandwich variance.
     level : float
         Coverage of the intervals, between 0 and 1.
     rng : Generator, int or None
         Random generator or seed.
-    bootstrap : int or Bootstrap
-        Number of resamples of questions for `Estimate.difference`; 0 draws none. Intervals are
-        Wilson's or use the delta method; with weights or clusters they use a sandwich variance.
 
     Returns
     -------

@@ -111,6 +111,8 @@ def risk_coverage(
         for all models.
     correctness : Responses, DataFrame, DataArray or array_like (models, questions)
         1 = correct, 0 = wrong.
+    coverages : array_like (points,), optional
+        Coverages at which to evaluate the curves, inside (0, 1]; by default 0.01, 0.02, ..., 1.
     clusters : array_like (questions,), optional
         Cluster of each question, such as its passage; whole clusters are resampled.
     weights : array_like (questions,), optional
@@ -121,8 +123,6 @@ def risk_coverage(
         Coverage of the pointwise bands, between 0 and 1.
     rng : Generator, int or None
         Random generator or seed.
-    coverages : array_like (points,), optional
-        Coverages at which to evaluate the curves, inside (0, 1]; by default 0.01, 0.02, ..., 1.
 
     Returns
     -------

@@ -182,6 +182,11 @@ def risk_at_coverage(
         for all models.
     correctness : Responses, DataFrame, DataArray or array_like (models, questions)
         1 = correct, 0 = wrong.
+    coverage : float
+        Proportion of questions that are answered, above 0 and at most 1.
+    ties : {"random", "whole"}
+        "random" gives as many tied answers as needed, in random order and with the expected risk.
+        "whole" gives all tied answers, as a threshold does; coverage may then be larger.
     clusters : array_like (questions,), optional
         Cluster of each question, such as its passage; whole clusters are resampled.
     weights : array_like (questions,), optional
@@ -192,11 +197,6 @@ def risk_at_coverage(
         Coverage of the intervals, between 0 and 1.
     rng : Generator, int or None
         Random generator or seed.
-    coverage : float
-        Proportion of questions that are answered, above 0 and at most 1.
-    ties : {"random", "whole"}
-        "random" gives as many tied answers as needed, in random order and with the expected risk.
-        "whole" gives all tied answers, as a threshold does; coverage may then be larger.
 
     Returns
     -------
@@ -247,6 +247,11 @@ def coverage_at_risk(
         for all models.
     correctness : Responses, DataFrame, DataArray or array_like (models, questions)
         1 = correct, 0 = wrong.
+    risk : float
+        Tolerated error rate among the answers given, at least 0 and below 1.
+    ties : {"random", "whole"}
+        "random" may give some of several tied answers, in random order and with the expected risk.
+        "whole" gives all of them or none, as a threshold does.
     clusters : array_like (questions,), optional
         Cluster of each question, such as its passage; whole clusters are resampled.
     weights : array_like (questions,), optional
@@ -257,11 +262,6 @@ def coverage_at_risk(
         Coverage of the intervals, between 0 and 1.
     rng : Generator, int or None
         Random generator or seed.
-    risk : float
-        Tolerated error rate among the answers given, at least 0 and below 1.
-    ties : {"random", "whole"}
-        "random" may give some of several tied answers, in random order and with the expected risk.
-        "whole" gives all of them or none, as a threshold does.
 
     Returns
     -------

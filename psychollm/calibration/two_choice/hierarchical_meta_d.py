@@ -241,12 +241,12 @@ def hierarchical_meta_d(
     rating : RatedConfidence, DataFrame, DataArray or array_like (models, questions)
         Confidence in the answer: whole numbers from 1, or the result of `rate_confidence`. Only
         trials with all three values count.
-    n_ratings : int, optional
-        Number of ratings on the scale; by default the highest rating that occurs.
     method : {"quadrature", "nuts"}
         "quadrature" profiles out each model's d', criterion and confidence criteria and integrates
         over a grid; it takes about a second. "nuts" samples Fleming's full model, hierarchical in
         all parameters, with PyMC (extra ``bayes``).
+    n_ratings : int, optional
+        Number of ratings on the scale; by default the highest rating that occurs.
     meta_c : {"scaled", "fixed"}
         Type-1 criterion in the meta-d' model: c meta-d'/d' (Maniscalco & Lau), or c (Fleming).
     n_draws : int

@@ -117,14 +117,14 @@ def meta_information(
     rating : RatedConfidence, DataFrame, DataArray or array_like (models, questions)
         Confidence in the answer: whole numbers from 1, or the result of `rate_confidence`. Only
         trials with all three values count.
-    n_ratings : int, optional
-        Number of ratings on the scale; by default the highest rating that occurs.
     definition : {"confidence", "added", "report"}
         Definition of meta-I, from (1). "report" follows statConfR: d' comes from the proportions
         of correct answers for each response, and accuracy is that of the best guess given the
         report.
     corrected : bool
         Whether to subtract the value expected under a random order of the answers.
+    n_ratings : int, optional
+        Number of ratings on the scale; by default the highest rating that occurs.
     clusters : array_like (questions,), optional
         Cluster of each question, such as its passage; whole clusters are resampled.
     weights : array_like (questions,), optional

@@ -165,14 +165,14 @@ def read_table(
         only remaining one.
     duplicates : {"error", "first", "last"}
         How to treat repeated answers to a question in a long file.
+    codes : mapping, optional
+        Values of the words in the file, such as ``{"right": 1, "wrong": 0}``.
     missing_values : iterable, optional
         Values that represent a missing answer, such as ``[-99, ".", "#NULL!"]``. By default values
         that look like missing codes raise an error; ``()`` accepts all values as answers.
     labels : bool
         Whether a column of a wide file has the labels of its rows. If the first column looks like
         answers, rows are numbered, with a warning.
-    codes : mapping, optional
-        Values of the words in the file, such as ``{"right": 1, "wrong": 0}``.
     scale : float, optional
         Largest possible value, such as 100 for percentages; values are divided by it.
 

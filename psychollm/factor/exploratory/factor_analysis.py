@@ -97,10 +97,10 @@ def factor_analysis(
         and promax, no for the others.
     n_starts : int
         Starts: the axes as they are, and random ones.
-    rng : Generator, int or None
-        Source of the random starts; fixed by default, so that the answer is always the same.
     min_uniqueness : float
         Smallest uniqueness allowed. Principal axes and minimum rank have no bound.
+    rng : Generator, int or None
+        Source of the random starts; fixed by default, so that the answer is always the same.
 
     Returns
     -------

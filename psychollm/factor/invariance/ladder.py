@@ -361,15 +361,15 @@ def measurement_invariance(
         must have the same answers in all.
     model : mapping
         Mapping of each factor's name to the labels of its items.
+    levels : sequence of str, optional
+        Levels to fit, least restrictive first. By default those that the items can distinguish:
+        "configural", "scalar" and "strict" for binary items. "thresholds" needs an item with four
+        answers.
     free : sequence of labels
         Items with thresholds and loadings of their own in every group, at every level (partial
         invariance).
     test : {"scaled_shifted", "satorra_bentler", "mean_variance", "standard"}
         Correction of the test statistic.
-    levels : sequence of str, optional
-        Levels to fit, least restrictive first. By default those that the items can distinguish:
-        "configural", "scalar" and "strict" for binary items. "thresholds" needs an item with four
-        answers.
     alpha : float
         Significance level of each step.
 

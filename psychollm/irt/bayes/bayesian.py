@@ -189,11 +189,11 @@ def build_model(
 
     Parameters
     ----------
+    responses : Responses or table of shape (models, questions)
+        Binary answers; missing ones are ignored.
     form : {"marginal", "explicit"}
         "marginal" integrates over abilities. "explicit" has them as variables ``ability``; it is
         much slower, but allows further random effects.
-    responses : Responses or table of shape (models, questions)
-        Binary answers; missing ones are ignored.
     link : {"logit", "probit"}
         Logistic or normal-ogive curves.
     respondents : {"models", "questions"}

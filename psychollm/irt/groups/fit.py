@@ -90,12 +90,12 @@ def fit_irt_groups(
         and nominal models are log-linear and have no probit form.
     respondents : {"models", "questions"}
         Which side of the table has abilities; the others are the items.
+    free : sequence of labels
+        Items with their own parameters in every group; the others anchor the scale.
     priors : Priors, "auto" or None
         With "auto" and fewer than 500 answers per item (median), ten or more items get a
         hierarchical prior. The first group's respondents then define the scale. Otherwise weak
         fixed priors are used. None maximises the likelihood alone.
-    free : sequence of labels
-        Items with their own parameters in every group; the others anchor the scale.
     max_iterations : int
         Maximum number of EM and Newton iterations.
     progress : bool

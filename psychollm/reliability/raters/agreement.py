@@ -349,6 +349,9 @@ def gwet_ac1(
         Answers: numbers or words; NaN, None and empty text are missing. A table has a row per
         question (unit) and a column per run (rater). A sequence has one item per run: a vector of
         one model, or a table models x questions. `Ratings.from_long` reads long tables.
+    categories : iterable, optional
+        All categories of the scale, whether or not they occur; AC1 depends on their number. By
+        default those that occur in any model.
     clusters : array_like (questions,), optional
         Cluster of each question, such as its passage; whole clusters are left out and resampled.
     interval : {"score", "bca", "percentile"}
@@ -361,9 +364,6 @@ def gwet_ac1(
         Coverage of the intervals, between 0 and 1.
     rng : Generator, int or None
         Random generator or seed. The result does not depend on `n_jobs`.
-    categories : iterable, optional
-        All categories of the scale, whether or not they occur; AC1 depends on their number. By
-        default those that occur in any model.
 
     Returns
     -------
@@ -414,6 +414,11 @@ def krippendorff_alpha(
         Answers: numbers or words; NaN, None and empty text are missing. A table has a row per
         question (unit) and a column per run (rater). A sequence has one item per run: a vector of
         one model, or a table models x questions. `Ratings.from_long` reads long tables.
+    metric : {"nominal", "ordinal", "interval", "ratio"}, optional
+        Distance of two ratings. All but "nominal" need numbers, or `categories` for "ordinal". The
+        default is "nominal", with a warning if the categories are three or more numbers.
+    categories : iterable, optional
+        Categories in increasing order, if they are not numbers.
     clusters : array_like (questions,), optional
         Cluster of each question, such as its passage; whole clusters are left out and resampled.
     interval : {"score", "bca", "percentile"}
@@ -426,11 +431,6 @@ def krippendorff_alpha(
         Coverage of the intervals, between 0 and 1.
     rng : Generator, int or None
         Random generator or seed. The result does not depend on `n_jobs`.
-    metric : {"nominal", "ordinal", "interval", "ratio"}, optional
-        Distance of two ratings. All but "nominal" need numbers, or `categories` for "ordinal". The
-        default is "nominal", with a warning if the categories are three or more numbers.
-    categories : iterable, optional
-        Categories in increasing order, if they are not numbers.
 
     Returns
     -------

@@ -81,12 +81,12 @@ def response_shares(
         Answers: numbers or words; NaN, None and empty text are missing. A table has a row per
         question (unit) and a column per run (rater). A sequence has one item per run: a vector of
         one model, or a table models x questions. `Ratings.from_long` reads long tables.
+    among : iterable, optional
+        Categories that form the total, such as the kinds of failure; other answers are omitted.
     categories : iterable, optional
         All categories in increasing order; by default those that occur, sorted.
     clusters : array_like (questions,), optional
         Cluster of each question, such as its passage.
-    among : iterable, optional
-        Categories that form the total, such as the kinds of failure; other answers are omitted.
     level : float
         Simultaneous coverage of all intervals of a model, between 0 and 1.
 

@@ -163,12 +163,12 @@ def item_statistics(
         the jackknife or the BCa bootstrap. With repeated rows the default is "jackknife".
         Correlations have jackknife intervals on Fisher's z scale, or bootstrap ones with
         "bootstrap".
+    bootstrap : int or Bootstrap
+        Number of resamples of respondents; 0 draws none.
     level : float
         Coverage of the intervals, between 0 and 1.
     rng : Generator, int or None
         Random generator or seed.
-    bootstrap : int or Bootstrap
-        Number of resamples of respondents; 0 draws none.
 
     Returns
     -------

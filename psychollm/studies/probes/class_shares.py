@@ -101,6 +101,8 @@ def class_shares(
     ----------
     states : HiddenStates or array_like (questions, layers, hidden)
         Result of `psychollm.steering.hidden_states`, or an array.
+    shares : array_like (questions, classes)
+        Not negative, each row summing to 1.
     groups : array_like (questions,), optional
         Questions of one group (a topic, a template) are never on both sides of a fold, and are
         resampled whole. Each question is its own by default.
@@ -116,8 +118,6 @@ def class_shares(
         Coverage of the intervals, between 0 and 1.
     rng : Generator or int
         Random generator or seed for folds and resamples.
-    shares : array_like (questions, classes)
-        Not negative, each row summing to 1.
 
     Returns
     -------

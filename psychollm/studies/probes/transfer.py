@@ -107,21 +107,21 @@ def probe_transfer(
         Result of `psychollm.steering.hidden_states`, or an array.
     outcome : array_like (questions,)
         1 where the answer is correct (or the model says yes), 0 where not, NaN where unknown.
+    topics : array_like (questions,)
+        The topic of each question.
+    layer : int, optional
+        Which layer; needed where there are several.
     groups : array_like (questions,), optional
         Questions of one group (a topic, a template) are never on both sides of a fold, and are
         resampled whole. Each question is its own by default.
+    n_folds : int
+        Parts for what is made and tried on the same topic.
     penalty : float
         Weight of the squared coefficients of standardised features.
     level : float
         Coverage of the intervals, between 0 and 1.
     rng : Generator or int
         Random generator or seed for folds and resamples.
-    topics : array_like (questions,)
-        The topic of each question.
-    layer : int, optional
-        Which layer; needed where there are several.
-    n_folds : int
-        Parts for what is made and tried on the same topic.
 
     Returns
     -------

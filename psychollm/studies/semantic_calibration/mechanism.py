@@ -155,12 +155,12 @@ def semantic_mechanism(
         everything infinite.
     n_null : int
         Number of random orders for the p-value.
+    bootstrap : int or Bootstrap
+        Resamples of questions.
     level : float
         Coverage of the intervals, between 0 and 1.
     rng : Generator, int or None
         Random generator or seed.
-    bootstrap : int or Bootstrap
-        Resamples of questions.
 
     Returns
     -------

@@ -335,12 +335,12 @@ def semantic_calibration(
         Random halves of the samples, for `split_confidence`.
     n_null : int
         Calibrated data sets.
-    people : DataFrame or path, optional
-        What people answered, as `read_people` returns it: their correct answers to the
-        same questions.
     clusters : array_like (questions,), optional
         Cluster of each question; whole clusters are resampled. The p-values treat questions as
         independent.
+    people : DataFrame or path, optional
+        What people answered, as `read_people` returns it: their correct answers to the
+        same questions.
     bootstrap : int or Bootstrap
         Number of resamples of questions, the same for all models: differences are paired.
     level : float
