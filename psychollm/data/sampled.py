@@ -81,7 +81,7 @@ class SampledAnswers(Result):
         ShapeError
             If the arrays do not have the same shape.
         CodeError
-            If a correctness lies outside [0, 1].
+            If a correctness is outside [0, 1].
         LabelError
             If both `gold` and `correct` are given.
         """

@@ -41,8 +41,8 @@ class IRTFit(Expects, Result):
     se_slope, se_intercept, se_difficulty, se_guessing, se_upper : ndarray of shape (items,)
         Standard errors of the kind given by `standard_errors`; NaN where undefined.
     steps, se_steps : ndarray of shape (items, answers - 1)
-        Intercepts of the steps between answers. They are those of P(y >= c) in the graded model,
-        of c against c - 1 in the partial credit model, and of c against 0 in the nominal model.
+        Intercepts of the steps between answers. The graded model has those of P(y >= c), the
+        partial credit model those of c against c - 1, and the nominal model those of c against 0.
         NaN if an item has no answer c, or none below it. `intercept` and `difficulty` then refer
         to the mean step, `slope` to the last answer.
     item_models : tuple of str

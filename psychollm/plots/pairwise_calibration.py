@@ -122,9 +122,9 @@ def plot_individuation(
 ) -> "Axes":
     """Draw the AUROC of each model's self-report and of the factor score.
 
-    Shown with bootstrap intervals are the self-report, the factor score divided at the model's own
-    yes rate, and the undivided factor score. The first two have equal yes rates; their difference
-    orders the models.
+    The plot has bootstrap intervals for the self-report, the factor score divided at the model's
+    own yes rate, and the undivided factor score. The first two have equal yes rates; their
+    difference orders the models.
 
     Parameters
     ----------

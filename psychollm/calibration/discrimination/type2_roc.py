@@ -136,8 +136,8 @@ def type2_roc(
 
     Notes
     -----
-    The band under-covers near the ends of the curve, at false-alarm rates below 3 / n or above 1 -
-    3 / n for n wrong answers.
+    The band under-covers near the ends of the curve: with n wrong answers, at false-alarm rates
+    below 3 / n or above 1 - 3 / n.
 
     Examples
     --------

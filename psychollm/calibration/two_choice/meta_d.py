@@ -275,8 +275,8 @@ def meta_d(
     Returns
     -------
     MetaD
-        NaN with a reason if a class or a response lacks correct or wrong answers, fewer than two
-        ratings are used, or d' is at most 0.1. Ratios are flagged if d' is below 0.5.
+        NaN with a reason if a class or a response lacks correct or wrong answers. Also if fewer
+        than two ratings are used, or d' is at most 0.1. Ratios are flagged if d' is below 0.5.
 
     Raises
     ------
@@ -371,8 +371,8 @@ def meta_d_from_counts(
     Returns
     -------
     MetaD
-        NaN with a reason if a class or a response lacks correct or wrong answers, fewer than two
-        ratings are used, or d' is at most 0.1. Ratios are flagged if d' is below 0.5.
+        NaN with a reason if a class or a response lacks correct or wrong answers. Also if fewer
+        than two ratings are used, or d' is at most 0.1. Ratios are flagged if d' is below 0.5.
 
     Raises
     ------

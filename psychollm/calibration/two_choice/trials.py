@@ -97,7 +97,7 @@ def rate_confidence(
     Parameters
     ----------
     confidence : Responses, DataFrame, DataArray or array_like (models, questions)
-        Any real numbers, higher = more confident; NaN is missing. A vector is one model.
+        Any real numbers, higher if more confident; NaN is missing. A vector is one model.
     n_ratings : int
         Number of ratings, at least two.
     bins : {"quantile", "width"}

@@ -45,10 +45,10 @@ class GroupIRTFit(Expects, Result):
     se_slope, se_intercept, se_difficulty, se_guessing, se_upper : ndarray of shape (G, items)
         Standard errors from the observed information, or posterior SDs with a hierarchical prior.
     steps, se_steps : ndarray of shape (items, answers - 1)
-        Intercepts of the steps between answers: of P(y >= c) in the graded model, between c - 1
-        and c in the partial credit model, of c against 0 in the nominal model. NaN if an item has
-        no answer c, or none below it. `intercept` and `difficulty` then refer to the mean step,
-        `slope` to the last answer.
+        Intercepts of the steps between answers. The graded model has those of P(y >= c), the
+        partial credit model those of c against c - 1, and the nominal model those of c against 0.
+        NaN if an item has no answer c, or none below it. `intercept` and `difficulty` then refer
+        to the mean step, `slope` to the last answer.
     rmsd, md : ndarray of shape (G, items)
         Root mean squared and mean difference between a group's answers and the curves, over its
         abilities, as proportions of the highest score.

@@ -95,9 +95,9 @@ def mean_score(
     Returns
     -------
     Estimate
-        Mean scores; `n` counts questions. The standard error is NaN with one cluster. It is 0,
-        without an interval, if all scores are equal (for proportions of 1 or 0 see `wilson`). The
-        flag `FEW_CLUSTERS` marks unreliable intervals.
+        Mean scores; `n` counts questions. The standard error is NaN with one cluster. If all
+        scores are equal, the standard error is 0 and there is no interval (`wilson` has one for
+        proportions of 1 or 0). The flag `FEW_CLUSTERS` marks unreliable intervals.
 
     Raises
     ------

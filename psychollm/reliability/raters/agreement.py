@@ -162,7 +162,8 @@ def agreement(
         there). NaN with a reason if no question was rated twice. Fleiss' kappa and Krippendorff's
         alpha are also NaN if a single value occurs. A flag marks too short intervals of these two
         coefficients. It is set if fewer than ten questions (twenty for graded distances) have an
-        answer other than the most frequent, or fewer than ten have graded disagreement.
+        answer other than the most frequent. It is also set if fewer than ten have graded
+        disagreement.
 
     Raises
     ------
