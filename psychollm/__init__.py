@@ -60,6 +60,7 @@ _NAMES = {
     "ability": "psychollm.irt.ability",
     "bayesian_2pl": "psychollm.irt.bayes.bayesian",
     "shared_confidence": "psychollm.studies.shared_confidence.study",
+    "shared_confidence_by": "psychollm.studies.shared_confidence.by_groups",
     "inference_boundary": "psychollm.studies.inference_boundary.study",
     "self_efficacy": "psychollm.studies.self_efficacy.study",
     "semantic_calibration": "psychollm.studies.semantic_calibration.study",

@@ -64,5 +64,8 @@ from psychollm.studies.self_efficacy.study import self_efficacy as self_efficacy
 from psychollm.studies.semantic_calibration.study import (
     semantic_calibration as semantic_calibration,
 )
+from psychollm.studies.shared_confidence.by_groups import (
+    shared_confidence_by as shared_confidence_by,
+)
 from psychollm.studies.shared_confidence.study import shared_confidence as shared_confidence
 from psychollm.studies.steering_match.match import steering_match as steering_match

@@ -29,6 +29,7 @@ from psychollm.factor.number_of_factors.ordered_design import resampled_correlat
 from psychollm.factor.number_of_factors.parallel import ParallelAnalysis, parallel_analysis
 from psychollm.factor.number_of_factors.retention import Retention, retention
 from psychollm.factor.number_of_factors.rules import SamplingAdequacy, sampling_adequacy
+from psychollm.factor.one_factor.common_loadings import CommonLoadings, common_loadings
 from psychollm.factor.one_factor.full_information import FullInformation, full_information
 from psychollm.factor.one_factor.pairwise_likelihood import (
     ExploratoryPairwiseLikelihood,
@@ -46,6 +47,7 @@ from psychollm.factor.one_factor.residuals import (
 from psychollm.factor.one_factor.scores import QuestionScores, question_scores
 
 __all__ = [
+    "CommonLoadings",
     "ConfirmatoryFactors",
     "Congruence",
     "EqualityTests",
@@ -69,6 +71,7 @@ __all__ = [
     "Rotation",
     "SamplingAdequacy",
     "SchmidLeiman",
+    "common_loadings",
     "confirmatory_factors",
     "confirmatory_groups",
     "congruence",

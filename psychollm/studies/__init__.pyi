@@ -75,6 +75,10 @@ from psychollm.studies.semantic_calibration.study import SemanticCalibration as 
 from psychollm.studies.semantic_calibration.study import (
     semantic_calibration as semantic_calibration,
 )
+from psychollm.studies.shared_confidence.by_groups import SharedByGroups as SharedByGroups
+from psychollm.studies.shared_confidence.by_groups import (
+    shared_confidence_by as shared_confidence_by,
+)
 from psychollm.studies.shared_confidence.private_signal import PrivateSignal as PrivateSignal
 from psychollm.studies.shared_confidence.private_signal import private_signal as private_signal
 from psychollm.studies.shared_confidence.residual_structure import (

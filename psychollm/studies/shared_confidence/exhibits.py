@@ -7,7 +7,8 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from psychollm._base.numbers import significant
-from psychollm.estimates.exhibits import Drawing, Exhibit, Listing
+from psychollm.estimates.exhibits import Drawing, Exhibit, Listing, forest, listing
+from psychollm.estimates.findings import VERDICT
 from psychollm.estimates.listing import (
     Column,
     Table,
@@ -23,6 +24,7 @@ from psychollm.estimates.verdict import SmallestEffects
 if TYPE_CHECKING:
     import pandas as pd
 
+    from psychollm.studies.shared_confidence.by_groups import SharedByGroups
     from psychollm.studies.shared_confidence.result import SharedConfidence
 
 _COMPONENTS = 8
@@ -352,3 +354,46 @@ def _validity_table(study: "SharedConfidence") -> Table | None:
         ],
         caption="Flagged models",
     )
+
+
+def of_groups(
+    study: "SharedByGroups", smallest: SmallestEffects
+) -> Mapping[str, Sequence[Exhibit | None]]:
+    """Return the exhibits of groups of questions: loadings in each, and the groups."""
+    loadings = {}
+    if study.common is not None:
+        found = study.common.estimates(level=study.level)
+        loadings = {str(group): one for group, one in found.items()}
+    drawn = forest(
+        loadings,
+        key="loadings-by-group",
+        title="Loadings of each model, by group of questions",
+        caption="How closely each model follows the shared factor in each group. One factor over "
+        "all groups has the same loadings in all, but for its spread.",
+        x="loading",
+    )
+    table = Listing(table=partial(_groups_table, study))
+    each = listing(loadings, "Loadings by group", n=False, folded=True) if loadings else None
+    return {VERDICT: (drawn, table, each)}
+
+
+def _groups_table(study: "SharedByGroups") -> Table:
+    frame = study.to_frame().reindex(columns=["group", "n", *_OF_GROUP])
+    return Table.of(
+        [
+            name_column("group", frame["group"]),
+            number_column("questions", frame["n"], digits=0),
+            *(number_column(heading, frame[name]) for name, heading in _OF_GROUP.items()),
+        ],
+        caption="Groups of questions",
+    )
+
+
+_OF_GROUP = {
+    "n_factors": "factors",
+    "mean_loading": "mean loading",
+    "second_share": "share of a second",
+    "private_correlation": "knows beyond it",
+    "yes_rate": "yes rate",
+    "accuracy": "accuracy",
+}

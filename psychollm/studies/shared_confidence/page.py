@@ -1,5 +1,6 @@
 """The report of the shared-confidence study: what stands on top, and how it was made."""
 
+from collections.abc import Iterator
 from html import escape
 from typing import TYPE_CHECKING
 
@@ -7,12 +8,13 @@ import numpy as np
 
 from psychollm._base.numbers import count, extent, p_equals, percent, with_interval
 from psychollm.estimates.findings import sentence_list
-from psychollm.estimates.layout import Fact, Layout, by_question, names
+from psychollm.estimates.layout import Criterion, Fact, Layout, by_question, names
 from psychollm.estimates.references import cite
 from psychollm.estimates.verdict import Outcome, SmallestEffects
 
 if TYPE_CHECKING:
     from psychollm.studies.dimensionality.result import Dimensionality
+    from psychollm.studies.shared_confidence.by_groups import SharedByGroups
     from psychollm.studies.shared_confidence.result import SharedConfidence
 
 
@@ -167,12 +169,22 @@ def _uncertainty(study: "SharedConfidence") -> str:
     )
 
 
-def code(study: "SharedConfidence", source: str, _: str) -> str:
+def code(study: "SharedConfidence | SharedByGroups", source: str, _: str) -> str:
     """Return the lines of Python that repeat the study; `source` is what makes its tables."""
     tables = source or "# confidence and correctness: the two tables, models x questions"
     call = study.call.replace("(", "(\n    ", 1).replace(", ", ",\n    ")
     call = call.removesuffix(")") + ",\n)"
     return f"{tables}\nstudy = psy.{call}"
+
+
+def _wanted(study: "SharedConfidence", smallest: SmallestEffects) -> Iterator[Criterion]:
+    private = study.private_signal
+    yield Criterion(
+        what="confidence and correctness beyond the shared factor",
+        estimate=private.correlation,
+        smallest=smallest.correlation,
+        alpha=(1.0 - study.level) / max(1, int(np.isfinite(private.p_value).sum())),
+    )
 
 
 LAYOUT = Layout(
@@ -191,7 +203,50 @@ LAYOUT = Layout(
     alone=True,
     methods=methods,
     call=code,
+    wanted=_wanted,
     simulated=lambda study: study.simulated,
 )
 
-PAGES = {"SharedConfidence": LAYOUT}
+
+def _facts_by_groups(study: "SharedByGroups", smallest: SmallestEffects) -> tuple[Fact, ...]:
+    common, known = study.common, study.results.values()
+    shared = Fact(name="One factor over all groups", value="–", detail=study.without)
+    if common is not None:
+        judged = common.outcome(alpha=1.0 - study.level, smallest=smallest)
+        told = {Outcome.ABOVE: "no", Outcome.SMALL: "yes", Outcome.OPEN: "not ruled out"}[judged]
+        cost = _value(common.rmsea, common.rmsea_interval)
+        detail = f"{p_equals(float(common.test.p_value))}, RMSEA {cost['value']} {cost['detail']}"
+        shared = Fact(name="One factor over all groups", value=told, detail=detail)
+    factors = extent([one.dimensionality.n_factors for one in known], 0)
+    loadings = extent([float(np.nanmean(one.loadings)) for one in known])
+    return (
+        shared,
+        Fact(name="Factors in each group", value=factors),
+        Fact(name="Mean loadings", value=loadings),
+    )
+
+
+def _methods_by_groups(study: "SharedByGroups") -> tuple[str, ...]:
+    first = next(iter(study.results.values()))
+    return (
+        "<b>Groups.</b> Loadings are fitted in each group by pairwise likelihood "
+        f"{cite('katsikatsou')}. Models follow one factor over all groups if their slopes are the "
+        "same but for the spread of the factor; thresholds are free in each. The distance from "
+        "that, in standard errors, is compared with tables drawn from it and fitted again; "
+        "p-values are (b + 1)/(n + 1) "
+        f"{cite('phipson')}. One factor is shown where the root mean square error lies below what "
+        "matters with its whole interval of 90 %.",
+        *methods(first)[1:],
+    )
+
+
+BY_GROUPS = Layout(
+    title="Shared confidence by groups of questions: one signal over all, or one in each?",
+    facts=_facts_by_groups,
+    sections=dict.fromkeys(("verdict",), "Does one factor make all groups?"),
+    methods=_methods_by_groups,
+    call=code,
+    models=lambda study: () if study.common is None else study.common.labels,
+)
+
+PAGES = {"SharedConfidence": LAYOUT, "SharedByGroups": BY_GROUPS}

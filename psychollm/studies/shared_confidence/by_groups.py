@@ -1,0 +1,302 @@
+"""`shared_confidence_by`: the study for each group of questions, and what the groups share.
+
+Each group (facts, code, mathematics) has a study of its own. Whether models follow one factor over
+all groups, or one in each, is tested by `common_loadings`; thresholds may differ, and how far bold
+models are bold in every group is a rank correlation over the models.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Hashable, Mapping
+from dataclasses import dataclass
+from itertools import combinations
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from psychollm._base.checks import choose_seed
+from psychollm._base.errors import LabelError, ShapeError
+from psychollm._base.multiplicity import Adjustment
+from psychollm._base.numbers import count, number, p_equals, with_interval
+from psychollm._base.result import Result
+from psychollm._base.types import EmptyCells, FloatArray, IntArray, Missing, RandomState
+from psychollm.calibration.stated import binary_tables
+from psychollm.data.labels import Labels, numbered, unit_labels
+from psychollm.data.responses import ResponsesLike
+from psychollm.estimates.findings import Finding, Findings, Study, exhibit, sentence_list
+from psychollm.estimates.resampling import Bootstrap
+from psychollm.estimates.verdict import SMALLEST, Outcome, SmallestEffects
+from psychollm.factor.one_factor.common_loadings import CommonLoadings, common_loadings
+from psychollm.studies.inference_boundary.monitoring_link import MonitoringLink, rank_link
+from psychollm.studies.shared_confidence.result import SharedConfidence
+from psychollm.studies.shared_confidence.study import Screening, shared_confidence
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+
+@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
+class SharedByGroups(Study, Result):
+    """The study of each group of questions, and whether one factor makes all of them.
+
+    Examples
+    --------
+    >>> import psychollm as psy
+    >>> example = psy.load_example("shared_confidence")
+    >>> half = np.arange(example.confidence.n_questions) % 2
+    >>> found = shared_confidence_by(example.confidence, example.correctness, half,
+    ...                              n_null=19, bootstrap=20, rng=1)
+    >>> found.to_frame()[["group", "n", "n_factors"]]
+       group    n  n_factors
+    0      0  1000          1
+    1      1  1000          1
+    """
+
+    results: Mapping[Any, SharedConfidence]  # by group, if it could be studied
+    reasons: Mapping[Any, str]  # why a group could not be studied
+    common: CommonLoadings | None  # of the groups that could; None with fewer than two
+    without: str  # why there is none
+    thresholds: Mapping[str, MonitoringLink]  # by pair of groups: rank correlation over models
+    congruence: FloatArray  # (pairs,) of loadings, Tucker's
+    n: IntArray  # (groups,) questions
+    labels: Labels  # (groups,)
+    level: float
+    call: str
+
+    def to_frame(self) -> pd.DataFrame:
+        """Return one row per group: how many factors, and how closely models follow the first."""
+        import pandas as pd
+
+        rows = []
+        for group, n in zip(self.labels, self.n.tolist(), strict=True):
+            row: dict[str, Any] = {"group": group, "n": n}
+            if (one := self.results.get(group)) is not None:
+                dimensions = one.dimensionality
+                row |= {
+                    "n_factors": dimensions.n_factors,
+                    "p_no_factor": float(dimensions.shared_test.p_value),
+                    "p_one_factor": float(dimensions.one_factor_test.p_value),
+                    "second_share": float(dimensions.second_share.observed),
+                    "mean_loading": float(np.nanmean(one.loadings)),
+                    "private_correlation": one.private_signal.mean,
+                    "accuracy": float(np.nanmean(one.confusion.accuracy.value)),
+                    "yes_rate": float(np.nanmean(one.confusion.yes_rate.value)),
+                }
+            rows.append(row | {"reason": self.reasons.get(group, "")})
+        return pd.DataFrame(rows)
+
+    def pairs(self) -> pd.DataFrame:
+        """Return one row per pair of groups: how alike loadings and thresholds are."""
+        import pandas as pd
+
+        return pd.DataFrame(
+            [
+                {
+                    "groups": pair,
+                    "congruence": alike,
+                    "threshold_rho": link.value,
+                    "threshold_rho_lower": link.interval[0],
+                    "threshold_rho_upper": link.interval[1],
+                    "threshold_p": link.p_value,
+                }
+                for (pair, link), alike in zip(
+                    self.thresholds.items(), self.congruence.tolist(), strict=True
+                )
+            ]
+        )
+
+    def tables(self) -> dict[str, pd.DataFrame]:
+        """Return the tables of the study, by name."""
+        import pandas as pd
+
+        models = [one.to_frame().assign(group=group) for group, one in self.results.items()]
+        tables = {"groups": self.to_frame(), "models": pd.concat(models, ignore_index=True)}
+        if self.common is not None:
+            tables |= {"loadings": self.common.to_frame(), "pairs": self.pairs()}
+        return tables
+
+    def findings(self, *, smallest: SmallestEffects = SMALLEST) -> Findings:
+        """Return whether one factor makes all groups, and the verdict on each."""
+        alike = Finding(
+            key="pairs",
+            question="How alike are two groups?",
+            rows=tuple(
+                f"{pair}: congruence of loadings {number(alike)}; thresholds: {link.text()}"
+                for (pair, link), alike in zip(
+                    self.thresholds.items(), self.congruence.tolist(), strict=True
+                )
+            ),
+            explanation="Tucker's congruence of the loadings: one where they are proportional. "
+            "The rank correlation of thresholds says whether models that are bold in one group "
+            "are bold in the other; thresholds may differ though there is one factor.",
+        )
+        each = (
+            Finding(
+                key=f"group {group}",
+                question=f"{group}, {count(n)} questions:",
+                statement=self.results[group].findings(smallest=smallest).verdict
+                if group in self.results
+                else f"Not studied: {self.reasons[group]}.",
+            )
+            for group, n in zip(self.labels, self.n.tolist(), strict=True)
+        )
+        items = (self._shared(smallest), *([alike] if self.thresholds else []), *each)
+        head = f"{len(self.labels)} groups of questions, {count(self.n.sum())} in all."
+        return exhibit(Findings(items=items, head=head), self, smallest, by="of_groups")
+
+    def _shared(self, smallest: SmallestEffects) -> Finding:
+        common = self.common
+        if common is None:
+            text = f"Nothing can be said of one factor over all groups: {self.without}."
+            return Finding(statement=text, reason=self.without)
+        judged = common.outcome(alpha=1.0 - self.level, smallest=smallest)
+        who = sentence_list(common.groups)
+        told = {
+            Outcome.ABOVE: f"Models follow another factor in each group ({who})",
+            Outcome.SMALL: f"One factor makes all groups ({who})",
+            Outcome.OPEN: f"One factor over all groups ({who}) is not rejected, and too few "
+            "questions to rule out one for each",
+        }[judged]
+        cost = with_interval(common.rmsea, common.rmsea_interval, 3)
+        return Finding(
+            statement=f"{told}: {p_equals(float(common.test.p_value))}, RMSEA {cost}, of "
+            f"{len(common.labels)} models.",
+            explanation="Models follow one factor where their loadings are the same in all groups "
+            "but for its spread. Thresholds are free in every group.",
+            numbers={
+                "p": float(common.test.p_value),
+                "rmsea": common.rmsea,
+                "rmsea_interval": common.rmsea_interval,
+                "scale": common.scale,
+            },
+            outcome=judged,
+        )
+
+
+def shared_confidence_by(
+    confidence: ResponsesLike,
+    correctness: ResponsesLike,
+    by: Any,
+    *,
+    empty_cells: EmptyCells = "keep_margins",
+    missing: Missing = "pairwise",
+    screen: Screening = "flag",
+    n_null: int = 499,
+    bootstrap: Bootstrap | int = 2000,
+    level: float = 0.95,
+    adjustment: Adjustment = "holm",
+    rng: RandomState = None,
+) -> SharedByGroups:
+    """Study shared confidence in each group of questions, and what the groups share.
+
+    Parameters
+    ----------
+    confidence, correctness : Responses, DataFrame, DataArray or array_like (models, questions)
+        As in `shared_confidence`.
+    by : array_like (questions,)
+        The group of each question, such as its domain. A Series is put in their order.
+    empty_cells, missing, screen, bootstrap, level, adjustment
+        As in `shared_confidence`.
+    n_null : int
+        Replicates of each null, and tables drawn from one factor over all groups.
+    rng : Generator, int or None
+        Source of randomness.
+
+    Returns
+    -------
+    SharedByGroups
+        `results` holds the study of each group, `common` the test of one factor over all.
+
+    Raises
+    ------
+    LabelError
+        If there is one group only, or a question has none.
+    ShapeError
+        If no group can be studied.
+    CodeError, OptionError
+        As `shared_confidence`.
+
+    Examples
+    --------
+    >>> import psychollm as psy
+    >>> example = psy.load_example("shared_confidence")
+    >>> domain = np.where(np.arange(example.confidence.n_questions) < 700, "facts", "code")
+    >>> found = psy.studies.shared_confidence_by(
+    ...     example.confidence, example.correctness, domain, n_null=19, bootstrap=20, rng=1)
+    >>> found.common.rmsea < 0.05
+    True
+    """
+    seed = choose_seed(rng)
+    said, right = binary_tables(confidence, correctness)
+    member, names = numbered(unit_labels(by, said.questions, argument="by"))
+    if len(names) < 2:
+        msg = f"by holds one label only ({names[0]!r}): a comparison needs at least two groups"
+        raise LabelError(msg)
+    seeds = np.random.default_rng(seed).integers(2**31, size=len(names) + 1).tolist()
+    results: dict[Any, SharedConfidence] = {}
+    reasons: dict[Any, str] = {}
+    own = {}
+    for place, name in enumerate(names):
+        here = member == place
+        own[name] = said.select(questions=here)
+        try:
+            results[name] = shared_confidence(
+                own[name],
+                right.select(questions=here),
+                empty_cells=empty_cells,
+                missing=missing,
+                screen=screen,
+                n_null=n_null,
+                bootstrap=bootstrap,
+                level=level,
+                adjustment=adjustment,
+                rng=seeds[place],
+            )
+        except ShapeError as error:
+            reasons[name] = str(error)
+    if not results:
+        msg = f"no group can be studied: {names[0]!r}: {reasons[names[0]]}"
+        raise ShapeError(msg)
+    common, without = None, "fewer than two groups can be studied"
+    if len(results) > 1:
+        try:
+            common = common_loadings(
+                {name: own[name].select(models=results[name].labels) for name in results},
+                n_null=n_null,
+                rng=seeds[-1],
+            )
+        except ShapeError as error:
+            without = str(error)
+    return SharedByGroups(
+        results=results,
+        reasons=reasons,
+        common=common,
+        without="" if common else without,
+        thresholds={} if common is None else _links(common, n_null, level, seeds[-1]),
+        congruence=np.empty(0) if common is None else _congruences(common.loadings),
+        n=np.bincount(member),
+        labels=names,
+        level=level,
+        call=f"studies.shared_confidence_by(confidence, correctness, groups, n_null={n_null}, "
+        f"level={level}, rng={seed})",
+    )
+
+
+def _links(
+    common: CommonLoadings, n_null: int, level: float, seed: int
+) -> dict[str, MonitoringLink]:
+    """Correlate the thresholds of every two groups over the models, by rank."""
+    pairs: Mapping[Hashable, FloatArray] = dict(zip(common.groups, common.thresholds, strict=True))
+    return {
+        f"{first}, {second}": rank_link(
+            pairs[first], pairs[second], common.labels, n_null=n_null, level=level, rng=seed
+        )
+        for first, second in combinations(common.groups, 2)
+    }
+
+
+def _congruences(loadings: FloatArray) -> FloatArray:
+    """Return the congruence of every two rows (groups, models)."""
+    unit = loadings / np.linalg.norm(loadings, axis=1, keepdims=True)
+    first, second = np.triu_indices(len(unit), 1)
+    return np.asarray((unit @ unit.T)[first, second], dtype=np.float64)
