@@ -9,7 +9,15 @@ from typing import TYPE_CHECKING, Any
 from psychollm._base.call import Call, Made
 from psychollm._base.errors import CodeError, LabelError, OptionError
 from psychollm.cli.carry_out import Found
-from psychollm.cli.groups import ByGroups, column_of, found_by, group_call, groups_of
+from psychollm.cli.groups import (
+    ByGroups,
+    column_of,
+    column_of_table,
+    found_by,
+    groups_call,
+    groups_of,
+    question_column,
+)
 from psychollm.cli.options import option, words
 from psychollm.cli.streamed import STREAMS, STREAMS_ARE, one_column
 from psychollm.cli.two_tables import (
@@ -24,7 +32,6 @@ from psychollm.cli.two_tables import (
 if TYPE_CHECKING:
     import pandas as pd
 
-    from psychollm._base.types import Axis
     from psychollm.calibration.panels.panel import CalibrationPanel
 
 DESCRIPTION = (
@@ -274,7 +281,7 @@ def read_stated(command: Calibrate) -> "Tables[pd.DataFrame]":
             "psy.data.readers.read_table", {"scale": command.scale}, {"codes": command.codes}
         )
         confidence, correctness = first.run(), second.run()
-        column = partial(_column_of_table, command)
+        column = partial(column_of_table, command)
         code = [f"{one.name} = {one.text()}" for one in (first, second)]
     _check_correctness(correctness)
     if command.common:
@@ -302,7 +309,7 @@ def read_stated(command: Calibrate) -> "Tables[pd.DataFrame]":
     groups = None
     if command.by is not None:
         groups = groups_of(command.by, confidence.index, confidence.columns, column)
-        code.append(f"groups = {_groups_call(command, command.by, groups[0]).text()}")
+        code.append(f"groups = {groups_call(command, command.by, groups[0]).text()}")
     return Tables(
         confidence,
         correctness,
@@ -312,34 +319,6 @@ def read_stated(command: Calibrate) -> "Tables[pd.DataFrame]":
         clusters,
         groups,
     )
-
-
-def _groups_call(command: Calibrate, by: str, of: "Axis") -> Call:
-    """Return the call that reads the group of each question or model."""
-    if command.of_logs or Path(by).is_file():
-        reading = command.reading_of(command.inputs, command.kept)
-        return group_call("groups", by, "question" if of == "questions" else "model", reading)
-    return Call("psy.data.readers.read_clusters", (command.confidence,), _column(command, by))
-
-
-def _column(command: Calibrate, column: str) -> dict[str, Any]:
-    """Return the options that read a column of a long CONFIDENCE by question."""
-    return {
-        "column": column,
-        "model": command.model_column,
-        "question": command.question_column or None,
-    }
-
-
-def _column_of_table(command: Calibrate, column: str) -> "pd.Series[Any]":
-    """Return the group of each question, of a column of a long CONFIDENCE."""
-    from psychollm.data.readers import read_clusters
-
-    try:
-        return read_clusters(command.confidence, **_column(command, column))
-    except LabelError as error:
-        msg = f"--by {column} is no file, and no column of a long CONFIDENCE: {error.text.marked}"
-        raise LabelError(msg) from error
 
 
 def _check_correctness(correctness: "pd.DataFrame") -> None:
@@ -390,7 +369,7 @@ def _clusters(
     file = Path(named)
     is_column = not (file.is_file() or file.suffix in {".csv", ".gz", ".parquet"})
     if is_column:
-        call = Call(call.function, (command.confidence,), _column(command, named))
+        call = Call(call.function, (command.confidence,), question_column(command, named))
     try:
         clusters = call.run().reindex(questions)
     except LabelError as error:

@@ -121,3 +121,33 @@ def group_call(name: str, value: str, unit: "Unit", reading: Call) -> Call:
     if Path(value).is_file():
         return Call("psy.data.readers.read_clusters", (Path(value),), name=name)
     return Call(".labels", (reading, value), {"of": unit}, name=name)
+
+
+def groups_call(command: Any, by: str, of: "Axis") -> Call:
+    """Return the call that reads the group of each question or model."""
+    if command.of_logs or Path(by).is_file():
+        reading = command.reading_of(command.inputs, command.kept)
+        return group_call("groups", by, "question" if of == "questions" else "model", reading)
+    return Call(
+        "psy.data.readers.read_clusters", (command.confidence,), question_column(command, by)
+    )
+
+
+def question_column(command: Any, column: str) -> dict[str, Any]:
+    """Return the options that read a column of a long CONFIDENCE by question."""
+    return {
+        "column": column,
+        "model": command.model_column,
+        "question": command.question_column or None,
+    }
+
+
+def column_of_table(command: Any, column: str) -> "pd.Series[Any]":
+    """Return the group of each question, of a column of a long CONFIDENCE."""
+    from psychollm.data.readers import read_clusters
+
+    try:
+        return read_clusters(command.confidence, **question_column(command, column))
+    except LabelError as error:
+        msg = f"--by {column} is no file, and no column of a long CONFIDENCE: {error.text.marked}"
+        raise LabelError(msg) from error

@@ -10,12 +10,13 @@ from html import escape
 from typing import Any
 
 import numpy as np
+from scipy.special import ndtri, stdtrit
 
-from psychollm._base.numbers import count, number, percent
+from psychollm._base.numbers import number, percent
+from psychollm._base.types import FloatArray
 from psychollm.estimates.estimate import Estimate
 from psychollm.estimates.exhibits import Listing
 from psychollm.estimates.findings import Finding, Findings, sentence_list
-from psychollm.estimates.intervals import normal_multiplier
 from psychollm.estimates.listing import (
     Table,
     interval_column,
@@ -23,6 +24,7 @@ from psychollm.estimates.listing import (
     number_column,
     text_column,
 )
+from psychollm.estimates.sample_size import POWER, about, units_needed
 from psychollm.estimates.verdict import Outcome, SmallestEffects, verdicts
 
 
@@ -42,6 +44,32 @@ class Criterion:
     what: str
     estimate: Estimate
     smallest: float
+    n: FloatArray | None = None  # units behind it, where they are not those of the estimate
+    # Where a test shows an effect and no interval: its alpha, two-sided, and the standard errors
+    # where there is no effect, which it goes by.
+    alpha: float | None = None
+    null_se: FloatArray | None = None
+    df: float = np.inf  # of the standard errors, where they vary more than questions tell
+
+    @property
+    def units(self) -> FloatArray:
+        """How many units there are (models,)."""
+        return self.estimate.n if self.n is None else self.n
+
+    def needed(self, effect: FloatArray | float, *, absence: bool = False) -> FloatArray:
+        """Return how many units detect an effect, or show that there is less (models,)."""
+        level, df = self.estimate.level, self.estimate.freedom
+        alpha = 1.0 - level if absence or self.alpha is None else self.alpha
+        half = 0.5 * np.diff(self.estimate.interval, axis=1)[:, 0]
+        se = half / stdtrit(df, 0.5 + 0.5 * level)
+        if self.null_se is not None:
+            # Half of an interval, and the scatter without an effect; or a bound of the test, and
+            # the scatter with one.
+            reach, scatter = (se, self.null_se) if absence else (self.null_se, se)
+            a, b = ndtri([1.0 - 0.5 * alpha, 0.5 + 0.5 * POWER if absence else POWER])
+            se = (a * reach + b * scatter) / (a + b)
+        known = np.minimum(df, self.df)
+        return units_needed(self.units, se, effect, df=known, alpha=alpha, absence=absence)
 
 
 def _as_it_is(study: Any, smallest: SmallestEffects) -> tuple[Any, Findings]:
@@ -79,57 +107,54 @@ def by_question(keys: str) -> dict[str, str]:
 
 # What would be needed --------------------------------------------------------------------------
 
-_POWER = 0.8
-
-
-def units_needed(estimate: Estimate, smallest: float, *, power: float = _POWER) -> np.ndarray:
-    """Return how many units would show an effect of the smallest size, for each model.
-
-    The width of the interval is taken to shrink with the root of the number of units; NaN where
-    there is no interval.
-    """
-    z = normal_multiplier(estimate.level)
-    half = 0.5 * np.diff(estimate.interval, axis=1)[:, 0]
-    with np.errstate(invalid="ignore"):
-        needed = (
-            estimate.n * ((z + normal_multiplier(2.0 * power - 1.0)) / z * half / smallest) ** 2
-        )
-    return np.where(half > 0, np.ceil(needed), np.nan)
+_MOST = 1e9  # more units than anybody asks
 
 
 def needed(wanted: Sequence[Criterion], units: str) -> Finding | None:
     """Return how many units would settle what is open; None where nothing is."""
-    rows: list[tuple[str, str, Estimate, int, float, float]] = []
+    rows: list[tuple[Any, ...]] = []
     for one in wanted:
-        needed = units_needed(one.estimate, one.smallest)
-        judged = verdicts(one.estimate, smallest=one.smallest)
+        estimate, least = one.estimate, one.smallest
+        judged = verdicts(estimate, smallest=least)
+        detect, exclude = one.needed(least), one.needed(least, absence=True)
+        found = one.needed(estimate.value)
         rows += [
-            (one.what, str(label), one.estimate, place, one.smallest, float(needed[place]))
-            for place, label in enumerate(one.estimate.labels)
-            if judged.outcomes[place] is Outcome.OPEN and one.estimate.defined[place]
-        ]
+            (
+                str(label), one.what, estimate.value[row], estimate.interval[row], least,
+                float(one.units[row]), float(exclude[row]), float(detect[row]), float(found[row]),
+            )
+            for row, label in enumerate(estimate.labels)
+            if judged.outcomes[row] is Outcome.OPEN and estimate.defined[row]
+        ]  # fmt: skip
     if not rows:
         return None
-    finite = [row[-1] for row in rows if np.isfinite(row[-1])]
+    columns = list(zip(*rows, strict=True))
+    decides = [most for row in rows if np.isfinite(most := max(row[6:8]))]
     text = (
         f"For some effects there are too few {units} to say whether there is one. Beside each "
-        f"stands how many {units} would show the smallest that matters with a chance of "
-        f"{percent(_POWER)}, if intervals go on to shrink with the root of their number."
+        f"stands how many {units} decide with a chance of {percent(POWER)}: to show that it is "
+        "smaller than what matters, where there is none; to detect the smallest that matters; "
+        "and to detect one as large as was found. The error of these standard errors is allowed "
+        "for, and intervals are taken to shrink with the root of the number."
     )
-    if finite:
-        text += f" For all of them it takes {count(max(finite))}."
+    if decides:
+        text += f" {about(max(decides)).capitalize()} {units} decide all."
+    now = [float(f"{n:.6g}") for n in columns[5]]
     table = Table.of(
         [
-            name_column("who", [row[1] for row in rows]),
-            text_column("effect", [row[0] for row in rows]),
-            interval_column(
-                "found",
-                [row[2].value[row[3]] for row in rows],
-                [row[2].interval[row[3]] for row in rows],
+            name_column("who", columns[0]),
+            text_column("effect", columns[1]),
+            interval_column("found", columns[2], columns[3]),
+            number_column("smallest that matters", columns[4]),
+            number_column(f"{units} now", now, digits=0),
+            *(
+                number_column(heading, [n if n < _MOST else np.nan for n in numbers], digits=0)
+                for heading, numbers in zip(
+                    ("to show it is smaller", "to detect the smallest", "to detect that found"),
+                    columns[6:],
+                    strict=True,
+                )
             ),
-            number_column("smallest that matters", [row[4] for row in rows]),
-            number_column(f"{units} now", [float(row[2].n[row[3]]) for row in rows], digits=0),
-            number_column(f"{units} needed", [row[5] for row in rows], digits=0),
         ],
         caption=f"How many {units} would decide",
     )

@@ -11,7 +11,7 @@ from psychollm._base.errors import OptionError
 from psychollm.data import SampledAnswers
 from psychollm.estimates.estimate import Estimate
 from psychollm.estimates.intervals import wilson
-from psychollm.estimates.layout import Criterion, needed, span, units_needed
+from psychollm.estimates.layout import Criterion, needed, span
 from psychollm.estimates.reasons import Reason
 from psychollm.instruments import Revision
 from psychollm.reports import report_text, write_report
@@ -206,21 +206,6 @@ def _shares(hits, n, level=0.95):
         interval=wilson(hits, n, level=level), n=n, flags=(Reason.NONE,) * n.size,
         method="Wilson", level=level, labels=tuple(range(n.size)),
     )  # fmt: skip
-
-
-def test_as_many_units_as_needed_show_the_effect_four_times_in_five():
-    """The mean of n normal values, its interval known: the smallest effect is then shown."""
-    pilot, least = 50, 0.2
-    half = 1.959964 / np.sqrt(pilot)
-    estimate = Estimate(
-        name="mean", value=np.zeros(1), se=np.full(1, 1 / np.sqrt(pilot)),
-        interval=np.array([[-half, half]]), n=np.full(1, float(pilot)), flags=(Reason.NONE,),
-        method="z", level=0.95, labels=("m",),
-    )  # fmt: skip
-    (n,) = units_needed(estimate, least)
-    assert n == 197  # Lehr's rule, (1.96 + .84)^2 / .2^2
-    means = least + np.random.default_rng(0).normal(size=20_000) / np.sqrt(n)
-    assert np.mean(means - 1.959964 / np.sqrt(n) > 0) == pytest.approx(0.8, abs=0.01)
 
 
 def test_only_what_is_open_needs_more():

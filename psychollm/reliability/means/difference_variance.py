@@ -58,9 +58,11 @@ class DifferenceVariance(Result):
     cluster_size: float = 1.0  # m of (1)
     cluster_correlation: float = 0.0  # rho of (1)
     design: Design = "paired"
+    df: float = np.inf  # of the pilot that it was estimated from
 
     def __post_init__(self) -> None:
         check_choice("design", self.design, Design)
+        check_number("df", self.df, low=1.0, high=np.inf)
         for name in ("between", "within"):
             check_number(name, getattr(self, name), low=0.0, high=LARGEST**2)
         check_number("cluster_size", self.cluster_size, low=1.0)
@@ -225,4 +227,5 @@ def pilot_variance(
         cluster_size=size,
         cluster_correlation=float(np.clip(rho, -1.0, 1.0)),
         design=design,
+        df=max(1.0, float(clustered.df.min())),
     )

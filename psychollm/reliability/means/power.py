@@ -8,7 +8,9 @@ two-sided at level :math:`\alpha`, with probability
 
 a noncentral t. With many questions this is the formula :math:`\delta = (z_{1-\alpha/2} +
 z_\text{power})\, s`; with few clusters it asks for more. The standard error is that of
-`DifferenceVariance`: pairing, clusters and several answers per question all lower or raise it.
+`DifferenceVariance`: pairing, clusters and several answers per question all lower or raise it. To
+show that two models differ by less than :math:`\delta` (``absence=True``) takes more questions,
+and so does a variance that a pilot estimated from few (`psychollm.estimates.sample_size`).
 
 References
 ----------
@@ -20,22 +22,17 @@ https://doi.org/10.18653/v1/2020.emnlp-main.745
 """
 
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
-from scipy.special import gammainccinv, gammaincinv, ndtr, stdtrit
 
 from psychollm._base.checks import check_count, check_fraction, check_number
 from psychollm._base.errors import OptionError
 from psychollm._base.result import Result
-from psychollm._base.types import FloatArray
+from psychollm.estimates.sample_size import POWER, chance, multiple
 from psychollm.reliability.means.difference_variance import DifferenceVariance
 
 _MOST_QUESTIONS = 10**12
-
-# The noncentral t is a normal distribution mixed over chi: the trapezoidal rule over the normal
-# score of chi's quantiles is exact to 1e-13, where SciPy's nctdtr is NaN for some arguments.
-_NODE = np.linspace(-9.0, 9.0, 361)
-_WEIGHT = np.exp(-0.5 * _NODE**2) / np.sqrt(2.0 * np.pi) * (_NODE[1] - _NODE[0])
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
@@ -58,16 +55,20 @@ class ComparisonPower(Result):
     n_answers: int
     alpha: float
     variance: DifferenceVariance
+    absence: bool | None = None  # True: to show that there is less where there is no difference
 
     def summary(self) -> str:
         """Describe the plan in a sentence."""
         design = self.variance.design
         questions = f"{self.n_questions} questions" + (" each" if design == "unpaired" else "")
         answers = f" with {self.n_answers} answers to each" if self.n_answers > 1 else ""
+        detect, test = "detect", "two-sided test"
+        if self.absence:
+            detect, test = "exclude", "no true difference; two one-sided tests"
         return (
-            f"{questions}{answers} detect a difference of {self.difference:.3g} with probability "
-            f"{self.power:.2f} (two-sided test at {self.alpha:g}; standard "
-            f"error {self.se:.3g})."
+            f"{questions}{answers} {detect} a difference of {self.difference:.3g} with "
+            f"probability {self.power:.2f} ({test} at "
+            f"{0.5 * self.alpha if self.absence else self.alpha:g}; standard error {self.se:.3g})."
         )
 
 
@@ -78,6 +79,7 @@ def comparison_power(
     *,
     n_answers: int = 1,
     alpha: float = 0.05,
+    absence: bool = False,
 ) -> ComparisonPower:
     """Compute the power to detect a difference with a given number of questions.
 
@@ -93,6 +95,8 @@ def comparison_power(
         Number of answers to each question.
     alpha : float
         Significance level of the two-sided test.
+    absence : bool
+        Compute the power to show that two equal models differ by less than `difference`.
 
     Returns
     -------
@@ -122,12 +126,13 @@ def comparison_power(
     return ComparisonPower(
         difference=delta,
         n_questions=n,
-        power=_power(delta, se, df, alpha),
+        power=_power(delta, se, df, alpha=alpha, absence=absence, pilot=variance.df),
         se=se,
         df=df,
         n_answers=k,
         alpha=alpha,
         variance=variance,
+        absence=absence or None,
     )
 
 
@@ -135,9 +140,10 @@ def minimum_detectable_difference(
     n_questions: int,
     variance: DifferenceVariance,
     *,
-    target: float = 0.8,
+    target: float = POWER,
     n_answers: int = 1,
     alpha: float = 0.05,
+    absence: bool = False,
 ) -> ComparisonPower:
     """Smallest difference that can be detected with a given number of questions and power.
 
@@ -153,6 +159,8 @@ def minimum_detectable_difference(
         Number of answers to each question.
     alpha : float
         Significance level of the two-sided test.
+    absence : bool
+        Whether to show that two equal models differ by less, as in `comparison_power`.
 
     Returns
     -------
@@ -170,28 +178,21 @@ def minimum_detectable_difference(
     >>> round(minimum_detectable_difference(30, variance).difference, 3)
     0.243
     """
-    from scipy.optimize import brentq
-
     check_fraction("target", target, low=alpha)
-    start = comparison_power(0.0, n_questions, variance, n_answers=n_answers, alpha=alpha)
-
-    def short(scaled: float) -> float:
-        return _power(scaled, 1.0, start.df, alpha) - target
-
-    high = 4.0
-    while short(high) < 0.0:
-        high *= 2.0
-    difference = start.se * float(brentq(short, 0.0, high, xtol=1e-12))
-    return comparison_power(difference, n_questions, variance, n_answers=n_answers, alpha=alpha)
+    options: dict[str, Any] = {"n_answers": n_answers, "alpha": alpha, "absence": absence}
+    start = comparison_power(0.0, n_questions, variance, **options)
+    k = multiple(target, start.df, alpha=alpha, absence=absence, pilot=variance.df)
+    return comparison_power(k * start.se, n_questions, variance, **options)
 
 
 def questions_needed(
     difference: float,
     variance: DifferenceVariance,
     *,
-    target: float = 0.8,
+    target: float = POWER,
     n_answers: int = 1,
     alpha: float = 0.05,
+    absence: bool = False,
 ) -> ComparisonPower:
     """Smallest number of questions that detects a difference with a given power.
 
@@ -207,6 +208,8 @@ def questions_needed(
         Number of answers to each question.
     alpha : float
         Significance level of the two-sided test.
+    absence : bool
+        Whether to show that two equal models differ by less, as in `comparison_power`.
 
     Returns
     -------
@@ -226,11 +229,10 @@ def questions_needed(
     check_fraction("target", target, low=alpha)
     delta = check_number("difference", difference)
     few = int(np.ceil(2.0 * variance.cluster_size))
+    options: dict[str, Any] = {"n_answers": n_answers, "alpha": alpha, "absence": absence}
 
     def enough(n: int) -> bool:
-        return (
-            comparison_power(delta, n, variance, n_answers=n_answers, alpha=alpha).power >= target
-        )
+        return comparison_power(delta, n, variance, **options).power >= target
 
     low, high = few - 1, few
     while not enough(high):
@@ -241,20 +243,13 @@ def questions_needed(
     while high - low > 1:
         middle = (low + high) // 2
         low, high = (low, middle) if enough(middle) else (middle, high)
-    return comparison_power(delta, high, variance, n_answers=n_answers, alpha=alpha)
+    return comparison_power(delta, high, variance, **options)
 
 
-def _power(difference: float, se: float, df: float, alpha: float) -> float:
-    """Return the chance (1) that a difference is detected."""
+def _power(
+    difference: float, se: float, df: float, *, alpha: float, absence: bool, pilot: float
+) -> float:
+    """Return the chance (1) that a difference is detected, or excluded where there is none."""
     if se == 0.0:
-        return 1.0 if difference != 0.0 else alpha
-    bound, centre = float(stdtrit(df, 1.0 - 0.5 * alpha)), abs(difference) / se
-    scaled = bound * _chi(df)
-    return min(1.0, float(_WEIGHT @ (ndtr(centre - scaled) + ndtr(-centre - scaled))))
-
-
-def _chi(df: float) -> FloatArray:
-    """Return quantiles of chi over the root of its degrees of freedom, at the nodes."""
-    below, above = ndtr(_NODE), ndtr(-_NODE)
-    gamma = np.where(_NODE < 0, gammaincinv(0.5 * df, below), gammainccinv(0.5 * df, above))
-    return np.asarray(np.sqrt(gamma / (0.5 * df)), dtype=np.float64)
+        return 1.0 if difference != 0.0 else 0.0 if absence else alpha
+    return chance(difference / se, df, alpha=alpha, absence=absence, pilot=pilot)

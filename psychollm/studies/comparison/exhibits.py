@@ -32,7 +32,7 @@ def exhibits(
     )
     return {
         "ranks": (scores, Listing(table=partial(_scores, result), instead=True)),
-        "differences": (Listing(table=partial(_pairs, result), folded=True),),
+        "differences": (Listing(table=partial(_pairs, result, smallest), folded=True),),
     }
 
 
@@ -52,7 +52,7 @@ def _scores(result: "Comparison") -> Table:
     )
 
 
-def _pairs(result: "Comparison") -> Table:
+def _pairs(result: "Comparison", smallest: SmallestEffects) -> Table:
     pairs = result.differences
     return Table.of(
         [
@@ -63,7 +63,12 @@ def _pairs(result: "Comparison") -> Table:
             ),
             p_column("p, adjusted", pairs.adjusted, reasons=pairs.flags),
             number_column("questions", pairs.n, digits=0),
-            number_column("questions needed", result.needed, digits=0),
+            number_column("to detect this one", result.needed, digits=0),
+            number_column(
+                f"to show it is below {smallest.share:g}",
+                result.to_exclude(smallest.share),
+                digits=0,
+            ),
         ],
-        caption="Every pair of models",
+        caption="Every pair of models, and how many questions would decide",
     )

@@ -19,6 +19,9 @@ def _methods(result: "Comparison") -> tuple[str, ...]:
         "The intervals of all differences hold at once. Their common multiple of the standard "
         "errors is the quantile of the largest error of all pairs; errors are drawn for all pairs "
         f"together, since pairs share models {cite('chernozhukov')}.",
+        "How many questions would decide follows from the standard errors, with their own error "
+        f"allowed for {cite('julious')}; that two models differ by less than what matters is "
+        f"shown by two one-sided tests {cite('schuirmann')}, planned for two that are equal.",
         "How many models these intervals show to be better bounds the rank of a model from above, "
         f"how many to be worse from below {cite('mogstad')}. A tier ends before the first "
         "model that is shown to be worse than its best.",
@@ -32,9 +35,10 @@ def _facts(result: "Comparison", smallest: SmallestEffects) -> tuple[Fact, ...]:
         Fact(name="Questions", value=count(result.n_questions)),
         Fact(name="Scores", value=extent(result.score.value, 3)),
         Fact(
-            name="Smallest difference that can be shown",
+            name="Smallest difference that is detected",
             value=extent(result.detectable, 3),
-            detail=f"with a chance of {percent(result.power)}",
+            detail=f"with a chance of {percent(result.power)}; of equal models "
+            f"{extent(result.excludable, 3)} is excluded",
         ),
     )
 

@@ -14,12 +14,9 @@ than ten questions, or with too few clusters, show nothing. From the top
 down, a tier ends before the first model that is shown to be worse than the best of the tier:
 whoever stands in a tier cannot be told from its best.
 
-A difference :math:`\theta` with standard error s is shown with chance p where, c s being half of
-its interval,
-
-.. math:: |\theta| = (c + \Phi^{-1}(p)) \, s;                                             \quad (2)
-
-s falls with the root of the number of questions, which says how many a difference would take.
+With which chance a difference is detected, and one that matters is excluded where there is none,
+follows from its standard error and from the multiple of it that makes half of its interval
+(`psychollm.studies.comparison.planning`).
 
 The unit of replication is the question, or the cluster of questions. Several answers of a model to
 one question are no further questions: their mean is its score there.
@@ -37,11 +34,10 @@ from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
-from scipy.special import ndtri
 
 from psychollm._base.axes import Axes
 from psychollm._base.checks import check_fraction
-from psychollm._base.numbers import count, number, percent, significant, with_interval
+from psychollm._base.numbers import count, percent, with_interval
 from psychollm._base.result import Result, drawn_by
 from psychollm._base.shown import one_line
 from psychollm._base.types import FloatArray, IntArray, RandomState
@@ -54,6 +50,7 @@ from psychollm.estimates.findings import Finding, Findings, Study, exhibit, sent
 from psychollm.estimates.intervals import wilson
 from psychollm.estimates.reasons import Reason
 from psychollm.estimates.resampling import Resampling
+from psychollm.estimates.sample_size import about
 from psychollm.estimates.verdict import (
     SMALLEST,
     Outcome,
@@ -66,6 +63,7 @@ from psychollm.reliability.means.clustered import mean_estimate, mean_score
 from psychollm.reliability.means.pair_means import balanced, strata_of
 from psychollm.reliability.means.repeated_scores import RepeatedScores, answers_of, means_of
 from psychollm.reliability.means.score_differences import ScoreDifferences, score_differences
+from psychollm.studies.comparison.planning import detectable_of, needed_of, sizes_in_words
 from psychollm.studies.comparison.ranks import enough, rank, shown_better, tiers
 
 if TYPE_CHECKING:
@@ -74,6 +72,7 @@ if TYPE_CHECKING:
 
     from psychollm.studies.people.study import BesidePeople
 
+_PLANNED = ("detectable", "excludable", "needed")
 _SHOWN = 12  # pairs that the summary lists
 _MANY = 1e6  # more questions than anybody asks
 _ROUNDING = 1e-12
@@ -99,8 +98,8 @@ class Comparison(Study, Result):
     rank_interval: IntArray  # (models, 2) (1)
     tier: IntArray  # (models,) 1 for the best and whoever cannot be told from it
     component: IntArray  # (models,) 1 for the largest set of models that questions connect
-    detectable: FloatArray  # (pairs,) difference that is shown with the chance `power`
-    needed: FloatArray  # (pairs,) questions that would show the difference as it is, likewise
+    detectable: FloatArray  # (pairs,) difference that is detected with the chance `power`
+    needed: FloatArray  # (pairs,) questions that detect a difference as large as found, likewise
     power: float
     n_questions: int
     n_answers: float  # to a question by a model, on average
@@ -124,7 +123,23 @@ class Comparison(Study, Result):
 
     def pairs(self) -> "pd.DataFrame":
         """Return one row per pair: `differences`, and what it would take to show each."""
-        return self.differences.to_frame().assign(detectable=self.detectable, needed=self.needed)
+        power = {name: getattr(self, name) for name in _PLANNED}
+        return self.differences.to_frame().assign(**power)
+
+    @property
+    def excludable(self) -> FloatArray:
+        """Difference that is excluded with the chance `power` where there is none (pairs,)."""
+        return detectable_of(self.differences, self.power, absence=True)
+
+    def to_exclude(self, smallest: float) -> FloatArray:
+        """Return how many questions exclude a difference where there is none (pairs,).
+
+        Parameters
+        ----------
+        smallest : float
+            The difference.
+        """
+        return needed_of(self.differences, smallest, self.power, absence=True)
 
     def tiers(self) -> tuple[Labels, ...]:
         """Return the models of each tier, the best first, one set of models after the other."""
@@ -163,7 +178,7 @@ class Comparison(Study, Result):
                 key="differences",
                 question="How far is each model from the next?",
                 rows=(
-                    *map(self._pair, pairs[:_SHOWN]),
+                    *(self._pair(row, judged, smallest.share) for row in pairs[:_SHOWN]),
                     *([f"and {more} more, in the table of pairs"] if more > 0 else []),
                 ),
                 explanation=(
@@ -176,7 +191,7 @@ class Comparison(Study, Result):
                 key="power",
                 question="What could these questions show?",
                 statement=self._power(),
-                numbers={"detectable": self.detectable, "needed": self.needed},
+                numbers={name: getattr(self, name) for name in _PLANNED},
             ),
         )
         head = (
@@ -293,29 +308,31 @@ class Comparison(Study, Result):
         i, j = np.triu_indices(len(self.labels), 1)
         return np.flatnonzero((j == i + 1) & (self.component[i] == self.component[j])).tolist()
 
-    def _pair(self, row: int) -> str:
-        pairs, needed = self.differences, self.needed[row]
+    def _pair(self, row: int, judged: Verdicts, smallest: float) -> str:
+        pairs, found = self.differences, self.needed[row]
         if not pairs.n[row]:
             return f"{pairs.first[row]} - {pairs.second[row]}: no common question"
         gap = with_interval(pairs.value[row], pairs.interval[row], 3, signed=True)
         text = f"{pairs.first[row]} - {pairs.second[row]}: {gap}"
-        shown = pairs.interval[row][0] > 0.0 or pairs.interval[row][1] < 0.0
-        if shown:
+        if judged.outcomes[row] is not Outcome.OPEN:
             return text
-        return f"{text}; {count(needed)} questions would show it" if needed < _MANY else text
+        fewer = self.to_exclude(smallest)[row]
+        if fewer < _MANY:
+            text += f"; {about(fewer)} questions show a difference below {smallest:g}"
+        return text + (f", {about(found)} detect one this large" if found < _MANY else "")
 
     def _power(self) -> str:
         shares = _are_shares(self.score.value[self.score.defined])
-        known = self.detectable[enough(self.differences)]
-        known = known[known < (1.0 if shares else np.inf)]
-        if not known.size:
+        detected, excluded = (
+            sizes_in_words(one[enough(self.differences)], shares=shares)
+            for one in (self.detectable, self.excludable)
+        )
+        if not detected:
             return "They are too few to show any difference."
-        ends = (known.min(), known.max())
-        low, high = (number(100.0 * end, 1) if shares else significant(end) for end in ends)
-        size = (low if low == high else f"{low} to {high}") + (" points" if shares else "")
+        rest = f"; where two are equal, one of {excluded} is excluded as often" if excluded else ""
         return (
-            f"A difference of {size} between two models, depending on how alike they "
-            f"answer, is shown with a chance of {percent(self.power)}."
+            f"A difference of {detected} between two models, depending on how alike they answer, "
+            f"is detected with a chance of {percent(self.power)}{rest}."
         )
 
     def _clustered(self) -> bool:
@@ -400,10 +417,7 @@ def compare(
     score = _score(table, answers, clusters, tasks, level)
     part = connected(np.isfinite(np.asarray(table.values, dtype=np.float64)))
     better = shown_better(differences, part)
-    multiple = differences.margin / differences.se + ndtri(power)
-    with np.errstate(divide="ignore"):
-        gap = np.where(np.abs(differences.value) > _ROUNDING, differences.value, 0.0)
-        needed = differences.n * (multiple * differences.se / gap) ** 2
+    gap = np.where(np.abs(differences.value) > _ROUNDING, differences.value, 0.0)
     return Comparison(
         score=score,
         differences=differences,
@@ -413,8 +427,8 @@ def compare(
         ),
         tier=tiers(better, score.defined, part),
         component=part + 1,
-        detectable=multiple * differences.se,
-        needed=np.ceil(needed),
+        detectable=detectable_of(differences, power),
+        needed=needed_of(differences, gap, power),
         power=power,
         n_questions=int(answers.present.any(axis=(0, 2)).sum()),
         n_answers=float(answers.present.sum() / answers.present.any(axis=2).sum()),

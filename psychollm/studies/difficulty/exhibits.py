@@ -4,13 +4,10 @@ from collections.abc import Mapping, Sequence
 from functools import partial
 from typing import TYPE_CHECKING
 
-import numpy as np
-
-from psychollm._base.numbers import with_interval
 from psychollm.estimates.exhibits import Drawing, Exhibit, Listing, forest, listing
 from psychollm.estimates.findings import VERDICT
 from psychollm.estimates.listing import Table, number_column, text_column
-from psychollm.estimates.verdict import Outcome, SmallestEffects, outcome
+from psychollm.estimates.verdict import SmallestEffects
 
 if TYPE_CHECKING:
     from psychollm.studies.difficulty.gate import GateFit
@@ -43,7 +40,6 @@ def exhibits(
             reference=0.0,
         ),
         listing(both, "Predictors", of="predictor", digits=3),
-        Listing(table=partial(_needed, study, smallest)),
         Listing(table=partial(_weights, study), folded=True),
     )
     return {VERDICT: shown}
@@ -80,23 +76,4 @@ def _weights(study: "Difficulty") -> Table | None:
             number_column("weight", last["weight"][:rows], digits=3),
         ],
         caption="The features with the largest weights, fitted to all questions",
-    )
-
-
-def _needed(study: "Difficulty", smallest: SmallestEffects) -> Table | None:
-    """Return how many questions would show the least gain that matters, where it is open."""
-    lead, least = study.lead, smallest.r_squared
-    half = 0.5 * float(np.diff(lead.interval)[0])
-    if outcome(lead.interval, smallest=least) is not Outcome.OPEN or not half > 0:
-        return None
-    n = len(study.labels) * ((1.959964 + 0.841621) * half / 1.959964 / least) ** 2
-    return Table.of(
-        [
-            text_column("effect", ["text beyond its length, R²"]),
-            text_column("found", [with_interval(lead.value, lead.interval, signed=True)]),
-            number_column("smallest that matters", [least]),
-            number_column("questions now", [len(study.labels)], digits=0),
-            number_column("questions needed", [np.ceil(n)], digits=0),
-        ],
-        caption="What would be needed to decide, with a chance of 80 %",
     )

@@ -1,11 +1,13 @@
 """The report of difficulty: scores over predictions from the text, beside trivial predictors."""
 
+from collections.abc import Iterator
+from dataclasses import replace
 from typing import TYPE_CHECKING
 
 import numpy as np
 
 from psychollm._base.numbers import count, number, percent, with_interval
-from psychollm.estimates.layout import Fact, Layout
+from psychollm.estimates.layout import Criterion, Fact, Layout
 from psychollm.estimates.verdict import SmallestEffects
 
 if TYPE_CHECKING:
@@ -42,6 +44,23 @@ def _methods(study: "Difficulty") -> tuple[str, ...]:
     )
 
 
+def _wanted(study: "Difficulty", smallest: SmallestEffects) -> Iterator[Criterion]:
+    lead = study.lead
+    estimate = replace(
+        study.r_squared,
+        value=np.array([lead.value]),
+        se=np.array([lead.se]),
+        interval=lead.interval[None],
+        n=np.array([float(len(study.labels))]),
+        flags=(lead.flag,),
+        labels=("text",),
+        df=np.array([study.n_groups - 1.0]),
+        _draws=None,
+    )
+    what = "R² beyond that of length"
+    yield Criterion(what=what, estimate=estimate, smallest=smallest.r_squared)
+
+
 def _call(study: "Difficulty", source: str, options: str) -> str:
     made = source or "# texts and scores: of each question"
     return f"{made}\nstudy = psy.studies.difficulty(texts, scores, {options})"
@@ -58,6 +77,7 @@ LAYOUT = Layout(
     sections={"verdict": "Does the text predict the score?"},
     methods=_methods,
     call=_call,
+    wanted=_wanted,
 )
 
 GATE = Layout(

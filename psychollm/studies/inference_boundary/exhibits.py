@@ -57,7 +57,7 @@ def exhibits(
         "keyword": _keyword(study),
         "refusal": _refusals(study),
         "failures": (*_failures(study, study.lexical), *_failures(study, study.interaction)),
-        "thinking": (Listing(table=partial(_thinking, study), instead=True),),
+        "thinking": (Listing(table=partial(_thinking, study, smallest.share), instead=True),),
         "skins": (
             forest(
                 _skins(study),
@@ -226,7 +226,7 @@ def _shares_table(
     return Table.of(columns, caption=f"{what} to questions of type {kind}")
 
 
-def _thinking(study: "InferenceBoundary") -> Table | None:
+def _thinking(study: "InferenceBoundary", smallest: float) -> Table | None:
     pairs = study.thinking
     return Table.of(
         [
@@ -238,10 +238,15 @@ def _thinking(study: "InferenceBoundary") -> Table | None:
                 [one.difference.interval for one in pairs],
             ),
             text_column("inverted", ["yes" if one.inverted else "not shown" for one in pairs]),
-            number_column("smallest that would show", [one.smallest_shown for one in pairs]),
+            number_column("smallest detected", [one.smallest_shown for one in pairs]),
             number_column(
-                "questions needed for this one",
+                "questions to detect this one",
                 [np.nan if one.needed is None else one.needed.n_questions for one in pairs],
+                digits=0,
+            ),
+            number_column(
+                f"questions to show that it is below {smallest:g}",
+                [one.to_exclude(smallest) or np.nan for one in pairs],
                 digits=0,
             ),
         ],

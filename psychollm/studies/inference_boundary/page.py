@@ -4,7 +4,10 @@ from collections.abc import Iterator
 from html import escape
 from typing import TYPE_CHECKING
 
+import numpy as np
+
 from psychollm._base.numbers import count, percent
+from psychollm._base.types import FloatArray
 from psychollm.estimates.layout import Criterion, Fact, Layout, span
 from psychollm.estimates.references import cite
 from psychollm.estimates.verdict import SmallestEffects
@@ -73,12 +76,25 @@ def _methods(study: "InferenceBoundary") -> tuple[str, ...]:
     )
 
 
+def _of_each(study: "InferenceBoundary") -> FloatArray:
+    """Return the questions of each of two types (models,), the harmonic mean where they differ."""
+    rates = [study.profiles[kind].retest.rate for kind in (study.interaction, study.answerable)]
+    known = [dict(zip(one.labels, one.n.tolist(), strict=True)) for one in rates]
+    n = np.array([[own.get(label, np.nan) for label in study.labels] for own in known])
+    with np.errstate(divide="ignore"):
+        return np.asarray(2.0 / (1.0 / n).sum(axis=0))
+
+
 def _wanted(study: "InferenceBoundary", smallest: SmallestEffects) -> Iterator[Criterion]:
     yield Criterion(
-        what="certainty inversion", estimate=study.certainty_inversion, smallest=smallest.share
+        what="certainty inversion",
+        estimate=study.certainty_inversion,
+        smallest=smallest.share,
+        n=_of_each(study),
     )
     for name, contrast in study.skins.items():
-        yield Criterion(what=name, estimate=contrast, smallest=smallest.share)
+        # A world is told in both skins.
+        yield Criterion(what=name, estimate=contrast, smallest=smallest.share, n=contrast.n / 2.0)
 
 
 def _call(study: "InferenceBoundary", source: str, options: str) -> str:

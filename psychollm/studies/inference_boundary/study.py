@@ -25,6 +25,7 @@ from psychollm.data.labels import Labels, listed
 from psychollm.estimates.estimate import Difference, Estimate
 from psychollm.estimates.findings import Finding, Findings, Study, estimate_rows, exhibit, sentence
 from psychollm.estimates.resampling import Bootstrap, Resampling
+from psychollm.estimates.sample_size import about
 from psychollm.estimates.verdict import (
     SMALLEST,
     Outcome,
@@ -76,10 +77,24 @@ class ThinkingContrast(Result):
     thinking: Hashable
     base: Hashable
     difference: Difference  # thinking - base, paired by questions
-    # Smallest difference that as many questions show, and questions that show the one found; None
-    # where the two share too few for a variance, or there is no difference.
+    # Smallest difference that as many questions detect, and questions that detect the one found;
+    # None where the two share too few for a variance, or there is no difference.
     detectable: ComparisonPower | None
     needed: ComparisonPower | None
+
+    def to_exclude(self, smallest: float) -> int | None:
+        """Return how many questions exclude a difference where there is none; None as above.
+
+        Parameters
+        ----------
+        smallest : float
+            The difference.
+        """
+        known = self.detectable
+        if known is None or known.variance.between + known.variance.within == 0.0:
+            return None
+        runs = known.n_answers
+        return questions_needed(smallest, known.variance, n_answers=runs, absence=True).n_questions
 
     @property
     def smallest_shown(self) -> float:
@@ -176,7 +191,7 @@ class InferenceBoundary(Study, Result):
                 Finding(
                     key="thinking",
                     question="Reasoning first:",
-                    rows=tuple(map(_thinking_row, self.thinking)),
+                    rows=tuple(_thinking_row(one, smallest.share) for one in self.thinking),
                     numbers=contrasts,
                 )
             )
@@ -279,14 +294,16 @@ def _rates(study: InferenceBoundary, kind: Hashable) -> str:
     return f"{text}; runs: {len(profile.retest.runs)}"
 
 
-def _thinking_row(one: ThinkingContrast) -> str:
+def _thinking_row(one: ThinkingContrast, smallest: float) -> str:
     difference = with_interval(one.difference.value, one.difference.interval, signed=True)
     text = f"{one.thinking} against {one.base}: {difference}"
     if one.detectable is None or not np.isfinite(one.smallest_shown):
         return f"{text}; too few questions to show any difference."
-    n, needed = one.detectable.n_questions, one.needed
-    more = "" if needed is None else f", this one would need {needed.n_questions}"
-    return f"{text}; {n} questions show differences from {number(one.smallest_shown)}{more}."
+    n, fewer = one.detectable.n_questions, one.to_exclude(smallest)
+    more = "" if one.needed is None else f", {about(one.needed.n_questions)} detect one this large"
+    if fewer is not None:
+        more += f", {about(fewer)} show a difference below {smallest:g}"
+    return f"{text}; {n} questions detect differences from {number(one.smallest_shown)}{more}."
 
 
 def inference_boundary(

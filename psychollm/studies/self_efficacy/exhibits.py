@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from psychollm._base.numbers import number, percent
+from psychollm._base.types import FloatArray
 from psychollm.estimates.exhibits import Drawing, Exhibit, Listing, forest, listing
 from psychollm.estimates.listing import (
     Table,
@@ -16,7 +17,10 @@ from psychollm.estimates.listing import (
     p_column,
     text_column,
 )
+from psychollm.estimates.sample_size import POWER, units_needed
 from psychollm.estimates.verdict import SmallestEffects
+
+_MANY = 1e6  # more models than there are
 
 if TYPE_CHECKING:
     from psychollm.studies.self_efficacy.links import EfficacyLink
@@ -127,7 +131,10 @@ def _link_table(
     links: "Mapping[Any, EfficacyLink]", caption: str, smallest: SmallestEffects
 ) -> Table:
     every = list(links.values())
-    needed = _models_needed(smallest.correlation)
+    least, n = smallest.correlation, len(every)
+    fewer, most = (float(_models_needed(least, absence=one)) for one in (True, False))
+    found = _models_needed([one.value for one in every])
+    found[found > _MANY] = np.nan
     return Table.of(
         [
             name_column("condition", links),
@@ -139,11 +146,14 @@ def _link_table(
             ),
             p_column("p", [one.p_value for one in every]),
             number_column("models", [len(one.labels) for one in every], digits=0),
-            number_column("models needed", [needed] * len(every), digits=0),
+            number_column("to show it is smaller", [fewer] * n, digits=0),
+            number_column("to detect the smallest", [most] * n, digits=0),
+            number_column("to detect that found", found, digits=0),
             text_column("at the ceiling", [_ceiling(one) for one in every]),
         ],
-        caption=f"{caption}; how many models a correlation of "
-        f"{number(smallest.correlation, 1)} would take",
+        caption=f"{caption}; how many models show, with a chance of {percent(POWER)}, that a "
+        f"correlation is smaller than {number(least, 1)} where there is none, detect one of that "
+        "size, and detect one as large as was found",
     )
 
 
@@ -153,7 +163,10 @@ def _ceiling(one: "EfficacyLink") -> str:
     return f"{percent(one.at_ceiling)}{' (too many to find much)' if one.ceiling else ''}"
 
 
-def _models_needed(rho: float) -> float:
-    """Return how many models show a rank correlation with a chance of 80 % (Bonett and Wright)."""
-    z = 1.959964 + 0.841621
-    return float(np.ceil(3.0 + (1.0 + 0.5 * rho**2) * (z / np.arctanh(rho)) ** 2))
+def _models_needed(rho: Any, *, absence: bool = False) -> FloatArray:
+    """Return how many models detect rank correlations, or exclude them where there is none."""
+    # Fisher's z has the variance (1 + r^2 / 2) / (n - 3) (Bonett and Wright).
+    size = np.asarray(rho, dtype=np.float64)
+    spread = np.ones_like(size) if absence else np.sqrt(1.0 + 0.5 * size**2)
+    with np.errstate(divide="ignore"):
+        return 3.0 + units_needed(1.0, spread, np.arctanh(size), absence=absence)

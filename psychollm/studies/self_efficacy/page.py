@@ -1,12 +1,13 @@
 """The report of self-efficacy: totals, consistency, stability, and what they go along with."""
 
+from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
 import numpy as np
 
 from psychollm._base.numbers import extent, p_equals, percent
 from psychollm.estimates.findings import Findings, sentence_list
-from psychollm.estimates.layout import Fact, Layout, span
+from psychollm.estimates.layout import Criterion, Fact, Layout, span
 from psychollm.estimates.references import cite
 from psychollm.estimates.verdict import Outcome, SmallestEffects, Verdicts
 
@@ -82,6 +83,14 @@ def _methods(study: "SelfEfficacyStudy") -> tuple[str, ...]:
     )
 
 
+def _wanted(study: "SelfEfficacyStudy", smallest: SmallestEffects) -> Iterator[Criterion]:
+    slopes = None if study.difficulty is None else study.difficulty.slopes
+    known = {"shift after feedback": study.feedback, "change per level of difficulty": slopes}
+    for what, estimate in known.items():
+        if estimate is not None:
+            yield Criterion(what=what, estimate=estimate, smallest=smallest.share)
+
+
 def _call(study: "SelfEfficacyStudy", source: str, options: str) -> str:
     made = source or "# scores: the scores of each model, by its name"
     return f"{made}\nstudy = psy.self_efficacy(scores, {options})"
@@ -99,6 +108,8 @@ LAYOUT = Layout(
     facts=_facts,
     methods=_methods,
     call=_call,
+    wanted=_wanted,
+    units="models",
 )
 
 PAGES = {"SelfEfficacyStudy": LAYOUT}

@@ -24,6 +24,7 @@ from psychollm.calibration.sampled.semantic_entropy import semantic_entropy
 from psychollm.data.sampled import SampledAnswers
 from psychollm.estimates.clustered import units_of
 from psychollm.estimates.estimate import Estimate
+from psychollm.estimates.null import Null
 from psychollm.estimates.reasons import Reason
 from psychollm.estimates.resampling import (
     Resampling,
@@ -57,6 +58,11 @@ def answered(samples: SampledAnswers) -> tuple[SampledAnswers, BoolArray]:
     return replace(samples, **fields, questions=labels), own
 
 
+# How much larger, and how many, the data sets are that tell how standard errors fall with
+# questions: among few, chance hides part of a calibration error, and they fall more slowly.
+_TIMES, _LARGER = 4, 400
+
+
 @dataclass(frozen=True, slots=True)
 class Arms:
     """All arms on their questions, and how they are resampled."""
@@ -80,7 +86,7 @@ class Arms:
         tables = [exchanged(self.samples.codes[row], self.samples.right[row]) for row in rows]
         excess = gap - np.stack([table.overconfidence for table in tables])
         smooth = self._smooth(confidence)
-        expected, p_value = self._null(confidence)
+        expected, p_value, spread = self._null(confidence)
         return {
             "confidence": confidence,
             "split_confidence": split,
@@ -96,6 +102,7 @@ class Arms:
             "expected": expected,
             "p_value": p_value,
             "diagrams": self._diagrams(confidence),
+            "spread": spread if self.clusters is None else smooth.value.se,
             "excess": _moved(smooth.value, smooth.value.value - expected.value),
             "entropy": semantic_entropy(self.samples, **self._keywords(null=False)),
         }
@@ -151,20 +158,24 @@ class Arms:
             for row, label in enumerate(self.samples.models)
         )
 
-    def _null(self, confidence: SemanticConfidence) -> tuple[Estimate, Estimate]:
-        """Return what calibrated models show with as many samples, and the p-values."""
-        streams = check_generator(self.options.rng).spawn(len(self.samples.models))
-        nulls = [
-            sample_null(
+    def _null(self, confidence: SemanticConfidence) -> tuple[Estimate, Estimate, FloatArray]:
+        """Return what calibrated models show with as many samples, the p-values, and (arms,)."""
+        n_arms = len(self.samples.models)
+        streams = check_generator(self.options.rng).spawn(2 * n_arms)
+
+        def null(row: int, stream: np.random.Generator, times: int, n_null: int) -> Null:
+            tables = self.samples.codes, self.samples.right, confidence.confidence
+            return sample_null(
                 SMOOTH_ECE,
-                self.samples.codes[row],
-                self.samples.right[row],
-                confidence.confidence[row],
-                confidence.correct[row],
-                n_null=self.n_null,
+                *(np.concatenate([one[row]] * times) for one in (*tables, confidence.correct)),
+                n_null=n_null,
                 rng=stream,
             )
-            for row, stream in enumerate(streams)
+
+        nulls = [null(row, streams[row], 1, self.n_null) for row in range(n_arms)]
+        larger = [
+            null(row, streams[n_arms + row], _TIMES, min(self.n_null, _LARGER))
+            for row in range(n_arms)
         ]
         draws = np.stack([null.draws for null in nulls], axis=1)
         p_value = np.array([null.p_value for null in nulls])
@@ -191,7 +202,8 @@ class Arms:
             method=f"{self.n_null} calibrated data sets",
             **shared,
         )
-        return expected, tested
+        spread = np.array([one.draws.std(ddof=1) for one in larger])
+        return expected, tested, np.sqrt(_TIMES) * spread
 
 
 def _table(values: FloatArray, samples: SampledAnswers) -> Any:

@@ -116,6 +116,8 @@ class SemanticCalibration(Study, Result):
     expected: Estimate  # smooth error of a calibrated model with as many samples, and its range
     p_value: Estimate  # of calibration, from these
     excess: Estimate  # (1)
+    # (arms,) standard error of (1) if calibrated, as it goes on to fall with more questions
+    spread: FloatArray | None = None
     diagrams: tuple[
         SampleCurve, ...
     ]  # (arms,) accuracy by confidence, beside a calibrated model's

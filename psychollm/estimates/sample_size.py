@@ -1,0 +1,225 @@
+r"""How many units decide: to detect an effect, and to show that it is smaller than what matters.
+
+A study with standard error :math:`\sigma` on :math:`\nu` degrees of freedom estimates an effect
+:math:`\theta` by :math:`\hat\theta`, and its interval is :math:`\hat\theta \pm c s`, with c the
+quantile of Student's t and :math:`s = \sigma v`, :math:`v^2 \sim \chi^2_\nu / \nu`. It excludes
+zero with the probability
+
+.. math:: P = E\bigl[\Phi(\theta / \sigma - c v) + \Phi(-\theta / \sigma - c v)\bigr],    \quad (1)
+
+and where there is no effect it lies within :math:`\pm\delta` (two one-sided tests) with
+
+.. math:: P_0 = E\bigl[\max\{0,\; 2 \Phi(\delta / \sigma - c v) - 1\}\bigr].              \quad (2)
+
+The effect is taken to be zero in (2): at the estimate of a pilot the number of units would follow
+the noise of the pilot, and an estimate beyond :math:`\delta` would have none.
+
+:math:`\sigma` is known from a pilot, up to its own error: with :math:`\nu_0` degrees of freedom it
+is :math:`s_0 / u`, :math:`u^2 \sim \chi^2_{\nu_0} / \nu_0`. Taken as exact, it promises more power
+than there is: too small an :math:`s_0` loses more than one that is too large gains. So (1) and (2)
+are averaged over u, too (Julious and Owen, 2006). An effect of :math:`\delta` must be K standard
+errors large, and these fall with the root of the number of units: with n of them in the pilot it
+takes
+
+.. math:: m = n \, (K s_0 / \delta)^2.                                                   \quad (3)
+
+With many units K is 2.80 for the effect and 3.24 for its absence, at a level of 95 % and a power
+of 80 %: absence takes 1.34 times as many.
+
+References
+----------
+Julious, S. A., & Owen, R. J. (2006). Sample size calculations for clinical studies allowing for
+uncertainty about the variance. Pharmaceutical Statistics, 5, 29-37. https://doi.org/10.1002/pst.197
+
+Schuirmann, D. J. (1987). A comparison of the two one-sided tests procedure and the power approach
+for assessing the equivalence of average bioavailability. Journal of Pharmacokinetics and
+Biopharmaceutics, 15, 657-680. https://doi.org/10.1007/BF01068419
+"""
+
+from functools import lru_cache
+from typing import Any
+
+import numpy as np
+from scipy.special import gammainccinv, gammaincinv, ndtr, ndtri, stdtrit
+
+from psychollm._base.numbers import count
+from psychollm._base.types import FloatArray
+
+POWER = 0.8
+_EXACT = 1e6  # degrees of freedom that are as good as all
+_MANY = 1e4  # above which K no longer depends on them
+_ROUNDS = 60
+
+# The trapezoidal rule over the normal score of chi's quantiles, where SciPy's nctdtr is NaN for
+# some arguments.
+_NODE = np.linspace(-9.0, 9.0, 61)
+_WEIGHT = np.exp(-0.5 * _NODE**2) / np.sqrt(2.0 * np.pi) * (_NODE[1] - _NODE[0])
+
+
+def chance(
+    ratio: float,
+    df: float = np.inf,
+    *,
+    alpha: float = 0.05,
+    absence: bool = False,
+    pilot: float = np.inf,
+) -> float:
+    """Return (1), or (2) for `absence`, for an effect of `ratio` standard errors.
+
+    Parameters
+    ----------
+    ratio : float
+        The effect, or the smallest that matters, over the standard error.
+    df, pilot : float
+        Degrees of freedom of the standard error, and of the one that a pilot estimates.
+    alpha : float
+        One minus the level of the interval.
+    absence : bool
+        Whether it is to be shown that there is less.
+
+    Examples
+    --------
+    >>> round(chance(2.8016), 3), round(chance(3.2415, absence=True), 3)
+    (0.8, 0.8)
+    """
+    (u, outer), (v, inner) = _chi(pilot), _chi(df)
+    tail = 1.0 - 0.5 * alpha
+    bound = stdtrit(df, tail) if df < _EXACT else ndtri(tail)
+    centre, reach = abs(ratio) * u[:, None], bound * v
+    if absence:
+        inside = np.maximum(0.0, 2.0 * ndtr(centre - reach) - 1.0)
+    else:
+        inside = ndtr(centre - reach) + ndtr(-centre - reach)
+    return min(1.0, float(outer @ inside @ inner))
+
+
+@lru_cache(maxsize=4096)
+def multiple(
+    power: float,
+    df: float = np.inf,
+    *,
+    alpha: float = 0.05,
+    absence: bool = False,
+    pilot: float = np.inf,
+) -> float:
+    """Return K of (3): how many standard errors an effect must have; arguments as `chance`.
+
+    Examples
+    --------
+    >>> round(multiple(0.8), 2), round(multiple(0.8, absence=True), 2)
+    (2.8, 3.24)
+    >>> round(multiple(0.8, pilot=9.0), 2), round(multiple(0.8, pilot=9.0, absence=True), 2)
+    (3.08, 3.74)
+    """
+    from scipy.optimize import brentq
+
+    def short(ratio: float) -> float:
+        return chance(ratio, df, alpha=alpha, absence=absence, pilot=pilot) - power
+
+    high = 4.0
+    while short(high) < 0.0:
+        high *= 2.0
+    return float(brentq(short, 0.0, high, xtol=1e-12))
+
+
+def detectable(
+    se: FloatArray, df: FloatArray, *, alpha: Any, power: float = POWER, absence: bool = False
+) -> FloatArray:
+    """Return the smallest effects (k,) that as many units detect, or exclude for `absence`."""
+    rows = np.stack(np.broadcast_arrays(df, alpha), axis=-1).tolist()
+    k = [
+        _multiple(power, nu, nu, tail, absence=absence) if nu > 0.0 and tail > 0.0 else np.nan
+        for nu, tail in rows
+    ]
+    return np.asarray(np.array(k) * se, dtype=np.float64)
+
+
+def units_needed(
+    n: Any,
+    se: Any,
+    effect: Any,
+    *,
+    df: Any = np.inf,
+    alpha: Any = 0.05,
+    power: float = POWER,
+    absence: bool = False,
+) -> FloatArray:
+    """Return how many units (3) it takes, given that `n` had these standard errors.
+
+    Parameters
+    ----------
+    n, se, df : array_like (k,)
+        Units of the pilot, standard errors, and their degrees of freedom, which grow with units.
+    effect : array_like (k,)
+        The effect to detect or, for `absence`, to exclude where there is none.
+    alpha : array_like (k,)
+        One minus the level of each interval.
+    power : float
+        The chance to do so.
+    absence : bool
+        Whether to show that there is less.
+
+    Returns
+    -------
+    ndarray (k,)
+        Whole numbers; NaN without a standard error, infinite without an effect.
+
+    Examples
+    --------
+    >>> units_needed(100, 0.1, 0.2), units_needed(100, 0.1, 0.2, absence=True)
+    (array(197.), array(263.))
+    """
+    known = np.broadcast_arrays(
+        *(np.asarray(one, np.float64) for one in (n, se, effect, df, alpha))
+    )
+    rows = np.stack([one.ravel() for one in known], axis=1).tolist()
+    found = [_needed(*row, power=power, absence=absence) for row in rows]
+    return np.array(found, dtype=np.float64).reshape(known[0].shape)
+
+
+def about(n: float) -> str:
+    """Return a number of units to two digits, as it stands in a sentence.
+
+    Examples
+    --------
+    >>> about(1551.0)
+    'about 1,600'
+    """
+    return f"about {count(float(f'{n:.2g}'))}"
+
+
+def _needed(
+    n: float, se: float, effect: float, df: float, alpha: float, *, power: float, absence: bool
+) -> float:
+    if not (se > 0.0 and n > 0.0 and df > 0.0 and alpha > 0.0) or np.isnan(effect):
+        return np.nan
+    if effect == 0.0:
+        return np.inf
+    later, units = np.inf, np.nan
+    # More units leave more degrees of freedom, which ask for fewer units.
+    for _ in range(_ROUNDS):
+        k = _multiple(power, later, df, alpha, absence=absence)
+        before, units = units, n * (k * se / effect) ** 2
+        if abs(units - before) < 0.5:
+            break
+        later = max(1.0, (df + 1.0) * units / n - 1.0)
+    return float(np.ceil(units * (1.0 - 1e-9)))
+
+
+def _multiple(power: float, df: float, pilot: float, alpha: float, *, absence: bool) -> float:
+    """Return `multiple` of numbers to two or three digits, so that each is computed once."""
+    few = [
+        float(f"{one:.{3 if one < 100.0 else 2}g}") if one < _MANY else np.inf
+        for one in (df, pilot)
+    ]
+    return multiple(power, few[0], pilot=few[1], alpha=float(f"{alpha:.3g}"), absence=absence)
+
+
+@lru_cache(maxsize=256)
+def _chi(df: float) -> tuple[FloatArray, FloatArray]:
+    """Return quantiles of chi over the root of its degrees of freedom, and their weights."""
+    if df >= _EXACT:
+        return np.ones(1), np.ones(1)
+    below, above = ndtr(_NODE), ndtr(-_NODE)
+    gamma = np.where(_NODE < 0, gammaincinv(0.5 * df, below), gammainccinv(0.5 * df, above))
+    return np.sqrt(gamma / (0.5 * df)), _WEIGHT

@@ -1,0 +1,44 @@
+r"""How many questions tell two models apart, or show that they differ by less than what matters.
+
+Intervals of all differences hold at once. A multiple c of the standard error with :math:`\nu`
+degrees of freedom is that of a single interval with :math:`\alpha = 2 T_\nu(-c)`, by which
+`psychollm.estimates.sample_size` plans.
+"""
+
+import numpy as np
+from scipy.special import stdtr
+
+from psychollm._base.numbers import number, significant
+from psychollm._base.types import FloatArray
+from psychollm.estimates.sample_size import detectable, units_needed
+from psychollm.reliability.means.score_differences import ScoreDifferences
+
+
+def _alpha(pairs: ScoreDifferences) -> FloatArray:
+    """Return alpha: one minus the level of a single interval as wide (pairs,)."""
+    with np.errstate(invalid="ignore", divide="ignore"):
+        return np.asarray(2.0 * stdtr(pairs.df, -pairs.margin / pairs.se), dtype=np.float64)
+
+
+def detectable_of(pairs: ScoreDifferences, power: float, *, absence: bool = False) -> FloatArray:
+    """Return the differences that the questions detect, or exclude for `absence` (pairs,)."""
+    return detectable(pairs.se, pairs.df, alpha=_alpha(pairs), power=power, absence=absence)
+
+
+def needed_of(
+    pairs: ScoreDifferences, effect: FloatArray | float, power: float, *, absence: bool = False
+) -> FloatArray:
+    """Return how many questions detect a difference, or exclude it for `absence` (pairs,)."""
+    return units_needed(
+        pairs.n, pairs.se, effect, df=pairs.df, alpha=_alpha(pairs), power=power, absence=absence
+    )
+
+
+def sizes_in_words(values: FloatArray, *, shares: bool) -> str:
+    """Return the span of differences in words, of shares in points; "" where there are none."""
+    known = values[values < (1.0 if shares else np.inf)]
+    if not known.size:
+        return ""
+    ends = (known.min(), known.max())
+    low, high = (number(100.0 * end, 1) if shares else significant(end) for end in ends)
+    return (low if low == high else f"{low} to {high}") + (" points" if shares else "")
