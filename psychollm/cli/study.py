@@ -11,12 +11,22 @@ from psychollm._base.call import Call, Made
 from psychollm._base.errors import OptionError
 from psychollm._base.types import EmptyCells, Missing
 from psychollm.cli.carry_out import Found
+from psychollm.cli.groups import (
+    GROUPS,
+    ByGroups,
+    column_of,
+    column_of_table,
+    groups_call,
+    groups_of,
+)
 from psychollm.cli.import_logs import is_store
 from psychollm.cli.options import option
 from psychollm.cli.streamed import STREAMS_ARE, scan_of
 from psychollm.cli.two_tables import ANALYSIS, OUTPUT, READING, Tables, TwoTables, left_out_line
 
 if TYPE_CHECKING:
+    import pandas as pd
+
     from psychollm.data.responses import Responses
     from psychollm.data.scan import Scan
     from psychollm.estimates.findings import Study as Findable
@@ -52,6 +62,7 @@ examples:
   psychollm study long.csv --confidence-column sure --correctness-column right --threshold 0.5
   psychollm study logs/ --threshold 0.5
   psychollm study run.sqlite --out results
+  psychollm study said.csv right.csv --by domains.csv
   psychollm study answers.duckdb --table runs --confidence-column sure --threshold 0.5 --null 99
 """
 
@@ -73,7 +84,7 @@ def number_or_rule(text: str) -> str | float:
 
 
 @dataclass(frozen=True, kw_only=True)
-class OfTables(TwoTables):
+class OfTables(ByGroups, TwoTables):
     """What tables, logs and stores have in common, and the study of the first two."""
 
     NAME = "study"
@@ -121,6 +132,13 @@ class OfTables(TwoTables):
         default=None,
         group=ANALYSIS,
     )
+    by: str | None = option(
+        "the study of each group of questions (domain), and whether one factor makes all: a "
+        "column of a long table or of logs, or a file with a question and its group per line",
+        "COLUMN|FILE",
+        default=None,
+        group=GROUPS,
+    )
     null: int = option("replicates of each null", default=499, group=ANALYSIS)
     simulated: bool = option(
         "say in the report that the answers are simulated", default=False, group=OUTPUT
@@ -155,7 +173,7 @@ class OfTables(TwoTables):
             msg = "--example brings its own tables: leave out CONFIDENCE and CORRECTNESS"
             raise OptionError(msg)
         if self.streams:
-            self.check_stream("correctness_column", "drop_unusable", "bootstrap", "people")
+            self.check_stream("correctness_column", "drop_unusable", "bootstrap", "people", "by")
             if isinstance(self.threshold, str):
                 msg = f"--threshold {self.threshold}: a long table is split at a number"
                 raise OptionError(msg)
@@ -164,7 +182,7 @@ class OfTables(TwoTables):
 
     def _check_store(self) -> None:
         """Refuse what a store has no use for."""
-        for name in ("threshold", "codes", "confidence_column", "correctness_column"):
+        for name in ("threshold", "codes", "confidence_column", "correctness_column", "by"):
             if getattr(self, name) is not None:
                 msg = (
                     f"--{name.replace('_', '-')} is for tables: a store is read by its instrument"
@@ -214,27 +232,50 @@ class OfTables(TwoTables):
 
             example = load_example("shared_confidence")
             tables = (example.confidence, example.correctness)
-            return Tables(*tables, ("the embedded example",), _EXAMPLE_CODE)
+            return self._grouped(Tables(*tables, ("the embedded example",), _EXAMPLE_CODE))
         if self.of_logs:
-            return self.reduced(self._from_logs())
+            return self._from_logs()
         split = {"threshold": self.threshold, "strict": not self.at_least}
         codes = self.codes if self.threshold is None else None
         first, second = self.calls(
             "psy.read_responses", {"codes": self.codes, **split}, {"codes": codes}
         )
         code = "\n".join(f"{one.name} = {one.text()}" for one in (first, second))
-        return self.reduced(Tables(first.run(), second.run(), self.files, code))
+        tables = self.reduced(Tables(first.run(), second.run(), self.files, code))
+        return self._grouped(tables, partial(column_of_table, self))
 
     def _from_logs(self) -> "Tables[Responses]":
         """Return who said yes and who was right, as logs have it."""
         made: Made = {}
-        stated, right, code, log = self.stated_in_logs()
+        stated, right, code, log = self.stated_in_logs(self.kept)
         options: dict[str, Any] = {"codes": self.codes}
         if self.threshold is not None:
             options = {"threshold": self.threshold, "strict": not self.at_least}
         call = Call("psy.Responses", (Call.done("confidence", stated, made),), options)
         code.append(f"confidence = {call.text()}")
-        return Tables(call.run(made), right, self.files, "\n".join(code), log.summary())
+        text = "\n".join(code)
+        tables = self.reduced(Tables(call.run(made), right, self.files, text, log.summary()))
+        return self._grouped(tables, partial(column_of, log))
+
+    def _grouped(
+        self, tables: "Tables[Responses]", column: "Callable[[str], pd.Series[Any]] | None" = None
+    ) -> "Tables[Responses]":
+        """Find the group of each question, if there are any; `column` reads a column."""
+        if self.by is None:
+            return tables
+        if self.people is not None:
+            msg = "--people and --by exclude each other: people are compared over all questions"
+            raise OptionError(msg)
+        if column is None and not Path(self.by).is_file():
+            msg = f"--by {self.by} is no file: pass one with a question and its group per line"
+            raise OptionError(msg)
+        said = tables.confidence
+        of, groups = groups_of(self.by, said.models, said.questions, column or {}.__getitem__)
+        if of != "questions":
+            msg = f"--by {self.by} groups models: pass the group of each question"
+            raise OptionError(msg)
+        code = f"{tables.code}\ngroups = {groups_call(self, self.by, of).text()}"
+        return replace(tables, code=code, groups=(of, groups))
 
     def reduced(self, tables: "Tables[Responses]") -> "Tables[Responses]":
         """Leave out what is to take no part."""

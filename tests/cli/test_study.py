@@ -81,6 +81,29 @@ def test_one_long_file_holds_both(call, long_table, tables) -> None:
     assert result["verdict"] == cut + wide["verdict"]
 
 
+def test_groups_of_questions(call, tables, tmp_path: Path) -> None:
+    questions = pd.read_csv(tables[0], index_col=0, nrows=1).columns
+    file = tmp_path / "domains.csv"
+    domains = ["facts" if place % 2 else "code" for place in range(len(questions))]
+    pd.DataFrame({"question": questions, "domain": domains}).to_csv(file, index=False)
+    found = call("study", *tables, "--by", file, *QUICK, "--out", tmp_path / "out")
+    assert found.returncode == 0, found.stderr
+    assert "One factor over all groups (code and facts)" in " ".join(found.stdout.split())
+    results = json.loads((tmp_path / "out" / "results.json").read_text(encoding="utf-8"))
+    assert list(results["studies"]) == ["code", "facts"]
+    assert 0.0 < results["one_factor"]["p"] <= 1.0
+    assert "psy.shared_confidence_by(confidence, correctness, groups, " in results["call"]
+    assert (tmp_path / "out" / "loadings.csv").exists()
+
+
+def test_groups_that_a_study_cannot_have(call, tables, tmp_path: Path) -> None:
+    models = pd.read_csv(tables[0], index_col=0).index
+    file = tmp_path / "families.csv"
+    pd.DataFrame({"model": models, "family": "a"}).to_csv(file, index=False)
+    assert_one_line(call("study", *tables, "--by", file), "groups models")
+    assert_one_line(call("study", "--example", "--by", "domain"), "--by domain is no file")
+
+
 def test_quiet_means_quiet(call, tables, tmp_path: Path) -> None:
     found = call("study", *tables, *QUICK, "--quiet")
     assert (found.returncode, found.stdout, found.stderr) == (0, "", "")

@@ -5,13 +5,19 @@ degrees of freedom is that of a single interval with :math:`\alpha = 2 T_\nu(-c)
 `psychollm.estimates.sample_size` plans.
 """
 
+from typing import TYPE_CHECKING
+
 import numpy as np
 from scipy.special import stdtr
 
-from psychollm._base.numbers import number, significant
+from psychollm._base.numbers import number, percent, significant
 from psychollm._base.types import FloatArray
 from psychollm.estimates.sample_size import detectable, units_needed
 from psychollm.reliability.means.score_differences import ScoreDifferences
+from psychollm.studies.comparison.ranks import enough
+
+if TYPE_CHECKING:
+    from psychollm.studies.comparison.study import Comparison
 
 
 def _alpha(pairs: ScoreDifferences) -> FloatArray:
@@ -34,7 +40,23 @@ def needed_of(
     )
 
 
-def sizes_in_words(values: FloatArray, *, shares: bool) -> str:
+def power_in_words(result: "Comparison") -> str:
+    """Return which differences are detected, and which are excluded where two are equal."""
+    shares = are_shares(result.score.value[result.score.defined])
+    known = enough(result.differences)
+    detected, excluded = (
+        _sizes(one[known], shares=shares) for one in (result.detectable, result.excludable)
+    )
+    if not detected:
+        return "They are too few to show any difference."
+    rest = f"; where two are equal, one of {excluded} is excluded as often" if excluded else ""
+    return (
+        f"A difference of {detected} between two models, depending on how alike they answer, "
+        f"is detected with a chance of {percent(result.power)}{rest}."
+    )
+
+
+def _sizes(values: FloatArray, *, shares: bool) -> str:
     """Return the span of differences in words, of shares in points; "" where there are none."""
     known = values[values < (1.0 if shares else np.inf)]
     if not known.size:
@@ -42,3 +64,8 @@ def sizes_in_words(values: FloatArray, *, shares: bool) -> str:
     ends = (known.min(), known.max())
     low, high = (number(100.0 * end, 1) if shares else significant(end) for end in ends)
     return (low if low == high else f"{low} to {high}") + (" points" if shares else "")
+
+
+def are_shares(values: FloatArray) -> bool:
+    """Return whether scores lie between 0 and 1."""
+    return bool(((values >= 0.0) & (values <= 1.0)).all())

@@ -24,7 +24,8 @@ from psychollm.calibration.stated import binary_tables
 from psychollm.data.labels import Labels, numbered, unit_labels
 from psychollm.data.responses import ResponsesLike
 from psychollm.estimates.findings import Finding, Findings, Study, exhibit, sentence_list
-from psychollm.estimates.resampling import Bootstrap
+from psychollm.estimates.provenance import call_text
+from psychollm.estimates.resampling import Bootstrap, Resampling
 from psychollm.estimates.verdict import SMALLEST, Outcome, SmallestEffects
 from psychollm.factor.one_factor.common_loadings import CommonLoadings, common_loadings
 from psychollm.studies.inference_boundary.monitoring_link import MonitoringLink, rank_link
@@ -62,6 +63,7 @@ class SharedByGroups(Study, Result):
     labels: Labels  # (groups,)
     level: float
     call: str
+    seed: int
 
     def to_frame(self) -> pd.DataFrame:
         """Return one row per group: how many factors, and how closely models follow the first."""
@@ -233,6 +235,16 @@ def shared_confidence_by(
         msg = f"by holds one label only ({names[0]!r}): a comparison needs at least two groups"
         raise LabelError(msg)
     seeds = np.random.default_rng(seed).integers(2**31, size=len(names) + 1).tolist()
+    options: dict[str, Any] = {
+        "empty_cells": empty_cells,
+        "missing": missing,
+        "screen": screen,
+        "n_null": n_null,
+        "bootstrap": Resampling.of(bootstrap, level, None).required().n,
+        "level": level,
+        "adjustment": adjustment,
+        "rng": seed,
+    }
     results: dict[Any, SharedConfidence] = {}
     reasons: dict[Any, str] = {}
     own = {}
@@ -243,14 +255,7 @@ def shared_confidence_by(
             results[name] = shared_confidence(
                 own[name],
                 right.select(questions=here),
-                empty_cells=empty_cells,
-                missing=missing,
-                screen=screen,
-                n_null=n_null,
-                bootstrap=bootstrap,
-                level=level,
-                adjustment=adjustment,
-                rng=seeds[place],
+                **(options | {"bootstrap": bootstrap, "rng": seeds[place]}),
             )
         except ShapeError as error:
             reasons[name] = str(error)
@@ -277,8 +282,8 @@ def shared_confidence_by(
         n=np.bincount(member),
         labels=names,
         level=level,
-        call=f"studies.shared_confidence_by(confidence, correctness, groups, n_null={n_null}, "
-        f"level={level}, rng={seed})",
+        call=call_text("shared_confidence_by", ("confidence", "correctness", "groups"), options),
+        seed=seed,
     )
 
 

@@ -26,6 +26,8 @@ confidence, correctness = confidence_and_correctness(said.pooled_scores(){repeat
 
 def judged(command: "OfTables", tables: "Tables[Responses]", asked: str = "") -> Found:
     """Return what the study of two tables finds; `asked` is the code of what people were asked."""
+    if tables.groups is not None:
+        return _judged_by(command, tables, tables.groups[1])
     from psychollm.studies.shared_confidence.study import shared_confidence
 
     study = shared_confidence(
@@ -47,6 +49,41 @@ def judged(command: "OfTables", tables: "Tables[Responses]", asked: str = "") ->
         in_files=found.tables.keys() - {"models", "screen"},
         page=command.page_of(study, code),
     )
+
+
+def _judged_by(command: "OfTables", tables: "Tables[Responses]", groups: Sequence[Any]) -> Found:
+    """Return what the study of each group of questions finds, and what they share."""
+    from psychollm.studies.shared_confidence.by_groups import shared_confidence_by
+
+    study = shared_confidence_by(
+        tables.confidence,
+        tables.correctness,
+        groups,
+        empty_cells=command.empty_cells,
+        missing=command.thresholds,
+        screen="drop" if command.drop_unusable else "flag",
+        n_null=command.null,
+        **command.replication,
+    )
+    numbers = {
+        "verdict": study.findings(smallest=command.smallest).verdict,
+        "one_factor": study.common
+        and {
+            "p": study.common.test.p_value,
+            **_fields(study.common, ("df", "rmsea", "rmsea_interval", "scale", "groups")),
+        },
+        "studies": {
+            str(group): _results(one, tables.source, command.smallest)
+            for group, one in study.results.items()
+        },
+        "source": list(tables.source),
+        "simulated": command.simulated or all(one.simulated for one in study.results.values()),
+        "level": command.level,
+        "seed": study.seed,
+    }
+    script = f"{tables.code}\nstudy = psy.{study.call}"
+    found = command.of_study(study, script, numbers, remark=tables.left_out)
+    return replace(found, page=command.page_of(study, tables.code))
 
 
 def _results(
