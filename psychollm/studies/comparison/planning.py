@@ -5,7 +5,7 @@ degrees of freedom is that of a single interval with :math:`\alpha = 2 T_\nu(-c)
 `psychollm.estimates.sample_size` plans.
 """
 
-from typing import TYPE_CHECKING
+from typing import Any
 
 import numpy as np
 from scipy.special import stdtr
@@ -15,9 +15,6 @@ from psychollm._base.types import FloatArray
 from psychollm.estimates.sample_size import detectable, units_needed
 from psychollm.reliability.means.score_differences import ScoreDifferences
 from psychollm.studies.comparison.ranks import enough
-
-if TYPE_CHECKING:
-    from psychollm.studies.comparison.study import Comparison
 
 
 def _alpha(pairs: ScoreDifferences) -> FloatArray:
@@ -40,7 +37,7 @@ def needed_of(
     )
 
 
-def power_in_words(result: "Comparison") -> str:
+def power_in_words(result: Any) -> str:
     """Return which differences are detected, and which are excluded where two are equal."""
     shares = are_shares(result.score.value[result.score.defined])
     known = enough(result.differences)

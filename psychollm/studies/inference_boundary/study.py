@@ -77,19 +77,12 @@ class ThinkingContrast(Result):
     thinking: Hashable
     base: Hashable
     difference: Difference  # thinking - base, paired by questions
-    # Smallest difference that as many questions detect, and questions that detect the one found;
-    # None where the two share too few for a variance, or there is no difference.
+    # None where the two share too few questions for a variance, or there is no difference.
     detectable: ComparisonPower | None
     needed: ComparisonPower | None
 
     def to_exclude(self, smallest: float) -> int | None:
-        """Return how many questions exclude a difference where there is none; None as above.
-
-        Parameters
-        ----------
-        smallest : float
-            The difference.
-        """
+        """Return how many questions exclude a difference of `smallest` where there is none."""
         known = self.detectable
         if known is None or known.variance.between + known.variance.within == 0.0:
             return None
@@ -299,10 +292,9 @@ def _thinking_row(one: ThinkingContrast, smallest: float) -> str:
     text = f"{one.thinking} against {one.base}: {difference}"
     if one.detectable is None or not np.isfinite(one.smallest_shown):
         return f"{text}; too few questions to show any difference."
-    n, fewer = one.detectable.n_questions, one.to_exclude(smallest)
-    more = "" if one.needed is None else f", {about(one.needed.n_questions)} detect one this large"
-    if fewer is not None:
-        more += f", {about(fewer)} show a difference below {smallest:g}"
+    n, most, fewer = one.detectable.n_questions, one.needed, one.to_exclude(smallest)
+    more = "" if most is None else f", {about(most.n_questions)} detect one this large"
+    more += "" if fewer is None else f", {about(fewer)} show a difference below {smallest:g}"
     return f"{text}; {n} questions detect differences from {number(one.smallest_shown)}{more}."
 
 
@@ -465,11 +457,7 @@ def _thinking(
         detectable = minimum_detectable_difference(n, variance, n_answers=runs)
         needed = questions_needed(value, variance, n_answers=runs) if value else None
     return ThinkingContrast(
-        thinking=pair[0],
-        base=pair[1],
-        difference=difference,
-        detectable=detectable,
-        needed=needed,
+        thinking=pair[0], base=pair[1], difference=difference, detectable=detectable, needed=needed
     )
 
 
