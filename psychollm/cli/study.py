@@ -241,8 +241,8 @@ class OfTables(ByGroups, TwoTables):
             "psy.read_responses", {"codes": self.codes, **split}, {"codes": codes}
         )
         code = "\n".join(f"{one.name} = {one.text()}" for one in (first, second))
-        tables = self.reduced(Tables(first.run(), second.run(), self.files, code))
-        return self._grouped(tables, partial(column_of_table, self))
+        both = self.reduced(Tables(first.run(), second.run(), self.files, code))
+        return self._grouped(both, partial(column_of_table, self))
 
     def _from_logs(self) -> "Tables[Responses]":
         """Return who said yes and who was right, as logs have it."""
@@ -269,8 +269,8 @@ class OfTables(ByGroups, TwoTables):
         if column is None and not Path(self.by).is_file():
             msg = f"--by {self.by} is no file: pass one with a question and its group per line"
             raise OptionError(msg)
-        said = tables.confidence
-        of, groups = groups_of(self.by, said.models, said.questions, column or {}.__getitem__)
+        said, reading = tables.confidence, column or partial(column_of_table, self)
+        of, groups = groups_of(self.by, said.models, said.questions, reading)
         if of != "questions":
             msg = f"--by {self.by} groups models: pass the group of each question"
             raise OptionError(msg)
