@@ -63,7 +63,12 @@ from psychollm.reliability.means.clustered import mean_estimate, mean_score
 from psychollm.reliability.means.pair_means import balanced, strata_of
 from psychollm.reliability.means.repeated_scores import RepeatedScores, answers_of, means_of
 from psychollm.reliability.means.score_differences import ScoreDifferences, score_differences
-from psychollm.studies.comparison.planning import detectable_of, needed_of, sizes_in_words
+from psychollm.studies.comparison.planning import (
+    are_shares,
+    detectable_of,
+    needed_of,
+    power_in_words,
+)
 from psychollm.studies.comparison.ranks import enough, rank, shown_better, tiers
 
 if TYPE_CHECKING:
@@ -190,7 +195,7 @@ class Comparison(Study, Result):
             Finding(
                 key="power",
                 question="What could these questions show?",
-                statement=self._power(),
+                statement=power_in_words(self),
                 numbers={name: getattr(self, name) for name in _PLANNED},
             ),
         )
@@ -320,20 +325,6 @@ class Comparison(Study, Result):
         if fewer < _MANY:
             text += f"; {about(fewer)} questions show a difference below {smallest:g}"
         return text + (f", {about(found)} detect one this large" if found < _MANY else "")
-
-    def _power(self) -> str:
-        shares = _are_shares(self.score.value[self.score.defined])
-        detected, excluded = (
-            sizes_in_words(one[enough(self.differences)], shares=shares)
-            for one in (self.detectable, self.excludable)
-        )
-        if not detected:
-            return "They are too few to show any difference."
-        rest = f"; where two are equal, one of {excluded} is excluded as often" if excluded else ""
-        return (
-            f"A difference of {detected} between two models, depending on how alike they answer, "
-            f"is detected with a chance of {percent(self.power)}{rest}."
-        )
 
     def _clustered(self) -> bool:
         return bool((self.differences.n_clusters < self.differences.n).any())
@@ -480,7 +471,7 @@ def _score(
         parts = balanced(values, known.astype(np.float64), strata)
         options = Resampling.of(0, level, None)
         mean = mean_estimate(*parts, codes, options, "cr2", table.models)
-    if not _are_shares(values[known]):
+    if not are_shares(values[known]):
         return replace(mean, name="score")
     # Means of right and wrong answers are shares, too: of as many as would vary like them.
     varies = mean.se > 0.0
@@ -489,7 +480,3 @@ def _score(
     )
     interval = wilson(mean.value * size, size, level=level, df=mean.freedom)
     return replace(mean, name="score", interval=interval)
-
-
-def _are_shares(values: FloatArray) -> bool:
-    return bool(((values >= 0.0) & (values <= 1.0)).all())
