@@ -34,6 +34,7 @@ class Found:
     remark: str = ""  # on what takes no part
     markdown: str = ""  # where it is not that of the findings
     page: Callable[[Path], object] | None = None  # writes the report
+    parts: "Mapping[str, Found]" = field(default_factory=dict)  # arms, each in a folder of its own
 
     @property
     def results(self) -> dict[str, Any]:
@@ -130,6 +131,9 @@ def _write(command: Analysis, found: Found, folder: Path) -> None:
         (folder / "comment.md").write_text(_markdown(found), encoding="utf-8")
     if command.with_page and found.page is not None:
         found.page(folder / "report.html")
+    for name, part in found.parts.items():
+        (folder / name).mkdir(exist_ok=True)
+        _write(command, part, folder / name)
 
 
 def _markdown(found: Found) -> str:

@@ -70,11 +70,13 @@ def _read(about: Mapping[str, Any], path: Path, typed: argparse.Namespace) -> An
     return about["read"](path, **typed_values(about["read"], typed))
 
 
-def traces_in(path: Path, *, of: tuple[str, ...] = ()) -> "tuple[Transcript, ...]":
+def traces_in(
+    path: Path, *, of: tuple[str, ...] = (), arm: str | None = None
+) -> "tuple[Transcript, ...]":
     """Return the replies of a store as traces; `of` names instruments, as in `transcripts`."""
     from psychollm.collect.export import replied
     from psychollm.collect.store import Store
     from psychollm.instruments.stages.judged import transcripts
 
     with Store(path, create=False) as store:
-        return transcripts(replied(store), of=of)
+        return transcripts(replied(store, arm=arm), of=of)

@@ -48,11 +48,18 @@ prompts:
 A stage takes place if its table is there, be it empty. Revision and scaffold belong to the first
 stage if they name questions; otherwise they go on from the answers of another instrument.
 
+An instrument that is put in several ways has a table for each arm, [[study.semantic_sampling]],
+with a name and, where not all models are asked, whom:
+
+  arm = "base"
+  models = { qwen = "qwen base" } # its name in the study, and in the plan; or ["qwen base"]
+
 What the analysis is to compare stands in one table more:
 
   [study.analysis]
   thinking = [["R1", "V3"]]       # inference_boundary: who reasons first, and who does not
-  baseline = "base"               # semantic_calibration: with whom all others are compared
+  baseline = "base"               # the arm that others are held against; without arms, of
+                                  # semantic_calibration, the model
 """
 EPILOG = """\
 examples:
@@ -86,23 +93,23 @@ STUDY_PARTS: dict[StudyName, Parts] = {
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Boundary:
+class Baseline:
+    """What a plan may say about the analysis: the arm that others are held against.
+
+    Without arms, of `semantic_calibration` alone, the model.
+    """
+
+    baseline: str | None = None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Boundary(Baseline):
     """What a plan may say about the analysis of `inference_boundary`."""
 
     thinking: tuple[tuple[str, str], ...] = ()
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Semantic:
-    """What a plan may say about the analysis of `semantic_calibration`."""
-
-    baseline: str | None = None
-
-
-ANALYSES: dict[StudyName, type] = {
-    "inference_boundary": Boundary,
-    "semantic_calibration": Semantic,
-}
+ANALYSES: dict[StudyName, type] = {"inference_boundary": Boundary}
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -338,6 +345,7 @@ def staged_plan(study: StudyName, path: Path) -> "StagedPlan":
     InputError
         If a file cannot be read.
     """
+    from psychollm.cli.plan_arms import asked
     from psychollm.cli.settings import at
     from psychollm.collect.plan import read_plan, table_of
     from psychollm.collect.staged import StagedPlan
@@ -345,10 +353,11 @@ def staged_plan(study: StudyName, path: Path) -> "StagedPlan":
     tables = _tables(study, table_of(path).get("study"), path)
     tables.pop("analysis", None)
     parts = STUDY_PARTS[study]
-    first: dict[str, dict[str, Any]] = {}
+    first: dict[str, Any] = {}  # a table, or one for each arm
     later: dict[str, dict[str, Any]] = {}
     for name, table in tables.items():
-        here = name in parts.first and (name not in parts.later or "questions" in table)
+        arms = isinstance(table, list)
+        here = arms or (name in parts.first and (name not in parts.later or "questions" in table))
         (first if here else later)[name] = table
     if not first and len(parts.first) == 1:
         first = {parts.first[0]: {}}
@@ -359,7 +368,8 @@ def staged_plan(study: StudyName, path: Path) -> "StagedPlan":
             " (revision and scaffold with questions)"
         )
         raise OptionError(msg)
-    prompts = [one for name, table in first.items() for one in _asked(name, table, path)]
+    models = [one.get("name", one.get("model")) for one in table_of(path).get("models", [])]
+    prompts = [one for name, table in first.items() for one in asked(name, table, path, models)]
     plan = read_plan(path, prompts=prompts)
     if "scaffold" in tables and "coding" in later:
         later["coding"] = {"of": ["scaffold"], **later["coding"]}
@@ -372,6 +382,7 @@ def analysis_of(study: StudyName, path: Path, staged: "StagedPlan") -> dict[str,
     """Return what a plan says about the analysis; models that it names must be asked."""
     from psychollm.cli.settings import settings
     from psychollm.collect.plan import table_of
+    from psychollm.instruments.arms import arm_of
 
     table = _tables(study, table_of(path).get("study"), path).get("analysis")
     asked = [model.name for model in staged.respondents]
@@ -390,7 +401,14 @@ def analysis_of(study: StudyName, path: Path, staged: "StagedPlan") -> dict[str,
     if table is None:
         return {}
     where = f"{path}, [study.analysis]"
-    given = settings(ANALYSES[study], table, where, path.parent)
+    given = settings(ANALYSES.get(study, Baseline), table, where, path.parent)
+    arms = list(dict.fromkeys(filter(None, map(arm_of, staged.plan.prompts))))
+    if "baseline" in given and (arms or study != "semantic_calibration"):
+        if given["baseline"] not in arms:
+            known = ", ".join(arms) or "there are none"
+            msg = f"{where}: baseline = {given['baseline']!r} is no arm of the plan ({known})"
+            raise OptionError(msg)
+        asked = [*asked, given["baseline"]]
     for name, value in given.items():
         named = [value] if isinstance(value, str) else [one for pair in value for one in pair]
         if lost := [one for one in named if one not in asked]:
@@ -402,33 +420,22 @@ def analysis_of(study: StudyName, path: Path, staged: "StagedPlan") -> dict[str,
     return given
 
 
-def _tables(study: StudyName, table: Any, path: Path) -> dict[str, dict[str, Any]]:
+def _tables(study: StudyName, table: Any, path: Path) -> dict[str, Any]:
     """Return the tables of the parts of a study."""
     parts = STUDY_PARTS[study]
     known = list(dict.fromkeys([*parts.first, *parts.later]))
-    known += ["analysis"] if study in ANALYSES else []
+    known.append("analysis")
     shown = ", ".join(f"[study.{name}]" for name in known)
     if table is None:
         msg = f"{path} has no settings of {study}: its tables are {shown}"
         raise OptionError(msg)
     for name, one in table.items() if isinstance(table, dict) else [("study", table)]:
-        if name not in known or not isinstance(one, dict):
+        arms = isinstance(one, list) and name in parts.first
+        if name not in known or not (arms or isinstance(one, dict)):
             fault = "is no table" if name in known else f"is no part of {study}"
             msg = f"{path}: study.{name} {fault}: its tables are {shown}"
             raise OptionError(msg)
     return dict(table)
-
-
-def _asked(name: str, table: Mapping[str, Any], path: Path) -> "tuple[Prompt, ...]":
-    """Return the prompts of an instrument with its settings."""
-    from psychollm.cli.settings import at, settings
-    from psychollm.instruments.instrument import instrument_class
-
-    kind, where = instrument_class(name), f"{path}, [study.{name}]"
-    given = settings(kind, table, where, path.parent)
-    with at(where):
-        prompts: tuple[Prompt, ...] = kind(**given).prompts()
-    return prompts
 
 
 def _step(name: str, table: Mapping[str, Any], path: Path) -> "Step":

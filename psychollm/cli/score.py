@@ -1,5 +1,6 @@
 """``psychollm score``: a store in, what each model scored out; nothing is asked."""
 
+from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -56,12 +57,17 @@ class Score(Command):
             busy("reading and scoring the replies", quiet=self.quiet),
             Store(self.store, create=False) as store,
         ):
-            scored = [(one, one.scores()) for one in _read(store, self.instrument)]
+            scored = {
+                name: (one, one.scores()) for name, one in _read(store, self.instrument).items()
+            }
             banked = bank_scores(store)
         if self.out is not None:
             _write(scored, self.out)
-        found = {read.instrument: _plain(read, scores) for read, scores in scored}
-        paragraphs = [_told(read, scores) for read, scores in scored]
+        found = {name: _plain(read, scores) for name, (read, scores) in scored.items()}
+        paragraphs = [
+            f"{'' if name == read.instrument else f'{name}: '}{_told(read, scores)}"
+            for name, (read, scores) in scored.items()
+        ]
         if banked:
             paragraphs.append("\n".join(told(model, one) for model, one in banked.items()))
         paragraphs += [f"Table: {self.out}"] if self.out is not None else []
@@ -69,16 +75,20 @@ class Score(Command):
         return 0
 
 
-def _read(store: "Store", chosen: str | None) -> "list[Readings]":
-    """Return the readings of the instrument that was chosen, or of all."""
+def _read(store: "Store", chosen: str | None) -> "dict[str, Readings]":
+    """Return the readings of the instrument that was chosen, or of all, arm by arm."""
     from psychollm.collect.errors import StoreError
-    from psychollm.collect.readings import instruments_in, readings
+    from psychollm.collect.readings import arms_in, instruments_in, readings
 
     names = [chosen.replace("-", "_")] if chosen else list(instruments_in(store))
     if not names:
         msg = f"{store.path} holds no requests: ask a plan first (psychollm collect PLAN.toml)"
         raise StoreError(msg)
-    return [readings(store, instrument=name) for name in names]
+    return {
+        name if arm is None else f"{name}, {arm}": readings(store, instrument=name, arm=arm)
+        for name in names
+        for arm in arms_in(store, instrument=name) or (None,)
+    }
 
 
 def _told(readings: "Readings", scores: "Scores") -> str:
@@ -102,15 +112,24 @@ def _plain(readings: "Readings", scores: "Scores") -> dict[str, Any]:
     }
 
 
-def _write(scored: "list[tuple[Readings, Scores]]", path: Path) -> None:
+def _write(scored: "Mapping[str, tuple[Readings, Scores]]", path: Path) -> None:
     from psychollm.cli.carry_out import writing
 
-    if len(scored) > 1:
-        names = ", ".join(read.instrument for read, _ in scored)
+    kinds = {read.instrument for read, _ in scored.values()}
+    if len(kinds) > 1:
+        names = ", ".join(scored)
         msg = f"--out {path}: one table holds one of {names}; choose it with --instrument"
         raise OptionError(msg)
+    frames = []
+    for name, (read, scores) in scored.items():
+        frame = scores_frame(scores)
+        if name != read.instrument:
+            frame.insert(0, "arm", name.removeprefix(f"{read.instrument}, "))
+        frames.append(frame)
+    import pandas as pd
+
     with writing(f"--out {path}"):
-        write_csv(scores_frame(scored[0][1]), path)
+        write_csv(pd.concat(frames, ignore_index=True), path)
 
 
 def scores_frame(scores: "Scores") -> "pd.DataFrame":

@@ -2,6 +2,7 @@
 
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -51,12 +52,13 @@ class WriteStage(WritePrompts):
     def prompts(self) -> "tuple[Prompt, ...]":
         """Return the prompts of the stage."""
         from psychollm.collect.export import replied
+        from psychollm.collect.staged import by_arm
         from psychollm.collect.store import Store
         from psychollm.instruments.stages import STAGES
 
         make = STAGES[self.source].make
         with Store(self.store, create=False) as store:
-            return make(replied(store), **typed_values(make, self.typed))
+            return by_arm(replied(store), partial(make, **typed_values(make, self.typed)))
 
     def told(self, prompts: "Sequence[Prompt]") -> tuple[dict[str, Any], str, str]:
         """Return who is asked."""

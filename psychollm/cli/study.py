@@ -19,7 +19,6 @@ from psychollm.cli.groups import (
     groups_call,
     groups_of,
 )
-from psychollm.cli.import_logs import is_store
 from psychollm.cli.options import option
 from psychollm.cli.streamed import STREAMS_ARE, scan_of
 from psychollm.cli.two_tables import ANALYSIS, OUTPUT, READING, Tables, TwoTables, left_out_line
@@ -47,7 +46,9 @@ table with the columns "model", "question", "score" and "confidence"; or a folde
 
 A store of psychollm collect takes the place of both: its replies are read, and the study that fits
 what was asked is run: this one for self-prediction, others for rule-world, self-efficacy,
-semantic-sampling, abstention, revision, scaffold and coding.
+semantic-sampling, abstention, revision, scaffold and coding. Where a plan has arms, or several
+stores are named, each arm is studied, and then what differs between them: paired by question and
+model, and pooled over models.
 """
     + STREAMS_ARE
     + """\
@@ -63,6 +64,7 @@ examples:
   psychollm study logs/ --threshold 0.5
   psychollm study run.sqlite --out results
   psychollm study said.csv right.csv --by domains.csv
+  psychollm study base.sqlite instruct.sqlite --baseline base --out results
   psychollm study answers.duckdb --table runs --confidence-column sure --threshold 0.5 --null 99
 """
 
@@ -89,11 +91,12 @@ class OfTables(ByGroups, TwoTables):
 
     NAME = "study"
     HELP = "from two tables, logs, or a store of replies, to a verdict and a report"
-    USAGE = "%(prog)s [options] CONFIDENCE CORRECTNESS | LOG ... | RUN.sqlite | --example"
+    USAGE = "%(prog)s [options] CONFIDENCE CORRECTNESS | LOG ... | RUN.sqlite ... | --example"
     DESCRIPTION = DESCRIPTION
     EPILOG = EPILOG
     FOLDER = "psychollm-report"
     OTHERWISE = ", or logs, or a store, or --example"
+    ARMS = True
 
     out: Path | None = option(
         f"where the results go (default: {FOLDER})", "DIR", default=None, group=OUTPUT
@@ -101,6 +104,10 @@ class OfTables(ByGroups, TwoTables):
     example: bool = option("use the embedded example (simulated data)", default=False)
     instrument: str | None = option(
         "which, where a store holds prompts of several", "NAME", default=None
+    )
+    arm: str | None = option("one arm alone, of a store that holds several", "NAME", default=None)
+    baseline: str | None = option(
+        "the arm that others are held against (default: the first)", "NAME", default=None
     )
     threshold: str | float | None = option(
         "split a stated confidence: yes above T, a number or model_median, model_mean, "
@@ -151,6 +158,11 @@ class OfTables(ByGroups, TwoTables):
         """Arguments of whatever resamples, and those of the plan."""
         return super().replication | dict(self.analysis)
 
+    @property
+    def arm_code(self) -> str:
+        """What names the arm in a call, after other arguments; blank where there is none."""
+        return "" if self.arm is None else f", arm={self.arm!r}"
+
     def with_people(self, prompts: "Iterable[Prompt] | None" = None) -> Self:
         """Return the command with the answers of people, if there are any; prompts as asked."""
         if self.people is None:
@@ -177,8 +189,11 @@ class OfTables(ByGroups, TwoTables):
             if isinstance(self.threshold, str):
                 msg = f"--threshold {self.threshold}: a long table is split at a number"
                 raise OptionError(msg)
-        if is_store(*self.inputs):
+        if self.stores:
             self._check_store()
+        elif self.arm or self.baseline:
+            msg = "--arm and --baseline are for stores: tables have no arms"
+            raise OptionError(msg)
 
     def _check_store(self) -> None:
         """Refuse what a store has no use for."""

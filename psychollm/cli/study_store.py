@@ -3,13 +3,15 @@
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field, replace
 from functools import partial
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from psychollm._base.checks import check_unique
 from psychollm._base.errors import InputError
 from psychollm.cli.carry_out import Found
-from psychollm.cli.import_logs import is_store
 from psychollm.cli.options import in_studies
 from psychollm.cli.study import OfTables
+from psychollm.cli.study_arms import Source, sources_of
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -27,8 +29,9 @@ from pathlib import Path
 {imports}
 with psy.collect.Store(Path({path!r})) as store:
 """
-SCORES = "    scores = psy.collect.readings(store, instrument={instrument!r}).pooled_scores()"
-_ASKED = "\n    asked = psy.collect.readings(store, instrument={instrument!r}).prompts"
+_READ = "psy.collect.readings(store, instrument={instrument!r}{arm})"
+SCORES = f"    scores = {_READ}.pooled_scores()"
+_ASKED = f"\n    asked = {_READ}.prompts"
 WITHOUT = "scores = {model: one for model, one in scores.items() if model not in absent}"
 
 
@@ -68,18 +71,43 @@ def studied(compute: "Compute") -> "Read":
 
 
 def read_store(command: OfTables) -> Callable[[], Found]:
-    """Read the store, and return what studies it."""
+    """Read the store, or several, and return what studies what they hold."""
+    from psychollm.collect.readings import arms_in
+    from psychollm.collect.store import Store
+
+    held: dict[Path, tuple[str, ...]] = {}
+    names: dict[str, Path] = {}
+    check_unique("store", [str(path) for path in command.inputs])
+    for path in command.inputs:
+        with Store(path, create=False) as store:
+            name = _chosen(store, command.instrument)
+            held[path] = arms_in(store, instrument=name)
+        names.setdefault(name, path)
+    if len(names) > 1:
+        first, second, *_ = (f"{path} holds {name}" for name, path in names.items())
+        msg = f"{first} and {second}: arms are of one instrument; choose it with --instrument"
+        raise InputError(msg)
+    read = of_stores()[next(iter(names))]
+    sources = sources_of(held, command.arm)
+    own = {arm: (one, _readings(command, one, name)) for arm, one in sources.items()}
+    if len(own) > 1:
+        of_arms = next(one.ARMS for one in in_studies() if hasattr(one, "ARMS"))
+        compute: Callable[[], Found] = of_arms(command, own, read)
+        return compute
+    source, found = next(iter(own.values()))
+    return read(replace(command, inputs=(source.path,), arm=source.arm), found)
+
+
+def _readings(command: OfTables, source: Source, name: str) -> "Readings":
     from joblib import parallel_config
 
     from psychollm.collect.readings import readings
     from psychollm.collect.store import Store
 
-    with Store(command.inputs[0], create=False) as store:
-        name = _chosen(store, command.instrument)
+    with Store(source.path, create=False) as store, parallel_config(backend="loky"):
         asked = sum(sum(kinds.values()) for kinds in store.counts().values())
-        with parallel_config(backend="loky"):
-            own = readings(store, instrument=name, n_jobs=command.jobs if asked > MANY else 1)
-    return of_stores()[name](command, own)
+        n_jobs = command.jobs if asked > MANY else 1
+        return readings(store, instrument=name, arm=source.arm, n_jobs=n_jobs)
 
 
 def _chosen(store: "Store", asked: str | None) -> str:
@@ -118,7 +146,9 @@ def _judged(
     path, name = str(command.inputs[0]), readings.instrument
     people = command.people_code("sum(asked.values(), ())")
     read = made.read + (_ASKED if people else "")
-    head = (_OPEN + read).format(imports=made.imports, path=path, instrument=name)
+    head = (_OPEN + read).format(
+        imports=made.imports, path=path, instrument=name, arm=command.arm_code
+    )
     left_out = f"absent = {absent!r}\n{made.without}" if absent else ""
     source = "\n".join(filter(None, (head, left_out, made.rest, people)))
     options = f"people=people, {options}" if people else options
@@ -149,8 +179,8 @@ class Study(OfTables):
     @property
     def reads(self) -> str:
         """What is read."""
-        return "the replies" if is_store(*self.inputs) else super().reads
+        return "the replies" if self.stores else super().reads
 
     def read(self) -> Callable[[], Found]:
         """Read the tables, or the store."""
-        return read_store(self) if is_store(*self.inputs) else super().read()
+        return read_store(self) if self.stores else super().read()

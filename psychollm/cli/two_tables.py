@@ -62,6 +62,7 @@ class TwoTables(Analysis, Choosing, Choices):
 
     FOLDER: ClassVar[str]  # of the results, where none is named
     OTHERWISE: ClassVar[str] = ", or logs"  # what may stand in place of the tables
+    ARMS: ClassVar[bool] = False  # whether several stores are arms
 
     inputs: tuple[Path, ...] = option(
         "a table of what the models stated and one of whether they were right; or one long file, "
@@ -163,6 +164,11 @@ class TwoTables(Analysis, Choosing, Choices):
         }
 
     @property
+    def stores(self) -> bool:
+        """Whether the inputs are stores of replies."""
+        return bool(self.inputs) and all(map(is_store, self.inputs))
+
+    @property
     def confidence(self) -> Path:
         """The table of what models stated."""
         return self.inputs[0]
@@ -199,7 +205,7 @@ class TwoTables(Analysis, Choosing, Choices):
             )
             raise OptionError(msg)
         store = next(filter(is_store, self.inputs), None)
-        if store is not None and len(self.inputs) > 1:
+        if store is not None and len(self.inputs) > 1 and not (self.ARMS and self.stores):
             msg = f"{store} is a store and holds both: leave out CORRECTNESS"
             raise OptionError(msg)
         if self.streams:
@@ -209,7 +215,7 @@ class TwoTables(Analysis, Choosing, Choices):
             msg = "--table and --query choose rows of one database file of DuckDB"
             raise OptionError(msg)
         columns = (self.confidence_column, self.correctness_column)
-        alone = len(self.inputs) == 1 and not is_store(*self.inputs)
+        alone = len(self.inputs) == 1 and not self.stores
         if alone and None in columns and (any(columns) or not _is_log(self.confidence)):
             msg = (
                 f"{self.NAME} needs CORRECTNESS; if one long file holds both, name "

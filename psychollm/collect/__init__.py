@@ -17,7 +17,7 @@ from psychollm.collect.export import export, replied, replies, to_frame
 from psychollm.collect.plan import Plan, read_plan, read_prompts
 from psychollm.collect.preview import Preview, preview
 from psychollm.collect.progress import ModelProgress
-from psychollm.collect.readings import Readings, instruments_in, readings
+from psychollm.collect.readings import Readings, arms_in, instruments_in, readings
 from psychollm.collect.roster import Endpoint, Model, Prices
 from psychollm.collect.score_log import read_store
 from psychollm.collect.staged import StagedPlan, Step
@@ -38,6 +38,7 @@ __all__ = [
     "Step",
     "Store",
     "StoreError",
+    "arms_in",
     "bank_scores",
     "collect",
     "costs",

@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Any, TypeAlias
 
 from psychollm._base.csv_text import write_table
 from psychollm.collect.store import Store
+from psychollm.instruments.arms import arm_of, label_of
 from psychollm.instruments.prompt import Prompt
 from psychollm.instruments.stages.replied import Replied
 
@@ -97,13 +98,15 @@ def prompt_of(text: str) -> Prompt:
     return Prompt.from_dict(json.loads(text))
 
 
-def replied(store: Store) -> list[Replied]:
+def replied(store: Store, *, arm: str | None = None) -> list[Replied]:
     """Return every request of a store as the stages of `psychollm.instruments.stages` take it.
 
     Parameters
     ----------
     store : Store
         Of a run.
+    arm : str, optional
+        Of this arm alone, models under their names in the study; all by default.
 
     Examples
     --------
@@ -113,7 +116,7 @@ def replied(store: Store) -> list[Replied]:
     """
     return [
         Replied(
-            model=row["model"],
+            model=row["model"] if arm is None else label_of(prompt, row["model"]),
             prompt=prompt,
             text=row["text"],
             reasoning=row["reasoning"] or "",
@@ -122,6 +125,7 @@ def replied(store: Store) -> list[Replied]:
             tokens=row["output_tokens"],
         )
         for prompt, row in said(store)
+        if arm is None or arm_of(prompt) == arm
     ]
 
 

@@ -18,6 +18,7 @@ from psychollm._base.wording import parameter
 from psychollm.collect.errors import StoreError
 from psychollm.collect.export import Row, prompt_of, said
 from psychollm.collect.store import Store
+from psychollm.instruments.arms import LABEL, arm_of, label_of
 from psychollm.instruments.instrument import instrument_of, reader_of, scorer_of
 from psychollm.instruments.prompt import Prompt
 from psychollm.instruments.readers.plain_text import with_reasoning
@@ -196,8 +197,37 @@ def instruments_in(store: Store) -> dict[str, int]:
     return dict(sorted(found))
 
 
+def arms_in(store: Store, *, instrument: str | None = None) -> tuple[str, ...]:
+    """Return the arms of a store in the order of the plan; none where it was put in one way.
+
+    Parameters
+    ----------
+    store : Store
+        Of a run.
+    instrument : str, optional
+        Whose arms; needed where the store holds prompts of several.
+
+    Examples
+    --------
+    >>> with Store(getfixture("tmp_path") / "run.sqlite") as store:
+    ...     arms_in(store, instrument="rule_world")
+    ()
+    """
+    query = (
+        "SELECT json_extract(prompt, '$.about.study_arm') AS arm, prompt FROM request "
+        "WHERE superseded = 0 GROUP BY json_extract(prompt, '$.about.instrument'), arm "
+        "ORDER BY min(id)"
+    )
+    held = [(row["arm"], instrument_of(prompt_of(row["prompt"]))) for row in store.rows(query)]
+    return tuple(arm for arm, name in held if arm and name == (instrument or name))
+
+
 def readings(
-    store: Store, *, instrument: str | None = None, n_jobs: int | None = None
+    store: Store,
+    *,
+    instrument: str | None = None,
+    arm: str | None = None,
+    n_jobs: int | None = None,
 ) -> Readings:
     """Read every reply of a store; nothing is asked.
 
@@ -207,6 +237,9 @@ def readings(
         Of a run.
     instrument : str, optional
         Whose prompts; needed where the store holds those of several.
+    arm : str, optional
+        Of one arm, models under their names in the study; needed where the plan has several
+        (`arms_in`).
     n_jobs : int, optional
         Replies are read in Python, which threads do not speed up: under
         ``joblib.parallel_config(backend="loky")`` processes read, several hundred thousand
@@ -223,8 +256,8 @@ def readings(
     StoreError
         If there is nothing to read.
     LabelError
-        If a prompt names no instrument, there are several and none is chosen, or one key stands
-        for several prompts.
+        If a prompt names no instrument, there are several instruments or arms and none is chosen,
+        or one key stands for several prompts.
 
     Examples
     --------
@@ -233,7 +266,16 @@ def readings(
     Traceback (most recent call last):
     psychollm.collect.errors.StoreError: ...run.sqlite holds no requests
     """
-    return readings_of(said(store), _chosen(store, instrument), workers(n_jobs))
+    name = _chosen(store, instrument)
+    arms = arms_in(store, instrument=name)
+    if arm not in arms and (arm is not None or len(arms) > 1):
+        held = f"{store.path} holds {'the arms ' + ', '.join(arms) if arms else 'no arms'}"
+        choose = parameter("arm", python="arm=...")
+        end = f"choose one with {choose}" if arm is None else f"{arm!r} is none of them"
+        msg = f"{held} of {name}: {end}"
+        raise LabelError(msg)
+    own = (one for one in said(store) if arm is None or arm_of(one[0]) == arm)
+    return readings_of(own, name, workers(n_jobs))
 
 
 def readings_of(
@@ -245,13 +287,17 @@ def readings_of(
     outcomes = defaultdict[str, Counter[str]](Counter)
     keys: dict[tuple[str, int, str], str] = {}
     logliks: dict[tuple[str, int, str], float] = {}
+    labels: dict[str, str] = {}  # names in the study; a judge is told that in the plan
     own_rows = (each for each in rows if each[0].about.get("instrument") == name)
     for prompt, row, reading in _read(own_rows, name, who or workers(1)):
-        model, sample, key = place = _whose(prompt, row)
+        model, sample, key = _whose(prompt, row)
+        if LABEL in prompt.about:
+            labels[model] = label_of(prompt, model)
+        place = model, sample, key = labels.get(model, model), sample, key
         own = by_model.setdefault(model, {}).setdefault(sample, {})
         if key in own:
             fault = "stands for several prompts: give each repeat a key of its own"
-            if model != row["model"]:
+            if "judges" in prompt.about:
                 fault = "was put to several judges: keep each judge in a store of its own"
             msg = f"prompt {key!r} {fault}"
             raise LabelError(msg)
@@ -260,7 +306,8 @@ def readings_of(
         own[key] = reading
         if row["sequence_logprob"] is not None:
             logliks[place] = row["sequence_logprob"]
-        outcomes[row["model"]][_kind(reading, row["state"])] += 1
+        who_said = str(row["model"])
+        outcomes[labels.get(who_said, who_said)][_kind(reading, row["state"])] += 1
     return Readings(
         instrument=name,
         prompts={model: tuple(known.values()) for model, known in prompts.items()},

@@ -7,11 +7,12 @@ only what is not answered yet.
 """
 
 import json
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
-from typing import Any
+from functools import partial
+from typing import Any, TypeVar
 
-from psychollm._base.errors import OptionError
+from psychollm._base.errors import InputError, OptionError
 from psychollm.collect.errors import StoreError
 from psychollm.collect.export import replied
 from psychollm.collect.plan import Plan
@@ -20,7 +21,9 @@ from psychollm.collect.request import LIMITS
 from psychollm.collect.roster import Model
 from psychollm.collect.store import Store
 from psychollm.collect.wire.thinking import room
+from psychollm.instruments.arms import arm_of, later_in_arm
 from psychollm.instruments.prompt import Prompt
+from psychollm.instruments.stages.replied import Replied
 from psychollm.instruments.stages.stage import STAGES, Stage
 
 QUESTIONS = "questions"  # the first stage
@@ -128,7 +131,7 @@ class StagedPlan:
         yield QUESTIONS, replace(self.plan, models=self.respondents)
         for step in self.steps:
             with Store(self.plan.store, create=False) as store:
-                prompts = step.stage.make(replied(store), **step.options)
+                prompts = by_arm(replied(store), partial(step.stage.make, **step.options))
             yield step.name, self._of(step, prompts)
 
     def previews(self) -> Iterator[tuple[str, Preview]]:
@@ -141,9 +144,12 @@ class StagedPlan:
 
     def _foreseen(self) -> Iterator[tuple[Step, tuple[Prompt, ...]]]:
         """Yield each later stage with the most that may be asked of one model, or about it."""
-        asked = [self._longer(prompt) for prompt in self.plan.prompts]
+        # What is put to several models of an arm is put to each once.
+        first = {(one.key, one.repeat): one for one in self.plan.prompts}
+        asked = [self._longer(prompt) for prompt in first.values()]
         for step in self.steps:
-            made = tuple(replace(one, to=None) for one in step.stage.most(asked, step.options))
+            most = by_arm(asked, partial(step.stage.most, options=step.options))
+            made = tuple(replace(one, to=None) for one in most)
             if step.judge is None:
                 asked += made
             yield step, made
@@ -181,6 +187,29 @@ class StagedPlan:
                 "or undo what was changed in the plan"
             )
             raise StoreError(msg)
+
+
+_T = TypeVar("_T", Prompt, Replied)
+
+
+def by_arm(
+    asked: Sequence[_T], make: Callable[[list[_T]], tuple[Prompt, ...]]
+) -> tuple[Prompt, ...]:
+    """Return what a stage makes of each arm; an arm without what it needs is left out."""
+    arms: dict[str, list[_T]] = {}
+    for one in asked:
+        prompt = one if isinstance(one, Prompt) else one.prompt
+        arms.setdefault(arm_of(prompt), []).append(one)
+    made: list[Prompt] = []
+    fault: InputError | None = None
+    for arm, own in (arms or {"": []}).items():
+        try:
+            made += later_in_arm(make(own), arm)
+        except InputError as error:  # raised below, unless another arm has it
+            fault = error
+    if fault is not None and not made:
+        raise fault
+    return tuple(made)
 
 
 def _times(found: Preview, n: int) -> Preview:

@@ -3,6 +3,7 @@
 from psychollm._base.entry import entries
 from psychollm._base.multiplicity import adjust_p_values
 from psychollm.estimates.comparisons import Comparisons, MaxT, compare_all, max_t
+from psychollm.estimates.contrasts import Contrast, contrast_arms
 from psychollm.estimates.estimate import Difference, Estimate, proportion
 from psychollm.estimates.findings import Finding, Findings
 from psychollm.estimates.intervals import clopper_pearson, paired_difference, wilson
@@ -14,6 +15,7 @@ from psychollm.estimates.verdict import Outcome, SmallestEffects, outcome
 __all__ = [
     "Bootstrap",
     "Comparisons",
+    "Contrast",
     "Difference",
     "Estimate",
     "Finding",
@@ -25,6 +27,7 @@ __all__ = [
     "adjust_p_values",
     "clopper_pearson",
     "compare_all",
+    "contrast_arms",
     "max_t",
     "outcome",
     "paired_difference",

@@ -39,6 +39,7 @@ class Reason(StrEnum):
     NO_SHARED_SCORE = "no shared score for these questions"
     NOT_CONVERGED = "the iteration did not converge"
     ONE_QUESTION = "one question only"
+    ONE_MODEL = "one model only: nothing is known of others"
     ONE_CLUSTER = "one cluster only: no standard error or interval"
     NO_P_VALUE = "few clusters, or one that holds most questions: no p-value"
     FEW_CLUSTERS = "few clusters, or one that holds most questions: the interval may be too short"

@@ -459,7 +459,7 @@ PREDICT = '[study.self_prediction]\nquestions = "q.csv"\n'
         (BOUNDARY, f"{RULES}[study.analysis]\nbaseline = 'a'", ["[study.analysis]", "baseline"]),
         (BOUNDARY, f"{RULES}[study.analysis]\nthinking = [['a', 'e']]", ["'e'", "a, b, c, d"]),
         (BOUNDARY, f"{RULES}[study.analysis]\nthinking = [['a', 'a']]", ["beside itself"]),
-        (EFFICACY, "[study.analysis]\nbaseline = 'a'", ["study.analysis is no part"]),
+        (EFFICACY, "[study.analysis]\nbaseline = 'a'", ["is no arm of the plan"]),
         (BOUNDARY, "[study]\nseed = 1\n", ["study.seed is no part", "[study.rule_world]"]),
         (BOUNDARY, "[study]\nrule_world = 1\n", ["study.rule_world is no table"]),
         (BOUNDARY, PREDICT, ["study.self_prediction is no part"]),

@@ -54,7 +54,7 @@ import pandas as pd
 from psychollm.instruments.coding.scoring import code_again
 """,
         read="""\
-    said = psy.collect.readings(store, instrument={instrument!r})
+    said = psy.collect.readings(store, instrument={instrument!r}{arm})
 scores = said.pooled_scores()""",
         rest="""\
 coded = [(judge, one.to_frame()) for judge, one in scores.items()]
@@ -80,7 +80,7 @@ def _scaffold(command: "OfTables", scores: "Scores", readings: "Readings") -> St
     from psychollm.instruments.coding import Coding
     from psychollm.studies.metacognitive_skill.study import metacognitive_skill
 
-    found = traces_in(command.inputs[0], of=("scaffold",))
+    found = traces_in(command.inputs[0], of=("scaffold",), arm=command.arm)
     traces = [one for one in found if one.model in scores]
     if not traces:
         msg = f"{command.inputs[0]} holds no replies to the prompts of scaffold"
@@ -92,7 +92,7 @@ def _scaffold(command: "OfTables", scores: "Scores", readings: "Readings") -> St
         more={"codes": table, "answers": answers_table(scores)},
         # The study takes codes and no scores.
         read="""\
-    replies = psy.collect.replied(store)
+    replies = psy.collect.replied(store{arm})
 traces = psy.instruments.stages.transcripts(replies, of=({instrument!r},))""",
         without="traces = [one for one in traces if one.model not in absent]",
         rest="codes = psy.instruments.Coding(transcripts=traces).by_rules().to_frame()",

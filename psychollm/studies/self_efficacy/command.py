@@ -17,14 +17,14 @@ def _efficacy(command: "OfTables", scores: "Scores", readings: "Readings") -> St
     from psychollm.studies.self_efficacy.study import self_efficacy
 
     with Store(command.inputs[0], create=False) as store:
-        measures = stance(replied(store), scores)
+        measures = stance(replied(store, arm=command.arm), scores)
     study = self_efficacy(scores, measures=measures, **command.replication)
     if not study.links:  # replies do not differ in stance
         return Studied(study=study)
     return Studied(
         study=study,
         imports="from psychollm.instruments.stages.judged import stance\n",
-        read=f"{SCORES}\n    replies = psy.collect.replied(store)",
+        read=SCORES + "\n    replies = psy.collect.replied(store{arm})",
         rest="measures = stance(replies, scores)",
         options="measures=measures",
     )

@@ -20,7 +20,7 @@ from pathlib import Path
 from psychollm.instruments.self_prediction import confidence_and_correctness
 
 with psy.collect.Store(Path({path!r})) as store:
-    said = psy.collect.readings(store, instrument="self_prediction")
+    said = psy.collect.readings(store, instrument="self_prediction"{arm})
 confidence, correctness = confidence_and_correctness(said.pooled_scores(){repeats})"""
 
 
@@ -168,7 +168,7 @@ def _of_predictions(command: "OfTables", readings: "Readings") -> Callable[[], F
     both = confidence_and_correctness(readings.pooled_scores(), repeats=command.repeats)
     given = "" if command.repeats == "error" else f", repeats={command.repeats!r}"
     path = str(command.inputs[0])
-    code = _CODE.format(path=path, repeats=given)
+    code = _CODE.format(path=path, repeats=given, arm=command.arm_code)
     command = command.with_people(one for own in readings.prompts.values() for one in own)
     asked = "sum(said.prompts.values(), ())"
     return partial(judged, command, command.reduced(Tables(*both, (path,), code)), asked)

@@ -1,0 +1,357 @@
+r"""Contrasts between arms: the same models, or others, asked in two ways.
+
+Let :math:`d_m` be the difference of two arms for model m, of M models in both, and S the
+covariance of the differences over resamples of questions. Arms that share their questions are
+resampled together, so that S is that of paired differences. The mean of the differences says two
+things. For *these models*, only questions vary, and the standard error is that of the mean over
+the resamples. For *models like these*, the models are a sample, too:
+
+.. math:: V = \frac{s_d^2}{M} + \max\Big(0, \frac{1}{M (M - 1)} \sum_{m \neq k} S_{mk}\Big),
+          \qquad s_d^2 = \frac{1}{M - 1} \sum_m (d_m - \bar d)^2.                         \quad (1)
+
+The first part holds how far models differ and what questions add to each of them, the second
+what questions add to all models alike. The interval is :math:`\bar d \pm t_\nu \sqrt V` with
+Satterthwaite's degrees of freedom, of which the first part has M - 1. Arms without a common model
+are compared by the means over the models of each; the first part is then the sum of two, each
+with its own degrees of freedom.
+
+Differences of rates lie inside [-1, 1]. The standard errors of their resamples are zero where all
+pairs agree. As Bonett and Price (2012) do, two questions are added, one at each end:
+
+.. math:: \tilde d = \frac{n \bar d}{n + 2}, \qquad
+          s^2 = \frac{1}{n + 2} \Big[ \frac{n^2 \sigma^2 + (1 - \bar d)^2 + (1 + \bar d)^2}{n + 2}
+          - (\tilde d - \bar d)^2 \Big],                                                  \quad (2)
+
+where :math:`\sigma` is the standard error over n questions. In a mean over M models what the two
+add is divided by M. Other intervals are percentiles, expanded as t has wider tails.
+
+References
+----------
+Bonett, D. G., & Price, R. M. (2012). Adjusted Wald confidence interval for a difference of
+binomial proportions based on paired data. Journal of Educational and Behavioral Statistics,
+37(4), 479-488. https://doi.org/10.3102/1076998611411915
+
+Satterthwaite, F. E. (1946). An approximate distribution of estimates of variance components.
+Biometrics Bulletin, 2, 110-114. https://doi.org/10.2307/3002019
+"""
+
+from collections.abc import Hashable, Sequence
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+from scipy.special import stdtr, stdtrit
+
+from psychollm._base.checks import check_unique
+from psychollm._base.errors import LabelError, ShapeError
+from psychollm._base.multiplicity import adjust_p_values
+from psychollm._base.result import Result
+from psychollm._base.types import FloatArray
+from psychollm.estimates.estimate import Estimate, paired_contrast
+from psychollm.estimates.reasons import Reason
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+THESE, LIKE_THESE = "these models", "models like these"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
+class Contrast(Result):
+    """One arm less another, in one measure: of each model, and over models.
+
+    Examples
+    --------
+    >>> from psychollm.reliability import mean_score
+    >>> right = np.random.default_rng(0).random((4, 200)) < [[0.8], [0.7], [0.5], [0.4]]
+    >>> score = mean_score(right.astype(float), rng=0)
+    >>> found, = contrast_arms(score, ["base", "base", "chat", "chat"], ["m", "n", "m", "n"])
+    >>> found.first, found.second, found.pooled.value.round(2)
+    ('chat', 'base', array([-0.25, -0.25]))
+    """
+
+    measure: str
+    first: Hashable  # the arm
+    second: Hashable  # the one that it is held against
+    each: Estimate  # (models,) in both arms: first - second
+    pooled: Estimate  # (2,) of the mean: of these models, and of models like these
+    p_value: float  # of no difference, these models
+    p_adjusted: float  # by Holm, over the arms
+    paired: bool  # by model
+    only_first: tuple[Any, ...]  # models without a partner
+    only_second: tuple[Any, ...]
+    level: float
+
+    def to_frame(self) -> "pd.DataFrame":
+        """Return one row per model, and those over models."""
+        import pandas as pd
+
+        frames = [one.to_frame().set_axis(_COLUMNS, axis=1) for one in (self.each, self.pooled)]
+        table = pd.concat([one for one in frames if len(one)], ignore_index=True)
+        named: dict[str, Any] = {
+            "measure": self.measure,
+            "first": self.first,
+            "second": self.second,
+        }
+        for name, one in named.items():
+            table[name] = [one] * len(table)
+        return table[[*named, *_COLUMNS]]
+
+
+_COLUMNS = ["model", "value", "se", "lower", "upper", "n", "flag"]
+
+
+def contrast_arms(
+    estimate: Estimate,
+    arms: Sequence[Hashable],
+    models: Sequence[Hashable],
+    *,
+    baseline: Hashable = None,
+    rates: bool = False,
+    name: str | None = None,
+) -> tuple[Contrast, ...]:
+    """Compare every other arm with the baseline.
+
+    Parameters
+    ----------
+    estimate : Estimate
+        One number for each model in each arm, with draws on the same resamples.
+    arms, models : sequence of hashable
+        The arm and the model of each row.
+    baseline : hashable, optional
+        The arm that others are held against; the first by default.
+    rates : bool
+        Whether the numbers are rates, or means of numbers inside [0, 1]: intervals are (2) then.
+    name : str, optional
+        What is compared; the name of the estimate by default.
+
+    Returns
+    -------
+    tuple of Contrast
+        Paired by model where the two arms have models in common, which alone count then.
+
+    Raises
+    ------
+    ShapeError
+        If there is not one arm and one model per row.
+    LabelError
+        If there is one arm only, no arm `baseline`, or a model twice in an arm.
+    OptionError
+        If the estimate has no draws.
+
+    Examples
+    --------
+    >>> from psychollm.reliability import mean_score
+    >>> score = mean_score([[1, 1, 0, 1] * 9, [1, 0, 0, 1] * 9], rng=0)
+    >>> found, = contrast_arms(score, ["plain", "terse"], ["m", "m"], rates=True)
+    >>> found.each.text(0), found.pooled.text(1)
+    ('-0.25 [-0.40, -0.08]', '-0.25')
+    """
+    if not len(arms) == len(models) == len(estimate.labels):
+        msg = (
+            f"arms and models hold {len(arms)} and {len(models)} labels for "
+            f"{len(estimate.labels)} rows: pass one of each per row"
+        )
+        raise ShapeError(msg)
+    check_unique("model of an arm", list(zip(arms, models, strict=True)))
+    names = list(dict.fromkeys(arms))
+    if len(names) < 2:
+        msg = f"arms holds one label only ({arms[0]!r}): a contrast needs two"
+        raise LabelError(msg)
+    second = names[0] if baseline is None else baseline
+    if second not in names:
+        msg = f"baseline={second!r} is no arm: the arms are {', '.join(map(repr, names))}"
+        raise LabelError(msg)
+    estimate = estimate if name is None else replace(estimate, name=name)
+    rows = {
+        arm: {
+            model: row
+            for row, (own, model) in enumerate(zip(arms, models, strict=True))
+            if own == arm and np.isfinite(estimate.value[row])
+        }
+        for arm in names
+    }
+    found = [
+        _contrast(estimate, first, second, rows[first], rows[second], rates=rates)
+        for first in names
+        if first != second
+    ]
+    adjusted = adjust_p_values([one.p_value for one in found])
+    return tuple(replace(one, p_adjusted=float(p)) for one, p in zip(found, adjusted, strict=True))
+
+
+def _contrast(
+    estimate: Estimate,
+    first: Hashable,
+    second: Hashable,
+    of_first: dict[Hashable, int],
+    of_second: dict[Hashable, int],
+    *,
+    rates: bool,
+) -> Contrast:
+    both = tuple(model for model in of_first if model in of_second)
+    i, j = [of_first[model] for model in both], [of_second[model] for model in both]
+    own = (i, j) if both else (list(of_first.values()), list(of_second.values()))
+    each = [_difference(estimate, [a], [b], rates=rates) for a, b in zip(i, j, strict=True)]
+    mean = _difference(estimate, *own, rates=rates)
+    wide = _over_models(estimate, *own, paired=bool(both))
+    name = f"{estimate.name}, {first} - {second}"
+    return Contrast(
+        measure=estimate.name,
+        first=first,
+        second=second,
+        each=_estimate(name, both, each, estimate),
+        pooled=_estimate(name, (THESE, LIKE_THESE), [mean, wide], estimate),
+        p_value=mean.p_value,
+        p_adjusted=mean.p_value,
+        paired=bool(both),
+        only_first=tuple(model for model in of_first if model not in both),
+        only_second=tuple(model for model in of_second if model not in both),
+        level=estimate.level,
+    )
+
+
+@dataclass(frozen=True, slots=True)
+class _Row:
+    value: float
+    se: float
+    interval: FloatArray
+    n: float
+    df: float
+    flag: Reason
+    p_value: float
+    draws: FloatArray
+
+
+def _estimate(name: str, labels: tuple[Any, ...], rows: list[_Row], given: Estimate) -> Estimate:
+    def column(field: str) -> FloatArray:
+        return np.array([getattr(row, field) for row in rows], dtype=np.float64)
+
+    draws = [row.draws for row in rows]
+    return Estimate(
+        name=name,
+        value=column("value"),
+        se=column("se"),
+        interval=column("interval").reshape(-1, 2),
+        n=column("n"),
+        flags=tuple(row.flag for row in rows),
+        method="paired resamples of questions",
+        level=given.level,
+        labels=labels,
+        df=column("df"),
+        _draws=np.stack(draws, axis=1) if draws else np.empty((len(given.draws), 0)),
+    )
+
+
+def _mean(table: FloatArray, rows: list[int]) -> FloatArray:
+    if not rows:
+        return np.full(table.shape[:-1], np.nan)
+    return np.asarray(table[..., rows].mean(axis=-1))
+
+
+def _difference(estimate: Estimate, first: list[int], second: list[int], *, rates: bool) -> _Row:
+    """Return the mean over some rows less that over others, for these models."""
+    draws = np.stack([_mean(estimate.draws, rows) for rows in (first, second)], axis=1)
+    values = tuple(float(_mean(estimate.value, rows)) for rows in (first, second))
+    used = [*first, *second]
+    n = float(estimate.n[used].min()) if used else 0.0
+    df = float(estimate.freedom[used].min()) if used else 1.0
+    found = paired_contrast(
+        "", ("", ""), (values[0], values[1]), draws, df=df, level=estimate.level
+    )
+    interval, p_value = found.interval, found.p_value
+    if rates and np.isfinite(found.se):
+        interval, p_value = _with_two_more(found.value, found.se, n, df, found.level, len(first))
+    flat = not rates and found.se == 0.0
+    if flat:  # that all resamples agree is no certainty
+        interval, p_value = np.full(2, np.nan), np.nan
+    return _Row(
+        value=found.value,
+        se=found.se,
+        interval=interval,
+        n=n,
+        df=df,
+        flag=Reason.NO_SPREAD if flat else found.flag,
+        p_value=p_value,
+        draws=draws[:, 0] - draws[:, 1],
+    )
+
+
+def _with_two_more(
+    value: float, se: float, n: float, df: float, level: float, models: int
+) -> tuple[FloatArray, float]:
+    """Return the interval (2), and the p-value that belongs to it."""
+    shift = -2.0 * value / (n + 2.0) / models
+    added = ((1.0 - value) ** 2 + (1.0 + value) ** 2) / models
+    spread = ((n * se) ** 2 + added) / (n + 2.0) - shift**2
+    error = np.sqrt(max(spread, 0.0) / (n + 2.0))
+    step = stdtrit(df, 0.5 + 0.5 * level) * error
+    around = np.clip(value + shift + np.array([-step, step]), -1.0, 1.0)
+    bounds = np.array([min(around[0], value), max(around[1], value)])
+    p_value = 2.0 * stdtr(df, -abs(value + shift) / error) if error > 0.0 else 1.0
+    return bounds, float(p_value)
+
+
+def _over_models(estimate: Estimate, first: list[int], second: list[int], *, paired: bool) -> _Row:
+    """Return the same of models like these, (1)."""
+    used = [*first, *second]
+    n = float(min(len(first), len(second)))
+    draws = _mean(estimate.draws, first) - _mean(estimate.draws, second)
+    value = float(_mean(estimate.value, first) - _mean(estimate.value, second))
+    absent = _Row(
+        value=value,
+        se=np.nan,
+        interval=np.full(2, np.nan),
+        n=n,
+        df=1.0,
+        flag=Reason.ONE_MODEL,
+        p_value=np.nan,
+        draws=draws,
+    )
+    if n < 2:
+        return absent
+    if paired:
+        gaps = estimate.value[first] - estimate.value[second]
+        parts = [(float(gaps.var(ddof=1)) / n, n - 1.0)]
+        common = _off_diagonal(estimate.draws[:, first] - estimate.draws[:, second])
+    else:
+        parts = [
+            (float(estimate.value[rows].var(ddof=1)) / len(rows), len(rows) - 1.0)
+            for rows in (first, second)
+        ]
+        means = draws[np.isfinite(draws)]
+        own = sum(_own_part(estimate.draws[:, rows]) for rows in (first, second))
+        common = float(means.var(ddof=1)) - own
+    parts.append((max(0.0, common), float(estimate.freedom[used].min())))
+    variance = sum(part for part, _ in parts)
+    if not variance > 0.0:
+        return replace(absent, se=0.0, flag=Reason.CONSTANT)
+    df = variance**2 / sum(part**2 / df for part, df in parts)
+    step = stdtrit(df, 0.5 + 0.5 * estimate.level) * np.sqrt(variance)
+    return replace(
+        absent,
+        se=float(np.sqrt(variance)),
+        interval=np.array([value - step, value + step]),
+        df=float(df),
+        flag=Reason.NONE,
+        p_value=float(2.0 * stdtr(df, -abs(value) / np.sqrt(variance))),
+    )
+
+
+def _covariance(draws: FloatArray) -> FloatArray:
+    known = draws[np.isfinite(draws).all(axis=1)]
+    return np.atleast_2d(np.cov(known, rowvar=False))
+
+
+def _off_diagonal(draws: FloatArray) -> float:
+    """Return the mean covariance of two models."""
+    table = _covariance(draws)
+    m = len(table)
+    return float((table.sum() - np.trace(table)) / (m * (m - 1)))
+
+
+def _own_part(draws: FloatArray) -> float:
+    """Return what the models of an arm add to the variance of its mean, each for itself."""
+    table = _covariance(draws)
+    m = len(table)
+    return float((np.trace(table) / m - (table.sum() - np.trace(table)) / (m * (m - 1))) / m)

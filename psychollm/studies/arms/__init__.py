@@ -1,0 +1,1 @@
+"""Arms of one instrument side by side: what differs between two ways of asking."""
