@@ -11,11 +11,11 @@ import psychollm as psy
 from psychollm._base.errors import OptionError, ShapeError, ValidityWarning
 from psychollm.estimates.reasons import Reason
 from psychollm.estimates.sample_size import about
-from psychollm.estimates.verdict import Outcome, Verdicts
+from psychollm.estimates.verdict import Outcome, Verdicts, judged_pairs
 from psychollm.irt.fit import fit_irt
 from psychollm.reliability.means.clustered import mean_score
 from psychollm.reliability.means.repeated_scores import RepeatedScores
-from psychollm.studies.comparison.study import _judged, compare
+from psychollm.studies.comparison.study import compare
 
 
 @pytest.fixture(scope="module")
@@ -282,7 +282,7 @@ def test_pairs_are_counted_with_the_right_verb() -> None:
     labels = tuple("abc")
     outcomes = (Outcome.SMALL, Outcome.SMALL, Outcome.ABOVE)
     judged = Verdicts(outcomes=outcomes, labels=labels)
-    assert _judged(judged) == "Of 3 pairs 1 differs; 2 are equal for all that matters."
+    assert judged_pairs(judged) == "Of 3 pairs 1 differs; 2 are equal for all that matters."
 
 
 def test_pairs_that_are_not_listed_are_counted() -> None:
