@@ -31,7 +31,7 @@ KITS = {
         "Jackson et al. (2025)", "10 models, 4 conditions, three administrations, follow-ups"
     ),
     "semantic_calibration": Kit(
-        "Nakkiran et al. (2025)", "3 arms, 20 samples of each of 300 questions"
+        "Nakkiran et al. (2025)", "3 arms of 2 models, 10 samples of each of 200 questions"
     ),
     "metacognitive_skill": Kit(
         "Kargupta et al. (2025)", "6 models: abstention, revision, and a judge that codes traces"
