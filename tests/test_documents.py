@@ -9,6 +9,7 @@ from pathlib import Path
 import pytest
 
 import psychollm as psy
+from psychollm.cli import main
 
 ROOT = Path(__file__).resolve().parents[1]
 ROOMS = sorted(set(psy._SUBMODULES) - {"errors"})
@@ -65,3 +66,36 @@ def test_names_that_synonyms_lead_to_exist() -> None:
     named = re.findall(r"`psychollm\.([\w.]+)`", text)
     assert named
     assert [name for name in named if not callable(attrgetter(name)(psy))] == []
+
+
+SOURCES = (ROOT / "docs" / "sources.md").read_text(encoding="utf-8")
+
+
+def test_names_in_the_table_of_sources_exist() -> None:
+    named = set(re.findall(r"`psychollm\.([\w.]+)`", SOURCES))
+    assert len(named) > 80
+    for name in named:
+        attrgetter(name)(psy)  # raises where there is none
+
+
+@pytest.mark.parametrize("line", sorted(set(re.findall(r"`psychollm ([^`]+)`", SOURCES))))
+def test_commands_in_the_table_of_sources_exist(
+    line: str, capsys: pytest.CaptureFixture[str]
+) -> None:
+    words = line.split()
+    command = [word for word in words if not word.startswith("--")]
+    names = command[:2] if command[0] in {"instrument", "stage", "kit"} else command[:1]
+    with pytest.raises(SystemExit) as left:
+        main([*names, "--help"])
+    assert left.value.code == 0
+    options = capsys.readouterr().out
+    for option in set(words) - set(command):
+        assert re.search(rf"{option}\b", options), option
+
+
+def test_the_table_of_sources_counts_its_rows() -> None:
+    rows = re.findall(r"^\| (\d+) \|.*\| (done|in part|not done)\b[^|]*\|$", SOURCES, re.MULTILINE)
+    assert [int(number) for number, _ in rows] == list(range(1, len(rows) + 1))
+    states = [state for _, state in rows]
+    counted = [len(rows), *(states.count(state) for state in ("done", "in part", "not done"))]
+    assert f"| all | {' | '.join(map(str, counted))} |" in SOURCES
