@@ -120,9 +120,6 @@ class InferenceBoundary(Study, Result):
     certainty_inversion: Estimate  # rate on open events minus rate on answerable questions
     confabulation: Estimate | None  # rate on answerable questions minus rate on undefined words
     stage_one: Estimate | None  # mean rate on both
-    # Rate on undefined words where any word of doubt passes; None where no score differs.
-    keyword: Estimate | None
-    keyword_minus_strict: Estimate | None  # paired by answer
     refusal_rate: Estimate  # share of answerable questions that are refused
     refusal_minus_commitment: Estimate | None  # that, minus committed answers on open events
     thinking: tuple[ThinkingContrast, ...]
@@ -133,6 +130,9 @@ class InferenceBoundary(Study, Result):
     control: Hashable
     labels: Labels  # (models,)
     level: float
+    # Rate on undefined words where any word of doubt passes; None where no score differs.
+    keyword: Estimate | None = None
+    keyword_minus_strict: Estimate | None = None  # paired by answer
     people: BesidePeople | None = None
 
     def tables(self) -> dict[str, pd.DataFrame]:

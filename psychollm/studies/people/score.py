@@ -103,7 +103,9 @@ class PeopleScore(Result):
         if not np.isfinite(self.average.interval).all():
             return ""
         text = f" Models on average: {self.average.text(0, self.digits, signed=True)}"
-        return text + ("." if self.shares else f", that is {value / self.sd:+.2f} SD.")
+        return text + (
+            "." if self.shares else f", that is {number(value / self.sd, 2, signed=True)} SD."
+        )
 
     def row(self, row: int) -> str:
         """Say what a model scores beside people."""
