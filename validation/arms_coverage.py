@@ -16,7 +16,7 @@ The truth of a model is that over all worlds or questions, and that of models li
 over the models drawn from. The seed of study k is k.
 """
 
-import sys
+import argparse
 from pathlib import Path
 
 import numpy as np
@@ -144,7 +144,10 @@ def table(studies):
 
 
 def main():
-    studies = int(sys.argv[1]) if len(sys.argv) > 1 else STUDIES
+    """Simulate, print, and write the table."""
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("studies", type=int, nargs="?", default=STUDIES)
+    studies = parser.parse_args().studies
     lines = [
         "| study and measure | difference of | true, mean | intervals | "
         "cover the truth, % | width |",

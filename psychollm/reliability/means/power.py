@@ -160,7 +160,7 @@ def minimum_detectable_difference(
     alpha : float
         Significance level of the two-sided test.
     absence : bool
-        Whether to show that two equal models differ by less, as in `comparison_power`.
+        Whether to show that two equal models differ by less than the difference.
 
     Returns
     -------
@@ -209,7 +209,7 @@ def questions_needed(
     alpha : float
         Significance level of the two-sided test.
     absence : bool
-        Whether to show that two equal models differ by less, as in `comparison_power`.
+        Whether to show that two equal models differ by less than the difference.
 
     Returns
     -------

@@ -194,13 +194,24 @@ def shared_confidence_by(
     Parameters
     ----------
     confidence, correctness : Responses, DataFrame, DataArray or array_like (models, questions)
-        As in `shared_confidence`.
+        What each model said before answering (1 = yes, I can) and whether it was correct, for the
+        same models and questions in any order; missing answers are allowed in both.
     by : array_like (questions,)
         The group of each question, such as its domain. A Series is put in their order.
-    empty_cells, missing, screen, bootstrap, level, adjustment
-        As in `shared_confidence`.
+    empty_cells, missing : str
+        Rules of the plain tetrachoric spectrum (see `tetrachoric`); the verdict on the number of
+        factors does not depend on them.
+    screen : {"flag", "drop"}
+        "flag" keeps every model and names those that the validity screen flags; "drop" leaves the
+        unusable ones out of everything.
     n_null : int
         Replicates of each null, and tables drawn from one factor over all groups.
+    bootstrap : int or Bootstrap
+        Resamples of the questions.
+    level : float
+        Coverage of all intervals; tests are made at 1 - `level`.
+    adjustment : {"holm", "bonferroni", "bh", "by"}
+        How p-values are adjusted for the number of models.
     rng : Generator, int or None
         Source of randomness.
 
@@ -215,8 +226,10 @@ def shared_confidence_by(
         If there is one group only, or a question has none.
     ShapeError
         If no group can be studied.
-    CodeError, OptionError
-        As `shared_confidence`.
+    CodeError
+        If the tables are not binary.
+    OptionError
+        If an option is out of range.
 
     Examples
     --------
