@@ -38,7 +38,8 @@ question replicates:loading_errors residual_pairs solution:factor_scores
 steered target:smooth task texts thinking threshold:read_responses tokenizer traces units
 weights:rate_contrast yes first:set_difference second:set_difference interval:outcome
 clusters:benchmark_agreement
-models:predict_answers questions:predict_answers half_widths designs sizes:replay
+models:predict_answers models:contrast_arms questions:predict_answers groups:common_loadings
+scores:compare_arms half_widths designs sizes:replay
 """
 NO_ARRAY = set(_NAMES.split())
 PER_QUESTION = {"clusters", "groups", "respondents", "by", "keys", "weights"}

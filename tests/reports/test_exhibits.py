@@ -14,10 +14,11 @@ import psychollm as psy
 from psychollm.estimates.exhibits import Drawing, Listing
 from psychollm.estimates.findings import Finding, Findings
 from psychollm.estimates.listing import Table, text_column
+from psychollm.instruments import RuleWorld
 from psychollm.plots.marks import Mark, marks_of
 from psychollm.reports.figure import drawn_by
 from psychollm.reports.sections import section
-from psychollm.studies import fit_gate
+from psychollm.studies import compare_arms, fit_gate
 from tests.reports.test_studies import STUDIES
 
 _ROOT = Path(psy.__file__).parent
@@ -32,6 +33,28 @@ def _agreement() -> Any:
     rng = np.random.default_rng(1)
     able = np.stack([np.linspace(-1.5, 1.5, 8), np.linspace(1.5, -1.5, 8)])[:, :, None]
     return psy.benchmark_agreement(*(rng.random((2, 8, 200)) < 1 / (1 + np.exp(-able))), rng=1)
+
+
+def _arms() -> Any:
+    world = RuleWorld(n=(20, 20), types=("A", "C"), seed=1)
+    rng = np.random.default_rng(1)
+
+    def said(share: float) -> Any:
+        texts = [f"Answer: {'AB'[int(rng.random() < share)]}" for _ in world.prompts()]
+        return world.score([world.read(*one) for one in zip(world.prompts(), texts, strict=True)])
+
+    scores = {
+        arm: {name: said(share) for name in "abc"} for arm, share in (("x", 0.3), ("y", 0.7))
+    }
+    return compare_arms(scores, "rule_world", bootstrap=50, rng=0)
+
+
+def _by_groups() -> Any:
+    rng = np.random.default_rng(2)
+    said = (0.9 * rng.normal(size=400) + 0.5 * rng.normal(size=(6, 400)) > 0).astype(int)
+    right = (rng.random(said.shape) < 0.4 + 0.3 * said).astype(int)
+    groups = np.repeat(["facts", "code"], 200)
+    return psy.shared_confidence_by(said, right, groups, n_null=19, bootstrap=20, rng=1)
 
 
 def _attempts() -> Any:
@@ -70,6 +93,7 @@ def _gate() -> Any:
 
 
 MADE: dict[str, Callable[[], Any]] = {
+    "ArmStudy": _arms,
     "Attempts": _attempts,
     **{name: make for name, (make, *_) in STUDIES.items()},
     "BenchmarkAgreement": _agreement,
@@ -78,6 +102,7 @@ MADE: dict[str, Callable[[], Any]] = {
     "QuestionAudit": _audit,
     "CalibrationPanel": _panel,
     "GateFit": _gate,
+    "SharedByGroups": _by_groups,
 }
 
 
