@@ -69,7 +69,8 @@ class Criterion:
             a, b = ndtri([1.0 - 0.5 * alpha, 0.5 + 0.5 * POWER if absence else POWER])
             se = (a * reach + b * scatter) / (a + b)
         known = np.minimum(df, self.df)
-        return units_needed(self.units, se, effect, df=known, alpha=alpha, absence=absence)
+        n = units_needed(self.units, se, effect, df=known, alpha=alpha, absence=absence)
+        return np.where(se > 0.0, n, np.nan)  # what does not vary says nothing of its error
 
 
 def _as_it_is(study: Any, smallest: SmallestEffects) -> tuple[Any, Findings]:
