@@ -45,6 +45,9 @@ from psychollm.reliability.raters.agreement import agreement
 from psychollm.reliability.raters.kappa import cohen_kappa
 from psychollm.reliability.raters.rate_contrast import rate_contrast
 from psychollm.reliability.raters.retest import retest
+from psychollm.studies.arms.study import compare_arms
+from psychollm.studies.attempts.study import attempts
+from psychollm.studies.benchmark_agreement.study import benchmark_agreement
 from psychollm.studies.comparison.study import compare
 from psychollm.studies.difficulty.study import difficulty
 from psychollm.studies.dimensionality.streamed import shared_signals
@@ -59,6 +62,7 @@ from psychollm.studies.question_screen.study import question_screen
 from psychollm.studies.self_efficacy.study import self_efficacy
 from psychollm.studies.semantic_calibration.mechanism import semantic_mechanism
 from psychollm.studies.semantic_calibration.study import semantic_calibration
+from psychollm.studies.shared_confidence.by_groups import shared_confidence_by
 from psychollm.studies.shared_confidence.private_signal import private_signal
 from psychollm.studies.shared_confidence.residual_structure import residual_structure
 from psychollm.studies.shared_confidence.study import shared_confidence
@@ -298,6 +302,39 @@ def compared(extreme: Extreme, rng: np.random.Generator) -> Rates:
     yield "compare, six models: any rank", "question", float(told_apart)
 
 
+def attempted(extreme: Extreme, rng: np.random.Generator) -> Rates:
+    """Six models that pass as often, in four attempts."""
+    found = attempts(passed(extreme, rng, (6,)), k=(1, 3), n_draws=2000, rng=rng)
+    for name, pairs in found.differences.items():
+        yield f"attempts, six models: any pair in {name}", "question", below(pairs.adjusted.min())
+
+
+def alike(extreme: Extreme, rng: np.random.Generator) -> Rates:
+    """Ten models of the same abilities in two benchmarks, at one answer to a question."""
+    if extreme is COPIES:
+        return
+    able = rng.normal(size=(10, 1))
+    tables = [rng.random((10, 3 * QUESTIONS)) < expit(able) for _ in range(2)]
+    found = benchmark_agreement(*tables, rng=rng)
+    yield "benchmark_agreement, a true correlation of one", "model", below(found.p_one)
+
+
+def arms(extreme: Extreme, rng: np.random.Generator) -> Rates:
+    """Three models in two arms whose samples agree with the right answer alike."""
+    chance = rng.uniform(0.5, 1.0, QUESTIONS)[:, None]
+    gold = (rng.random(QUESTIONS) < chance[:, 0]).astype(int)
+
+    def sampled() -> SampledAnswers:
+        shape = (QUESTIONS, 1 if extreme is COPIES else 8)
+        drawn = (rng.random(shape) < chance).astype(int)
+        return SampledAnswers.from_array([np.tile(drawn, (1, 8 // shape[1]))], gold=gold)
+
+    scores = {arm: {model: sampled() for model in "abc"} for arm in ("first", "second")}
+    study = compare_arms(scores, "semantic_sampling", bootstrap=DRAWS, rng=rng)
+    for measure, contrasts in study.contrasts.items():
+        yield f"compare_arms, {measure}", "question", below(contrasts[0].p_value)
+
+
 def screened(extreme: Extreme, rng: np.random.Generator) -> Rates:
     """Sound questions, answered by many models in four runs; curves differ in slope."""
     for k in (10, 30):
@@ -519,6 +556,21 @@ def shared(extreme: Extreme, rng: np.random.Generator) -> Rates:
     yield "shared_confidence, residuals", "model", below(study.residuals.p_value)
 
 
+def by_groups(extreme: Extreme, rng: np.random.Generator) -> Rates:
+    """The same six models, with questions of two groups and one factor over both."""
+    if extreme is COPIES:
+        return
+    data = simulate_study(n_models=6, n_questions=10 * QUESTIONS, self_knowledge={}, rng=rng)
+    group = np.repeat(["a", "b"], 5 * QUESTIONS)
+    seed = int(rng.integers(2**31))
+    study = shared_confidence_by(
+        data.confidence, data.correctness, group, n_null=99, bootstrap=2, rng=seed
+    )
+    if study.common is not None:
+        p_value = float(study.common.test.p_value)
+        yield "shared_confidence_by, one factor over both", "question", below(p_value)
+
+
 def steered(extreme: Extreme, rng: np.random.Generator) -> Rates:
     """A sweep and a control that know nothing of the questions that five targets answer."""
     if extreme is COPIES:  # it takes one answer to a question
@@ -561,6 +613,9 @@ DESIGNS: dict[Callable[[Extreme, np.random.Generator], Rates], int] = {
     runs: 600,
     discordant: 5000,
     compared: 1000,
+    attempted: 600,
+    alike: 400,
+    arms: 400,
     screened: 1000,
     grouped: 1000,
     boundary: 400,
@@ -574,6 +629,7 @@ DESIGNS: dict[Callable[[Extreme, np.random.Generator], Rates], int] = {
     residuals: 1000,
     private: 400,
     shared: 400,
+    by_groups: 400,
     steered: 400,
 }
 

@@ -394,9 +394,11 @@ def compare(
       2: 0.562 [0.514, 0.610], rank 2 to 3, tier 2
     How far is each model from the next?
       0 - 1: +0.232 [+0.158, +0.307]
-      1 - 2: +0.015 [-0.070, +0.100]; 23,466 questions would show it
-    What could these questions show? A difference of 9.9 to 11.5 points between two models,
-      depending on how alike they answer, is shown with a chance of 80 %.
+      1 - 2: +0.015 [-0.070, +0.100]; about 2,700 questions show a difference below 0.05, about
+        23,000 detect one this large
+    What could these questions show? A difference of 10.0 to 11.5 points between two models,
+      depending on how alike they answer, is detected with a chance of 80 %; where two are equal,
+      one of 11.3 to 13.1 points is excluded as often.
     """
     check_fraction("power", power, low=1.0 - check_fraction("level", level))
     answers = answers_of(scores)
