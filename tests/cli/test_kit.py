@@ -131,7 +131,7 @@ def test_a_stage_that_nobody_simulates_is_refused_before_anything_is_asked(
     call("kit", "copy", "semantic_calibration", "kit")
     plan = tmp_path / "kit" / "plan.toml"
     text = plan.read_text(encoding="utf-8")
-    plan.write_text(f'{text}\n[study.grading]\njudge = "reasoning"\n', encoding="utf-8")
+    plan.write_text(f'{text}\n[study.grading]\njudge = "qwen"\n', encoding="utf-8")
     found = call("run", "semantic_calibration", plan, "--simulated", "--no-report")
     assert found.returncode == UNUSABLE
     assert "leave [study.grading] out of the plan" in found.stderr
