@@ -20,6 +20,7 @@ from psychollm._base.checks import check_generator
 from psychollm._base.errors import InputError, LabelError, OptionError
 from psychollm._base.numbers import count, p_equals, percent, with_interval
 from psychollm._base.result import Result
+from psychollm._base.shown import one_line
 from psychollm._base.types import RandomState
 from psychollm.data.labels import Labels, listed
 from psychollm.estimates.contrasts import Contrast, contrast_arms
@@ -144,8 +145,9 @@ class ArmStudy(Study, Result):
         return exhibit(found, self, smallest)
 
     def _head(self) -> str:
+        arms = sentence_list([one_line(str(arm)) for arm in self.arms])
         return (
-            f"{len(self.arms)} arms ({sentence_list(self.arms)}), "
+            f"{len(self.arms)} arms ({arms}), "
             f"{len(self.models)} model{'s' * (len(self.models) > 1)}."
         )
 
