@@ -382,10 +382,6 @@ class Steps(Command):
         """Return the step that was typed."""
         return next(one for one in cls.STEPS if typed.step == one.NAME)
 
-    def run(self) -> int:
-        """Leave it to a step."""
-        raise NotImplementedError
-
 
 def _read_by(parse: Callable[[str], Any], flag: str) -> Callable[[str], Any]:
     """Return the parse, its errors with what was typed in front."""

@@ -113,7 +113,7 @@ class InFolder(Sparse):
 def read_cells(
     batches: Batches, rule: Rule, folder: str | PathLike[str] | None = None, *, progress: bool
 ) -> InFolder:
-    """Read answers into a folder of cells: one that goes with them where none is named."""
+    """Read answers into a folder of cells, a temporary one if none is named."""
     with new_folder(folder) as home, CellWriter(home / _BY_QUESTION) as writer:
         pour(batches, _Sorted(writer, rule), progress=progress).save(home / _ABOUT)
     made = InFolder.open(home)

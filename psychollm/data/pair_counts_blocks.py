@@ -261,8 +261,8 @@ def read_pair_counts(
     Parameters
     ----------
     paths : path, table, or iterable of such
-        Parquet files with a row per answer, in any order, or whatever else `scan` reads: tables
-        of Arrow, polars, DuckDB or Dask.
+        Parquet files with a row per answer, in any order, or another source that `scan`
+        reads: tables of Arrow, polars, DuckDB or Dask.
     model, question, value : str
         Columns that hold the model, the question, and the answer: 1, 0, true, false, or null.
     of : {"models", "questions"}
@@ -329,7 +329,7 @@ def stream_responses(
     Parameters
     ----------
     paths : path, table, or iterable of such
-        Parquet files with a row per answer, in any order, or whatever else `scan` reads.
+        Parquet files with a row per answer, in any order, or another source that `scan` reads.
     model, question, value : str
         Columns that hold the model, the question, and the answer: 1, 0, true, false, or null.
     threshold, strict : optional

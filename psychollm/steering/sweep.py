@@ -93,7 +93,7 @@ def sweep(
     ------
     OptionError
         If the layer does not exist, a strength is no finite number or occurs twice, or an engine
-        cannot do what is asked.
+        cannot steer this way.
     ShapeError
         If the direction was made from a model of another width.
     InputError
@@ -170,7 +170,7 @@ def scan_layers(
     ------
     OptionError
         If the layer does not exist, a strength is no finite number or occurs twice, or an engine
-        cannot do what is asked.
+        cannot steer this way.
     ShapeError
         If the direction was made from a model of another width.
     InputError

@@ -229,6 +229,7 @@ COMMANDS: dict[str, tuple[Make, tuple[str, ...]]] = {
          "--smallest", "share=0.02"),
     ),
     "compare tasks": (scores, ("compare", "tasks.csv", "--equal-tasks", "--seed", "2")),
+    "compare attempts": (scores, ("compare", "scores.csv", "--attempts", "1,2")),
     "compare by group": (scores, ("compare", "scores.csv", "--by", "domain")),
     "agree": (
         benchmarks,

@@ -75,6 +75,25 @@ def test_epochs_of_a_question_are_repeats(call, tmp_path: Path) -> None:
     assert (found["n_questions"], found["n_answers"]) == (20, 3.0)
 
 
+def test_attempts_are_those_of_python(call, tmp_path: Path) -> None:
+    rows = [
+        (m, q, k, (q + k * (m == "a")) % 3 > 0) for m in "ab" for q in range(20) for k in (1, 2)
+    ]
+    frame = pd.DataFrame(rows, columns=["model", "question", "repeat", "score"])
+    frame.to_csv(tmp_path / "long.csv", index=False)
+    found = json.loads(call("compare", "long.csv", "--attempts", "1,2", "--json").stdout)
+    own = psy.attempts(psy.read_scores(tmp_path / "long.csv"), k=(1, 2), rng=1).to_frame()
+    assert [row["value"] for row in found["models"]] == pytest.approx(own["value"].tolist())
+
+
+@pytest.mark.parametrize("other", [("--by", "question"), ("--equal-tasks",), ("--power", "0.9")])
+def test_attempts_refuse_what_they_would_ignore(call, wide, other: tuple[str, ...]) -> None:
+    found = call("compare", *wide, "--by-label", "--attempts", "1,2", *other)
+    assert found.returncode == 2
+    assert "--attempts" in found.stderr
+    assert other[0] in found.stderr
+
+
 def test_one_model_is_refused_in_one_line(call, wide) -> None:
     found = call("compare", wide[1])
     assert found.returncode == 2

@@ -1,8 +1,8 @@
 """Words and clauses that say yes or no, by how they say it.
 
-`PARTICLES` answer wherever they stand as a clause of their own or open one. `CLAUSES` answer as a
-clause of their own. `WHOLE` answers only where nothing else is said: as an opening they may be
-politeness ("Sure! Here is ...").
+`PARTICLES` answer as a whole clause, or at the start of one. `CLAUSES` answer as a whole clause.
+`WHOLE` answers as the whole reply only: at the start of a longer one it may be politeness
+("Sure! Here is ...").
 """
 
 _YES_PARTICLES = """

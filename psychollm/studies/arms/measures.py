@@ -73,7 +73,7 @@ def _rates(
 
 def _rule_world(cells: Cells, options: Resampling) -> Measures:
     answers = _frame(cells)
-    answers["item"] = answers["structure"]  # the same world, in whatever words
+    answers["item"] = answers["structure"]  # one world, however it is told
     known = answers["score"].notna()
     answers["refused"] = (answers["response"] == "refusal").astype(float).where(known)
     names = {

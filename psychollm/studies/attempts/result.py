@@ -20,13 +20,13 @@ from psychollm.estimates.verdict import SMALLEST, SmallestEffects, Verdicts, jud
 from psychollm.reliability.means.score_differences import ScoreDifferences
 from psychollm.studies.attempts.closed_forms import AT_LEAST_ONE, EVERY, QUANTITIES, Quantity
 from psychollm.studies.attempts.foretelling import Foretold, foretold
+from psychollm.studies.comparison.ranks import enough
 
 if TYPE_CHECKING:
     import pandas as pd
     from matplotlib.axes import Axes as Drawn
 
 _SHOWN = 10  # models that the summary lists
-_ENOUGH = 10  # questions below which no difference is shown
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
@@ -263,8 +263,8 @@ class Attempts(Study, Result):
         return Verdicts(
             tuple(f"{a} - {b}" for a, b in zip(pairs.first, pairs.second, strict=True)),
             tuple(
-                outcome(bounds, smallest=smallest.share, enough=bool(n >= _ENOUGH))
-                for bounds, n in zip(pairs.interval, pairs.n, strict=True)
+                outcome(bounds, smallest=smallest.share, enough=bool(known))
+                for bounds, known in zip(pairs.interval, enough(pairs), strict=True)
             ),
         )
 

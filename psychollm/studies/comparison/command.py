@@ -66,6 +66,9 @@ class Compare(ByGroups, OfScores):
         if self.attempts and (self.by or self.equal_tasks or self.people is not None):
             msg = "--attempts goes with none of --by, --equal-tasks and --people"
             raise OptionError(msg)
+        if self.attempts and self.power != OfScores.power:
+            msg = "--attempts plans no further questions: leave out --power"
+            raise OptionError(msg)
         if self.people is not None and self.by:
             msg = "--people and --by exclude each other: compare people with all questions"
             raise OptionError(msg)

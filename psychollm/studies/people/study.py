@@ -80,9 +80,9 @@ class BesidePeople(Study, Result):
             rows=tuple(rows),
             explanation=(
                 "People and questions are both samples: intervals allow for other people and "
-                "for other questions. Each interval stands alone. The place of a model is the "
-                "share of people who score lower on the same questions; people with the same "
-                "score count half."
+                "for other questions. Each interval holds by itself, not all at once. The place "
+                "of a model is the share of people who score lower on the same questions; people "
+                "with the same score count half."
             ),
             numbers={
                 name: {

@@ -33,3 +33,11 @@ def test_one_model_has_no_differences():
     alone = psy.attempts(counts([[1, 2, 3] * 5], 3), **COUNTS, k=2, rng=1)
     assert alone.differences == {}
     assert alone.summary().startswith("1 model, 15 questions, 3 attempts at each.")
+
+
+def test_few_clusters_show_no_difference():
+    table = counts([[5] * 20, [0] * 19 + [1]], 5)
+    plain = psy.attempts(table, **COUNTS, k=1, rng=1)
+    few = psy.attempts(table, **COUNTS, k=1, clusters=[0] * 17 + [1, 2, 3], rng=1)
+    assert plain.outcomes(1).outcomes == (Outcome.ABOVE,)
+    assert few.outcomes(1).outcomes == (Outcome.OPEN,)
