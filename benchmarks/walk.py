@@ -1,38 +1,51 @@
-"""How much of the library two CSV files cross on their way through ``psychollm study``.
+"""How many files of the library a command, or one call, passes through.
 
     python benchmarks/walk.py [--list]
 
-The tables of the embedded example are written as CSV files and studied, without a report. Counted
-are the files of psychollm of which a function ran between the first byte read and the result, and
-how often a table was coerced, and checked to be binary. The study runs once before, so that
-imports do not count.
+``study`` and ``fit_irt`` take the tables of the embedded example, ``compare`` and ``card`` a table of
+random scores; no page is written. Counted are the files of psychollm of which a function runs between
+the arguments and the result, and how often a table is coerced, or checked to be binary. Everything
+runs once before, so that imports do not count.
 """
 
 import argparse
+import os
 import sys
 import tempfile
 from collections import Counter
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
+from contextlib import redirect_stdout
 from pathlib import Path
 from types import FrameType
 
+import numpy as np
+import pandas as pd
+
 import psychollm as psy
-from psychollm.cli.study_store import Study
-from psychollm.studies.shared_confidence.study import shared_confidence
+from psychollm.cli import main as command
 
 PACKAGE = Path(psy.__file__).parent
 COERCIONS = ("as_responses", "is_binary", "paired_answers", "binary_tables")
 
 
-def studied(folder: Path) -> None:
-    """Read both tables and study them, as the command does."""
-    files = (folder / "said.csv", folder / "right.csv")
-    command = Study(inputs=files, bootstrap=20, quiet=True, json=True)
-    tables = command._read()
-    shared_confidence(tables.confidence, tables.correctness, n_null=19, **command.replication)
+def walks(folder: Path) -> dict[str, Callable[[], object]]:
+    """Return the four walks, on files written to the folder."""
+    example = psy.load_example("shared_confidence")
+    said, right, scores = (str(folder / f"{name}.csv") for name in ("said", "right", "scores"))
+    example.confidence.to_frame().to_csv(said)
+    example.correctness.to_frame().to_csv(right)
+    random = np.random.default_rng(0).integers(0, 2, (5, 300))
+    pd.DataFrame(random, list("abcde")).to_csv(scores)
+    quiet = ["--quiet", "--json"]
+    return {
+        "study A.csv B.csv": lambda: command(["study", said, right, "--bootstrap", "20", *quiet]),
+        "compare": lambda: command(["compare", scores, *quiet]),
+        "card": lambda: command(["card", scores, *quiet]),
+        "fit_irt": lambda: psy.fit_irt(example.correctness),
+    }
 
 
-def crossed(folder: Path) -> Counter[tuple[str, str]]:
+def crossed(walk: Callable[[], object]) -> Counter[tuple[str, str]]:
     """Count the calls of each function of the package, by file."""
     calls: Counter[tuple[str, str]] = Counter()
 
@@ -41,25 +54,25 @@ def crossed(folder: Path) -> Counter[tuple[str, str]]:
         if event == "call" and code.co_filename.startswith(str(PACKAGE)):
             calls[Path(code.co_filename).relative_to(PACKAGE).as_posix(), code.co_name] += 1
 
-    sys.setprofile(note)
-    try:
-        studied(folder)
-    finally:
-        sys.setprofile(None)
+    with Path(os.devnull).open("w", encoding="utf-8") as nowhere, redirect_stdout(nowhere):
+        walk()
+        sys.setprofile(note)
+        try:
+            walk()
+        finally:
+            sys.setprofile(None)
     return calls
 
 
-def lines(calls: Counter[tuple[str, str]], *, listed: bool) -> Iterator[str]:
+def lines(name: str, calls: Counter[tuple[str, str]], *, listed: bool) -> Iterator[str]:
     """Yield what was counted."""
     files = Counter[str]()
-    for (name, _), n in calls.items():
-        files[name] += n
-    yield f"{len(files)} files"
-    for coercion in COERCIONS:
-        n = sum(count for (_, name), count in calls.items() if name == coercion)
-        yield f"{n} calls of {coercion}"
+    for (file, _), n in calls.items():
+        files[file] += n
+    coerced = sum(n for (_, function), n in calls.items() if function in COERCIONS)
+    yield f"{name:<18} {len(files):>4} files, tables coerced or checked {coerced} times"
     if listed:
-        yield from (f"{n:>8} {name}" for name, n in sorted(files.items()))
+        yield from (f"{n:>8} {file}" for file, n in sorted(files.items()))
 
 
 def main() -> None:
@@ -67,13 +80,9 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__.partition("\n")[0])
     parser.add_argument("--list", action="store_true", help="name the files")
     listed = parser.parse_args().list
-    example = psy.load_example("shared_confidence")
     with tempfile.TemporaryDirectory() as name:
-        folder = Path(name)
-        example.confidence.to_frame().to_csv(folder / "said.csv")
-        example.correctness.to_frame().to_csv(folder / "right.csv")
-        studied(folder)
-        print("\n".join(lines(crossed(folder), listed=listed)))
+        for walk, done in walks(Path(name)).items():
+            print("\n".join(lines(walk, crossed(done), listed=listed)))
 
 
 if __name__ == "__main__":
