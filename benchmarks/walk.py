@@ -2,10 +2,10 @@
 
     python benchmarks/walk.py [--list]
 
-``study`` and ``fit_irt`` take the tables of the embedded example, ``compare`` and ``card`` a table of
-random scores; no page is written. Counted are the files of psychollm of which a function runs between
-the arguments and the result, and how often a table is coerced, or checked to be binary. Everything
-runs once before, so that imports do not count.
+``study`` and ``fit_irt`` take the tables of the embedded example, ``compare`` and ``card`` a table
+of random scores; no page is written. Counted are the files of psychollm of which a function runs
+between the arguments and the result, and how often a table is coerced, or checked to be binary.
+Everything runs once before, so that imports do not count.
 """
 
 import argparse
