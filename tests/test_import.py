@@ -69,6 +69,12 @@ def test_a_study_loads_no_other() -> None:
     assert studies == {"comparison"}
 
 
+def test_comparing_loads_no_statistics_of_other_kinds() -> None:
+    loaded = loaded_by("import psychollm; psychollm.compare")
+    others = ("correlation", "factor", "irt", "nulls")
+    assert not [n for n in loaded if n.startswith(tuple(f"psychollm.{o}." for o in others))]
+
+
 def test_every_module_imports_without_what_is_loaded_late() -> None:
     names = ", ".join(module_names())
     assert not loaded_by(f"import {names}") & (HEAVY - {"numba", "llvmlite"})

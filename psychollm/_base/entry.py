@@ -12,12 +12,6 @@ from psychollm._base.errors import PsychollmWarning
 _NOT_THE_CALLERS = ("psychollm.", "numpy.")  # modules of frames; entries are NumPy's
 
 
-def entries(room: dict[str, Any]) -> None:
-    """Make entries of the public functions of a subpackage, whose globals are given."""
-    for name in room["__all__"]:
-        room[name] = public(room[name])
-
-
 def public(value: Any) -> Any:
     """Return a public value: a function as its entry, which its module gets, too (for pickle)."""
     if isinstance(value, FunctionType):

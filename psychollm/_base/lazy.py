@@ -20,8 +20,12 @@ class _Lazy(ModuleType):
         if name not in self._homes:
             msg = f"module {self.__name__!r} has no attribute {name!r}"
             raise AttributeError(msg, name=name, obj=self)
-        value = getattr(import_module(self._homes[name]), name)
-        value = import_module("psychollm._base.entry").public(value)
+        home = self._homes[name]
+        if home == self.__name__:  # one of its own modules is public
+            value = import_module(f"{home}.{name}")
+        else:
+            value = getattr(import_module(home), name)
+            value = import_module("psychollm._base.entry").public(value)
         self.__dict__[name] = value
         return value
 

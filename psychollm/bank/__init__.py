@@ -1,12 +1,5 @@
 """Floor 5: banks of calibrated questions, from which a full score is estimated by few answers."""
 
-from psychollm._base.entry import entries
-from psychollm.bank.full_score import FullScore
-from psychollm.bank.item_bank import ItemBank, item_bank
-from psychollm.bank.plan import Plan
-from psychollm.bank.replay import Replay, replay
-from psychollm.bank.session import Session
+from psychollm._base.lazy import load_lazily
 
-__all__ = ["FullScore", "ItemBank", "Plan", "Replay", "Session", "item_bank", "replay"]
-
-entries(globals())
+load_lazily(__name__)

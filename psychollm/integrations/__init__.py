@@ -4,9 +4,6 @@
 enough: ``pip install "psychollm[inspect]"``.
 """
 
-from psychollm._base.entry import entries
-from psychollm.integrations.inspect import StopEarly, stop_early
+from psychollm._base.lazy import load_lazily
 
-__all__ = ["StopEarly", "stop_early"]
-
-entries(globals())
+load_lazily(__name__)

@@ -1,0 +1,16 @@
+from psychollm.correlation.by_group import polychoric_by_group as polychoric_by_group
+from psychollm.correlation.polychoric import PolychoricCorrelation as PolychoricCorrelation
+from psychollm.correlation.polychoric import polychoric as polychoric
+from psychollm.correlation.polyserial import SerialCorrelation as SerialCorrelation
+from psychollm.correlation.polyserial import biserial as biserial
+from psychollm.correlation.polyserial import polyserial as polyserial
+from psychollm.correlation.smoothing import Smoothing as Smoothing
+from psychollm.correlation.smoothing import smooth as smooth
+from psychollm.correlation.spectrum import Spectrum as Spectrum
+from psychollm.correlation.spectrum import spectrum as spectrum
+from psychollm.correlation.table import TableCorrelation as TableCorrelation
+from psychollm.correlation.table import tetrachoric_table as tetrachoric_table
+from psychollm.correlation.tetrachoric import Correlation as Correlation
+from psychollm.correlation.tetrachoric import PairStatus as PairStatus
+from psychollm.correlation.tetrachoric import Sensitivity as Sensitivity
+from psychollm.correlation.tetrachoric import tetrachoric as tetrachoric

@@ -1,0 +1,43 @@
+from psychollm.instruments import readers as readers
+from psychollm.instruments import stages as stages
+from psychollm.instruments.abstention import Abstention as Abstention
+from psychollm.instruments.abstention import AbstentionScores as AbstentionScores
+from psychollm.instruments.abstention import Askable as Askable
+from psychollm.instruments.abstention import read_askable as read_askable
+from psychollm.instruments.coding import Coding as Coding
+from psychollm.instruments.coding import CodingScores as CodingScores
+from psychollm.instruments.coding import Scheme as Scheme
+from psychollm.instruments.coding import Transcript as Transcript
+from psychollm.instruments.grading import Grade as Grade
+from psychollm.instruments.grading import abstains as abstains
+from psychollm.instruments.grading import exact_match as exact_match
+from psychollm.instruments.grading import grade as grade
+from psychollm.instruments.grading import normalise as normalise
+from psychollm.instruments.grading import token_f1 as token_f1
+from psychollm.instruments.prompt import Message as Message
+from psychollm.instruments.prompt import Prompt as Prompt
+from psychollm.instruments.questions import Question as Question
+from psychollm.instruments.questions import read_questions as read_questions
+from psychollm.instruments.reading import Outcome as Outcome
+from psychollm.instruments.reading import Reading as Reading
+from psychollm.instruments.revision import Revision as Revision
+from psychollm.instruments.revision import RevisionScores as RevisionScores
+from psychollm.instruments.rule_world import RuleWorld as RuleWorld
+from psychollm.instruments.rule_world import RuleWorldScores as RuleWorldScores
+from psychollm.instruments.rule_world import write_items as write_items
+from psychollm.instruments.scaffold import Scaffold as Scaffold
+from psychollm.instruments.scaffold import ScaffoldScores as ScaffoldScores
+from psychollm.instruments.self_efficacy import Scale as Scale
+from psychollm.instruments.self_efficacy import SelfEfficacy as SelfEfficacy
+from psychollm.instruments.self_efficacy import SelfEfficacyScores as SelfEfficacyScores
+from psychollm.instruments.self_efficacy import read_scale as read_scale
+from psychollm.instruments.self_prediction import SelfPrediction as SelfPrediction
+from psychollm.instruments.self_prediction import SelfPredictionScores as SelfPredictionScores
+from psychollm.instruments.self_prediction import (
+    confidence_and_correctness as confidence_and_correctness,
+)
+from psychollm.instruments.self_prediction import stated_table as stated_table
+from psychollm.instruments.semantic_sampling import SemanticSamples as SemanticSamples
+from psychollm.instruments.semantic_sampling import SemanticSampling as SemanticSampling
+from psychollm.instruments.wagering import Wagering as Wagering
+from psychollm.instruments.wagering import WageringScores as WageringScores
