@@ -65,6 +65,7 @@ _NAMES = {
     "self_efficacy": "psychollm.studies.self_efficacy.study",
     "semantic_calibration": "psychollm.studies.semantic_calibration.study",
     "steering_match": "psychollm.studies.steering_match.match",
+    "stitch_benchmarks": "psychollm.studies.stitching.study",
     "difficulty": "psychollm.studies.difficulty.study",
     "metacognitive_skill": "psychollm.studies.metacognitive_skill.study",
 }

@@ -69,3 +69,4 @@ from psychollm.studies.shared_confidence.by_groups import (
 )
 from psychollm.studies.shared_confidence.study import shared_confidence as shared_confidence
 from psychollm.studies.steering_match.match import steering_match as steering_match
+from psychollm.studies.stitching.study import stitch_benchmarks as stitch_benchmarks

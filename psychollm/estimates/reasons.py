@@ -115,6 +115,11 @@ class Reason(StrEnum):
     SOME_FEW_ATTEMPTS = "questions with fewer attempts than k are left out"
     FORETOLD = "more attempts than were made: from a beta-binomial model of those"
     ONE_ATTEMPT = "one attempt at each question: further ones cannot be foretold"
+    UNLINKED = "no benchmark links it to most models: its place rests on the prior"
+    ONE_SCORE = "one score only"
+    ONE_MODEL_SCORED = "one model only has a score"
+    VAGUE = "its scores hardly rise with ability: the difficulty is not determined"
+    ONE_KIND = "no benchmark has reports of both kinds"
     MISSING_ANSWERS = "some questions drawn have no answer: taken as missing at random"
 
 

@@ -97,3 +97,6 @@ from psychollm.studies.steering_match.match import steering_match as steering_ma
 from psychollm.studies.steering_match.reconstruction import Reconstruction as Reconstruction
 from psychollm.studies.steering_match.result import SteeringMatch as SteeringMatch
 from psychollm.studies.steering_match.steered_answers import SteeredAnswers as SteeredAnswers
+from psychollm.studies.stitching.forecast import Forecast as Forecast
+from psychollm.studies.stitching.result import StitchedBenchmarks as StitchedBenchmarks
+from psychollm.studies.stitching.study import stitch_benchmarks as stitch_benchmarks

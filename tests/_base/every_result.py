@@ -148,6 +148,7 @@ EXAMPLES = (
     "split_half",
     "state_probe",
     "SteeredAnswers::from_array",
+    "StitchedBenchmarks::forecast",
     "StructureContrast",
     "tetrachoric_table",
     "ThinkingContrast",

@@ -106,6 +106,22 @@ def benchmarks() -> None:
     pd.concat(units).to_csv("passages.csv", index=False)
 
 
+def many_benchmarks() -> None:
+    """Scores of models in several benchmarks, with gaps, in percent."""
+    rng = np.random.default_rng(3)
+    able, hard = rng.normal(size=(14, 1)), np.linspace(-1.0, 1.0, 6)
+    score = 100.0 / (1.0 + np.exp(hard - able)) + rng.normal(0, 4, (14, 6))
+    rows, columns = np.nonzero(rng.random(score.shape) < 0.8)
+    pd.DataFrame(
+        {
+            "model": [f"m{row}" for row in rows],
+            "benchmark": [f"b{column}" for column in columns],
+            "points": score[rows, columns].clip(0, 100).round(1),
+            "date": [f"20{20 + row // 4}-0{1 + 2 * (row % 4)}-01" for row in rows],
+        }
+    ).to_csv("scores.csv", index=False)
+
+
 def choices() -> None:
     """Options that models chose, one of them called NA, and keys of which some are wrong."""
     chosen, key, _ = drawn(120, share=0.1)
@@ -234,6 +250,10 @@ COMMANDS: dict[str, tuple[Make, tuple[str, ...]]] = {
     "agree": (
         benchmarks,
         ("agree", "one.csv", "other.csv", "--clusters", "passages.csv", "--level", "0.9"),
+    ),
+    "stitch": (
+        many_benchmarks,
+        ("stitch", "scores.csv", "--score", "points", "--out-of", "100", "--seed", "2"),
     ),
     "card": (
         scores,

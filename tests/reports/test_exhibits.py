@@ -63,6 +63,13 @@ def _attempts() -> Any:
     return psy.attempts(tries.astype(int), k=(1, 3), rng=1)
 
 
+def _stitched() -> Any:
+    rng = np.random.default_rng(1)
+    able, hard = rng.normal(size=(20, 1)), np.linspace(-1, 1, 6)
+    scores = 1 / (1 + np.exp(hard - able)) + rng.normal(0, 0.03, (20, 6))
+    return psy.stitch_benchmarks(scores.clip(0, 1), rng=1)
+
+
 def _card() -> Any:
     rng = np.random.default_rng(1)
     right = (rng.random((5, 200)) < np.linspace(0.8, 0.4, 5)[:, None]).astype(int)
@@ -103,6 +110,7 @@ MADE: dict[str, Callable[[], Any]] = {
     "CalibrationPanel": _panel,
     "GateFit": _gate,
     "SharedByGroups": _by_groups,
+    "StitchedBenchmarks": _stitched,
 }
 
 

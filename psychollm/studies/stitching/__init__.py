@@ -1,0 +1,1 @@
+"""Scores in many benchmarks on one scale: abilities, difficulties, predictions, forecasts."""

@@ -1,0 +1,146 @@
+"""Held-out cells and held-out models: how many abilities, and how wide intervals must be."""
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from psychollm._base.types import FloatArray
+from psychollm.studies.stitching.foretelling import Foreteller
+from psychollm.studies.stitching.scale import Scale, fit_scale
+from psychollm.studies.stitching.tables import ScoreTable
+
+N_FOLDS = 5
+FEWEST_CELLS, FEWEST_MODELS, FEWEST_BENCHMARKS = 60, 10, 5
+GIVEN = 3  # scores from which held-out models are predicted
+_LEVEL = 0.9
+_HELD_MODELS = 0.25
+_BOUNDS = (0.8, 2.5)  # of the factor by which intervals are widened
+_ONE = 10.0  # held-out scores that a factor of 1 counts for
+_TIMES = 4  # sets of given scores for each held-out model
+_TOLERANCE, _ROUNDS = 2e-2, 30  # of fits that are made for their predictions
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class HeldOut:
+    """Scores that were foretold without them."""
+
+    score: FloatArray
+    value: FloatArray
+    interval: FloatArray  # (cells, 2) as the model says, before widening
+
+    @classmethod
+    def none(cls) -> "HeldOut":
+        """Return what a table leaves out that is too small for it."""
+        return cls(np.empty(0), np.empty(0), np.empty((0, 2)))
+
+    @property
+    def squared_error(self) -> float:
+        """Mean squared error; NaN where nothing was held out."""
+        return float(np.mean((self.score - self.value) ** 2)) if self.score.size else np.nan
+
+    @property
+    def widen(self) -> float:
+        """Factor that makes intervals cover what was held out, drawn towards 1."""
+        n = self.score.size
+        if n < FEWEST_CELLS / 2:
+            return 1.0
+        off = self.score - self.value
+        half = np.abs(self.interval - self.value[:, None])
+        ratio = np.abs(off) / np.maximum(np.where(off < 0.0, half[:, 0], half[:, 1]), 1e-6)
+        factor = np.quantile(ratio, min(_LEVEL * (n + 1) / n, 1.0))
+        return float(np.clip(np.exp(np.log(max(factor, 0.1)) * n / (n + _ONE)), *_BOUNDS))
+
+    def coverage(self, widen: float) -> float:
+        """Return the share of scores within their widened intervals."""
+        bounds = self.value[:, None] + widen * (self.interval - self.value[:, None])
+        inside = (bounds[:, 0] <= self.score) & (self.score <= bounds[:, 1])
+        return float(inside.mean()) if inside.size else np.nan
+
+
+def _joined(parts: list[HeldOut]) -> HeldOut:
+    if not parts:
+        return HeldOut.none()
+    return HeldOut(
+        np.concatenate([part.score for part in parts]),
+        np.concatenate([part.value for part in parts]),
+        np.concatenate([part.interval for part in parts]),
+    )
+
+
+def enough(scores: ScoreTable) -> bool:
+    """Tell whether cells can be held out."""
+    n, b = scores.value.shape
+    return bool(
+        n >= FEWEST_MODELS and b >= FEWEST_BENCHMARKS and scores.known.sum() >= FEWEST_CELLS
+    )
+
+
+def held_cells(scores: ScoreTable, most_abilities: int, rng: np.random.Generator) -> list[HeldOut]:
+    """Return held-out cells as foretold with one ability, two, and so on."""
+    cells = np.argwhere(scores.known)
+    fold = rng.permutation(np.arange(len(cells)) % N_FOLDS)
+    parts: list[list[HeldOut]] = [[] for _ in range(most_abilities)]
+    for one in range(N_FOLDS):
+        keep = scores.known.copy()
+        keep[tuple(cells[fold == one].T)] = False
+        rest = scores.part(np.ones(len(keep), dtype=np.bool_), keep)
+        rows = {model: row for row, model in enumerate(rest.models)}
+        columns = [scores.benchmarks.index(name) for name in rest.benchmarks]
+        for scale, into in zip(
+            fit_scale(rest, most_abilities, tolerance=_TOLERANCE, most=_ROUNDS), parts, strict=True
+        ):
+            teller = Foreteller(scale, rest)
+            for model in np.unique(cells[fold == one, 0]):
+                row = rows.get(scores.models[model])
+                truth = np.where(keep[model], np.nan, scores.value[model])[columns]
+                held = np.isfinite(truth)
+                if row is None or not held.any():
+                    continue
+                told = teller.foretold(teller.in_table(row), level=_LEVEL, rng=rng)
+                into.append(HeldOut(truth[held], told.value[held], told.interval[held]))
+    return [_joined(one) for one in parts]
+
+
+def held_models(scores: ScoreTable, n_abilities: int, rng: np.random.Generator) -> HeldOut:
+    """Return the scores of held-out models as foretold from three: the latest, or any."""
+    counts = scores.known.sum(axis=1)
+    dated = np.isfinite(scores.years)
+    if dated.mean() > 0.8:
+        late = scores.years > np.quantile(scores.years[dated], 1.0 - _HELD_MODELS)
+        sets = [late] if late.any() and not late.all() else []
+    else:
+        fold = rng.permutation(np.arange(len(counts)) % N_FOLDS)
+        sets = [fold == one for one in range(N_FOLDS)]
+    parts: list[HeldOut] = []
+    for held in sets:
+        rest = scores.part(~held)
+        if min(rest.value.shape) < 2:
+            continue
+        teller = Foreteller(
+            fit_scale(rest, n_abilities, tolerance=_TOLERANCE, most=_ROUNDS)[-1], rest
+        )
+        place = {name: column for column, name in enumerate(scores.benchmarks)}
+        columns = np.array([place[name] for name in rest.benchmarks])
+        latest = latest_year(rest)
+        for model in np.flatnonzero(held & (counts > GIVEN)):
+            truth = scores.value[model, columns]
+            tested = np.flatnonzero(np.isfinite(truth))
+            for _ in range(_TIMES if len(tested) > GIVEN else 0):
+                order = rng.permutation(tested)
+                given, other = order[:GIVEN], order[GIVEN:]
+                known = teller.updated(teller.outside(latest), given, truth[given])
+                told = teller.foretold(known, level=_LEVEL, rng=rng)
+                parts.append(HeldOut(truth[other], told.value[other], told.interval[other]))
+    return _joined(parts)
+
+
+def latest_year(scores: ScoreTable) -> float:
+    """Return the date of the latest model; NaN where there are no dates."""
+    return float(np.nanmax(scores.years)) if np.isfinite(scores.years).any() else np.nan
+
+
+def scale_of(scores: ScoreTable, n_abilities: int) -> Scale:
+    """Return the scale of all scores."""
+    scale = fit_scale(scores, n_abilities)[-1]
+    scale.convergence.warn("stitch_benchmarks")
+    return scale

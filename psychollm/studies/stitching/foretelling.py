@@ -1,0 +1,146 @@
+"""What a scale foretells: draws of scores, of models that it holds or that report a few."""
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+import numpy as np
+from scipy.special import expit
+
+from psychollm._base.types import FloatArray, IntArray
+from psychollm.studies.stitching.scale import (
+    FEW,
+    Posterior,
+    Scale,
+    loadings,
+    posterior_of,
+    unit_variance,
+)
+from psychollm.studies.stitching.tables import ScoreTable
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+N_DRAWS = 1000
+WIDER = 2.0  # SD of the general ability of a model that is not in the table, in units of the scale
+_MOST, _NEAR, _STEP = 100, 1e-5, 0.5
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Outlook:
+    """Scores of one model in all benchmarks, as foretold."""
+
+    value: FloatArray  # (benchmarks,)
+    interval: FloatArray  # (benchmarks, 2)
+    ability: FloatArray  # (draws, K)
+
+    def frame(self, benchmarks: tuple[object, ...]) -> "pd.DataFrame":
+        """Return a row for each benchmark."""
+        import pandas as pd
+
+        return pd.DataFrame(
+            {
+                "benchmark": pd.Series(list(benchmarks), dtype=None),
+                "value": self.value,
+                "lower": self.interval[:, 0],
+                "upper": self.interval[:, 1],
+            }
+        )
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Known:
+    """What is known of the abilities of one model and of all curves: a normal distribution."""
+
+    mean: FloatArray
+    covariance: FloatArray
+
+
+class Foreteller:
+    """Draws of scores from one scale."""
+
+    def __init__(self, scale: Scale, scores: ScoreTable) -> None:
+        self.scale, self.scores = scale, scores
+        self.found: Posterior = posterior_of(scale, scores)
+        self.df = scores.known.sum(axis=0) + FEW
+
+    def in_table(self, model: int) -> Known:
+        """Return what is known of a model of the table."""
+        mean = np.concatenate([self.scale.abilities[model], self.scale.curves.ravel()])
+        return Known(mean, self.found.of(model))
+
+    def outside(self, year: float, *, wider: float = WIDER) -> Known:
+        """Return what is known of a model of a date that has no score yet."""
+        k, size = self.scale.n_abilities, self.scale.curves.size
+        covariance = np.zeros((k + size, k + size))
+        covariance[:k, :k] = np.eye(k)
+        covariance[0, 0] = wider**2
+        covariance[k:, k:] = self.found.curves
+        return Known(
+            np.concatenate([self.scale.expected(year), self.scale.curves.ravel()]), covariance
+        )
+
+    def updated(self, known: Known, benchmarks: IntArray, scores: FloatArray) -> Known:
+        """Return what is known after some scores: Newton steps on the quasi-likelihood."""
+        k = self.scale.n_abilities
+        b, q = self.scale.curves.shape
+        at = k + np.arange(b * q).reshape(b, q)[benchmarks]
+        rows = np.arange(len(benchmarks))[:, None]
+        point = known.mean.copy()
+        derivative = np.zeros((len(benchmarks), point.size))
+        gain: FloatArray = derivative.T
+        for _ in range(_MOST):
+            ability, curves = point[:k], point[k:].reshape(b, q)[benchmarks]
+            loads = loadings(curves)
+            p = expit(loads @ ability - curves[:, 0])
+            derivative[:, :k] = loads
+            derivative[rows, at] = np.column_stack(
+                [-np.ones(len(p)), loads[:, 0] * ability[0], np.tile(ability[1:], (len(p), 1))]
+            )
+            curved = np.maximum(p * (1.0 - p), 1e-6)
+            noise = self.scale.scatter[benchmarks] / curved
+            total = derivative @ known.covariance @ derivative.T + np.diag(noise)
+            gain = np.asarray(np.linalg.solve(total, derivative @ known.covariance).T)
+            residual = (scores - p) / curved + derivative @ (point - known.mean)
+            step = known.mean + gain @ residual - point
+            largest = float(np.abs(step).max())
+            point = point + step * min(1.0, _STEP / max(largest, _NEAR))
+            if largest < _NEAR:
+                break
+        return Known(point, known.covariance - gain @ derivative @ known.covariance)
+
+    def foretold(
+        self,
+        known: Known,
+        *,
+        level: float,
+        rng: np.random.Generator,
+        widen: float = 1.0,
+        general: FloatArray | None = None,
+    ) -> Outlook:
+        """Return what the scores in all benchmarks will be; `general` are drawn abilities."""
+        p, ability = self.curves(known, rng, general)
+        noise = rng.standard_t(self.df, size=p.shape) * np.sqrt(
+            self.scale.scatter * unit_variance(p)
+        )
+        value = p.mean(axis=0)
+        bounds = np.quantile(
+            np.clip(p + noise, 0.0, 1.0), [0.5 - level / 2, 0.5 + level / 2], axis=0
+        )
+        bounds = np.clip(value + widen * (bounds - value), 0.0, 1.0)
+        return Outlook(value, np.asarray(bounds.T), ability)
+
+    def curves(
+        self, known: Known, rng: np.random.Generator, general: FloatArray | None = None
+    ) -> tuple[FloatArray, FloatArray]:
+        """Return draws of expected scores (draws, benchmarks) and of abilities (draws, K)."""
+        k = self.scale.n_abilities
+        values, vectors = np.linalg.eigh((known.covariance + known.covariance.T) / 2.0)
+        root = vectors * np.sqrt(np.maximum(values, 0.0))
+        drawn = known.mean + rng.standard_normal((N_DRAWS, len(values))) @ root.T
+        ability = drawn[:, :k]
+        if general is not None:
+            ability[:, 0] = general
+        curves = drawn[:, k:].reshape(N_DRAWS, *self.scale.curves.shape)
+        eta = np.exp(curves[:, :, 1]) * ability[:, :1] - curves[:, :, 0]
+        eta += (curves[:, :, 2:] * ability[:, None, 1:]).sum(axis=2)
+        return np.asarray(expit(eta)), ability

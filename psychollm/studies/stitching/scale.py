@@ -1,0 +1,402 @@
+r"""Abilities, difficulties, slopes and scatter of scores in many benchmarks, by empirical Bayes.
+
+The score of model m in benchmark b, within 0 and 1, has the expected value
+
+.. math:: p_{mb} = 1 / (1 + e^{-\eta_{mb}}), \qquad \eta_{mb} = \sum_k a_{bk} \theta_{mk} - d_b
+          + \gamma (z_{mb} - \bar z_b),                                                  \quad (1)
+
+with a positive slope :math:`a_{b1}` on the general ability and loadings of either sign on further
+ones; z marks scores that are the best of several reports. The variance of the score is
+
+.. math:: v_{mb} = (\phi_b + 1 / n_{mb}) \, p_{mb} (1 - p_{mb}),                         \quad (2)
+
+where :math:`\phi_b` is the scatter of benchmark b beyond the sampling of its n items. With weights
+:math:`w = 1 / (\phi_b + 1 / n)` the parameters maximise the quasi-likelihood
+
+.. math:: \sum_{mb} w_{mb} \big(y_{mb} \eta_{mb} - \log(1 + e^{\eta_{mb}})\big)          \quad (3)
+
+plus the logarithm of normal priors: abilities around a line in the date of release, with variance
+1; :math:`d_b`, :math:`\log a_{b1}` and loadings around their means over benchmarks. Variances,
+means and scatters follow from the posterior by EM; the posterior is normal around the maximum
+(Laplace), with the expected curvature of (3). The scatter of a benchmark is drawn towards that of
+all, as if `FEW` scores had it.
+
+Given benchmarks, models are independent. Their block of the curvature is eliminated (Schur), so
+that a step costs as many operations as benchmarks squared times models.
+"""
+
+from dataclasses import dataclass
+
+import numpy as np
+from scipy.linalg import cho_factor, cho_solve
+from scipy.special import expit, logit
+
+from psychollm._base.convergence import Convergence
+from psychollm._base.types import FloatArray
+from psychollm.studies.stitching.tables import ScoreTable
+
+FEW = 4.0  # scores that the scatter of all benchmarks counts for
+_LEAST = 1e-3  # p (1 - p), below which variances do not fall
+_CURVED = 1e-6
+_SCATTER = (2e-4, 0.5)  # bounds
+_PRIOR = np.array([[2.0, 1.5], [4.0, 0.4], [2.0, 0.3]])  # benchmarks, SD: of d, log a, loadings
+_MARKED = 0.5  # prior SD of the effect of marked scores
+_START = 0.15  # variance of new loadings
+_EDGE = 0.02
+_SHORTEST = 1e-4
+
+
+@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
+class Scale:
+    """A fitted scale, in its own units: abilities vary by 1 around the line in time."""
+
+    abilities: FloatArray  # (models, K)
+    curves: FloatArray  # (benchmarks, 1 + K) d, log a, further loadings
+    scatter: FloatArray  # (benchmarks,) phi of (2)
+    centre: FloatArray  # (1 + K,) prior means of the curves
+    spread: FloatArray  # (1 + K,) prior variances of the curves
+    line: FloatArray  # (2, K) abilities at the middle date, and their rise in a year
+    middle: float  # date at which the line is centred
+    marked: float  # gamma of (1)
+    marked_se: float  # NaN where no benchmark has scores of both kinds
+    convergence: Convergence
+
+    @property
+    def n_abilities(self) -> int:
+        """Number of abilities of each model."""
+        return int(self.abilities.shape[1])
+
+    def expected(self, year: float) -> FloatArray:
+        """Return the mean abilities of models of a date (K,); NaN is the middle date."""
+        since = year - self.middle
+        return np.asarray(self.line[0] + self.line[1] * (since if np.isfinite(since) else 0.0))
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Posterior:
+    """Covariances of a fitted scale."""
+
+    abilities: FloatArray  # (models, K, K)
+    curves: FloatArray  # (benchmarks * (1 + K), same)
+    cross: FloatArray  # (models, K, benchmarks * (1 + K))
+
+    def of(self, model: int) -> FloatArray:
+        """Return the covariance of the abilities of one model and of all curves."""
+        cross = self.cross[model]
+        return np.block([[self.abilities[model], cross], [cross.T, self.curves]])
+
+
+class _System:
+    """The curvature at one point, models eliminated."""
+
+    def __init__(self, abilities: FloatArray, curves: FloatArray, weights: FloatArray,
+                 spread: FloatArray) -> None:  # fmt: skip
+        n, k = abilities.shape
+        b, q = curves.shape
+        self.loads = loadings(curves)
+        self.of_curves = np.empty((n, b, q))  # derivatives of eta
+        self.of_curves[:, :, 0] = -1.0
+        self.of_curves[:, :, 1] = self.loads[:, 0] * abilities[:, :1]
+        self.of_curves[:, :, 2:] = abilities[:, None, 1:]
+        weighted = weights[:, :, None] * self.of_curves
+        # (models, K, K): the sum over benchmarks of products of loadings.
+        products = (self.loads[:, :, None] * self.loads[:, None, :]).reshape(b, k * k)
+        own = (weights @ products).reshape(n, k, k) + np.eye(k)
+        both = np.swapaxes(self.loads[None, :, :, None] * weighted[:, :, None, :], 1, 2)
+        self.root = np.linalg.cholesky(own)
+        self.half = np.linalg.solve(self.root, both.reshape(n, k, b * q))
+        flat = self.half.reshape(n * k, b * q)
+        schur = -flat.T @ flat
+        blocks = np.swapaxes(weighted, 0, 1).swapaxes(1, 2) @ np.swapaxes(self.of_curves, 0, 1)
+        blocks += np.diag(1.0 / spread)
+        at = np.arange(b * q).reshape(b, q)
+        schur[at[:, :, None], at[:, None, :]] += blocks
+        self.factor = cho_factor(schur, check_finite=False)
+        self.shape = (n, k, b, q)
+
+    def solve(self, models: FloatArray, curves: FloatArray) -> tuple[FloatArray, FloatArray]:
+        """Return the Newton step for a gradient of abilities and of curves."""
+        n, k, b, q = self.shape
+        half = np.linalg.solve(self.root, models[:, :, None])
+        turned = curves.ravel() - self.half.reshape(n * k, -1).T @ half.ravel()
+        step = cho_solve(self.factor, turned, check_finite=False)
+        up = np.swapaxes(self.root, 1, 2)
+        return np.linalg.solve(up, half - (self.half @ step)[:, :, None])[:, :, 0], step.reshape(
+            b, q
+        )
+
+    def posterior(self) -> Posterior:
+        """Return the inverse of the curvature, the blocks between models left out."""
+        n, k, b, q = self.shape
+        curves = cho_solve(self.factor, np.eye(b * q), check_finite=False)
+        up = np.swapaxes(self.root, 1, 2)
+        ratio = np.linalg.solve(up, self.half)
+        cross = -(ratio.reshape(n * k, -1) @ curves).reshape(n, k, b * q)
+        own = np.linalg.solve(up, np.linalg.inv(self.root))
+        return Posterior(own - cross @ np.swapaxes(ratio, 1, 2), curves, cross)
+
+    def variance(self, found: Posterior) -> FloatArray:
+        """Return the posterior variance of eta (models, benchmarks)."""
+        n, k, b, q = self.shape
+        at = np.arange(b * q).reshape(b, q)
+        own = found.curves[at[:, :, None], at[:, None, :]]
+        cross = found.cross.reshape(n, k, b, q)
+        total = ((self.loads @ found.abilities) * self.loads).sum(axis=2)
+        for i in range(q):
+            for j in range(q):
+                total += self.of_curves[:, :, i] * self.of_curves[:, :, j] * own[:, i, j]
+            for j in range(k):
+                total += 2.0 * self.loads[:, j] * self.of_curves[:, :, i] * cross[:, j, :, i]
+        return np.asarray(np.maximum(total, 0.0))
+
+
+def loadings(curves: FloatArray) -> FloatArray:
+    """Return slopes and loadings (benchmarks, K)."""
+    return np.column_stack([np.exp(curves[:, 1]), curves[:, 2:]])
+
+
+def unit_variance(p: FloatArray) -> FloatArray:
+    """Return p (1 - p), not below the least."""
+    return np.asarray(np.maximum(p * (1.0 - p), _LEAST))
+
+
+def posterior_of(scale: Scale, scores: ScoreTable) -> Posterior:
+    """Return the covariances of a fitted scale."""
+    weights = scores.known / (scale.scatter + 1.0 / scores.items)
+    p = expit(_eta(scale.abilities, scale.curves) + scale.marked * _deviations(scores))
+    curved = weights * np.maximum(p * (1.0 - p), _CURVED)
+    return _System(scale.abilities, scale.curves, curved, scale.spread).posterior()
+
+
+def _eta(abilities: FloatArray, curves: FloatArray) -> FloatArray:
+    return np.asarray(abilities @ loadings(curves).T - curves[:, 0])
+
+
+def _deviations(scores: ScoreTable) -> FloatArray:
+    """Return marks less their mean in the benchmark: benchmarks of one kind say nothing."""
+    known, marks = scores.known, scores.optimized.astype(np.float64)
+    mean = np.where(known, marks, 0.0).sum(axis=0) / known.sum(axis=0)
+    return np.asarray(np.where(known, marks - mean, 0.0))
+
+
+def _from_scratch(scores: ScoreTable, middle: float) -> Scale:
+    """Return where the climb starts: an additive fit on the logit."""
+    known = scores.known.astype(np.float64)
+    z = np.where(scores.known, logit(np.clip(np.nan_to_num(scores.value), _EDGE, 1 - _EDGE)), 0.0)
+    ability, difficulty = np.zeros(len(z)), np.zeros(z.shape[1])
+    for _ in range(30):
+        difficulty = -((z - ability[:, None]) * known).sum(axis=0) / (known.sum(axis=0) + 0.3)
+        ability = ((z + difficulty) * known).sum(axis=1) / (known.sum(axis=1) + 0.5)
+    slope = max(float(ability.std()), 0.3)
+    curves = np.column_stack(
+        [difficulty - ability.mean(), np.full(len(difficulty), np.log(slope))]
+    )
+    return Scale(
+        abilities=(ability - ability.mean())[:, None] / slope,
+        curves=curves,
+        scatter=np.full(len(difficulty), 0.1),
+        centre=curves.mean(axis=0),
+        spread=np.array([4.0, 0.25]),
+        line=np.zeros((2, 1)),
+        middle=middle,
+        marked=0.0,
+        marked_se=np.nan,
+        convergence=Convergence(converged=False, iterations=0, reason="", objective=np.inf),
+    )
+
+
+def _with_another(scale: Scale, scores: ScoreTable) -> Scale:
+    """Return a start with one ability more: the first component of standardised residuals."""
+    p = expit(_eta(scale.abilities, scale.curves))
+    residual = np.nan_to_num(scores.value - p) / np.sqrt(unit_variance(p) * scale.scatter)
+    left, _, right = np.linalg.svd(np.where(scores.known, residual, 0.0), full_matrices=False)
+    ability = left[:, :1] * np.sqrt(len(p))
+    loading = 0.3 * right[:1].T * np.sqrt(p.shape[1])
+    return Scale(
+        abilities=np.hstack([scale.abilities, ability]),
+        curves=np.hstack([scale.curves, loading]),
+        scatter=scale.scatter,
+        centre=np.append(scale.centre, 0.0),
+        spread=np.append(scale.spread, _START),
+        line=np.hstack([scale.line, np.zeros((2, 1))]),
+        middle=scale.middle,
+        marked=scale.marked,
+        marked_se=scale.marked_se,
+        convergence=scale.convergence,
+    )
+
+
+def fit_scale(
+    scores: ScoreTable, n_abilities: int = 1, *, tolerance: float = 3e-3, most: int = 400
+) -> list[Scale]:
+    """Return the scales with one ability, two, ..., `n_abilities`.
+
+    Parameters
+    ----------
+    scores : ScoreTable
+        What is fitted.
+    n_abilities : int
+        Most abilities of a model.
+    tolerance : float
+        Largest change of a variance, a mean or a logarithm of a scatter, at which it ends.
+    most : int
+        Rounds of EM for each number of abilities.
+    """
+    years = scores.years
+    middle = float(np.nanmean(years)) if np.isfinite(years).any() else np.nan
+    scales = [_climb(_from_scratch(scores, middle), scores, tolerance, most)]
+    for _ in range(n_abilities - 1):
+        scales.append(_climb(_with_another(scales[-1], scores), scores, tolerance, most))
+    return scales
+
+
+def _climb(start: Scale, scores: ScoreTable, tolerance: float, most: int) -> Scale:
+    fit, change, round_ = _Fit(start, scores), np.inf, 0
+    for round_ in range(1, most + 1):
+        before = fit.state
+        fit.move(3 if round_ > 3 else 6)
+        fit.vary()
+        change = float(np.abs(fit.state - before).max())
+        if change < tolerance:
+            break
+    return fit.scale(start.middle, converged=change < tolerance, steps=round_)
+
+
+class _Fit:
+    """A scale on its way: abilities and curves move, then variances follow."""
+
+    def __init__(self, start: Scale, scores: ScoreTable) -> None:
+        self.known = scores.known
+        self.y = np.where(self.known, scores.value, 0.0)
+        self.counted = self.known.sum(axis=0).astype(np.float64)
+        self.sampling, self.marks = 1.0 / scores.items, _deviations(scores)
+        # Scatters far below the sampling of items do not matter.
+        self.base = self.sampling.min(axis=0) + 1e-3
+        since = np.nan_to_num(scores.years - start.middle)
+        self.times = np.column_stack([np.ones(len(self.y)), since])
+        self.theta, self.curves, self.phi = start.abilities, start.curves, start.scatter
+        self.centre, self.spread, self.line = start.centre, start.spread, start.line
+        self.gamma, self.gamma_se, self.objective = start.marked, np.nan, np.inf
+
+    @property
+    def state(self) -> FloatArray:
+        """What must not change any more."""
+        parts = (np.log(self.phi + self.base), np.log(self.spread), self.centre, self.line)
+        return np.concatenate([*(part.ravel() for part in parts), [self.gamma]])
+
+    @property
+    def weights(self) -> FloatArray:
+        """Weights of (3)."""
+        return np.asarray(self.known / (self.phi + self.sampling))
+
+    def cost(self, theta: FloatArray, curves: FloatArray) -> float:
+        """Return the negative of (3) and of the priors."""
+        eta = _eta(theta, curves) + self.gamma * self.marks
+        fit = (self.weights * (np.logaddexp(0.0, eta) - self.y * eta)).sum()
+        off = ((theta - self.times @ self.line) ** 2).sum()
+        return float(fit + 0.5 * (off + ((curves - self.centre) ** 2 / self.spread).sum()))
+
+    def system(self) -> tuple[_System, FloatArray, FloatArray]:
+        """Return the curvature here, the expected scores and the weights on the logit."""
+        p = expit(_eta(self.theta, self.curves) + self.gamma * self.marks)
+        curved = self.weights * np.maximum(p * (1.0 - p), _CURVED)
+        return _System(self.theta, self.curves, curved, self.spread), p, curved
+
+    def move(self, most: int) -> None:
+        """Take Newton steps in abilities and curves."""
+        self.objective = self.cost(self.theta, self.curves)
+        for _ in range(most):
+            system, p, _ = self.system()
+            pull = self.weights * (self.y - p)
+            models = pull @ system.loads - (self.theta - self.times @ self.line)
+            curves = (pull[:, :, None] * system.of_curves).sum(axis=0)
+            curves -= (self.curves - self.centre) / self.spread
+            step_theta, step_curves = system.solve(models, curves)
+            part, last = 1.0, self.objective
+            while part > _SHORTEST:
+                ahead = (self.theta + part * step_theta, self.curves + part * step_curves)
+                tried = self.cost(*ahead)
+                if tried <= last:
+                    (self.theta, self.curves), self.objective = ahead, tried
+                    break
+                part /= 2.0
+            if last - self.objective < _SHORTEST:
+                break
+
+    def vary(self) -> None:
+        """Let scatters, variances, means, the line and the units follow from the posterior."""
+        system, p, curved = self.system()
+        found = system.posterior()
+        if self.marks.any():
+            pull = self.weights * (self.y - p)
+            self.gamma, self.gamma_se = _marked_effect(
+                system, curved, pull, self.marks, self.gamma
+            )
+        self.phi = self._scatter(p, system.variance(found))
+        b, q = self.curves.shape
+        self.centre = np.concatenate([self.curves[:, :2].mean(axis=0), np.zeros(q - 2)])
+        within = np.diagonal(found.curves).reshape(b, q)
+        square = ((self.curves - self.centre) ** 2 + within).sum(axis=0)
+        few, sd = _PRIOR[[0, 1] + [2] * (q - 2)].T
+        self.spread = (square + few * sd**2) / (b + few)
+        self._rescale(np.diagonal(found.abilities, axis1=1, axis2=2))
+
+    def _rescale(self, own: FloatArray) -> None:
+        """Draw the line in time; make abilities vary by 1 around it, with mean 0."""
+        times, theta = self.times, self.theta
+        slope = np.zeros(theta.shape[1])
+        if times[:, 1].any():
+            gram = times.T @ times + np.diag([0.0, 1.0])
+            slope[0] = np.linalg.solve(gram, times.T @ theta[:, 0])[1]
+        middle = theta.mean(axis=0)
+        line = np.stack([middle - slope * times[:, 1].mean(), slope])
+        unit = np.sqrt(((theta - times @ line) ** 2 + own).mean(axis=0))
+        curves = self.curves.copy()
+        curves[:, 0] -= loadings(curves) @ middle
+        curves[:, 1] += np.log(unit[0])
+        curves[:, 2:] *= unit[1:]
+        self.spread[2:] *= unit[1:] ** 2
+        self.theta, self.curves = (theta - middle) / unit, curves
+        self.line = np.stack([(line[0] - middle) / unit, line[1] / unit])
+        self.centre[:2] = curves[:, :2].mean(axis=0)
+
+    def _scatter(self, p: FloatArray, uncertain: FloatArray) -> FloatArray:
+        """Return the scatter of each benchmark, drawn towards that of all."""
+        share = self.phi / (self.phi + self.sampling)
+        curved = p * (1.0 - p)
+        square = ((self.y - p) ** 2 + curved**2 * uncertain) / unit_variance(p)
+        own = (self.known * (share**2 * square + self.phi * (1.0 - share))).sum(axis=0)
+        weight = self.counted / (self.counted + FEW)
+        shared = np.exp((weight * np.log(self.phi)).sum() / weight.sum())
+        return np.asarray(np.clip((own + FEW * shared) / (self.counted + FEW), *_SCATTER))
+
+    def scale(self, middle: float, *, converged: bool, steps: int) -> Scale:
+        """Return the scale as it is now."""
+        return Scale(
+            abilities=self.theta,
+            curves=self.curves,
+            scatter=self.phi,
+            centre=self.centre,
+            spread=self.spread,
+            line=self.line,
+            middle=middle,
+            marked=self.gamma,
+            marked_se=self.gamma_se,
+            convergence=Convergence.of_steps(
+                converged=converged, steps=steps, objective=self.objective
+            ),
+        )
+
+
+def _marked_effect(
+    system: _System, curved: FloatArray, pull: FloatArray, marks: FloatArray, gamma: float
+) -> tuple[float, float]:
+    """Return a Newton step of gamma, abilities and curves moving along, and its error."""
+    weighted = curved * marks
+    models = weighted @ system.loads
+    curves = (weighted[:, :, None] * system.of_curves).sum(axis=0)
+    along = system.solve(models, curves)
+    information = (weighted * marks).sum() - (models * along[0]).sum() - (curves * along[1]).sum()
+    information = max(float(information), 0.0) + 1.0 / _MARKED**2
+    step = (float((pull * marks).sum()) - gamma / _MARKED**2) / information
+    return gamma + step, float(1.0 / np.sqrt(information))

@@ -1,0 +1,183 @@
+"""How well one scale foretells scores, and how often its intervals cover: docs/one_scale.md.
+
+``python -m validation.stitch_rates --write [SCORES.csv.gz]`` makes ``docs/one_scale_tables.md``
+anew. SCORES are Epoch's (columns model, date, benchmark, performance;
+github.com/epoch-research/benchmark-stitching, MIT): cells are left out in five random folds, and
+models later than a date are foretold from three of their scores, drawn six times. Simulated tables
+have normal abilities, a scatter of each benchmark, and, in one of them, a second ability or heavy
+tails. Takes twenty minutes.
+"""
+
+import argparse
+from pathlib import Path
+
+import numpy as np
+import pandas as pd
+from scipy.special import expit
+
+import psychollm as psy
+
+OUT = Path(__file__).parents[1] / "docs" / "one_scale_tables.md"
+NAMES = {"model": "model", "benchmark": "benchmark", "score": "performance"}
+CUTS = ("2024-10-01", "2025-01-01", "2025-02-20", "2025-04-01")
+LEVEL, FOLDS, GIVEN, TIMES = 0.9, 5, 3, 6
+WORLDS = {
+    "one ability, 40 models, 12 benchmarks, half filled": {"shape": (40, 12), "filled": 0.5},
+    "one ability, 120 models, 30 benchmarks, 20 % filled": {"shape": (120, 30), "filled": 0.2},
+    "two abilities, 120 models, 30 benchmarks, 20 % filled": {
+        "shape": (120, 30), "filled": 0.2, "second": 0.6,
+    },
+    "heavy tails, 120 models, 30 benchmarks, 20 % filled": {
+        "shape": (120, 30), "filled": 0.2, "heavy": True,
+    },
+    "12 models, 6 benchmarks, all filled": {"shape": (12, 6), "filled": 1.0},
+}  # fmt: skip
+
+
+def told(parts):
+    """Return error and coverage of score, value, lower and upper in four rows."""
+    score, value, lower, upper = np.hstack(parts)
+    inside = (lower - 1e-9 <= score) & (score <= upper + 1e-9)
+    return (
+        score.size,
+        np.sqrt(np.mean((score - value) ** 2)),
+        100 * inside.mean(),
+        np.mean(upper - lower),
+    )
+
+
+def cells(frame, seed, **options):
+    """Return what left-out cells are foretold as, in random folds, and the benchmark means."""
+    fold = np.random.default_rng(seed).permutation(np.arange(len(frame)) % FOLDS)
+    parts, plain = [], []
+    for one in range(FOLDS):
+        rest, held = frame[fold != one], frame[fold == one]
+        scale = psy.stitch_benchmarks(rest, **NAMES, rng=seed, **options)
+        means = rest.groupby("benchmark")["performance"].mean()
+        for model, rows in held.groupby("model"):
+            rows = rows[rows["benchmark"].isin(means.index)]
+            if model not in scale.labels or not len(rows):
+                continue
+            found = scale.predict(model, level=LEVEL).set_index("benchmark").loc[rows["benchmark"]]
+            parts.append(np.vstack([rows["performance"], found.T]))
+            plain.append(
+                (rows["performance"].to_numpy() - means[rows["benchmark"]].to_numpy()) ** 2
+            )
+    return parts, np.concatenate(plain)
+
+
+def later(frame, cut, seed=1, **options):
+    """Return what models later than a date are foretold as, from three scores."""
+    rest, held = frame[frame["date"] < cut], frame[frame["date"] >= cut]
+    scale = psy.stitch_benchmarks(rest, **NAMES, rng=seed, **options)
+    held = held[held["benchmark"].isin(scale.data.benchmarks)]
+    rng, parts = np.random.default_rng(seed), []
+    for model, rows in held.groupby("model"):
+        for _ in range(TIMES if len(rows) > GIVEN else 0):
+            rows = rows.iloc[rng.permutation(len(rows))]
+            given = rows.iloc[:GIVEN].set_index("benchmark")["performance"].to_dict()
+            found = scale.predict(model, given=given, level=LEVEL).set_index("benchmark")
+            other = rows.iloc[GIVEN:]
+            parts.append(np.vstack([other["performance"], found.loc[other["benchmark"]].T]))
+    return parts
+
+
+def drawn(rng, shape, filled, second=0.0, heavy=False):
+    """Return a long table and the abilities behind it."""
+    n, b = shape
+    able, other = rng.normal(size=(2, n))
+    hard, slope = rng.normal(0.2, 1.2, b), np.exp(rng.normal(0.0, 0.4, b))
+    scatter = 0.15 * np.exp(rng.normal(0.0, 0.4, b))
+    p = expit(slope * (able[:, None] - hard) + second * other[:, None] * rng.normal(size=b))
+    noise = rng.standard_t(3, (n, b)) / np.sqrt(3) if heavy else rng.normal(size=(n, b))
+    score = np.clip(p + noise * scatter * np.sqrt(4 * p * (1 - p)) / 2, 0.0, 1.0)
+    rows, columns = np.nonzero(rng.random(shape) < filled)
+    frame = pd.DataFrame(
+        {"model": rows, "benchmark": columns, "performance": score[rows, columns]}
+    )
+    return frame, able
+
+
+def simulated(world, n_tables):
+    """Return coverage of abilities, and error and coverage of left-out scores."""
+    rng = np.random.default_rng(1)
+    covered, parts, two = [], [], []
+    for table in range(n_tables):
+        frame, able = drawn(rng, **world)
+        held = rng.random(len(frame)) < 0.15
+        scale = psy.stitch_benchmarks(frame[~held], **NAMES, rng=table)
+        truth = able[list(scale.labels)]
+        truth = (truth - truth.mean()) / truth.std()
+        lower, upper = scale.ability.interval.T
+        covered.append((lower <= truth) & (truth <= upper))
+        two.append(scale.n_abilities == 2)
+        for model, rows in frame[held].groupby("model"):
+            rows = rows[rows["benchmark"].isin(scale.data.benchmarks)]
+            if model in scale.labels and len(rows):
+                found = scale.predict(model, level=LEVEL).set_index("benchmark")
+                parts.append(np.vstack([rows["performance"], found.loc[rows["benchmark"]].T]))
+    return 100 * np.concatenate(covered).mean(), told(parts), 100 * np.mean(two)
+
+
+def real(path):
+    """Yield the lines on Epoch's scores."""
+    frame = pd.read_csv(path)
+    yield "## Epoch's scores"
+    yield ""
+    yield (f"{len(frame)} scores of {frame.model.nunique()} models in {frame.benchmark.nunique()} "
+           "benchmarks. 90 % intervals.")  # fmt: skip
+    yield ""
+    yield "| what was left out | scores | error (RMSE) | benchmark mean | covered, % | width |"
+    yield "|---|---:|---:|---:|---:|---:|"
+    for dates, seeds in (("dates", (1, 2, 3)), ("no dates", (1,))):
+        table = frame if dates == "dates" else frame.drop(columns="date")
+        parts, plain = [], []
+        for seed in seeds:
+            one, squares = cells(table, seed)
+            parts += one
+            plain.append(squares)
+            n, error, covers, width = told(one)
+            mean = np.sqrt(squares.mean())
+            yield (f"| single scores, {dates}, folds {seed} | {n} | {error:.3f} | {mean:.3f} | "
+                   f"{covers:.1f} | {width:.2f} |")  # fmt: skip
+    for cut in CUTS:
+        n, error, covers, width = told(later(frame, cut))
+        yield (f"| models from {cut} on, three scores known | {n} | {error:.3f} | | {covers:.1f} | "
+               f"{width:.2f} |")  # fmt: skip
+    yield ""
+
+
+def lines(path, n_tables):
+    """Yield the lines of the page."""
+    yield "<!-- Made by validation/stitch_rates.py. -->"
+    yield ""
+    if path is not None:
+        yield from real(path)
+    yield "## Simulated tables"
+    yield ""
+    yield f"{n_tables} tables each, 15 % of the scores left out. 90 % intervals."
+    yield ""
+    yield ("| tables | abilities covered, % | error (RMSE) | left-out scores covered, % | "
+           "two abilities chosen, % |")  # fmt: skip
+    yield "|---|---:|---:|---:|---:|"
+    for name, world in WORLDS.items():
+        able, (_, error, covers, _), two = simulated(world, n_tables)
+        yield f"| {name} | {able:.1f} | {error:.3f} | {covers:.1f} | {two:.0f} |"
+
+
+def main():
+    """Print the tables, or write them."""
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("scores", nargs="?", help="Epoch's scores, a CSV file")
+    parser.add_argument("--tables", type=int, default=20, help="simulated tables of each kind")
+    parser.add_argument("--write", action="store_true", help=f"write {OUT.name}")
+    options = parser.parse_args()
+    if options.write:
+        OUT.write_text("\n".join(lines(options.scores, options.tables)) + "\n", encoding="utf-8")
+        return
+    for line in lines(options.scores, options.tables):
+        print(line, flush=True)
+
+
+if __name__ == "__main__":
+    main()
