@@ -65,6 +65,11 @@ _YES = (_RNG.normal(size=400) + _RNG.normal(size=(6, 400)) > 0).astype(np.int64)
 MORE: dict[str, dict[str, Any]] = {
     "crossed_logistic": {"families": list("aabbccdd"), "domains": ["x", "y"] * 50},
     "attempts": {"families": ["x", "y"]},
+    "stitch_benchmarks": {
+        "n": np.full((30, 8), 100.0),
+        "optimized": (np.arange(240).reshape(30, 8) % 2 == 0),
+        "date": np.linspace(2020.0, 2025.0, 30),
+    },
     "compare": {"tasks": ["x", "y"] * 200},
     "evaluation_card": {
         "families": list("aabbcc"),

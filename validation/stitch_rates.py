@@ -142,8 +142,8 @@ def real(path):
                    f"{covers:.1f} | {width:.2f} |")  # fmt: skip
     for cut in CUTS:
         n, error, covers, width = told(later(frame, cut))
-        yield (f"| models from {cut} on, three scores known | {n} | {error:.3f} | | {covers:.1f} | "
-               f"{width:.2f} |")  # fmt: skip
+        numbers = f"{n} | {error:.3f} | | {covers:.1f} | {width:.2f}"
+        yield f"| models from {cut} on, three scores known | {numbers} |"
     yield ""
 
 
