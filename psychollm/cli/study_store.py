@@ -29,9 +29,9 @@ from pathlib import Path
 {imports}
 with psy.collect.Store(Path({path!r})) as store:
 """
-_READ = "psy.collect.readings(store, instrument={instrument!r}{arm})"
-SCORES = f"    scores = {_READ}.pooled_scores()"
-_ASKED = f"\n    asked = {_READ}.prompts"
+READ = "psy.collect.readings(store, instrument={instrument!r}{arm})"
+SCORES = f"    scores = {READ}.pooled_scores()"
+_ASKED = f"\n    asked = {READ}.prompts"
 WITHOUT = "scores = {model: one for model, one in scores.items() if model not in absent}"
 
 

@@ -37,7 +37,7 @@ WHERE superseded = 0 ORDER BY request.id
 # What instruments need of them; bodies and what was paid stay where they are.
 _SAID = """
 SELECT request.model AS model, sample, state, prompt, request.key AS key,
-       text, reasoning, finish_reason, sequence_logprob, output_tokens
+       text, reasoning, finish_reason, sequence_logprob, sequence_tokens, output_tokens
 FROM request LEFT JOIN attempt ON attempt.id = request.answer
 WHERE superseded = 0 ORDER BY request.id
 """

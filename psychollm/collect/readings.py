@@ -8,8 +8,10 @@ from collections.abc import Iterable, Iterator, Mapping
 from contextlib import closing
 from dataclasses import dataclass, field, replace
 from functools import partial
-from itertools import islice
+from itertools import islice, product
 from typing import TYPE_CHECKING, Any, TypeAlias
+
+import numpy as np
 
 from psychollm._base.errors import LabelError
 from psychollm._base.replicate import Workers, spread, workers
@@ -55,6 +57,7 @@ class Readings(Result):
     keys: Mapping[tuple[str, int, str], str]  # of requests, by model, sample and prompt
     # Log probabilities of whole replies, likewise, where they came back.
     logliks: Mapping[tuple[str, int, str], float] = field(default_factory=dict)
+    n_tokens: Mapping[tuple[str, int, str], int] = field(default_factory=dict)  # of the same
 
     @property
     def models(self) -> tuple[str, ...]:
@@ -116,6 +119,104 @@ class Readings(Result):
             scores[model] = score(prompts, pooled, **self._likely(logliks))
         return scores
 
+    def likelihoods(self) -> "pd.DataFrame":
+        """Return how likely each reply was, with what was answered and what was asked.
+
+        Endpoints return log probabilities where the plan asks for them (``logprobs = true`` among
+        its parameters). Replies without them are left out.
+
+        Returns
+        -------
+        DataFrame
+            One row per reply: model, sample, prompt_key, item, outcome, value, correct (NaN where
+            the reading does not tell), loglik, n_tokens, perplexity (of a token), and a column
+            for each label or number that prompts are about, such as condition.
+
+        Examples
+        --------
+        >>> yes = Reading(outcome=Outcome.ANSWERED, value="correct 4", said="4")
+        >>> asked = Prompt(key="a", item="q", messages=(), about={"instrument": "self_prediction"})
+        >>> found = Readings(instrument="self_prediction", prompts={"m": (asked,)},
+        ...                  by_model={"m": {0: {"a": yes}}}, outcomes={"m": {}}, keys={},
+        ...                  logliks={("m", 0, "a"): -1.2}, n_tokens={("m", 0, "a"): 4})
+        >>> found.likelihoods()[["correct", "perplexity"]].round(2).values.tolist()
+        [[1.0, 1.35]]
+        """
+        import pandas as pd
+
+        rows: list[dict[str, Any]] = []
+        for model, prompts in self.prompts.items():
+            for prompt, (sample, own) in product(prompts, self.by_model[model].items()):
+                place = model, sample, prompt.key
+                reading, n = own.get(prompt.key), self.n_tokens.get(place, 0)
+                if reading is None or place not in self.logliks or n < 1:
+                    continue
+                loglik = self.logliks[place]
+                told = {
+                    "model": model,
+                    "sample": sample,
+                    "prompt_key": prompt.key,
+                    "item": prompt.item,
+                    "outcome": str(reading.outcome),
+                    "value": reading.value,
+                    "correct": _correct(prompt, reading),
+                    "loglik": loglik,
+                    "n_tokens": n,
+                    "perplexity": float(np.exp(-loglik / n)),
+                }
+                about = {k: v for k, v in prompt.about.items() if k not in told}
+                rows.append(told | {k: v for k, v in about.items() if np.isscalar(v) or v is None})
+        return pd.DataFrame(rows) if rows else pd.DataFrame(columns=_LIKELIHOODS)
+
+    def perplexity(self, *by: str, **of: Any) -> "pd.Series[float]":
+        """Return the perplexity of a model's replies: the inverse geometric mean of a token.
+
+        Parameters
+        ----------
+        *by : str
+            Columns of `likelihoods` that part the replies, such as condition.
+        **of : Any
+            Which replies, by the value, or a list of values, of a column: ``stage="task"``. None
+            chooses those that have none.
+
+        Returns
+        -------
+        Series
+            By model, and by those columns. Tokens weigh alike.
+
+        Raises
+        ------
+        LabelError
+            If there is no such column.
+
+        Examples
+        --------
+        >>> yes = Reading(outcome=Outcome.ANSWERED, value=1, said="Yes")
+        >>> asked = Prompt(key="a", item="q", messages=(), about={"condition": "social"})
+        >>> found = Readings(instrument="self_efficacy", prompts={"m": (asked,)},
+        ...                  by_model={"m": {0: {"a": yes}}}, outcomes={"m": {}}, keys={},
+        ...                  logliks={("m", 0, "a"): -1.2}, n_tokens={("m", 0, "a"): 4})
+        >>> found.perplexity("condition").round(2).to_dict()
+        {('m', 'social'): 1.35}
+        """
+        rows = self.likelihoods()
+        told = (*by, *(name for name, wanted in of.items() if wanted is not None))
+        unknown = [name for name in told if name not in rows.columns]
+        if len(rows) and unknown:
+            known = ", ".join(map(str, rows.columns))
+            msg = f"replies have no column {unknown[0]!r}: their columns are {known}"
+            raise LabelError(msg)
+        for name, wanted in of.items():
+            own = rows.get(name)
+            if own is not None:
+                several = isinstance(wanted, list | tuple | set)
+                of_these = own.isin(wanted if several else [wanted])
+                rows = rows[own.isna() if wanted is None else of_these]
+        sums = rows.reindex(columns=["model", *by, "loglik", "n_tokens"])
+        sums = sums.groupby(["model", *by], sort=False, dropna=False)[["loglik", "n_tokens"]].sum()
+        found: pd.Series[float] = np.exp(-sums["loglik"].astype(float) / sums["n_tokens"])
+        return found.rename("perplexity")
+
     def _likely(self, logliks: Mapping[str, float | None]) -> dict[str, Any]:
         """Return how likely replies were, for the instrument that makes use of it."""
         if self.instrument != "semantic_sampling":
@@ -159,6 +260,20 @@ class Readings(Result):
 
 
 _FAILED = Reading(outcome=Outcome.FAILED)
+_LIKELIHOODS = (
+    "model", "sample", "prompt_key", "item", "outcome", "value", "correct", "loglik", "n_tokens",
+    "perplexity",
+)  # fmt: skip
+_RIGHT = {"correct": 1.0, "wrong": 0.0}
+
+
+def _correct(prompt: Prompt, reading: Reading) -> float:
+    """Return whether an answer is right, NaN where its reading does not tell."""
+    if not reading.answered:
+        return float("nan")
+    if prompt.about.get("stage") == "task" or prompt.about.get("part") == "answer":
+        return float(reading.value or 0)  # of `SelfEfficacy` and of `SelfPrediction`
+    return _RIGHT.get(str(reading.value).partition(" ")[0], float("nan"))
 
 
 def _again(prompt: Prompt, sample: int, repeats: int) -> Prompt:
@@ -287,6 +402,7 @@ def readings_of(
     outcomes = defaultdict[str, Counter[str]](Counter)
     keys: dict[tuple[str, int, str], str] = {}
     logliks: dict[tuple[str, int, str], float] = {}
+    n_tokens: dict[tuple[str, int, str], int] = {}
     labels: dict[str, str] = {}  # names in the study; a judge is told that in the plan
     own_rows = (each for each in rows if each[0].about.get("instrument") == name)
     for prompt, row, reading in _read(own_rows, name, who or workers(1)):
@@ -306,6 +422,7 @@ def readings_of(
         own[key] = reading
         if row["sequence_logprob"] is not None:
             logliks[place] = row["sequence_logprob"]
+            n_tokens[place] = row["sequence_tokens"]
         who_said = str(row["model"])
         outcomes[labels.get(who_said, who_said)][_kind(reading, row["state"])] += 1
     return Readings(
@@ -315,6 +432,7 @@ def readings_of(
         outcomes={model: _ordered(kinds) for model, kinds in outcomes.items()},
         keys=keys,
         logliks=logliks,
+        n_tokens=n_tokens,
     )
 
 

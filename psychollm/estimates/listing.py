@@ -11,6 +11,9 @@ from psychollm._base.numbers import ABSENT, count, interval, number, p_value
 if TYPE_CHECKING:
     from psychollm.estimates.estimate import Estimate
 
+# Characters: of a line on the page, between columns, of a detail, of words before they wrap.
+_LINE, _GAP, _SMALL, _WORDS = 112.0, 1.3, 0.88, 18
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Column:
@@ -22,6 +25,17 @@ class Column:
     details: tuple[str, ...] = ()  # smaller, behind each cell: intervals
     numeric: bool = True
     whole: tuple[str, ...] = ()  # names that the cells shorten
+
+    @property
+    def width(self) -> float:
+        """Width in characters; headings, and long texts, go on in a second line."""
+        details = self.details or ("",) * len(self.cells)
+        cells = (
+            len(text) + _SMALL * (len(detail) + 1) * bool(detail)
+            for text, detail in zip(self.cells, details, strict=True)
+        )
+        widest = max((*cells, *map(len, self.heading.split())), default=0.0)
+        return widest if self.numeric or self.whole else min(widest, _WORDS)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -44,6 +58,18 @@ class Table:
     rows: tuple[tuple[Cell, ...], ...]
     footnotes: tuple[tuple[str, str], ...]
     emphasised: tuple[bool, ...] = field(default=())  # rows set in bold
+
+    @property
+    def tight(self) -> bool:
+        """Whether intervals stand below their values, as the table is too wide for the page.
+
+        Examples
+        --------
+        >>> wide = interval_column("effect", [0.123], [[0.101, 0.145]], digits=3)
+        >>> [Table.of([wide] * n, caption="").tight for n in (4, 9)]
+        [False, True]
+        """
+        return sum(one.width + _GAP for one in self.columns) > _LINE
 
     @classmethod
     def of(

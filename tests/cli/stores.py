@@ -13,8 +13,17 @@ from psychollm.instruments.prompt import Prompt
 Says = Callable[[Prompt, int], str | None]
 
 
+# The log probability of what a model replies to a prompt, and of how many tokens.
+Likely = Callable[[str, Prompt], tuple[float, int] | None]
+
+
 def filled(
-    path: Path, prompts: Sequence[Prompt], says: Mapping[str, Says], *, repeats: int = 1
+    path: Path,
+    prompts: Sequence[Prompt],
+    says: Mapping[str, Says],
+    *,
+    repeats: int = 1,
+    likely: Likely = lambda model, prompt: None,
 ) -> Path:
     """Make a store in which each model has said what its function says."""
     plan = Plan(
@@ -33,6 +42,7 @@ def filled(
                     request = asked[job.key]
                     text = says[model](request.prompt, request.sample)
                     kind = "ok" if text is not None else "bad_request"
+                    logprob, tokens = likely(model, request.prompt) or (None, None)
                     attempt = Attempt(
                         wire="openai-chat",
                         started=0.0,
@@ -40,6 +50,8 @@ def filled(
                         sent='{"messages": [{"role": "user", "content": "?"}]}',
                         kind=kind,
                         text=text,
+                        sequence_logprob=logprob,
+                        sequence_tokens=tokens,
                     )
                     store.record(job, attempt, last=True)
     return path

@@ -13,8 +13,8 @@ denies it. The patterns of the library are for English; {i} and {me} stand for f
 
 References
 ----------
-Jackson, D. N., Jensen, M., Hussain, S., & Sezgin, E. (2025). Self-efficacy in large language
-models. arXiv:2511.19872.
+Jackson, D. N., Jensen, M., Hussain, S., & Sezgin, E. (2025). Simulated self-assessment in large
+language models: A psychometric approach to AI self-efficacy. arXiv:2511.19872.
 
 Kargupta, P., et al. (2025). Cognitive foundations for reasoning and their manifestation in LLMs.
 arXiv:2511.16660.

@@ -6,10 +6,14 @@ one question here.
 """
 
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import partial
 from typing import TYPE_CHECKING, Any, TypeAlias
 
+import numpy as np
+from scipy.special import stdtrit
+
+from psychollm._base.errors import InputError
 from psychollm.estimates.estimate import Estimate
 from psychollm.estimates.findings import in_words
 from psychollm.estimates.resampling import Resampling
@@ -117,13 +121,122 @@ def _self_prediction(cells: Cells, options: Resampling, repeats: Any = "error") 
 
 
 def _self_efficacy(cells: Cells, options: Resampling) -> Measures:
+    """Measure ratings, tasks, and what levels, feedback and follow-ups do to ratings."""
     from psychollm.reliability.means.clustered import mean_score
-    from psychollm.studies.self_efficacy.table import efficacy_table
+    from psychollm.studies.self_efficacy.table import CELL, efficacy_table
 
     table = efficacy_table(cells, None)
-    own = table.base.groupby("model", sort=False)[list(table.items)].mean()
-    ratings = (own.loc[list(cells)] - table.low) / (table.high - table.low)
-    return {"mean rating, 0 to 1": Measure(estimate=mean_score(ratings, **options.arguments))}
+    items, span = list(table.items), table.high - table.low
+
+    def mean(values: "pd.DataFrame", *, rate: bool = False) -> Measure:
+        of_each = values.reindex(list(cells)).astype(float)
+        return Measure(estimate=mean_score(of_each, **options.arguments), rate=rate)
+
+    def shift(rows: "pd.DataFrame", before: "pd.DataFrame", factor: str) -> Measure:
+        """Return by how much ratings move, in what is alike but for one factor."""
+        same = [name for name in CELL if name != factor]
+        first = before.groupby(same, sort=False)[items].mean()
+        after = rows.groupby(same, sort=False)[items].mean()
+        moved = (after - first.reindex(after.index)) / span
+        return mean(moved.groupby(level="model", sort=False).mean())
+
+    base, rows = table.base, table.rows
+    rated = (base.groupby("model", sort=False)[items].mean() - table.low) / span
+    found = {"mean rating, 0 to 1": mean(rated)}
+    if table.tasks is not None:
+        tasks = table.tasks[table.tasks["persona"].isin(set(base["persona"]))]
+        done = tasks.pivot_table(index="model", columns="key", values="correct", sort=False)
+        passed = mean(done, rate=True)
+        found["share of tasks passed"] = passed
+        less = _less(found["mean rating, 0 to 1"].estimate, passed.estimate)
+        found["mean rating less share of tasks passed"] = Measure(estimate=less)
+    levels = sorted(set(base["level"]) - {0.0})
+    if len(levels) > 1:
+        hard, easy = (base[base["level"] == one] for one in (levels[-1], levels[0]))
+        found["ratings of the hardest tasks less the easiest"] = shift(hard, easy, "level")
+    again = rows[(rows["phrasing"] != "") & (rows["feedback"] == "")]
+    told = rows[(rows["phrasing"] == "") & (rows["feedback"] != "")]
+    ways = ((again, "phrasing", "when asked again"), (told, "feedback", "by feedback"))
+    for after, factor, name in ways:
+        for label, own in after.groupby(factor, sort=False):
+            what = f"change of ratings {name}, {in_words(str(label))}"
+            found[what] = shift(own, table.first, factor)
+    return found
+
+
+def _less(first: Estimate, second: Estimate) -> Estimate:
+    """Return the difference of two numbers from different questions."""
+    value, se = first.value - second.value, np.hypot(first.se, second.se)
+    df = np.minimum(first.freedom, second.freedom)
+    steps = stdtrit(df, 0.5 + 0.5 * first.level) * se
+    return replace(
+        first,
+        name="difference",
+        value=value,
+        se=se,
+        interval=np.stack([value - steps, value + steps], axis=1),
+        n=np.minimum(first.n, second.n),
+        flags=tuple(a or b for a, b in zip(first.flags, second.flags, strict=True)),
+        method="Student's t",
+        df=df,
+        _draws=first.draws - second.draws,
+    )
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class CodedTraces:
+    """The codes of one model's traces by one coder."""
+
+    codes: "pd.DataFrame"
+
+    @property
+    def items(self) -> tuple[Any, ...]:
+        """The questions that the traces are about."""
+        return tuple(dict.fromkeys(self.codes["item"]))
+
+    def to_frame(self, label: Any) -> "pd.DataFrame":
+        """Return a row per trace and category."""
+        return self.codes.assign(model=label)
+
+
+def traces_of(scores: Mapping[Any, Mapping[Any, Any]]) -> dict[Any, dict[Any, CodedTraces]]:
+    """Return by arm and model what a coder found, of scores by arm and coder."""
+    found: dict[Any, dict[Any, CodedTraces]] = {}
+    shared = [
+        one for one in next(iter(scores.values())) if all(one in own for own in scores.values())
+    ]
+    if not shared:
+        held = "; ".join(f"{arm}: {', '.join(map(str, own))}" for arm, own in scores.items())
+        msg = f"arms have no coder in common ({held}): have the traces of all coded by one"
+        raise InputError(msg)
+    for arm, own in scores.items():
+        codes = own[shared[0]].to_frame()
+        # Codings of one trace are runs, as its repeats are.
+        codes["run"] = (
+            codes.groupby(["model", "item", "arm", "category"], sort=False).cumcount() + 1
+        )
+        rows = codes.groupby("model", sort=False)
+        found[arm] = {model: CodedTraces(codes=own) for model, own in rows}
+    return found
+
+
+def _coding(cells: Cells, options: Resampling) -> Measures:
+    from psychollm.instruments.scaffold.result import SPONTANEOUS
+
+    codes = _frame(cells)
+    ways = list(dict.fromkeys(codes["arm"]))  # what directions do is a study of its own
+    codes = codes[codes["arm"] == (SPONTANEOUS if SPONTANEOUS in ways else ways[0])]
+    shown = (codes["code"] > 0).astype(float).where(codes["code"].notna())
+    codes = codes.assign(shown=shown, all="all", trace=codes["item"])
+    every = codes.assign(item=codes["item"].astype(str) + "/" + codes["category"].astype(str))
+    parts = {"share of behaviours shown": every} | {
+        f"share of traces with {in_words(str(name))}": own
+        for name, own in codes.groupby("category", sort=False)
+    }
+    return {
+        name: _rates(own, "all", "shown", {name: {"all": 1.0}}, options, clusters="trace")[name]
+        for name, own in parts.items()
+    }
 
 
 def _abstention(cells: Cells, options: Resampling) -> Measures:
@@ -172,6 +285,7 @@ MEASURES: Mapping[str, Callable[..., Measures]] = {
     "semantic_sampling": _semantic,
     "self_prediction": _self_prediction,
     "self_efficacy": _self_efficacy,
+    "coding": _coding,
     "abstention": _abstention,
     "revision": _revision,
     "scaffold": partial(_staged, stage="arm", pairs=_EFFECT),

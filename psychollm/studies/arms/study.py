@@ -43,7 +43,7 @@ from psychollm.estimates.verdict import (
     outcome,
 )
 from psychollm.instruments.self_prediction.scoring import Repeats
-from psychollm.studies.arms.measures import MEASURES
+from psychollm.studies.arms.measures import MEASURES, traces_of
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -256,7 +256,9 @@ def compare_arms(
     ----------
     scores : mapping of mappings
         By arm, then by model: what the instrument scored, as `Readings.pooled_scores` has it. A
-        model that occurs in several arms under one label is paired with itself.
+        model that occurs in several arms under one label is paired with itself. Of "coding" by
+        arm, then by coder; the first that coded all arms counts, and models are those whose traces
+        were coded.
     instrument : str
         Whose scores they are, such as "semantic_sampling".
     baseline : hashable, optional
@@ -312,6 +314,8 @@ def compare_arms(
     if baseline is not None and baseline not in scores:
         msg = f"baseline={baseline!r} is no arm: the arms are {listed(list(scores))}"
         raise LabelError(msg)
+    if instrument == "coding":
+        scores = traces_of(scores)
     rows = [(arm, model) for arm, own in scores.items() for model in own]
     cells: dict[Hashable, Any] = {f"{arm}: {model}": scores[arm][model] for arm, model in rows}
     seeded = Resampling.of(bootstrap, level, _seed(rng)).required()
@@ -321,6 +325,12 @@ def compare_arms(
         msg = f"scores of {instrument} hold no measure that arms are compared in"
         raise InputError(msg)
     arm_of, model_of = zip(*rows, strict=True)
+    known = {
+        name: {arm for arm, ok in zip(arm_of, np.isfinite(one.estimate.value), strict=True) if ok}
+        for name, one in found.items()
+    }
+    # What one arm alone has is not compared.
+    found = {name: one for name, one in found.items() if len(known[name]) > 1} or found
     asked = {arm: set().union(*map(_questions, own.values())) for arm, own in scores.items()}
     return ArmStudy(
         estimates={name: one.estimate for name, one in found.items()},

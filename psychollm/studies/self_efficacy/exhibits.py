@@ -6,8 +6,9 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from psychollm._base.numbers import number, percent
+from psychollm._base.numbers import count, number, percent
 from psychollm._base.types import FloatArray
+from psychollm.estimates.estimate import Estimate
 from psychollm.estimates.exhibits import Drawing, Exhibit, Listing, forest, listing
 from psychollm.estimates.listing import (
     Table,
@@ -19,6 +20,7 @@ from psychollm.estimates.listing import (
 )
 from psychollm.estimates.sample_size import POWER, units_needed
 from psychollm.estimates.verdict import SmallestEffects
+from psychollm.studies.self_efficacy.links import WITHIN
 
 _MANY = 1e6  # more models than there are
 
@@ -61,7 +63,11 @@ def exhibits(
             listing(style, "Flat, extreme, disowned and incomplete ratings", folded=True),
         ),
         "revision": _revision(study),
-        **{key: _linked(key, links, smallest) for key, links in linked.items() if links},
+        **{
+            key: _linked(key, links, (study.within or {}).get(key), smallest)
+            for key, links in linked.items()
+            if links
+        },
     }
 
 
@@ -110,56 +116,62 @@ def _conditions(study: "SelfEfficacyStudy") -> Table:
 
 
 def _linked(
-    key: str, links: "Mapping[Any, EfficacyLink]", smallest: SmallestEffects
+    key: str,
+    links: "Mapping[Any, EfficacyLink]",
+    within: Estimate | None,
+    smallest: SmallestEffects,
 ) -> tuple[Exhibit, ...]:
     """Return totals over another number of the models."""
     title = f"Totals over {key}"
     drawn = Drawing(
         plot="plot_links",
         of=links,
-        options={"columns": 3},
+        options={"columns": 2 if len(links) in {2, 4} else 3},
         key=f"links-{key}".replace(" ", "-"),
         title=title,
         caption=f"{title}, a point per model and a panel per condition, with the rank "
         "correlation over models, its interval, and its p-value by permutations.",
     )
-    table = partial(_link_table, links, f"Ratings and {key}", smallest)
+    table = partial(_link_table, links, f"Ratings and {key}", within, smallest)
     return drawn, Listing(table=table, instead=True)
 
 
 def _link_table(
-    links: "Mapping[Any, EfficacyLink]", caption: str, smallest: SmallestEffects
+    links: "Mapping[Any, EfficacyLink]",
+    caption: str,
+    within: Estimate | None,
+    smallest: SmallestEffects,
 ) -> Table:
-    every = list(links.values())
-    least, n = smallest.correlation, len(every)
-    fewer, most = (float(_models_needed(least, absence=one)) for one in (True, False))
+    every, least = list(links.values()), smallest.correlation
+    fewer, most = (count(float(_models_needed(least, absence=one))) for one in (True, False))
     found = _models_needed([one.value for one in every])
     found[found > _MANY] = np.nan
+    rows: list[tuple[Any, ...]] = [
+        (label, one.value, one.interval, str(one.flag), one.p_value, len(one.labels), n, top)
+        for (label, one), n, top in zip(links.items(), found, map(_ceiling, every), strict=True)
+    ]
+    if within is not None:
+        values = within.value[0], within.interval[0], str(within.flags[0]), np.nan, within.n[0]
+        rows.append((WITHIN, *values, np.nan, ""))
+    name, value, bounds, reasons, p, models, needed, top = zip(*rows, strict=True)
+    columns = [
+        name_column("condition", name),
+        interval_column("rank correlation", value, bounds, reasons=reasons),
+        p_column("p", p),
+        number_column("models", models, digits=0),
+        number_column("models that would detect it", needed, digits=0),
+    ]
     return Table.of(
-        [
-            name_column("condition", links),
-            interval_column(
-                "rank correlation",
-                [one.value for one in every],
-                [one.interval for one in every],
-                reasons=[str(one.flag) for one in every],
-            ),
-            p_column("p", [one.p_value for one in every]),
-            number_column("models", [len(one.labels) for one in every], digits=0),
-            number_column("to show it is smaller", [fewer] * n, digits=0),
-            number_column("to detect the smallest", [most] * n, digits=0),
-            number_column("to detect that found", found, digits=0),
-            text_column("at the ceiling", [_ceiling(one) for one in every]),
-        ],
-        caption=f"{caption}; how many models show, with a chance of {percent(POWER)}, that a "
-        f"correlation is smaller than {number(least, 1)} where there is none, detect one of that "
-        "size, and detect one as large as was found",
+        [*columns, *([text_column("at the ceiling", top)] if any(top) else [])],
+        caption=f"{caption}; with a chance of {percent(POWER)}, {fewer} models show that a "
+        f"correlation is smaller than {number(least, 1)} where there is none, and {most} detect "
+        "one of that size",
     )
 
 
 def _ceiling(one: "EfficacyLink") -> str:
     if not np.isfinite(one.at_ceiling):
-        return "–"
+        return ""
     return f"{percent(one.at_ceiling)}{' (too many to find much)' if one.ceiling else ''}"
 
 

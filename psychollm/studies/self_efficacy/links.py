@@ -1,4 +1,17 @@
-"""What goes together with ratings over models: performance, perplexity, a style; and people."""
+r"""What goes together with ratings: performance, perplexity, a style; and people.
+
+Over models, totals and another number are correlated by rank, condition by condition. A number
+that is known by condition tells more: whether a model rates itself lower where it is less sure
+than elsewhere. Let :math:`x_{mc}` be the number of model m in cell c, a condition or a level of
+difficulty in one, and :math:`y_{mc}` its mean rating. What makes a model sure everywhere, and
+what makes a cell hard for all, is taken off,
+
+.. math:: x'_{mc} = x_{mc} - \bar x_{m\cdot} - \bar x_{\cdot c} + \bar x_{\cdot\cdot},    \quad (1)
+
+and Spearman's coefficient of all x' and y' is the link within models.
+Its interval is Student's t around artanh r, with the standard error of the jackknife over
+models.
+"""
 
 from __future__ import annotations
 
@@ -7,12 +20,15 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
+from scipy.special import stdtrit
 
 from psychollm._base.errors import LabelError
 from psychollm._base.numbers import p_equals, percent, with_interval
+from psychollm._base.ranks import midranks
 from psychollm._base.result import Result
 from psychollm._base.types import FloatArray
 from psychollm.data.labels import Labels, listed
+from psychollm.estimates.estimate import Estimate
 from psychollm.estimates.findings import Finding
 from psychollm.estimates.reasons import Reason
 from psychollm.estimates.resampling import Resampling
@@ -30,6 +46,8 @@ from psychollm.studies.self_efficacy.table import (
 if TYPE_CHECKING:
     import pandas as pd
 
+WITHIN = "within models"
+_FEWEST_WITHIN = 5  # models, for an interval
 _HALF = 0.5
 _NEARLY_ALL = 0.95
 
@@ -126,31 +144,84 @@ def performance_links(
 
 
 def measure_links(
-    table: EfficacyTable,
-    measures: Mapping[str, Mapping[Any, float]],
-    resampling: Resampling,
+    table: EfficacyTable, measures: Mapping[str, pd.DataFrame], resampling: Resampling
 ) -> dict[str, dict[Hashable, EfficacyLink]]:
-    """Correlate totals with given numbers, by model or by (model, condition), by condition."""
-    import pandas as pd
-
+    """Correlate totals with the numbers of `as_measures`, by condition."""
     totals = by_model(table.base, "total", "condition")
     links: dict[str, dict[Hashable, EfficacyLink]] = {}
     for name, values in measures.items():
-        known = {one[0] if isinstance(one, tuple) else one for one in values}
-        if not known & set(totals.index):
+        own = values[values["model"].isin(totals.index)]
+        if own.empty:
             msg = f"measures[{name!r}] names none of the models {listed(totals.index.tolist())}"
             raise LabelError(msg)
+        every = own[own["condition"].isna()].groupby("model")["value"].mean()
         links[name] = {}
         for condition in totals.columns:
-            other = pd.Series(
-                {
-                    model: values.get((model, condition), values.get(model, np.nan))
-                    for model in totals.index
-                },
-                dtype=np.float64,
-            )
+            here = own[own["condition"] == condition].groupby("model")["value"].mean()
+            other = here.combine_first(every)
             links[name][condition] = link(name, condition, totals[condition], other, resampling)
     return links
+
+
+def within_models(
+    table: EfficacyTable, measures: Mapping[str, pd.DataFrame], level: float
+) -> dict[str, Estimate]:
+    """Return (1) of each measure that is known by condition; others have none."""
+    found = {}
+    for name, values in measures.items():
+        known = values[values["condition"].notna() & np.isfinite(values["value"])]
+        graded = (known["level"] > 0).any() and (table.base["level"] > 0).any()
+        cell = ["condition", "level"] if graded else ["condition"]
+        rated = table.base.pivot_table("share", "model", cell, sort=False)
+        other = known.pivot_table("value", "model", cell, sort=False)
+        both = [one for one in rated.columns if one in other.columns]
+        x, y = (one.reindex(index=rated.index)[both] for one in (other, rated))
+        if len(both) > 1 and (x.notna() & y.notna()).any(axis=None):
+            held = np.isfinite(x.to_numpy() + y.to_numpy()).all(axis=1)
+            found[name] = _within(name, x[held].to_numpy(), y[held].to_numpy(), level)
+    return found
+
+
+def _within(name: str, x: FloatArray, y: FloatArray, level: float) -> Estimate:
+    m = len(x)
+    value = _apart(x, y)
+    flag, se, bounds = Reason.NONE, np.nan, np.full(2, np.nan)
+    if m < _FEWEST_WITHIN:
+        flag = Reason.TOO_FEW
+    elif not abs(value) < 1.0:
+        flag = Reason.ALL_TIED if np.isnan(value) else Reason.AT_BOUND
+    else:
+        rest = np.array([_apart(*(np.delete(one, i, axis=0) for one in (x, y))) for i in range(m)])
+        with np.errstate(divide="ignore"):
+            z, others = np.arctanh(value), np.arctanh(rest)
+        se = float((m - 1.0) / np.sqrt(m) * others.std(ddof=1))
+        bounds = np.tanh(z + np.array([-1.0, 1.0]) * stdtrit(m - 1.0, 0.5 + 0.5 * level) * se)
+        flag = Reason.NONE if np.isfinite(bounds).all() else Reason.NO_SPREAD
+    return Estimate(
+        name=f"rank correlation with {name}",
+        value=np.array([value]),
+        se=np.array([se * (1.0 - value**2)]),
+        interval=bounds[None],
+        n=np.array([float(m)]),
+        flags=(flag,),
+        method="jackknife over models",
+        level=level,
+        labels=(WITHIN,),
+        axis="of",
+    )
+
+
+def _apart(x: FloatArray, y: FloatArray) -> float:
+    """Return Spearman's coefficient of what (1) leaves of numbers (models, cells)."""
+    left = []
+    for one in (x, y):
+        rest = one - one.mean(axis=1, keepdims=True)
+        rest -= rest.mean(axis=0)
+        # What rounding leaves is a tie.
+        ranks = midranks(np.round(rest / max(np.abs(one).max(), 1e-300), 12).ravel())
+        left.append(ranks - ranks.mean())
+    scale = np.sqrt((left[0] ** 2).sum() * (left[1] ** 2).sum())
+    return float(left[0] @ left[1] / scale) if scale > 0.0 else np.nan
 
 
 def totals_of_people(
@@ -179,19 +250,31 @@ def totals_of_people(
 
 
 def finding_of_links(
-    key: str, question: str, links: Mapping[Any, EfficacyLink], smallest: SmallestEffects
+    key: str,
+    question: str,
+    links: Mapping[Any, EfficacyLink],
+    smallest: SmallestEffects,
+    within: Estimate | None = None,
 ) -> Finding:
     """Return what the links of one measure show, with a row per condition."""
     every = links.values()
-    numbers = {str(condition): one for condition, one in links.items()}
+    numbers: dict[str, Any] = {str(condition): one for condition, one in links.items()}
+    found = [(one.interval, len(one.labels)) for one in every]
+    rows = [*map(_link, every)]
+    if within is not None:
+        numbers[WITHIN] = within
+        found.append((within.interval[0], within.n[0]))
+        rows.append(
+            f"{WITHIN}, from one condition to another: rank correlation {within.text(0)}, "
+            f"{within.n[0]:.0f} models."
+        )
     outcomes = tuple(
-        outcome(one.interval, smallest=smallest.correlation, enough=len(one.labels) >= FEWEST)
-        for one in every
+        outcome(bounds, smallest=smallest.correlation, enough=n >= FEWEST) for bounds, n in found
     )
     return Finding(
         key=key,
         question=question,
-        rows=tuple(map(_link, every)),
+        rows=tuple(rows),
         numbers=numbers,
         outcome=Verdicts(tuple(numbers), outcomes),
     )

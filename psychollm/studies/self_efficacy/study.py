@@ -56,7 +56,9 @@ from psychollm.studies.self_efficacy.links import (
     measure_links,
     performance_links,
     totals_of_people,
+    within_models,
 )
+from psychollm.studies.self_efficacy.measures import as_measures
 from psychollm.studies.self_efficacy.table import (
     BASELINE,
     EfficacyTable,
@@ -128,6 +130,8 @@ class SelfEfficacyStudy(Study, Result):
     models: Labels
     level: float
     people: BesidePeople | None = None
+    # Of measures that are known by condition: do ratings follow them within a model?
+    within: Mapping[str, Estimate] | None = None
 
     def tables(self) -> dict[str, pd.DataFrame]:
         """Return the tables of the study, by name."""
@@ -196,7 +200,13 @@ class SelfEfficacyStudy(Study, Result):
             judged, rows = verdicts(slopes, smallest=smallest.share), estimate_rows(slopes, 3)
             items.append(_of("difficulty", question, rows, {"slopes": slopes}, judged))
         items += [
-            finding_of_links(str(name), f"Do totals go with {name}?", links, smallest)
+            finding_of_links(
+                str(name),
+                f"Do totals go with {name}?",
+                links,
+                smallest,
+                (self.within or {}).get(name),
+            )
             for name, links in self.links.items()
         ]
         return exhibit(Findings(items=tuple(items)), self, smallest)
@@ -293,7 +303,7 @@ def self_efficacy(
     *,
     performance: pd.DataFrame | None = None,
     people: Any = None,
-    measures: Mapping[str, Mapping[Any, float]] | None = None,
+    measures: Mapping[str, Mapping[Any, float]] | pd.DataFrame | pd.Series | None = None,
     items: Sequence[str] | None = None,
     points: tuple[int, int] = (1, 4),
     reference: Hashable = None,
@@ -319,9 +329,11 @@ def self_efficacy(
         Ratings of people, as `read_people` returns them: the columns person, and i1, i2, ...
         (items) or their total; condition where models have several. Or a published norm of the
         same scale.
-    measures : mapping of mappings, optional
-        Other numbers by name, then by model or by (model, condition), such as the mean negative
-        log-likelihood of a model's tokens, or how assertive its replies were coded.
+    measures : mapping of mappings or Series, Series or DataFrame, optional
+        Other numbers, such as the perplexity of a model's replies (`Readings.perplexity`), or how
+        assertive they were coded: by name, then by model, (model, condition) or (model, condition,
+        level). Or a Series with these in its index; or a DataFrame with the column model, as far
+        as they vary condition and level, and one column for each measure.
     items : sequence of str, optional
         Columns with ratings.
     points : (int, int)
@@ -365,6 +377,7 @@ def self_efficacy(
     array([0.83, 0.83])
     """
     table = efficacy_table(answers, performance, items=items, points=points)
+    numbers = as_measures(measures)
     resampling = Resampling.of(bootstrap, level, rng)
     base, options = table.base, resampling.arguments
     scored = base["total"], base["condition"], base["model"]
@@ -400,7 +413,7 @@ def self_efficacy(
         effects={name: found for name, found in effects.items() if found is not None},
         feedback=feedback_shift(table, resampling),
         difficulty=difficulty(table, resampling),
-        links=measure_links(table, measures or {}, resampling),
+        links=measure_links(table, numbers, resampling),
         totals=_totals(base, level),
         n_items=len(table.items),
         low=table.low,
@@ -408,6 +421,7 @@ def self_efficacy(
         models=table.models,
         level=level,
         people=None if people is None else totals_of_people(table, people, points, level),
+        within=within_models(table, numbers, level) or None,
     )
 
 

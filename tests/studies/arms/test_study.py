@@ -8,8 +8,9 @@ import pytest
 import psychollm as psy
 from psychollm._base.errors import InputError, LabelError, OptionError
 from psychollm.data.sampled import SampledAnswers
-from psychollm.instruments import Abstention, Revision, Scaffold, SelfEfficacy
+from psychollm.instruments import Abstention, Coding, Revision, Scaffold, SelfEfficacy
 from psychollm.instruments.instrument import Instrument
+from psychollm.instruments.prompt import Prompt
 from psychollm.instruments.self_prediction import SelfPrediction
 from psychollm.studies.arms.measures import MEASURES
 from psychollm.studies.arms.study import ArmStudy, compare_arms
@@ -69,7 +70,97 @@ def test_every_instrument_has_measures_that_are_zero_between_equals(name: str) -
 
 
 def test_the_instruments_are_those_tried_here_and_with_the_command() -> None:
-    assert set(MEASURES) == {*ASKED, "rule_world", "semantic_sampling"}
+    assert set(MEASURES) == {*ASKED, "coding", "rule_world", "semantic_sampling"}
+
+
+def rated(*, graded: bool, falls: int, seed: int, feedback: bool) -> dict[str, object]:
+    """Return the scores of three models, who rate hard tasks lower and are told too much."""
+    asks = SelfEfficacy(
+        conditions=("social",),
+        n_repeats=2,
+        graded=graded,
+        followups=("neutral",),
+        feedback=("too_high",) if feedback else (),
+    )
+    rng = np.random.default_rng(seed)
+
+    def reply(prompt: Prompt) -> str:
+        about = prompt.about
+        if about["stage"] == "task":
+            right = about["rubric"]["answer"]
+            wrong = next(one for one in about["rubric"]["options"] if one != right)
+            return f"Answer: {right if rng.random() < 0.5 else wrong}"
+        low = falls * (about.get("level", 1) - 1) + (about["stage"] == "followup")
+        high = "feedback" in about
+        ratings = np.clip(rng.integers(3, 5, 10) - low + high, 1, 4)
+        return "\n".join(f"{n}. {one}" for n, one in enumerate(ratings, start=1))
+
+    found = {}
+    for model in "abc":
+        said = {one.key: reply(one) for one in asks.prompts()}
+        later = asks.feedback_prompts(said) if feedback else ()
+        readings = {one.key: asks.read(one, said[one.key]) for one in asks.prompts()}
+        readings |= {one.key: asks.read(one, reply(one)) for one in later}
+        found[model] = asks.score(readings, feedback=later)
+    return found
+
+
+def test_graded_tasks_and_feedback_are_arms() -> None:
+    arms = {
+        "steady": rated(graded=True, falls=0, seed=1, feedback=True),
+        "falling": rated(graded=True, falls=1, seed=2, feedback=True),
+    }
+    study = compare_arms(arms, "self_efficacy", bootstrap=200, rng=0)
+    hard = "ratings of the hardest tasks less the easiest"
+    told, again = (
+        "change of ratings by feedback, too high",
+        "change of ratings when asked again, neutral",
+    )
+    tasks = ("share of tasks passed", "mean rating less share of tasks passed")
+    assert set(study.measures) == {"mean rating, 0 to 1", *tasks, hard, told, again}
+    (fall,) = study.contrasts[hard]
+    assert fall.pooled.interval[0, 1] < -0.4  # of the range; two levels
+    assert (study.estimates[told].value > 0.0).any()
+    assert (study.estimates[again].value < 0.0).all()
+    one = study.estimates
+    less = one["mean rating, 0 to 1"].value - one["share of tasks passed"].value
+    assert one[tasks[1]].value == pytest.approx(less)
+    plain = rated(graded=False, falls=0, seed=3, feedback=False)
+    mixed = compare_arms({**arms, "plain": plain}, "self_efficacy", bootstrap=50, rng=0)
+    assert "plain - steady: not enough values in both arms" in mixed.summary()
+    alone = compare_arms({"plain": plain, "told": arms["steady"]}, "self_efficacy", bootstrap=50)
+    assert told not in alone.measures
+
+
+def coded(chance: float, seed: int) -> dict[str, object]:
+    """Return what rules find in traces that check their work with a given chance."""
+    rng = np.random.default_rng(seed)
+    traces = [
+        {
+            "key": f"{model}{item}",
+            "model": model,
+            "item": f"q{item}",
+            "text": "Let me check that again. So 4." if rng.random() < chance else "So 4.",
+        }
+        for model in "ab"
+        for item in range(40)
+    ]
+    return {"rules": Coding(transcripts=traces).by_rules()}
+
+
+def test_traces_of_two_arms_are_compared_behaviour_by_behaviour() -> None:
+    arms = {"plain": coded(0.3, 1), "careful": coded(0.9, 2)}
+    study = compare_arms(arms, "coding", bootstrap=200, rng=0)
+    (found,) = study.contrasts["share of traces with evaluation"]
+    assert found.each.labels == ("a", "b")
+    assert 0.3 < found.pooled.interval[0, 0] < 0.6 < found.pooled.interval[0, 1] < 0.8
+    assert study.measures[0] == "share of behaviours shown"
+    share = study.estimates["share of behaviours shown"].value * 5
+    apart = [one.value for name, one in study.estimates.items() if name != study.measures[0]]
+    assert share == pytest.approx(np.sum(apart, axis=0))
+    assert "Questions asked: plain 40, careful 40; 40 by all arms" in study.summary()
+    with pytest.raises(InputError, match=r"no coder in common \(plain: rules; careful: judge\)"):
+        compare_arms({**arms, "careful": {"judge": arms["careful"]["rules"]}}, "coding")
 
 
 def sampled(sharp: float, seed: int, n: int = 150) -> dict[str, SampledAnswers]:
@@ -108,5 +199,5 @@ def test_wrong_arms() -> None:
         compare_arms({"x": one, "y": {}}, "semantic_sampling")
     with pytest.raises(LabelError, match="baseline='q' is no arm"):
         compare_arms({"x": one, "y": one}, "semantic_sampling", baseline="q")
-    with pytest.raises(OptionError, match="instrument='coding' has no measures"):
-        compare_arms({"x": one, "y": one}, "coding")
+    with pytest.raises(OptionError, match="instrument='wagering' has no measures"):
+        compare_arms({"x": one, "y": one}, "wagering")

@@ -5,7 +5,7 @@ import pandas as pd
 import pytest
 from scipy import stats
 
-from psychollm._base.errors import LabelError
+from psychollm._base.errors import LabelError, PsychollmError
 from psychollm.estimates.reasons import Reason
 from psychollm.studies.self_efficacy.study import self_efficacy
 from tests.studies.self_efficacy.test_study import QUICK, made_up, total
@@ -54,3 +54,83 @@ def test_ceiling_of_performance_is_said() -> None:
     mixed = self_efficacy(frame, performance=tasks, **QUICK).performance["none"]
     assert not mixed.ceiling
     assert mixed.at_ceiling == pytest.approx(2 / 6)
+
+
+def test_measures_come_as_mappings_series_and_tables() -> None:
+    frame = made_up(n_models=8)
+    models = [f"m{m}" for m in range(8)]
+    rng = np.random.default_rng(2)
+    numbers = {(m, c): float(rng.normal()) for m in models for c in ("none", "social")}
+    series = pd.Series(numbers, name="nll")
+    long = series.rename_axis(["model", "condition"]).reset_index()
+    long["model"] = long["model"].astype("category")
+    wide = series.xs("none", level=1).rename("alone")
+    given = [
+        {"nll": numbers},
+        {"nll": series},
+        series,
+        long,
+        long.set_index(["model", "condition"]),
+    ]
+    found = [self_efficacy(frame, measures=one, **QUICK) for one in given]
+    for one in found:
+        assert {name: link.value for name, link in one.links["nll"].items()} == {
+            name: link.value for name, link in found[0].links["nll"].items()
+        }
+        assert one.within["nll"].interval.tolist() == found[0].within["nll"].interval.tolist()
+    by_model = self_efficacy(frame, measures=wide.to_frame(), **QUICK)
+    assert by_model.links["alone"]["none"].value == found[0].links["nll"]["none"].value
+    assert by_model.within is None
+    unnamed = self_efficacy(frame, measures=wide.rename(None), **QUICK)
+    assert set(unnamed.links) == {"measure"}
+    two = self_efficacy(frame, measures=long.assign(other=1), **QUICK)
+    assert set(two.links) == {"nll", "other"}
+    assert two.within["other"].flags[0] is Reason.ALL_TIED
+    flat = {(m, c): float(m[1:]) for m in models for c in ("none", "social")}
+    assert self_efficacy(frame, measures={"x": flat}, **QUICK).within["x"].flags[0]
+    gap = self_efficacy(frame, measures=long.assign(nll=pd.array([pd.NA, *range(15)])), **QUICK)
+    assert (gap.within["nll"].n[0], len(gap.links["nll"]["none"].labels)) == (7.0, 7)
+    assert "within models, from one condition to another: rank correlation" in gap.summary()
+
+
+def test_measures_that_are_none_are_refused() -> None:
+    frame = made_up()
+    for given, says in (
+        (3.0, "measures is a float: pass numbers by name"),
+        ({"x": 1.0}, r"measures\['x'\] is a float: pass"),
+        (pd.Series({"m0": "high", "m1": "low"}, name="style"), r"measures\['style'\] holds"),
+        (pd.DataFrame({"model": ["m0"]}), "no column beside 'model'"),
+        (pd.DataFrame({"x": [1.0, 2.0]}), r"measures\['x'\] names none of the models 'm0'"),
+        ({"x": {("m0", "none", 1, 2): 1.0}}, "has the key"),
+        ({"x": pd.DataFrame({"model": ["m0"], "a": 1, "b": 2})}, "is a table of 2 measures"),
+    ):
+        with pytest.raises(PsychollmError, match=says):
+            self_efficacy(frame, measures=given, **QUICK)
+
+
+def test_link_within_models_takes_off_what_models_and_conditions_are() -> None:
+    rng = np.random.default_rng(3)
+    models, cells = [f"m{m}" for m in range(12)], ("a", "b", "c")
+    left = rng.normal(size=(12, 3))
+    x = 3.0 * np.arange(12)[:, None] + 5.0 * np.arange(3) + left
+    y = np.clip(np.rint(25 + np.arange(12)[:, None] - 2 * np.arange(3) - 2 * left), 10, 40)
+    rows = [
+        {"model": m, "condition": c} | {f"i{k + 1}": 1 + (y[i, j] - 10 > 10 * k) for k in range(4)}
+        for i, m in enumerate(models)
+        for j, c in enumerate(cells)
+    ]
+    frame = pd.DataFrame(rows).assign(i1=y.ravel())
+    given = {(m, c): x[i, j] for i, m in enumerate(models) for j, c in enumerate(cells)}
+    options = {"items": ["i1"], "points": (10, 40), **QUICK}
+    found = self_efficacy(frame, measures={"x": given}, **options).within["x"]
+    apart = []
+    for one in (x, y):
+        table = pd.DataFrame(one)
+        table = table.sub(table.mean(axis=1), axis=0)
+        apart.append(table.sub(table.mean(axis=0), axis=1).round(9).to_numpy().ravel())
+    assert found.value[0] == pytest.approx(stats.spearmanr(*apart).statistic)
+    low, high = found.interval[0]
+    assert low < found.value[0] < high < 0.0
+    shifted = {(m, c): one + 100 * (c == "b") - 9 * (m == "m3") for (m, c), one in given.items()}
+    again = self_efficacy(frame, measures={"x": shifted}, **options).within["x"]
+    assert again.interval == pytest.approx(found.interval)
