@@ -214,7 +214,13 @@ def cases(share: float) -> list[Case]:
         *(comparison(goal, 60, 5, times(300)) for goal in BOTH),
         *(rule_world(goal, 30, rate, times(60)) for rate in (0.6, 0.85) for goal in BOTH),
         *(
-            semantic(goal, 150, Arm(diversity) if goal == "absence" else arm, least, times(50))
+            semantic(
+                goal,
+                150,
+                Arm(diversity) if goal == "absence" else arm,
+                least,
+                times(50 if goal == "effect" else 100),
+            )
             for diversity, (least, arm) in SHARP.items()
             for goal in BOTH
         ),

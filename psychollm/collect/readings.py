@@ -4,7 +4,7 @@ Raw replies are kept for ever, so that they can be read again whenever reading h
 """
 
 from collections import Counter, defaultdict, deque
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import closing
 from dataclasses import dataclass, field, replace
 from functools import partial
@@ -168,16 +168,18 @@ class Readings(Result):
                 rows.append(told | {k: v for k, v in about.items() if np.isscalar(v) or v is None})
         return pd.DataFrame(rows) if rows else pd.DataFrame(columns=_LIKELIHOODS)
 
-    def perplexity(self, *by: str, **of: Any) -> "pd.Series[float]":
+    def perplexity(
+        self, *, by: str | Sequence[str] = (), of: Mapping[str, Any] | None = None
+    ) -> "pd.Series[float]":
         """Return the perplexity of a model's replies: the inverse geometric mean of a token.
 
         Parameters
         ----------
-        *by : str
+        by : str or sequence of str
             Columns of `likelihoods` that part the replies, such as condition.
-        **of : Any
-            Which replies, by the value, or a list of values, of a column: ``stage="task"``. None
-            chooses those that have none.
+        of : mapping, optional
+            Which replies, by the value, or a list of values, of a column: ``{"stage": "task"}``.
+            None chooses those that have none.
 
         Returns
         -------
@@ -196,10 +198,13 @@ class Readings(Result):
         >>> found = Readings(instrument="self_efficacy", prompts={"m": (asked,)},
         ...                  by_model={"m": {0: {"a": yes}}}, outcomes={"m": {}}, keys={},
         ...                  logliks={("m", 0, "a"): -1.2}, n_tokens={("m", 0, "a"): 4})
-        >>> found.perplexity("condition").round(2).to_dict()
+        >>> found.perplexity(by="condition").round(2).to_dict()
         {('m', 'social'): 1.35}
         """
-        rows = self.likelihoods()
+        import pandas as pd
+
+        rows, of = self.likelihoods(), of or {}
+        by = (by,) if isinstance(by, str) else tuple(by)
         told = (*by, *(name for name, wanted in of.items() if wanted is not None))
         unknown = [name for name in told if name not in rows.columns]
         if len(rows) and unknown:
@@ -214,8 +219,8 @@ class Readings(Result):
                 rows = rows[own.isna() if wanted is None else of_these]
         sums = rows.reindex(columns=["model", *by, "loglik", "n_tokens"])
         sums = sums.groupby(["model", *by], sort=False, dropna=False)[["loglik", "n_tokens"]].sum()
-        found: pd.Series[float] = np.exp(-sums["loglik"].astype(float) / sums["n_tokens"])
-        return found.rename("perplexity")
+        mean = (sums["loglik"] / sums["n_tokens"]).astype(float)
+        return pd.Series(np.exp(-mean.to_numpy()), mean.index, name="perplexity")
 
     def _likely(self, logliks: Mapping[str, float | None]) -> dict[str, Any]:
         """Return how likely replies were, for the instrument that makes use of it."""

@@ -37,6 +37,14 @@ With normal sums :math:`G_e` is a third of the clusters. An estimate that is ske
 few clusters hold what is rare, as agreement beyond chance is, has no more than half of them, that
 is :math:`3 G_e / 2`.
 
+A pilot is to say how precise a later study will be. With excess kurtosis :math:`\kappa` of the
+sums of its G clusters, its variance has a relative variance of :math:`2 / \nu + \kappa / G`:
+
+.. math:: \nu_0 = \frac{2}{2 / \nu + \max(0, \hat\kappa) / G}, \qquad
+          \hat\kappa = \frac{G - 1}{(G - 2)(G - 3)} \big[(G + 1)(G / G_e - 3) + 6\big]    \quad (6)
+
+degrees of freedom.
+
 References
 ----------
 Bell, R. M., & McCaffrey, D. F. (2002). Bias reduction in standard errors for linear regression
@@ -106,6 +114,33 @@ def tail_freedom(sums: FloatArray) -> FloatArray:
 def skewed_freedom(sums: FloatArray) -> FloatArray:
     """Return half the clusters, (4), that would have these fourth powers, were sums normal."""
     return 1.5 * telling_clusters(sums)
+
+
+def pilot_freedom(
+    df: FloatArray, squares: FloatArray, fourths: FloatArray, count: FloatArray
+) -> FloatArray:
+    """Return the degrees of freedom (6) of a variance that plans another study.
+
+    Parameters
+    ----------
+    df, squares, fourths, count : ndarray (k,)
+        Degrees of freedom, sums of squares and of fourth powers over clusters, and how many there
+        are.
+
+    Examples
+    --------
+    >>> four = np.array([[1.0, -1, 1, -1, 1, -1, 1, -1], [3.0, -3, 0, 0, 0, 0, 0, 0]])
+    >>> sums = (four**2).sum(axis=1), (four**4).sum(axis=1)
+    >>> pilot_freedom(np.full(2, 7.0), *sums, np.full(2, 8.0)).round(1)
+    array([7. , 2.6])
+    """
+    with np.errstate(invalid="ignore", divide="ignore"):
+        excess = count * fourths / squares**2 - 3.0
+        ratio = (count - 1.0) / ((count - 2.0) * (count - 3.0))
+        kurtosis = ratio * ((count + 1.0) * excess + 6.0)
+        known = np.isfinite(kurtosis) & (count > 3) & (kurtosis > 0.0)
+        own = 2.0 / (2.0 / df + np.where(known, kurtosis, 0.0) / count)
+    return np.asarray(np.where(known, own, df))
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

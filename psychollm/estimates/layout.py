@@ -63,9 +63,11 @@ class Criterion:
         half = 0.5 * np.diff(self.estimate.interval, axis=1)[:, 0]
         se = half / stdtrit(df, 0.5 + 0.5 * level)
         if self.null_se is not None:
-            # Half of an interval, and the scatter without an effect; or a bound of the test, and
-            # the scatter with one.
-            reach, scatter = (se, self.null_se) if absence else (self.null_se, se)
+            # The longer side of an interval, and the scatter without an effect; or a bound of the
+            # test, and the scatter with one.
+            sides = np.abs(self.estimate.interval - self.estimate.value[:, None]).max(axis=1)
+            longer = np.fmax(se, sides / stdtrit(df, 0.5 + 0.5 * level))
+            reach, scatter = (longer, self.null_se) if absence else (self.null_se, se)
             a, b = ndtri([1.0 - 0.5 * alpha, 0.5 + 0.5 * POWER if absence else POWER])
             se = (a * reach + b * scatter) / (a + b)
         known = np.minimum(df, self.df)

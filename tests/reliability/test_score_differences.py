@@ -6,6 +6,7 @@ import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from scipy import stats
 
 from psychollm._base.errors import CodeError, ShapeError
 from psychollm.estimates.reasons import Reason
@@ -143,6 +144,28 @@ def test_complete_tables_by_models_say_what_pairs_say(kind, adjustment):
         close = {"rtol": 1e-9, "atol": 1e-12} if same or name in exact else {"atol": 0.2}
         here, there = getattr(found, name), getattr(expected, name)
         np.testing.assert_allclose(here, there, **close, err_msg=name)
+
+
+def test_a_pilot_of_clusters_in_which_few_differ_knows_its_error_less_well():
+    rng = np.random.default_rng(4)
+    passages = np.repeat(np.arange(12), 5)
+    even = rng.integers(0, 2, (3, 60)).astype(float)
+    rare = even.copy()
+    rare[1] = rare[0]
+    rare[1, :5] = 1.0 - rare[0, :5]  # all that differs is in one passage
+    for scores in (even, rare):
+        found = score_differences(scores, clusters=passages, adjustment="holm")
+        gaps = scores.copy()
+        gaps[2, 59] = np.nan  # each pair by itself
+        again = score_differences(gaps, clusters=passages, adjustment="holm")
+        assert found.pilot_df[0] == pytest.approx(again.pilot_df[0])
+        sums = (scores[0] - scores[1]).reshape(12, 5).mean(axis=1)
+        excess = stats.kurtosis(sums, bias=False)
+        wanted = 2.0 / (2.0 / 11.0 + max(excess, 0.0) / 12.0)
+        assert found.pilot_df[0] == pytest.approx(wanted, rel=1e-6)
+    assert found.pilot_df[0] < 2.0
+    alone = score_differences(even, adjustment="holm")
+    assert alone.pilot_df.tolist() == alone.df.tolist()
 
 
 def test_a_constant_model_is_correlated_with_none():

@@ -93,7 +93,7 @@ def assert_names_unique_and_found(text: str) -> None:
 def decimals_of(text: str) -> dict[str, set[int]]:
     """Return how many decimals the numbers have below each heading of the tables of a page."""
     decimals: dict[str, set[int]] = {}
-    for table in re.findall(r"<table>.*?</table>", text, re.DOTALL):
+    for table in re.findall(r'<table(?: class="tight")?>.*?</table>', text, re.DOTALL):
         headings = re.findall(r'<th scope="col" class="n">(.*?)</th>', table)
         for row in re.findall(r"<tr>\s*<th scope=\"row\".*?</tr>", table, re.DOTALL):
             cells = re.findall(r'<t[dh][^>]*class="n">(.*?)</t[dh]>', row, re.DOTALL)

@@ -21,6 +21,7 @@ import numpy as np
 from psychollm._base.replicate import one_blas_thread
 from psychollm._base.types import BoolArray, FloatArray, IntArray
 from psychollm.data.labels import Labels, numbered, unit_labels
+from psychollm.estimates.clustered import pilot_freedom
 from psychollm.reliability.means.clustered import (
     ROUNDING,
     ClusteredMean,
@@ -75,6 +76,7 @@ class PairMeans:
     value: FloatArray  # (pairs,) first - second
     se: FloatArray  # (pairs,) NaN with fewer than two clusters
     df: FloatArray  # (pairs,)
+    pilot_df: FloatArray  # (pairs,) where the error plans another study
     n: FloatArray  # (pairs,) questions both answered
     n_clusters: FloatArray  # (pairs,)
     se_paired: FloatArray  # (pairs,) as if questions were independent
@@ -130,6 +132,10 @@ class _Rows:
         only = np.where(binary[:, None] & binary, solved @ (1.0 - solved).T, np.nan)
         n = np.full(i.size, float(self.values.shape[1]))
         parts = np.nan_to_num(mean.parts)
+        pilot_df = mean.df[i]
+        if self.clusters is not None:
+            fourths = _fourths(parts, i, j)
+            pilot_df = pilot_freedom(pilot_df, se**2, fourths, mean.n_clusters[i])
 
         def errors(source: np.random.Generator, n_draws: int) -> Errors:
             drawn = np.concatenate([noise @ parts.T for noise in _noise(source, n_draws, parts)])
@@ -139,6 +145,7 @@ class _Rows:
             value=mean.value[i] - mean.value[j],
             se=se,
             df=mean.df[i],
+            pilot_df=pilot_df,
             n=n,
             n_clusters=mean.n_clusters[i],
             se_paired=se_paired,
@@ -152,7 +159,7 @@ class _Rows:
         alike = np.flatnonzero(~(sure & sure_alone))
         if alike.size:
             exact = self.by_pairs(i[alike], j[alike])
-            for name in ("value", "se", "se_paired"):
+            for name in ("value", "se", "se_paired", "pilot_df"):
                 getattr(found, name)[alike] = getattr(exact, name)
         return found
 
@@ -205,6 +212,11 @@ class _Rows:
             "value": mean.value,
             "se": mean.se,
             "df": mean.df,
+            "pilot_df": mean.df
+            if self.clusters is None
+            else pilot_freedom(
+                mean.df, mean.se**2, (np.nan_to_num(mean.parts) ** 4).sum(axis=1), mean.n_clusters
+            ),
             "n": both.sum(axis=1).astype(np.float64),
             "n_clusters": mean.n_clusters,
             "se_paired": alone.se,
@@ -214,6 +226,14 @@ class _Rows:
             "second_only": np.where(binary, (second > first).sum(axis=1), np.nan),
             "few_of_a_task": np.isnan(gap).any(axis=1),
         }
+
+
+def _fourths(parts: FloatArray, i: IntArray, j: IntArray) -> FloatArray:
+    """Return sums of fourth powers of the parts of pairs (pairs,), without an array of them."""
+    square = parts**2
+    own, both = (square**2).sum(axis=1), square @ square.T
+    odd = (square * parts) @ parts.T
+    return np.asarray(own[i] + own[j] + 6.0 * both[i, j] - 4.0 * (odd[i, j] + odd[j, i]))
 
 
 def _of_pairs(mean: ClusteredMean, i: IntArray, j: IntArray) -> tuple[FloatArray, BoolArray]:

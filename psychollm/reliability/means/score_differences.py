@@ -111,6 +111,7 @@ class ScoreDifferences(Result):
     correction: str
     level: float
     flags: tuple[Reason, ...]  # (pairs,)
+    pilot_df: FloatArray | None = None  # (pairs,) of se where it plans another study
 
     _AXES = Axes(
         {},
@@ -242,6 +243,7 @@ def score_differences(
         correction=correction,
         level=level,
         flags=_flags(of),
+        pilot_df=of.pilot_df,
     )
 
 

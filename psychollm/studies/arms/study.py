@@ -325,12 +325,12 @@ def compare_arms(
         msg = f"scores of {instrument} hold no measure that arms are compared in"
         raise InputError(msg)
     arm_of, model_of = zip(*rows, strict=True)
-    known = {
+    held = {
         name: {arm for arm, ok in zip(arm_of, np.isfinite(one.estimate.value), strict=True) if ok}
         for name, one in found.items()
     }
     # What one arm alone has is not compared.
-    found = {name: one for name, one in found.items() if len(known[name]) > 1} or found
+    found = {name: one for name, one in found.items() if len(held[name]) > 1} or found
     asked = {arm: set().union(*map(_questions, own.values())) for arm, own in scores.items()}
     return ArmStudy(
         estimates={name: one.estimate for name, one in found.items()},

@@ -2,7 +2,9 @@ r"""How many questions tell two models apart, or show that they differ by less t
 
 Intervals of all differences hold at once. A multiple c of the standard error with :math:`\nu`
 degrees of freedom is that of a single interval with :math:`\alpha = 2 T_\nu(-c)`, by which
-`psychollm.estimates.sample_size` plans.
+`psychollm.estimates.sample_size` plans. Where questions come in clusters, few of them may hold
+what differs, and the standard error is known as well as from fewer, (6) of
+`psychollm.estimates.clustered`.
 """
 
 from typing import Any
@@ -32,8 +34,9 @@ def needed_of(
     pairs: ScoreDifferences, effect: FloatArray | float, power: float, *, absence: bool = False
 ) -> FloatArray:
     """Return how many questions detect a difference, or exclude it for `absence` (pairs,)."""
+    df = pairs.df if pairs.pilot_df is None else pairs.pilot_df
     return units_needed(
-        pairs.n, pairs.se, effect, df=pairs.df, alpha=_alpha(pairs), power=power, absence=absence
+        pairs.n, pairs.se, effect, df=df, alpha=_alpha(pairs), power=power, absence=absence
     )
 
 

@@ -12,13 +12,14 @@ and U alike, with the correlation :math:`\rho` of the two scores over questions 
 Donner, 2008). Other scores have Student's t.
 
 The place :math:`\pi` of a model is the share of people who score lower on the same questions,
-those with the same score counted half. Other people would move it, between Wilson's bounds
-:math:`l, u`; other questions would move the model's score against people's, between bounds of
-:math:`d` in which questions alone vary, at which the place is :math:`\pi_l, \pi_u`. Both together,
+those with the same score counted half. Other people would move it, by the variance v, which is
+:math:`\tilde\pi (1 - \tilde\pi) / P` for P people and :math:`\tilde\pi = (P \pi + 1) / (P + 2)`.
+So would other questions: between bounds of :math:`d` in which questions alone vary the place moves
+by :math:`\pm\delta` on average. Its interval is Wilson's for
 
-.. math:: L_\pi = \pi - \sqrt{(\pi - l)^2 + (\pi - \pi_l)^2}                              \quad (2)
+.. math:: P^* = P \, \frac{v}{v + (\delta / z)^2}                                          \quad (2)
 
-and :math:`U_\pi` alike.
+people.
 
 References
 ----------
@@ -33,7 +34,7 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
-from scipy.special import ndtr, stdtrit
+from scipy.special import ndtr, ndtri, stdtrit
 
 from psychollm._base.numbers import number, percent
 from psychollm._base.result import Result
@@ -383,9 +384,13 @@ def _place(
     value = _below(apart)
     if apart.size < FEWEST_PEOPLE or not np.isfinite(bounds).all():
         return value, np.full(2, np.nan)
-    moved = np.array([_below(apart + np.sqrt(share) * (one - difference)) for one in bounds])
-    steps = np.hypot(wilson(value * apart.size, apart.size, level=level) - value, moved - value)
-    return value, np.clip(value + np.array([-1.0, 1.0]) * steps, 0.0, 1.0)
+    n = float(apart.size)
+    moved = [_below(apart + np.sqrt(share) * (one - difference)) for one in bounds]
+    of_questions = (np.abs(np.array(moved) - value).mean() / ndtri(0.5 + 0.5 * level)) ** 2
+    middle = (n * value + 1.0) / (n + 2.0)
+    of_people = middle * (1.0 - middle) / n
+    size = n * of_people / (of_people + of_questions)
+    return value, wilson(value * size, size, level=level)
 
 
 def _below(apart: FloatArray) -> float:

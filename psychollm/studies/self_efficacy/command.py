@@ -25,9 +25,8 @@ def _efficacy(command: "OfTables", scores: "Scores", readings: "Readings") -> St
     read = SCORES + "\n    replies = psy.collect.replied(store{arm})"
     rest = ["measures = stance(replies, scores)"]
     for name, by, of in _likely(scores, readings):
-        measures[name] = np.log(readings.perplexity(*by, **of))
-        given = ", ".join((*map(repr, by), *(f"{key}={value!r}" for key, value in of.items())))
-        rest.append(f"measures[{name!r}] = np.log(said.perplexity({given}))")
+        measures[name] = np.log(readings.perplexity(by=by, of=of))
+        rest.append(f"measures[{name!r}] = np.log(said.perplexity(by={by!r}, of={of!r}))")
     if len(rest) > 1:
         said = "    said = psy.collect.readings(store, instrument={instrument!r}{arm})\n"
         read = said + read.replace(READ, "said")
