@@ -140,7 +140,7 @@ def lines(n_tables, designs):
 def main():
     """Simulate, print, and write with ``--write``."""
     parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("--tables", type=int, default=800)
+    parser.add_argument("--tables", type=int, default=600)
     parser.add_argument("--design", choices=DESIGNS, default=None)
     parser.add_argument("--write", action="store_true")
     typed = parser.parse_args()

@@ -17,7 +17,7 @@ those with the same score counted half. Other people would move it, by the varia
 So would other questions: between bounds of :math:`d` in which questions alone vary the place moves
 by :math:`\pm\delta` on average. Its interval is Wilson's for
 
-.. math:: P^* = P \, \frac{v}{v + (\delta / z)^2}                                          \quad (2)
+.. math:: P^* = P \, \frac{v}{v + (\delta / z)^2}                                         \quad (2)
 
 people.
 
