@@ -85,6 +85,7 @@ from psychollm.irt.one_ability import (
 from psychollm.irt.priors import NO_PRIORS, ItemPopulation, Priors
 from psychollm.irt.result import IRTFit
 
+MANY = 1000  # items of a dense table from which on a 2PL is fitted by its cells
 PASSES, SETTLED = 4, 0.02  # further fits with families, and change of correlations that ends them
 
 
@@ -183,25 +184,30 @@ def fit_irt(
     check_choice("link", link, Link)
     check_choice("standard_errors", standard_errors, StandardErrors)
     table = as_responses(responses, needs="cells")
-    if table.is_sparse:
-        if families is not None:
-            msg = "families= needs a dense table: tables kept by their cells are fitted without"
-            raise OptionError(msg)
+    most = check_count("max_iterations", max_iterations)
+
+    def by_cells(cells: Responses) -> IRTFit:
         from psychollm.irt.streamed.fit import fit_cells
 
-        found = fit_cells(
-            table,
+        return fit_cells(
+            cells,
             respondents,
             model=model,
             link=link,
             priors=priors,
             standard_errors=standard_errors,
-            most=check_count("max_iterations", max_iterations),
+            most=most,
             n_jobs=n_jobs,
             device=device,
             checkpoint=checkpoint,
             progress=progress,
         )
+
+    if table.is_sparse:
+        if families is not None:
+            msg = "families= needs a dense table: tables kept by their cells are fitted without"
+            raise OptionError(msg)
+        found = by_cells(table)
         found.convergence.warn(f"the {found.model} fit")
         return found
     for name, value in (("device", device), ("checkpoint", checkpoint)):
@@ -214,12 +220,13 @@ def fit_irt(
     answers = orient(table, respondents)
     models = models_of_items(model, answers.items)
     _check_answers(table, answers, models, link)
-    most = check_count("max_iterations", max_iterations)
+
+    def chosen(share: float) -> Priors | ItemPopulation:
+        sizes = share * answers.per_item, answers.n_categories, share * answers.rarest
+        return chosen_priors(priors, models, link, *sizes)
 
     def fitted(weights: FloatArray | None, start: IRTFit | None) -> IRTFit:
-        share = 1.0 if weights is None else float(weights.mean())
-        sizes = share * answers.per_item, answers.n_categories, share * answers.rarest
-        used = chosen_priors(priors, models, link, *sizes)
+        used = chosen(1.0 if weights is None else float(weights.mean()))
         if isinstance(used, ItemPopulation) and standard_errors != "observed":
             msg = (
                 f"standard_errors={standard_errors!r} is for likelihoods, and priors='auto' "
@@ -240,7 +247,10 @@ def fit_irt(
             )
 
     if families is None:
-        found = fitted(None, None)
+        # Each respondent has nodes of its own there; a grid for all takes far more of many items.
+        usual = (model, link, standard_errors) == ("2pl", "logit", "observed")
+        narrow = usual and len(answers.items) >= MANY and isinstance(chosen(1.0), ItemPopulation)
+        found = by_cells(table.sparse()) if narrow else fitted(None, None)
         if len(answers.respondents) <= MOST and found.fitted.sum() >= FEWEST:
             residuals = residuals_of(found, answers.codes, _expected(found, answers.codes))
             found = replace(found, alike=alike(residuals, answers.respondents))
