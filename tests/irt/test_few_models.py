@@ -29,12 +29,14 @@ def test_many_items_of_few_respondents_are_fitted_by_their_cells(
 ) -> None:
     rng = np.random.default_rng(5)
     logits = rng.lognormal(0.0, 0.3, 150) * (rng.normal(size=(12, 1)) - rng.normal(size=150))
-    answers = pd.DataFrame((rng.random(logits.shape) < 1.0 / (1.0 + np.exp(-logits))).astype(float))
+    chance = 1.0 / (1.0 + np.exp(-logits))
+    answers = pd.DataFrame((rng.random(logits.shape) < chance).astype(float))
     answers.iloc[3, 20:60] = np.nan
     apart = fit_irt(answers)
     monkeypatch.setattr("psychollm.irt.fit.MANY", 100)
     cells = fit_irt(answers)
-    assert isinstance(cells.priors, ItemPopulation) and cells.gradient != apart.gradient
+    assert isinstance(cells.priors, ItemPopulation)
+    assert cells.gradient != apart.gradient
     for way in ("slope", "intercept"):
         se = getattr(apart, f"se_{way}")
         assert np.abs(getattr(cells, way) - getattr(apart, way)).max() < 0.01 * se.min()
