@@ -13,7 +13,7 @@ from psychollm._base.errors import LabelError
 from psychollm.cli import UNUSABLE
 from psychollm.collect.readings import arms_in, readings
 from psychollm.collect.store import Store
-from psychollm.instruments import RuleWorld, SemanticSampling
+from psychollm.instruments import Coding, RuleWorld, SemanticSampling
 from psychollm.instruments.arms import in_arm
 from psychollm.instruments.prompt import Prompt
 from tests.cli.respondents import questions, script
@@ -255,3 +255,27 @@ def test_a_judge_goes_on_arm_by_arm(call, tmp_path: Path) -> None:
         "semantic_sampling, base",
         "semantic_sampling, instruct",
     ]
+
+
+def test_coded_traces_of_two_arms_are_contrasted_by_their_models(call, tmp_path: Path) -> None:
+    arms: list[Prompt] = []
+    for arm, text in (("plain", "So 4."), ("careful", "Let me check that. So 4.")):
+        traces = [
+            {"key": f"{arm}{model}{n}", "model": model, "item": f"q{n}", "text": text}
+            for model in "ab"
+            for n in range(12)
+        ]
+        arms += in_arm(Coding(transcripts=traces).prompts(), arm)
+
+    def judged(prompt: Prompt, _: int) -> str:
+        names = {name: {"code": 0, "quotes": []} for name in prompt.about["categories"]}
+        trace = prompt.messages[-1].content.partition("<<<")[2].partition(">>>")[0]
+        return json.dumps(names | {"evaluation": {"code": 2 * ("check" in trace), "quotes": []}})
+
+    filled(tmp_path / "run.sqlite", arms, {"judge": judged})
+    found = call("study", "run.sqlite", "--out", "out", "--no-report", *QUICK)
+    assert found.returncode == 0, found.stderr
+    table = pd.read_csv(tmp_path / "out" / "contrasts.csv")
+    own = table[table["measure"] == "share of traces with evaluation"].set_index("model")
+    assert own["value"].to_dict() == {"a": 1, "b": 1, "these models": 1, "models like these": 1}
+    assert "careful - plain" in found.stdout
