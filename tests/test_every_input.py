@@ -46,7 +46,13 @@ PER_QUESTION = {"clusters", "groups", "respondents", "by", "keys", "weights"}
 # Tables whose columns name something in the result.
 NAMING = {"dimensions"}
 # Runs of seconds: what their arrays go through is what those of the others go through.
-SLOW = {"shared_confidence", "studies.fit_gate", "semantic_calibration", "dimensionality"}
+SLOW = {
+    "shared_confidence",
+    "shared_confidence_by",
+    "studies.fit_gate",
+    "semantic_calibration",
+    "dimensionality",
+}
 # Which axis of a function's first argument holds the questions, where it is not the last.
 _QUESTIONS = {
     **dict.fromkeys(("fleiss_kappa", "gwet_ac1", "krippendorff_alpha", "percent_agreement"), 0),

@@ -20,7 +20,13 @@ from tests.every_function import WITHOUT_EXAMPLE, example_call, public_functions
 
 HOSTILE = "\x1b[31m\u202e\nTAIL<img src=x>[a](http://e.vil)`"
 # Runs of seconds: their parts are results of others.
-SLOW = {"shared_confidence", "studies.fit_gate", "semantic_calibration", "dimensionality"}
+SLOW = {
+    "shared_confidence",
+    "shared_confidence_by",
+    "studies.fit_gate",
+    "semantic_calibration",
+    "dimensionality",
+}
 
 
 def named(value: Any) -> Any:
