@@ -5,3 +5,4 @@ from psychollm.bank.plan import Plan as Plan
 from psychollm.bank.replay import Replay as Replay
 from psychollm.bank.replay import replay as replay
 from psychollm.bank.session import Session as Session
+from psychollm.bank.watch import Watch as Watch

@@ -20,6 +20,7 @@ from psychollm.bank.item_model import item_model
 from psychollm.bank.plan import Plan, plan
 from psychollm.bank.questions import CalibratedQuestions, numbers_of
 from psychollm.bank.session import Session, begin, resumed
+from psychollm.bank.watch import Watch, begin_watch, resumed_watch
 from psychollm.data.labels import Labels, listed, numbered, unit_labels
 from psychollm.estimates.folds import dealt
 from psychollm.reliability.means.repeated_scores import answers_of, means_of
@@ -149,6 +150,56 @@ class ItemBank(CalibratedQuestions):
             If the file is no session, or one of another bank.
         """
         return resumed(self, path)
+
+    def watch(self, baseline: Any, *, alpha: float = 0.05) -> Watch:
+        """Begin to watch whether a model's answers change.
+
+        Parameters
+        ----------
+        baseline : mapping, Series, Responses, table or hashable
+            Its answers now: from question to score (0 or 1, or between), or to several scores;
+            or the label of a model of the bank. The more answers to a question, the smaller the
+            changes that can be seen.
+        alpha : float
+            The chance of ever alarming although nothing changes.
+
+        Returns
+        -------
+        Watch
+
+        Raises
+        ------
+        LabelError
+            If a question, or the model, is not in the bank.
+        CodeError
+            If an answer lies outside 0 to 1.
+        ShapeError
+            If there are several models, or no answer.
+
+        Examples
+        --------
+        >>> import psychollm as psy
+        >>> right = np.random.default_rng(1).integers(0, 2, (10, 50))
+        >>> watch = psy.item_bank(right, rng=1).watch(0)
+        >>> watch.update(dict(enumerate(right[0]))), watch.alarm
+        (False, False)
+        """
+        return begin_watch(self, baseline, alpha)
+
+    def resume_watch(self, path: str | PathLike[str]) -> Watch:
+        """Return a watch that was saved.
+
+        Parameters
+        ----------
+        path : str or path
+            What `Watch.save` wrote.
+
+        Raises
+        ------
+        InputError
+            If the file is no watch, or one of another bank.
+        """
+        return resumed_watch(self, path)
 
     def full_score(
         self,

@@ -85,11 +85,8 @@ class CalibratedQuestions(Result):
         """The domains, in the order of their first question."""
         return () if self.domains is None else tuple(dict.fromkeys(self.domains))
 
-    def read(self, answers: Any) -> tuple[Labels, FloatArray]:
+    def read(self, answers: Any, argument: str = "answers") -> tuple[Labels, FloatArray]:
         """Return the labels of models, and their scores (models, questions), NaN if not asked."""
-        return self._read(answers, "answers")
-
-    def _read(self, answers: Any, argument: str) -> tuple[Labels, FloatArray]:
         labels: Labels
         values: Any
         if isinstance(answers, Mapping):
@@ -104,12 +101,12 @@ class CalibratedQuestions(Result):
         unknown = [question for question in questions if question not in place]
         if unknown:
             msg = (
-                f"answers: {listed(unknown)} not in the bank, which has "
+                f"{argument}: {listed(unknown)} not in the bank, which has "
                 f"{count(len(self.questions))} questions such as {listed(self.questions[:2])}"
             )
             raise LabelError(msg)
         scores = np.full((len(labels), len(self.questions)), np.nan)
-        given = numbers_of(values, labels, questions)
+        given = numbers_of(values, labels, questions, argument)
         scores[:, [place[question] for question in questions]] = given
         return labels, scores
 
@@ -119,19 +116,21 @@ class CalibratedQuestions(Result):
         return np.asarray(known >= share * max(int(asked.sum()), 1))
 
 
-def numbers_of(values: Any, labels: Labels, questions: Labels) -> FloatArray:
+def numbers_of(
+    values: Any, labels: Labels, questions: Labels, argument: str = "answers"
+) -> FloatArray:
     """Return scores from 0 to 1 (models, questions), or raise for the first that is none."""
     try:
         given = np.array([[np.nan if v is None else float(v) for v in row] for row in values])
     except (TypeError, ValueError) as error:
-        msg = f"answers must be numbers from 0 to 1, or missing: {error}"
+        msg = f"{argument} must be numbers from 0 to 1, or missing: {error}"
         raise CodeError(msg) from error
     with np.errstate(invalid="ignore"):
         bad = np.argwhere((given < 0.0) | (given > 1.0))
     if bad.size:
         row, column = bad[0]
         msg = (
-            f"answers: model {labels[row]!r} has {given[row, column]:g} on question "
+            f"{argument}: model {labels[row]!r} has {given[row, column]:g} on question "
             f"{questions[column]!r}, but a score lies between 0 and 1"
         )
         raise CodeError(msg)

@@ -21,16 +21,14 @@ limit theory and asymptotic confidence sequences. Annals of Statistics, 52, 2613
 
 from __future__ import annotations
 
-import json
 from collections.abc import Mapping
-from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal
 
 import numpy as np
 from scipy.special import expit
 
 from psychollm._base.checks import check_choice, check_count, check_fraction, choose_seed
-from psychollm._base.errors import InputError, LabelError, OptionError
+from psychollm._base.errors import LabelError, OptionError
 from psychollm._base.types import FloatArray, IntArray, RandomState
 from psychollm.bank.calibration import block_size
 from psychollm.bank.corrected import Block
@@ -43,10 +41,12 @@ from psychollm.bank.full_score import (
     one_score,
 )
 from psychollm.bank.questions import CalibratedQuestions, numbers_of
+from psychollm.bank.state import read_state, write_state
 from psychollm.data.labels import Labels
 
 if TYPE_CHECKING:
     from os import PathLike
+    from pathlib import Path
 
 
 Select = Literal["random", "information"]
@@ -267,9 +267,7 @@ class Session:
         path : str or path
             A file of JSON; it is replaced as a whole.
         """
-        file = Path(path)
         state = {
-            "psychollm session": 1,
             "bank": self.bank.digest,
             "seed": self.seed,
             "options": self._options,
@@ -279,10 +277,7 @@ class Session:
                 [j, None if np.isnan(value) else value] for j, value in self._answers.items()
             ],
         }
-        beside = file.with_name(file.name + ".part")
-        beside.write_text(json.dumps(state), encoding="utf-8")
-        beside.replace(file)
-        return file
+        return write_state(path, "session", state)
 
     def _scores(self, n: int) -> FloatArray:
         """Return the answers to the first n questions drawn (J,), NaN elsewhere."""
@@ -362,21 +357,7 @@ def begin(
 
 def resumed(bank: CalibratedQuestions, path: str | PathLike[str]) -> Session:
     """Return the session of a file."""
-    file = Path(path)
-    try:
-        state = json.loads(file.read_text(encoding="utf-8"))
-    except (OSError, ValueError) as error:
-        msg = f"{file}: no session can be read from it: {error}"
-        raise InputError(msg) from error
-    if not isinstance(state, dict) or state.get("psychollm session") != 1:
-        msg = f"{file} is not a saved session: pass what Session.save wrote"
-        raise InputError(msg)
-    if state["bank"] != bank.digest:
-        msg = (
-            f"{file} is a session of the bank {state['bank']}, not of this one, {bank.digest}: "
-            "load the bank that it was begun with"
-        )
-        raise InputError(msg)
+    state = read_state(path, "session", bank.digest)
     session = Session(bank, state["options"], state["seed"])
     answers = {j: np.nan if value is None else float(value) for j, value in state["answers"]}
     session._answers = answers

@@ -35,6 +35,8 @@ from psychollm.calibration.errors.smooth import SmoothCalibrationError as Smooth
 from psychollm.calibration.errors.smooth import (
     smooth_calibration_error as smooth_calibration_error,
 )
+from psychollm.calibration.gates.confidence_gate import ConfidenceGate as ConfidenceGate
+from psychollm.calibration.gates.confidence_gate import confidence_gate as confidence_gate
 from psychollm.calibration.metric import Metric as Metric
 from psychollm.calibration.metric import Output as Output
 from psychollm.calibration.panels.catalogue import metric_keys as metric_keys

@@ -1,6 +1,5 @@
 """``psychollm bank``: calibrate questions, ask a new model some of them, say its score on all."""
 
-from collections.abc import Iterable
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -11,7 +10,9 @@ from psychollm.cli.options import Command, Steps, option, whole_numbers
 from psychollm.cli.two_tables import ANALYSIS, OUTPUT
 
 if TYPE_CHECKING:
-    from psychollm.bank import ItemBank, Session
+    import pandas as pd
+
+    from psychollm.bank import ItemBank, Session, Watch
 
 DESCRIPTION = """\
 Estimate what a model would score on a whole benchmark from some of its questions. A bank is
@@ -25,6 +26,7 @@ examples:
   psychollm bank next mmlu.bank new.session --questions 20 --half-width 0.03
   psychollm bank next mmlu.bank new.session --answers answers.csv
   psychollm bank score mmlu.bank newlogs/
+  psychollm bank watch mmlu.bank gpt.watch --baseline first.csv --answers today.csv
 """
 
 
@@ -240,8 +242,9 @@ session is a file: it is begun if it is not there, with the options that are giv
             session = bank.session(
                 self.size, self.half_width, better_than=self.better_than, rng=self.seed
             )
-        for question, answer in self._given(session):
-            session.record(question, answer)
+        if self.answers is not None:
+            for question, answer in answers_in(self.answers, "--answers", bank).items():
+                session.record(question, answer)
         drawn = session.next(self.questions)
         session.save(self.session)
         score = session.estimate() if session.n_used else None
@@ -257,26 +260,107 @@ session is a file: it is begun if it is not there, with the options that are giv
         )
         return 0
 
-    def _given(self, session: "Session") -> Iterable[tuple[Any, float]]:
-        """Yield the answers of the file, by the labels of the bank."""
-        if self.answers is None:
-            return
-        import pandas as pd
-
-        from psychollm._base.errors import InputError
-
-        table = pd.read_csv(self.answers, dtype={"question": str})
-        if not {"question", "score"} <= set(table.columns):
-            msg = f"--answers {self.answers}: the columns question and score are needed"
-            raise InputError(msg)
-        labels = {str(question): question for question in session.bank.questions}
-        for question, score in zip(table["question"], table["score"], strict=True):
-            yield labels.get(question, question), score
-
     def _lines(self, session: "Session", drawn: tuple[Any, ...]) -> list[str]:
         lines = [session.estimate().summary()] if session.n_used else []
         lines += [f"Done: {session.why}."] if session.done else []
         return [*lines, *map(str, drawn)]
+
+
+def answers_in(file: Path, option: str, bank: "ItemBank") -> "pd.Series[Any]":
+    """Return the scores of a table with the columns question and score, by labels of the bank."""
+    import pandas as pd
+
+    from psychollm._base.errors import InputError
+
+    try:
+        table = pd.read_csv(file, dtype={"question": str})
+    except (OSError, ValueError) as error:
+        msg = f"{option} {file} cannot be read: {error}"
+        raise InputError(msg) from error
+    if not {"question", "score"} <= set(table.columns):
+        msg = f"{option} {file}: the columns question and score are needed"
+        raise InputError(msg)
+    labels = {str(question): question for question in bank.questions}
+    index = pd.Index([labels.get(one, one) for one in table["question"]], tupleize_cols=False)
+    return table["score"].set_axis(index)
+
+
+@dataclass(frozen=True, kw_only=True)
+class WatchModel(OfBank):
+    """Take the answers of a look, and say whether they have changed."""
+
+    NAME = "watch"
+    HELP = "an alarm, valid at any time, that a model's answers have changed"
+    DESCRIPTION = """\
+Take a model's answers of today into a watch and say whether they have changed since the baseline,
+however often it is asked. The watch is a file, which is begun with --baseline and replaced as a
+whole; a look that was taken already counts once, so that a job may run again.
+"""
+
+    watch: Path = option("the file of the watch", "WATCH", positional=True)
+    answers: Path | None = option(
+        "answers of a look: a table with the columns question and score; several rows of a "
+        "question are several answers",
+        "FILE.csv",
+        default=None,
+    )
+    look: str | None = option("the name of the look; otherwise today's date", "NAME", default=None)
+    fail: bool = option("end with exit code 1 if there is an alarm", default=False)
+    baseline: str | None = option(
+        "answers of the baseline, likewise, or the label of a model of the bank",
+        "FILE.csv|MODEL",
+        default=None,
+        group="a watch that begins",
+    )
+    alpha: float = option(
+        "the chance of ever alarming although nothing changes",
+        "A",
+        default=0.05,
+        group="a watch that begins",
+    )
+
+    def run(self) -> int:
+        """Take the answers, save the watch, and tell."""
+        from datetime import datetime
+
+        watch = self._begun(bank_in(self.bank))
+        look, remark = self.look or datetime.now().astimezone().date().isoformat(), []
+        if self.answers is not None:
+            if watch.taken(look):
+                remark = [f"The look {look} was taken before: nothing is added."]
+            watch.update(answers_in(self.answers, "--answers", watch.bank), look=look)
+        watch.save(self.watch)
+        self.say(
+            {
+                "alarm": watch.alarm,
+                "direction": watch.direction,
+                "evidence": watch.evidence,
+                "needed": 1.0 / watch.alpha,
+                "looks": watch.to_frame().to_dict(orient="records"),
+            },
+            *remark,
+            watch.summary(),
+        )
+        return int(self.fail and watch.alarm)
+
+    def _begun(self, bank: "ItemBank") -> "Watch":
+        from psychollm._base.errors import OptionError
+
+        if self.watch.exists():
+            if self.baseline is not None:
+                msg = f"{self.watch} has a baseline: leave out --baseline, or name another file"
+                raise OptionError(msg)
+            return bank.resume_watch(self.watch)
+        if self.baseline is None:
+            msg = f"{self.watch} is not there: begin it with --baseline"
+            raise OptionError(msg)
+        file = Path(self.baseline)
+        if file.is_file():
+            return bank.watch(answers_in(file, "--baseline", bank), alpha=self.alpha)
+        return bank.watch(
+            {str(one): one for one in bank.models}.get(self.baseline, self.baseline),
+            alpha=self.alpha,
+        )
 
 
 def described(bank: "ItemBank") -> dict[str, Any]:
@@ -303,4 +387,4 @@ class Bank(Steps):
     HELP = "a score on a whole benchmark from some of its questions"
     DESCRIPTION = DESCRIPTION
     EPILOG = EPILOG
-    STEPS = (Build, Describe, MakePlan, Next, FullScores)
+    STEPS = (Build, Describe, MakePlan, Next, FullScores, WatchModel)

@@ -24,6 +24,7 @@ from psychollm.cli.two_tables import (
     ANALYSIS,
     OUTPUT,
     READING,
+    Resampled,
     Tables,
     TwoTables,
     left_out_line,
@@ -70,23 +71,13 @@ confidence, correctness = confidence.loc[rows, columns], correctness.loc[rows, c
 
 
 @dataclass(frozen=True, kw_only=True)
-class Calibrate(ByGroups, TwoTables):
-    """The command."""
-
-    NAME = "calibrate"
-    HELP = "from stated confidences and correctness to metrics, curves and a report"
-    USAGE = "%(prog)s [options] CONFIDENCE [CORRECTNESS] | LOG ... | RUN.sqlite"
-    DESCRIPTION = DESCRIPTION
-    EPILOG = EPILOG
-    FOLDER = "psychollm-report-calibration"
+class OfStated(ByGroups, TwoTables):
+    """What `calibrate` and `gate` read: confidences, correctness, and what questions belong to."""
 
     least_answers: int = option(
         "leave out models with fewer answers that have both confidence and correctness",
         default=0,
         group=READING,
-    )
-    out: Path | None = option(
-        f"where the results go (default: {FOLDER})", "DIR", default=None, group=OUTPUT
     )
     scale: float | None = option(
         "confidence is out of S, such as 10 or 100", "S", default=None, group=READING
@@ -97,6 +88,22 @@ class Calibrate(ByGroups, TwoTables):
         "FILE|COLUMN",
         default=None,
         group=READING,
+    )
+
+
+@dataclass(frozen=True, kw_only=True)
+class Calibrate(OfStated, Resampled):
+    """The command."""
+
+    NAME = "calibrate"
+    HELP = "from stated confidences and correctness to metrics, curves and a report"
+    USAGE = "%(prog)s [options] CONFIDENCE [CORRECTNESS] | LOG ... | RUN.sqlite"
+    DESCRIPTION = DESCRIPTION
+    EPILOG = EPILOG
+    FOLDER = "psychollm-report-calibration"
+
+    out: Path | None = option(
+        f"where the results go (default: {FOLDER})", "DIR", default=None, group=OUTPUT
     )
     levels: int | None = option(
         "round confidences to so many from 0 to 1, such as 101",
@@ -264,7 +271,7 @@ def read_stream(command: Calibrate) -> "Tables[Any]":
     return Tables(stated, None, command.files, code, clusters=clusters)
 
 
-def read_stated(command: Calibrate) -> "Tables[pd.DataFrame]":
+def read_stated(command: OfStated) -> "Tables[pd.DataFrame]":
     """Read the tables, and the clusters if there are any."""
     remarks: list[str] = []
     if command.of_logs:
@@ -360,7 +367,7 @@ def _shared(
 
 
 def _clusters(
-    command: Calibrate, named: str, questions: "pd.Index[Any]"
+    command: OfStated, named: str, questions: "pd.Index[Any]"
 ) -> "tuple[pd.Series[Any], str]":
     """Read the clusters of the questions, and return the line that does so."""
     from psychollm.data.labels import listed

@@ -21,7 +21,7 @@ from psychollm.cli.groups import (
 )
 from psychollm.cli.options import option
 from psychollm.cli.streamed import STREAMS_ARE, scan_of
-from psychollm.cli.two_tables import ANALYSIS, OUTPUT, READING, Tables, TwoTables, left_out_line
+from psychollm.cli.two_tables import ANALYSIS, OUTPUT, READING, Resampled, Tables, left_out_line
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -86,7 +86,7 @@ def number_or_rule(text: str) -> str | float:
 
 
 @dataclass(frozen=True, kw_only=True)
-class OfTables(ByGroups, TwoTables):
+class OfTables(ByGroups, Resampled):
     """What tables, logs and stores have in common, and the study of the first two."""
 
     NAME = "study"

@@ -116,18 +116,6 @@ class TwoTables(Analysis, Choosing, Choices):
     common: bool = option(
         "keep models and questions that both tables hold", default=False, group=READING
     )
-    bootstrap: int = option("resamples", "B", default=2000, group=ANALYSIS)
-    level: float = option("coverage of intervals", "L", default=0.95, group=ANALYSIS)
-    smallest: "SmallestEffects" = option(
-        "the smallest effect that matters, such as auroc=0.1,share=0.02: what is shown to be "
-        "smaller is called so, and is not called absent where data are few",
-        "QUANTITY=X,...",
-        default=no_smallest,
-        parse=smallest_of,
-        group=ANALYSIS,
-    )
-    seed: int = option("seed of all randomness", "S", default=1, group=ANALYSIS)
-    jobs: int = option("threads; -1 for all", "J", default=1, group=ANALYSIS)
     out: Path | None = option("where the results go", "DIR", default=None, group=OUTPUT)
     report: bool = option("a page with figures beside the tables", default=True, group=OUTPUT)
     json: bool = option(
@@ -322,6 +310,24 @@ class TwoTables(Analysis, Choosing, Choices):
                 if n < self.least_answers:
                     absent.setdefault(model, f"{n} answers{where}")
         return absent
+
+
+@dataclass(frozen=True, kw_only=True)
+class Resampled(TwoTables):
+    """What is resampled, and what matters."""
+
+    bootstrap: int = option("resamples", "B", default=2000, group=ANALYSIS)
+    level: float = option("coverage of intervals", "L", default=0.95, group=ANALYSIS)
+    smallest: "SmallestEffects" = option(
+        "the smallest effect that matters, such as auroc=0.1,share=0.02: what is shown to be "
+        "smaller is called so, and is not called absent where data are few",
+        "QUANTITY=X,...",
+        default=no_smallest,
+        parse=smallest_of,
+        group=ANALYSIS,
+    )
+    seed: int = option("seed of all randomness", "S", default=1, group=ANALYSIS)
+    jobs: int = option("threads; -1 for all", "J", default=1, group=ANALYSIS)
 
 
 def _is_log(path: Path) -> bool:

@@ -61,6 +61,8 @@ class Reason(StrEnum):
     NO_GRADES = "attempted questions without a grade"
     UNJUDGED = "answers not judged to abstain or not are left out"
     UNREACHABLE = "no coverage has a risk this low"
+    FEW_FOR_PROMISE = "too few answers for any promise"
+    NO_THRESHOLD = "no threshold keeps the promise"
     ONE_SAMPLE = "one sample per question"
     ONE_ANSWER = "one answer to each question: chance is taken from the model, rather too large"
     NO_VARIANCE = "the total score does not vary"

@@ -3,6 +3,7 @@ from psychollm.plots.attempts import plot_attempts as plot_attempts
 from psychollm.plots.between_models import plot_between_models as plot_between_models
 from psychollm.plots.calibration_panel import plot_calibration_panel as plot_calibration_panel
 from psychollm.plots.comparison import plot_comparison as plot_comparison
+from psychollm.plots.confidence_gate import plot_confidence_gate as plot_confidence_gate
 from psychollm.plots.correlation import plot_correlation as plot_correlation
 from psychollm.plots.correlation import plot_matrix as plot_matrix
 from psychollm.plots.correlation import plot_residuals as plot_residuals

@@ -166,6 +166,16 @@ def session() -> None:
     pd.DataFrame({"question": asked, "score": scores}).to_csv("answers.csv", index=False)
 
 
+def looked() -> None:
+    """Answers of a model to the questions of the bank, and others a day later."""
+    built()
+    rng = np.random.default_rng(4)
+    first = rng.integers(0, 2, 120)
+    for name, score in (("first", first), ("today", first * (rng.random(120) < 0.8))):
+        frame = pd.DataFrame({"question": [f"q{k}" for k in range(120)], "score": score})
+        frame.to_csv(f"{name}.csv", index=False)
+
+
 QUESTIONS = [{"question": f"What is {k} + 1?", "answer": str(k + 1)} for k in range(30)]
 
 
@@ -239,6 +249,10 @@ COMMANDS: dict[str, tuple[Make, tuple[str, ...]]] = {
         ("calibrate", "runs", "--confidence-column", "confidence", "--metrics", "brier,auroc",
          *QUICK),
     ),
+    "gate": (
+        tables,
+        ("gate", "long.csv", "--by", "domain", "--at-most", "0.2", "--clusters", "passages.csv"),
+    ),
     "compare": (
         scores,
         ("compare", "scores.csv", "--clusters", "passages.csv", "--level", "0.9",
@@ -308,6 +322,9 @@ VARIANTS: dict[str, tuple[Make, tuple[str, ...]]] = {
         ("calibrate", "runs", "--confidence-column", "confidence", *FAST, "--clusters",
          "passages.csv", "--levels", "11"),
     ),
+    "gate in percent": (
+        tables, ("gate", "percent.csv", *BOTH, "--scale", "100", "--leave-out", "sim-02")
+    ),
     "study of words": (
         tables,
         ("study", "spoken.csv", "spoken.csv", "--codes", "yes=1,no=0", "--common", *QUICK),
@@ -356,6 +373,10 @@ PRINTED: dict[str, tuple[Make, tuple[str, ...]]] = {
     "bank next": (built, ("bank", "next", "my.bank", "my.session", "--seed", "2")),
     "bank next after answers": (
         session, ("bank", "next", "my.bank", "my.session", "--answers", "answers.csv")
+    ),
+    "bank watch": (
+        looked, ("bank", "watch", "my.bank", "my.watch", "--baseline", "first.csv", "--answers",
+                 "today.csv", "--look", "2027-01-01")
     ),
     "compare in Markdown": (scores, ("compare", "scores.csv", "--markdown")),
     "compare groups in Markdown": (

@@ -462,14 +462,14 @@ def scored_answers(
     *,
     clusters: ArrayLike | None = None,
     weights: ArrayLike | None = None,
+    names: tuple[str, str] = ("scores", "correctness"),
 ) -> StatedAnswers:
-    """Put any real scores beside correctness."""
+    """Put any real scores beside correctness; `names` are those of the caller's arguments."""
     # In the order of `correctness`; its `confidence` holds the scores.
     # Shapes: scores (models, questions); correctness (models, questions).
-    known = as_responses(
-        one_model(correctness, argument="correctness"), argument="correctness", binary=True
-    )
-    values = aligned_scores(scores, known)
+    own, other = names
+    known = as_responses(one_model(correctness, argument=other), argument=other, binary=True)
+    values = aligned_scores(scores, known, argument=own)
     return StatedAnswers(
         confidence=values,
         correct=np.asarray((known.codes == 1) & ~known.missing, dtype=np.float64),

@@ -1,0 +1,205 @@
+r"""Evidence, at any time, that answers to the same questions have changed.
+
+Without a change, each question j is answered correctly with a chance :math:`p_j` of its own,
+today as in the baseline; nothing is assumed of these chances. Whatever they are, the answers to
+one question may then change places. With means :math:`\bar y_j` of the answers in a window of
+looks and :math:`\bar r_j` of those before,
+
+.. math:: D_j = \bar y_j - \bar r_j, \qquad E[D_j] = 0, \qquad
+          E[D_j^2 \mid \text{all answers}] = V_j =
+              \frac{n_j}{u_j v_j (n_j - 1)} \sum (y - \bar y)^2,                          \quad (1)
+
+for u and v answers in and before the window, n in all. Questions are independent, so that bets on
+them multiply, and have a mean of one without a change:
+
+.. math:: E_\lambda = \prod_j (1 + \lambda w_j D_j), \qquad
+          E_\kappa = \prod_j \big(1 + \kappa (D_j^2 / V_j - 1)\big),                      \quad (2)
+
+the first for models that became better or worse (:math:`\lambda` of either sign), the second for
+those that answer otherwise, as often right or not; :math:`w_j \le 1` grows with the number of
+answers. A noisy baseline, of one answer to each question drawn at a temperature, is part of
+:math:`D_j` and needs no allowance.
+
+At any time. (i) The first answer to each question of the baseline makes a martingale: the pair of
+both is revealed at once. (ii) A window has its bets once, with a share :math:`\omega` of the
+stake, and all shares add up to at most one:
+
+.. math:: A_t = \omega_0 M_t + \sum_{\text{windows that ended by } t} \omega E.           \quad (3)
+
+The sum never falls, and its expectation is at most one when all is spent, so that
+:math:`E[A_\tau] \le 1` at any time :math:`\tau` of stopping: evidence of :math:`1/\alpha` is
+ever reached with a chance of at most :math:`\alpha`. Windows begin at the baseline or at a later
+look; for late changes the reference is all that was answered before them. What is asked must not
+depend on what the baseline answered: whoever asks again only what was right finds it worse.
+
+References
+----------
+Ramdas, A., Grünwald, P., Vovk, V., & Shafer, G. (2023). Game-theoretic statistics and safe
+anytime-valid inference. Statistical Science, 38, 576-601.
+
+Shin, J., Ramdas, A., & Rinaldo, A. (2024). E-detectors: A nonparametric framework for sequential
+change detection. New England Journal of Statistics in Data Science, 2, 229-260.
+
+Waudby-Smith, I., & Ramdas, A. (2024). Estimating means of bounded random variables by betting.
+Journal of the Royal Statistical Society B, 86, 1-27.
+"""
+
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+from typing import Any
+
+import numpy as np
+
+from psychollm._base.types import FloatArray
+
+WORSE, BETTER, OTHER = "worse", "better", "different"
+KINDS = (WORSE, BETTER, OTHER)
+_STAKE = {"first": 0.5, "baseline": 0.3, "later": 0.2}  # what is bet on each kind of window
+_FIRST = (0.5, 0.5)  # of the first answers, on worse and better
+_KINDS = (0.4, 0.4, 0.2)  # of a window, on the three
+_LINEAR = np.array([0.12, 0.3, 0.75])
+_SQUARE = np.array([0.2, 0.5, 0.8])
+_ROUNDING = 1e-9
+
+
+@dataclass(frozen=True, slots=True)
+class Counted:
+    """Answers by question: their number, sum, and sum of squares, (3, questions)."""
+
+    table: FloatArray
+
+    def __add__(self, other: "Counted") -> "Counted":
+        return Counted(self.table + other.table)
+
+    def __sub__(self, other: "Counted") -> "Counted":
+        return Counted(self.table - other.table)
+
+    @property
+    def mean(self) -> float:
+        """The mean over questions with answers of their means."""
+        n, total, _ = self.table
+        there = n > 0
+        return float((total[there] / n[there]).mean()) if there.any() else np.nan
+
+
+def bets(reference: Counted, window: Counted) -> FloatArray:
+    """Return the logarithms of (2) for worse, better and different (3,)."""
+    (before, own_before, _), (inside, own, _) = reference.table, window.table
+    here = (before > 0) & (inside > 0)
+    u, v = inside[here], before[here]
+    gap = own[here] / u - own_before[here] / v
+    weight = u * v / (u + v)
+    if not gap.size:
+        return np.zeros(3)
+    tilt = gap * weight / weight.max()
+    linear = _mixed(-_LINEAR, tilt), _mixed(_LINEAR, tilt)
+    n, total, squares = (reference + window).table[:, here]
+    # Only answers that are 0 or 1: others may be means, of which V knows nothing.
+    spread = total - total**2 / n
+    plain = (np.abs(squares - total) < _ROUNDING) & (spread > _ROUNDING) & (n > 2)
+    u, v, n = u[plain], v[plain], n[plain]
+    square = gap[plain] ** 2 * u * v * (n - 1.0) / (n * spread[plain]) - 1.0
+    return np.array([*linear, _mixed(_SQUARE, square)])
+
+
+def _mixed(stakes: FloatArray, what: FloatArray) -> float:
+    """Return the logarithm of the mean over stakes of the product of 1 + stake * what."""
+    logs = np.log1p(stakes[:, None] * what).sum(axis=1)
+    return float(np.logaddexp.reduce(logs) - np.log(stakes.size))
+
+
+def _share(i: int) -> float:
+    """Return the share of the ith of endlessly many, from 1: they add up to one."""
+    return float(1.0 / np.log2(i + 1.0) - 1.0 / np.log2(i + 2.0))
+
+
+def windows(t: int) -> Iterator[tuple[int, float]]:
+    """Yield the look after which each window that ends at look t begins, and its stake."""
+    if t & (t - 1) == 0 and t > 1:
+        k = t.bit_length() - 1
+        yield 0, _STAKE["baseline"] / (k * (k + 1.0))
+    k, length = 1, 1
+    while length < t:
+        step = max(1, length // 2)
+        if t % step == 0:
+            place = (t - length + step - 1) // step
+            yield t - length, _STAKE["later"] * _share(place) / (k * (k + 1.0))
+        k, length = k + 1, 2 * length
+
+
+def needed_from(t: int) -> list[int]:
+    """Return the looks up to t at which windows of later looks may begin."""
+    kept = {0}
+    step = 1
+    while step <= max(t, 1):  # a window of twice the step begins at multiples of it
+        first = max(step, (t - 2 * step) // step * step)
+        kept |= set(range(first, t + 1, step))
+        step *= 2
+    return sorted(look for look in kept if look <= t)
+
+
+@dataclass(slots=True)
+class Evidence:
+    """The evidence so far, and what windows to come need of the past."""
+
+    past: dict[int, Counted]  # by look: all answers up to it; 0 is the baseline
+    look: int = 0
+    first: FloatArray = field(default_factory=lambda: np.zeros((2, _LINEAR.size)))  # logs of M
+    spent: FloatArray = field(default_factory=lambda: np.full(3, -np.inf))  # logs of the sum
+    best: tuple[float, int, int] = (-np.inf, 0, 0)  # log of a window's part, its start and end
+
+    @property
+    def logs(self) -> FloatArray:
+        """Logarithm of the evidence that it is worse, better and different (3,)."""
+        stake = np.log(_STAKE["first"]) + np.log(_FIRST) - np.log(_LINEAR.size)
+        own = np.append(np.logaddexp.reduce(self.first, axis=1) + stake, -np.inf)
+        return np.asarray(np.logaddexp(own, self.spent))
+
+    @property
+    def log(self) -> float:
+        """Logarithm of the evidence (3)."""
+        return float(np.logaddexp.reduce(self.logs))
+
+    def add(self, answers: Counted) -> None:
+        """Take the answers of one look."""
+        before, self.look = self.past[self.look], self.look + 1
+        baseline = self.past[0].table
+        new = (answers.table[0] > 0) & (baseline[0] > 0) & (before.table[0] == baseline[0])
+        gap = answers.table[1, new] / answers.table[0, new] - baseline[1, new] / baseline[0, new]
+        for row, sign in enumerate((-1.0, 1.0)):
+            self.first[row] += np.log1p(sign * _LINEAR[:, None] * gap).sum(axis=1)
+        now = before + answers
+        self.past[self.look] = now
+        for start, stake in windows(self.look):
+            # What the baseline has not answered counts from its first answer on.
+            reference = self.past[start]
+            parts = bets(reference, now - reference) + np.log(stake) + np.log(_KINDS)
+            self.spent = np.logaddexp(self.spent, parts)
+            top = float(np.logaddexp.reduce(parts))
+            if top > self.best[0]:
+                self.best = (top, start, self.look)
+        kept = set(needed_from(self.look))
+        self.past = {look: held for look, held in self.past.items() if look in kept}
+
+    def state(self) -> dict[str, Any]:
+        """Return all of it as plain data."""
+        return {
+            "look": self.look,
+            "first": self.first.tolist(),
+            "spent": [None if one == -np.inf else one for one in self.spent.tolist()],
+            "best": [None if self.best[0] == -np.inf else self.best[0], *self.best[1:]],
+            "past": {str(look): held.table.tolist() for look, held in self.past.items()},
+        }
+
+    @classmethod
+    def of(cls, state: Any) -> "Evidence":
+        """Return the evidence of plain data."""
+        spent = [-np.inf if one is None else one for one in state["spent"]]
+        top, start, end = state["best"]
+        return cls(
+            past={int(look): Counted(np.array(held)) for look, held in state["past"].items()},
+            look=int(state["look"]),
+            first=np.array(state["first"], dtype=np.float64),
+            spent=np.array(spent, dtype=np.float64),
+            best=(-np.inf if top is None else float(top), int(start), int(end)),
+        )

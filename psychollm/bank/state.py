@@ -1,0 +1,45 @@
+"""States of sessions and watches in files of JSON, each replaced as a whole."""
+
+import json
+import os
+from collections.abc import Mapping
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+from uuid import uuid4
+
+from psychollm._base.errors import InputError
+
+if TYPE_CHECKING:
+    from os import PathLike
+
+
+def write_state(path: "str | PathLike[str]", kind: str, state: Mapping[str, Any]) -> Path:
+    """Write a state; the file is the old one or the new one, whatever interrupts."""
+    file = Path(path)
+    beside = file.with_name(f".{file.name}.{uuid4().hex[:12]}.part")
+    try:
+        beside.write_text(json.dumps({f"psychollm {kind}": 1, **state}), encoding="utf-8")
+        os.replace(beside, file)  # noqa: PTH105 -- Path.replace is not atomic by its documentation
+    finally:
+        beside.unlink(missing_ok=True)
+    return file
+
+
+def read_state(path: "str | PathLike[str]", kind: str, bank: str) -> dict[str, Any]:
+    """Return the state in a file, of this kind and of this bank."""
+    file, named = Path(path), kind.title()
+    try:
+        state = json.loads(file.read_text(encoding="utf-8"))
+    except (OSError, ValueError) as error:
+        msg = f"{file}: no {kind} can be read from it: {error}"
+        raise InputError(msg) from error
+    if not isinstance(state, dict) or state.get(f"psychollm {kind}") != 1:
+        msg = f"{file} is not a saved {kind}: pass what {named}.save wrote"
+        raise InputError(msg)
+    if state.get("bank") != bank:
+        msg = (
+            f"{file} is a {kind} of the bank {state.get('bank')}, not of this one, {bank}: "
+            "load the bank that it was begun with"
+        )
+        raise InputError(msg)
+    return state

@@ -1,0 +1,266 @@
+"""Watching one model for a change in its answers to the questions of a bank."""
+
+from __future__ import annotations
+
+from collections.abc import Hashable, Mapping
+from typing import TYPE_CHECKING, Any, Literal
+
+import numpy as np
+
+from psychollm._base.checks import check_fraction
+from psychollm._base.errors import InputError, LabelError, ShapeError
+from psychollm._base.numbers import count, number, percent
+from psychollm.bank.evidence import BETTER, KINDS, OTHER, WORSE, Counted, Evidence
+from psychollm.bank.questions import CalibratedQuestions
+from psychollm.bank.state import read_state, write_state
+from psychollm.reliability.means.repeated_scores import answers_of
+
+if TYPE_CHECKING:
+    from os import PathLike
+    from pathlib import Path
+
+    import pandas as pd
+
+Direction = Literal["worse", "better", "different", ""]
+_SAID: Mapping[str, str] = {
+    WORSE: "it is right less often",
+    BETTER: "it is right more often",
+    OTHER: "it answers the same questions differently",
+}
+_MOST = 700.0  # of a logarithm whose exponential is a number
+
+
+class Watch:
+    """An alarm, valid at any time, that a model's answers have changed since a baseline.
+
+    Made by `ItemBank.watch`. `update` takes the answers of one look, such as a day; `alarm` says
+    whether they have changed, `evidence` how much speaks for it, and `save` writes the state.
+
+    Attributes
+    ----------
+    alpha : float
+        The chance that it ever alarms although nothing has changed is at most this.
+    look : int
+        How many looks were taken.
+
+    Examples
+    --------
+    >>> import psychollm as psy
+    >>> rng = np.random.default_rng(1)
+    >>> bank = psy.item_bank(rng.integers(0, 2, (10, 200)), rng=1)
+    >>> chance = rng.choice([0.05, 0.95], 200)
+    >>> watch = bank.watch(dict(enumerate(rng.random(200) < chance)))
+    >>> watch.update(dict(enumerate(rng.random(200) < chance)))
+    False
+    >>> watch.update(dict(enumerate(rng.random(200) < chance - 0.2)))
+    True
+    >>> watch.direction, watch.evidence > 20
+    ('worse', True)
+    """
+
+    def __init__(self, bank: CalibratedQuestions, evidence: Evidence, alpha: float) -> None:
+        self.bank = bank
+        self.alpha = alpha
+        self._evidence = evidence
+        self._looks: list[dict[str, Any]] = []
+        self._alarmed: int = 0  # the look of the first alarm
+
+    @property
+    def look(self) -> int:
+        """How many looks were taken."""
+        return self._evidence.look
+
+    @property
+    def evidence(self) -> float:
+        """An e-value: where nothing changes, it reaches 1 / alpha at any time at most so often."""
+        return float(np.exp(min(self._evidence.log, _MOST)))
+
+    @property
+    def alarm(self) -> bool:
+        """Whether the evidence has ever reached 1 / alpha."""
+        return self._alarmed > 0
+
+    @property
+    def direction(self) -> Direction:
+        """What the evidence says: "worse", "better", "different"; "" without an alarm."""
+        if not self.alarm:
+            return ""
+        found: Direction = KINDS[int(np.argmax(self._evidence.logs))]
+        return found
+
+    def update(self, answers: Any, *, look: Hashable | None = None) -> bool:
+        """Take the answers of one look, and return whether there is an alarm.
+
+        Parameters
+        ----------
+        answers : mapping, Series, Responses or table
+            From question to score (0 or 1, or between), or to several scores; of one model. Which
+            questions are asked must not depend on what the baseline answered to them.
+        look : hashable, optional
+            A name, such as the date. Answers of a look that was taken are left out, so that a
+            job that runs twice counts once.
+
+        Returns
+        -------
+        bool
+            `alarm`.
+
+        Raises
+        ------
+        LabelError
+            If a question is not in the bank.
+        CodeError
+            If an answer lies outside 0 to 1.
+        ShapeError
+            If there are several models, or no answer.
+        """
+        if look is not None and not isinstance(look, str | int):
+            look = str(look)
+        if look is not None and self.taken(look):
+            return self.alarm
+        found = counted(self.bank, answers, "answers")
+        self._evidence.add(found)
+        if not self.alarm and self._evidence.log >= -np.log(self.alpha):
+            self._alarmed = self.look
+        self._looks.append(
+            {
+                "look": self.look if look is None else look,
+                "n": int((found.table[0] > 0).sum()),
+                "score": found.mean,
+                "baseline": self._baseline_on(found),
+                "evidence": self.evidence,
+                "alarm": self.alarm,
+            }
+        )
+        return self.alarm
+
+    def taken(self, look: Hashable) -> bool:
+        """Return whether the answers of a look were taken, by its name."""
+        return any(one["look"] == look for one in self._looks)
+
+    def _baseline_on(self, asked: Counted) -> float:
+        """Return the mean of the baseline on the questions that were asked."""
+        return Counted(self._evidence.past[0].table * (asked.table[0] > 0)).mean
+
+    def to_frame(self) -> pd.DataFrame:
+        """Return a row for each look: questions, score, that of the baseline on them, evidence."""
+        import pandas as pd
+
+        columns = ["look", "n", "score", "baseline", "evidence", "alarm"]
+        return pd.DataFrame(self._looks, columns=columns)
+
+    def summary(self) -> str:
+        """Return whether the answers have changed, and since when it shows."""
+        asked = int((self._evidence.past[0].table[0] > 0).sum())
+        bound = number(1.0 / self.alpha, 0)
+        head = f"{count(self.look)} looks beside a baseline of {count(asked)} questions"
+        if not self.alarm:
+            return f"No alarm in {head}: evidence {_told(self.evidence)}, an alarm takes {bound}."
+        label = self._looks[self._alarmed - 1]["look"]
+        when = f"look {self._alarmed}" + f" ({label})" * (label != self._alarmed)
+        return (
+            f"ALARM since {when} of {head}: {_SAID[self.direction]}. Evidence "
+            f"{_told(self.evidence)}, an alarm takes {bound}. {self._since()}"
+        ).rstrip()
+
+    def _since(self) -> str:
+        """Say what was right before and after, at the last look."""
+        last = self._looks[-1]
+        if np.isnan(last["baseline"]):
+            return ""
+        return (
+            f"At the last look {percent(last['score'], 1)} were right, in the baseline "
+            f"{percent(last['baseline'], 1)} of the same questions."
+        )
+
+    def save(self, path: str | PathLike[str]) -> Path:
+        """Write the state to a file, from which `ItemBank.resume_watch` goes on.
+
+        Parameters
+        ----------
+        path : str or path
+            A file of JSON; it is replaced as a whole.
+        """
+        state = {
+            "bank": self.bank.digest,
+            "alpha": self.alpha,
+            "alarmed": self._alarmed,
+            "looks": [
+                {key: None if one != one else one for key, one in row.items()}
+                for row in self._looks
+            ],
+            "evidence": self._evidence.state(),
+        }
+        return write_state(path, "watch", state)
+
+
+def _told(evidence: float) -> str:
+    return "more than a million" if evidence > 1e6 else number(evidence, 2)
+
+
+def begin_watch(bank: CalibratedQuestions, baseline: Any, alpha: float) -> Watch:
+    """Return a watch without a look."""
+    check_fraction("alpha", alpha)
+    if isinstance(baseline, Hashable) and baseline in bank.models:
+        scores = bank.scores[bank.models.index(baseline)]
+        baseline = dict(zip(bank.questions, scores.tolist(), strict=True))
+    elif isinstance(baseline, str):
+        msg = f"baseline={baseline!r} is no model of the bank: name one, or pass its answers"
+        raise LabelError(msg)
+    return Watch(bank, Evidence({0: counted(bank, baseline, "baseline")}), float(alpha))
+
+
+def resumed_watch(bank: CalibratedQuestions, path: str | PathLike[str]) -> Watch:
+    """Return the watch of a file."""
+    state = read_state(path, "watch", bank.digest)
+    gaps = ("score", "baseline")
+    try:
+        watch = Watch(bank, Evidence.of(state["evidence"]), float(state["alpha"]))
+        watch._alarmed = int(state["alarmed"])
+        watch._looks = [
+            {key: np.nan if one is None and key in gaps else one for key, one in row.items()}
+            for row in state["looks"]
+        ]
+    except (KeyError, TypeError, ValueError) as error:
+        msg = f"{path} is a damaged watch ({error!r}): begin anew, or take its last copy"
+        raise InputError(msg) from error
+    return watch
+
+
+def counted(bank: CalibratedQuestions, answers: Any, argument: str) -> Counted:
+    """Return the answers of one model, by question of the bank."""
+    if getattr(answers, "ndim", 0) == 1 and hasattr(answers, "index"):
+        by_question: dict[Any, list[Any]] = {}
+        for question, score in zip(answers.index.tolist(), answers.tolist(), strict=True):
+            by_question.setdefault(question, []).append(score)
+        answers = by_question
+    runs: list[dict[Any, Any]] = []
+    if isinstance(answers, Mapping):
+        several = {
+            question: list(given) if isinstance(given, list | tuple | np.ndarray) else [given]
+            for question, given in answers.items()
+        }
+        most = max(map(len, several.values()), default=0)
+        runs = [
+            {question: given[run] for question, given in several.items() if run < len(given)}
+            for run in range(most)
+        ]
+    else:
+        held = answers_of(answers, argument)
+        if len(held.models) != 1:
+            msg = f"{argument} holds {len(held.models)} models, but a watch is of one: select it"
+            raise ShapeError(msg)
+        values = held.values[0]
+        runs = [
+            dict(zip(held.questions, values[:, run].tolist(), strict=True))
+            for run in range(values.shape[1])
+        ]
+    table = np.zeros((3, len(bank.questions)))
+    for run in runs:
+        scores = bank.read(run, argument)[1][0]
+        there = np.isfinite(scores)
+        table[:, there] += np.stack([np.ones(int(there.sum())), scores[there], scores[there] ** 2])
+    if not table[0].any():
+        msg = f"{argument} holds no answer to a question of the bank: every score is missing"
+        raise ShapeError(msg)
+    return Counted(table)

@@ -1,0 +1,1 @@
+"""From which confidence on a model may answer alone."""

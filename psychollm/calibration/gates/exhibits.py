@@ -1,0 +1,52 @@
+"""What shows the findings of gates."""
+
+from collections.abc import Mapping, Sequence
+from functools import partial
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from psychollm._base.numbers import number
+from psychollm.estimates.exhibits import Drawing, Exhibit, Listing
+from psychollm.estimates.listing import Table, name_column, number_column, text_column
+from psychollm.estimates.verdict import SmallestEffects
+
+if TYPE_CHECKING:
+    from psychollm.calibration.gates.confidence_gate import ConfidenceGate
+
+
+def exhibits(
+    result: "ConfidenceGate", smallest: SmallestEffects
+) -> Mapping[str, Sequence[Exhibit | None]]:
+    """Return the exhibits of each finding."""
+    curves = Drawing(
+        plot="plot_confidence_gate",
+        of=result,
+        key="gates",
+        title="Share of wrong answers by the share that is answered",
+        caption="Share of wrong answers among those answered alone, by the share that is answered "
+        "as the threshold falls. Circles are gates, with a line up to the bound that is promised; "
+        "the dashed line is the share that is tolerated.",
+    )
+    return {"verdict": (curves,), "gates": (Listing(table=partial(_gates, result), instead=True),)}
+
+
+def _gates(result: "ConfidenceGate") -> Table:
+    size = result.promised.size
+    row, column = np.divmod(np.arange(size), len(result.groups))
+    group = [name_column("group", [result.groups[k] for k in column])] if result.grouped else []
+    return Table.of(
+        [
+            name_column("model", [result.labels[k] for k in row]),
+            *group,
+            number_column("answers", result.n.ravel(), digits=0),
+            text_column(
+                "threshold", [number(one, 4) for one in result.threshold.ravel().tolist()]
+            ),
+            number_column("answered, %", 100.0 * result.coverage.ravel(), digits=1),
+            number_column("wrong, %", 100.0 * result.error.ravel(), digits=1),
+            number_column("at most, %", 100.0 * result.upper.ravel(), digits=1),
+            text_column("why none", [str(flag) for flags in result.flags for flag in flags]),
+        ],
+        caption="Gates",
+    )

@@ -1,0 +1,53 @@
+"""The page on gates."""
+
+from typing import TYPE_CHECKING
+
+from psychollm._base.numbers import count, percent
+from psychollm.estimates.layout import Fact, Layout
+from psychollm.estimates.references import cite
+from psychollm.estimates.verdict import SmallestEffects
+
+if TYPE_CHECKING:
+    from psychollm.calibration.gates.confidence_gate import ConfidenceGate
+
+
+def _methods(result: "ConfidenceGate") -> tuple[str, ...]:
+    clusters = (
+        "Answers of one cluster count as if all were right or wrong together, so that no "
+        "correlation within clusters is estimated.",
+    ) * result.clustered
+    return (
+        "Thresholds are tested from the highest confidence down. A threshold passes where the "
+        "upper Clopper-Pearson bound of the share of wrong answers at or above it is at most "
+        f"{100.0 * result.at_most:g} %, at a certainty of {100.0 * result.certainty:g} %; the "
+        f"gate is the last before the first that fails {cite('ltt')}.",
+        "The promise is made for each gate separately, and for questions drawn as these were.",
+        *clusters,
+    )
+
+
+def _facts(result: "ConfidenceGate", smallest: SmallestEffects) -> tuple[Fact, ...]:
+    good, size = int(result.promised.sum()), result.promised.size
+    return (
+        Fact(
+            name="Tolerated",
+            value=f"{100.0 * result.at_most:g} % wrong",
+            detail=f"certainty {100.0 * result.certainty:g} %",
+        ),
+        Fact(name="Gates promised", value=count(good), detail=f"of {count(size)}"),
+        Fact(name="Most answered alone", value=percent(float(result.coverage.max()))),
+    )
+
+
+LAYOUT = Layout(
+    title="May it answer alone?",
+    facts=_facts,
+    methods=_methods,
+    call=lambda result, source, options: (
+        source
+        or "gate = psy.calibration.confidence_gate(confidence, correct, "
+        f"at_most={result.at_most:g}, certainty={result.certainty:g})"
+    ),
+)
+
+PAGES = {"ConfidenceGate": LAYOUT}

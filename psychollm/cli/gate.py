@@ -1,0 +1,102 @@
+"""``psychollm gate``: stated confidences and correctness in, who may answer alone out."""
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from functools import partial
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from psychollm._base.call import Call, Made
+from psychollm._base.errors import LabelError, OptionError
+from psychollm.cli.calibrate import OfStated, read_stated
+from psychollm.cli.carry_out import Found
+from psychollm.cli.groups import GROUPS
+from psychollm.cli.options import option
+from psychollm.cli.two_tables import ANALYSIS, OUTPUT
+
+if TYPE_CHECKING:
+    from psychollm.cli.two_tables import Tables
+
+DESCRIPTION = """\
+Find the lowest confidence from which on a model may answer alone: at most 10 % of these answers
+are wrong, with 90 % certainty. Each group of questions (--by) has a gate of its own; kinds of
+questions that are not among them have no promise.
+
+CONFIDENCE and CORRECTNESS, or LOG, are what they are in 'psychollm calibrate --help'.
+"""
+EPILOG = """\
+examples:
+  psychollm gate sure.csv right.csv --out gates
+  psychollm gate answers.csv --by domain --at-most 0.05 --certainty 0.95
+  psychollm gate long.csv --confidence-column sure --correctness-column right --clusters passage
+"""
+
+
+@dataclass(frozen=True, kw_only=True)
+class Gate(OfStated):
+    """The command."""
+
+    NAME = "gate"
+    HELP = "from stated confidences and correctness to when a model may answer alone"
+    USAGE = "%(prog)s [options] CONFIDENCE [CORRECTNESS] | LOG ... | RUN.sqlite"
+    DESCRIPTION = DESCRIPTION
+    EPILOG = EPILOG
+    FOLDER = "psychollm-report-gate"
+
+    out: Path | None = option(
+        f"where the results go (default: {FOLDER})", "DIR", default=None, group=OUTPUT
+    )
+    at_most: float = option(
+        "the share of wrong answers that is tolerated", "SHARE", default=0.1, group=ANALYSIS
+    )
+    certainty: float = option("the certainty of each promise", "C", default=0.9, group=ANALYSIS)
+    by: str | None = option(
+        "a gate for each group of questions: a column of the table or logs, or a file with a "
+        "question and its group per line",
+        "COLUMN|FILE",
+        default=None,
+        group=GROUPS,
+    )
+
+    def __post_init__(self) -> None:
+        self.check_inputs()
+        if self.streams:
+            msg = (
+                f"{self.confidence} is read in parts, and gates need all answers of a model: "
+                "write them to a CSV or Parquet file, and name its columns"
+            )
+            raise OptionError(msg)
+
+    def read(self) -> Callable[[], Found]:
+        """Read the tables."""
+        return partial(self._gates, read_stated(self))
+
+    def _gates(self, tables: "Tables[Any]") -> Found:
+        made: Made = {}
+        inputs = tuple(
+            Call.done(name, value, made)
+            for name, value in (
+                ("confidence", tables.confidence),
+                ("correctness", tables.correctness),
+            )
+        )
+        options: dict[str, Any] = {"at_most": self.at_most, "certainty": self.certainty}
+        if tables.groups is not None:
+            of, groups = tables.groups
+            if of != "questions":
+                msg = f"--by {self.by} groups models: name a column or file that groups questions"
+                raise LabelError(msg)
+            options["groups"] = Call.done("groups", groups, made)
+        if tables.clusters is not None:
+            options["clusters"] = Call.done("clusters", tables.clusters, made)
+        call = Call("psy.calibration.confidence_gate", inputs, options, name="gate")
+        gate = call.run(made)
+        numbers = {
+            "n_models": len(gate.labels),
+            "at_most": self.at_most,
+            "certainty": self.certainty,
+            "fewest": gate.fewest,
+            "source": list(tables.source),
+            "left_out": tables.left_out,
+        }
+        return self.of_study(gate, call.script(tables.code), numbers, remark=tables.left_out)
