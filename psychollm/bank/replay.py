@@ -201,7 +201,7 @@ def replay(
 
 def _held_out(bank: ItemBank, responses: Any, most: int) -> tuple[Labels, FloatArray]:
     """Return the models that answered enough, and their scores (models, questions)."""
-    labels, scores = bank._read(responses, "responses")
+    labels, scores = bank.read(responses, "responses")
     known = [label for label in labels if label in set(bank.models)]
     if known:
         msg = (

@@ -10,6 +10,7 @@ import numpy as np
 from psychollm._base.checks import check_fraction
 from psychollm._base.errors import InputError, LabelError, ShapeError
 from psychollm._base.numbers import count, number, percent
+from psychollm._base.result import drawn_by
 from psychollm.bank.evidence import BETTER, KINDS, OTHER, WORSE, Counted, Evidence
 from psychollm.bank.questions import CalibratedQuestions
 from psychollm.bank.state import read_state, write_state
@@ -20,6 +21,7 @@ if TYPE_CHECKING:
     from pathlib import Path
 
     import pandas as pd
+    from matplotlib.axes import Axes
 
 Direction = Literal["worse", "better", "different", ""]
 _SAID: Mapping[str, str] = {
@@ -148,6 +150,10 @@ class Watch:
 
         columns = ["look", "n", "score", "baseline", "evidence", "alarm"]
         return pd.DataFrame(self._looks, columns=columns)
+
+    def plot(self, *, ax: Axes | None = None) -> Axes:
+        """Draw the evidence, look by look: `psychollm.plots.plot_watch`."""
+        return drawn_by("plot_watch")(self, ax=ax)
 
     def summary(self) -> str:
         """Return whether the answers have changed, and since when it shows."""

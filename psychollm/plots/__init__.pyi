@@ -44,3 +44,4 @@ from psychollm.plots.semantic_calibration import (
 from psychollm.plots.shared_confidence import plot_shared_confidence as plot_shared_confidence
 from psychollm.plots.steering_match import plot_steering_match as plot_steering_match
 from psychollm.plots.type2_roc import plot_type2_roc as plot_type2_roc
+from psychollm.plots.watch import plot_watch as plot_watch

@@ -48,6 +48,7 @@ EXAMPLES = (
     "compare_all",
     "ComparisonPower",
     "conditional_rasch",
+    "confidence_gate",
     "confidence_information",
     "congruence",
     "beside_people",

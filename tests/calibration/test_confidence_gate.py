@@ -3,7 +3,7 @@
 import numpy as np
 import pandas as pd
 import pytest
-from scipy.stats import beta, binom
+from scipy.stats import beta, binom, norm, t
 
 from psychollm._base.errors import CodeError, LabelError, OptionError, PsychollmWarning, ShapeError
 from psychollm.calibration import confidence_gate
@@ -156,15 +156,36 @@ def test_single_precision_is_not_below_its_own_threshold():
     assert gate.decide(0.95).item()
 
 
-def test_clusters_count_once_in_the_worst_case():
+def test_clusters_without_an_error_count_once():
     confidence, right = np.full(100, 0.9), np.ones(100, dtype=int)
     alone = confidence_gate(confidence, right)
     own = confidence_gate(confidence, right, clusters=np.arange(100))
     fives = confidence_gate(confidence, right, clusters=np.repeat(np.arange(20), 5))
     assert own.upper == alone.upper
     assert not fives.promised.any()  # twenty passages are fewer than 22 answers
-    steps = steps_of(np.array([0.9, 0.9, 0.8, 0.7]), np.zeros(4), np.array([0, 0, 1, 0]), 0.9)
-    np.testing.assert_allclose(steps.size, [1.0, 9 / 5, 16 / 10])
+
+
+def test_independent_answers_of_clusters_by_hand():
+    rng = np.random.default_rng(2)
+    confidence = rng.permutation(40) / 40
+    member, wrong = rng.integers(0, 9, 40), (rng.random(40) < 0.3).astype(float)
+    steps = steps_of(confidence, wrong, member, 0.9)
+    for step, threshold in enumerate(steps.threshold):
+        here = confidence >= threshold
+        n = np.array([(member[here] == g).sum() for g in np.unique(member[here])])
+        h = np.array([wrong[here & (member == g)].sum() for g in np.unique(member[here])])
+        r, groups, kish = h.sum() / n.sum(), len(n), n.sum() ** 2 / (n**2).sum()
+        size = kish
+        if 0.0 < r < 1.0 and groups > 1:
+            e = h - r * n
+            telling = (e**2).sum() ** 2 / (e**4).sum()
+            df = 2.0 * telling / max(1.0 - telling / groups, 1e-9)
+            df = max(min(df, kish - 1.0), 1.0)
+            seen = r * (1 - r) * (groups - 1) / groups * n.sum() ** 2 / (e**2).sum()
+            size = np.sqrt(kish * min(seen * (norm.ppf(0.9) / t.ppf(0.9, df)) ** 2, n.sum()))
+        if (n == 1).all():
+            size = n.sum()
+        np.testing.assert_allclose(steps.size[step], size, rtol=1e-9)
 
 
 @pytest.mark.parametrize(

@@ -99,12 +99,21 @@ def _gate() -> Any:
     return fit_gate(texts, right, risk=0.3, scores=-digits, own=own, **options)
 
 
+def _confidence_gate() -> Any:
+    rng = np.random.default_rng(0)
+    said = rng.choice([0.5, 0.7, 0.9, 1.0], (2, 200))
+    right = (rng.random(said.shape) < said).astype(int)
+    groups = np.repeat(["facts", "code"], 100)
+    return psy.calibration.confidence_gate(said, right, groups=groups)
+
+
 MADE: dict[str, Callable[[], Any]] = {
     "ArmStudy": _arms,
     "Attempts": _attempts,
     **{name: make for name, (make, *_) in STUDIES.items()},
     "BenchmarkAgreement": _agreement,
     "Comparison": _comparison,
+    "ConfidenceGate": _confidence_gate,
     "EvaluationCard": _card,
     "QuestionAudit": _audit,
     "CalibrationPanel": _panel,

@@ -301,8 +301,8 @@ def confidence_gate(
         The kind of each question, such as its domain: each has a gate of its own, and kinds that
         are not among them have none.
     clusters : array_like or mapping (questions,), optional
-        What questions belong to, such as a passage. All answers of a cluster count as one in the
-        worst case, that they are right or wrong together.
+        What questions belong to, such as a passage. Answers of a cluster go together, and count
+        for less than as many others.
 
     Returns
     -------

@@ -13,8 +13,8 @@ if TYPE_CHECKING:
 
 def _methods(result: "ConfidenceGate") -> tuple[str, ...]:
     clusters = (
-        "Answers of one cluster count as if all were right or wrong together, so that no "
-        "correlation within clusters is estimated.",
+        "Answers of one cluster go together: their number is taken between the worst case, all "
+        "right or all wrong, and what their variance shows.",
     ) * result.clustered
     return (
         "Thresholds are tested from the highest confidence down. A threshold passes where the "

@@ -18,13 +18,19 @@ The sequence begins where one wrong answer may still pass: with n as small as 22
 confidences alone. With a share of errors that rises and falls again as confidence does, it may
 pass over a short stretch of thresholds that are too low; `validation/gate_promises.py` tries that.
 
-Answers of one cluster count as
+Answers of one cluster go together. With :math:`n_g` answers of cluster g at or above t,
+:math:`h_g` of them wrong, r = e / n, and G clusters, two numbers of independent answers are known,
 
-.. math:: \tilde n = \Big(\sum_g n_g\Big)^2 \Big/ \sum_g n_g^2                            \quad (2)
+.. math:: n_K = \Big(\sum_g n_g\Big)^2 \Big/ \sum_g n_g^2, \qquad
+          n_V = r (1 - r) \frac{(G - 1)\, n^2}{G \sum_g (h_g - r n_g)^2}
+                \left(\frac{z}{t_\nu}\right)^2,                                           \quad (2)
 
-independent ones, with :math:`n_g` answers of cluster g at or above t (Kish): as if all answers of
-a cluster were right or wrong together. No correlation within clusters is estimated, so that none
-is estimated too low.
+that of the worst case, all answers of a cluster alike (Kish), and that of the observed variance,
+with the quantiles of :math:`1 - \delta` and the degrees of freedom :math:`\nu` of its fourth
+powers (Korn and Graubard; `psychollm.estimates.clustered`). The first leaves most of the answers
+unused, the second errs where large clusters happen to hold no error. Their geometric mean takes
+the place of n in (1): in simulations the promise was then broken in up to 7.1 % of data sets, with
+the second alone in up to 17 %, at 10 % nominal. Without a wrong answer it is the first.
 
 References
 ----------
@@ -36,12 +42,15 @@ Bauer, P. (1991). Multiple testing in clinical trials. Statistics in Medicine, 1
 https://doi.org/10.1002/sim.4780100609
 
 Kish, L. (1965). Survey sampling. Wiley.
+
+Korn, E. L., & Graubard, B. I. (1998). Confidence intervals for proportions with small expected
+number of positive counts estimated from survey data. Survey Methodology, 24, 193-201.
 """
 
 from dataclasses import dataclass
 
 import numpy as np
-from scipy.stats import binom
+from scipy.special import bdtr, ndtri, stdtrit
 
 from psychollm._base.types import FloatArray, IntArray
 from psychollm.estimates.intervals import clopper_pearson
@@ -62,11 +71,11 @@ class Steps:
 def fewest_answers(at_most: float, certainty: float, wrong: int = 0) -> int:
     """Return the fewest answers that keep the promise with so many wrong ones among them."""
     low, high = wrong, wrong + 1
-    while binom.cdf(wrong, high, at_most) > 1.0 - certainty:
+    while bdtr(wrong, high, at_most) > 1.0 - certainty:
         low, high = high, 2 * high
     while high - low > 1:
         middle = (low + high) // 2
-        passes = binom.cdf(wrong, middle, at_most) <= 1.0 - certainty
+        passes = bdtr(wrong, middle, at_most) <= 1.0 - certainty
         low, high = (low, middle) if passes else (middle, high)
     return high
 
@@ -76,25 +85,56 @@ def steps_of(
 ) -> Steps:
     """Return the steps of one model, from its answers (n,)."""
     order = np.argsort(-confidence, kind="stable")
-    values = confidence[order]
+    values, errs = confidence[order], wrong[order]
     last = np.flatnonzero(np.append(values[1:] < values[:-1], values.size > 0))
     n = np.arange(1.0, values.size + 1.0)
-    size = n
-    if clusters is not None:
-        size = n**2 / np.cumsum(2.0 * _earlier(clusters[order]) + 1.0)
-    error, size = (np.cumsum(wrong[order]) / n)[last], size[last]
+    size = n if clusters is None else _independent(errs, clusters[order], certainty)
+    error, size = (np.cumsum(errs) / n)[last], size[last]
     upper = clopper_pearson(error * size, size, level=2.0 * certainty - 1.0)[..., 1]
     return Steps(values[last], n[last] / max(values.size, 1), error, upper, size)
 
 
-def _earlier(member: IntArray) -> FloatArray:
-    """Return how many answers of its cluster stand before each (n,)."""
+def _independent(wrong: FloatArray, member: IntArray, certainty: float) -> FloatArray:
+    """Return how many independent answers (2) the first 1, 2, ... answers amount to (n,)."""
+    n = np.arange(1.0, wrong.size + 1.0)
+    inside = _running(np.ones(wrong.size), member)
+    errors = _running(wrong, member)
+    before = inside - 1.0, errors - wrong
+
+    def total(a: int, b: int) -> FloatArray:
+        """Return sums over clusters of wrong answers to the power a times answers to b."""
+        return np.cumsum(errors**a * inside**b - before[1] ** a * before[0] ** b)
+
+    r = np.cumsum(wrong) / n
+    worst = n**2 / total(0, 2)
+    groups = np.cumsum(inside == 1.0)
+    square = total(2, 0) - 2.0 * r * total(1, 1) + r**2 * total(0, 2)
+    fourth = (
+        total(4, 0)
+        - 4.0 * r * total(3, 1)
+        + 6.0 * r**2 * total(2, 2)
+        - 4.0 * r**3 * total(1, 3)
+        + r**4 * total(0, 4)
+    )
+    with np.errstate(invalid="ignore", divide="ignore"):
+        telling = square**2 / fourth
+        df = 2.0 * telling / np.maximum(1.0 - telling / groups, 1e-9)
+        df = np.maximum(np.fmin(df, worst - 1.0), 1.0)
+        narrow = ndtri(certainty) / stdtrit(df, certainty)
+        seen = r * (1.0 - r) * (groups - 1.0) * n**2 / (groups * square) * narrow**2
+    known = (r > 0.0) & (r < 1.0) & np.isfinite(seen) & (groups > 1)
+    size = np.where(known, np.sqrt(worst * np.minimum(seen, n)), worst)
+    return np.where(groups == n, n, size)
+
+
+def _running(values: FloatArray, member: IntArray) -> FloatArray:
+    """Return the sum of the values of its cluster up to each answer (n,)."""
     order = np.argsort(member, kind="stable")
-    ordered = member[order]
+    ordered, sums = member[order], np.cumsum(values[order])
     first = np.searchsorted(ordered, ordered)
-    earlier = np.empty(member.size)
-    earlier[order] = np.arange(member.size) - first
-    return earlier
+    found = np.empty(values.size)
+    found[order] = sums - (sums - values[order])[first]
+    return found
 
 
 def promised_step(steps: Steps, at_most: float, certainty: float) -> tuple[int, Reason]:
