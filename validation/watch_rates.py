@@ -119,7 +119,7 @@ def power(rng, n_sets):
 
 
 def picture(folder):
-    """Draw a watch of 300 questions whose model is right eight points less often after sixty days."""
+    """Draw a watch of 300 questions whose model is right less often after sixty days."""
     rng = np.random.default_rng(3)
     chance = MODELS["at a temperature"](rng, 300)
     watch = item_bank(rng.integers(0, 2, (8, 300)), rng=1).watch(

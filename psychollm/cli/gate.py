@@ -33,7 +33,7 @@ examples:
 
 
 @dataclass(frozen=True, kw_only=True)
-class Gate(OfStated):
+class MakeGate(OfStated):
     """The command."""
 
     NAME = "gate"

@@ -12,7 +12,7 @@ from psychollm.cli.bank import Bank
 from psychollm.cli.calibrate import Calibrate
 from psychollm.cli.collect import Collect
 from psychollm.cli.doctor import Doctor, Version
-from psychollm.cli.gate import Gate
+from psychollm.cli.gate import MakeGate
 from psychollm.cli.import_logs import Import
 from psychollm.cli.instrument import WriteInstrument
 from psychollm.cli.irt import Irt
@@ -87,7 +87,7 @@ _OF_STUDIES = [one.COMMAND for one in in_studies() if hasattr(one, "COMMAND")]
 COMMANDS: dict[str, type[Command]] = {
     command.NAME: command
     for command in (
-        WriteInstrument, Collect, WriteStage, Run, Kits, Score, Study, Calibrate, Gate,
+        WriteInstrument, Collect, WriteStage, Run, Kits, Score, Study, Calibrate, MakeGate,
         *_OF_STUDIES, Irt, Bank, Import, Doctor, Warm, Version, Completion,
     )
 }  # fmt: skip

@@ -48,7 +48,7 @@ EXAMPLES = (
     "compare_all",
     "ComparisonPower",
     "conditional_rasch",
-    "confidence_gate",
+    "ConfidenceGate",
     "confidence_information",
     "congruence",
     "beside_people",
