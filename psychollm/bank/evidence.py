@@ -46,14 +46,14 @@ Journal of the Royal Statistical Society B, 86, 1-27.
 
 from collections.abc import Iterator
 from dataclasses import dataclass, field
-from typing import Any
+from typing import Any, Literal
 
 import numpy as np
 
 from psychollm._base.types import FloatArray
 
-WORSE, BETTER, OTHER = "worse", "better", "different"
-KINDS = (WORSE, BETTER, OTHER)
+Kind = Literal["worse", "better", "different"]
+KINDS: tuple[Kind, ...] = ("worse", "better", "different")
 _STAKE = {"first": 0.5, "baseline": 0.3, "later": 0.2}  # what is bet on each kind of window
 _FIRST = (0.5, 0.5)  # of the first answers, on worse and better
 _KINDS = (0.4, 0.4, 0.2)  # of a window, on the three

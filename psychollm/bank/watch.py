@@ -11,7 +11,7 @@ from psychollm._base.checks import check_fraction
 from psychollm._base.errors import InputError, LabelError, ShapeError
 from psychollm._base.numbers import count, number, percent
 from psychollm._base.result import drawn_by
-from psychollm.bank.evidence import BETTER, KINDS, OTHER, WORSE, Counted, Evidence
+from psychollm.bank.evidence import KINDS, Counted, Evidence
 from psychollm.bank.questions import CalibratedQuestions
 from psychollm.bank.state import read_state, write_state
 from psychollm.reliability.means.repeated_scores import answers_of
@@ -25,9 +25,9 @@ if TYPE_CHECKING:
 
 Direction = Literal["worse", "better", "different", ""]
 _SAID: Mapping[str, str] = {
-    WORSE: "it is right less often",
-    BETTER: "it is right more often",
-    OTHER: "it answers the same questions differently",
+    "worse": "it is right less often",
+    "better": "it is right more often",
+    "different": "it answers the same questions differently",
 }
 _MOST = 700.0  # of a logarithm whose exponential is a number
 

@@ -13,6 +13,7 @@ if TYPE_CHECKING:
     import pandas as pd
 
     from psychollm.bank import ItemBank, Session, Watch
+    from psychollm.bank.questions import CalibratedQuestions
 
 DESCRIPTION = """\
 Estimate what a model would score on a whole benchmark from some of its questions. A bank is
@@ -266,7 +267,7 @@ session is a file: it is begun if it is not there, with the options that are giv
         return [*lines, *map(str, drawn)]
 
 
-def answers_in(file: Path, option: str, bank: "ItemBank") -> "pd.Series[Any]":
+def answers_in(file: Path, option: str, bank: "CalibratedQuestions") -> "pd.Series[Any]":
     """Return the scores of a table with the columns question and score, by labels of the bank."""
     import pandas as pd
 

@@ -138,20 +138,6 @@ class TwoTables(Analysis, Choosing, Choices):
         return "the tables"
 
     @property
-    def replication(self) -> dict[str, Any]:
-        """Arguments of whatever resamples."""
-        from psychollm.cli.notes import watched
-        from psychollm.estimates.resampling import Bootstrap
-
-        return {
-            "bootstrap": Bootstrap(
-                self.bootstrap, n_jobs=self.jobs, progress=watched(quiet=self.quiet)
-            ),
-            "level": self.level,
-            "rng": self.seed,
-        }
-
-    @property
     def stores(self) -> bool:
         """Whether the inputs are stores of replies."""
         return bool(self.inputs) and all(map(is_store, self.inputs))
@@ -328,6 +314,20 @@ class Resampled(TwoTables):
     )
     seed: int = option("seed of all randomness", "S", default=1, group=ANALYSIS)
     jobs: int = option("threads; -1 for all", "J", default=1, group=ANALYSIS)
+
+    @property
+    def replication(self) -> dict[str, Any]:
+        """Arguments of whatever resamples."""
+        from psychollm.cli.notes import watched
+        from psychollm.estimates.resampling import Bootstrap
+
+        return {
+            "bootstrap": Bootstrap(
+                self.bootstrap, n_jobs=self.jobs, progress=watched(quiet=self.quiet)
+            ),
+            "level": self.level,
+            "rng": self.seed,
+        }
 
 
 def _is_log(path: Path) -> bool:

@@ -25,7 +25,7 @@ CALLS = [
 def text(page: str) -> str:
     """Return a page with what it includes."""
     return re.sub(
-        r"```\{include\} (\S+)\n```",
+        r"```\{include\} (\S+)\n(?::.*\n)*```",
         lambda found: (DOCS / found[1]).read_text(encoding="utf-8"),
         (DOCS / page).read_text(encoding="utf-8"),
     )
