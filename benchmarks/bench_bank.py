@@ -65,3 +65,19 @@ class Width:
         held_out = psy.Responses(self.answers[40:].astype(int), models=range(40, 60))
         found = psy.replay(bank, held_out, sizes=[100], n_repeats=3, rng=1)
         return float(found.relative_width[0])
+
+
+class Watches:
+    """365 looks at 500 questions."""
+
+    timeout = 120
+
+    def setup(self) -> None:
+        self.bank = psy.item_bank(answers(20, 500, 1), rng=1)
+        rng = np.random.default_rng(2)
+        self.looks = [dict(enumerate(row)) for row in rng.integers(0, 2, (365, 500)).tolist()]
+
+    def time_year(self) -> None:
+        watch = self.bank.watch(0)
+        for answered in self.looks:
+            watch.update(answered)

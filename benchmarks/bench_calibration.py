@@ -3,7 +3,7 @@
 import numpy as np
 
 from benchmarks.simulated import LARGE
-from psychollm.calibration import calibration_panel
+from psychollm.calibration import calibration_panel, confidence_gate
 from psychollm.calibration.errors.smooth import SMOOTH_ECE
 from psychollm.calibration.panels.catalogue import metric_keys
 from psychollm.calibration.selection.selective_areas import SELECTIVE
@@ -106,3 +106,23 @@ class Accuracy:
 
     def track_outputs_of_the_panel(self) -> int:
         return len(metric_keys())
+
+
+class Gates:
+    """300 models x 5,000 questions in ten groups."""
+
+    timeout = 120
+
+    def setup(self) -> None:
+        self.confidence, self.correct = stated(300, 5000, levels=101)
+        self.groups = np.arange(5000) % 10
+        self.clusters = np.arange(5000) // 5
+
+    def time_gates(self) -> None:
+        confidence_gate(self.confidence, self.correct, groups=self.groups)
+
+    def time_gates_by_cluster(self) -> None:
+        confidence_gate(self.confidence[:30], self.correct[:30], clusters=self.clusters)
+
+    def peakmem_gates(self) -> None:
+        confidence_gate(self.confidence, self.correct, groups=self.groups)
