@@ -46,6 +46,7 @@ _NAMES = {
     "attempts": "psychollm.studies.attempts.study",
     "compare_by": "psychollm.studies.groups.study",
     "benchmark_agreement": "psychollm.studies.benchmark_agreement.study",
+    "judged_scores": "psychollm.studies.judged_scores.study",
     "calibration_by": "psychollm.studies.groups.study",
     "item_bank": "psychollm.bank.item_bank",
     "replay": "psychollm.bank.replay",

@@ -56,6 +56,7 @@ from psychollm.studies.evaluation_card.study import evaluation_card as evaluatio
 from psychollm.studies.groups.study import calibration_by as calibration_by
 from psychollm.studies.groups.study import compare_by as compare_by
 from psychollm.studies.inference_boundary.study import inference_boundary as inference_boundary
+from psychollm.studies.judged_scores.study import judged_scores as judged_scores
 from psychollm.studies.metacognitive_skill.study import metacognitive_skill as metacognitive_skill
 from psychollm.studies.prediction.study import predict_answers as predict_answers
 from psychollm.studies.question_audit.study import question_audit as question_audit

@@ -73,9 +73,10 @@ class Call:
 
     def _calls(self) -> Iterator["Call"]:
         """Yield this call after those that it needs."""
-        for one in (*self.inputs, *self.options.values()):
-            if isinstance(one, Call):
-                yield from one._calls()
+        for given in (*self.inputs, *self.options.values()):
+            for one in given.values() if isinstance(given, dict) else (given,):
+                if isinstance(one, Call):
+                    yield from one._calls()
         yield self
 
     def _function(self) -> Callable[..., Any]:
@@ -90,6 +91,8 @@ class Call:
 
 
 def _value(given: Any, made: Made) -> Any:
+    if isinstance(given, dict):
+        return {name: _value(one, made) for name, one in given.items()}
     return given.run(made) if isinstance(given, Call) else given
 
 
@@ -104,6 +107,8 @@ def _text(given: Any) -> str:
         return given.name
     if isinstance(given, Path):
         return repr(str(given))
+    if isinstance(given, dict):
+        return f"{{{', '.join(f'{name!r}: {_text(one)}' for name, one in given.items())}}}"
     if isinstance(given, tuple) and any(isinstance(one, Path) for one in given):
         return f"[{', '.join(map(_text, given))}]"
     return repr(given)

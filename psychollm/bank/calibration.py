@@ -12,9 +12,9 @@ import numpy as np
 from scipy.special import digamma
 
 from psychollm._base.types import BoolArray, FloatArray, IntArray
-from psychollm.bank.corrected import Block, answered, corrected, inside
 from psychollm.bank.design import mixed, systematic
 from psychollm.bank.item_model import ItemModel, item_model
+from psychollm.estimates.corrected import Block, answered, corrected, inside
 
 DIMENSIONS = (0, 1, 2, 4)
 EQUAL_SHARE = 0.1  # of the chances that all questions have in common

@@ -3,7 +3,7 @@ r"""The score on a whole bank from the answers to some of its questions.
 * *design*: the weighted mean of what was asked. It needs questions drawn with known chances, and
   nothing else.
 * *assisted*: the prediction of all scores, corrected by the weighted errors of the prediction at
-  what was asked (`psychollm.bank.corrected`). It needs the same, and is right for any model,
+  what was asked (`psychollm.estimates.corrected`). It needs the same, and is right for any model,
   however strange; the better the prediction, the narrower the interval.
 * *model*: the prediction alone. Its interval comes from the models of the bank: each is predicted
   from the same questions while its family is held out, and the truth regressed on the
@@ -55,8 +55,8 @@ from psychollm._base.axes import Axes
 from psychollm._base.numbers import number, percent, with_interval
 from psychollm._base.types import BoolArray, FloatArray
 from psychollm.bank.calibration import judged
-from psychollm.bank.corrected import Block, answered, corrected, inside
 from psychollm.bank.questions import CalibratedQuestions
+from psychollm.estimates.corrected import Block, answered, corrected, inside
 from psychollm.estimates.estimate import Estimate
 from psychollm.estimates.reasons import Reason
 

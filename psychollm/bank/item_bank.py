@@ -13,7 +13,6 @@ from psychollm._base.errors import OptionError, ShapeError
 from psychollm._base.numbers import count, number
 from psychollm._base.types import FloatArray, RandomState
 from psychollm.bank.calibration import calibrated
-from psychollm.bank.corrected import Block
 from psychollm.bank.design import alike
 from psychollm.bank.full_score import FullScore, Method, assembled, one_score
 from psychollm.bank.item_model import item_model
@@ -22,6 +21,7 @@ from psychollm.bank.questions import CalibratedQuestions, numbers_of
 from psychollm.bank.session import Session, begin, resumed
 from psychollm.bank.watch import Watch, begin_watch, resumed_watch
 from psychollm.data.labels import Labels, listed, numbered, unit_labels
+from psychollm.estimates.corrected import Block
 from psychollm.estimates.folds import dealt
 from psychollm.reliability.means.repeated_scores import answers_of, means_of
 

@@ -31,7 +31,6 @@ from psychollm._base.checks import check_choice, check_count, check_fraction, ch
 from psychollm._base.errors import LabelError, OptionError
 from psychollm._base.types import FloatArray, IntArray, RandomState
 from psychollm.bank.calibration import block_size
-from psychollm.bank.corrected import Block
 from psychollm.bank.full_score import (
     FullScore,
     Method,
@@ -43,6 +42,7 @@ from psychollm.bank.full_score import (
 from psychollm.bank.questions import CalibratedQuestions, numbers_of
 from psychollm.bank.state import read_state, write_state
 from psychollm.data.labels import Labels
+from psychollm.estimates.corrected import Block
 
 if TYPE_CHECKING:
     from os import PathLike

@@ -122,6 +122,10 @@ class Reason(StrEnum):
     ONE_MODEL_SCORED = "one model only has a score"
     VAGUE = "its scores hardly rise with ability: the difficulty is not determined"
     ONE_KIND = "no benchmark has reports of both kinds"
+    NO_LABELS = "no label by people: only the judge's raw score is known"
+    FEW_LABELS = "fewer than ten labels by people: the interval is rough"
+    NO_VERDICTS = "no verdict by the judge"
+    OTHER_SCALE = "the judge's verdicts are on another scale than people's labels"
     MISSING_ANSWERS = "some questions drawn have no answer: taken as missing at random"
 
 

@@ -285,7 +285,7 @@ def _of_all(n: int, total: int, kind: str) -> str:
     return every(n, kind) if n == total > 1 else f"{n} of {total} {kind}{'s' * (total > 1)}"
 
 
-def judged_pairs(judged: Verdicts) -> str:
+def judged_pairs(judged: Verdicts, *, data: str = "questions") -> str:
     """Count the pairs by what is shown of them."""
     pairs = len(judged.outcomes)
     if pairs == 1:
@@ -298,7 +298,7 @@ def judged_pairs(judged: Verdicts) -> str:
     if apart:
         parts.append(f"{count(apart)} {'has' if apart == 1 else 'have'} no common question")
     if few:
-        parts.append(f"for {count(few)} there are too few questions to say")
+        parts.append(f"for {count(few)} there are too few {data} to say")
     return f"Of {count(pairs)} pairs {'; '.join(parts)}."
 
 

@@ -29,6 +29,9 @@ from psychollm.studies.inference_boundary.skin_contrast import skin_contrast as 
 from psychollm.studies.inference_boundary.study import InferenceBoundary as InferenceBoundary
 from psychollm.studies.inference_boundary.study import ThinkingContrast as ThinkingContrast
 from psychollm.studies.inference_boundary.study import inference_boundary as inference_boundary
+from psychollm.studies.judged_scores.planning import LabelPlan as LabelPlan
+from psychollm.studies.judged_scores.result import JudgedScores as JudgedScores
+from psychollm.studies.judged_scores.study import judged_scores as judged_scores
 from psychollm.studies.metacognitive_skill.abstention import AbstentionSkill as AbstentionSkill
 from psychollm.studies.metacognitive_skill.abstention import abstention_skill as abstention_skill
 from psychollm.studies.metacognitive_skill.arms import CoderAgreement as CoderAgreement

@@ -89,6 +89,8 @@ EXAMPLES = (
     "item_screen",
     "item_slopes",
     "item_statistics",
+    "JudgedScores",
+    "LabelPlan",
     "LayerScan",
     "link_scales",
     "loading_errors",

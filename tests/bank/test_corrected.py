@@ -3,8 +3,8 @@
 import numpy as np
 import pytest
 
-from psychollm.bank.corrected import Block, answered, corrected
 from psychollm.bank.design import alike, chances, mixed, systematic
+from psychollm.estimates.corrected import Block, answered, corrected
 
 
 def test_chances_sum_and_never_exceed_one() -> None:

@@ -122,6 +122,23 @@ def many_benchmarks() -> None:
     ).to_csv("scores.csv", index=False)
 
 
+def judgements() -> None:
+    """What two judges said of every answer, what people said of some, and families of models."""
+    rng = np.random.default_rng(6)
+    names, labels = [f"m{k}" for k in range(4)], [f"q{k}" for k in range(150)]
+    truth = (rng.random((4, 150)) < np.array([[0.8], [0.7], [0.5], [0.45]])).astype(int)
+    lenient = np.where(rng.random(truth.shape) < 0.15, 1, truth)
+    exact = np.where(rng.random(truth.shape) < 0.3, 0, truth)
+    people = pd.DataFrame(truth, names, labels).astype("Int64")
+    people.loc[:, rng.permutation(150) >= 50] = pd.NA
+    for name, table in (("lenient", lenient), ("exact", exact)):
+        pd.DataFrame(table, names, labels).to_csv(f"{name}.csv", index_label="model")
+    people.to_csv("labels.csv", index_label="model")
+    pd.DataFrame({"model": names, "family": list("xxyy")}).to_csv("vendors.csv", index=False)
+    chance = pd.DataFrame({"question": labels, "probability": 1 / 3})
+    chance.to_csv("chances.csv", index=False)
+
+
 def choices() -> None:
     """Options that models chose, one of them called NA, and keys of which some are wrong."""
     chosen, key, _ = drawn(120, share=0.1)
@@ -261,6 +278,10 @@ COMMANDS: dict[str, tuple[Make, tuple[str, ...]]] = {
     "compare tasks": (scores, ("compare", "tasks.csv", "--equal-tasks", "--seed", "2")),
     "compare attempts": (scores, ("compare", "scores.csv", "--attempts", "1,2")),
     "compare by group": (scores, ("compare", "scores.csv", "--by", "domain")),
+    "judge": (
+        judgements,
+        ("judge", "lenient.csv", "labels.csv", "--half-width", "0.05", "--judge", "GPT-4"),
+    ),
     "agree": (
         benchmarks,
         ("agree", "one.csv", "other.csv", "--clusters", "passages.csv", "--level", "0.9"),
@@ -350,6 +371,15 @@ VARIANTS: dict[str, tuple[Make, tuple[str, ...]]] = {
         ("compare", "tasks.csv", "--task", "first", "--missing", "9", "--power", "0.9"),
     ),
     "compare families": (scores, ("compare", "scores.csv", "--by", "families.csv")),
+    "judge options": (
+        judgements,
+        ("judge", "lenient.csv", "labels.csv", "--also", "exact.csv", "--families", "vendors.csv",
+         "--probability", "chances.csv", "--target", "like-these", "--seed", "2"),
+    ),
+    "card judged": (
+        judgements,
+        ("card", "lenient.csv", "--human-labels", "labels.csv", "--seed", "3"),
+    ),
     "agree alone": (benchmarks, ("agree", "one.csv", "other.csv", "--seed", "3")),
     "card alone": (scores, ("card", "scores.csv", "--seed", "4")),
     "items of families": (scores, ("items", "scores.csv", "--families", "vendor")),

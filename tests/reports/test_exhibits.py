@@ -76,6 +76,14 @@ def _card() -> Any:
     return psy.evaluation_card(right, confidence=rng.random((5, 200)), rng=1)
 
 
+def _judged() -> Any:
+    rng = np.random.default_rng(1)
+    truth = (rng.random((5, 200)) < np.linspace(0.8, 0.4, 5)[:, None]).astype(float)
+    judges = {name: np.where(rng.random(truth.shape) < 0.1, 1 - truth, truth) for name in "ab"}
+    people = np.where(np.arange(200) < 50, truth, np.nan)
+    return psy.judged_scores(judges, people, families=list("xxyyy"), rng=1)
+
+
 def _audit() -> Any:
     chosen = np.array([list("AAAA"), list("BBBB"), list("CCCC"), list("AABA")])
     return psy.question_audit(chosen, list("ABDA"), rng=1)
@@ -115,6 +123,7 @@ MADE: dict[str, Callable[[], Any]] = {
     "Comparison": _comparison,
     "ConfidenceGate": _confidence_gate,
     "EvaluationCard": _card,
+    "JudgedScores": _judged,
     "QuestionAudit": _audit,
     "CalibrationPanel": _panel,
     "GateFit": _gate,

@@ -205,11 +205,45 @@ def score_differences(
     strata = None if tasks is None else strata_of(tasks, table.questions)
     i, j = _places(pairs, table.models)
     of = pair_means(values, i, j, clusters=codes, strata=strata, correction=correction)
+    return differences_of(
+        of, table.models, values, (i, j), connected(np.isfinite(values))[i],
+        adjustment=adjustment, correction=correction, level=level, n_draws=n_draws, rng=rng,
+    )  # fmt: skip
+
+
+def differences_of(
+    of: PairMeans,
+    models: Labels,
+    values: FloatArray,
+    places: tuple[IntArray, IntArray],
+    family: IntArray,
+    *,
+    adjustment: FamilyAdjustment,
+    correction: str,
+    level: float,
+    n_draws: int,
+    rng: RandomState,
+) -> ScoreDifferences:
+    """Return intervals and p-values of differences whose standard errors are known.
+
+    Parameters
+    ----------
+    of : PairMeans
+        The differences, their standard errors and what draws their errors.
+    models : tuple
+        Labels of the models.
+    values : ndarray (models, questions)
+        The scores behind them, which say whether intervals end at -1 and 1.
+    places : tuple of ndarray (pairs,)
+        Which models each pair compares.
+    family : ndarray (pairs,)
+        The family of each pair, for intervals that hold at once.
+    """
+    i, j = places
     p_value, interval = _p_value(of), of.interval(level)
     if adjustment == "max_t":
         draws = check_count("n_draws", n_draws, low=100, high=DRAWS)
         # Pairs whose models no questions connect are families of their own.
-        family = connected(np.isfinite(values))[i]
         interval, adjusted = _all_at_once(of, family, level, draws, rng)
         interval = np.where(of.se[:, None] > 0, interval, np.nan)
         adjusted = np.where(np.isfinite(p_value), adjusted, np.nan)
@@ -220,8 +254,8 @@ def score_differences(
         np.where(clustered, np.nan, part) for part in _mcnemar(of.first_only, of.second_only)
     )
     return ScoreDifferences(
-        first=tuple(table.models[row] for row in i),
-        second=tuple(table.models[row] for row in j),
+        first=tuple(models[row] for row in i),
+        second=tuple(models[row] for row in j),
         value=of.value,
         se=of.se,
         df=of.df,

@@ -10,7 +10,7 @@ from psychollm.reliability.means.score_differences import ScoreDifferences
 
 def enough(differences: ScoreDifferences) -> BoolArray:
     """Return which pairs share enough questions, and clusters, for their intervals (pairs,)."""
-    few = np.array([flag == Reason.FEW_CLUSTERS for flag in differences.flags])
+    few = np.array([flag == Reason.FEW_CLUSTERS for flag in differences.flags], dtype=np.bool_)
     return np.asarray((differences.n >= FEWEST) & ~few, dtype=np.bool_)
 
 

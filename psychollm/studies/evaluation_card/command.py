@@ -55,6 +55,14 @@ class Card(OfScores):
         group=ANALYSIS,
     )
 
+    human_labels: Path | None = option(
+        "what people said of some answers, where the scores are verdicts of a judge: a log or "
+        "table like LOG",
+        "LABELS",
+        default=None,
+        group=ANALYSIS,
+    )
+
     def read(self) -> Callable[[], Found]:
         """Read the scores, and what belongs to questions and models."""
         log = self.scores_in(self.logs, self._kept())
@@ -98,6 +106,10 @@ class Card(OfScores):
                 continue
             options[name] = group_call(name, value, unit, reading)
             made[id(options[name])] = group_of_each(f"--{name}", value, unit, log)
+        if self.human_labels is not None:
+            labels = replace(self.reading_of((self.human_labels,)), name="human_labels")
+            labels.run(made)
+            options["human_labels"] = labels
         options |= {
             "clusters": self.clusters_read,
             "power": self.power,

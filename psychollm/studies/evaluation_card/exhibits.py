@@ -42,6 +42,8 @@ def exhibits(
             Listing(table=partial(_models, result), folded=True, instead=True),
         )
     }
+    if result.judged is not None:
+        shown["judged"] = result.judged.findings(smallest=smallest)["scores"].exhibits
     if result.mixed is not None:
         shares = Drawing(
             plot="evaluation_card.draw_shares",

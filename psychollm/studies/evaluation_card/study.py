@@ -38,6 +38,8 @@ from psychollm.reliability.means.repeated_scores import RepeatedScores, answers_
 from psychollm.studies.comparison.study import Comparison, compare
 from psychollm.studies.evaluation_card.accuracies import Chances, accuracies
 from psychollm.studies.evaluation_card.gaps import gaps
+from psychollm.studies.judged_scores.result import JudgedScores
+from psychollm.studies.judged_scores.study import judged_scores
 from psychollm.studies.question_screen.study import QuestionScreen, question_screen
 
 if TYPE_CHECKING:
@@ -87,6 +89,7 @@ class EvaluationCard(Study, Result):
     groups: tuple[str, ...]  # what was given: domains, families, clusters
     labels: Labels  # (models,)
     level: float
+    judged: JudgedScores | None = None  # as judged and as people would say, with their labels
 
     _AXES = Axes(
         {"model": "labels"},
@@ -108,6 +111,8 @@ class EvaluationCard(Study, Result):
         if self.mixed is not None:
             tables["shares"] = self.mixed.share.to_frame()
             tables["components"] = self.mixed.components.to_frame()
+        if self.judged is not None:
+            tables["judged"] = self.judged.tables()["models"]
         if self.screen is not None:
             tables["questions"] = self.screen.to_frame()
         return tables
@@ -124,6 +129,7 @@ class EvaluationCard(Study, Result):
                 explanation=self._accuracies(),
                 numbers={"benchmark": self.benchmark, "generalised": self.generalised},
             ),
+            *self._judged(smallest),
             self._variance(),
             Finding(
                 key="power",
@@ -187,6 +193,20 @@ class EvaluationCard(Study, Result):
             "too. Ranks are about questions like these, and their bounds hold for all models "
             f"at once with a chance of {percent(self.level)}."
             + (" They compare what both models answered, nothing predicted." * bool(self.missing))
+        )
+
+    def _judged(self, smallest: SmallestEffects) -> Iterator[Finding]:
+        if self.judged is None:
+            return
+        found = self.judged.findings(smallest=smallest)
+        scores, judge = found["scores"], found["judge"]
+        yield Finding(
+            key="judged",
+            question="As judged, and as people would say?",
+            statement=f"{found.verdict} {judge.statement}",
+            rows=(*scores.rows, *judge.rows),
+            explanation=scores.explanation,
+            numbers=scores.numbers,
         )
 
     def _variance(self) -> Finding:
@@ -261,6 +281,7 @@ def evaluation_card(
     families: Any = None,
     clusters: Any = None,
     confidence: Any = None,
+    human_labels: Any = None,
     power: float = 0.8,
     level: float = 0.95,
     n_draws: int = 2000,
@@ -284,6 +305,9 @@ def evaluation_card(
         questions like these.
     confidence : DataFrame or array_like (models, questions), optional
         Stated chances of being right, in [0, 1].
+    human_labels : ScoreLog, DataFrame or array_like (models, questions), optional
+        What people said of some answers, NaN elsewhere, where `scores` are verdicts of a judge:
+        `judged_scores` then says what people would say of all.
     power : float
         The chance with which a difference is to be shown, for the smallest that can be.
     level : float
@@ -373,6 +397,11 @@ def evaluation_card(
         groups=named,
         labels=compared.labels,
         level=level,
+        judged=None
+        if human_labels is None
+        else judged_scores(
+            answers, human_labels, clusters=clusters, families=families, level=level, rng=generator
+        ),
     )
 
 

@@ -1,5 +1,8 @@
 r"""A prediction of all scores, corrected by what was asked.
 
+An item bank predicts a model's scores and asks some questions; a judge predicts what people would
+say and people label some answers. Both correct a prediction f of all scores y in the same way.
+
 Questions are drawn in blocks. Before block b the questions :math:`A_b` are answered; from the rest
 it draws question j with the chance :math:`\pi_{bj}`. Whatever the predictions f, as long as they
 were not made for the block's draw,
@@ -64,6 +67,18 @@ def inside(blocks: Sequence[Block], within: BoolArray) -> list[Block]:
     return [Block(place[b.items[within[b.items]]], b.pi[within]) for b in blocks]
 
 
+def correction(errors: FloatArray, weight: FloatArray) -> FloatArray:
+    """Return what the errors of a prediction add to the total of all scores, by (1)."""
+    # Shapes: errors, weight (..., asked). Weights are 1 / pi where questions were drawn once.
+    return np.asarray((weight * errors).sum(axis=-1))
+
+
+def spread_of(inverse: FloatArray) -> FloatArray:
+    """Return what the squared error of each question asked adds to the variance of (1)."""
+    # The sum in V_b runs over all questions; over those asked, each stands for 1 / pi of them.
+    return np.asarray(inverse * (inverse - 1.0))
+
+
 class Corrected(NamedTuple):
     """The corrected mean of all scores, and what (2) needs for its variance."""
 
@@ -99,8 +114,8 @@ def corrected(
     total, pieces, fourth = 0.0, [], []
     for block, inverse, v, rest in zip(blocks, over, share, later, strict=True):
         items = block.items
-        total += ((v * inverse[items] + rest) * errors[items]).sum()
-        pieces.append(v**2 * inverse[items] * (inverse[items] - 1.0) * expected[items])
+        total += float(correction(errors[items], v * inverse[items] + rest))
+        pieces.append(v**2 * spread_of(inverse[items]) * expected[items])
         fourth.append(_excess(predicted[items], expected[items]))
     size = predicted.size
     variance = float((share**2 @ variances) / size**2)

@@ -1,0 +1,349 @@
+r"""Judged scores corrected by people's labels: the estimate, its errors, and its interval.
+
+A judge gave a verdict on each of N answers of a model, people a label y on n of them. With g the
+verdict less its mean over all N answers, and weights :math:`w_q` of the labelled answers, which
+sum to one and are in inverse proportion to the chances :math:`\pi_q` of being labelled,
+
+.. math:: \hat\theta = \sum_q w_q (y_q - \lambda g_q), \qquad
+          \lambda = \frac{\sum_q w_q (g_q - \bar g)(y_q - \bar y)}
+                         {\sum_q w_q (g_q - \bar g)^2}                                    \quad (1)
+
+is the difference estimator (`psychollm.estimates.corrected`) for the prediction :math:`\bar y +
+\lambda (g_q - \bar g)`. It is prediction-powered inference with a tuned weight (PPI++), and with
+verdicts of two values it is the mean of the labels within each, weighted by how often the judge
+says so. A judge that tells nothing has a weight near zero.
+
+With the residuals :math:`e_q` of (1) and their leverages :math:`h_q`, the errors of models i and j
+covary by
+
+.. math:: C_{ij} = \rho_{ij} \sum_q (1 - \pi_q) \, w_{iq} w_{jq} \,
+                   \frac{e_{iq} e_{jq}}{\sqrt{(1 - h_{iq})(1 - h_{jq})}},                 \quad (2)
+
+over the answers that have a label of both; :math:`\rho` is one where both were labelled on the
+same questions, and less where labels of the two were drawn apart. For questions like these, of
+which the N are a sample, the factor :math:`1 - \pi` is missing, and the covariance of the mean
+predictions is added. With clusters the summands are sums over clusters, with the correction CR2.
+
+Where a judge is nearly always right, few or no residuals differ from zero, and (2) would be too
+small. Each model therefore has a quarter of a squared wrong label more in its sum of squares, and
+a single score half of one.
+
+The interval of a score whose labels and verdicts have two values combines intervals of the shares
+within each verdict. With :math:`p_k` the share of answers with verdict k, :math:`\theta_k` the
+share of right ones among them and :math:`[l_k, u_k]` Jeffreys' interval of it,
+
+.. math:: \hat\theta - \Big(\sum_k p_k^2 (\theta_k - l_k)^2\Big)^{1/2}, \qquad
+          \hat\theta + \Big(\sum_k p_k^2 (u_k - \theta_k)^2\Big)^{1/2}                    \quad (3)
+
+(the method of variance estimates recovery). Numbers of labels are divided by the design effect:
+:math:`1 - n / N` where labels are drawn from these questions, and what unequal chances and
+clusters cost. Scores of graded verdicts have Wilson's interval for as many labels as would vary
+like (2), with Student's t.
+
+The intervals of all differences come from those of the scores, at the level at which the largest
+error of all pairs by (2) is covered, by Student's t. With margins a below and b above a score and
+the correlation r of two errors,
+
+.. math:: \hat\theta_i - \hat\theta_j - \sqrt{a_i^2 + b_j^2 - 2 r a_i b_j}, \qquad
+          \hat\theta_i - \hat\theta_j + \sqrt{b_i^2 + a_j^2 - 2 r b_i a_j}.               \quad (4)
+
+References
+----------
+Angelopoulos, A. N., Duchi, J. C., & Zrnic, T. (2023). PPI++: Efficient prediction-powered
+inference. arXiv:2311.01453.
+
+Särndal, C.-E., Swensson, B., & Wretman, J. (1992). Model assisted survey sampling. Springer.
+
+Brown, L. D., Cai, T. T., & DasGupta, A. (2001). Interval estimation for a binomial proportion.
+Statistical Science, 16, 101-133. https://doi.org/10.1214/ss/1009213286
+
+Zou, G. Y., & Donner, A. (2008). Construction of confidence intervals about effect measures: A
+general approach. Statistics in Medicine, 27, 1693-1702. https://doi.org/10.1002/sim.3095
+"""
+
+from dataclasses import dataclass
+
+import numpy as np
+from scipy.special import betaincinv, stdtrit
+
+from psychollm._base.replicate import one_blas_thread
+from psychollm._base.types import BoolArray, FloatArray, IntArray
+from psychollm.estimates.clustered import corrected_sums, expanded_level, satterthwaite
+from psychollm.estimates.corrected import correction, spread_of
+from psychollm.estimates.intervals import wilson
+from psychollm.reliability.means.clustered import cluster_sums
+
+_WRONG = 0.25  # squared wrong labels that each model has more
+_LEAST = 5  # labels below which the judge has no weight
+_MOST_LEVERAGE = 0.9
+_ROUNDING = 1e-12  # of a residual, where labels lie between 0 and 1
+_NONE_LEFT = 1e-9  # share of the variance that is left where every answer has a label
+
+
+@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
+class Labelled:
+    """Labels and predictions of every model, and how answers were chosen for labels."""
+
+    people: FloatArray  # (models, questions) between 0 and 1 unless graded, NaN without a label
+    predicted: FloatArray  # (models, questions) g of (1): mean zero over a model's answers
+    verdict: FloatArray  # (models, questions) as the judge gave it, NaN where it gave none
+    pi: FloatArray  # (models, questions) chance of a label, NaN outside a model's answers
+    size: FloatArray  # (models,) answers: N
+    clusters: IntArray | None  # (questions,)
+    shares: bool  # labels lie between 0 and 1
+    sampled: bool  # the questions are a sample of questions like these
+
+
+@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
+class Fit:
+    """Estimates of every model, and what is known of their errors."""
+
+    value: FloatArray  # (models,) (1)
+    weight: FloatArray  # (models,) lambda, 0 without a judge
+    covariance: FloatArray  # (models, models) (2) with the wrong labels
+    variance: FloatArray  # (models,) (2) without them
+    alone: FloatArray  # (models,) the same for labels alone
+    predictions: FloatArray  # (models,) variance of the mean prediction; 0 for these questions
+    df: FloatArray  # (models,)
+    n: FloatArray  # (models,) labels
+    n_clusters: FloatArray  # (models,)
+    effect: FloatArray  # (models,) design effect of clusters
+    residual: FloatArray  # (models, questions) e, NaN without a label
+
+
+def fit(table: Labelled) -> Fit:
+    """Return corrected scores with the covariance of their errors."""
+    there = np.isfinite(table.people)
+    # Only questions with a label count for what follows.
+    asked = np.flatnonzero(there.any(axis=0))
+    known = there[:, asked]
+    y = np.where(known, table.people[:, asked], 0.0)
+    g = np.where(known, table.predicted[:, asked], 0.0)
+    pi = np.where(known, table.pi[:, asked], 1.0)
+    w = _weights(known, pi)
+    n = known.sum(axis=1).astype(np.float64)
+    centred = np.where(known, y - (w * y).sum(axis=1, keepdims=True), 0.0)
+    x = np.where(known, g - (w * g).sum(axis=1, keepdims=True), 0.0)
+    square = (w * x**2).sum(axis=1)
+    helped = (n >= _LEAST) & (square > 1e-12)
+    per = np.where(helped, 1.0, 0.0) / np.where(helped, square, 1.0)
+    slope = (w * x * centred).sum(axis=1) * per
+    residual = centred - slope[:, None] * x
+    residual[np.abs(residual) < _ROUNDING] = 0.0
+    leverage = w * (1.0 + x**2 * per[:, None])
+    # The mean prediction over all answers has the judge's g at zero; residuals sum to zero.
+    prediction = (w * y).sum(axis=1) - slope * (w * g).sum(axis=1)
+    value = prediction + correction(residual, w)
+    clusters = None if table.clusters is None else table.clusters[asked]
+    left = np.ones_like(pi) if table.sampled else np.sqrt(np.maximum(1.0 - pi, 0.0))
+    with one_blas_thread():
+        sums, df, n_clusters = _sums(w * left, residual, w, leverage, known, clusters)
+        alone, _, _ = _sums(w * left, centred, w, w, known, clusters)
+        covariance = sums @ sums.T * _together(w, pi, known, table)
+        drawn = of_means(slope[:, None] * table.predicted, table)
+    variance = np.diagonal(covariance).copy()
+    plain = ((w * left * residual) ** 2).sum(axis=1)
+    units = cluster_sums(w, clusters)
+    most = (units**2).sum(axis=1)
+    unclustered = np.maximum((w**2).sum(axis=1), 1e-300)
+    effect = np.ones_like(n)
+    if clusters is not None:
+        varies = plain > 1e-12 * (w**2).sum(axis=1)
+        effect = np.where(varies, variance / np.where(varies, plain, 1.0), most / unclustered)
+        effect = np.clip(effect, 1.0, np.maximum(most / unclustered, 1.0))
+    covariance[np.diag_indices_from(covariance)] += (
+        _WRONG * most * ((w * left) ** 2).sum(axis=1) * np.maximum(most / unclustered, 1.0)
+    )
+    full = np.full(table.people.shape, np.nan)
+    full[:, asked] = np.where(known, residual, np.nan)
+    return Fit(
+        value=np.where(n > 0, value, np.nan),
+        weight=slope,
+        covariance=covariance + drawn,
+        variance=variance,
+        alone=(alone**2).sum(axis=1),
+        predictions=np.diagonal(drawn).copy(),
+        df=np.maximum(np.where(np.isfinite(df), df, n - 1.0 - helped), 0.0),
+        n=n,
+        n_clusters=n_clusters,
+        effect=effect,
+        residual=full,
+    )
+
+
+def _weights(known: BoolArray, pi: FloatArray) -> FloatArray:
+    """Return the weights of (1) (models, asked), zero without a label."""
+    inverse = np.where(known, 1.0 / pi, 0.0)
+    return np.asarray(inverse / np.maximum(inverse.sum(axis=1, keepdims=True), 1e-300))
+
+
+def _sums(
+    scale: FloatArray,
+    residual: FloatArray,
+    weight: FloatArray,
+    leverage: FloatArray,
+    known: BoolArray,
+    clusters: IntArray | None,
+) -> tuple[FloatArray, FloatArray, FloatArray]:
+    """Return what each label, or cluster, adds to the error (models, units), and their numbers."""
+    if clusters is None:
+        spread = np.sqrt(1.0 - np.minimum(leverage, _MOST_LEVERAGE))
+        none = np.full(len(residual), np.nan)
+        return scale * residual / spread, none, known.sum(axis=1).astype(np.float64)
+    share = cluster_sums(weight, clusters)
+    sums = np.nan_to_num(corrected_sums(cluster_sums(scale * residual, clusters), share))
+    return sums, np.nan_to_num(satterthwaite(share)), (share > 0.0).sum(axis=1).astype(np.float64)
+
+
+def _together(w: FloatArray, pi: FloatArray, known: BoolArray, table: Labelled) -> FloatArray:
+    """Return rho of (2) (models, models): one where labels were drawn together."""
+    models = len(w)
+    if table.sampled or all((row == known[0]).all() for row in known[1:]):
+        return np.ones((models, models))
+    here = known.astype(np.float64)
+    root = np.sqrt(np.nan_to_num(table.pi))
+    both, products = here @ here.T, w @ w.T
+    chance = np.divide(
+        (w * np.sqrt(pi)) @ (w * np.sqrt(pi)).T, products, out=np.ones_like(products),
+        where=products > 0.0,
+    )  # fmt: skip
+    jointly = np.clip(both / np.maximum(root @ root.T, 1e-300), 1e-9, 1.0)
+    with np.errstate(invalid="ignore", divide="ignore"):
+        share = (1.0 - chance / jointly) / (1.0 - chance)
+    together = np.where(chance < 1.0 - 1e-9, np.clip(share, 0.0, 1.0), 1.0)
+    together[np.diag_indices(models)] = 1.0
+    return np.asarray(together)
+
+
+def of_means(values: FloatArray, table: Labelled) -> FloatArray:
+    """Return the covariance of means over a sample of questions (models, models)."""
+    if not table.sampled:
+        return np.zeros((len(values), len(values)))
+    size = np.maximum(table.size, 1.0)[:, None]
+    part = np.where(np.isfinite(table.pi), values, 0.0) / np.sqrt(
+        size * np.maximum(size - 1.0, 1.0)
+    )
+    part = cluster_sums(part, table.clusters)
+    return np.asarray(part @ part.T)
+
+
+def within_bounds(table: Labelled, values: FloatArray) -> FloatArray:
+    """Return values (models, ...) inside what shares, and the labels made so far, allow."""
+    if not table.shares:
+        return values
+    low, high = np.zeros(len(values)), np.ones(len(values))
+    if not table.sampled:  # what people said of these answers stays said
+        known, size = np.isfinite(table.people), np.maximum(table.size, 1.0)
+        low = np.where(known, table.people, 0.0).sum(axis=1) / size
+        high = 1.0 - np.where(known, 1.0 - table.people, 0.0).sum(axis=1) / size
+    shape = (-1,) + (1,) * (values.ndim - 1)
+    return np.asarray(np.clip(values, low.reshape(shape), high.reshape(shape)))
+
+
+def margins_of(table: Labelled, found: Fit, level: float, *, at_once: bool = False) -> FloatArray:
+    """Return how far the interval (3) of each score reaches down and up (2, models).
+
+    Parameters
+    ----------
+    table : Labelled
+    found : Fit
+    level : float
+        Coverage of each.
+    at_once : bool
+        Whether the margins are for (4), which take Student's t for few labels.
+    """
+    if not table.shares:
+        return np.stack([_t(found, level) * np.sqrt(_variance(found))] * 2)
+    coverage = np.full(found.n.size, level)
+    if at_once or table.clusters is not None:
+        freedom = np.maximum(found.df, 1e-3)
+        coverage = expanded_level(level, freedom, np.ones_like(freedom))
+    everything = np.zeros(table.people.shape, dtype=np.int64)
+    alone = _within_verdicts(table, found, everything, coverage)
+    strata = two_values(table.verdict)
+    judged = (
+        _like_shares(found, level)
+        if strata is None
+        else _within_verdicts(table, found, strata, coverage)
+    )
+    return np.where(found.weight == 0.0, alone, judged)
+
+
+def margins_of_pairs(
+    margins: FloatArray, found: Fit, first: IntArray, second: IntArray
+) -> FloatArray:
+    """Return how far the interval of each difference reaches down and up (2, pairs), by (4)."""
+    # A few shared errors do not make two errors one: the correlation has part of the wrong labels.
+    whole = np.diagonal(found.covariance)
+    spread = np.sqrt(0.5 * (whole + found.variance + found.predictions))
+    scale = np.where(spread > 0.0, spread, np.inf)
+    shared = found.covariance[first, second] / (scale[first] * scale[second])
+    below, above = margins
+    return np.sqrt(
+        np.stack(
+            [
+                one[first] ** 2 + other[second] ** 2 - 2.0 * shared * one[first] * other[second]
+                for one, other in ((below, above), (above, below))
+            ]
+        ).clip(min=0.0)
+    )
+
+
+def two_values(verdict: FloatArray) -> IntArray | None:
+    """Return 0 or 1 for each verdict, -1 where there is none; None with more than two values."""
+    known = np.isfinite(verdict)
+    if not known.any():
+        return None
+    low, high = verdict[known].min(), verdict[known].max()
+    if not ((verdict == low) | (verdict == high) | ~known).all():
+        return None
+    return np.where(known, verdict == high, -1).astype(np.int64)
+
+
+def _t(found: Fit, level: float) -> FloatArray:
+    return np.where(found.df > 0.0, stdtrit(np.maximum(found.df, 1e-3), 0.5 + 0.5 * level), np.nan)
+
+
+def _variance(found: Fit) -> FloatArray:
+    """Return the variance of a score: half a wrong label, where a difference has it of both."""
+    own = np.diagonal(found.covariance) - found.predictions
+    return np.asarray(own + (own - found.variance))
+
+
+def _like_shares(found: Fit, level: float) -> FloatArray:
+    """Return Wilson's margins for as many labels as would vary like the score (2, models)."""
+    value = np.clip(np.nan_to_num(found.value), 1e-6, 1.0 - 1e-6)
+    variance = np.maximum(_variance(found), 1e-300)
+    size = value * (1.0 - value) / variance
+    bounds = wilson(value * size, size, level=level, df=np.maximum(found.df, 1e-3))
+    return np.stack([value - bounds[:, 0], bounds[:, 1] - value])
+
+
+def _within_verdicts(
+    table: Labelled, found: Fit, strata: IntArray, level: FloatArray
+) -> FloatArray:
+    """Return the margins of (3) (2, models)."""
+    inverse = np.where(np.isfinite(table.people), 1.0 / table.pi, 0.0)
+    left = spread_of(inverse) if not table.sampled else inverse**2
+    y = np.nan_to_num(table.people)
+    total = np.maximum((strata >= 0).sum(axis=1), 1)
+    squares = np.zeros((2, len(y)))
+    for stratum in (0, 1):
+        own = strata == stratum
+        share, weight = own.sum(axis=1) / total, np.where(own, inverse, 0.0)
+        n = (weight > 0.0).sum(axis=1)
+        sums = np.maximum(weight.sum(axis=1), 1e-300)
+        theta = (weight * y).sum(axis=1) / sums
+        binary = theta * (1.0 - theta)
+        # Graded labels vary less than right and wrong ones: one more label that varies like these.
+        spread = (weight * (y - theta[:, None]) ** 2).sum(axis=1) / sums
+        varies = np.where(binary > 0.0, binary, 1.0)
+        alike = np.where(binary > 0.0, (n * spread + binary) / ((n + 1.0) * varies), 1.0)
+        effect = n * np.where(own, left, 0.0).sum(axis=1) / sums / sums
+        size = n / np.maximum(effect * found.effect * alike, _NONE_LEFT)
+        hits, misses = size * theta + 0.5, size * (1.0 - theta) + 0.5
+        low = np.where(theta > 0.0, betaincinv(hits, misses, 0.5 - 0.5 * level), 0.0)
+        high = np.where(theta < 1.0, betaincinv(hits, misses, 0.5 + 0.5 * level), 1.0)
+        margins = np.stack([theta - np.minimum(low, theta), np.maximum(high, theta) - theta])
+        squares += np.where(n > 0, share * margins, 0.0) ** 2
+    return np.sqrt(squares)

@@ -1,0 +1,70 @@
+"""The page of judged scores."""
+
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from psychollm._base.numbers import count, extent, number
+from psychollm.estimates.layout import Fact, Layout
+from psychollm.estimates.references import cite
+from psychollm.estimates.verdict import SmallestEffects
+
+if TYPE_CHECKING:
+    from psychollm.studies.judged_scores.result import JudgedScores
+
+
+def _methods(result: "JudgedScores") -> tuple[str, ...]:
+    combined = (
+        (
+            "The judges' verdicts are combined by ridge regression on the labels; the weights "
+            f"are cross-fitted over questions {cite('crossppi')}.",
+        )
+        if len(result.judges) > 1
+        else ()
+    )
+    return (
+        *combined,
+        "A score is the mean of the predicted labels of all answers, corrected by the labels of "
+        "some: prediction-powered inference with a weight that is tuned for each model "
+        f"{cite('ppi', 'sarndal')}. Scores are about {result.target}.",
+        "Intervals combine Jeffreys' intervals within each verdict "
+        f"{cite('brown', 'zou')}; graded verdicts have Wilson's, for as many labels as would vary "
+        "like the score. Where few labels disagree with the judge, half a wrong label is added, "
+        "so that no interval has zero width.",
+        "Differences are paired by question: their intervals combine those of the scores with the "
+        f"correlation of their errors {cite('zou')}. All hold at once: their level is that at "
+        f"which the largest error of all pairs is covered {cite('chernozhukov')}. A tier ends "
+        "before the first model that is shown to be worse than its best "
+        f"{cite('mogstad')}.",
+    )
+
+
+def _facts(result: "JudgedScores", smallest: SmallestEffects) -> tuple[Fact, ...]:
+    worth, n = result.worth, result.score.n
+    bias = result.bias.value[result.bias.defined]
+    return (
+        Fact(name="Models", value=count(len(result.labels))),
+        Fact(
+            name="Labels of each",
+            value=extent(n[n > 0], 0) if (n > 0).any() else "0",
+            detail=f"of {count(len(result.questions))} questions",
+        ),
+        Fact(name="Bias of the judge", value=extent(bias, 3, signed=True) if bias.size else "–"),
+        Fact(
+            name="One label is worth",
+            value=f"{number(worth, 1)}" if np.isfinite(worth) else "–",
+            detail="labels without the judge",
+        ),
+    )
+
+
+LAYOUT = Layout(
+    title="What would people say?",
+    facts=_facts,
+    methods=_methods,
+    call=lambda result, source, options: (
+        source or "result = psy.judged_scores(verdicts, people, rng=1)"
+    ),
+)
+
+PAGES = {"JudgedScores": LAYOUT}

@@ -1,0 +1,185 @@
+r"""How many answers people have to label for intervals as narrow as wanted, and which ones.
+
+Labels vary about the prediction by :math:`v_{mk}` within the verdicts k of model m. With N
+answers, n labels chosen at random give a score the variance
+:math:`\bar v_m (1 / n - 1 / N)`. Where the judge is unsure the labels tell most: with the chances
+
+.. math:: \pi_q = \min(1, c \, s_q), \qquad s_q^2 = \frac{1}{M} \sum_m v_{m k(m, q)}, \qquad
+          \sum_q \pi_q = n,                                                               \quad (1)
+
+the variance is :math:`N^{-2} \sum_q (1 / \pi_q - 1) \, v_{m k(m, q)}`. The same questions are
+labelled for every model. Variances within verdicts are drawn towards the model's own by one label,
+so that no kind of answer is given up because the first labels agreed with the judge.
+"""
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+import numpy as np
+from scipy.special import stdtrit
+
+from psychollm._base.axes import Axes
+from psychollm._base.numbers import count, number
+from psychollm._base.result import Result
+from psychollm._base.types import BoolArray, FloatArray, IntArray
+from psychollm.data.labels import Labels
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+_GROUPS = 4  # of graded verdicts
+_EXTRA = 0.5  # squared wrong labels, as in the interval of a score
+_LEAST_SHARE = 0.25  # of the mean chance, which every question keeps
+_STEPS = 40
+_TRIED = 300  # numbers of labels
+
+
+@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
+class LabelPlan(Result):
+    """How many labels each model's interval takes, and with which chance to label each question.
+
+    Examples
+    --------
+    >>> from psychollm.studies.judged_scores.study import judged_scores
+    >>> rng = np.random.default_rng(1)
+    >>> truth = (rng.random((2, 400)) < 0.7).astype(float)
+    >>> judge = np.where(rng.random((2, 400)) < 0.1, 1.0 - truth, truth)
+    >>> people = np.where(np.arange(400) < 40, truth, np.nan)
+    >>> plan = judged_scores(judge, people, rng=1).plan(half_width=0.05)
+    >>> plan.to_frame().columns.tolist()
+    ['model', 'half_width', 'equal', 'unsure']
+    """
+
+    half_width: FloatArray  # (models,) that the labels have now; NaN without any
+    equal: FloatArray  # (models,) labels that are needed if all answers are as likely
+    unsure: FloatArray  # (models,) labels that are needed with `probability`
+    probability: FloatArray  # (questions,) of a label, for as many as all models need
+    wanted: float
+    labels: Labels  # (models,)
+    questions: Labels
+    level: float
+
+    _AXES = Axes({"model": "labels", "question": "questions"}, arrays={"question": "probability"})
+
+    def to_frame(self) -> "pd.DataFrame":
+        """Return one row per model: half width now, and labels needed either way."""
+        import pandas as pd
+
+        return pd.DataFrame(
+            {
+                "model": list(self.labels),
+                "half_width": self.half_width,
+                "equal": self.equal,
+                "unsure": self.unsure,
+            }
+        )
+
+    def to_label(self) -> "pd.Series":
+        """Return the chance of a label for each question, the likeliest first."""
+        import pandas as pd
+
+        chances = pd.Series(self.probability, list(self.questions), name="probability")
+        return chances.sort_values(ascending=False, kind="stable")
+
+    def summary(self) -> str:
+        """Say how many labels are needed."""
+        known = np.isfinite(self.equal)
+        if not known.any():
+            return f"No number of labels makes intervals of +-{number(self.wanted, 3)}."
+        equal, unsure = self.equal[known].max(), self.unsure[known].max()
+        text = (
+            f"Intervals of +-{number(self.wanted, 3)} for {count(known.sum())} of "
+            f"{count(known.size)} models take {count(equal)} labelled questions chosen at random"
+        )
+        if unsure < equal:
+            text += f", or {count(unsure)} chosen where the judge is unsure (`probability`)"
+        return f"{text}."
+
+
+@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
+class Variances:
+    """How labels vary about their prediction, answer by answer."""
+
+    of: FloatArray  # (models, questions) NaN outside a model's answers
+    size: FloatArray  # (models,) answers
+    beyond: FloatArray  # (models,) variance that no label removes
+
+
+def variances_of(
+    residual: FloatArray, predicted: FloatArray, answers: BoolArray, worst: float
+) -> FloatArray:
+    """Return the variance of each label about its prediction (models, questions).
+
+    Parameters
+    ----------
+    residual : ndarray (models, questions)
+        Labels less their predictions, NaN without a label.
+    predicted : ndarray (models, questions)
+        What the judge says, by which answers are grouped.
+    answers : ndarray of bool (models, questions)
+    worst : float
+        Variance of a model without a label.
+    """
+    found = np.full(residual.shape, np.nan)
+    for row in range(len(residual)):
+        inside = answers[row]
+        group = _groups(predicted[row], inside)
+        known = np.isfinite(residual[row])
+        square = np.where(known, residual[row], 0.0) ** 2
+        n = int(known.sum())
+        prior = (square.sum() + worst) / (n + 1.0)
+        sums = np.bincount(group, square)
+        counts = np.bincount(group, known)
+        found[row, inside] = ((sums + prior) / (counts + 1.0))[group][inside]
+    return found
+
+
+def _groups(predicted: FloatArray, inside: BoolArray) -> IntArray:
+    """Return which verdict each answer has: one of a few, or of a few groups of them."""
+    values = np.unique(predicted[inside].round(9))
+    if values.size > _GROUPS:
+        values = np.unique(np.quantile(predicted[inside], np.arange(_GROUPS) / _GROUPS))
+    return np.maximum(np.searchsorted(values, predicted.round(9), side="right") - 1, 0)
+
+
+def chances_of(unsure: FloatArray, n: float) -> FloatArray:
+    """Return the chances (1) of n labels (questions,), in proportion to `unsure` up to one."""
+    if n >= unsure.size:
+        return np.ones(unsure.size)
+    low, high = 0.0, n / unsure.min()
+    for _ in range(_STEPS):
+        middle = 0.5 * (low + high)
+        short = np.minimum(middle * unsure, 1.0).sum() < n
+        low, high = (middle, high) if short else (low, middle)
+    return np.asarray(np.minimum(high * unsure, 1.0))
+
+
+def unsure_of(variances: Variances) -> FloatArray:
+    """Return the standard deviations (1) of the labels of questions (questions,)."""
+    known = np.isfinite(variances.of)
+    mean = np.where(known, variances.of, 0.0).sum(axis=0) / np.maximum(known.sum(axis=0), 1)
+    size = np.sqrt(mean)
+    return np.asarray(np.maximum(size, max(_LEAST_SHARE * size.mean(), 1e-9)))
+
+
+def needed(
+    variances: Variances, half_width: float, level: float, *, unsure: bool, sampled: bool
+) -> FloatArray:
+    """Return how many labelled questions make each interval so narrow; NaN where none do."""
+    size = np.maximum(variances.size, 1.0)
+    every = np.where(np.isfinite(variances.of), variances.of, 0.0)
+    mean, spread_of = every.sum(axis=1) / size, unsure_of(variances)
+    most = int(size.max())
+    numbers = np.unique(np.geomspace(3, most, _TRIED).round()) if most > 3 else np.array([most])
+    found = np.full(size.size, np.nan)
+    for n in numbers[::-1]:
+        if unsure:
+            inverse = 1.0 / chances_of(spread_of, float(n)) - (not sampled)
+            spread = every @ inverse / size**2
+        else:
+            spread = mean * (1.0 / n - (0.0 if sampled else 1.0) / size)
+        left = np.maximum(spread, 0.0) + np.where(sampled | (n < size), _EXTRA / n**2, 0.0)
+        t = stdtrit(max(n - 2.0, 1.0), 0.5 + 0.5 * level)
+        fine = (t * np.sqrt(left + variances.beyond) <= half_width) & (n <= size)
+        found = np.where(fine, n, found)
+    return np.where(variances.size > 0, found, np.nan)

@@ -1,0 +1,428 @@
+"""What people would say of each model, what the judge says, and how models compare."""
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from itertools import pairwise
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from psychollm._base.axes import Axes
+from psychollm._base.checks import check_positive
+from psychollm._base.numbers import count, extent, number, with_interval
+from psychollm._base.result import Result, view
+from psychollm._base.types import BoolArray, FloatArray, IntArray
+from psychollm.data.labels import Labels
+from psychollm.estimates.estimate import Estimate
+from psychollm.estimates.findings import Finding, Findings, Study, exhibit, sentence_list
+from psychollm.estimates.verdict import (
+    SMALLEST,
+    Outcome,
+    SmallestEffects,
+    Verdicts,
+    judged_pairs,
+    outcome,
+    verdicts,
+)
+from psychollm.reliability.means.score_differences import ScoreDifferences
+from psychollm.studies.comparison.ranks import enough
+from psychollm.studies.judged_scores.planning import (
+    LabelPlan,
+    Variances,
+    chances_of,
+    needed,
+    unsure_of,
+)
+
+if TYPE_CHECKING:
+    import pandas as pd
+    from matplotlib.axes import Axes as Drawn
+
+_SHOWN, _GAPS = 5, 3  # models and differences that the summary lists
+_HELPS = 1.1  # labels that one label with the judge is worth, below which it helps nothing
+
+
+@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
+class JudgedScores(Study, Result):
+    """Scores that people would give, the judge's own, and how far the judge is off.
+
+    Examples
+    --------
+    >>> from psychollm.studies.judged_scores.study import judged_scores
+    >>> rng = np.random.default_rng(1)
+    >>> truth = (rng.random((2, 400)) < [[0.8], [0.6]]).astype(float)
+    >>> judge = np.where(rng.random((2, 400)) < 0.1, 1.0, truth)
+    >>> people = np.where(rng.permutation(400) < 60, truth, np.nan)
+    >>> found = judged_scores(judge, people, rng=1)
+    >>> found.score.text(0), found.tier.tolist()
+    ('0.80 [0.75, 0.82]', [1, 2])
+    """
+
+    score: Estimate  # (models,) what people would say
+    raw: Estimate  # (models,) what the judge says; the interval is for questions like these
+    bias: Estimate  # (models,) raw less score
+    differences: ScoreDifferences  # of the scores of every two models, all at once
+    rank: FloatArray  # (models,) 1 for the best; NaN without a score
+    rank_interval: IntArray  # (models, 2) for all models at once; 0 without a score
+    tier: IntArray  # (models,) 1 for the best and whoever cannot be told from it
+    weight: FloatArray  # (models,) of the judge: 0 where labels alone count
+    alone: FloatArray  # (models,) standard error of labels alone
+    corrected: FloatArray  # (models,) that with the judge; both without allowance for rare errors
+    label_variance: FloatArray  # (models, questions) of a label about what the judge predicts
+    beyond: FloatArray  # (models,) variance that no label removes: of questions like these
+    n_answers: FloatArray  # (models,) answers that the judge or people saw
+    judges: Labels
+    judge_weights: FloatArray  # (judges,) in the best combination
+    family_bias: Estimate | None  # (families,)
+    family_differences: ScoreDifferences | None  # of the bias of every two families
+    labels: Labels  # (models,)
+    questions: Labels
+    target: str
+    level: float
+
+    _AXES = Axes(
+        {"model": "labels"},
+        "score=score.value",
+        "{bound}=score.interval",
+        "raw=raw.value",
+        "bias=bias.value",
+        ("n_labels", lambda found: found.score.n.astype(np.int64)),
+        labels={"question": "questions", "judge": "judges"},
+        arrays={
+            "model": "rank tier weight",
+            "model question": "label_variance",
+            "judge": "judge_weights",
+        },
+    )
+
+    @property
+    def worth(self) -> float:
+        """Labels that one label is worth with the judge, on average; NaN without labels."""
+        known = np.isfinite(self.alone) & np.isfinite(self.corrected) & (self.score.n > 2)
+        apart, together = (self.alone[known] ** 2).sum(), (self.corrected[known] ** 2).sum()
+        if not known.any() or apart == 0.0:
+            return np.nan
+        return float(apart / together) if together > 0.0 else np.inf
+
+    @property
+    def helps(self) -> bool:
+        """Whether the judge makes labels worth more."""
+        return bool(self.worth >= _HELPS)
+
+    @property
+    def bias_gaps(self) -> FloatArray:
+        """Bias of the first model less that of the second, with bounds that hold at once."""
+        i, j = np.triu_indices(len(self.labels), 1)
+        gap = self.bias.value[i] - self.bias.value[j]
+        # What the judge says of these answers is known: only the scores vary.
+        low, high = (self.differences.interval - self.differences.value[:, None]).T
+        return np.stack([gap, gap - high, gap - low], axis=1)
+
+    @property
+    def errs_differently(self) -> BoolArray:
+        """Which pairs of models the judge is shown to be off by different amounts for (pairs,)."""
+        _, low, high = self.bias_gaps.T
+        with np.errstate(invalid="ignore"):
+            shown = (low > 0.0) | (high < 0.0)
+        return np.asarray(shown & enough(self.differences))
+
+    @property
+    def remarks(self) -> tuple[str, ...]:
+        """What to know before the scores are used."""
+        return tuple(self._remarks())
+
+    def tables(self) -> "dict[str, pd.DataFrame]":
+        """Return the tables of the study, by name."""
+        models = self.to_frame().assign(
+            bias_lower=self.bias.interval[:, 0],
+            bias_upper=self.bias.interval[:, 1],
+            rank=self.rank,
+            tier=self.tier,
+            flag=[str(flag) for flag in self.score.flags],
+        )
+        found = {"models": models, "pairs": self.differences.to_frame()}
+        if self.family_bias is not None:
+            found["families"] = self.family_bias.to_frame()
+        return found
+
+    def plan(self, *, half_width: float) -> LabelPlan:
+        """Return how many labels make intervals so narrow, and which answers to label.
+
+        Parameters
+        ----------
+        half_width : float
+            Half the width that every interval is to have at most.
+
+        Returns
+        -------
+        LabelPlan
+            Labels in all, those made so far included; NaN where no number does it. Without any
+            label the worst case is planned for.
+
+        Raises
+        ------
+        OptionError
+            If `half_width` is not positive.
+
+        Examples
+        --------
+        >>> from psychollm.studies.judged_scores.study import judged_scores
+        >>> rng = np.random.default_rng(1)
+        >>> truth = (rng.random((1, 400)) < 0.7).astype(float)
+        >>> judge = np.where(rng.random((1, 400)) < 0.1, 1.0, truth)
+        >>> people = np.where(rng.permutation(400) < 40, truth, np.nan)
+        >>> judged_scores(judge, people, rng=1).plan(half_width=0.04).equal
+        array([115.])
+        """
+        check_positive("half_width", half_width)
+        variances = Variances(of=self.label_variance, size=self.n_answers, beyond=self.beyond)
+        equal, unsure = (
+            needed(
+                variances, half_width, self.level, unsure=where,
+                sampled=self.target != "these questions",
+            )
+            for where in (False, True)
+        )  # fmt: skip
+        most = np.nanmax(unsure) if np.isfinite(unsure).any() else float(len(self.questions))
+        low, high = self.score.interval.T
+        return LabelPlan(
+            half_width=0.5 * (high - low),
+            equal=equal,
+            unsure=unsure,
+            probability=chances_of(unsure_of(variances), most),
+            wanted=float(half_width),
+            labels=self.labels,
+            questions=self.questions,
+            level=self.level,
+        )
+
+    def outcomes(self, *, smallest: SmallestEffects = SMALLEST) -> Verdicts:
+        """Return for each pair what the interval of the difference shows.
+
+        Parameters
+        ----------
+        smallest : SmallestEffects
+            With the smallest `share` that matters.
+        """
+        pairs = self.differences
+        return Verdicts(
+            tuple(f"{a} - {b}" for a, b in zip(pairs.first, pairs.second, strict=True)),
+            tuple(
+                outcome(bounds, smallest=smallest.share, enough=bool(known))
+                for bounds, known in zip(pairs.interval, enough(pairs), strict=True)
+            ),
+        )
+
+    def findings(self, *, smallest: SmallestEffects = SMALLEST) -> Findings:
+        """Return what people would say, whether the judge can be trusted, and who is better."""
+        judged, order = self.outcomes(smallest=smallest), self.order
+        more = len(order) - _SHOWN
+        items = [
+            Finding(
+                statement=self._verdict(judged), numbers={"score": self.score}, outcome=judged
+            ),
+            Finding(
+                key="scores",
+                question="What would people say of each model?",
+                rows=(
+                    *map(self._model, order[:_SHOWN]),
+                    *([f"and {more} more, in the table of models"] if more > 0 else []),
+                ),
+                explanation=(
+                    "The judge's mean over all answers, corrected by the labels of some: right on "
+                    "average whatever the judge, and narrower the better it is. The interval of a "
+                    f"score is that of the model alone, and about {self.target}."
+                ),
+                numbers={"raw": self.raw, "bias": self.bias},
+            ),
+            Finding(
+                key="judge",
+                question="Can the judge be trusted?",
+                statement=self._trust(smallest.share),
+                rows=self.remarks,
+                explanation=(
+                    "Bias is the judge's score less that of people. A judge that errs alike on "
+                    "all models leaves their order; one that does not, changes it."
+                ),
+                numbers={"worth": self.worth, "weight": self.weight},
+            ),
+        ]
+        if len(self.labels) > 1:
+            items.append(
+                Finding(
+                    key="differences",
+                    question="How far is each model from the next?",
+                    rows=tuple(self._next()),
+                    explanation=(
+                        "Differences of corrected scores. The intervals of all pairs hold at once."
+                    ),
+                    numbers={
+                        "value": self.differences.value,
+                        "interval": self.differences.interval,
+                    },
+                )
+            )
+        if self.family_bias is not None:
+            items.append(
+                Finding(
+                    key="families",
+                    question="Is the judge kinder to one family of models?",
+                    statement=self._families(),
+                    numbers={"family_bias": self.family_bias},
+                )
+            )
+        return exhibit(Findings(items=tuple(items), head=self._head()), self, smallest)
+
+    @property
+    def order(self) -> list[int]:
+        """Models from the best score to the worst; those without one come last."""
+        by = np.where(self.score.defined, self.score.value, np.nan_to_num(self.raw.value) - 1e9)
+        return [int(place) for place in np.argsort(-by, kind="stable")]
+
+    def plot(self, *, ax: "Drawn | None" = None) -> "Drawn":
+        """Draw what the judge says and what people would say of each model."""
+        draw = view("studies.judged_scores.figures", "plot_judged_scores")
+        axes: Drawn = draw(self, ax=ax)
+        return axes
+
+    @property
+    def judge(self) -> str:
+        """The judge in words."""
+        if len(self.judges) == 1:
+            return str(self.judges[0])
+        return f"the combination of {len(self.judges)} judges"
+
+    def _head(self) -> str:
+        n = self.score.n
+        labelled = n[n > 0]
+        labels = "no labels"
+        if labelled.size:
+            labels = f"{extent(labelled, 0)} labels of each"
+            if labelled.size < n.size:
+                labels = f"{extent(labelled, 0)} labels of each of {labelled.size} models"
+        return (
+            f"{len(self.labels)} model{'s' * (len(self.labels) > 1)}, "
+            f"{count(len(self.questions))} questions, {labels}."
+        )
+
+    def _verdict(self, judged: Verdicts) -> str:
+        if not self.score.defined.any():
+            return (
+                "People labelled no answer: the judge's raw scores cannot be corrected, and how "
+                "far they are off is unknown."
+            )
+        best = self.order[0]
+        said, name = self.score.text(best, 3), self.labels[best]
+        raw = self.raw.value[best]
+        told = "" if np.isnan(raw) else f", where {self.judge} says {number(raw, 3)}"
+        if len(self.labels) == 1:
+            return f"People would give {name} {said}{told}."
+        rest = (
+            judged_pairs(judged, data="labels") if len(judged.outcomes) > 1 else self._two(judged)
+        )
+        return f"By people, {name} would score highest, {said}{told}. {rest}".rstrip()
+
+    def _two(self, judged: Verdicts) -> str:
+        if judged.outcomes[0] is Outcome.SMALL:
+            return "The two are equal for all that matters."
+        if judged.outcomes[0].shown:
+            return "It is shown to be better than the other."
+        return "The other may be as good."
+
+    def _model(self, row: int) -> str:
+        raw, name = number(self.raw.value[row], 3), self.labels[row]
+        if not self.score.defined[row]:
+            return f"{name}: judged {raw}; {self.score.flags[row]}"
+        text = f"{name}: {self.score.text(row, 3)}, judged {raw}"
+        if self.bias.defined[row]:
+            text += f" (bias {self.bias.text(row, 3, signed=True)})"
+        return text + (f", tier {self.tier[row]}" if len(self.labels) > 1 else "")
+
+    def _trust(self, smallest: float) -> str:
+        if not self.bias.defined.any():
+            return "Without labels by people nobody knows."
+        found = verdicts(self.bias, smallest=smallest)
+        lenient, strict = found.which(Outcome.ABOVE), found.which(Outcome.BELOW)
+        parts = []
+        if lenient:
+            parts.append(f"it is too lenient with {_some(lenient, len(self.labels))}")
+        if strict:
+            parts.append(f"too strict with {_some(strict, len(self.labels))}")
+        known = self.bias.value[self.bias.defined]
+        size = f"bias {extent(known, 3, signed=True)}"
+        if not parts:
+            fine = found.count(Outcome.SMALL) == len(known)
+            told = f"below the {smallest:g} that matters" if fine else "not shown for any model"
+            return f"A bias of {self.judge} is {told} ({size})."
+        text = " and ".join(parts)
+        text = text if lenient else f"it is {text}"
+        return f"{_capital(self.judge)} is off: {text} ({size})."
+
+    def _remarks(self) -> Iterator[str]:
+        if not self.score.defined.any():
+            yield "a judge without labels has a raw score and nothing else: label 30 answers"
+            return
+        worth = self.worth
+        if np.isfinite(worth) and not self.helps:
+            yield (
+                f"the judge helps nothing: with it a label is worth {number(max(worth, 0.0), 2)} "
+                "labels"
+            )
+        elif np.isfinite(worth):
+            n = self.score.n[self.score.n > 0].mean()
+            yield (
+                f"with the judge {count(n)} labels are worth {count(round(n * worth))} without it"
+            )
+        pairs = np.flatnonzero(self.errs_differently)
+        if pairs.size:
+            gaps = self.bias_gaps
+            top = pairs[np.argmax(np.abs(gaps[pairs, 0]))]
+            value, low, high = gaps[top]
+            pair = f"{self.differences.first[top]} - {self.differences.second[top]}"
+            yield (
+                f"the judge errs differently from model to model, in {count(pairs.size)} of "
+                f"{count(len(gaps))} pairs; bias of {pair}: "
+                f"{with_interval(value, np.array([low, high]), 3, signed=True)}"
+            )
+        bare = [str(self.labels[row]) for row in np.flatnonzero(self.score.n == 0)]
+        if bare:
+            yield f"no score without labels: {sentence_list(bare[:4])}" + (
+                f" and {len(bare) - 4} more" if len(bare) > 4 else ""
+            )
+
+    def _next(self) -> Iterator[str]:
+        """Say how far models are from the one that follows."""
+        pairs = self.differences
+        places = {
+            pair: row for row, pair in enumerate(zip(pairs.first, pairs.second, strict=True))
+        }
+        order = [self.labels[row] for row in self.order if self.score.defined[row]]
+        for first, second in pairwise(order[: _GAPS + 1]):
+            sign = 1.0 if (first, second) in places else -1.0
+            row = places.get((first, second), places.get((second, first), 0))
+            bounds = np.sort(sign * pairs.interval[row])
+            gap = with_interval(sign * pairs.value[row], bounds, 3, signed=True)
+            yield f"{first} - {second}: {gap}"
+
+    def _families(self) -> str:
+        assert self.family_bias is not None  # noqa: S101 -- for the type checker
+        assert self.family_differences is not None  # noqa: S101 -- for the type checker
+        found = self.family_bias
+        each = ", ".join(
+            f"{label} {found.text(row, 3, signed=True)}" for row, label in enumerate(found.labels)
+        )
+        shown = self.family_differences.adjusted < 1.0 - self.level
+        if not shown.any():
+            return f"No difference of bias between families is shown: {each}."
+        return f"Yes, in {count(shown.sum())} of {count(shown.size)} pairs of families: {each}."
+
+
+def _some(names: list[str], total: int) -> str:
+    if len(names) == total > 1:
+        return "both models" if total == 2 else f"all {total} models"
+    listed = sentence_list(names[:3])
+    return listed if len(names) <= 3 else f"{len(names)} of {total} models"
+
+
+def _capital(text: str) -> str:
+    return text[:1].upper() + text[1:]

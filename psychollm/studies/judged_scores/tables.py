@@ -1,0 +1,141 @@
+"""Verdicts of judges and people's labels as arrays of the same models x questions."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from psychollm._base.errors import LabelError, OptionError, ShapeError
+from psychollm._base.frames import in_pandas
+from psychollm._base.types import BoolArray, FloatArray
+from psychollm.data.alignment import shared_labels
+from psychollm.data.labels import Labels, Table, listed
+from psychollm.data.logs_result import ScoreLog
+from psychollm.data.long import Columns, is_long
+from psychollm.data.missing_codes import Missing, check_codes
+from psychollm.data.table import numbers, one_model, values_like
+from psychollm.reliability.means.repeated_scores import RepeatedScores, answers_of
+
+_REMEDY = "replace {} by NaN, or rescale if it is a grade"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
+class Verdicts:
+    """What judges and people said of the same answers."""
+
+    judges: Labels
+    verdicts: FloatArray  # (judges, models, questions) NaN where a judge gave none
+    people: FloatArray  # (models, questions) NaN without a label
+    models: Labels
+    questions: Labels
+
+    @property
+    def answers(self) -> BoolArray:
+        """Answers that a judge or people saw; all where no judge saw one (models, questions)."""
+        judged = np.isfinite(self.verdicts).any(axis=0)
+        none = ~judged.any(axis=1, keepdims=True)
+        return np.asarray(judged | np.isfinite(self.people) | none)
+
+
+def verdicts_of(verdicts: Any, people: Any, judge: Any) -> Verdicts:
+    """Return verdicts and labels, matched by the labels of models and questions."""
+    tables = _by_judge(verdicts, judge)
+    read = {name: _means(table, "verdicts") for name, table in tables.items()}
+    first = next(iter(read.values()))
+    if not any(np.isfinite(table.values).any() for table in read.values()):
+        msg = "verdicts holds no verdict: every value is missing"
+        raise ShapeError(msg)
+    labels = _means(people, "people")
+    others = [*list(read.values())[1:], labels]
+    named = ["verdicts"] * (len(others) - 1) + ["people"]
+    others = [_like(one, first, name) for one, name in zip(others, named, strict=True)]
+    everything = [first, *others]
+    for one in others:
+        shared_labels("model", first.models, one.models)
+        shared_labels("question", first.questions, one.questions)
+    everything[-1] = _labelled(everything[-1], first)
+    models = tuple(dict.fromkeys(label for one in everything for label in one.models))
+    questions = tuple(dict.fromkeys(label for one in everything for label in one.questions))
+    placed = [_placed(one, models, questions) for one in everything]
+    return Verdicts(
+        judges=tuple(read),
+        verdicts=np.stack(placed[:-1]),
+        people=placed[-1],
+        models=models,
+        questions=questions,
+    )
+
+
+def _by_judge(verdicts: Any, judge: Any) -> dict[Any, Any]:
+    """Return the tables that count, by judge."""
+    if not isinstance(verdicts, Mapping):
+        return {"the judge" if judge is None else judge: verdicts}
+    if not verdicts:
+        msg = "verdicts holds no judge: pass a table, or a mapping from judges to tables"
+        raise OptionError(msg)
+    if judge is None:
+        return dict(verdicts)
+    if judge not in verdicts:
+        msg = f"judge={judge!r} is none of the judges, {listed([*verdicts])}: name one of them"
+        raise LabelError(msg)
+    return {judge: verdicts[judge]}
+
+
+def _means(data: Any, argument: str) -> Table:
+    """Return the mean over repeats of each model and question; all may be missing."""
+    axes = np.ndim(data) if isinstance(data, list | tuple) else getattr(data, "ndim", 2)
+    if axes < 3 and not isinstance(data, ScoreLog | RepeatedScores) and not _is_long(data):
+        table = one_model(data, argument=argument)
+        values = numbers(table, argument=argument)
+        check_codes(values, table.questions, Missing(), argument, remedy=_REMEDY)
+        return Table(values, table.models, table.questions, named=table.named)
+    answers = answers_of(data, argument)
+    counts = answers.present.sum(axis=2)
+    sums = np.nansum(answers.values, axis=2)
+    values = np.where(counts > 0, sums / np.maximum(counts, 1), np.nan)
+    bare = not any(hasattr(data, name) for name in ("columns", "dims", "models", "frame"))
+    return Table(values, answers.models, answers.questions, named=(not bare, not bare))
+
+
+def _is_long(data: Any) -> bool:
+    """Return whether a table has a row for each answer, of which there may be several."""
+    frame = in_pandas(data)
+    tabular = hasattr(frame, "iloc") and frame.ndim == 2
+    return tabular and is_long("auto", [*frame.columns], Columns())
+
+
+def _like(table: Table, first: Table, argument: str) -> Table:
+    """Return a table without labels as one with those of the first."""
+    if all(table.named) and all(first.named):
+        return table
+    return Table(values_like(table, first, argument=argument), first.models, first.questions)
+
+
+def _labelled(people: Table, first: Table) -> Table:
+    """Return labels without models and questions that nobody judged or labelled."""
+    known = np.isfinite(np.asarray(people.values, dtype=np.float64))
+    rows, columns = (
+        [place for place, label in enumerate(labels) if label in judged or any_of[place]]
+        for labels, judged, any_of in (
+            (people.models, set(first.models), known.any(axis=1)),
+            (people.questions, set(first.questions), known.any(axis=0)),
+        )
+    )
+    return Table(
+        people.values[np.ix_(rows, columns)],
+        tuple(people.models[row] for row in rows),
+        tuple(people.questions[column] for column in columns),
+    )
+
+
+def _placed(table: Table, models: Labels, questions: Labels) -> FloatArray:
+    """Return the values at these models and questions, NaN where the table has none."""
+    if table.models == models and table.questions == questions:
+        return np.asarray(table.values, dtype=np.float64)
+    rows = {label: place for place, label in enumerate(models)}
+    columns = {label: place for place, label in enumerate(questions)}
+    placed = np.full((len(models), len(questions)), np.nan)
+    own = np.ix_([rows[one] for one in table.models], [columns[one] for one in table.questions])
+    placed[own] = table.values
+    return placed
