@@ -37,7 +37,7 @@ people:abstention_skill people:revision_skill path prompts performance points
 question replicates:loading_errors residual_pairs solution:factor_scores
 steered target:smooth task texts thinking threshold:read_responses tokenizer traces units
 weights:rate_contrast yes first:set_difference second:set_difference interval:outcome
-clusters:benchmark_agreement
+clusters:benchmark_agreement judge:judged_scores
 models:predict_answers models:contrast_arms questions:predict_answers groups:common_loadings
 scores:compare_arms half_widths designs sizes:replay
 """
@@ -81,7 +81,9 @@ MORE: dict[str, dict[str, Any]] = {
         "families": list("aabbcc"),
         "domains": ["x", "y"] * 100,
         "confidence": _RNG.random((6, 200)),
+        "human_labels": (_RNG.random((6, 200)) < 0.5).astype(float),
     },
+    "judged_scores": {"families": ["x", "y"], "probability": np.full(400, 0.15)},
     "question_audit": {"families": list("aabbccddeeff")},
     "question_screen": {"families": list("abcdefghij") * 4},
     "item_bank": {"families": list("aabbccddee"), "domains": ["x", "y"] * 25},

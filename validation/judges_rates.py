@@ -239,29 +239,22 @@ def main():
         *(f"scores, {n}" for n in LABELS), *(f"differences, {n}" for n in LABELS),
         *(f"width, {n}" for n in LABELS),
     ]  # fmt: skip
-    parts = [
-        "<!-- simulated -->",
-        markdown(["judge", *heads], simulated(rng, options.replicates), [1] * 6 + [2] * 3),
-        "<!-- end -->",
-    ]
+    parts = ["<!-- python -m validation.judges_rates --write VERDICTS.csv.gz -->"]
     if options.verdicts is not None:
         rows = open_judges(options.verdicts, rng, options.replicates)
+        others = elsewhere(options.verdicts, rng, options.replicates)
         parts += [
-            "<!-- open -->",
+            "### Judges on TriviaQA",
             markdown(["judge", "agrees, %", *heads], rows, [0] + [1] * 6 + [2] * 3),
-            "<!-- end of open -->",
-            "<!-- elsewhere -->",
+            "### Other intervals",
             markdown(
-                [
-                    "judge, 60 labels",
-                    "tuned weight, normal intervals",
-                    "one error rate for all models",
-                ],
-                elsewhere(options.verdicts, rng, options.replicates),
-                [1, 1],
+                ["judge, 60 labels", "tuned weight, normal intervals",
+                 "one error rate for all models"],
+                others, [1, 1],
             ),
-            "<!-- end of elsewhere -->",
-        ]
+        ]  # fmt: skip
+    rows = simulated(rng, options.replicates)
+    parts += ["### Simulated judges", markdown(["judge", *heads], rows, [1] * 6 + [2] * 3)]
     text = "\n\n".join(parts)
     print(text)
     if options.write:

@@ -279,14 +279,13 @@ def margins_of_pairs(
     scale = np.where(spread > 0.0, spread, np.inf)
     shared = found.covariance[first, second] / (scale[first] * scale[second])
     below, above = margins
-    return np.sqrt(
-        np.stack(
-            [
-                one[first] ** 2 + other[second] ** 2 - 2.0 * shared * one[first] * other[second]
-                for one, other in ((below, above), (above, below))
-            ]
-        ).clip(min=0.0)
+    squares = np.stack(
+        [
+            one[first] ** 2 + other[second] ** 2 - 2.0 * shared * one[first] * other[second]
+            for one, other in ((below, above), (above, below))
+        ]
     )
+    return np.asarray(np.sqrt(np.maximum(squares, 0.0)))
 
 
 def two_values(verdict: FloatArray) -> IntArray | None:

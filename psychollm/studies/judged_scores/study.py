@@ -237,7 +237,7 @@ def _chances(probability: Any, both: Verdicts, answers: BoolArray) -> FloatArray
 def _mean_verdicts(verdicts: FloatArray) -> FloatArray:
     """Return the mean of the judges (models, questions), NaN where none gave a verdict."""
     if len(verdicts) == 1:
-        return verdicts[0]
+        return np.asarray(verdicts[0])
     known = np.isfinite(verdicts)
     counts = known.sum(axis=0)
     sums = np.where(known, verdicts, 0.0).sum(axis=0)
@@ -249,7 +249,7 @@ def _raw(given: FloatArray, both: Verdicts, clusters: IntArray | None, level: fl
     known = np.isfinite(given)
     weight = known.astype(np.float64)
     mean = clustered_mean(np.where(known, given, 0.0), weight, clusters)
-    none = ~known.any(axis=1)
+    none = np.asarray(~known.any(axis=1))
     inside = given[known]
     shares = bool(((inside == 0.0) | (inside == 1.0)).all())
     return Estimate(

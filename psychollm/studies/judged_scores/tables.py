@@ -33,9 +33,9 @@ class Verdicts:
     @property
     def answers(self) -> BoolArray:
         """Answers that a judge or people saw; all where no judge saw one (models, questions)."""
-        judged = np.isfinite(self.verdicts).any(axis=0)
-        none = ~judged.any(axis=1, keepdims=True)
-        return np.asarray(judged | np.isfinite(self.people) | none)
+        judged: BoolArray = np.asarray(np.isfinite(self.verdicts).any(axis=0))
+        none = np.asarray(~judged.any(axis=1))
+        return np.asarray(judged | np.isfinite(self.people) | none[:, None])
 
 
 def verdicts_of(verdicts: Any, people: Any, judge: Any) -> Verdicts:
@@ -118,8 +118,8 @@ def _labelled(people: Table, first: Table) -> Table:
     rows, columns = (
         [place for place, label in enumerate(labels) if label in judged or any_of[place]]
         for labels, judged, any_of in (
-            (people.models, set(first.models), known.any(axis=1)),
-            (people.questions, set(first.questions), known.any(axis=0)),
+            (people.models, set(first.models), np.asarray(known.any(axis=1))),
+            (people.questions, set(first.questions), np.asarray(known.any(axis=0))),
         )
     )
     return Table(
@@ -132,7 +132,7 @@ def _labelled(people: Table, first: Table) -> Table:
 def _placed(table: Table, models: Labels, questions: Labels) -> FloatArray:
     """Return the values at these models and questions, NaN where the table has none."""
     if table.models == models and table.questions == questions:
-        return np.asarray(table.values, dtype=np.float64)
+        return np.ascontiguousarray(table.values, dtype=np.float64)
     rows = {label: place for place, label in enumerate(models)}
     columns = {label: place for place, label in enumerate(questions)}
     placed = np.full((len(models), len(questions)), np.nan)
