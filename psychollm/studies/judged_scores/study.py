@@ -370,6 +370,7 @@ def _differences(
         value=np.where(known, value[i] - value[j], np.nan),
         se=np.where(known, se, np.nan),
         df=np.where(known, freedom, np.nan),
+        pilot_df=np.where(known, freedom, np.nan),
         n=np.where(known, fewer, 0.0),
         n_clusters=np.minimum(n_clusters[i], n_clusters[j]) if clustered else fewer,
         se_paired=np.where(known, se, np.nan),
