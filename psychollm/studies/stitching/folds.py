@@ -13,10 +13,12 @@ N_FOLDS = 5
 FEWEST_CELLS, FEWEST_MODELS, FEWEST_BENCHMARKS = 60, 10, 5
 GIVEN = 3  # scores from which held-out models are predicted
 _LEVEL = 0.9
+_LATER = 0.93  # models to come are further off than the latest of a table, which were held out
 _HELD_MODELS = 0.25
 _BOUNDS = (0.8, 2.5)  # of the factor by which intervals are widened
 _ONE = 10.0  # held-out scores that a factor of 1 counts for
-_TIMES = 4  # sets of given scores for each held-out model
+_TIMES = 4  # most sets of given scores for each held-out model
+_SETS = 640  # of them in all, where models are many
 _TOLERANCE, _ROUNDS = 2e-2, 30  # of fits that are made for their predictions
 
 
@@ -27,6 +29,7 @@ class HeldOut:
     score: FloatArray
     value: FloatArray
     interval: FloatArray  # (cells, 2) as the model says, before widening
+    aim: float = 0.9  # share of scores that widened intervals are to cover
 
     @classmethod
     def none(cls) -> "HeldOut":
@@ -47,7 +50,7 @@ class HeldOut:
         off = self.score - self.value
         half = np.abs(self.interval - self.value[:, None])
         ratio = np.abs(off) / np.maximum(np.where(off < 0.0, half[:, 0], half[:, 1]), 1e-6)
-        factor = np.quantile(ratio, min(_LEVEL * (n + 1) / n, 1.0))
+        factor = np.quantile(ratio, min(self.aim * (n + 1) / n, 1.0))
         return float(np.clip(np.exp(np.log(max(factor, 0.1)) * n / (n + _ONE)), *_BOUNDS))
 
     def coverage(self, widen: float) -> float:
@@ -57,13 +60,14 @@ class HeldOut:
         return float(inside.mean()) if inside.size else np.nan
 
 
-def _joined(parts: list[HeldOut]) -> HeldOut:
+def _joined(parts: list[HeldOut], aim: float = _LEVEL) -> HeldOut:
     if not parts:
         return HeldOut.none()
     return HeldOut(
         np.concatenate([part.score for part in parts]),
         np.concatenate([part.value for part in parts]),
         np.concatenate([part.interval for part in parts]),
+        aim,
     )
 
 
@@ -96,7 +100,7 @@ def held_cells(scores: ScoreTable, most_abilities: int, rng: np.random.Generator
                 held = np.isfinite(truth)
                 if row is None or not held.any():
                     continue
-                told = teller.foretold(teller.in_table(row), level=_LEVEL, rng=rng)
+                told = teller.foretold_in_table(row, level=_LEVEL, rng=rng)
                 into.append(HeldOut(truth[held], told.value[held], told.interval[held]))
     return [_joined(one) for one in parts]
 
@@ -104,6 +108,7 @@ def held_cells(scores: ScoreTable, most_abilities: int, rng: np.random.Generator
 def held_models(scores: ScoreTable, n_abilities: int, rng: np.random.Generator) -> HeldOut:
     """Return the scores of held-out models as foretold from three: the latest, or any."""
     counts = scores.known.sum(axis=1)
+    times = int(np.clip(_SETS // max(len(counts), 1), 1, _TIMES))
     dated = np.isfinite(scores.years)
     if dated.mean() > 0.8:
         late = scores.years > np.quantile(scores.years[dated], 1.0 - _HELD_MODELS)
@@ -125,13 +130,13 @@ def held_models(scores: ScoreTable, n_abilities: int, rng: np.random.Generator) 
         for model in np.flatnonzero(held & (counts > GIVEN)):
             truth = scores.value[model, columns]
             tested = np.flatnonzero(np.isfinite(truth))
-            for _ in range(_TIMES if len(tested) > GIVEN else 0):
+            for _ in range(times if len(tested) > GIVEN else 0):
                 order = rng.permutation(tested)
                 given, other = order[:GIVEN], order[GIVEN:]
                 known = teller.updated(teller.outside(latest), given, truth[given])
                 told = teller.foretold(known, level=_LEVEL, rng=rng)
                 parts.append(HeldOut(truth[other], told.value[other], told.interval[other]))
-    return _joined(parts)
+    return _joined(parts, _LATER)
 
 
 def latest_year(scores: ScoreTable) -> float:

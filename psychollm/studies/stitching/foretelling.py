@@ -62,6 +62,8 @@ class Foreteller:
         self.scale, self.scores = scale, scores
         self.found: Posterior = posterior_of(scale, scores)
         self.df = scores.known.sum(axis=0) + FEW
+        self._drawn: FloatArray | None = None
+        self._ratio = np.empty((0, 0))
 
     def in_table(self, model: int) -> Known:
         """Return what is known of a model of the table."""
@@ -119,6 +121,17 @@ class Foreteller:
     ) -> Outlook:
         """Return what the scores in all benchmarks will be; `general` are drawn abilities."""
         p, ability = self.curves(known, rng, general)
+        return self._outlook(p, ability, level, rng, widen)
+
+    def _outlook(
+        self,
+        p: FloatArray,
+        ability: FloatArray,
+        level: float,
+        rng: np.random.Generator,
+        widen: float,
+    ) -> Outlook:
+        """Return expected scores, and intervals with the scatter of each benchmark."""
         noise = rng.standard_t(self.df, size=p.shape) * np.sqrt(
             self.scale.scatter * unit_variance(p)
         )
@@ -128,6 +141,25 @@ class Foreteller:
         )
         bounds = np.clip(value + widen * (bounds - value), 0.0, 1.0)
         return Outlook(value, np.asarray(bounds.T), ability)
+
+    def foretold_in_table(
+        self, model: int, *, level: float, rng: np.random.Generator, widen: float = 1.0
+    ) -> Outlook:
+        """Return the scores of a model of the table: all models share the draws of curves."""
+        if self._drawn is None:
+            values, vectors = np.linalg.eigh(self.found.curves)
+            root = vectors * np.sqrt(np.maximum(values, 0.0))
+            normal = rng.standard_normal((N_DRAWS, len(values)))
+            self._drawn = normal @ root.T
+            # What curves say of abilities: their draws times the inverse of the covariance.
+            self._ratio = normal @ (vectors / np.sqrt(np.maximum(values, 1e-12))).T
+        k, cross = self.scale.n_abilities, self.found.cross[model]
+        within = self.found.abilities[model] - cross @ np.linalg.solve(self.found.curves, cross.T)
+        values, vectors = np.linalg.eigh((within + within.T) / 2.0)
+        own = rng.standard_normal((N_DRAWS, k)) * np.sqrt(np.maximum(values, 0.0)) @ vectors.T
+        ability = self.scale.abilities[model] + self._ratio @ cross.T + own
+        curves = self.scale.curves + self._drawn.reshape(N_DRAWS, *self.scale.curves.shape)
+        return self._outlook(_scores_of(ability, curves), ability, level, rng, widen)
 
     def curves(
         self, known: Known, rng: np.random.Generator, general: FloatArray | None = None
@@ -141,6 +173,12 @@ class Foreteller:
         if general is not None:
             ability[:, 0] = general
         curves = drawn[:, k:].reshape(N_DRAWS, *self.scale.curves.shape)
-        eta = np.exp(curves[:, :, 1]) * ability[:, :1] - curves[:, :, 0]
-        eta += (curves[:, :, 2:] * ability[:, None, 1:]).sum(axis=2)
-        return np.asarray(expit(eta)), ability
+        return _scores_of(ability, curves), ability
+
+
+def _scores_of(ability: FloatArray, curves: FloatArray) -> FloatArray:
+    """Return expected scores (draws, benchmarks)."""
+    eta = np.exp(curves[:, :, 1]) * ability[:, :1] - curves[:, :, 0]
+    for k in range(1, ability.shape[1]):
+        eta += curves[:, :, 1 + k] * ability[:, k : k + 1]
+    return np.asarray(expit(eta))

@@ -144,11 +144,14 @@ class StitchedBenchmarks(Study, Result):
                 "one score of it or several"
             )
             raise LabelError(msg)
+        rng = np.random.default_rng(self.seed)
         known = self._known(teller, model, date)
+        widen = self.held_cells[self.n_abilities - 1].widen if inside else self.held_models.widen
         if given:
             known = teller.updated(known, *self._given(given))
-        widen = self.held_cells[self.n_abilities - 1].widen if inside else self.held_models.widen
-        rng = np.random.default_rng(self.seed)
+        elif inside:
+            row = self.labels.index(model)
+            return teller.foretold_in_table(row, level=level, rng=rng, widen=widen)
         return teller.foretold(known, level=level, rng=rng, widen=widen)
 
     def _known(self, teller: Foreteller, model: Any, date: Any) -> Known:
