@@ -56,6 +56,7 @@ from psychollm.studies.evaluation_card.study import evaluation_card
 from psychollm.studies.groups.study import calibration_by, compare_by
 from psychollm.studies.inference_boundary.monitoring_link import rank_link
 from psychollm.studies.inference_boundary.study import inference_boundary
+from psychollm.studies.judged_scores.study import judged_scores
 from psychollm.studies.metacognitive_skill.study import metacognitive_skill
 from psychollm.studies.question_audit.study import question_audit
 from psychollm.studies.question_screen.study import question_screen
@@ -307,6 +308,17 @@ def attempted(extreme: Extreme, rng: np.random.Generator) -> Rates:
     found = attempts(passed(extreme, rng, (6,)), k=(1, 3), n_draws=2000, rng=rng)
     for name, pairs in found.differences.items():
         yield f"attempts, six models: any pair in {name}", "question", below(pairs.adjusted.min())
+
+
+def judged(extreme: Extreme, rng: np.random.Generator) -> Rates:
+    """Five models that people rate alike, by a judge wrong in one answer of ten."""
+    if extreme is COPIES:
+        return
+    truth = rng.permuted(np.tile(np.arange(300) % 3 > 0, (5, 1)), axis=1)
+    verdicts = truth != (rng.random(truth.shape) < 0.1)
+    people = np.where(rng.permutation(300) < 60, truth, np.nan)
+    found = judged_scores(verdicts.astype(float), people, n_draws=2000, rng=rng)
+    yield "judged_scores, five models: any pair", "answer", below(found.differences.adjusted.min())
 
 
 def alike(extreme: Extreme, rng: np.random.Generator) -> Rates:
@@ -614,6 +626,7 @@ DESIGNS: dict[Callable[[Extreme, np.random.Generator], Rates], int] = {
     discordant: 5000,
     compared: 1000,
     attempted: 600,
+    judged: 400,
     alike: 400,
     arms: 400,
     screened: 1000,
