@@ -15,7 +15,7 @@ import psychollm
 pytest.importorskip("hatchling")
 
 ROOT = Path(__file__).resolve().parents[2]
-LARGEST_WHEEL = 2_500_000  # bytes: more would be a file that does not belong there
+LARGEST_WHEEL = 3_000_000  # bytes: more would be a file that does not belong there
 NEVER_SHIPPED = ("psychollm-report", "__pycache__", "_build", "generated", ".asv", ".venv")
 
 
