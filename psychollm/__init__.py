@@ -53,6 +53,7 @@ _NAMES = {
     "predict_answers": "psychollm.studies.prediction.study",
     "question_audit": "psychollm.studies.question_audit.study",
     "question_screen": "psychollm.studies.question_screen.study",
+    "rater_severity": "psychollm.studies.rater_severity.study",
     "evaluation_card": "psychollm.studies.evaluation_card.study",
     "crossed_logistic": "psychollm.reliability.components.crossed_logistic",
     "dimensionality": "psychollm.studies.dimensionality.study",

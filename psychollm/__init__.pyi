@@ -61,6 +61,7 @@ from psychollm.studies.metacognitive_skill.study import metacognitive_skill as m
 from psychollm.studies.prediction.study import predict_answers as predict_answers
 from psychollm.studies.question_audit.study import question_audit as question_audit
 from psychollm.studies.question_screen.study import question_screen as question_screen
+from psychollm.studies.rater_severity.study import rater_severity as rater_severity
 from psychollm.studies.self_efficacy.study import self_efficacy as self_efficacy
 from psychollm.studies.semantic_calibration.study import (
     semantic_calibration as semantic_calibration,

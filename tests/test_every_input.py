@@ -35,7 +35,7 @@ model:confirmatory_groups model:measurement_invariance no own:fit_gate pairs pat
 people:compare people:inference_boundary people:metacognitive_skill people:self_efficacy
 people:abstention_skill people:revision_skill path prompts performance points
 question replicates:loading_errors residual_pairs solution:factor_scores
-steered target:smooth task texts thinking threshold:read_responses tokenizer traces units
+steered target:smooth task texts thinking threshold:read_responses tokenizer traces units unsure
 weights:rate_contrast yes first:set_difference second:set_difference interval:outcome
 clusters:benchmark_agreement judge:judged_scores
 models:predict_answers models:contrast_arms questions:predict_answers groups:common_loadings
@@ -59,6 +59,7 @@ _QUESTIONS = {
     **dict.fromkeys(("response_shares", "class_shares", "early_exit", "probe_transfer"), 0),
     **dict.fromkeys(("state_probe", "difficulty", "fit_gate", "predicted_correctness"), 0),
     "question_audit": 0,
+    "rater_severity": 0,
     "attempts": 1,
     **dict.fromkeys(("answer_variance", "semantic_calibration", "semantic_entropy"), 1),
     **dict.fromkeys(("crossed_logistic", "evaluation_card"), 1),
@@ -76,6 +77,7 @@ MORE: dict[str, dict[str, Any]] = {
         "optimized": (np.arange(240).reshape(30, 8) % 2 == 0),
         "date": np.linspace(2020.0, 2025.0, 30),
     },
+    "rater_severity": {"time": np.arange(120), "group": ["x", "y"] * 60},
     "compare": {"tasks": ["x", "y"] * 200},
     "evaluation_card": {
         "families": list("aabbcc"),

@@ -60,6 +60,7 @@ from psychollm.studies.judged_scores.study import judged_scores
 from psychollm.studies.metacognitive_skill.study import metacognitive_skill
 from psychollm.studies.question_audit.study import question_audit
 from psychollm.studies.question_screen.study import question_screen
+from psychollm.studies.rater_severity.study import rater_severity
 from psychollm.studies.self_efficacy.study import self_efficacy
 from psychollm.studies.semantic_calibration.mechanism import semantic_mechanism
 from psychollm.studies.semantic_calibration.study import semantic_calibration
@@ -319,6 +320,16 @@ def judged(extreme: Extreme, rng: np.random.Generator) -> Rates:
     people = np.where(rng.permutation(300) < 60, truth, np.nan)
     found = judged_scores(verdicts.astype(float), people, n_draws=2000, rng=rng)
     yield "judged_scores, five models: any pair", "answer", below(found.differences.adjusted.min())
+
+
+def raters(extreme: Extreme, rng: np.random.Generator) -> Rates:
+    """Five raters who are as harsh, on things of which they see one quality."""
+    if extreme is COPIES:
+        return
+    quality = rng.normal(size=(3 * QUESTIONS, 1))
+    table = (rng.random((3 * QUESTIONS, 5)) < expit(1.5 * quality)).astype(int)
+    found = rater_severity(table, n_draws=1000, rng=rng)
+    yield "rater_severity, five raters: any from the average", "thing", below(found.adjusted.min())
 
 
 def alike(extreme: Extreme, rng: np.random.Generator) -> Rates:
@@ -627,6 +638,7 @@ DESIGNS: dict[Callable[[Extreme, np.random.Generator], Rates], int] = {
     compared: 1000,
     attempted: 600,
     judged: 400,
+    raters: 200,
     alike: 400,
     arms: 400,
     screened: 1000,

@@ -126,6 +126,8 @@ class Reason(StrEnum):
     FEW_LABELS = "fewer than ten labels by people: the interval is rough"
     NO_VERDICTS = "no verdict by the judge"
     OTHER_SCALE = "the judge's verdicts are on another scale than people's labels"
+    UNCONNECTED = "rated nothing that most others rated: compared as if all had things alike"
+    ALIKE_RATINGS = "all its ratings are alike: its values rest on those of the other raters"
     MISSING_ANSWERS = "some questions drawn have no answer: taken as missing at random"
 
 

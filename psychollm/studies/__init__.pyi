@@ -62,6 +62,8 @@ from psychollm.studies.question_audit.study import QuestionAudit as QuestionAudi
 from psychollm.studies.question_audit.study import question_audit as question_audit
 from psychollm.studies.question_screen.study import QuestionScreen as QuestionScreen
 from psychollm.studies.question_screen.study import question_screen as question_screen
+from psychollm.studies.rater_severity.result import RaterSeverity as RaterSeverity
+from psychollm.studies.rater_severity.study import rater_severity as rater_severity
 from psychollm.studies.self_efficacy.effects import DifficultyEffect as DifficultyEffect
 from psychollm.studies.self_efficacy.effects import FactorEffect as FactorEffect
 from psychollm.studies.self_efficacy.effects import Revision as Revision

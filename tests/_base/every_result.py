@@ -125,6 +125,7 @@ EXAMPLES = (
     "probe_transfer",
     "question_scores",
     "rate_confidence",
+    "RaterSeverity",
     "read_logs",
     "Readings::pooled_scores",
     "Reconstruction",

@@ -70,6 +70,13 @@ def _stitched() -> Any:
     return psy.stitch_benchmarks(scores.clip(0, 1), rng=1)
 
 
+def _raters() -> Any:
+    rng = np.random.default_rng(3)
+    quality, family = rng.normal(size=90), np.repeat(["x", "y"], 45)
+    table = (rng.normal(size=(90, 4)) + quality[:, None]).round().clip(-1, 1)
+    return psy.rater_severity(table, time=np.arange(90), group=family, rng=1)
+
+
 def _card() -> Any:
     rng = np.random.default_rng(1)
     right = (rng.random((5, 200)) < np.linspace(0.8, 0.4, 5)[:, None]).astype(int)
@@ -125,6 +132,7 @@ MADE: dict[str, Callable[[], Any]] = {
     "EvaluationCard": _card,
     "JudgedScores": _judged,
     "QuestionAudit": _audit,
+    "RaterSeverity": _raters,
     "CalibrationPanel": _panel,
     "GateFit": _gate,
     "SharedByGroups": _by_groups,

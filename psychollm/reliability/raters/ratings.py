@@ -334,7 +334,7 @@ def as_ratings(
             msg = "categories belong to the Ratings: pass them to Ratings.from_... instead"
             raise OptionError(msg)
         return data
-    if _holds_runs(data):
+    if holds_runs(data):
         return Ratings.from_runs(data, categories=categories)
     return Ratings.from_table(data, categories=categories)
 
@@ -367,7 +367,7 @@ def _kept(kind: str, labels: Labels, wanted: Iterable[Any] | None) -> tuple[IntA
     return rows, tuple(labels[i] for i in rows)
 
 
-def _holds_runs(data: Any) -> bool:
+def holds_runs(data: Any) -> bool:
     """Tell a sequence of vectors or of tables, or three dimensions, from one table."""
     if isinstance(data, np.ndarray):
         return data.ndim == 3

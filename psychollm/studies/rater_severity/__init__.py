@@ -1,0 +1,1 @@
+"""Which raters are harsh: many-facet models of ratings by several judges or people."""

@@ -1,0 +1,72 @@
+"""What shows the findings about raters."""
+
+from collections.abc import Mapping, Sequence
+from functools import partial
+from typing import TYPE_CHECKING
+
+from psychollm._base.numbers import percent
+from psychollm.estimates.exhibits import Exhibit, Listing, forest, listing
+from psychollm.estimates.listing import Table, name_column, number_column
+from psychollm.estimates.verdict import Outcome, SmallestEffects
+
+if TYPE_CHECKING:
+    from psychollm.estimates.estimate import Estimate
+    from psychollm.studies.rater_severity.result import RaterSeverity
+
+
+def exhibits(
+    result: "RaterSeverity", smallest: SmallestEffects
+) -> Mapping[str, Sequence[Exhibit | None]]:
+    """Return the exhibits of each finding."""
+    judged = result.outcomes(smallest=smallest).outcomes
+    level = percent(result.level)
+    drawing = forest(
+        {"difference": result.difference},
+        key="difference",
+        title="How far each rater is from the average rater",
+        caption=f"Points: mean rating that the rater would give to all things, less that of the "
+        f"average rater, with its {level} interval. Bold: shown to differ, for all at once.",
+        x="mean rating less that of the average rater",
+        reference=0.0,
+        strong=[one in {Outcome.ABOVE, Outcome.BELOW} for one in judged],
+    )
+    severity = listing(
+        {
+            "difference": result.difference,
+            "severity": result.severity,
+            "mean rating": result.rate,
+        },
+        "Each rater",
+        of="rater",
+        instead=True,
+    )
+    return {
+        "severity": (drawing, severity),
+        "discrimination": ()
+        if result.tied
+        else (_table("discrimination", result.discrimination),),
+        "middle": _listed("share of ratings at neither end", result.middle),
+        "drift": _listed("change of severity", result.drift),
+        "interaction": _listed("severity for the group", result.interaction, of="rater, group"),
+        "without": (Listing(table=partial(_without, result), folded=True, instead=True),),
+    }
+
+
+def _table(heading: str, estimate: "Estimate", of: str = "rater") -> Listing:
+    return listing({heading: estimate}, f"{heading.capitalize()} of each {of}", of=of, folded=True)
+
+
+def _listed(heading: str, estimate: "Estimate | None", of: str = "rater") -> tuple[Listing, ...]:
+    return () if estimate is None else (_table(heading, estimate, of),)
+
+
+def _without(result: "RaterSeverity") -> Table | None:
+    return Table.of(
+        [
+            name_column("without", result.labels),
+            number_column("reliability", result.reliability_without, digits=3),
+            number_column("things that turn", result.turned, digits=0),
+            number_column("corrected", result.turned_corrected, digits=0),
+        ],
+        caption="What changes without each rater",
+    )

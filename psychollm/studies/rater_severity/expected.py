@@ -1,0 +1,73 @@
+"""What each rater would give to all things alike: means of ratings over the things."""
+
+from dataclasses import dataclass, replace
+
+import numpy as np
+
+from psychollm._base.types import FloatArray, IntArray
+from psychollm.irt.likelihood import Grid
+from psychollm.studies.rater_severity.likelihood import Curves, Facets, Layout, curves
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Everyone:
+    """Every rater with things of every group, in the middle of the time."""
+
+    facets: Facets
+    share: FloatArray  # (U,) of the group among things
+
+    @classmethod
+    def of(cls, facets: Facets, shares: FloatArray) -> "Everyone":
+        """Return it for groups with these shares (groups,); one without groups."""
+        n, groups = facets.n_raters, shares.size
+        member = np.tile(np.arange(groups), n)
+        covariates = np.zeros((n * groups, facets.covariates.shape[1]))
+        if facets.group is not None:
+            covariates[:, : groups - 1] = group_covariates(member, shares)
+        cells = replace(
+            facets,
+            rater=np.repeat(np.arange(n), groups),
+            time=None if facets.time is None else np.zeros(n * groups),
+            group=None if facets.group is None else member,
+            covariates=covariates,
+        )
+        return cls(cells, shares[member])
+
+
+def group_covariates(member: IntArray, shares: FloatArray) -> FloatArray:
+    """Return columns that tell groups apart, whose mean over things is 0 (n, groups - 1)."""
+    return np.asarray((member[:, None] == np.arange(1, shares.size)) - shares[1:], dtype=float)
+
+
+def expected_ratings(
+    everyone: Everyone, layout: Layout, at: FloatArray, grid: Grid, values: FloatArray
+) -> tuple[FloatArray, FloatArray]:
+    """Return the mean of values (K,) over things for each rater (R,), and derivatives (R, P)."""
+    facets = everyone.facets
+    made = curves(facets, layout, at, grid.nodes)
+    weights = everyone.share[:, None] * np.exp(grid.log_weights)
+    level = _level(made, values)
+    mean = np.bincount(facets.rater, (weights * level).sum(axis=1), facets.n_raters)
+    turn = np.zeros((facets.n_raters, layout.size))
+    for f in range(made.features.shape[1]):
+        moved = weights * (_level(made, values * made.features[:, f]) - level * made.expected[f])
+        rows = (made.constant if f == 0 else made.places[f - 1]).multiply(
+            moved.sum(axis=1)[:, None]
+        )
+        if f == 0:
+            rows = rows + made.linear.multiply((moved @ grid.nodes)[:, None])
+        rows = rows.tocoo()
+        np.add.at(turn, (facets.rater[rows.row], rows.col), rows.data)
+    return np.asarray(mean, dtype=np.float64), turn
+
+
+def panel_curves(
+    everyone: Everyone, layout: Layout, at: FloatArray, abilities: FloatArray, values: FloatArray
+) -> FloatArray:
+    """Return each rater's mean value at abilities, by the group of things (R, groups, Q)."""
+    level = _level(curves(everyone.facets, layout, at, abilities), values)
+    return level.reshape(layout.n_raters, -1, abilities.size)
+
+
+def _level(made: Curves, values: FloatArray) -> FloatArray:
+    return np.asarray(np.einsum("k,ukq->uq", values, np.exp(made.log_p)))
