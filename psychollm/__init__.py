@@ -44,6 +44,8 @@ _NAMES = {
     "one_factor_null": "psychollm.nulls.one_factor",
     "compare": "psychollm.studies.comparison.study",
     "attempts": "psychollm.studies.attempts.study",
+    "recency_break": "psychollm.studies.recency_break.study",
+    "time_horizon": "psychollm.studies.time_horizon.study",
     "compare_by": "psychollm.studies.groups.study",
     "benchmark_agreement": "psychollm.studies.benchmark_agreement.study",
     "judged_scores": "psychollm.studies.judged_scores.study",

@@ -62,6 +62,7 @@ from psychollm.studies.prediction.study import predict_answers as predict_answer
 from psychollm.studies.question_audit.study import question_audit as question_audit
 from psychollm.studies.question_screen.study import question_screen as question_screen
 from psychollm.studies.rater_severity.study import rater_severity as rater_severity
+from psychollm.studies.recency_break.study import recency_break as recency_break
 from psychollm.studies.self_efficacy.study import self_efficacy as self_efficacy
 from psychollm.studies.semantic_calibration.study import (
     semantic_calibration as semantic_calibration,
@@ -72,3 +73,4 @@ from psychollm.studies.shared_confidence.by_groups import (
 from psychollm.studies.shared_confidence.study import shared_confidence as shared_confidence
 from psychollm.studies.steering_match.match import steering_match as steering_match
 from psychollm.studies.stitching.study import stitch_benchmarks as stitch_benchmarks
+from psychollm.studies.time_horizon.study import time_horizon as time_horizon

@@ -78,6 +78,8 @@ MORE: dict[str, dict[str, Any]] = {
         "date": np.linspace(2020.0, 2025.0, 30),
     },
     "rater_severity": {"time": np.arange(120), "group": ["x", "y"] * 60},
+    "time_horizon": {"families": ["x", "y"] * 50, "dates": ["2024-01-01", "2024-06-01"]},
+    "recency_break": {"families": list("aabbcd")},
     "compare": {"tasks": ["x", "y"] * 200},
     "evaluation_card": {
         "families": list("aabbcc"),

@@ -128,6 +128,17 @@ class Reason(StrEnum):
     OTHER_SCALE = "the judge's verdicts are on another scale than people's labels"
     UNCONNECTED = "rated nothing that most others rated: compared as if all had things alike"
     ALIKE_RATINGS = "all its ratings are alike: its values rest on those of the other raters"
+    NEVER_SOLVED = "it solved no task: the horizon lies below the upper bound"
+    ALWAYS_SOLVED = "it solved every task: the horizon lies above the lower bound"
+    NOT_FALLING = "success does not fall with the length of tasks"
+    ONE_LENGTH = "all its tasks are equally long"
+    ONE_MODEL_SCATTER = "one model only: how far tasks of equal length differ is unknown"
+    OPEN = "too few data to bound it on both sides"
+    BEYOND = "longer or shorter than all tasks that were tried: extrapolated"
+    NO_DATE = "it has no date"
+    ONE_SIDE = "fewer than eight questions on one side of the date"
+    DATE_SEARCHED = "the date was searched for: the change is rather too large"
+    NOT_GROWING = "it does not grow"
     MISSING_ANSWERS = "some questions drawn have no answer: taken as missing at random"
 
 

@@ -64,6 +64,9 @@ from psychollm.studies.question_screen.study import QuestionScreen as QuestionSc
 from psychollm.studies.question_screen.study import question_screen as question_screen
 from psychollm.studies.rater_severity.result import RaterSeverity as RaterSeverity
 from psychollm.studies.rater_severity.study import rater_severity as rater_severity
+from psychollm.studies.recency_break.result import DateChange as DateChange
+from psychollm.studies.recency_break.result import RecencyBreak as RecencyBreak
+from psychollm.studies.recency_break.study import recency_break as recency_break
 from psychollm.studies.self_efficacy.effects import DifficultyEffect as DifficultyEffect
 from psychollm.studies.self_efficacy.effects import FactorEffect as FactorEffect
 from psychollm.studies.self_efficacy.effects import Revision as Revision
@@ -105,3 +108,6 @@ from psychollm.studies.steering_match.steered_answers import SteeredAnswers as S
 from psychollm.studies.stitching.forecast import Forecast as Forecast
 from psychollm.studies.stitching.result import StitchedBenchmarks as StitchedBenchmarks
 from psychollm.studies.stitching.study import stitch_benchmarks as stitch_benchmarks
+from psychollm.studies.time_horizon.result import TimeHorizon as TimeHorizon
+from psychollm.studies.time_horizon.study import time_horizon as time_horizon
+from psychollm.studies.time_horizon.trend import HorizonTrend as HorizonTrend

@@ -139,6 +139,22 @@ def judgements() -> None:
     chance.to_csv("chances.csv", index=False)
 
 
+def agents() -> None:
+    """Which tasks four agents solved, how long tasks are, their families, and release dates."""
+    rng = np.random.default_rng(3)
+    length = rng.uniform(-1.0, 8.0, 60)
+    odds = np.array([[1.0], [3.0], [5.0], [6.0]]) - length + rng.normal(size=60)
+    tasks = [f"t{k}" for k in range(60)]
+    frame = pd.DataFrame((rng.random((4, 60)) < 1 / (1 + np.exp(-odds))).astype(int),
+                         index=[f"m{k}" for k in range(4)], columns=tasks)  # fmt: skip
+    frame.to_csv("solved.csv", index_label="model")
+    units = pd.DataFrame({"task": tasks})
+    units.assign(minutes=(2.0**length).round(2)).to_csv("minutes.csv", index=False)
+    units.assign(family=[f"f{k // 3}" for k in range(60)]).to_csv("kinds.csv", index=False)
+    dates = pd.DataFrame({"model": frame.index, "date": [f"202{k}-03-01" for k in range(4)]})
+    dates.to_csv("released.csv", index=False)
+
+
 def choices() -> None:
     """Options that models chose, one of them called NA, and keys of which some are wrong."""
     chosen, key, _ = drawn(120, share=0.1)
@@ -290,6 +306,11 @@ COMMANDS: dict[str, tuple[Make, tuple[str, ...]]] = {
         many_benchmarks,
         ("stitch", "scores.csv", "--score", "points", "--out-of", "100", "--seed", "2"),
     ),
+    "horizon": (
+        agents,
+        ("horizon", "solved.csv", "--minutes", "minutes.csv", "--families", "kinds.csv",
+         "--dates", "released.csv", "--share", "0.5"),
+    ),
     "card": (
         scores,
         ("card", "scores.csv", "--domains", "domain", "--families", "families.csv",
@@ -381,6 +402,7 @@ VARIANTS: dict[str, tuple[Make, tuple[str, ...]]] = {
         ("card", "lenient.csv", "--human-labels", "labels.csv", "--seed", "3"),
     ),
     "agree alone": (benchmarks, ("agree", "one.csv", "other.csv", "--seed", "3")),
+    "horizon alone": (agents, ("horizon", "solved.csv", "--minutes", "minutes.csv")),
     "card alone": (scores, ("card", "scores.csv", "--seed", "4")),
     "items of families": (scores, ("items", "scores.csv", "--families", "vendor")),
     "irt at a threshold": (
@@ -413,6 +435,9 @@ PRINTED: dict[str, tuple[Make, tuple[str, ...]]] = {
         scores, ("compare", "scores.csv", "--by", "domain", "--markdown")
     ),
     "agree in Markdown": (benchmarks, ("agree", "one.csv", "other.csv", "--markdown")),
+    "horizon in Markdown": (
+        agents, ("horizon", "solved.csv", "--minutes", "minutes.csv", "--markdown")
+    ),
     "card in Markdown": (scores, ("card", "scores.csv", "--markdown")),
     "import": (
         scores, ("import", "scores.csv", "--repeats", "first", "--out", "right.csv", "--long",

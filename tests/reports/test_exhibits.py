@@ -77,6 +77,21 @@ def _raters() -> Any:
     return psy.rater_severity(table, time=np.arange(90), group=family, rng=1)
 
 
+def _horizons() -> Any:
+    rng = np.random.default_rng(1)
+    odds = np.arange(4)[:, None] - np.linspace(-2, 5, 40) + rng.normal(size=40)
+    solved = (rng.random((4, 40)) < 1 / (1 + np.exp(-odds))).astype(int)
+    dates = [f"202{year}-01-01" for year in range(4)]
+    return psy.time_horizon(solved, 2.0 ** np.linspace(-2, 5, 40), dates=dates)
+
+
+def _recency() -> Any:
+    rng = np.random.default_rng(1)
+    days = [f"2024-{1 + day // 28:02}-{1 + day % 28:02}" for day in range(60)]
+    scores = rng.random((4, 60)) < 0.5
+    return psy.recency_break(scores, published=days, cutoff="2024-02-01", n_null=19, rng=1)
+
+
 def _card() -> Any:
     rng = np.random.default_rng(1)
     right = (rng.random((5, 200)) < np.linspace(0.8, 0.4, 5)[:, None]).astype(int)
@@ -127,6 +142,8 @@ MADE: dict[str, Callable[[], Any]] = {
     "Attempts": _attempts,
     **{name: make for name, (make, *_) in STUDIES.items()},
     "BenchmarkAgreement": _agreement,
+    "TimeHorizon": _horizons,
+    "RecencyBreak": _recency,
     "Comparison": _comparison,
     "ConfidenceGate": _confidence_gate,
     "EvaluationCard": _card,

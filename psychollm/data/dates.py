@@ -1,0 +1,90 @@
+"""Dates of models and questions, as days."""
+
+from collections.abc import Mapping
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from psychollm._base.checks import check_unique, shown
+from psychollm._base.errors import LabelError
+from psychollm._base.frames import in_pandas
+from psychollm._base.types import FloatArray
+from psychollm.data.labels import Labels, index_of, listed, unit_labels
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+_DAY = 86_400.0
+
+
+def picked(values: Any, units: Labels, *, some: bool = False) -> Any:
+    """Return of values with labels those of the units; where `some` will do, None for the rest."""
+    # What is not in the table needs no value there: a Series may hold more than the units.
+    values = in_pandas(values)
+    if hasattr(values, "to_dict") and hasattr(values, "index") and getattr(values, "ndim", 0) == 1:
+        labels = index_of(values)
+        if labels is None or not set(labels) & set(units):
+            return values
+        check_unique("label", labels)
+        values = dict(zip(labels, values.tolist(), strict=True))
+    if isinstance(values, Mapping):
+        return {unit: values.get(unit) for unit in units if some or unit in values}
+    return values
+
+
+def days_of(
+    dates: Any, units: Labels, *, argument: str, kind: str, some: bool = False
+) -> FloatArray:
+    """Return the date of each unit in days from 1970-01-01, NaN where missing."""
+    dates = picked(dates, units, some=some)
+    check_all_named(dates, units, argument=argument, kind=kind)
+    cells = unit_labels(dates, units, argument=argument, kind=kind, optional=True)
+    return np.array(
+        [
+            _day(cell, f"{argument}: {kind} {unit!r}")
+            for cell, unit in zip(cells, units, strict=True)
+        ]
+    )
+
+
+def check_all_named(values: Any, units: Labels, *, argument: str, kind: str) -> None:
+    """Refuse a mapping that lacks a unit."""
+    if isinstance(values, Mapping):
+        absent = [unit for unit in units if unit not in values]
+        if absent:
+            msg = (
+                f"{argument} has no entry for {kind} {listed(absent)}: name all, and leave what "
+                "is unknown missing (NaN)"
+            )
+            raise LabelError(msg)
+
+
+def day_of(date: Any, argument: str) -> float:
+    """Return one date in days from 1970-01-01."""
+    return _day(date, f"{argument}:")
+
+
+def dates_of(days: FloatArray) -> "pd.Series[Any]":
+    """Return days as dates, NaT where there is none."""
+    import pandas as pd
+
+    return pd.Series(pd.to_datetime(np.round(days * _DAY), unit="s"))
+
+
+def _day(cell: Any, where: str) -> float:
+    import pandas as pd
+
+    if cell is None or (isinstance(cell, str) and not cell.strip()):
+        return float("nan")
+    try:
+        date = cell.to_timestamp() if isinstance(cell, pd.Period) else cell
+        # 2024 is a number, and no date.
+        counted = isinstance(cell, bool | int | float | np.number)
+        at = pd.Timestamp("a number" if counted else date)
+    except (TypeError, ValueError) as error:
+        msg = f"{where} has {shown(cell)}, which is not a date: write 2024-05-13"
+        raise LabelError(msg) from error
+    if at is pd.NaT:
+        return float("nan")
+    at = at.tz_convert(None) if at.tzinfo is not None else at
+    return float(at.timestamp()) / _DAY

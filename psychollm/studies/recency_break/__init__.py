@@ -1,0 +1,1 @@
+"""Whether models do worse on questions published after a date than difficulty explains."""

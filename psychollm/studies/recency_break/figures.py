@@ -1,0 +1,60 @@
+"""Changes of models at a date, beyond difficulty."""
+
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from psychollm._base.numbers import percent
+from psychollm.plots.canvas import (
+    BLUE,
+    MUTED,
+    RED,
+    STRIPE,
+    TICK_SIZE,
+    name_axes,
+    name_rows,
+    open_axes,
+    plain_text,
+    points,
+    ranked_size,
+)
+from psychollm.plots.marks import keep_row
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+
+    from psychollm.studies.recency_break.result import RecencyBreak
+
+
+@plain_text()
+def plot_recency_break(result: "RecencyBreak", *, ax: "Axes | None" = None) -> "Axes":
+    """Draw the change of each tested model at its date, beyond difficulty, and the raw change.
+
+    Parameters
+    ----------
+    result : RecencyBreak
+        What `psychollm.recency_break` returns.
+    ax : Axes, optional
+        Where to draw; a new figure by default.
+    """
+    found = result.by_model
+    order = [row for row in result.order if np.isfinite(found.change.value[row])]
+    labels = [result.labels[row] for row in order]
+    ax = open_axes(ax, size=ranked_size(labels or ["none"]))
+    name_rows(ax, labels, size=TICK_SIZE - 0.5)
+    ax.axvline(0.0, color=MUTED, lw=0.8, zorder=1)
+    for row, model in enumerate(order):
+        if row % 2:
+            ax.axhspan(row - 0.5, row + 0.5, color=STRIPE, lw=0, zorder=0)
+        colour = RED if result.alarm[result.lineage[model]] else BLUE
+        ax.hlines(row, *found.change.interval[model], color=colour, lw=1.6, alpha=0.6, zorder=2)
+        points(ax, [found.change.value[model]], [row], colour)
+        ax.plot([found.raw[model]], [row], "x", color=MUTED, ms=4.5, zorder=3)
+        told = f"{result.model_text(model)}; lineage {result.lineages[result.lineage[model]]}"
+        keep_row(ax, row, told, result.labels[model])
+    name_axes(
+        ax,
+        x=f"change after the date beyond difficulty, {percent(result.level)} intervals; "
+        "crosses: raw change",
+    )
+    return ax

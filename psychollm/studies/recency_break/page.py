@@ -1,0 +1,51 @@
+"""The page on later questions."""
+
+from typing import TYPE_CHECKING
+
+from psychollm._base.numbers import count, number
+from psychollm.estimates.layout import Fact, Layout
+from psychollm.estimates.references import cite
+from psychollm.estimates.verdict import SmallestEffects
+
+if TYPE_CHECKING:
+    from psychollm.studies.recency_break.result import RecencyBreak
+
+
+def _methods(result: "RecencyBreak") -> tuple[str, ...]:
+    searched = (
+        " The date was searched for; the least statistic of all dates is compared with the least "
+        "of all dates where they are permuted."
+        if result.searched
+        else ""
+    )
+    return (
+        "Scores are regressed on the difficulty of questions, as the mean of other lineages shows "
+        "it, up to its third power, and on whether a question was published after the date. The "
+        "coefficient of the date is the change. It is corrected for the reliability of the "
+        "difficulty.",
+        "Dates are permuted among questions of like difficulty, the same for all models. P-values "
+        f"are adjusted for the number of lineages by the least statistic {cite('maxt')}. Each "
+        f"lineage counts once.{searched}",
+    )
+
+
+def _facts(result: "RecencyBreak", smallest: SmallestEffects) -> tuple[Fact, ...]:
+    return (
+        Fact(name="Models", value=count(len(result.labels))),
+        Fact(name="Lineages", value=count(len(result.lineages))),
+        Fact(name="Questions", value=count(result.n_questions)),
+        Fact(name="Alarms", value=count(float(result.alarm.sum())), detail="lineages"),
+        Fact(name="Reliability of difficulty", value=number(result.reliability)),
+    )
+
+
+LAYOUT = Layout(
+    title="Has it seen the test?",
+    facts=_facts,
+    methods=_methods,
+    call=lambda result, source, options: (
+        source or "result = psy.recency_break(scores, published=dates, rng=1)"
+    ),
+)
+
+PAGES = {"RecencyBreak": LAYOUT}

@@ -1,0 +1,248 @@
+"""What recency shows: the change at a date of each lineage and model, beyond difficulty."""
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from psychollm._base.axes import Axes
+from psychollm._base.numbers import count, number, p_equals
+from psychollm._base.result import Result, view
+from psychollm._base.types import BoolArray, FloatArray, IntArray
+from psychollm.data.dates import dates_of
+from psychollm.data.labels import Labels
+from psychollm.estimates.estimate import Estimate
+from psychollm.estimates.findings import Finding, Findings, Study, exhibit, sentence_list
+from psychollm.estimates.verdict import SMALLEST, SmallestEffects, Verdicts, outcome
+
+if TYPE_CHECKING:
+    import pandas as pd
+    from matplotlib.axes import Axes as Drawn
+
+_SHOWN = 10
+
+
+@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
+class DateChange(Result):
+    """Change in scores at a date, beyond what the difficulty of questions explains.
+
+    Examples
+    --------
+    >>> from psychollm.studies.recency_break.study import recency_break
+    >>> rng = np.random.default_rng(1)
+    >>> days = [f"2024-01-{day:02}" for day in range(1, 31)]
+    >>> found = recency_break(rng.normal(size=(3, 30)), published=days, cutoff="2024-01-15", rng=1)
+    >>> found.by_model.before, found.by_model.change.labels
+    (array([15., 15., 15.]), (0, 1, 2))
+    """
+
+    change: Estimate  # (rows,) after - before, given difficulty
+    raw: FloatArray  # (rows,) after - before
+    z: FloatArray  # (rows,) test statistic; the least of all dates where the date was searched for
+    p_value: FloatArray  # (rows,) one-sided, of no drop, not adjusted
+    cutoff: FloatArray  # (rows,) days from 1970-01-01; questions after it count as new
+    before: FloatArray  # (rows,) questions
+    after: FloatArray  # (rows,) questions
+
+    _AXES = Axes(
+        {"label": "change.labels"},
+        ("cutoff", lambda found: dates_of(found.cutoff).to_numpy()),
+        "change=change.value",
+        "{bound}=change.interval",
+        "raw",
+        ("expected", lambda found: found.raw - found.change.value),
+        "before",
+        "after",
+        "z",
+        "p_value",
+        "flag=change.flags",
+    )
+
+
+@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
+class RecencyBreak(Study, Result):
+    """Whether models do worse on questions published after a date than difficulty explains.
+
+    Examples
+    --------
+    >>> from psychollm.studies.recency_break.study import recency_break
+    >>> rng = np.random.default_rng(1)
+    >>> days = [f"2024-01-{day:02}" for day in range(1, 31)]
+    >>> found = recency_break(rng.normal(size=(3, 30)), published=days, cutoff="2024-01-15", rng=1)
+    >>> found.alarms, found.adjusted.round(2)
+    ((), array([0.45, 0.33, 0.34]))
+    """
+
+    by_lineage: DateChange
+    by_model: DateChange
+    adjusted: FloatArray  # (lineages,) p-values adjusted for the number of lineages
+    lineage: IntArray  # (models,) numbers of lineages
+    lineages: Labels
+    labels: Labels  # (models,)
+    searched: bool  # whether the date was searched for
+    draws: FloatArray  # (n_null,) least statistic of all lineages with dates permuted
+    reliability: float  # of the difficulty that other lineages show
+    n_questions: int
+    first_day: float  # of publication, in days from 1970-01-01
+    last_day: float
+    span: float  # from the lowest score to the highest
+    level: float
+
+    _AXES = Axes({"lineage": "lineages"}, "adjusted")
+
+    @property
+    def alarm(self) -> BoolArray:
+        """Which lineages do worse than difficulty explains (lineages,)."""
+        with np.errstate(invalid="ignore"):
+            return np.asarray(self.adjusted <= 1.0 - self.level)
+
+    @property
+    def alarms(self) -> Labels:
+        """Lineages that do worse than difficulty explains."""
+        return tuple(self.lineages[one] for one in np.flatnonzero(self.alarm))
+
+    def to_frame(self) -> "pd.DataFrame":
+        """Return one row per model; `adjusted` and `alarm` are those of its lineage."""
+        frame = self.by_model.to_frame().rename(columns={"label": "model"})
+        held = [self.lineages[one] for one in self.lineage]
+        frame.insert(1, "lineage", held)
+        frame.insert(len(frame.columns) - 1, "adjusted", self.adjusted[self.lineage])
+        frame.insert(len(frame.columns) - 1, "alarm", self.alarm[self.lineage])
+        return frame
+
+    def lineages_frame(self) -> "pd.DataFrame":
+        """Return one row per lineage."""
+        frame = self.by_lineage.to_frame().rename(columns={"label": "lineage"})
+        frame.insert(len(frame.columns) - 1, "adjusted", self.adjusted)
+        frame.insert(len(frame.columns) - 1, "alarm", self.alarm)
+        return frame
+
+    def tables(self) -> "dict[str, pd.DataFrame]":
+        """Return the tables of the study, by name."""
+        return {"lineages": self.lineages_frame(), "models": self.to_frame()}
+
+    def plot(self, *, ax: "Drawn | None" = None) -> "Drawn":
+        """Draw the change of each model at its date, beyond difficulty."""
+        draw = view("studies.recency_break.figures", "plot_recency_break")
+        axes: Drawn = draw(self, ax=ax)
+        return axes
+
+    @property
+    def order(self) -> list[int]:
+        """Models from the largest drop; those that were not tested last."""
+        value = np.nan_to_num(self.by_model.change.value, nan=np.inf)
+        return [int(row) for row in np.argsort(value, kind="stable")]
+
+    def outcomes(self, *, smallest: SmallestEffects = SMALLEST) -> Verdicts:
+        """Return for each lineage what its change shows.
+
+        Parameters
+        ----------
+        smallest : SmallestEffects
+            `share` is the smallest change that matters, of the range of scores.
+        """
+        return Verdicts(
+            self.lineages,
+            tuple(
+                outcome(
+                    self.by_lineage.change.interval[row],
+                    smallest=smallest.share * self.span,
+                    rejected=bool(self.alarm[row]),
+                )
+                for row in range(len(self.lineages))
+            ),
+        )
+
+    def findings(self, *, smallest: SmallestEffects = SMALLEST) -> Findings:
+        """Return which lineages alarm, and the change of each model.
+
+        Parameters
+        ----------
+        smallest : SmallestEffects
+            With the smallest `share` of the range of scores that matters.
+        """
+        more = len(self.labels) - _SHOWN
+        rows = tuple(self.model_text(row) for row in self.order[:_SHOWN])
+        items = (
+            Finding(
+                statement=self._verdict(),
+                numbers={
+                    "change": self.by_lineage.change,
+                    "adjusted": self.adjusted,
+                    "z": self.by_lineage.z,
+                },
+                outcome=self.outcomes(smallest=smallest),
+            ),
+            Finding(
+                key="models",
+                question="How far does each model change, beyond difficulty?",
+                rows=(*rows, *([f"and {more} more, in the table of models"] if more > 0 else [])),
+                explanation=(
+                    "The change is the score after the date less that before, given the "
+                    "difficulty that other lineages show. The raw change also holds that later "
+                    "questions may be harder."
+                ),
+                numbers={"change": self.by_model.change, "raw": self.by_model.raw},
+            ),
+        )
+        several = len(self.lineages) < len(self.labels)
+        head = (
+            f"{len(self.labels)} models"
+            + (f" of {len(self.lineages)} lineages" if several else "")
+            + f", {count(self.n_questions)} questions published from {_date(self.first_day)} to "
+            f"{_date(self.last_day)}."
+        )
+        return exhibit(Findings(items=items, head=head), self, smallest)
+
+    def _verdict(self) -> str:
+        tested = int(np.isfinite(self.adjusted).sum())
+        if not tested:
+            return "No lineage can be tested: none has enough questions before and after its date."
+        kind = "lineage" if len(self.lineages) < len(self.labels) else "model"
+        kind += "s" * (tested > 1)
+        found = np.flatnonzero(self.alarm)
+        if not found.size:
+            least = float(np.nanmin(self.adjusted))
+            return (
+                f"Of {tested} {kind} tested, none does worse on later questions than their "
+                f"difficulty explains (least adjusted {p_equals(least)})."
+            )
+        told = [self._lineage(row) for row in found[np.argsort(self.by_lineage.z[found])].tolist()]
+        return (
+            f"Of {tested} {kind} tested, {found.size} "
+            f"{'does' if found.size == 1 else 'do'} worse on later questions than their "
+            f"difficulty explains: {sentence_list(told)}."
+        )
+
+    def _lineage(self, row: int) -> str:
+        found = self.by_lineage
+        return (
+            f"{self.lineages[row]} by {found.change.text(row, self._digits, signed=True)} after "
+            f"{_date(found.cutoff[row])} (adjusted {p_equals(float(self.adjusted[row]))})"
+        )
+
+    def model_text(self, row: int) -> str:
+        """Say how far a model changes, or why it was not tested.
+
+        Parameters
+        ----------
+        row : int
+            Of the model.
+        """
+        found = self.by_model
+        if not np.isfinite(found.change.value[row]):
+            return f"{self.labels[row]}: not tested ({found.change.flags[row]})"
+        return (
+            f"{self.labels[row]}: {found.change.text(row, self._digits, signed=True)} after "
+            f"{_date(found.cutoff[row])}, "
+            f"raw {number(found.raw[row], self._digits, signed=True)}, "
+            f"z = {number(found.z[row], 1)}"
+        )
+
+    @property
+    def _digits(self) -> int:
+        return 3 if self.span <= 1.0 else 1
+
+
+def _date(day: float) -> str:
+    return str(dates_of(np.array([day])).dt.date[0])

@@ -1,0 +1,95 @@
+"""``psychollm horizon``: which tasks models solved and how long these are in, horizons out."""
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from functools import partial
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from psychollm._base.call import Call
+from psychollm.cli.carry_out import Found
+from psychollm.cli.import_logs import LOG_IS, Logs
+from psychollm.cli.of_scores import Judged
+from psychollm.cli.options import option
+from psychollm.cli.two_tables import ANALYSIS
+
+if TYPE_CHECKING:
+    from psychollm.data.logs_result import ScoreLog
+
+DESCRIPTION = """\
+Say how long the tasks are that models solve with a given probability, in minutes that they take
+people: over all tasks, and for a task of typical difficulty, with intervals for other tasks like
+these; and, with release dates, in how many days the horizons double.
+"""
+EPILOG = """\
+examples:
+  psychollm horizon solved.csv --minutes minutes.csv
+  psychollm horizon logs/ --minutes minutes.csv --families families.csv --out horizons
+  psychollm horizon solved.csv --minutes minutes.csv --dates released.csv --share 0.5,0.8
+"""
+
+
+def shares(text: str) -> tuple[float, ...]:
+    """Read ``0.5,0.8``."""
+    return tuple(float(one) for one in text.split(","))
+
+
+@dataclass(frozen=True, kw_only=True)
+class Horizon(Judged, Logs):
+    """The command."""
+
+    NAME = "horizon"
+    HELP = "from solved tasks and their length to the time horizons of models"
+    DESCRIPTION = DESCRIPTION + LOG_IS
+    EPILOG = EPILOG
+
+    minutes: Path = option(
+        "how long tasks take people: a file with a task and its minutes per line", "FILE.csv",
+        group=ANALYSIS,
+    )  # fmt: skip
+    share: tuple[float, ...] = option(
+        "probabilities of success", "P,P,...", default=(0.5, 0.8), parse=shares, group=ANALYSIS
+    )
+    families: Path | None = option(
+        "what tasks belong to: a file with a task and its family per line", "FILE.csv",
+        default=None, group=ANALYSIS,
+    )  # fmt: skip
+    dates: Path | None = option(
+        "when models were released, for a trend: a file with a model and its date per line",
+        "FILE.csv", default=None, group=ANALYSIS,
+    )  # fmt: skip
+
+    def read(self) -> Callable[[], Found]:
+        """Read which tasks were solved."""
+        return partial(self._horizons, self.scores_in(self.logs))
+
+    def _horizons(self, log: "ScoreLog") -> Found:
+        reading = self.reading_of(self.logs)
+        minutes, families, dates = (
+            None
+            if path is None
+            else Call("psy.data.readers.read_clusters", (path,), name=name)
+            for name, path in (
+                ("minutes", self.minutes), ("families", self.families), ("dates", self.dates)
+            )
+        )  # fmt: skip
+        options = {
+            "share": self.share,
+            "families": families,
+            "dates": dates,
+            "level": self.level,
+            "rng": self.seed,
+        }
+        call = Call("psy.time_horizon", (reading, minutes), options)
+        result = call.run({id(reading): log})
+        numbers = {
+            "n_models": len(result.labels),
+            "n_tasks": len(result.tasks),
+            "logs": log.counts(),
+            "level": self.level,
+            "seed": self.seed,
+        }
+        return self.of_study(result, call.script(), numbers, remark=log.summary())
+
+
+COMMAND = Horizon

@@ -1,0 +1,95 @@
+"""What horizons are made from: answers, minutes, families and dates, in one order."""
+
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from psychollm._base.checks import shown
+from psychollm._base.errors import CodeError, ShapeError
+from psychollm._base.types import FloatArray, IntArray
+from psychollm.data.dates import check_all_named, picked
+from psychollm.data.labels import Labels, numbered, unit_labels
+from psychollm.reliability.means.repeated_scores import answers_of, means_of
+
+
+@dataclass(frozen=True, slots=True)
+class Given:
+    """Answers of models to the tasks whose length is known."""
+
+    solved: FloatArray  # (models, tasks) NaN where not tried
+    minutes: FloatArray  # (tasks,)
+    families: IntArray | None  # (tasks,)
+    models: Labels
+    tasks: Labels
+    left_out: Labels  # tasks without minutes
+
+
+def given(solved: Any, minutes: Any, families: Any) -> Given:
+    """Return what was passed, checked and in one order."""
+    answers = answers_of(solved, "solved")
+    values = means_of(answers, "solved")
+    with np.errstate(invalid="ignore"):
+        wrong = np.argwhere((values < 0.0) | (values > 1.0))
+    if wrong.size:
+        row, column = wrong[0]
+        msg = (
+            f"solved: model {answers.models[row]!r}, task {answers.questions[column]!r} has "
+            f"{values[row, column]:g}: a task is solved (1) or not (0), or in a share of attempts"
+        )
+        raise CodeError(msg)
+    long = numbers_of(minutes, answers.questions, argument="minutes", kind="task")
+    refuse = np.flatnonzero(long <= 0.0)
+    if refuse.size:
+        task = answers.questions[int(refuse[0])]
+        msg = (
+            f"minutes: task {task!r} takes {long[refuse[0]]:g}: lengths are above 0; leave those "
+            "unknown missing (NaN)"
+        )
+        raise CodeError(msg)
+    codes = None
+    if families is not None:
+        named = picked(families, answers.questions)
+        labels = unit_labels(named, answers.questions, argument="families", kind="task")
+        codes = numbered(labels)[0]
+    known = np.isfinite(long) & np.isfinite(values).any(axis=0)
+    if np.unique(long[known]).size < 2:
+        msg = (
+            "minutes: the tasks that were tried have fewer than two different lengths: a horizon "
+            "needs short and long tasks"
+        )
+        raise ShapeError(msg)
+    if codes is not None:
+        codes = np.unique(codes[known], return_inverse=True)[1].astype(np.int64)
+        if codes.max() + 1 == codes.size:  # a family for each task
+            codes = None
+    place = np.flatnonzero(known)
+    return Given(
+        solved=values[:, known],
+        minutes=long[known],
+        families=codes,
+        models=answers.models,
+        tasks=tuple(answers.questions[one] for one in place),
+        left_out=tuple(
+            answers.questions[one] for one in np.flatnonzero(~np.isfinite(long)).tolist()
+        ),
+    )
+
+
+def numbers_of(values: Any, units: Labels, *, argument: str, kind: str) -> FloatArray:
+    """Return one number for each unit, NaN where missing; numbers may be text."""
+    values = picked(values, units)
+    check_all_named(values, units, argument=argument, kind=kind)
+    cells = unit_labels(values, units, argument=argument, kind=kind, optional=True)
+    out = np.full(len(cells), np.nan)
+    for place, cell in enumerate(cells):
+        try:
+            out[place] = np.nan if cell is None else float(cell)
+        except (TypeError, ValueError) as error:
+            msg = f"{argument}: {kind} {units[place]!r} has {shown(cell)}, which is not a number"
+            raise CodeError(msg) from error
+    if np.isinf(out).any():
+        unit = units[int(np.isinf(out).argmax())]
+        msg = f"{argument}: {kind} {unit!r} is infinite: leave what is unknown missing (NaN)"
+        raise CodeError(msg)
+    return out

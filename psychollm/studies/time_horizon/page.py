@@ -1,0 +1,59 @@
+"""The page of time horizons."""
+
+from typing import TYPE_CHECKING
+
+from psychollm._base.numbers import count, number
+from psychollm.estimates.layout import Fact, Layout
+from psychollm.estimates.references import cite
+from psychollm.estimates.verdict import SmallestEffects
+from psychollm.studies.time_horizon.result import minutes
+
+if TYPE_CHECKING:
+    from psychollm.studies.time_horizon.result import TimeHorizon
+
+
+def _methods(result: "TimeHorizon") -> tuple[str, ...]:
+    units = "tasks" if result.n_families is None else "families of tasks"
+    return (
+        "The horizon over all tasks is that of a logistic regression of success on the logarithm "
+        f"of minutes, for each model {cite('kwa')}. Its interval is that of the penalised profile "
+        f"likelihood {cite('heinze')}; where tasks come in families, the likelihood is adjusted "
+        f"for their correlation {cite('chandler')}.",
+        "The horizon for a typical task comes from an item response model that explains "
+        f"difficulty by length and leaves each task a residual {cite('deboeck')}. Its interval is "
+        "Fieller's, with Student's t for the number of tasks.",
+        f"The units of all intervals are {units}. An interval is open where a curve that does not "
+        "fall fits as well.",
+    )
+
+
+def _facts(result: "TimeHorizon", smallest: SmallestEffects) -> tuple[Fact, ...]:
+    units = () if result.n_families is None else (
+        Fact(name="Families of tasks", value=count(result.n_families)),
+    )  # fmt: skip
+    return (
+        Fact(name="Models", value=count(len(result.labels))),
+        Fact(name="Tasks", value=count(len(result.tasks))),
+        *units,
+        Fact(
+            name="Minutes",
+            value=f"{minutes(result.task_minutes.min())} to {minutes(result.task_minutes.max())}",
+        ),
+        Fact(
+            name="Tasks of equal length differ by",
+            value=f"{number(result.doublings, 1)} doublings",
+            detail="standard deviation",
+        ),
+    )
+
+
+LAYOUT = Layout(
+    title="How long a task can it do?",
+    facts=_facts,
+    methods=_methods,
+    call=lambda result, source, options: (
+        source or "result = psy.time_horizon(solved, minutes, rng=1)"
+    ),
+)
+
+PAGES = {"TimeHorizon": LAYOUT}

@@ -1,0 +1,286 @@
+"""Time horizons of models, over all tasks and for a typical task."""
+
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from psychollm._base.axes import Axes
+from psychollm._base.convergence import Convergence
+from psychollm._base.numbers import count, number, percent, significant
+from psychollm._base.result import Result, view
+from psychollm._base.types import FloatArray
+from psychollm.data.labels import Labels
+from psychollm.estimates.estimate import Estimate
+from psychollm.estimates.findings import Finding, Findings, Study, exhibit
+from psychollm.estimates.verdict import SMALLEST, SmallestEffects
+from psychollm.studies.time_horizon.trend import HorizonTrend, horizon_trend
+
+if TYPE_CHECKING:
+    import pandas as pd
+    from matplotlib.axes import Axes as Drawn
+
+ALL_TASKS, TYPICAL_TASK = "all tasks", "typical task"
+_SHOWN = 10  # models that the summary lists
+
+
+@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
+class TimeHorizon(Study, Result):
+    """Length of the tasks that each model solves with given probabilities, in minutes.
+
+    Examples
+    --------
+    >>> from psychollm.studies.time_horizon.study import time_horizon
+    >>> solved = [[1, 1, 1, 1, 0, 1, 0, 0], [1, 1, 0, 1, 0, 0, 0, 0]]
+    >>> found = time_horizon(solved, [1, 2, 4, 8, 15, 30, 60, 120], share=0.5)
+    >>> found.all_tasks[0].value.round(1).tolist()
+    [21.7, 5.5]
+    """
+
+    all_tasks: tuple[Estimate, ...]  # by share: (models,) minutes
+    typical_task: tuple[Estimate, ...]  # by share
+    shares: tuple[float, ...]
+    scatter: float  # of tasks of equal length, SD in logits
+    slope: float  # logits that a task of twice the length is harder
+    solved: FloatArray  # (models, tasks) NaN where not tried
+    task_minutes: FloatArray  # (tasks,)
+    labels: Labels  # (models,)
+    tasks: Labels
+    left_out: Labels  # tasks without minutes
+    n_families: int | None  # None where every task is a unit
+    task_errors: FloatArray  # (definitions, shares, models, models) of log2 minutes, from tasks
+    convergence: Convergence | None  # of the item response model; None with one model
+    level: float
+    trends: HorizonTrend | None
+
+    _AXES = Axes(
+        {"model": "labels", "task": "tasks"},
+        arrays={"model task": "solved", "task": "task_minutes"},
+    )
+
+    @property
+    def definitions(self) -> tuple[str, str]:
+        """What the horizons are of: all tasks, a typical task."""
+        return ALL_TASKS, TYPICAL_TASK
+
+    @property
+    def estimates(self) -> tuple[tuple[Estimate, ...], tuple[Estimate, ...]]:
+        """Horizons by definition, then by share."""
+        return self.all_tasks, self.typical_task
+
+    @property
+    def n_units(self) -> int:
+        """Number of tasks, or of families of tasks."""
+        return len(self.tasks) if self.n_families is None else self.n_families
+
+    @property
+    def doublings(self) -> float:
+        """Scatter of tasks of equal length, SD in doublings of their length."""
+        return self.scatter / self.slope if self.slope > 0.0 else np.nan
+
+    def to_frame(self) -> "pd.DataFrame":
+        """Return one row per model, share and definition: minutes, lower, upper, flag."""
+        import pandas as pd
+
+        rows = [
+            (label, share, name, found.value[row], *found.interval[row], str(found.flags[row]))
+            for row, label in enumerate(self.labels)
+            for place, share in enumerate(self.shares)
+            for name, by_share in zip(self.definitions, self.estimates, strict=True)
+            for found in (by_share[place],)
+        ]
+        names = ["model", "share", "definition", "minutes", "lower", "upper", "flag"]
+        return pd.DataFrame(rows, columns=names)
+
+    def tables(self) -> "dict[str, pd.DataFrame]":
+        """Return the tables of the study, by name."""
+        held = {"horizons": self.to_frame()}
+        return held if self.trends is None else held | {"trend": self.trends.to_frame()}
+
+    def trend(self, dates: Any) -> HorizonTrend:
+        """Return how fast horizons grow over the release dates of models.
+
+        A line is fitted to log2 horizons. Its error has two parts: models scatter about it, and
+        other tasks would move all of them. For the trend of the frontier, give dates to the
+        models at the frontier only.
+
+        Parameters
+        ----------
+        dates : Series, mapping or array_like (models,)
+            Release dates, such as "2024-05-13". Models without one are left out.
+
+        Returns
+        -------
+        HorizonTrend
+
+        Raises
+        ------
+        LabelError, ShapeError
+            If dates do not match the models, cannot be read, or fewer than three are given.
+
+        Examples
+        --------
+        >>> from psychollm.studies.time_horizon.study import time_horizon
+        >>> rng = np.random.default_rng(1)
+        >>> minutes = 2.0 ** rng.uniform(-2, 8, 60)
+        >>> odds = np.arange(5)[:, None] - np.log2(minutes)
+        >>> h = time_horizon(rng.random((5, 60)) < 1 / (1 + np.exp(-odds)), minutes)
+        >>> h.trend({0: "2021-01-01", 1: "2022-01-01", 3: "2024-01-01"}).n_models
+        array([3., 3., 3., 3.])
+        """
+        return horizon_trend(self, dates)
+
+    def with_trend(self, trend: HorizonTrend) -> "TimeHorizon":
+        """Return the same with a trend among what was found.
+
+        Parameters
+        ----------
+        trend : HorizonTrend
+            Made by `trend`.
+        """
+        return replace(self, trends=trend)
+
+    @property
+    def order(self) -> list[int]:
+        """Models from the longest horizon over all tasks."""
+        first = self.all_tasks[0]
+        value = np.where(
+            np.isnan(first.value), np.nan_to_num(first.interval[:, 1], nan=-1.0), first.value
+        )
+        value = np.where(np.isinf(value) & np.isnan(first.value), first.interval[:, 0], value)
+        return [int(row) for row in np.argsort(-value, kind="stable")]
+
+    def findings(self, *, smallest: SmallestEffects = SMALLEST) -> Findings:
+        """Return the verdict, the horizons, and the trend.
+
+        Parameters
+        ----------
+        smallest : SmallestEffects
+            Without effect: horizons are not compared with a smallest difference.
+        """
+        more = len(self.labels) - _SHOWN
+        rows = tuple(self._model(row) for row in self.order[:_SHOWN])
+        items = [
+            Finding(
+                statement=self._verdict(),
+                numbers={one.name: one for by_share in self.estimates for one in by_share},
+            ),
+            Finding(
+                key="horizons",
+                question="How long a task does each model solve?",
+                rows=(*rows, *([f"and {more} more, in the table of models"] if more > 0 else [])),
+                explanation=(
+                    "Over all tasks: the length at which the share is solved of all tasks of that "
+                    "length. Typical task: the length at which a task of middling difficulty for "
+                    "its length is solved with that probability. Minutes are those that people "
+                    "take. Intervals are for other tasks like these."
+                ),
+            ),
+            Finding(
+                key="scatter",
+                question="How far do tasks of equal length differ?",
+                statement=self._scatter(),
+                numbers={"scatter": self.scatter, "slope": self.slope},
+            ),
+        ]
+        if self.trends is not None:
+            items.append(self._growth(self.trends))
+        n = len(self.tasks)
+        head = (
+            f"{len(self.labels)} model{'s' * (len(self.labels) > 1)}, {count(n)} tasks of "
+            f"{minutes(self.task_minutes.min())} to {minutes(self.task_minutes.max())} minutes"
+        )
+        if self.n_families is not None:
+            head += f" in {self.n_families} famil{'y' if self.n_families == 1 else 'ies'}"
+        if self.left_out:
+            head += f"; {count(len(self.left_out))} without minutes left out"
+        return exhibit(Findings(items=tuple(items), head=f"{head}."), self, smallest)
+
+    def plot(self, *, ax: "Drawn | None" = None) -> "Drawn":
+        """Draw the horizons of each model over all tasks and for a typical one."""
+        draw = view("studies.time_horizon.figures", "plot_time_horizon")
+        axes: Drawn = draw(self, ax=ax)
+        return axes
+
+    def text(self, row: int, place: int, kind: int) -> str:
+        """Return one horizon with its interval, or why it is undefined.
+
+        Parameters
+        ----------
+        row, place, kind : int
+            Of the model, the share and the definition.
+        """
+        found = self.estimates[kind][place]
+        low, high = (minutes(float(bound)) for bound in found.interval[row])
+        bounds = f"[{low}, {high}]"
+        if np.isnan(found.interval[row]).any():
+            bounds = ""
+        if np.isnan(found.value[row]):
+            return f"undefined {bounds} ({found.flags[row]})".replace("  ", " ")
+        return f"{minutes(float(found.value[row]))} {bounds}".rstrip()
+
+    def _verdict(self) -> str:
+        best = self.order[0]
+        name, share = self.labels[best], percent(self.shares[0])
+        if np.isnan(self.all_tasks[0].value[best]):
+            return f"{name} has the longest {share} horizon: {self.text(best, 0, 0)} minutes."
+        return (
+            f"{name} has the longest {share} horizon: {self.text(best, 0, 0)} minutes over all "
+            f"tasks, {self.text(best, 0, 1)} for a typical task."
+        )
+
+    def _model(self, row: int) -> str:
+        parts = [
+            f"{percent(share)} of {name} {self.text(row, place, kind)}"
+            if kind == 0
+            else f"{name} {self.text(row, place, kind)}"
+            for place, share in enumerate(self.shares)
+            for kind, name in enumerate(self.definitions)
+        ]
+        return f"{self.labels[row]}: {'; '.join(parts)}"
+
+    def _scatter(self) -> str:
+        if np.isnan(self.scatter):
+            return "Unknown: it takes several models that try the same tasks."
+        if np.isnan(self.doublings):
+            return "Unknown: longer tasks are not harder for these models."
+        return (
+            f"By an SD of {number(self.scatter, 1)} logits, as much as "
+            f"{number(self.doublings, 1)} doublings of their length. "
+            "The two definitions differ by this scatter."
+        )
+
+    def _growth(self, trend: HorizonTrend) -> Finding:
+        rows = []
+        for row, (share, name) in enumerate(zip(trend.share, trend.definition, strict=True)):
+            low, high = trend.interval[row]
+            value = trend.doubling_days[row]
+            said = (
+                f"{count(value)} days [{count(low)}, {_days(high)}]"
+                if np.isfinite(value)
+                else f"undefined ({trend.flags[row]})"
+            )
+            rows.append(
+                f"{percent(share)} horizon, {name}: {said}, {count(trend.n_models[row])} models"
+            )
+        return Finding(
+            key="trend",
+            question="In how many days do horizons double?",
+            rows=tuple(rows),
+            explanation=(
+                "A line through log horizons by release date. Its error holds the scatter of "
+                "models about the line and that of the tasks that all models share."
+            ),
+            numbers={"trend": trend},
+        )
+
+
+def minutes(value: float) -> str:
+    """Return minutes with three digits that count."""
+    if np.isinf(value):
+        return "∞"
+    return "0" if value == 0.0 else significant(value, 3)
+
+
+def _days(value: float) -> str:
+    return "∞" if np.isinf(value) else count(value)
