@@ -39,7 +39,7 @@ steered target:smooth task texts thinking threshold:read_responses tokenizer tra
 weights:rate_contrast yes first:set_difference second:set_difference interval:outcome
 clusters:benchmark_agreement judge:judged_scores
 models:predict_answers models:contrast_arms questions:predict_answers groups:common_loadings
-scores:compare_arms half_widths designs sizes:replay
+scores:compare_arms half_widths designs sizes:replay share:time_horizon cutoff:recency_break
 """
 NO_ARRAY = set(_NAMES.split())
 PER_QUESTION = {"clusters", "groups", "respondents", "by", "keys", "weights"}
