@@ -84,7 +84,7 @@ def _day(cell: Any, where: str) -> float:
     except (TypeError, ValueError) as error:
         msg = f"{where} has {shown(cell)}, which is not a date: write 2024-05-13"
         raise LabelError(msg) from error
-    if at is pd.NaT:
+    if pd.isna(at):
         return float("nan")
     at = at.tz_convert(None) if at.tzinfo is not None else at
     return float(at.timestamp()) / _DAY

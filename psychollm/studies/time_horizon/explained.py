@@ -65,7 +65,7 @@ class Explained:
     @property
     def freedom(self) -> float:
         """Degrees of freedom of the scatter of tasks."""
-        return self.shift.shape[1] - 2.0
+        return float(self.shift.shape[1] - 2.0)
 
     def horizons(self, share: float, level: float) -> tuple[FloatArray, FloatArray]:
         """Return log horizons (models,) and their bounds (models, 2)."""
@@ -107,7 +107,7 @@ class Explained:
 
     @property
     def _inflation(self) -> float:
-        return (self.freedom + 2.0) / self.freedom
+        return float((self.freedom + 2.0) / self.freedom)
 
 
 @dataclass(frozen=True, slots=True)
@@ -120,9 +120,9 @@ class Families:
 
     def products(self, rows: FloatArray) -> FloatArray:
         """Return sums of products of different tasks of a family (rows, rows)."""
-        sums = np.zeros((len(rows), int(self.member.max()) + 1))
-        np.add.at(sums, (slice(None), self.member), rows)
-        return np.asarray(sums @ sums.T - rows @ rows.T)
+        sums = np.zeros((int(self.member.max()) + 1, len(rows)))
+        np.add.at(sums, self.member, rows.T)
+        return np.asarray(sums.T @ sums - rows @ rows.T)
 
 
 def explained(solved: FloatArray, x: FloatArray, families: IntArray | None) -> Explained:
@@ -147,7 +147,7 @@ def explained(solved: FloatArray, x: FloatArray, families: IntArray | None) -> E
         settled = bool(np.abs(new_at - at).max() < _SETTLED)
         at, now = new_at, new
     information = now.information
-    own = np.linalg.inv(information[:-1, :-1])
+    own = np.asarray(np.linalg.inv(information[:-1, :-1]), dtype=np.float64)
     turn = own @ information[:-1, -1]
     left = float(information[-1, -1] - information[:-1, -1] @ turn)
     scatter = float(np.exp(at[-1]))

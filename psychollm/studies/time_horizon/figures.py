@@ -147,14 +147,10 @@ def plot_horizon_trend(
 
 def _in_minutes(ax: "Axes", low: float, high: float, *, vertical: bool = False) -> None:
     """Put a logarithmic axis in seconds, minutes and hours."""
+    from matplotlib.ticker import NullLocator
+
     axis = ax.yaxis if vertical else ax.xaxis
     (ax.set_yscale if vertical else ax.set_xscale)("log")
     kept = {minutes: text for minutes, text in _TICKS.items() if low <= minutes <= high}
     axis.set_ticks(list(kept), labels=list(kept.values()))
-    axis.set_minor_locator(_no_ticks())
-
-
-def _no_ticks() -> "object":
-    from matplotlib.ticker import NullLocator
-
-    return NullLocator()
+    axis.set_minor_locator(NullLocator())

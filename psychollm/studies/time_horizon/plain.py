@@ -128,9 +128,9 @@ def plain_logistic(
 
 def _family_sums(values: FloatArray, member: IntArray, units: int) -> FloatArray:
     """Return sums over families (models, units, 2) of values (models, tasks, 2)."""
-    out = np.zeros((values.shape[0], units, 2))
-    np.add.at(out, (slice(None), member), values)
-    return out
+    out = np.zeros((units, values.shape[0], 2))
+    np.add.at(out, member, values.transpose(1, 0, 2))
+    return np.ascontiguousarray(out.transpose(1, 0, 2))
 
 
 def _within(residual: FloatArray, spread: FloatArray, families: IntArray) -> float:

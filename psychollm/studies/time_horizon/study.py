@@ -111,7 +111,7 @@ def time_horizon(
     plain = None
     if varies.any():
         plain = plain_logistic(table.solved[varies], scaled, table.families, level)
-    known = tried.any(axis=1)
+    known = np.asarray(tried.any(axis=1), dtype=np.bool_)
     fitted = None
     if known.sum() > 1 and x.size >= _FEWEST_TASKS:
         fitted = explained(table.solved[known], scaled, table.families)
@@ -154,7 +154,7 @@ def time_horizon(
 
 
 def _shares(share: float | Sequence[float]) -> tuple[float, ...]:
-    held = [share] if np.ndim(share) == 0 else [*np.ravel(np.asarray(share, dtype=object))]
+    held: list[Any] = [*np.ravel(np.asarray(share, dtype=object))]
     if not held:
         msg = "share is empty: name at least one, such as 0.5"
         raise OptionError(msg)

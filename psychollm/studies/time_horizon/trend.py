@@ -126,8 +126,8 @@ def horizon_trend(horizons: "Horizons", dates: Any) -> HorizonTrend:
         for place, share in enumerate(horizons.shares)
         for kind, name in enumerate(horizons.definitions)
     ]
-    share, name, slope, bounds, intercept, n, flags = zip(*rows, strict=True)
-    per_year, bounds = np.array(slope), np.array(bounds)
+    share, name, slope, limits, intercept, n, flags = zip(*rows, strict=True)
+    per_year, bounds = np.array(slope), np.array(limits)
     with np.errstate(divide="ignore", invalid="ignore"):
         value = np.where(per_year > 0.0, YEAR / per_year, np.nan)
         interval = np.where(bounds > 0.0, YEAR / bounds, np.inf)[:, ::-1]
