@@ -61,6 +61,7 @@ from psychollm.studies.metacognitive_skill.study import metacognitive_skill
 from psychollm.studies.question_audit.study import question_audit
 from psychollm.studies.question_screen.study import question_screen
 from psychollm.studies.rater_severity.study import rater_severity
+from psychollm.studies.recency_break.study import recency_break
 from psychollm.studies.self_efficacy.study import self_efficacy
 from psychollm.studies.semantic_calibration.mechanism import semantic_mechanism
 from psychollm.studies.semantic_calibration.study import semantic_calibration
@@ -330,6 +331,20 @@ def raters(extreme: Extreme, rng: np.random.Generator) -> Rates:
     table = (rng.random((3 * QUESTIONS, 5)) < expit(1.5 * quality)).astype(int)
     found = rater_severity(table, n_draws=1000, rng=rng)
     yield "rater_severity, five raters: any from the average", "thing", below(found.adjusted.min())
+
+
+def published(extreme: Extreme, rng: np.random.Generator) -> Rates:
+    """Eight models that saw no question, in four runs; half of the questions are newer."""
+    hard = rng.normal(size=(QUESTIONS, 1)) + (np.arange(QUESTIONS) >= QUESTIONS // 2)[:, None]
+    odds = np.linspace(-1.0, 1.0, 8)[:, None, None] - hard
+    n = 1 if extreme is COPIES else RUNS
+    tries = rng.random((8, QUESTIONS, n)) < expit(odds)
+    scores = np.repeat(tries, RUNS // n, axis=-1).astype(float)
+    days = np.datetime64("2024-01-01") + np.arange(QUESTIONS).astype("timedelta64[D]")
+    found = recency_break(
+        scores, published=days, cutoff=str(days[QUESTIONS // 2 - 1]), n_null=199, rng=rng
+    )
+    yield "recency_break, eight models: any", "question", below(float(np.nanmin(found.adjusted)))
 
 
 def alike(extreme: Extreme, rng: np.random.Generator) -> Rates:
@@ -639,6 +654,7 @@ DESIGNS: dict[Callable[[Extreme, np.random.Generator], Rates], int] = {
     attempted: 600,
     judged: 400,
     raters: 200,
+    published: 400,
     alike: 400,
     arms: 400,
     screened: 1000,
