@@ -27,6 +27,7 @@ xarray = pytest.importorskip("xarray")
 
 # Arrays of three dimensions without a dataset: what stands for one item or pair is in the frame.
 WITHOUT = {
+    "Forecast": "lower and upper bounds, as columns of the frame",
     "IRTFit": "covariance of the parameters of each item",
     "MultidimensionalIRT": "private covariances of the parameters of each item",
     "PolychoricCorrelation": "private counts of each pair",
