@@ -42,6 +42,7 @@ _NODES = 15
 _POINTS, _WEIGHTS = np.polynomial.hermite_e.hermegauss(_NODES)
 _LOG_WEIGHTS = np.log(_WEIGHTS / _WEIGHTS.sum()) + _POINTS**2 / 2.0
 _ROUNDS, _SETTLED = 80, 1e-5
+_FLAT = 1e-4  # slope of the likelihood where all answers are alike and it has no maximum
 _FURTHEST = 40.0  # mode of a task, in standard deviations
 _BLOCK = 1_000_000  # cells times nodes
 _SHARES = np.linspace(0.025, 0.975, 20)  # of families in the scatter of tasks
@@ -132,6 +133,7 @@ def explained(solved: FloatArray, x: FloatArray, families: IntArray | None) -> E
     n = len(y)
     at = np.r_[1.5 * logit((y.sum(axis=1) + 0.5) / (tried.sum(axis=1) + 1.0)), 0.5, np.log(1.5)]
     now = _moments(y, tried, x, at, np.zeros(x.size))
+    flat = _FLAT if np.unique(y[tried]).size < 2 else 0.0
     rounds, settled = 0, False
     while rounds < _ROUNDS and not settled:
         rounds += 1
@@ -144,7 +146,7 @@ def explained(solved: FloatArray, x: FloatArray, families: IntArray | None) -> E
             if new.height >= now.height - 1e-7:
                 break
             step = step / 2.0
-        settled = bool(np.abs(new_at - at).max() < _SETTLED)
+        settled = bool(np.abs(new_at - at).max() < _SETTLED or np.abs(new.score).max() < flat)
         at, now = new_at, new
     information = now.information
     own = np.asarray(np.linalg.inv(information[:-1, :-1]), dtype=np.float64)

@@ -210,3 +210,10 @@ def test_lengths_that_cannot_be_used_are_refused(agents):
         psy.time_horizon(agents[0], [5.0] * 120)
     with pytest.raises(LabelError, match="minutes has no entry for task 't0'"):
         psy.time_horizon(agents[0], agents[1].iloc[1:].to_dict())
+
+
+def test_tables_without_a_success_or_a_failure_need_no_maximum():
+    for solved, reason in ((0, Reason.NEVER_SOLVED), (1, Reason.ALWAYS_SOLVED)):
+        found = psy.time_horizon(np.full((3, 12), solved), 2.0 ** np.arange(12))
+        assert set(found.to_frame()["flag"]) == {str(reason)}
+        assert found.convergence.converged
