@@ -46,6 +46,7 @@ _NAMES = {
     "attempts": "psychollm.studies.attempts.study",
     "recency_break": "psychollm.studies.recency_break.study",
     "time_horizon": "psychollm.studies.time_horizon.study",
+    "bradley_terry": "psychollm.studies.votes.study",
     "compare_by": "psychollm.studies.groups.study",
     "benchmark_agreement": "psychollm.studies.benchmark_agreement.study",
     "judged_scores": "psychollm.studies.judged_scores.study",

@@ -74,3 +74,4 @@ from psychollm.studies.shared_confidence.study import shared_confidence as share
 from psychollm.studies.steering_match.match import steering_match as steering_match
 from psychollm.studies.stitching.study import stitch_benchmarks as stitch_benchmarks
 from psychollm.studies.time_horizon.study import time_horizon as time_horizon
+from psychollm.studies.votes.study import bradley_terry as bradley_terry

@@ -139,6 +139,10 @@ class Reason(StrEnum):
     ONE_SIDE = "fewer than eight questions on one side of the date"
     DATE_SEARCHED = "the date was searched for: the change is rather too large"
     NOT_GROWING = "it does not grow"
+    NOT_CONNECTED = "no votes connect the two, not even through other models"
+    ONE_SIDED = "it won, or lost, every vote against the others: finite by the prior alone"
+    NO_SIDES = "who was shown on the left is not known"
+    NO_TIES = "there are no ties"
     MISSING_ANSWERS = "some questions drawn have no answer: taken as missing at random"
 
 

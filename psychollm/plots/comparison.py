@@ -63,7 +63,7 @@ def plot_comparison(result: "Comparison", *, ax: "Axes | None" = None) -> "Axes"
         told = f"{result.labels[row]}: {result.score.text(row, 3)}, rank {_rank(result, row)}"
         keep_row(ax, row, told, result.labels[row])
     _ranks(ax, result)
-    name_axes(ax, x=f"score, {percent(result.level)} intervals")
+    name_axes(ax, x=f"{result.score.name}, {percent(result.level)} intervals")
     return ax
 
 

@@ -111,3 +111,11 @@ from psychollm.studies.stitching.study import stitch_benchmarks as stitch_benchm
 from psychollm.studies.time_horizon.result import TimeHorizon as TimeHorizon
 from psychollm.studies.time_horizon.study import time_horizon as time_horizon
 from psychollm.studies.time_horizon.trend import HorizonTrend as HorizonTrend
+from psychollm.studies.votes.cycles import Cycles as Cycles
+from psychollm.studies.votes.next_pairs import NextPairs as NextPairs
+from psychollm.studies.votes.result import BradleyTerry as BradleyTerry
+from psychollm.studies.votes.result import FitStatistics as FitStatistics
+from psychollm.studies.votes.result import Kinds as Kinds
+from psychollm.studies.votes.result import Pairs as Pairs
+from psychollm.studies.votes.result import Voters as Voters
+from psychollm.studies.votes.study import bradley_terry as bradley_terry

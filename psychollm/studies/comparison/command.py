@@ -14,6 +14,7 @@ from psychollm.cli.import_logs import LOG_IS
 from psychollm.cli.of_scores import OfScores
 from psychollm.cli.options import option, whole_numbers
 from psychollm.cli.two_tables import ANALYSIS
+from psychollm.data.votes import are_votes, header_of_votes
 
 if TYPE_CHECKING:
     from psychollm.data.logs_result import ScoreLog
@@ -22,6 +23,7 @@ DESCRIPTION = """\
 Say which of several models is better on the questions that all of them answered: scores with
 intervals, the difference of every two models, ranks with bounds that hold for all models at once,
 tiers of models that cannot be told apart, and how many questions it would take to tell them.
+A file of votes on pairs of models (columns such as model_a, model_b, winner) is compared likewise.
 """
 EPILOG = """\
 examples:
@@ -30,6 +32,7 @@ examples:
   psychollm compare scores.csv --by domain
   psychollm compare logs/ --task gsm8k --clusters templates.csv --markdown > comment.md
   psychollm compare logs/ --attempts 1,3,5
+  psychollm compare votes.csv --out votes
 """
 
 
@@ -77,11 +80,32 @@ class Compare(ByGroups, OfScores):
             raise OptionError(msg)
 
     def read(self) -> Callable[[], Found]:
-        """Read the scores."""
+        """Read the scores, or the votes."""
+        if len(self.logs) == 1 and are_votes(header_of_votes(self.logs[0])):
+            return partial(self._voted, self.logs[0])
         log = self.scores_in(self.logs, self.kept)
         if self.attempts:
             return partial(self._attempted, log)
         return partial(self._grouped if self.by else self._whole, log)
+
+    def _voted(self, path: Path) -> Found:
+        other = (self.by, self.equal_tasks, self.people, self.attempts, self.clusters)
+        if any(other) or self.power != OfScores.power:
+            msg = (
+                f"{path} holds votes on pairs of models: --by, --equal-tasks, --people, "
+                "--attempts, --clusters and --power are for scores"
+            )
+            raise OptionError(msg)
+        call = Call("psy.bradley_terry", (path,), {"level": self.level, "rng": self.seed})
+        result = call.run()
+        numbers = {
+            "tiers": result.tiers,
+            "fit": result.fit.to_dict(),
+            "level": self.level,
+            "seed": self.seed,
+        }
+        found = self.of_study(result, call.script(), numbers)
+        return replace(found, markdown=result.comment(smallest=self.smallest))
 
     def _attempted(self, log: "ScoreLog") -> Found:
         reading = self.reading_of(self.logs)

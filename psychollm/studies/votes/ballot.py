@@ -1,0 +1,457 @@
+"""Votes as they come: which columns mean what, and their values as numbers."""
+
+import re
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from psychollm._base.checks import float_array, is_missing_value, shown
+from psychollm._base.errors import CodeError, InputError, LabelError, OptionError, ShapeError
+from psychollm._base.frames import in_pandas, long_table
+from psychollm._base.types import BoolArray, FloatArray, IntArray
+from psychollm._base.wording import parameter
+from psychollm.data.labels import Labels, listed
+from psychollm.data.votes import (
+    GAMES,
+    ONE_HOT,
+    PROMPTS,
+    SIDES,
+    UNSIDED,
+    VOTERS,
+    WINNERS,
+    is_path,
+    read_votes,
+)
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+_WORDS = {
+    0: "left|model a|model 1|model left|first|option a|chosen|winner model a",
+    1: "tie|tie bothbad|tie both bad|bothbad|both bad|both good|draw|tied|equal|same|winner tie",
+    2: "right|model b|model 2|model right|second|option b|rejected|winner model b",
+}
+_LETTERS = {"a": 0, "b": 2}
+OUTCOMES = {word: side for side, words in _WORDS.items() for word in words.split("|")}
+
+
+@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
+class Ballot:
+    """Votes by numbers, as they come, with the labels of what they are about."""
+
+    left: IntArray  # (votes,)
+    right: IntArray
+    wins: FloatArray  # (3, votes)
+    voter: IntArray  # (votes,) empty where nothing is known of voters
+    prompt: IntArray  # (votes,) likewise
+    kind: IntArray  # (votes,) kind of the voter; empty where there is one
+    x: FloatArray  # (votes, covariates)
+    models: Labels
+    voters: Labels
+    prompts: Labels
+    kinds: Labels
+    covariates: tuple[str, ...]
+    sided: bool  # whether it is known who was shown on the left
+    n_without: int  # rows without a winner
+
+
+def ballot_of(
+    votes: Any,
+    *,
+    left: Any,
+    right: Any,
+    winner: Any,
+    voter: Any,
+    kind: Any,
+    prompt: Any,
+    covariates: Any,
+    weights: Any,
+) -> Ballot:
+    """Return votes of any shape by numbers."""
+    frame = _frame(votes, {"left": left, "right": right, "winner": winner})
+    frame = _games(frame)
+    first, second = _sides(frame, left, right)
+    sides = [_column(frame, given, name) for given, name in ((first, "left"), (second, "right"))]
+    n = len(sides[0])
+    if not n:
+        msg = "votes is empty: it needs a row for each vote"
+        raise ShapeError(msg)
+    codes, models = _numbered_together(sides, ("left", "right"))
+    same = np.flatnonzero(codes[0] == codes[1])
+    if same.size:
+        label = models[codes[0][same[0]]]
+        msg = (
+            f"votes: row {same[0]} compares {label!r} with itself ({same.size:,} such rows): "
+            "leave them out"
+        )
+        raise LabelError(msg)
+    sided = not (isinstance(first, str) and first in UNSIDED)
+    wins = _wins(frame, winner, codes, models, certain=not sided)
+    weight = _weights(frame, weights, n)
+    wins = wins * weight
+    kept = np.isfinite(wins).all(axis=0) & (wins.sum(axis=0) > 0.0)
+    if not kept.any():
+        msg = "votes holds no vote: every winner is missing, or every weight is 0"
+        raise ShapeError(msg)
+    names = dict.fromkeys(map(str, (first, second, winner)))
+    who, voters = _optional(frame, voter, "voter", VOTERS, names, n, kept)
+    asked, prompts = _optional(frame, prompt, "prompt", PROMPTS, names, n, kept)
+    of, kinds = _optional(frame, kind, "kind", (), names, n, kept)
+    x, named = _covariates(frame, covariates, (first, second), n)
+    models, (one, other) = _used(models, [side[kept] for side in codes])
+    return Ballot(
+        left=one, right=other, wins=wins[:, kept], voter=who, prompt=asked, kind=of, x=x[kept],
+        models=models, voters=voters, prompts=prompts, kinds=kinds, covariates=named,
+        sided=sided, n_without=int(np.isnan(wins).any(axis=0).sum()),
+    )  # fmt: skip
+
+
+def _frame(votes: Any, given: Mapping[str, Any]) -> "pd.DataFrame | None":
+    """Return a table of pandas; None where every column is an array."""
+    import pandas as pd
+
+    if votes is None:
+        absent = [name for name in ("left", "right") if given[name] is None]
+        if absent or isinstance(given["left"], str):
+            msg = (
+                "votes=None needs arrays: pass left=, right= and winner= with a value for each "
+                "vote, or a table of votes"
+            )
+            raise InputError(msg)
+        return None
+    if is_path(votes):
+        votes = read_votes(votes)
+    if isinstance(votes, Mapping):
+        votes = pd.DataFrame(dict(votes))
+    votes = in_pandas(votes)
+    if not hasattr(votes, "iloc"):
+        try:
+            rows = votes if isinstance(votes, np.ndarray) else [tuple(row) for row in votes]
+            width = {len(row) for row in rows}
+        except TypeError:
+            width = set()
+        if width not in ({3}, {4}, {5}):
+            msg = (
+                f"votes is a {type(votes).__name__}: pass a table with a row for each vote, or "
+                "rows of left, right, winner and, if known, voter and prompt"
+            )
+            raise InputError(msg)
+        names = ["left", "right", "winner", "voter", "prompt"][: width.pop()]
+        votes = pd.DataFrame(list(map(list, rows)), columns=names).infer_objects()
+    return long_table(votes, [], argument="votes", row="vote").reset_index(drop=True)
+
+
+def _games(frame: "pd.DataFrame | None") -> "pd.DataFrame | None":
+    """Return a row for each of two games with the sides swapped, as MT-bench keeps them."""
+    import pandas as pd
+
+    if frame is None or "winner" in frame or not {*GAMES, "model_1", "model_2"} <= {*frame}:
+        return frame
+    rest = [name for name in frame if name not in GAMES]
+    second = {"model_1": "model_2", "model_2": "model_1"}
+    swapped = (
+        frame[rest]
+        .rename(columns=second)
+        .assign(winner=frame[GAMES[1]].map(lambda word: second.get(word, word)))
+    )
+    return pd.concat([frame[rest].assign(winner=frame[GAMES[0]]), swapped], ignore_index=True)
+
+
+def _sides(frame: "pd.DataFrame | None", left: Any, right: Any) -> tuple[Any, Any]:
+    if left is not None and right is not None:
+        return left, right
+    if (left is None) != (right is None):
+        given, lacks = ("left", "right") if right is None else ("right", "left")
+        msg = f"{parameter(given)} needs {parameter(lacks)}: name the columns of both sides"
+        raise OptionError(msg)
+    header = [] if frame is None else list(frame.columns)
+    for pair in SIDES:
+        if all(name in header for name in pair):
+            return pair
+    msg = (
+        f"votes has no known columns of two models: its columns are {listed(header)}; pass left= "
+        "and right=, as in left='model_a', right='model_b'"
+    )
+    raise LabelError(msg)
+
+
+def _column(frame: "pd.DataFrame | None", given: Any, argument: str) -> "pd.Series[Any]":
+    """Return a column by its name, or an array as one."""
+    import pandas as pd
+
+    named = isinstance(given, str) or (
+        np.ndim(given) == 0 and frame is not None and given in frame.columns
+    )
+    if named:
+        if frame is None or given not in frame.columns:
+            there = [] if frame is None else list(frame.columns)
+            msg = f"{argument}={given!r} is no column of votes: its columns are {listed(there)}"
+            raise LabelError(msg)
+        column: pd.Series[Any] = frame[given]
+        if column.ndim != 1:
+            msg = f"votes has several columns {given!r}: rename them"
+            raise LabelError(msg)
+        return column
+    values = in_pandas(given)
+    if np.ndim(values) != 1:
+        msg = f"{argument} must be the name of a column, or one value for each vote"
+        raise ShapeError(msg)
+    column = pd.Series(values).reset_index(drop=True)
+    if isinstance(column.dtype, pd.CategoricalDtype):
+        column = column.astype(object)
+    if frame is not None and len(column) != len(frame):
+        msg = (
+            f"{argument} holds {len(column):,} values for {len(frame):,} votes: pass one for each"
+        )
+        raise ShapeError(msg)
+    return column
+
+
+def _numbered_together(
+    columns: Sequence["pd.Series[Any]"], names: Sequence[str]
+) -> tuple[list[IntArray], Labels]:
+    """Return the numbers of the labels of several columns, and the labels."""
+    import pandas as pd
+
+    number: dict[Any, int] = {}
+    found = []
+    for column, name in zip(columns, names, strict=True):
+        if len(column) != len(columns[0]):
+            msg = f"{name} holds {len(column):,} values, {names[0]} {len(columns[0]):,}"
+            raise ShapeError(msg)
+        codes, labels = pd.factorize(column)
+        if (codes < 0).any():
+            row = int(np.argmax(codes < 0))
+            msg = (
+                f"votes: row {row} has no model in {name} ({(codes < 0).sum():,} such rows): "
+                "leave them out, or name the model"
+            )
+            raise LabelError(msg)
+        own = [number.setdefault(one, len(number)) for one in _plain(labels)]
+        found.append(np.array(own, dtype=np.int64)[codes])
+    return found, tuple(number)
+
+
+def _plain(labels: Any) -> list[Any]:
+    """Return labels as Python has them; whole numbers that gaps made floats are whole again."""
+    plain = [one.item() if isinstance(one, np.generic) else one for one in list(labels)]
+    if plain and all(isinstance(one, float) and one.is_integer() for one in plain):
+        return [int(one) for one in plain]
+    return plain
+
+
+def _used(models: Labels, codes: list[IntArray]) -> tuple[Labels, list[IntArray]]:
+    """Leave out models without a vote."""
+    there = np.unique(np.concatenate(codes))
+    place = np.searchsorted(there, np.arange(len(models)))
+    return tuple(models[one] for one in there), [place[one] for one in codes]
+
+
+def _optional(
+    frame: "pd.DataFrame | None",
+    given: Any,
+    argument: str,
+    known: Sequence[str],
+    taken: Mapping[str, Any],
+    n: int,
+    kept: BoolArray,
+) -> tuple[IntArray, Labels]:
+    """Return the numbers of labels that may be there; a gap is a label of its own."""
+    import pandas as pd
+
+    if given is None and frame is not None:
+        given = next((name for name in known if name in frame and name not in taken), None)
+    if given is None:
+        return np.empty(0, dtype=np.int64), ()
+    column = _column(frame, given, argument)
+    if len(column) != n:
+        msg = f"{argument} holds {len(column):,} values for {n:,} votes: pass one for each"
+        raise ShapeError(msg)
+    try:
+        codes, labels = pd.factorize(column[kept])
+    except TypeError as error:
+        msg = f"{argument} holds {shown(column.iloc[0])}: labels are text or numbers"
+        raise LabelError(msg) from error
+    if (codes < 0).all():
+        return np.empty(0, dtype=np.int64), ()
+    named = [*_plain(labels)]
+    gaps = codes < 0
+    if gaps.any():  # each of them may be another one
+        codes = codes.copy()
+        codes[gaps] = len(named) + np.arange(gaps.sum())
+        named += [f"unknown {i + 1}" for i in range(gaps.sum())]
+    return codes.astype(np.int64), tuple(named)
+
+
+def _wins(
+    frame: "pd.DataFrame | None",
+    winner: Any,
+    codes: Sequence[IntArray],
+    models: Labels,
+    *,
+    certain: bool,
+) -> FloatArray:
+    """Return the weight of left, tie and right (3, votes); NaN where there is no winner."""
+    n = codes[0].size
+    if winner is None:
+        header = () if frame is None else tuple(frame.columns)
+        if certain:
+            return np.stack([np.ones(n), np.zeros(n), np.zeros(n)])
+        if frame is not None and all(name in header for name in ONE_HOT):
+            return np.stack([float_array(frame[name], f"column {name!r}") for name in ONE_HOT])
+        winner = next((name for name in WINNERS if name in header), None)
+        if winner is None:
+            msg = (
+                f"votes has no known column of winners: its columns are {listed(header)}; pass "
+                "winner=, whose values are 'left', 'right', 'tie' or the name of a model"
+            )
+            raise LabelError(msg)
+    column = _column(frame, winner, "winner")
+    if len(column) != n:
+        msg = f"winner holds {len(column):,} values for {n:,} votes: pass one for each"
+        raise ShapeError(msg)
+    return outcomes(column, codes[0], codes[1], models)
+
+
+def outcomes(
+    column: "pd.Series[Any]", left: IntArray, right: IntArray, models: Labels
+) -> FloatArray:
+    """Return the weight of left, tie and right (3, votes) of words, names or numbers."""
+    import pandas as pd
+
+    values, labels = pd.factorize(column)
+    plain = [one.item() if isinstance(one, np.generic) else one for one in list(labels)]
+    place = {model: i for i, model in enumerate(models)}
+    side = np.full(len(plain) + 1, -1)  # 0, 1, 2; -1 for none; the last is a gap
+    model = np.full(len(plain) + 1, -2)
+    for i, one in enumerate(plain):
+        word = re.sub(r"[\W_]+", " ", one.strip().lower()).strip() if isinstance(one, str) else one
+        named = one in place
+        if isinstance(word, str) and word in OUTCOMES:
+            side[i] = OUTCOMES[word]
+            if named:
+                msg = (
+                    f"winner holds {one!r}, which is a side and a model: rename the model, or "
+                    "pass 1 for left and 0 for right"
+                )
+                raise LabelError(msg)
+        elif named:
+            model[i] = place[one]
+        elif isinstance(word, str) and word in _LETTERS:
+            side[i] = _LETTERS[word]
+    absent = np.array([isinstance(one, str) and not one.strip() for one in plain] + [True])
+    gap = absent[values]
+    found = side[values]
+    found = np.where(model[values] == left, 0, np.where(model[values] == right, 2, found))
+    if (gap | (found >= 0)).all():
+        wins = np.zeros((3, left.size))
+        wins[np.maximum(found, 0), np.arange(left.size)] = 1.0
+        wins[:, gap] = np.nan
+        return wins
+    shares = _shares(plain, side[:-1])
+    if shares is not None:
+        return np.stack([*shares[:, values]])
+    row = int(np.argmax(~gap & (found < 0)))
+    msg = (
+        f"votes: row {row} has the winner {shown(plain[values[row]])}, which is neither of its "
+        f"models {models[left[row]]!r} and {models[right[row]]!r}: values are 'left', 'right', "
+        "'tie', the name of the model, or a number, 1 for left to 0 for right, or 1 for left to "
+        "2 for right"
+    )
+    raise CodeError(msg)
+
+
+def _shares(plain: Sequence[Any], side: IntArray) -> FloatArray | None:
+    """Return what numbers mean (3, values + 1), NaN for a gap; None where some are no numbers."""
+    try:
+        number = np.array(
+            [np.nan if is_missing_value(one) or one == "" else float(one) for one in plain]
+        )
+    except (TypeError, ValueError):
+        return None
+    known = number[np.isfinite(number)]
+    if (side >= 0).any() or not known.size or np.isinf(number).any():
+        return None
+    low, high = known.min(), known.max()
+    if low >= 0.0 and high <= 1.0:
+        share = number
+    elif low >= 1.0 and high <= 2.0:
+        share = 2.0 - number
+    else:
+        return None
+    share = np.append(share, np.nan)
+    ties = np.zeros(share.size)
+    if np.isin(share[np.isfinite(share)], (0.0, 0.5, 1.0)).all():
+        ties = np.where(share == 0.5, 1.0, 0.0)
+    return np.stack([share * (1.0 - ties), ties, (1.0 - share) * (1.0 - ties)])
+
+
+def _weights(frame: "pd.DataFrame | None", weights: Any, n: int) -> FloatArray:
+    if weights is None:
+        return np.ones(n)
+    found = float_array(_column(frame, weights, "weights"), "weights")
+    if found.size != n:
+        msg = f"weights holds {found.size:,} values for {n:,} votes: pass one for each"
+        raise ShapeError(msg)
+    wrong = ~(np.isfinite(found) & (found >= 0.0))
+    if wrong.any():
+        row = int(np.argmax(wrong))
+        msg = f"weights: row {row} has {found[row]:g}: a weight is a number, 0 or larger"
+        raise CodeError(msg)
+    return found
+
+
+def _covariates(
+    frame: "pd.DataFrame | None", covariates: Any, sides: tuple[Any, Any], n: int
+) -> tuple[FloatArray, tuple[str, ...]]:
+    """Return differences, left minus right (votes, covariates), and their names."""
+    if isinstance(covariates, str):
+        covariates = (covariates,)
+    given = covariates if isinstance(covariates, Mapping) else dict.fromkeys(covariates)
+    found = []
+    for name, values in given.items():
+        if values is None:
+            found.append(_difference(frame, str(name), sides))
+        elif isinstance(values, tuple) and len(values) == 2:
+            one, other = (_numbers(frame, value, str(name)) for value in values)
+            found.append(one - other)
+        else:
+            found.append(_numbers(frame, values, str(name)))
+        if found[-1].size != n:
+            msg = f"covariate {name!r} holds {found[-1].size:,} values for {n:,} votes"
+            raise ShapeError(msg)
+    return (np.stack(found, axis=1) if found else np.zeros((n, 0))), tuple(map(str, given))
+
+
+def _difference(frame: "pd.DataFrame | None", name: str, sides: tuple[Any, Any]) -> FloatArray:
+    header = [] if frame is None else list(frame.columns)
+    ends = [tuple(map(str, sides)), ("left", "right"), ("a", "b"), ("1", "2")]
+    ends += [("model_a", "model_b")]
+    for one, other in ends:
+        for pair in ((f"{name}_{one}", f"{name}_{other}"), (f"{one}_{name}", f"{other}_{name}")):
+            if all(column in header for column in pair):
+                first, second = (_numbers(frame, column, name) for column in pair)
+                return first - second
+    if name in header:
+        return _numbers(frame, name, name)
+    msg = (
+        f"covariates: votes has no columns of {name!r}: its columns are {listed(header)}; name "
+        f"two columns as '{name}_left' and '{name}_right', one '{name}' with their difference, "
+        f"or pass {{{name!r}: ('column of the left', 'column of the right')}}"
+    )
+    raise LabelError(msg)
+
+
+def _numbers(frame: "pd.DataFrame | None", given: Any, name: str) -> FloatArray:
+    found = float_array(_column(frame, given, f"covariate {name!r}"), f"covariate {name!r}")
+    wrong = ~np.isfinite(found)
+    if wrong.any():
+        row = int(np.argmax(wrong))
+        msg = (
+            f"covariate {name!r}: row {row} has no number ({wrong.sum():,} such rows): leave "
+            "these votes out, or fill in a value"
+        )
+        raise CodeError(msg)
+    return found

@@ -1,0 +1,21 @@
+"""Circles of models."""
+
+import numpy as np
+
+import psychollm as psy
+from tests.studies.votes.tables import drawn
+
+
+def test_planted_circles_are_found():
+    rng = np.random.default_rng(5)
+    table = drawn(k=6, n=3000, voters=1, gap=0.2).drop(columns="worker")
+    assert psy.bradley_terry(table, n_draws=100, rng=1).cycles(rng=1).p_value > 0.05
+    beats = {("m0", "m1"), ("m1", "m2"), ("m2", "m0")}
+    for a, b in beats:
+        there = table["left"].eq(a) & table["right"].eq(b)
+        table.loc[there, "winner"] = np.where(rng.random(there.sum()) < 0.8, "left", "right")
+        back = table["left"].eq(b) & table["right"].eq(a)
+        table.loc[back, "winner"] = np.where(rng.random(back.sum()) < 0.8, "right", "left")
+    cycles = psy.bradley_terry(table, n_draws=100, rng=1).cycles(rng=1)
+    assert cycles.p_value < 0.01
+    assert {cycles.first[0], cycles.second[0], cycles.third[0]} == {"m0", "m1", "m2"}

@@ -1,0 +1,234 @@
+"""Do intervals and ranks from votes hold, are circles found, and how well are votes foretold?
+
+Run ``python validation/votes_rates.py --write``: it writes docs/votes_tables.md, and takes half
+an hour of CPU. With ``--folds votes.csv [judgements.csv ...]`` it foretells votes by folds over
+pairs.
+
+Strengths are normal with SD 1. Voters differ in their side (SD 0.4), ties (SD 0.8) and
+discrimination (SD 0.3 of the logarithm); voter v of 40 votes in proportion to 1 / v, and one
+always takes the left. With prompts, 30 of them shift each model's strength (SD 0.5). The seed of
+study s is 1000 + s.
+"""
+
+import argparse
+import time
+import warnings
+from pathlib import Path
+
+import numpy as np
+import pandas as pd
+
+import psychollm as psy
+
+OUT = Path(__file__).resolve().parents[1] / "docs" / "votes_tables.md"
+STUDIES = {(8, 200): 400, (8, 2000): 300, (8, 20_000): 100, (60, 2000): 150, (60, 20_000): 40}
+SIDES = np.array(["left", "tie", "right"])
+CALL = {"left": "left", "right": "right", "winner": "winner", "voter": "worker"}
+
+
+def simulate(rng, k, n, *, prompts=0, circle=0.0, same=False):
+    """Return votes and true strengths."""
+    strength = np.zeros(k) if same else rng.normal(size=k)
+    left = rng.integers(0, k, n)
+    right = (left + rng.integers(1, k, n)) % k
+    active = 1.0 / np.arange(1, 41)
+    voter = rng.choice(40, n, p=active / active.sum())
+    side, tie, slope = rng.normal(size=(3, 40)) * [[0.4], [0.8], [0.3]]
+    gap = strength[left] - strength[right]
+    frame = pd.DataFrame({"left": left, "right": right, "worker": voter})
+    if prompts:
+        frame["prompt"] = rng.integers(0, prompts, n)
+        shift = rng.normal(0.0, 0.5, (prompts, k))
+        gap = gap + shift[frame["prompt"], left] - shift[frame["prompt"], right]
+    if circle:
+        for a, b in ((0, 1), (1, 2), (2, 0)):
+            gap = gap + circle * (((left == a) & (right == b)) * 1.0)
+            gap = gap - circle * (((left == b) & (right == a)) * 1.0)
+    half = 0.5 * (np.exp(slope[voter]) * gap + 0.2 + side[voter])
+    chance = np.stack([np.exp(half), np.exp(tie[voter]), np.exp(-half)])
+    chance /= chance.sum(axis=0)
+    won = np.minimum((rng.random(n) > chance.cumsum(axis=0)).sum(axis=0), 2)
+    won[voter == 3] = 0
+    return frame.assign(winner=SIDES[won]), strength
+
+
+def holds(k, n, seed, prompts):
+    """Return whether all differences, all ranks and which share of strengths hold."""
+    votes, truth = simulate(np.random.default_rng(seed), k, n, prompts=prompts)
+    found = psy.bradley_terry(votes, **CALL, rng=1, n_draws=2000)
+    part = found.component
+    true = truth[np.array(found.labels)]
+    i, j = np.triu_indices(true.size, 1)
+    same = part[i] == part[j]
+    gap, bounds = (true[i] - true[j])[same], found.differences.interval[same]
+    above = (true[None] > true[:, None]) & (part[None] == part[:, None])
+    rank = 1 + above.sum(axis=1)
+    low, high = found.rank_interval.T
+    centred = true - (np.bincount(part, true) / np.maximum(np.bincount(part), 1))[part]
+    each = found.strengths.interval
+    return (
+        ((bounds[:, 0] <= gap) & (gap <= bounds[:, 1])).all(),
+        ((low <= rank) & (rank <= high)).all(),
+        ((each[:, 0] <= centred) & (centred <= each[:, 1])).mean(),
+        np.median(np.diff(bounds, axis=1)),
+    )
+
+
+def coverage(share):
+    """Yield a row for each size of study."""
+    for prompts in (0, 30):
+        for (k, n), studies in STUDIES.items():
+            m = max(int(studies * share), 2)
+            rows = np.array([holds(k, n, 1000 + s, prompts) for s in range(m)], dtype=float)
+            mean = rows.mean(axis=0)
+            yield [f"{k} models, {n:,} votes" + (", 30 prompts" if prompts else ""), m,
+                   *(f"{100 * one:.1f}" for one in mean[:3]), f"{mean[3]:.2f}"]  # fmt: skip
+
+
+def circles(share):
+    """Yield how often circles are claimed."""
+    for label, size, options in (
+        ("none, strengths differ", 0.0, {}),
+        ("none, all equal", 0.0, {"same": True}),
+        ("a trio circles, 0.8 logits", 0.8, {}),
+    ):
+        m = max(int(400 * share), 2)
+        p = []
+        for s in range(m):
+            votes, _ = simulate(np.random.default_rng(1000 + s), 8, 4000, circle=size, **options)
+            found = psy.bradley_terry(votes, **CALL, rng=1, n_draws=100)
+            p.append(found.cycles(n_draws=500, rng=s).p_value)
+        yield [label, m, f"{100 * np.mean(np.array(p) <= 0.05):.1f}"]
+
+
+def settled(rng, chosen, *, step=60, most=6000):
+    """Return how many votes it takes until three tiers of three models are settled."""
+    truth = np.repeat([1.0, 0.0, -1.0], 3)
+    rows = []
+    pairs = [(a, b) for a in range(9) for b in range(a + 1, 9)]
+    ask = [pairs[one] for one in rng.permutation(len(pairs))] * 2
+    while len(rows) < most:
+        for a, b in ask:
+            a, b = (a, b) if rng.random() < 0.5 else (b, a)
+            half = 0.5 * (truth[a] - truth[b])
+            chance = np.exp([half, -0.5, -half])
+            rows.append((a, b, SIDES[rng.choice(3, p=chance / chance.sum())]))
+        found = psy.bradley_terry(rows, rng=1, n_draws=500)
+        if [set(one) for one in found.tiers] == [{0, 1, 2}, {3, 4, 5}, {6, 7, 8}]:
+            break
+        if chosen:
+            following = found.next_pairs(step)
+            ask = list(zip(following.left, following.right, strict=True))
+        else:
+            ask = [pairs[one] for one in rng.integers(0, len(pairs), step)]
+    return len(rows)
+
+
+def asking(share):
+    """Yield the votes for three settled tiers."""
+    m = max(int(40 * share), 2)
+    votes = np.array(
+        [[settled(np.random.default_rng(s), chosen) for chosen in (False, True)] for s in range(m)]
+    )
+    for name, one in zip(("random pairs", "next_pairs"), votes.T, strict=True):
+        yield [name, m, f"{np.median(one):.0f}", f"{one.mean():.0f}"]
+
+
+def folds(paths, n_folds=5):
+    """Yield the log loss of votes on pairs that were held out, without and with judges."""
+    votes = pd.read_csv(paths[0])
+    judges = [
+        pd.read_csv(path).assign(worker=f"judge {i}", kind=f"judge {i}")
+        for i, path in enumerate(paths[1:])
+    ]
+    votes["kind"] = "people"
+    sorted_ = np.sort(votes[["left", "right"]].to_numpy().astype(str), axis=1)
+    pair = pd.factorize(pd.Series([" / ".join(one) for one in sorted_]))[0]
+    fold = np.random.default_rng(1).permutation(pair.max() + 1)[pair] % n_folds
+    place = votes["winner"].map({"left": 0, "tie": 1, "right": 2}).to_numpy()
+    variants = {
+        "rates of left, tie, right": None,
+        "Davidson": {"left": "left", "right": "right", "winner": "winner"},
+        "voters": CALL,
+        "voters, unseen": CALL,
+        "voters and judges": {**CALL, "kind": "kind"},
+        "voters and judges, kinds not named": CALL,
+    }
+    for name, call in variants.items():
+        loss = []
+        for f in range(n_folds):
+            train, held = votes[fold != f], votes[fold == f]
+            if call is None:
+                rates = train["winner"].value_counts(normalize=True)[SIDES].to_numpy()
+                chance = np.tile(rates, (len(held), 1))
+            else:
+                if "judges" in name:
+                    train = pd.concat([train, *judges])
+                keep = [
+                    "left",
+                    "right",
+                    "winner",
+                    *(["worker", "kind"] if "voter" in call else []),
+                ]
+                found = psy.bradley_terry(train[keep], **call, rng=1, n_draws=100)
+                who = held["worker"] if name != "voters, unseen" else None
+                chance = found.predict(held["left"], held["right"], who)
+            loss.append(-np.log(chance[np.arange(len(held)), place[fold == f]]))
+        yield [name, len(votes), f"{np.concatenate(loss).mean():.4f}"]
+
+
+def large():
+    """Yield the CPU time of two million votes."""
+    rng = np.random.default_rng(1)
+    n, k, m = 2_000_000, 200, 100_000
+    strength = rng.normal(size=k)
+    left = rng.integers(0, k, n)
+    right = (left + rng.integers(1, k, n)) % k
+    voter = rng.integers(0, m, n)
+    half = 0.5 * (strength[left] - strength[right] + rng.normal(0.0, 0.4, m)[voter])
+    chance = np.stack([np.exp(half), np.ones(n), np.exp(-half)])
+    chance /= chance.sum(axis=0)
+    won = np.minimum((rng.random(n) > chance.cumsum(axis=0)).sum(axis=0), 2)
+    frame = pd.DataFrame({"left": left, "right": right, "winner": pd.Categorical(SIDES[won]),
+                          "worker": voter})  # fmt: skip
+    start = time.process_time()
+    psy.bradley_terry(frame, **CALL, rng=1)
+    yield ["200 models, 2,000,000 votes, 100,000 voters", 1, f"{time.process_time() - start:.0f}"]
+
+
+def markdown(header, rows):
+    """Return a table."""
+    lines = [header, ["---", *["---:"] * (len(header) - 1)], *rows]
+    return "\n".join(f"| {' | '.join(map(str, one))} |" for one in lines)
+
+
+def main():
+    """Simulate, print, and write the tables if asked to."""
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("--share", type=float, default=1.0, help="of the studies")
+    parser.add_argument("--folds", nargs="+", type=Path, default=[], help="votes, judgements")
+    parser.add_argument("--only", nargs="*", help="parts: coverage circles asking folds large")
+    parser.add_argument("--write", action="store_true", help="write docs/votes_tables.md")
+    options = parser.parse_args()
+    warnings.simplefilter("ignore")
+    parts = {
+        "coverage": (["study", "studies", "all differences, %", "all ranks, %",
+                      "strengths, each, %", "median width"], lambda: coverage(options.share)),
+        "circles": (["circles", "studies", "claimed at 5 %"], lambda: circles(options.share)),
+        "asking": (["pairs", "studies", "votes, median", "votes, mean"],
+                   lambda: asking(options.share)),
+        "folds": (["model", "votes", "log loss"], lambda: folds(options.folds)),
+        "large": (["votes", "runs", "CPU seconds"], large),
+    }  # fmt: skip
+    texts = []
+    for name, (header, rows) in parts.items():
+        if (options.only and name not in options.only) or (name == "folds" and not options.folds):
+            continue
+        texts += [f"<!-- {name} -->", markdown(header, list(rows())), f"<!-- end of {name} -->"]
+        print("\n\n".join(texts[-3:]), flush=True)
+    if options.write:
+        OUT.write_text("\n\n".join(texts) + "\n", encoding="utf-8")
+
+
+if __name__ == "__main__":
+    main()
