@@ -57,6 +57,13 @@ def _by_groups() -> Any:
     return psy.shared_confidence_by(said, right, groups, n_null=19, bootstrap=20, rng=1)
 
 
+def _votes() -> Any:
+    rng = np.random.default_rng(0)
+    sides = [("a", "b"), ("b", "c"), ("c", "a"), ("b", "a")] * 20
+    won = rng.choice(["left", "right", "tie"], len(sides), p=[0.5, 0.3, 0.2])
+    return psy.bradley_terry([(*pair, one) for pair, one in zip(sides, won, strict=True)], rng=1)
+
+
 def _attempts() -> Any:
     rng = np.random.default_rng(1)
     tries = rng.random((3, 30, 4)) < np.array([0.8, 0.5, 0.4])[:, None, None]
@@ -140,6 +147,7 @@ def _confidence_gate() -> Any:
 MADE: dict[str, Callable[[], Any]] = {
     "ArmStudy": _arms,
     "Attempts": _attempts,
+    "BradleyTerry": _votes,
     **{name: make for name, (make, *_) in STUDIES.items()},
     "BenchmarkAgreement": _agreement,
     "TimeHorizon": _horizons,

@@ -63,7 +63,7 @@ class Votes:
     @cached_property
     def n(self) -> FloatArray:
         """Weight of each vote (votes,)."""
-        return self.wins.sum(axis=0)
+        return np.asarray(self.wins.sum(axis=0), np.float64)
 
     @cached_property
     def is_own(self) -> BoolArray:

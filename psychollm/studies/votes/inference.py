@@ -9,7 +9,8 @@ where the slopes of part of the votes of a voter are less what they take by movi
 the voter. :math:`h_g` is the share of cluster g in the information on a contrast; degrees of
 freedom are those of `psychollm.estimates.clustered`. Where answers are as the model says, (1) is
 the posterior covariance. With voters and prompts it is the sum of both, less that of their cells,
-and at least the larger one. Many small clusters are merged at random: their sums are as independent.
+and at least the larger one. Many small clusters are merged at random: their sums are as
+independent.
 
 The errors of all strengths are drawn together, and the largest error of all differences gives
 intervals that hold at once (`max_t_of`).

@@ -22,7 +22,7 @@ Economic Studies, 91, 476-518. https://doi.org/10.1093/restud/rdad006
 
 import warnings
 from collections.abc import Mapping, Sequence
-from typing import Any
+from typing import Any, Literal
 
 import numpy as np
 from scipy.special import expit, stdtrit
