@@ -37,7 +37,7 @@ people:abstention_skill people:revision_skill path prompts performance points
 question replicates:loading_errors residual_pairs solution:factor_scores
 steered target:smooth task texts thinking threshold:read_responses tokenizer traces units unsure
 weights:rate_contrast yes first:set_difference second:set_difference interval:outcome
-clusters:benchmark_agreement judge:judged_scores
+clusters:benchmark_agreement judge:judged_scores votes:bradley_terry covariates:bradley_terry
 models:predict_answers models:contrast_arms questions:predict_answers groups:common_loadings
 scores:compare_arms half_widths designs sizes:replay share:time_horizon cutoff:recency_break
 """
@@ -72,6 +72,11 @@ _YES = (_RNG.normal(size=400) + _RNG.normal(size=(6, 400)) > 0).astype(np.int64)
 MORE: dict[str, dict[str, Any]] = {
     "crossed_logistic": {"families": list("aabbccdd"), "domains": ["x", "y"] * 50},
     "attempts": {"families": ["x", "y"]},
+    "bradley_terry": {
+        "voter": [f"v{i % 12}" for i in range(600)],
+        "kind": ["person", "judge"] * 300,
+        "prompt": [f"p{i % 7}" for i in range(600)],
+    },
     "stitch_benchmarks": {
         "n": np.full((30, 8), 100.0),
         "optimized": (np.arange(240).reshape(30, 8) % 2 == 0),
@@ -195,7 +200,7 @@ def per_question(name: str, parameter: str, call: dict[str, Any]) -> Any:
     axis = {"respondents": 0, "by": 0, "keys": -1}.get(parameter)
     if axis is None:
         axis = _QUESTIONS.get(name.rpartition(".")[2], -1)
-    first = next(iter(call.values()))
+    first = next(one for one in call.values() if one is not None)
     n = np.shape(getattr(first, "codes", first))[axis]
     if parameter in {"clusters", "groups", "respondents"}:
         return [f"c{i // 2}" for i in range(n)]
