@@ -14,7 +14,6 @@ from psychollm.cli.import_logs import LOG_IS
 from psychollm.cli.of_scores import OfScores
 from psychollm.cli.options import option, whole_numbers
 from psychollm.cli.two_tables import ANALYSIS
-from psychollm.data.votes import are_votes, header_of_votes
 
 if TYPE_CHECKING:
     from psychollm.data.logs_result import ScoreLog
@@ -81,6 +80,8 @@ class Compare(ByGroups, OfScores):
 
     def read(self) -> Callable[[], Found]:
         """Read the scores, or the votes."""
+        from psychollm.data.votes import are_votes, header_of_votes
+
         if len(self.logs) == 1 and are_votes(header_of_votes(self.logs[0])):
             return partial(self._voted, self.logs[0])
         log = self.scores_in(self.logs, self.kept)
