@@ -71,6 +71,7 @@ from psychollm.studies.shared_confidence.residual_structure import residual_stru
 from psychollm.studies.shared_confidence.study import shared_confidence
 from psychollm.studies.steering_match.match import steering_match
 from psychollm.studies.steering_match.steered_answers import SteeredAnswers
+from psychollm.studies.votes.study import bradley_terry
 
 MODELS, CONDITIONS, REPEATS = 10, 4, 3
 QUESTIONS, RUNS = 60, 4
@@ -331,6 +332,26 @@ def raters(extreme: Extreme, rng: np.random.Generator) -> Rates:
     table = (rng.random((3 * QUESTIONS, 5)) < expit(1.5 * quality)).astype(int)
     found = rater_severity(table, n_draws=1000, rng=rng)
     yield "rater_severity, five raters: any from the average", "thing", below(found.adjusted.min())
+
+
+def voted(extreme: Extreme, rng: np.random.Generator) -> Rates:
+    """Six models of equal strength, voted on by twelve people who differ in side and ties."""
+    if extreme is COPIES:
+        return
+    left, voter = rng.integers(0, 6, 800), rng.integers(0, 12, 800)
+    side, tie = rng.normal(0.0, 0.4, 12)[voter], rng.normal(0.0, 0.8, 12)[voter]
+    chance = np.stack([np.exp(0.5 * side), np.exp(tie), np.exp(-0.5 * side)])
+    place = (rng.random(800) > (chance / chance.sum(axis=0)).cumsum(axis=0)).sum(axis=0)
+    found = bradley_terry(
+        None,
+        left=left,
+        right=(left + rng.integers(1, 6, 800)) % 6,
+        winner=np.array(["left", "tie", "right"])[np.minimum(place, 2)],
+        voter=voter,
+        n_draws=1000,
+        rng=rng,
+    )
+    yield "bradley_terry, six models: any pair", "vote", below(found.differences.adjusted.min())
 
 
 def published(extreme: Extreme, rng: np.random.Generator) -> Rates:
@@ -655,6 +676,7 @@ DESIGNS: dict[Callable[[Extreme, np.random.Generator], Rates], int] = {
     judged: 400,
     raters: 200,
     published: 400,
+    voted: 200,
     alike: 400,
     arms: 400,
     screened: 1000,

@@ -134,8 +134,11 @@ class Readings(Result):
 
         Examples
         --------
+        >>> from psychollm.instruments.prompt import Message
         >>> yes = Reading(outcome=Outcome.ANSWERED, value="correct 4", said="4")
-        >>> asked = Prompt(key="a", item="q", messages=(), about={"instrument": "self_prediction"})
+        >>> asked = Prompt(key="a", item="q", reply="yes_no",
+        ...                messages=(Message("user", "?"),),
+        ...                about={"instrument": "self_prediction"})
         >>> found = Readings(instrument="self_prediction", prompts={"m": (asked,)},
         ...                  by_model={"m": {0: {"a": yes}}}, outcomes={"m": {}}, keys={},
         ...                  logliks={("m", 0, "a"): -1.2}, n_tokens={("m", 0, "a"): 4})
@@ -193,8 +196,11 @@ class Readings(Result):
 
         Examples
         --------
+        >>> from psychollm.instruments.prompt import Message
         >>> yes = Reading(outcome=Outcome.ANSWERED, value=1, said="Yes")
-        >>> asked = Prompt(key="a", item="q", messages=(), about={"condition": "social"})
+        >>> asked = Prompt(key="a", item="q", reply="yes_no",
+        ...                messages=(Message("user", "?"),),
+        ...                about={"condition": "social"})
         >>> found = Readings(instrument="self_efficacy", prompts={"m": (asked,)},
         ...                  by_model={"m": {0: {"a": yes}}}, outcomes={"m": {}}, keys={},
         ...                  logliks={("m", 0, "a"): -1.2}, n_tokens={("m", 0, "a"): 4})

@@ -132,7 +132,7 @@ def pilot_freedom(
     >>> four = np.array([[1.0, -1, 1, -1, 1, -1, 1, -1], [3.0, -3, 0, 0, 0, 0, 0, 0]])
     >>> sums = (four**2).sum(axis=1), (four**4).sum(axis=1)
     >>> pilot_freedom(np.full(2, 7.0), *sums, np.full(2, 8.0)).round(1)
-    array([7. , 2.6])
+    array([7. , 2.8])
     """
     with np.errstate(invalid="ignore", divide="ignore"):
         excess = count * fourths / squares**2 - 3.0

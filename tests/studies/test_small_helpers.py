@@ -19,6 +19,7 @@ from psychollm.studies.metacognitive_skill.structure import (
 from psychollm.studies.metacognitive_skill.traces import Panel, as_traces, fixed
 from psychollm.studies.self_efficacy.effects import feedback_shift
 from psychollm.studies.self_efficacy.links import measure_links, performance_links
+from psychollm.studies.self_efficacy.measures import as_measures
 from psychollm.studies.self_efficacy.table import by_model, efficacy_table
 from psychollm.studies.semantic_calibration.arms import Arms, answered
 from psychollm.studies.semantic_calibration.null import exchanged, sample_curve
@@ -86,7 +87,7 @@ def test_links_of_totals() -> None:
     assert links is not None
     assert links["none"].ceiling
     assert links["none"].flag.name == "ALL_TIED"
-    nll = {"mean NLL": {"a": 3.0, "b": 2.0, "c": 1.0}}
+    nll = as_measures({"mean NLL": {"a": 3.0, "b": 2.0, "c": 1.0}})
     found = measure_links(efficacy_table(rows, None), nll, Resampling(n=20, rng=0))
     assert found["mean NLL"]["none"].value == pytest.approx(-1.0)
 

@@ -42,7 +42,7 @@ class ConfidenceGate(Study, Result):
     >>> gate = confidence_gate(confidence, rng.random(600) < confidence + 0.03)
     >>> gate.to_frame()[["threshold", "coverage", "promised"]].round(2)
        threshold  coverage  promised
-    0       0.95      0.34      True
+    0       0.95      0.35      True
     >>> gate.decide([0.5, 0.97])
     array([False,  True])
     """

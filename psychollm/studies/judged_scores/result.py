@@ -55,7 +55,7 @@ class JudgedScores(Study, Result):
     >>> people = np.where(rng.permutation(400) < 60, truth, np.nan)
     >>> found = judged_scores(judge, people, rng=1)
     >>> found.score.text(0), found.tier.tolist()
-    ('0.80 [0.75, 0.82]', [1, 2])
+    ('0.80 [0.75, 0.83]', [1, 2])
     """
 
     score: Estimate  # (models,) what people would say
@@ -172,7 +172,7 @@ class JudgedScores(Study, Result):
         >>> judge = np.where(rng.random((1, 400)) < 0.1, 1.0, truth)
         >>> people = np.where(rng.permutation(400) < 40, truth, np.nan)
         >>> judged_scores(judge, people, rng=1).plan(half_width=0.04).equal
-        array([115.])
+        array([37.])
         """
         check_positive("half_width", half_width)
         variances = Variances(of=self.label_variance, size=self.n_answers, beyond=self.beyond)

@@ -126,8 +126,8 @@ def judged_scores(
     >>> found = judged_scores(judge, people, rng=1)
     >>> found.to_frame().round(2)
        model  score  lower  upper   raw  bias  n_labels
-    0      0   0.80   0.75   0.82  0.82  0.02        60
-    1      1   0.60   0.55   0.63  0.63  0.03        60
+    0      0   0.80   0.75   0.83  0.82  0.02        60
+    1      1   0.54   0.46   0.60  0.64  0.10        60
     """
     check_choice("target", target, Target)
     check_fraction("level", level)

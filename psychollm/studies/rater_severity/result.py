@@ -41,7 +41,7 @@ class RaterSeverity(Study, Result):
     >>> raters = [[0, 0, 0, 1, 0, 0] * 5, [0, 1, 0, 1, 1, 0] * 5, [1, 1, 0, 1, 1, 1] * 5]
     >>> found = rater_severity(raters, rng=1)
     >>> found.labels[int(np.argmax(found.severity.value))], found.raw.round(2).tolist()
-    (1, [0.17, 0.5, 0.83])
+    (0, [0.17, 0.5, 0.83])
     """
 
     severity: Estimate  # (raters,) logits beyond the average rater; the harsh rate lower

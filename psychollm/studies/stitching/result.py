@@ -43,7 +43,7 @@ class StitchedBenchmarks(Study, Result):
     >>> scores = [[0.2, 0.4, np.nan], [0.5, np.nan, 0.6], [0.8, 0.9, 0.9], [np.nan, 0.7, 0.7]]
     >>> found = stitch_benchmarks(scores, rng=1)
     >>> found.ability.value.round(1).tolist(), found.n_abilities
-    ([-1.2, -0.3, 1.2, 0.4], 1)
+    ([-1.4, -0.1, 1.4, 0.1], 1)
     """
 
     ability: Estimate  # (models,) on the scale
@@ -128,7 +128,7 @@ class StitchedBenchmarks(Study, Result):
         >>> scores = [[0.2, 0.4, 0.3], [0.5, 0.6, 0.6], [0.8, 0.9, 0.9], [0.6, 0.7, 0.7]]
         >>> found = stitch_benchmarks(scores, rng=1)
         >>> found.predict("new", given={0: 0.7}).round(2)["value"].tolist()
-        [0.69, 0.79, 0.79]
+        [0.7, 0.8, 0.8]
         """
         return self._foretold(model, given, date, level).frame(self.data.benchmarks)
 

@@ -30,7 +30,7 @@ class Cycles(Result):
     --------
     >>> from psychollm.studies.votes.study import bradley_terry
     >>> votes = [("a", "b", "left"), ("b", "c", "left"), ("c", "a", "left")] * 30
-    >>> votes += [(b, a, w) for a, b, w in votes[:9]]
+    >>> votes += [(b, a, "right") for a, b, _ in votes] + [(b, a, "left") for a, b, _ in votes[:9]]
     >>> found = bradley_terry(votes, rng=1).cycles(rng=1)
     >>> found.p_value < 0.05, found.n_triangles
     (True, 1)

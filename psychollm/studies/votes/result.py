@@ -182,11 +182,10 @@ class BradleyTerry(Study, Result):
         Examples
         --------
         >>> from psychollm.studies.votes.study import bradley_terry
-        >>> votes = [("a", "b", "left")] * 30 + [("b", "a", "left")] * 10
-        >>> bradley_terry(votes, rng=1).elo().round(0)[["model", "elo"]]
-          model     elo
-        0     a  1090.0
-        1     b   910.0
+        >>> votes = [("a", "b", "left"), ("b", "a", "right")] * 15
+        >>> votes += [("a", "b", "right"), ("b", "a", "left")] * 5
+        >>> bradley_terry(votes, rng=1).elo()["elo"].round(-1).tolist()
+        [1090.0, 910.0]
         """
         found = self.to_frame()[["model", "strength", "se", "lower", "upper"]]
         found = found.rename(columns={"strength": "elo"})

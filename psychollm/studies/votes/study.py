@@ -127,10 +127,10 @@ def bradley_terry(
     >>> found = bradley_terry(None, left=pairs[:, 0], right=pairs[:, 1], winner=won, rng=1)
     >>> found.to_frame().round(1)[["model", "strength", "rank_lower", "rank_upper", "tier"]]
       model  strength  rank_lower  rank_upper  tier
-    0     a       1.3           1           1     1
-    1     b      -0.4           2           2     2
-    2     c      -0.9           3           3     3
-    >>> found.predict(["a"], ["c"]).round(2)
+    0     a       1.2           1           1     1
+    1     b      -0.3           2           2     2
+    2     c      -0.8           3           3     3
+    >>> found.predict(["a"], ["c"]).round(1)
     array([[0.9, 0. , 0.1]])
     """
     check_fraction("level", level)
