@@ -312,7 +312,7 @@ def _variance(found: Fit) -> FloatArray:
 def _like_shares(found: Fit, level: float) -> FloatArray:
     """Return Wilson's margins for as many labels as would vary like the score (2, models)."""
     value = np.clip(np.nan_to_num(found.value), 1e-6, 1.0 - 1e-6)
-    variance = np.maximum(_variance(found), 1e-30)
+    variance = np.maximum(_variance(found), 1e-12)
     size = value * (1.0 - value) / variance
     bounds = wilson(value * size, size, level=level, df=np.maximum(found.df, 1e-3))
     return np.stack([value - bounds[:, 0], bounds[:, 1] - value])
