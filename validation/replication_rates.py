@@ -325,7 +325,7 @@ def judged(extreme: Extreme, rng: np.random.Generator) -> Rates:
 
 
 def raters(extreme: Extreme, rng: np.random.Generator) -> Rates:
-    """Five raters who are as harsh, on things of which they see one quality."""
+    """Five raters of equal severity rate things that differ in one quality."""
     if extreme is COPIES:
         return
     quality = rng.normal(size=(3 * QUESTIONS, 1))

@@ -1,13 +1,12 @@
 """States of sessions and watches in files of JSON, each replaced as a whole."""
 
 import json
-import os
 from collections.abc import Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
-from uuid import uuid4
 
 from psychollm._base.errors import InputError
+from psychollm._base.saving.whole import whole_file
 
 if TYPE_CHECKING:
     from os import PathLike
@@ -16,12 +15,8 @@ if TYPE_CHECKING:
 def write_state(path: "str | PathLike[str]", kind: str, state: Mapping[str, Any]) -> Path:
     """Write a state; the file is the old one or the new one, whatever interrupts."""
     file = Path(path)
-    beside = file.with_name(f".{file.name}.{uuid4().hex[:12]}.part")
-    try:
-        beside.write_text(json.dumps({f"psychollm {kind}": 1, **state}), encoding="utf-8")
-        os.replace(beside, file)  # noqa: PTH105 -- Path.replace is not atomic by its documentation
-    finally:
-        beside.unlink(missing_ok=True)
+    with whole_file(file) as beside:
+        beside.write(json.dumps({f"psychollm {kind}": 1, **state}).encode())
     return file
 
 

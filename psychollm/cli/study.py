@@ -155,7 +155,7 @@ class OfTables(ByGroups, Resampled):
 
     @property
     def replication(self) -> dict[str, Any]:
-        """Arguments of whatever resamples, and those of the plan."""
+        """Return the arguments that functions with resampling take, and those of the plan."""
         return super().replication | dict(self.analysis)
 
     @property

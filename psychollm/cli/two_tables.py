@@ -317,7 +317,7 @@ class Resampled(TwoTables):
 
     @property
     def replication(self) -> dict[str, Any]:
-        """Arguments of whatever resamples."""
+        """Return the arguments that functions with resampling take."""
         from psychollm.cli.notes import watched
         from psychollm.estimates.resampling import Bootstrap
 

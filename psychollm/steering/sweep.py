@@ -23,6 +23,7 @@ import numpy as np
 from psychollm._base.checks import check_choice, check_fraction, float_array
 from psychollm._base.errors import InputError, OptionError
 from psychollm._base.replicate import progress_bar
+from psychollm._base.saving.whole import whole_file
 from psychollm._base.types import BoolArray, FloatArray
 from psychollm.instruments.prompt import Prompt
 from psychollm.steering.anatomy import torch
@@ -398,10 +399,8 @@ class _Ledger:
         self.done[prompts] = True
         if self.path is None:
             return
-        part = self.path.with_name(self.path.name + ".part")
-        with part.open("wb") as file:
+        with whole_file(self.path) as file:
             np.savez(file, logs=self.logs, base=self.base, done=self.done, mark=self.mark)
-        part.replace(self.path)  # whole or not at all
 
 
 def _mark(steering: Steering, strengths: FloatArray) -> str:

@@ -6,7 +6,6 @@ bounded by its size. Nothing small unfolds into something large.
 """
 
 import json
-import os
 import re
 import struct
 import zipfile
@@ -16,13 +15,13 @@ from os import PathLike
 from pathlib import Path
 from types import TracebackType
 from typing import Any, NoReturn
-from uuid import uuid4
 
 import numpy as np
 
 from psychollm._base.errors import InputError
 from psychollm._base.record import Record
 from psychollm._base.saving.nodes import Reader, Writer, find_class
+from psychollm._base.saving.whole import whole_file
 from psychollm._base.types import AnyArray
 from psychollm._base.untrusted_json import FREE, parse_json
 from psychollm._base.version import __version__
@@ -44,16 +43,11 @@ _HEADER = re.compile(
 def write_archive(path: Path, tree: Mapping[str, Any], arrays: Mapping[str, AnyArray]) -> None:
     """Write a tree and its arrays; the file appears when it is complete."""
     # The same result gives the same bytes: members carry no date.
-    part = path.with_name(f".{path.name}.{uuid4().hex[:12]}.part")
-    try:
-        with part.open("xb") as file, zipfile.ZipFile(file, "w", zipfile.ZIP_STORED) as archive:
-            archive.writestr(zipfile.ZipInfo(TREE), json.dumps(tree, allow_nan=False))
-            for name, array in arrays.items():
-                with archive.open(zipfile.ZipInfo(name), "w", force_zip64=True) as member:
-                    np.lib.format.write_array(member, array, allow_pickle=False)
-        os.replace(part, path)  # noqa: PTH105 -- Path.replace is not atomic by its documentation
-    finally:
-        part.unlink(missing_ok=True)
+    with whole_file(path) as file, zipfile.ZipFile(file, "w", zipfile.ZIP_STORED) as archive:
+        archive.writestr(zipfile.ZipInfo(TREE), json.dumps(tree, allow_nan=False))
+        for name, array in arrays.items():
+            with archive.open(zipfile.ZipInfo(name), "w", force_zip64=True) as member:
+                np.lib.format.write_array(member, array, allow_pickle=False)
 
 
 class SavedArchive:

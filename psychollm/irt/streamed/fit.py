@@ -5,7 +5,6 @@ A file in which a long fit keeps where it is, so that it can go on from there.
 
 from __future__ import annotations
 
-import os
 import zlib
 from collections.abc import Mapping
 from contextlib import closing
@@ -21,6 +20,7 @@ import numpy as np
 from psychollm._base.checks import check_choice
 from psychollm._base.errors import CodeError, InputError, OptionError, ShapeError
 from psychollm._base.replicate import Progress, Workers, progress_bar, workers
+from psychollm._base.saving.whole import whole_file
 from psychollm._base.types import BoolArray, FloatArray, IntArray
 from psychollm._base.wording import parameter
 from psychollm.data.cells import CellTable
@@ -64,12 +64,8 @@ class Checkpoint:
         """Write what is to be kept, all of it or nothing."""
         if self.path is None:
             return
-        beside = self.path.with_name(f"{self.path.name}.part")
-        with beside.open("wb") as file:
+        with whole_file(self.path) as file:
             np.savez(file, of=self.of, **values)
-            file.flush()
-            os.fsync(file.fileno())
-        beside.replace(self.path)
 
     def read(self, *names: str) -> dict[str, Any] | None:
         """Return what was kept, or None."""

@@ -31,7 +31,11 @@ def _methods(result: "Comparison") -> tuple[str, ...]:
 def _facts(result: "Comparison", smallest: SmallestEffects) -> tuple[Fact, ...]:
     tiers = result.tiers()
     return (
-        Fact(name="Models", value=count(len(result.labels)), detail=f"in {len(tiers)} tiers"),
+        Fact(
+            name="Models",
+            value=count(len(result.labels)),
+            detail=within,
+        ),
         Fact(name="Questions", value=count(result.n_questions)),
         Fact(name="Scores", value=extent(result.score.value, 3)),
         Fact(

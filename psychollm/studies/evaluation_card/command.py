@@ -56,7 +56,7 @@ class Card(OfScores):
     )
 
     human_labels: Path | None = option(
-        "what people said of some answers, where the scores are verdicts of a judge: a log or "
+        "labels of some answers by people, where the scores are verdicts of a judge: a log or "
         "table like LOG",
         "LABELS",
         default=None,

@@ -306,7 +306,7 @@ def evaluation_card(
     confidence : DataFrame or array_like (models, questions), optional
         Stated chances of being right, in [0, 1].
     human_labels : ScoreLog, DataFrame or array_like (models, questions), optional
-        What people said of some answers, NaN elsewhere, where `scores` are verdicts of a judge:
+        Labels of some answers by people, where `scores` are verdicts of a judge; NaN elsewhere:
         `judged_scores` then says what people would say of all.
     power : float
         The chance with which a difference is to be shown, for the smallest that can be.

@@ -42,7 +42,7 @@ class Judge(Judged, Clustered, Choices):
     EPILOG = EPILOG
 
     verdicts: Path = option("what a judge said of every answer", positional=True)
-    people: Path = option("what people said of some answers", "LABELS", positional=True)
+    people: Path = option("labels of some answers by people", "LABELS", positional=True)
     also: tuple[Path, ...] = option(
         "what a further judge said; may be repeated", "VERDICTS", default=(), group=ANALYSIS
     )

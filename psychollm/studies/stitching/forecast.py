@@ -116,7 +116,7 @@ def forecast_of(
 
 
 def _line_known(teller: Foreteller, year: float) -> Known:
-    """Return what is known of a model of a date: the line in time is uncertain itself."""
+    """Return the distribution of the ability of a model released on a date, given the trend."""
     known = teller.outside(year, wider=1.0)
     since = teller.scores.years - teller.scale.middle
     since = since[np.isfinite(since)]

@@ -42,7 +42,7 @@ def _facts(result: "StitchedBenchmarks", smallest: SmallestEffects) -> tuple[Fac
 
 
 LAYOUT = Layout(
-    title="Where do models stand on one scale?",
+    title="How able are models across benchmarks?",
     facts=_facts,
     methods=_methods,
     call=lambda result, source, options: source or "result = psy.stitch_benchmarks(scores, rng=1)",

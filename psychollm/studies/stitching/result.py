@@ -351,7 +351,8 @@ class StitchedBenchmarks(Study, Result):
 
     def plot(self, *, ax: "Drawn | None" = None) -> "Drawn":
         """Draw models and benchmarks along the scale."""
-        return view("studies.stitching.figures", "plot_scale")(self, ax=ax)  # type: ignore[no-any-return]
+        axes: Drawn = view("studies.stitching.figures", "plot_scale")(self, ax=ax)
+        return axes
 
     def _verdict(self) -> str:
         best = self.order[0]

@@ -1,4 +1,4 @@
-"""Where does a new model stand? Scores in many benchmarks on one scale.
+"""One scale of ability for scores in many benchmarks.
 
 Few models have scores in all benchmarks, so that means over benchmarks compare unlike sets. Here
 the curve of each benchmark joins its scores to abilities that all benchmarks share

@@ -29,8 +29,8 @@ def exhibits(
         of=result,
         key="strengths",
         title="Strengths and ranks of all models",
-        caption="Strengths with their intervals, the strongest on top. Models of one tier, which "
-        "cannot be told from its best, have one colour; on the right where each rank lies.",
+        caption="Strengths with their intervals, the strongest on top. Models of one tier share a "
+        "colour; the bounds of each rank stand on the right.",
     )
     voters = Listing(table=partial(_voters, result), folded=True)
     return {

@@ -338,10 +338,10 @@ class BradleyTerry(Study, Result):
         ]
         if self.kinds.labels:
             items.append(self._beside())
+        clusters = ((self.fit.n_voters, "voter"), (self.fit.n_prompts, "prompt"))
         head = (
             f"{count(len(self.labels))} models, {count(self.fit.n_votes)} votes"
-            + (f", {count(self.fit.n_voters)} voters" if self.fit.n_voters else "")
-            + (f", {count(self.fit.n_prompts)} prompts" if self.fit.n_prompts else "")
+            + "".join(f", {count(n)} {unit}{'s' * (n > 1)}" for n, unit in clusters if n)
             + (
                 f"; {count(self.fit.n_without_winner)} rows without a winner are left out"
                 if self.fit.n_without_winner

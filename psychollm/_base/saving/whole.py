@@ -1,0 +1,32 @@
+"""Files that are replaced as a whole: an interruption leaves the old one."""
+
+import os
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import IO
+from uuid import uuid4
+
+
+@contextmanager
+def whole_file(path: Path) -> Iterator[IO[bytes]]:
+    """Open a file beside a path for writing; it takes the place of the path when it is complete.
+
+    Examples
+    --------
+    >>> from tempfile import TemporaryDirectory
+    >>> with TemporaryDirectory() as folder:
+    ...     with whole_file(Path(folder) / "state") as file:
+    ...         _ = file.write(b"all of it")
+    ...     [one.name for one in Path(folder).iterdir()]
+    ['state']
+    """
+    part = path.with_name(f".{path.name}.{uuid4().hex[:12]}.part")
+    try:
+        with part.open("xb") as file:
+            yield file
+            file.flush()
+            os.fsync(file.fileno())
+        os.replace(part, path)  # noqa: PTH105 -- Path.replace is not atomic by its documentation
+    finally:
+        part.unlink(missing_ok=True)
