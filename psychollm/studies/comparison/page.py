@@ -30,12 +30,10 @@ def _methods(result: "Comparison") -> tuple[str, ...]:
 
 def _facts(result: "Comparison", smallest: SmallestEffects) -> tuple[Fact, ...]:
     tiers = result.tiers()
+    n = len(tiers)
+    within = f"in {n} tier{'s' * (n > 1)}"
     return (
-        Fact(
-            name="Models",
-            value=count(len(result.labels)),
-            detail=within,
-        ),
+        Fact(name="Models", value=count(len(result.labels)), detail=within),
         Fact(name="Questions", value=count(result.n_questions)),
         Fact(name="Scores", value=extent(result.score.value, 3)),
         Fact(

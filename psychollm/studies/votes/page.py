@@ -29,12 +29,10 @@ def _methods(result: "BradleyTerry") -> tuple[str, ...]:
 
 def _facts(result: "BradleyTerry", smallest: SmallestEffects) -> tuple[Fact, ...]:
     fit = result.fit
+    n = len(result.tiers)
+    within = f"in {n} tier{'s' * (n > 1)}"
     return (
-        Fact(
-            name="Models",
-            value=count(fit.n_models),
-            detail=within,
-        ),
+        Fact(name="Models", value=count(fit.n_models), detail=within),
         Fact(name="Votes", value=count(fit.n_votes)),
         Fact(name="Voters", value=count(fit.n_voters) if fit.n_voters else "not known"),
         Fact(name="Left side", value=result.side.text(0, 2, signed=True), detail="logits"),
