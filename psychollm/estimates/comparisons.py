@@ -53,7 +53,7 @@ from psychollm.estimates.reasons import Reason, first_reason
 
 # A spread below this share of the value is rounding: all resamples agree.
 _ROUNDING = 1e-12
-_AT_ONCE = 1024  # estimates whose draws are in memory together
+_AT_ONCE = 128  # estimates whose draws are in memory together: a few MB, as caches hold
 
 # The errors of some estimates, by their places, in standard deviations (draws, places).
 Deviations: TypeAlias = Callable[[IntArray], FloatArray]
@@ -250,16 +250,24 @@ def _tested(
     parts = np.split(places, range(_AT_ONCE, places.size, _AT_ONCE))
     largest = np.zeros(n_draws)
     for part in parts:
-        errors = np.abs(deviations(part))
-        errors[~np.isfinite(errors)] = 0.0
-        errors[:, 0] = np.maximum(errors[:, 0], largest)
-        np.maximum.accumulate(errors, axis=1, out=errors)
-        largest = errors[:, -1]
-        down[part] = monte_carlo_p_value(statistic[part], errors, tie=0.0)
-    for part in parts:
-        single[part] = monte_carlo_p_value(statistic[part], largest[:, None], tie=0.0)
+        errors = _largest_so_far(np.abs(deviations(part)), largest)
+        if not np.isfinite(errors[:, -1]).all():
+            finite = np.nan_to_num(np.abs(deviations(part)), nan=0.0, posinf=0.0)
+            errors = _largest_so_far(finite, largest)
+        largest = errors[:, -1].copy()
+        reached = (errors >= statistic[part]).T
+        down[part] = [1.0 + np.count_nonzero(draws) for draws in reached]
+    single[places] = 1.0 + n_draws - np.searchsorted(np.sort(largest), statistic[places])
+    single /= n_draws + 1.0
+    down /= n_draws + 1.0
     down[places] = np.maximum.accumulate(down[places[::-1]])[::-1]
     return single, down, float(np.quantile(largest, level))
+
+
+def _largest_so_far(errors: FloatArray, largest: FloatArray) -> FloatArray:
+    """Return in place the largest error of each estimate and of those before it (draws, m)."""
+    np.maximum(errors[:, 0], largest, out=errors[:, 0])
+    return np.maximum.accumulate(errors, axis=1, out=errors)
 
 
 FamilyAdjustment: TypeAlias = Literal["holm", "bonferroni", "bh", "by", "max_t"]

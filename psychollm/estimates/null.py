@@ -35,13 +35,13 @@ def monte_carlo_p_value(
     check_choice("alternative", alternative, Alternative)
     slack = _TIE * np.maximum(np.abs(observed), 1e-3) if tie is None else tie
     n = (~np.isnan(draws)).sum(axis=0)
-    above = (1.0 + np.sum(draws >= observed - slack, axis=0)) / (n + 1.0)
-    below = (1.0 + np.sum(draws <= observed + slack, axis=0)) / (n + 1.0)
-    values = {
-        "greater": above,
-        "less": below,
-        "two-sided": np.minimum(1.0, 2.0 * np.minimum(above, below)),
-    }[alternative]
+    values = np.ones(())
+    if alternative != "less":
+        values = (1.0 + np.sum(draws >= observed - slack, axis=0)) / (n + 1.0)
+    if alternative != "greater":
+        below = (1.0 + np.sum(draws <= observed + slack, axis=0)) / (n + 1.0)
+        both = np.minimum(1.0, 2.0 * np.minimum(values, below))
+        values = below if alternative == "less" else both
     return np.where(np.isnan(observed) | (n == 0), np.nan, values)
 
 

@@ -126,12 +126,10 @@ def detectable(
     se: FloatArray, df: FloatArray, *, alpha: Any, power: float = POWER, absence: bool = False
 ) -> FloatArray:
     """Return the smallest effects (k,) that as many units detect, or exclude for `absence`."""
-    rows = np.stack(np.broadcast_arrays(df, alpha), axis=-1).tolist()
-    k = [
-        _multiple(power, nu, nu, tail, absence=absence) if nu > 0.0 and tail > 0.0 else np.nan
-        for nu, tail in rows
-    ]
-    return np.asarray(np.array(k) * se, dtype=np.float64)
+    nu, tail = (np.asarray(one, np.float64) for one in np.broadcast_arrays(df, alpha))
+    k, known = np.full(nu.shape, np.nan), (nu > 0.0) & (tail > 0.0)
+    k[known] = _multiples(power, nu[known], nu[known], tail[known], absence=absence)
+    return np.asarray(k * se, dtype=np.float64)
 
 
 def units_needed(
@@ -172,9 +170,8 @@ def units_needed(
     known = np.broadcast_arrays(
         *(np.asarray(one, np.float64) for one in (n, se, effect, df, alpha))
     )
-    rows = np.stack([one.ravel() for one in known], axis=1).tolist()
-    found = [_needed(*row, power=power, absence=absence) for row in rows]
-    return np.array(found, dtype=np.float64).reshape(known[0].shape)
+    found = _needed(*(one.ravel() for one in known), power=power, absence=absence)
+    return found.reshape(known[0].shape)
 
 
 def about(n: float) -> str:
@@ -189,30 +186,59 @@ def about(n: float) -> str:
 
 
 def _needed(
-    n: float, se: float, effect: float, df: float, alpha: float, *, power: float, absence: bool
-) -> float:
-    if not (se > 0.0 and n > 0.0 and df > 0.0 and alpha > 0.0) or np.isnan(effect):
-        return np.nan
-    if effect == 0.0:
-        return np.inf
-    later, units = np.inf, np.nan
+    n: FloatArray,
+    se: FloatArray,
+    effect: FloatArray,
+    df: FloatArray,
+    alpha: FloatArray,
+    *,
+    power: float,
+    absence: bool,
+) -> FloatArray:
+    with np.errstate(invalid="ignore"):
+        defined = (se > 0.0) & (n > 0.0) & (df > 0.0) & (alpha > 0.0) & ~np.isnan(effect)
+    units = np.where(defined, np.inf, np.nan)
+    open_ = np.flatnonzero(defined & (effect != 0.0))
+    later = np.full(n.size, np.inf)
     # More units leave more degrees of freedom, which ask for fewer units.
     for _ in range(_ROUNDS):
-        k = _multiple(power, later, df, alpha, absence=absence)
-        before, units = units, n * (k * se / effect) ** 2
-        if abs(units - before) < 0.5:
+        k = _multiples(power, later[open_], df[open_], alpha[open_], absence=absence)
+        before = units[open_]
+        units[open_] = n[open_] * (k * se[open_] / effect[open_]) ** 2
+        open_ = open_[~(np.abs(units[open_] - before) < 0.5)]
+        if not open_.size:
             break
-        later = max(1.0, (df + 1.0) * units / n - 1.0)
-    return float(np.ceil(units * (1.0 - 1e-9)))
+        later[open_] = np.maximum(1.0, (df[open_] + 1.0) * units[open_] / n[open_] - 1.0)
+    return np.asarray(np.ceil(units * (1.0 - 1e-9)))
 
 
-def _multiple(power: float, df: float, pilot: float, alpha: float, *, absence: bool) -> float:
+def _multiples(
+    power: float, df: FloatArray, pilot: FloatArray, alpha: FloatArray, *, absence: bool
+) -> FloatArray:
     """Return `multiple` of numbers to two or three digits, so that each is computed once."""
-    few = [
-        float(f"{one:.{3 if one < 100.0 else 2}g}") if one < _MANY else np.inf
-        for one in (df, pilot)
+    few = np.stack([_rounded(df), _rounded(pilot), _digits(alpha, 3)], axis=1)
+    rows, row = np.unique(few, axis=0, return_inverse=True)
+    found = [
+        multiple(power, nu, pilot=known, alpha=tail, absence=absence)
+        for nu, known, tail in rows.tolist()
     ]
-    return multiple(power, few[0], pilot=few[1], alpha=float(f"{alpha:.3g}"), absence=absence)
+    return np.array(found, dtype=np.float64)[row.ravel()]
+
+
+def _rounded(df: FloatArray) -> FloatArray:
+    """Return degrees of freedom to three digits below 100, to two above, infinite where many."""
+    rounded = np.where(df < 100.0, _digits(df, 3), _digits(df, 2))
+    return np.where(df < _MANY, rounded, np.inf)
+
+
+def _digits(values: FloatArray, digits: int) -> FloatArray:
+    """Return positive numbers to so many significant digits."""
+    known = np.where(np.isfinite(values), values, 1.0)
+    places = digits - 1.0 - np.floor(np.log10(known))
+    # Whole powers of ten are exact: 0.05 is 0.05 again.
+    unit = 10.0 ** np.abs(places)
+    rounded = np.where(places < 0.0, np.round(known / unit) * unit, np.round(known * unit) / unit)
+    return np.asarray(np.where(np.isfinite(values), rounded, values))
 
 
 @lru_cache(maxsize=256)
