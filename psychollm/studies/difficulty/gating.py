@@ -27,7 +27,7 @@ import numpy as np
 
 from psychollm._base.checks import check_count, check_fraction, check_generator
 from psychollm._base.errors import InputError, OptionError
-from psychollm._base.types import BoolArray, FloatArray, RandomState
+from psychollm._base.types import BoolArray, FloatArray, IntArray, RandomState
 from psychollm.calibration.consensus.logistic import logistic
 from psychollm.calibration.decisions.two_by_two import ratio
 from psychollm.calibration.discrimination.ranking import auroc
@@ -186,9 +186,7 @@ def fit_gate(
     at_own_share = None
     if said is not None:
         rivals = {"gate": probability} | ({} if scores is None else {SHARED: target[rows]})
-        alike = {name: _as_often(said, score) for name, score in rivals.items()}
-        alike = {OWN: said, **alike, "always answer": np.where(np.isfinite(said), 1.0, np.nan)}
-        at_own_share = _measures(alike, y, goal.beta, codes, resampling)["risk"]
+        at_own_share = _at_own_share(said, rivals, y, codes, resampling)
     return GateFit(
         gate=work.gate(estimates),
         **estimates,
@@ -278,17 +276,68 @@ class _Work:
         return questions.fit(target), slope, offset, cut
 
 
-def _as_often(said: FloatArray, score: FloatArray) -> FloatArray:
-    """Return answers (questions,) to as many questions as were said yes to: of the top scores."""
+@dataclass(frozen=True, slots=True)
+class _AsOften:
+    """Answers to as many questions as the model's own yes: to those of the highest scores.
+
+    Each resample has a share and a cut of its own. Of questions that tie at the cut, equal parts
+    are answered.
+    """
+
+    order: IntArray  # (questions,) from the highest score to the lowest, of those with an own yes
+    starts: IntArray  # (ties,) where each score begins
+    correct: FloatArray  # (questions,)
+
+    @classmethod
+    def of(cls, score: FloatArray, known: BoolArray, correct: FloatArray) -> _AsOften:
+        """Sort the questions."""
+        rows = np.flatnonzero(known)
+        order = rows[np.argsort(-score[rows], kind="stable")]
+        ends = np.flatnonzero(np.diff(score[order], prepend=np.inf))
+        return cls(order, ends, correct[order])
+
+    def right(self, counts: FloatArray, answered: FloatArray) -> FloatArray:
+        """Return how many of the `answered` questions (draws,) are right, by draw."""
+        held = counts[:, self.order]
+        size = np.add.reduceat(held, self.starts, axis=1)
+        solved = np.add.reduceat(held * self.correct, self.starts, axis=1)
+        before = np.cumsum(size, axis=1) - size
+        part = np.clip(ratio(answered[:, None] - before, size), 0.0, 1.0)
+        return np.asarray(np.nansum(part * solved, axis=1))
+
+
+def _at_own_share(
+    said: FloatArray,
+    rivals: Mapping[str, FloatArray],
+    correct: FloatArray,
+    clusters: Any,
+    options: Resampling,
+) -> Estimate:
+    """Return the risk of the model's own yes, of rivals that answer as often, and of all."""
     known = np.isfinite(said)
-    own, n = score[known], np.nansum(said)
-    if not n:
-        return np.where(known, 0.0, np.nan)
-    last = np.sort(own)[::-1][int(n) - 1]
-    above, tied = own > last, own == last
-    answers = np.full(said.size, np.nan)
-    answers[known] = above + tied * (n - above.sum()) / tied.sum()
-    return answers
+    yes, everything = np.where(known, said, 0.0), known.astype(np.float64)
+    ranked = [_AsOften.of(score, known, correct) for score in rivals.values()]
+
+    def statistic(counts: FloatArray) -> FloatArray:
+        answered = counts @ yes
+        right = [counts @ (yes * correct), *(one.right(counts, answered) for one in ranked)]
+        risks = [ratio(answered - one, answered) for one in right]
+        risks.append(ratio(counts @ (everything * (1.0 - correct)), counts @ everything))
+        return np.stack(risks, axis=1)
+
+    n, labels = float(known.sum()), (OWN, *rivals, "always answer")
+    silent = np.array([not yes.any()] * (1 + len(rivals)) + [not n])
+    return bootstrap_estimate(
+        "risk",
+        statistic(np.ones((1, correct.size)))[0],
+        bootstrap_draws(statistic, correct.size, options, clusters=clusters),
+        n=np.full(len(labels), n),
+        flags=first_reason((silent, Reason.NO_YES)),
+        level=options.level,
+        labels=labels,
+        units=units_of(np.tile(known, (len(labels), 1)), clusters),
+        axis="rule",
+    )
 
 
 def _measures(

@@ -7,6 +7,7 @@ import pytest
 
 from psychollm._base.numbers import with_interval
 from psychollm.studies import fit_gate
+from psychollm.studies.difficulty.gating import _AsOften
 
 FEW: dict[str, Any] = {"n_folds": 5, "bootstrap": 100, "rng": 0}
 
@@ -42,6 +43,21 @@ def test_rules_are_compared_at_the_models_own_share(
     lead = risks.difference("gate", "own yes/no")
     assert with_interval(lead.value, lead.interval, 3, signed=True) in told.verdict
     assert told["always"].statement == fit_gate(texts, right, risk=0.2, scores=easy, **FEW).verdict
+
+
+def test_each_resample_has_a_cut_of_its_own() -> None:
+    rng = np.random.default_rng(3)
+    score = rng.integers(0, 6, 40).astype(float)
+    right, known = (rng.random(40) < 0.6).astype(float), rng.random(40) < 0.9
+    counts = rng.multinomial(40, np.full(40, 1 / 40), size=5).astype(float)
+    own = np.where(known, rng.random(40) < 0.5, 0.0)
+    answered = counts @ own
+    solved = _AsOften.of(score, known, right).right(counts, answered)
+    for row, n, found in zip(
+        counts.astype(int) * known, answered.astype(int), solved, strict=True
+    ):
+        again = slow_risk(np.repeat(score, row), np.repeat(right, row), int(n))
+        assert 1 - found / n == pytest.approx(again)
 
 
 def test_tied_scores_share_what_is_left_and_silence_has_no_risk(right: np.ndarray) -> None:
