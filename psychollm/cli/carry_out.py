@@ -115,7 +115,8 @@ def carry_out(command: Analysis) -> Found:
     with command.noting(quiet=quiet):
         with busy(f"reading {command.reads}", quiet=quiet):
             compute = command.read()
-        with computing(quiet=quiet):
+        # Commands that share their work out show bars.
+        with computing(quiet=quiet, bars=hasattr(command, "jobs")):
             found = compute()
         if folder is not None:
             with busy("writing the report", quiet=quiet), writing(f"--out {folder}"):

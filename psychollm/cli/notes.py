@@ -70,10 +70,11 @@ def busy(doing: str, *, quiet: bool, after: float = 1.0) -> Iterator[None]:
 
 
 @contextmanager
-def computing(*, quiet: bool) -> Iterator[None]:
+def computing(*, quiet: bool, bars: bool = False) -> Iterator[None]:
     """Say that something is computed, where no bars show it, and that it is compiled first."""
-    doing = 'computing (bars come with pip install "psychollm[progress]")'
-    with compilation(tell=not quiet), busy(doing, quiet=quiet or watched(quiet=quiet)):
+    hint = ' (bars come with pip install "psychollm[progress]")' if bars else ""
+    shown = bars and watched(quiet=quiet)
+    with compilation(tell=not quiet), busy(f"computing{hint}", quiet=quiet or shown):
         yield
 
 
