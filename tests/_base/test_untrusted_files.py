@@ -4,7 +4,6 @@ import json
 import struct
 import subprocess
 import sys
-import time
 import zipfile
 from collections.abc import Callable
 from pathlib import Path
@@ -18,6 +17,7 @@ from hypothesis import strategies as st
 from psychollm._base.errors import InputError
 from psychollm._base.result import Result, load
 from tests._base.test_saved_format import MEMBERS, estimate, members, npy, packed, rewritten
+from tests.hangs import ends
 
 PRIME = 2**61 - 1  # whole numbers that differ by it have one hash
 
@@ -76,11 +76,9 @@ NODES = {
 
 @pytest.mark.parametrize("name", NODES)
 def test_nodes_that_are_refused(name: str, file: Path) -> None:
-    start = time.process_time()
-    with pytest.raises(InputError, match="damaged") as raised:
+    with ends(), pytest.raises(InputError, match="damaged") as raised:
         load(holding(file, NODES[name]))
     assert str(file) in str(raised.value)
-    assert time.process_time() - start < 5
 
 
 def test_indexes_of_one_hash_are_refused(file: Path) -> None:
@@ -182,9 +180,8 @@ def test_many_members_take_time_in_proportion(file: Path) -> None:
     tree["result"]["fields"]["method"] = [{"array": name} for name in names]
     held |= dict.fromkeys(names, held["0.npy"]) | {MEMBERS: json.dumps(tree).encode()}
     packed(file, held)
-    start = time.process_time()
-    assert len(load(file).method) == len(names)  # type: ignore[attr-defined]
-    assert time.process_time() - start < 5
+    with ends():
+        assert len(load(file).method) == len(names)  # type: ignore[attr-defined]
 
 
 def test_names_that_stand_twice_in_the_tree(file: Path) -> None:

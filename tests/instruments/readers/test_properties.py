@@ -1,7 +1,6 @@
 """No text breaks a reader, dressing changes nothing, and two answers are never one."""
 
 import itertools
-import time
 from collections.abc import Iterator
 from functools import cache
 
@@ -10,6 +9,7 @@ import pytest
 from hypothesis import given
 
 from psychollm.instruments import Outcome, readers
+from tests.hangs import ends
 from tests.instruments.readers.replies import READERS, forms
 
 # What readers look for, so that random texts reach into them.
@@ -154,7 +154,7 @@ def test_two_answers_are_none(name):
 
 @pytest.mark.parametrize("name", READERS)
 def test_time_grows_with_length_only(name):
-    # A pattern that backtracks needs minutes for these; the bound is loose for a busy machine.
+    # A pattern that backtracks needs hours for these.
     pieces = [
         *FRAGMENTS,
         "a",
@@ -169,7 +169,6 @@ def test_time_grows_with_length_only(name):
         "(",
         "\\",
     ]
-    start = time.process_time()
-    for piece in pieces:
-        READERS[name]((piece * 2000)[:2000] + "x")
-    assert time.process_time() - start < 15
+    with ends():
+        for piece in pieces:
+            READERS[name]((piece * 2000)[:2000] + "x")

@@ -25,7 +25,8 @@ def _table(
             "able": able[rows],
             "hard": hard[columns],
             "date": [
-                str(np.datetime64("2023-01-01") + int(200 * (able[row] + 3))) for row in rows
+                str(np.datetime64("2023-01-01") + np.timedelta64(int(200 * (able[row] + 3)), "D"))
+                for row in rows
             ],
         }
     )
