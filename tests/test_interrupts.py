@@ -24,8 +24,8 @@ ENDLESS = {
 TELLING = {*ENDLESS, "progress", "n_jobs", "checkpoint", "n_folds", "max_splits", "chains"}
 # Read files: no number makes them take long.
 READING = {
-    "calibration.scan_stated", "data.read_categories", "data.read_pair_counts", "data.scan",
-    "data.stream_responses", "read_logs", "read_scores",
+    "calibration.scan_stated", "data.judges_in", "data.read_categories", "data.read_pair_counts",
+    "data.scan", "data.stream_responses", "read_logs", "read_scores",
 }  # fmt: skip
 
 

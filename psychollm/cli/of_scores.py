@@ -5,9 +5,10 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from psychollm._base.call import Call
+from psychollm._base.errors import OptionError
 from psychollm.cli.carry_out import Analysis
 from psychollm.cli.import_logs import Logs
-from psychollm.cli.options import option
+from psychollm.cli.options import option, whole_numbers
 from psychollm.cli.two_tables import ANALYSIS, OUTPUT, no_smallest, smallest_of
 
 if TYPE_CHECKING:
@@ -30,6 +31,46 @@ class Clustered:
         if self.clusters is None:
             return None
         return Call("psy.data.readers.read_clusters", (self.clusters,), name="clusters")
+
+
+@dataclass(frozen=True, kw_only=True)
+class Attempted:
+    """Several attempts at each question, and what they cost."""
+
+    attempts: tuple[int, ...] = option(
+        "judge several attempts at each question, as logs with epochs hold them: pass@k and "
+        "pass^k for these k",
+        "K,K,...",
+        default=(),
+        parse=whole_numbers,
+        group=ANALYSIS,
+    )
+    cost: str | None = option(
+        "with --attempts: the column, or field of logs, with the cost of each attempt, such as "
+        "cost or tokens",
+        "COLUMN",
+        default=None,
+        group=ANALYSIS,
+    )
+    seconds: str | None = option(
+        "with --attempts: the column, or field of logs, with the duration of each attempt, such "
+        "as seconds",
+        "COLUMN",
+        default=None,
+        group=ANALYSIS,
+    )
+
+    @property
+    def spent(self) -> dict[str, str]:
+        """The columns of costs and times by argument."""
+        named = {"cost": self.cost, "seconds": self.seconds}
+        return {name: column for name, column in named.items() if column is not None}
+
+    def check_spent(self) -> None:
+        """Refuse costs and times without attempts."""
+        if self.spent and not self.attempts:
+            msg = f"--{next(iter(self.spent))} needs --attempts, such as --attempts 1,3"
+            raise OptionError(msg)
 
 
 @dataclass(frozen=True, kw_only=True)

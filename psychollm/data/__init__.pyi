@@ -6,6 +6,7 @@ from psychollm.data.examples import load_example as load_example
 from psychollm.data.logs import read_logs as read_logs
 from psychollm.data.logs import read_scores as read_scores
 from psychollm.data.logs_categories import read_categories as read_categories
+from psychollm.data.logs_judges import judges_in as judges_in
 from psychollm.data.logs_result import LogImport as LogImport
 from psychollm.data.logs_result import ScoreLog as ScoreLog
 from psychollm.data.pair_counts import PairCounts as PairCounts

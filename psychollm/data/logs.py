@@ -32,6 +32,7 @@ from psychollm.data.logs_runs import (
     respondents,
     unlike,
     valid,
+    with_parts,
     with_words,
 )
 from psychollm.data.long import Layout, check_cells
@@ -294,7 +295,7 @@ def read_scores(
         msg = f"all {len(everything)} runs are left out: {left_out[0].reason}"
         raise InputError(msg)
     left_out = [*damaged, *left_out]
-    runs = with_words(runs, reading, scorer)
+    runs = with_words(with_parts(runs, scorer), reading, scorer)
     choice = choose(runs, task=task, scorer=scorer, filter=filter)
     counted = [run for run in runs if run.task in choice.scorers]
     chosen = list(zip(counted, respondents(counted), strict=True))

@@ -275,6 +275,22 @@ def _filters(names: Mapping[str, Sequence[str]], wanted: str | None) -> dict[str
     }
 
 
+def with_parts(runs: Sequence[Run], scorer: Scorer | None) -> list[Run]:
+    """Return runs in which a part of a score is a scorer if the caller asked for it."""
+    wanted = set(scorer.values() if isinstance(scorer, Mapping) else [scorer])
+
+    def full(one: Sample, names: Sequence[str]) -> Sample:
+        failed = dict.fromkeys(names) if one.error else {}
+        asked = {name: score for name, score in one.parts.items() if name in names}
+        return replace(one, scores={**one.scores, **failed, **asked})
+
+    def of(run: Run) -> Run:
+        names = [name for name in run.judges if name in wanted]
+        return replace(run, samples=tuple(full(one, names) for one in run.samples))
+
+    return [of(run) if wanted & {*run.judges} else run for run in runs]
+
+
 def with_words(runs: Sequence[Run], reading: Reading, scorer: Scorer | None) -> list[Run]:
     """Return runs with words mapped to numbers; ``SCORER:WORD`` is 1 where the word was given."""
     wanted = scorer.values() if isinstance(scorer, Mapping) else [scorer or ""]

@@ -117,6 +117,7 @@ class Reason(StrEnum):
     SOME_FEW_ATTEMPTS = "questions with fewer attempts than k are left out"
     FORETOLD = "more attempts than were made: from a beta-binomial model of those"
     ONE_ATTEMPT = "one attempt at each question: further ones cannot be foretold"
+    NO_COST = "no attempt has a cost or a time"
     UNLINKED = "no benchmark links it to most models: its place rests on the prior"
     ONE_SCORE = "one score only"
     ONE_MODEL_SCORED = "one model only has a score"

@@ -1,6 +1,7 @@
 from psychollm.studies.arms.study import ArmStudy as ArmStudy
 from psychollm.studies.arms.study import compare_arms as compare_arms
 from psychollm.studies.attempts.foretelling import Foretold as Foretold
+from psychollm.studies.attempts.frontier import Frontier as Frontier
 from psychollm.studies.attempts.result import Attempts as Attempts
 from psychollm.studies.attempts.study import attempts as attempts
 from psychollm.studies.benchmark_agreement.study import BenchmarkAgreement as BenchmarkAgreement

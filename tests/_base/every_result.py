@@ -76,6 +76,7 @@ EXAMPLES = (
     "FactorEffect",
     "fit_irt_groups",
     "fit_multidimensional",
+    "Frontier",
     "Gate",
     "GateFit",
     "grim",

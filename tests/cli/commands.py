@@ -1,5 +1,6 @@
 """Every command that analyses something, on small files that are made here."""
 
+import json
 import re
 from collections.abc import Callable
 from html import unescape
@@ -137,6 +138,69 @@ def judgements() -> None:
     pd.DataFrame({"model": names, "family": list("xxyy")}).to_csv("vendors.csv", index=False)
     chance = pd.DataFrame({"question": labels, "probability": 1 / 3})
     chance.to_csv("chances.csv", index=False)
+
+
+def tries() -> None:
+    """Attempts of four agents at tasks, with what each took."""
+    rng = np.random.default_rng(9)
+    ease = rng.normal(0.0, 1.5, 40)
+    rows = [
+        {
+            "model": name, "question": f"t{q}", "repeat": run,
+            "score": int(rng.random() < 1.0 / (1.0 + np.exp(-level - ease[q]))),
+            "usd": round(price * rng.uniform(0.5, 1.5), 3),
+            "took": round(9.0 * rng.uniform(1.0, 2.0), 1),
+        }
+        for name, level, price in (("a", 1.5, 2.0), ("b", 0.5, 0.2), ("c", -0.5, 1.0),
+                                   ("d", 0.4, 0.21))
+        for q in range(40) for run in (1, 2, 3)
+    ]  # fmt: skip
+    pd.DataFrame(rows).to_csv("tries.csv", index=False)
+
+
+def judged_logs() -> None:
+    """Logs of Inspect AI with a scorer that is none and two judges, and labels of some answers."""
+    rng = np.random.default_rng(8)
+    rows = []
+    for model, level in (("org/a", 0.8), ("org/b", 0.5)):
+        truth = rng.random(80) < level
+        qa, fact = (np.where(rng.random(80) < noise, True, truth) for noise in (0.3, 0.6))
+        samples = [
+            {
+                "id": f"q{k}", "epoch": 1, "input": f"q{k}?",
+                "scores": {
+                    "match": {"value": "I"},
+                    "model_graded_qa": {"value": "CI"[not qa[k]]},
+                    "model_graded_fact": {"value": "CI"[not fact[k]]},
+                },
+            }
+            for k in range(80)
+        ]  # fmt: skip
+        about = {"task": "open", "task_id": model, "model": model}
+        log = {"status": "success", "eval": about, "samples": samples}
+        Path("logs").mkdir(exist_ok=True)
+        Path(f"logs/{model[-1]}.json").write_text(json.dumps(log), encoding="utf-8")
+        rows += [{"model": model, "question": f"q{k}", "score": int(truth[k])} for k in range(40)]
+    pd.DataFrame(rows).to_csv("labels.csv", index=False)
+
+
+def dated() -> None:
+    """Scores of models on dated questions, of which one lineage has seen the early ones."""
+    rng = np.random.default_rng(10)
+    odds = np.linspace(-1.0, 1.0, 6)[:, None] + 1.5 * rng.normal(size=120)
+    odds[:2, :60] += 2.0
+    models, questions = [f"m{k}" for k in range(6)], [f"q{k}" for k in range(120)]
+    scores = pd.DataFrame((rng.random((6, 120)) < 1 / (1 + np.exp(-odds))).astype(int),
+                          index=models, columns=questions)  # fmt: skip
+    scores.to_csv("scores.csv", index_label="model")
+    days = pd.date_range("2024-01-01", periods=120).strftime("%Y-%m-%d")
+    pd.DataFrame({"question": questions, "date": days}).to_csv("days.csv", index=False)
+    base = ["x", "x", *models[2:]]
+    pd.DataFrame({"model": models, "base": base}).to_csv("bases.csv", index=False)
+    long = scores.rename_axis("model").reset_index().melt("model", var_name="question",
+                                                          value_name="score")  # fmt: skip
+    long["released"] = long["question"].map(dict(zip(questions, days, strict=True)))
+    long.to_csv("long.csv", index=False)
 
 
 def agents() -> None:
@@ -306,6 +370,11 @@ COMMANDS: dict[str, tuple[Make, tuple[str, ...]]] = {
         many_benchmarks,
         ("stitch", "scores.csv", "--score", "points", "--out-of", "100", "--seed", "2"),
     ),
+    "recency": (
+        dated,
+        ("recency", "scores.csv", "--published", "days.csv", "--cutoff", "2024-02-29",
+         "--families", "bases.csv", "--null", "99"),
+    ),
     "horizon": (
         agents,
         ("horizon", "solved.csv", "--minutes", "minutes.csv", "--families", "kinds.csv",
@@ -397,11 +466,24 @@ VARIANTS: dict[str, tuple[Make, tuple[str, ...]]] = {
         ("judge", "lenient.csv", "labels.csv", "--also", "exact.csv", "--families", "vendors.csv",
          "--probability", "chances.csv", "--target", "like-these", "--seed", "2"),
     ),
+    "compare costs": (
+        tries,
+        ("compare", "tries.csv", "--attempts", "1,2", "--cost", "usd", "--seconds", "took"),
+    ),
+    "card attempts": (tries, ("card", "tries.csv", "--attempts", "1,3", "--cost", "usd")),
+    "judge logs": (judged_logs, ("judge", "logs", "labels.csv")),
+    "judge of a log": (
+        judged_logs,
+        ("judge", "logs", "labels.csv", "--judge", "model_graded_qa", "--task", "open"),
+    ),
     "card judged": (
         judgements,
         ("card", "lenient.csv", "--human-labels", "labels.csv", "--seed", "3"),
     ),
     "agree alone": (benchmarks, ("agree", "one.csv", "other.csv", "--seed", "3")),
+    "recency searched": (
+        dated, ("recency", "long.csv", "--published", "released", "--null", "99")
+    ),
     "horizon alone": (agents, ("horizon", "solved.csv", "--minutes", "minutes.csv")),
     "card alone": (scores, ("card", "scores.csv", "--seed", "4")),
     "items of families": (scores, ("items", "scores.csv", "--families", "vendor")),

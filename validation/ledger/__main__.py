@@ -17,7 +17,7 @@ from validation.ledger.claim import Claim
 
 SOURCES = (
     "bridge", "mmlu_redux", "livebench", "mmlu_pro", "llmfao", "battery", "gastro", "moore_lab",
-    "seed_shared", "seed_vornish",
+    "judges", "horizons", "seed_shared", "seed_vornish",
 )  # fmt: skip
 COLUMNS = ("", "claim", "published", "here [95 %]", "held out", "outcome")
 

@@ -57,7 +57,7 @@ def claims(data: Path) -> Iterator[Claim]:
     raters = {"another worker": one["way"]}
     for name in ("gpt3", "gpt4"):
         judged = pd.read_csv(data / f"llmfao_{name}_judgements.csv.gz")
-        raters[name] = _by_pair(judged, votes)
+        raters[name] = by_pair(judged, votes)
     table = pd.concat({"crowd": crowd, **raters}, axis=1).dropna()
     clusters = one.loc[table.index, "prompt"].to_numpy()
     theirs = table.drop(columns="crowd").T
@@ -79,7 +79,7 @@ def claims(data: Path) -> Iterator[Claim]:
         )
 
 
-def _by_pair(judged: pd.DataFrame, votes: pd.DataFrame) -> pd.Series:
+def by_pair(judged: pd.DataFrame, votes: pd.DataFrame) -> pd.Series:
     """Return a judge's verdicts by the crowd's pairs, turned round where sides differ."""
     keys = ["prompt", "left", "right"]
     pairs = votes.drop_duplicates("id")[["id", *keys]]

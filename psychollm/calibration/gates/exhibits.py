@@ -6,7 +6,6 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from psychollm._base.numbers import number
 from psychollm.estimates.exhibits import Drawing, Exhibit, Listing
 from psychollm.estimates.listing import Table, name_column, number_column, text_column
 from psychollm.estimates.verdict import SmallestEffects
@@ -28,7 +27,7 @@ def exhibits(
         "as the threshold falls. Circles are gates, with a line up to the bound that is promised; "
         "the dashed line is the share that is tolerated.",
     )
-    return {"verdict": (curves,), "gates": (Listing(table=partial(_gates, result), instead=True),)}
+    return {"gates": (curves, Listing(table=partial(_gates, result), instead=True))}
 
 
 def _gates(result: "ConfidenceGate") -> Table:
@@ -40,9 +39,7 @@ def _gates(result: "ConfidenceGate") -> Table:
             name_column("model", [result.labels[k] for k in row]),
             *group,
             number_column("answers", result.n.ravel(), digits=0),
-            text_column(
-                "threshold", [number(one, 4) for one in result.threshold.ravel().tolist()]
-            ),
+            text_column("threshold", map(_threshold, result.threshold.ravel().tolist())),
             number_column("answered, %", 100.0 * result.coverage.ravel(), digits=1),
             number_column("wrong, %", 100.0 * result.error.ravel(), digits=1),
             number_column("at most, %", 100.0 * result.upper.ravel(), digits=1),
@@ -50,3 +47,7 @@ def _gates(result: "ConfidenceGate") -> Table:
         ],
         caption="Gates",
     )
+
+
+def _threshold(value: float) -> str:
+    return f"{value:.4g}" if np.isfinite(value) else "–"

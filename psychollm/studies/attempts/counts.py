@@ -9,7 +9,8 @@ from psychollm._base.errors import CodeError, LabelError, OptionError, ShapeErro
 from psychollm._base.frames import in_pandas, long_table
 from psychollm._base.types import FloatArray
 from psychollm._base.wording import parameter
-from psychollm.data.labels import Labels
+from psychollm.data.labels import Labels, listed
+from psychollm.data.logs_result import ScoreLog
 from psychollm.data.long import Columns, long_columns
 from psychollm.reliability.means.repeated_scores import answers_of, long_places
 
@@ -64,6 +65,30 @@ def counts_of(
         answers.models,
         answers.questions,
     )
+
+
+def spent_of(
+    results: Any, column: str, counts: Counts, *, model: str | None, question: str | None
+) -> FloatArray:
+    """Return the mean of a column of costs or times in each cell (models, questions)."""
+    import pandas as pd
+
+    frame = results.frame if isinstance(results, ScoreLog) else _frame(results)
+    if column not in frame:
+        msg = f"results has no column {column!r}: its columns are {listed([*frame.columns])}"
+        raise LabelError(msg)
+    if model is None or question is None:
+        found = long_columns("results", [*frame.columns], Columns(model, question, column))
+        model, question = found.model, found.question[0]
+    values = pd.to_numeric(frame[column].replace("", np.nan), errors="coerce")
+    wrong = (values.isna() & frame[column].notna() & (frame[column] != "")) | (values < 0.0)
+    if wrong.any():
+        found = str(frame.loc[wrong, column].iloc[0])
+        msg = f"results: column {column!r} holds {found!r}: costs and times are numbers from 0 on"
+        raise CodeError(msg)
+    means = frame.assign(**{column: values}).pivot_table(column, model, question)
+    table = means.reindex(index=[*counts.models], columns=[*counts.questions])
+    return np.where(counts.trials > 0, table.to_numpy(dtype=np.float64), np.nan)
 
 
 def _frame(results: Any) -> Any:

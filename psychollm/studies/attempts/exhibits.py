@@ -7,15 +7,18 @@ from typing import TYPE_CHECKING
 from psychollm.estimates.exhibits import Drawing, Exhibit, Listing, listing
 from psychollm.estimates.listing import (
     Table,
+    estimate_column,
     interval_column,
     name_column,
     number_column,
     p_column,
+    text_column,
 )
 from psychollm.estimates.verdict import SmallestEffects
 from psychollm.studies.attempts.closed_forms import AT_LEAST_ONE, EVERY
 
 if TYPE_CHECKING:
+    from psychollm.studies.attempts.frontier import Frontier
     from psychollm.studies.attempts.result import Attempts
 
 
@@ -43,7 +46,35 @@ def exhibits(
         "shares": (
             listing({"share": result.shares}, "Variance of one attempt", of="component", n=False),
         ),
+        **{f"frontier_{of}": _frontier(result.frontier(of)) for of in result.spent},
     }
+
+
+def _frontier(found: "Frontier") -> Sequence[Exhibit]:
+    what = {"cost": "cost", "seconds": "time"}[found.of]
+    drawing = Drawing(
+        plot="studies.attempts.figures.plot_frontier",
+        of=found,
+        key=f"frontier_{found.of}",
+        title=f"Success and {what} of one attempt",
+        caption=f"Each model with both intervals. The line joins models that no other beats in "
+        f"{what} and success. Hollow models are significantly worse than another in both.",
+    )
+    return (drawing, Listing(table=partial(_of_frontier, found, what), folded=True, instead=True))
+
+
+def _of_frontier(found: "Frontier", what: str) -> Table:
+    return Table.of(
+        [
+            name_column("model", found.labels),
+            estimate_column(what, found.spent, digits=3),
+            estimate_column(found.score.name, found.score, digits=3),
+            text_column("on the frontier", ("yes" if one else "no" for one in found.on_frontier)),
+            number_column("resamples on it, %", 100.0 * found.share, digits=0),
+            text_column("beaten by", found.beaten_by),
+        ],
+        caption=f"Success and {what}",
+    )
 
 
 def _pairs(result: "Attempts", k: int) -> Table | None:

@@ -1,25 +1,34 @@
 """What several attempts show: success of each model, differences, shares of variance."""
 
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from itertools import pairwise
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Literal
 
 import numpy as np
 
 from psychollm._base.axes import Axes
-from psychollm._base.checks import check_count, check_counts, check_fraction, check_generator
+from psychollm._base.checks import (
+    check_count,
+    check_counts,
+    check_fraction,
+    check_generator,
+)
+from psychollm._base.errors import OptionError
 from psychollm._base.numbers import count, percent, with_interval
 from psychollm._base.result import Result, drawn_by
-from psychollm._base.types import FloatArray, RandomState
-from psychollm.data.labels import Labels
+from psychollm._base.types import FloatArray, IntArray, RandomState
+from psychollm._base.wording import parameter
+from psychollm.data.labels import Labels, listed
 from psychollm.estimates.estimate import Estimate
 from psychollm.estimates.findings import Finding, Findings, Study, exhibit, sentence_list
 from psychollm.estimates.reasons import Reason
+from psychollm.estimates.resampling import Bootstrap, Resampling
 from psychollm.estimates.verdict import SMALLEST, SmallestEffects, Verdicts, judged_pairs, outcome
 from psychollm.reliability.means.score_differences import ScoreDifferences
 from psychollm.studies.attempts.closed_forms import AT_LEAST_ONE, EVERY, QUANTITIES, Quantity
 from psychollm.studies.attempts.foretelling import Foretold, foretold
+from psychollm.studies.attempts.frontier import COST, SECONDS, Frontier, frontier_of
 from psychollm.studies.comparison.ranks import enough
 
 if TYPE_CHECKING:
@@ -53,6 +62,9 @@ class Attempts(Study, Result):
     labels: Labels  # (models,)
     questions: Labels
     level: float
+    # By "cost" and "seconds": the mean of one attempt (models, questions), NaN where unknown.
+    spent: Mapping[str, FloatArray] = field(default_factory=dict)
+    clusters: IntArray | None = None  # (questions,)
 
     _AXES = Axes(
         {"model": "labels", "question": "questions"},
@@ -102,7 +114,12 @@ class Attempts(Study, Result):
 
     def tables(self) -> "dict[str, pd.DataFrame]":
         """Return the tables of the study, by name."""
-        return {"models": self.to_frame(), "pairs": self.pairs(), "shares": self.shares.to_frame()}
+        return {
+            "models": self.to_frame(),
+            "pairs": self.pairs(),
+            "shares": self.shares.to_frame(),
+            **{f"frontier_{of}": self.frontier(of).to_frame() for of in self.spent},
+        }
 
     def foretell(
         self,
@@ -189,6 +206,69 @@ class Attempts(Study, Result):
             level=coverage,
         )
 
+    def frontier(
+        self,
+        of: Literal["cost", "seconds"] | None = None,
+        *,
+        quantity: str | None = None,
+        level: float | None = None,
+        bootstrap: Bootstrap | int = 2000,
+        rng: RandomState = 0,
+    ) -> Frontier:
+        """Return which models no other beats in both success and cost.
+
+        Parameters
+        ----------
+        of : {"cost", "seconds"}, optional
+            What success is set against; by default the cost, or the time where no cost is known.
+        quantity : str, optional
+            Measure of success, such as "pass^3"; by default "pass@1", or the smallest k.
+        level : float, optional
+            Coverage; that of the study by default.
+        bootstrap : int or Bootstrap
+            Resamples of questions, or of their clusters.
+        rng : Generator, int or None
+            Source of randomness.
+
+        Returns
+        -------
+        Frontier
+            Models with cost, success, their place, and a model that is shown to beat them.
+
+        Raises
+        ------
+        OptionError
+            If no cost or time is known, or the quantity was not computed.
+
+        Examples
+        --------
+        >>> import pandas as pd
+        >>> from psychollm.studies.attempts.study import attempts
+        >>> tries = pd.DataFrame({"model": ["a"] * 4 + ["b"] * 4, "task": [1, 2, 3, 4] * 2,
+        ...                       "right": [4, 2, 3, 4, 1, 0, 2, 1], "tried": 4, "s": [9, 7] * 4})
+        >>> found = attempts(tries, question="task", successes="right", trials="tried",
+        ...                  seconds="s", k=1, rng=1)
+        >>> found.frontier("seconds").beaten_by
+        ('–', '–')
+        """
+        if not self.spent:
+            msg = "no cost or time of attempts is known: pass cost= or seconds= to attempts()"
+            raise OptionError(msg)
+        of = next(iter(self.spent)) if of is None else of  # type: ignore[assignment]
+        quantity = AT_LEAST_ONE.called(min(self.k)) if quantity is None else quantity
+        named = {kind.called(k): (kind, k, one) for kind, k, one in self.estimates()}
+        for name, value, known in (("of", of, self.spent), ("quantity", quantity, named)):
+            if value not in known:
+                msg = f"{parameter(name, value)} is not known: use one of {listed([*known])}"
+                raise OptionError(msg)
+        assert of is not None  # noqa: S101 -- for the type checker
+        kind, k, score = named[quantity]
+        coverage = check_fraction("level", self.level if level is None else level)
+        return frontier_of(
+            kind.of(self.successes, self.trials, k), self.spent[of], score, self.clusters, of,
+            Resampling.of(bootstrap, coverage, rng).required(),
+        )  # fmt: skip
+
     def findings(self, *, smallest: SmallestEffects = SMALLEST) -> Findings:
         """Return who succeeds, who does every time, and where an attempt varies."""
         top = max(self.k)
@@ -235,6 +315,7 @@ class Attempts(Study, Result):
                 ),
                 numbers={"share": self.shares},
             ),
+            *map(self._frontier, self.spent),
         )
         tried = self.trials[self.trials > 0]
         made = count(tried.min()) if tried.min() == tried.max() else (
@@ -246,6 +327,34 @@ class Attempts(Study, Result):
             f"{made} attempt{'s' * (made != '1')} at each."
         )
         return exhibit(Findings(items=items, head=head), self, smallest)
+
+    def _frontier(self, of: str) -> Finding:
+        found = self.frontier(of)  # type: ignore[arg-type]
+        what = {COST: "cost", SECONDS: "time"}[of]
+        shown = [row for row in found.order if np.isfinite(found.share[row])]
+        front = [str(self.labels[row]) for row in shown if found.on_frontier[row]]
+        beaten = sum(one != "–" for one in found.beaten_by)
+        told = f"On the frontier of {what} and {found.score.name}: {sentence_list(front)}."
+        if beaten:
+            told += (
+                f" {count(beaten)} of {len(self.labels)} models {'are' if beaten > 1 else 'is'} "
+                f"significantly worse in {what} and success than another."
+            )
+        more = len(shown) - _SHOWN
+        rows = [f"{self.labels[row]}: {found.text(row)}" for row in shown[:_SHOWN]]
+        return Finding(
+            key=f"frontier_{of}",
+            question=f"Which models are worth their {what}?",
+            statement=told if front else f"The {what} of no attempt is known.",
+            rows=(*rows, *([f"and {more} more, in the table of models"] if more > 0 else [])),
+            explanation=(
+                f"A model is on the frontier if no other model succeeds as often for less {what}. "
+                f"The {what} is the mean of one attempt. The percentage counts resamples of "
+                "questions in which the model is on the frontier. One model beats another if "
+                "simultaneous intervals of both differences exclude zero."
+            ),
+            numbers={"score": found.score, of: found.spent, "share": found.share},
+        )
 
     def outcomes(self, k: int, *, smallest: SmallestEffects = SMALLEST) -> Verdicts:
         """Return for each pair what the interval of the difference in pass^k shows.

@@ -33,7 +33,8 @@ from psychollm.estimates.reasons import Reason, first_reason
 from psychollm.reliability.means.clustered import clustered_mean
 from psychollm.reliability.means.score_differences import ScoreDifferences, score_differences
 from psychollm.studies.attempts.closed_forms import AT_LEAST_ONE, EVERY, QUANTITIES, Quantity
-from psychollm.studies.attempts.counts import counts_of
+from psychollm.studies.attempts.counts import counts_of, spent_of
+from psychollm.studies.attempts.frontier import COST, SECONDS
 from psychollm.studies.attempts.result import Attempts, attempts_asked
 from psychollm.studies.attempts.shares import shares_of
 
@@ -48,6 +49,8 @@ def attempts(
     question: str | None = None,
     successes: str | None = None,
     trials: str | None = None,
+    cost: str | None = None,
+    seconds: str | None = None,
     k: int | Sequence[int] = (1, 3, 5),
     clusters: Any = None,
     families: Any = None,
@@ -67,6 +70,10 @@ def attempts(
         Columns of a long table; known names are found.
     successes, trials : str, optional
         Columns of counts.
+    cost, seconds : str, optional
+        Columns of what an attempt costs and how long it takes (in counts, the mean of one
+        attempt); of logs, fields that `read_scores` kept. `Attempts.frontier` compares them with
+        success.
     k : int or sequence of int
         Numbers of attempts.
     clusters : array_like (questions,), optional
@@ -89,7 +96,7 @@ def attempts(
     Raises
     ------
     CodeError
-        If an attempt is neither 0 nor 1, or counts do not fit.
+        If an attempt is neither 0 nor 1, counts do not fit, or a cost or time is negative.
     LabelError, ShapeError
         If the table has no such column, or clusters or families do not match.
     OptionError
@@ -112,6 +119,11 @@ def attempts(
     wanted = attempts_asked(k)
     check_fraction("level", level)
     counts = counts_of(results, model=model, question=question, successes=successes, trials=trials)
+    spent = {
+        name: spent_of(results, column, counts, model=model, question=question)
+        for name, column in ((COST, cost), (SECONDS, seconds))
+        if column is not None
+    }
     codes = None if clusters is None else cluster_codes(clusters, counts.questions)
     kin = None if families is None else _families(families, counts.models)
     source = check_generator(rng)
@@ -138,6 +150,8 @@ def attempts(
         labels=counts.models,
         questions=counts.questions,
         level=level,
+        spent=spent,
+        clusters=codes,
     )
 
 

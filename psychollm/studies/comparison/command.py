@@ -11,8 +11,8 @@ from psychollm._base.errors import OptionError
 from psychollm.cli.carry_out import Found
 from psychollm.cli.groups import ByGroups, column_of, found_by, group_call, groups_of
 from psychollm.cli.import_logs import LOG_IS
-from psychollm.cli.of_scores import OfScores
-from psychollm.cli.options import option, whole_numbers
+from psychollm.cli.of_scores import Attempted, OfScores
+from psychollm.cli.options import option
 from psychollm.cli.two_tables import ANALYSIS
 
 if TYPE_CHECKING:
@@ -31,12 +31,13 @@ examples:
   psychollm compare scores.csv --by domain
   psychollm compare logs/ --task gsm8k --clusters templates.csv --markdown > comment.md
   psychollm compare logs/ --attempts 1,3,5
+  psychollm compare logs/ --attempts 1,3 --cost tokens --seconds seconds
   psychollm compare votes.csv --out votes
 """
 
 
 @dataclass(frozen=True, kw_only=True)
-class Compare(ByGroups, OfScores):
+class Compare(ByGroups, Attempted, OfScores):
     """The command."""
 
     NAME = "compare"
@@ -55,16 +56,8 @@ class Compare(ByGroups, OfScores):
         group=ANALYSIS,
     )
 
-    attempts: tuple[int, ...] = option(
-        "judge several attempts at each question, as logs with epochs hold them: pass@k and "
-        "pass^k for these k",
-        "K,K,...",
-        default=(),
-        parse=whole_numbers,
-        group=ANALYSIS,
-    )
-
     def __post_init__(self) -> None:
+        self.check_spent()
         if self.attempts and (self.by or self.equal_tasks or self.people is not None):
             msg = "--attempts goes with none of --by, --equal-tasks and --people"
             raise OptionError(msg)
@@ -84,7 +77,7 @@ class Compare(ByGroups, OfScores):
 
         if len(self.logs) == 1 and are_votes(header_of_votes(self.logs[0])):
             return partial(self._voted, self.logs[0])
-        log = self.scores_in(self.logs, self.kept)
+        log = self.scores_in(self.logs, (*self.kept, *self.spent.values()))
         if self.attempts:
             return partial(self._attempted, log)
         return partial(self._grouped if self.by else self._whole, log)
@@ -109,9 +102,9 @@ class Compare(ByGroups, OfScores):
         return replace(found, markdown=result.comment(smallest=self.smallest))
 
     def _attempted(self, log: "ScoreLog") -> Found:
-        reading = self.reading_of(self.logs)
+        reading = self.reading_of(self.logs, tuple(self.spent.values()))
         options = {name: self._options()[name] for name in ("clusters", "level", "rng")}
-        call = Call("psy.attempts", (reading,), {"k": self.attempts, **options})
+        call = Call("psy.attempts", (reading,), {"k": self.attempts, **self.spent, **options})
         result = call.run({id(reading): log})
         numbers = {"logs": log.counts(), "level": self.level, "seed": self.seed}
         return self.of_study(result, call.script(), numbers, remark=log.summary())

@@ -10,7 +10,7 @@ from psychollm._base.call import Call, Made
 from psychollm.cli.carry_out import Found, records
 from psychollm.cli.groups import UNITS, group_call, group_of_each
 from psychollm.cli.import_logs import LOG_IS
-from psychollm.cli.of_scores import OfScores
+from psychollm.cli.of_scores import Attempted, OfScores
 from psychollm.cli.options import option
 from psychollm.cli.two_tables import ANALYSIS
 
@@ -21,19 +21,21 @@ DESCRIPTION = """\
 Sum an evaluation up on one page: the accuracy of each model on these questions and on questions
 like these, each with the interval that belongs to it; ranks and tiers; how much of the answers'
 variance is models, questions, their interaction and chance; how reliable the ranking is; the
-smallest difference that can be shown; suspect questions; calibration, where confidences are
-logged; and what all this cannot show.
+smallest difference that can be shown; suspect questions; with --attempts
+pass@k and pass^k of repeated attempts; calibration, where confidences are logged; and what all
+this cannot show.
 """
 EPILOG = """\
 examples:
   psychollm card logs/
   psychollm card scores.csv --domains domain --families vendor --out card
+  psychollm card logs/ --attempts 1,3 --cost tokens
   psychollm card logs/ --task gsm8k --clusters templates.csv --markdown > card.md
 """
 
 
 @dataclass(frozen=True, kw_only=True)
-class Card(OfScores):
+class Card(Attempted, OfScores):
     """The command."""
 
     NAME = "card"
@@ -63,6 +65,9 @@ class Card(OfScores):
         group=ANALYSIS,
     )
 
+    def __post_init__(self) -> None:
+        self.check_spent()
+
     def read(self) -> Callable[[], Found]:
         """Read the scores, and what belongs to questions and models."""
         log = self.scores_in(self.logs, self._kept())
@@ -71,7 +76,8 @@ class Card(OfScores):
     def _kept(self) -> tuple[str, ...]:
         """Return the columns of logs that are to be kept."""
         named = (self.domains, self.families)
-        return tuple(one for one in named if one is not None and not Path(one).is_file())
+        columns = (one for one in named if one is not None and not Path(one).is_file())
+        return (*columns, *self.spent.values())
 
     def _card(self, log: "ScoreLog", call: Call, made: Made) -> Found:
         card = call.run(made)
@@ -111,6 +117,8 @@ class Card(OfScores):
             labels.run(made)
             options["human_labels"] = labels
         options |= {
+            "attempts": self.attempts or None,
+            **self.spent,
             "clusters": self.clusters_read,
             "power": self.power,
             "level": self.level,

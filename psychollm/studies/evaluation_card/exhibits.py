@@ -44,6 +44,11 @@ def exhibits(
     }
     if result.judged is not None:
         shown["judged"] = result.judged.findings(smallest=smallest)["scores"].exhibits
+    if result.attempts is not None:
+        found = result.attempts.findings(smallest=smallest)
+        shown["attempts"] = found["models"].exhibits
+        frontiers = [f"frontier_{of}" for of in result.attempts.spent]
+        shown |= {key: found[key].exhibits for key in frontiers}
     if result.mixed is not None:
         shares = Drawing(
             plot="evaluation_card.draw_shares",

@@ -7,15 +7,15 @@ reliability on `crossed_logistic`, suspect questions on `question_screen`, calib
 show.
 """
 
-from collections.abc import Iterator
-from dataclasses import dataclass
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from psychollm._base.axes import Axes
 from psychollm._base.checks import DRAWS, check_count, check_fraction, check_generator
-from psychollm._base.errors import CodeError, ShapeError
+from psychollm._base.errors import CodeError, OptionError, ShapeError
 from psychollm._base.numbers import count, extent, number, percent
 from psychollm._base.result import Result, drawn_by
 from psychollm._base.types import FloatArray, RandomState
@@ -35,6 +35,8 @@ from psychollm.reliability.components.crossed_logistic import (
     grouped,
 )
 from psychollm.reliability.means.repeated_scores import RepeatedScores, answers_of, means_of
+from psychollm.studies.attempts.result import Attempts
+from psychollm.studies.attempts.study import attempts as attempts_of
 from psychollm.studies.comparison.study import Comparison, compare
 from psychollm.studies.evaluation_card.accuracies import Chances, accuracies
 from psychollm.studies.evaluation_card.gaps import gaps
@@ -90,6 +92,7 @@ class EvaluationCard(Study, Result):
     labels: Labels  # (models,)
     level: float
     judged: JudgedScores | None = None  # as judged and as people would say, with their labels
+    attempts: Attempts | None = None  # pass@k and pass^k, with the numbers of attempts
 
     _AXES = Axes(
         {"model": "labels"},
@@ -113,6 +116,10 @@ class EvaluationCard(Study, Result):
             tables["components"] = self.mixed.components.to_frame()
         if self.judged is not None:
             tables["judged"] = self.judged.tables()["models"]
+        if self.attempts is not None:
+            own = self.attempts.tables()
+            tables |= {"attempts": own.pop("models")}
+            tables |= {name: one for name, one in own.items() if name.startswith("frontier")}
         if self.screen is not None:
             tables["questions"] = self.screen.to_frame()
         return tables
@@ -130,6 +137,7 @@ class EvaluationCard(Study, Result):
                 numbers={"benchmark": self.benchmark, "generalised": self.generalised},
             ),
             *self._judged(smallest),
+            *self._attempted(smallest),
             self._variance(),
             Finding(
                 key="power",
@@ -209,6 +217,21 @@ class EvaluationCard(Study, Result):
             numbers=scores.numbers,
         )
 
+    def _attempted(self, smallest: SmallestEffects) -> Iterator[Finding]:
+        if self.attempts is None:
+            return
+        found = self.attempts.findings(smallest=smallest)
+        models = found["models"]
+        yield Finding(
+            key="attempts",
+            question="Does it work every time?",
+            statement=found.verdict,
+            rows=models.rows,
+            explanation=models.explanation,
+            numbers=models.numbers,
+        )
+        yield from (replace(found[f"frontier_{of}"], exhibits=()) for of in self.attempts.spent)
+
     def _variance(self) -> Finding:
         mixed = self.mixed
         question = "Where do the answers vary?"
@@ -282,6 +305,9 @@ def evaluation_card(
     clusters: Any = None,
     confidence: Any = None,
     human_labels: Any = None,
+    attempts: Sequence[int] | None = None,
+    cost: str | None = None,
+    seconds: str | None = None,
     power: float = 0.8,
     level: float = 0.95,
     n_draws: int = 2000,
@@ -308,6 +334,11 @@ def evaluation_card(
     human_labels : ScoreLog, DataFrame or array_like (models, questions), optional
         Labels of some answers by people, where `scores` are verdicts of a judge; NaN elsewhere:
         `judged_scores` then says what people would say of all.
+    attempts : sequence of int, optional
+        Numbers k of attempts for pass@k and pass^k, where questions were asked several times and
+        scores are 0 and 1.
+    cost, seconds : str, optional
+        With `attempts`: columns of `scores` with the cost and the duration of each attempt.
     power : float
         The chance with which a difference is to be shown, for the smallest that can be.
     level : float
@@ -343,6 +374,9 @@ def evaluation_card(
     No domains were given: questions like these
     """
     check_fraction("level", level)
+    if attempts is None and (cost or seconds):
+        msg = "cost and seconds are those of attempts: pass attempts=(1, 3), too"
+        raise OptionError(msg)
     n_draws = check_count("n_draws", n_draws, low=100, high=DRAWS)
     generator = check_generator(rng)
     answers = answers_of(scores)
@@ -401,6 +435,17 @@ def evaluation_card(
         if human_labels is None
         else judged_scores(
             answers, human_labels, clusters=clusters, families=families, level=level, rng=generator
+        ),
+        attempts=None
+        if attempts is None
+        else attempts_of(
+            scores,
+            k=attempts,
+            cost=cost,
+            seconds=seconds,
+            clusters=clusters,
+            level=level,
+            rng=generator,
         ),
     )
 

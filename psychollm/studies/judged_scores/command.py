@@ -7,10 +7,10 @@ from pathlib import Path
 from typing import Any, Literal
 
 from psychollm._base.call import Call, Made
-from psychollm._base.errors import OptionError
+from psychollm._base.errors import InputError, OptionError
 from psychollm._base.numbers import count
 from psychollm.cli.carry_out import Found, records
-from psychollm.cli.import_logs import Choices
+from psychollm.cli.import_logs import Choices, is_store
 from psychollm.cli.of_scores import Clustered, Judged
 from psychollm.cli.options import option
 from psychollm.cli.two_tables import ANALYSIS
@@ -23,13 +23,19 @@ labels narrower intervals take. Models and questions are matched by their labels
 VERDICTS and LABELS are each a log of an evaluation tool, a folder of such logs, a table of scores
 or a store of psychollm collect, as LOG is in 'psychollm compare --help'. In LABELS most cells of a
 table are empty, or most rows of a long one missing.
+
+Of a log of Inspect AI, promptfoo or deepeval, the scorers that are models count: all of them, or
+the one that --judge names. Another scorer counts if --scorer names it.
 """
 EPILOG = """\
 examples:
   psychollm judge gpt.csv labels.csv
   psychollm judge gpt.csv labels.csv --half-width 0.03 --out judged
   psychollm judge gpt.csv labels.csv --also llama.csv --also exact.csv
+  psychollm judge logs/ labels.csv --judge model_graded_qa
 """
+
+_MAY_HOLD_JUDGES = frozenset({"", ".eval", ".json", ".jsonl"})  # a folder, or a log
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -47,7 +53,14 @@ class Judge(Judged, Clustered, Choices):
         "what a further judge said; may be repeated", "VERDICTS", default=(), group=ANALYSIS
     )
     judge: str | None = option(
-        "what the judge is called, or which of several counts: a file without its ending",
+        "what the judge is called, or which of several counts: a file without its ending, or a "
+        "scorer of a log",
+        "NAME",
+        default=None,
+        group=ANALYSIS,
+    )
+    label_scorer: str | None = option(
+        "the scorer in LABELS that is people's, if there are several",
         "NAME",
         default=None,
         group=ANALYSIS,
@@ -75,21 +88,21 @@ class Judge(Judged, Clustered, Choices):
     def read(self) -> Callable[[], Found]:
         """Read verdicts and labels."""
         made: Made = {}
-        names = [path.stem for path in (self.verdicts, *self.also)]
-        if len(set(names)) < len(names):
-            msg = f"--also names the judge {names[-1]!r} twice: give the files names of their own"
-            raise OptionError(msg)
+        given = [(path, name) for path in (self.verdicts, *self.also) for name in self._in(path)]
+        names = _names(given)
         judges = {
-            name: replace(self.reading_of((path,)), name=f"verdicts{place or ''}")
-            for place, (name, path) in enumerate(
-                zip(names, (self.verdicts, *self.also), strict=True)
+            name: replace(
+                replace(self, scorer=scorer or self.scorer).reading_of((path,)),
+                name=f"verdicts{place or ''}",
             )
+            for place, (name, (path, scorer)) in enumerate(zip(names, given, strict=True))
         }
-        people = replace(self.reading_of((self.people,)), name="people")
+        people = replace(self._of_labels().reading_of((self.people,)), name="people")
         for reading in (*judges.values(), people):
             reading.run(made)
+        judge = given[0][1] if len(given) == 1 and self.judge is None else self.judge
         options = {
-            "judge": self.judge,
+            "judge": judge,
             "clusters": self.clusters_read,
             "families": self._of_file("families", self.families),
             "probability": self._chances(),
@@ -97,11 +110,35 @@ class Judge(Judged, Clustered, Choices):
             "level": self.level,
             "rng": self.seed,
         }
-        verdicts: Any = judges if self.also else next(iter(judges.values()))
+        verdicts: Any = judges if len(judges) > 1 else next(iter(judges.values()))
         call = Call("psy.judged_scores", (verdicts, people), options)
-        return partial(self._judged, call, (*judges.values(), people), made)
+        paths = [*(path for path, _ in given), self.people]
+        readings = dict(zip((*judges.values(), people), paths, strict=True))
+        return partial(self._judged, call, readings, made)
 
-    def _judged(self, call: Call, readings: tuple[Call, ...], made: Made) -> Found:
+    def _in(self, path: Path) -> tuple[str | None, ...]:
+        """Return the scorers in a log that are judges; of any other file nothing is known."""
+        if self.scorer is not None or is_store(path) or path.suffix not in _MAY_HOLD_JUDGES:
+            return (None,)
+        from psychollm.data.logs_judges import judges_in
+
+        unreadable: Any = self.selection["unreadable"]
+        kind: Any = self.format
+        try:
+            found = judges_in(path, format=kind, task=self.task, unreadable=unreadable)
+        except InputError:  # it is read again with all that is known of it, and then refused
+            found = ()
+        if found and self.judge is not None and not self.also:
+            return (self.judge,)
+        return found or (None,)
+
+    def _of_labels(self) -> "Judge":
+        """Return how labels are read; a table of them has no tasks, scorers or filters."""
+        table = not self.people.is_dir() and self.people.suffix not in _MAY_HOLD_JUDGES
+        task, chosen = (None, None) if table else (self.task, self.filter)
+        return replace(self, scorer=self.label_scorer, task=task, filter=chosen)
+
+    def _judged(self, call: Call, readings: dict[Call, Path], made: Made) -> Found:
         result = call.run(made)
         logs = [reading.run(made) for reading in readings]
         numbers: dict[str, Any] = {
@@ -116,8 +153,8 @@ class Judge(Judged, Clustered, Choices):
             "seed": self.seed,
         }
         given = [
-            f"{count(one.counts()['scored'])} of {path}"
-            for one, path in zip(logs, (self.verdicts, *self.also, self.people), strict=True)
+            f"{count(one.counts()['scored'])} of {path}{_by(one)}"
+            for one, path in zip(logs, readings.values(), strict=True)
         ]
         remark = f"Read: {', '.join(given)}."
         remark = "\n".join([remark, *(log.summary() for log in logs if log.left_out)])
@@ -143,6 +180,28 @@ class Judge(Judged, Clustered, Choices):
     def _chances(self) -> Call | None:
         read = self._of_file("chances", self.probability)
         return None if read is None else Call(".astype", (read, "float"), name="probability")
+
+
+def _names(given: list[tuple[Path, str | None]]) -> list[str]:
+    """Return what each judge is called: its scorer, with the file if several hold one."""
+    scorers = [scorer for _, scorer in given]
+    names = [
+        path.stem if scorer is None
+        else f"{path.stem}/{scorer}" if scorers.count(scorer) > 1
+        else scorer
+        for path, scorer in given
+    ]  # fmt: skip
+    twice = next((name for name in names if names.count(name) > 1), None)
+    if twice is not None:
+        msg = f"--also names the judge {twice!r} twice: give the files names of their own"
+        raise OptionError(msg)
+    return names
+
+
+def _by(log: Any) -> str:
+    """Return which scorer counts, where logs name one."""
+    scorers = list(dict.fromkeys(name for name in log.scorers.values() if name))
+    return f" by {', '.join(scorers)}" if scorers else ""
 
 
 COMMAND = Judge

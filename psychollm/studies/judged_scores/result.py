@@ -425,4 +425,4 @@ def _some(names: list[str], total: int) -> str:
 
 
 def _capital(text: str) -> str:
-    return text[:1].upper() + text[1:]
+    return f"T{text[1:]}" if text.startswith("the ") else text  # a name stays as it is

@@ -32,8 +32,11 @@ def exhibits(
         "explains, with intervals. Crosses: raw change. Red: lineages that alarm.",
     )
     return {
-        "verdict": (Listing(table=partial(_lineages, result), folded=True),),
-        "models": (drawing, Listing(table=partial(_models, result), folded=True)),
+        "models": (
+            drawing,
+            Listing(table=partial(_models, result), folded=True, instead=True),
+            Listing(table=partial(_lineages, result), folded=True),
+        ),
     }
 
 

@@ -34,7 +34,11 @@ def _facts(result: "RecencyBreak", smallest: SmallestEffects) -> tuple[Fact, ...
         Fact(name="Models", value=count(len(result.labels))),
         Fact(name="Lineages", value=count(len(result.lineages))),
         Fact(name="Questions", value=count(result.n_questions)),
-        Fact(name="Alarms", value=count(float(result.alarm.sum())), detail="lineages"),
+        Fact(
+            name="Alarms",
+            value=count(float(result.alarm.sum())),
+            detail=f"of {len(result.lineages)} lineages",
+        ),
         Fact(name="Reliability of difficulty", value=number(result.reliability)),
     )
 

@@ -100,8 +100,10 @@ def held_cells(scores: ScoreTable, most_abilities: int, rng: np.random.Generator
                 held = np.isfinite(truth)
                 if row is None or not held.any():
                     continue
-                told = teller.foretold_in_table(row, level=_LEVEL, rng=rng)
-                into.append(HeldOut(truth[held], told.value[held], told.interval[held]))
+                told = teller.foretold_in_table(
+                    row, level=_LEVEL, rng=rng, of=np.flatnonzero(held)
+                )
+                into.append(HeldOut(truth[held], told.value, told.interval))
     return [_joined(one) for one in parts]
 
 
@@ -134,8 +136,8 @@ def held_models(scores: ScoreTable, n_abilities: int, rng: np.random.Generator) 
                 order = rng.permutation(tested)
                 given, other = order[:GIVEN], order[GIVEN:]
                 known = teller.updated(teller.outside(latest), given, truth[given])
-                told = teller.foretold(known, level=_LEVEL, rng=rng)
-                parts.append(HeldOut(truth[other], told.value[other], told.interval[other]))
+                told = teller.foretold(known, level=_LEVEL, rng=rng, of=other)
+                parts.append(HeldOut(truth[other], told.value, told.interval))
     return _joined(parts, _LATER)
 
 

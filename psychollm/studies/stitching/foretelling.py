@@ -62,8 +62,7 @@ class Foreteller:
         self.scale, self.scores = scale, scores
         self.found: Posterior = posterior_of(scale, scores)
         self.df = scores.known.sum(axis=0) + FEW
-        self._drawn: FloatArray | None = None
-        self._ratio = np.empty((0, 0))
+        self._shared: _Shared | None = None
 
     def in_table(self, model: int) -> Known:
         """Return what is known of a model of the table."""
@@ -118,22 +117,26 @@ class Foreteller:
         rng: np.random.Generator,
         widen: float = 1.0,
         general: FloatArray | None = None,
+        of: IntArray | None = None,
     ) -> Outlook:
-        """Return what the scores in all benchmarks will be; `general` are drawn abilities."""
-        p, ability = self.curves(known, rng, general)
-        return self._outlook(p, ability, level, rng, widen)
+        """Return what the scores in benchmarks will be, in all by default."""
+        # `general` are abilities that were drawn before.
+        columns = self._columns(of)
+        p, ability = self.curves(known, rng, general, of=columns)
+        return self._outlook(p, ability, columns, level, rng, widen)
 
     def _outlook(
         self,
         p: FloatArray,
         ability: FloatArray,
+        of: IntArray,
         level: float,
         rng: np.random.Generator,
         widen: float,
     ) -> Outlook:
         """Return expected scores, and intervals with the scatter of each benchmark."""
-        noise = rng.standard_t(self.df, size=p.shape) * np.sqrt(
-            self.scale.scatter * unit_variance(p)
+        noise = rng.standard_t(self.df[of], size=p.shape) * np.sqrt(
+            self.scale.scatter[of] * unit_variance(p)
         )
         value = p.mean(axis=0)
         bounds = np.quantile(
@@ -143,37 +146,73 @@ class Foreteller:
         return Outlook(value, np.asarray(bounds.T), ability)
 
     def foretold_in_table(
-        self, model: int, *, level: float, rng: np.random.Generator, widen: float = 1.0
+        self,
+        model: int,
+        *,
+        level: float,
+        rng: np.random.Generator,
+        widen: float = 1.0,
+        of: IntArray | None = None,
     ) -> Outlook:
         """Return the scores of a model of the table: all models share the draws of curves."""
-        if self._drawn is None:
-            values, vectors = np.linalg.eigh(self.found.curves)
-            root = vectors * np.sqrt(np.maximum(values, 0.0))
-            normal = rng.standard_normal((N_DRAWS, len(values)))
-            self._drawn = normal @ root.T
-            # What curves say of abilities: their draws times the inverse of the covariance.
-            self._ratio = normal @ (vectors / np.sqrt(np.maximum(values, 1e-12))).T
-        k, cross = self.scale.n_abilities, self.found.cross[model]
-        within = self.found.abilities[model] - cross @ np.linalg.solve(self.found.curves, cross.T)
-        values, vectors = np.linalg.eigh((within + within.T) / 2.0)
+        if self._shared is None:
+            self._shared = _Shared.of(self.found, rng)
+        shared, columns, k = self._shared, self._columns(of), self.scale.n_abilities
+        values, vectors = np.linalg.eigh(shared.within[model])
         own = rng.standard_normal((N_DRAWS, k)) * np.sqrt(np.maximum(values, 0.0)) @ vectors.T
-        ability = self.scale.abilities[model] + self._ratio @ cross.T + own
-        curves = self.scale.curves + self._drawn.reshape(N_DRAWS, *self.scale.curves.shape)
-        return self._outlook(_scores_of(ability, curves), ability, level, rng, widen)
+        ability = self.scale.abilities[model] + shared.ratio @ self.found.cross[model].T + own
+        drawn = shared.drawn.reshape(N_DRAWS, *self.scale.curves.shape)[:, columns]
+        p = _scores_of(ability, self.scale.curves[columns] + drawn)
+        return self._outlook(p, ability, columns, level, rng, widen)
 
     def curves(
-        self, known: Known, rng: np.random.Generator, general: FloatArray | None = None
+        self,
+        known: Known,
+        rng: np.random.Generator,
+        general: FloatArray | None = None,
+        *,
+        of: IntArray | None = None,
     ) -> tuple[FloatArray, FloatArray]:
         """Return draws of expected scores (draws, benchmarks) and of abilities (draws, K)."""
-        k = self.scale.n_abilities
-        values, vectors = np.linalg.eigh((known.covariance + known.covariance.T) / 2.0)
+        k, (b, q) = self.scale.n_abilities, self.scale.curves.shape
+        columns = self._columns(of)
+        # The other benchmarks are left out before their covariance is taken apart.
+        at = np.concatenate([np.arange(k), k + np.arange(b * q).reshape(b, q)[columns].ravel()])
+        covariance = known.covariance[np.ix_(at, at)]
+        values, vectors = np.linalg.eigh((covariance + covariance.T) / 2.0)
         root = vectors * np.sqrt(np.maximum(values, 0.0))
-        drawn = known.mean + rng.standard_normal((N_DRAWS, len(values))) @ root.T
+        drawn = known.mean[at] + rng.standard_normal((N_DRAWS, len(values))) @ root.T
         ability = drawn[:, :k]
         if general is not None:
             ability[:, 0] = general
-        curves = drawn[:, k:].reshape(N_DRAWS, *self.scale.curves.shape)
-        return _scores_of(ability, curves), ability
+        return _scores_of(ability, drawn[:, k:].reshape(N_DRAWS, len(columns), q)), ability
+
+    def _columns(self, of: IntArray | None) -> IntArray:
+        return np.arange(len(self.scale.curves)) if of is None else of
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class _Shared:
+    """Draws of all curves, and what they leave open of abilities."""
+
+    drawn: FloatArray  # (draws, curves)
+    ratio: FloatArray  # (draws, curves): the draws times the inverse of their covariance
+    within: FloatArray  # (models, K, K) covariances of abilities, given the curves
+
+    @classmethod
+    def of(cls, found: Posterior, rng: np.random.Generator) -> "_Shared":
+        """Draw curves, once for all models."""
+        values, vectors = np.linalg.eigh(found.curves)
+        normal = rng.standard_normal((N_DRAWS, len(values)))
+        n, k, size = found.cross.shape
+        told = np.linalg.solve(found.curves, found.cross.reshape(n * k, size).T)
+        explained = found.cross @ np.moveaxis(told.reshape(size, n, k), 1, 0)
+        within = found.abilities - explained
+        return cls(
+            normal @ (vectors * np.sqrt(np.maximum(values, 0.0))).T,
+            normal @ (vectors / np.sqrt(np.maximum(values, 1e-12))).T,
+            (within + np.swapaxes(within, 1, 2)) / 2.0,
+        )
 
 
 def _scores_of(ability: FloatArray, curves: FloatArray) -> FloatArray:

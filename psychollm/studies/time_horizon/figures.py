@@ -120,7 +120,10 @@ def plot_horizon_trend(
     ax = open_axes(ax, size=(6.4, 4.6))
     days = held.days[there]
     years = 1970.0 + days / 365.25
-    low, high = result.task_minutes.min() / _FURTHER, result.task_minutes.max() * _FURTHER
+    tasks = result.task_minutes.min() / _FURTHER, result.task_minutes.max() * _FURTHER
+    reach = found.interval[there][np.isfinite(found.interval[there]).all(axis=1)]
+    ends = np.concatenate([reach.ravel(), found.value[there]]) if there.size else np.array(tasks)
+    low, high = max(tasks[0], ends.min() / 4.0), min(tasks[1], ends.max() * 4.0)
     ax.vlines(
         years, *np.clip(found.interval[there], low, high).T, color=colour_of(0), lw=1.2, alpha=0.5
     )

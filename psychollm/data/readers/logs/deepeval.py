@@ -2,9 +2,11 @@
 
 The model is named by the hyperparameters only, if at all. Question: the name of the test case,
 told apart by its input and expected output. Scorers: the metrics; where a metric is graded, so
-that its own threshold matters, ``METRIC.success`` is offered beside it.
+that its own threshold matters, ``METRIC.success`` is offered beside it. A metric that a model
+evaluated is a judge.
 """
 
+import re
 from collections.abc import Mapping
 from typing import Any
 
@@ -18,6 +20,8 @@ from psychollm.data.readers.logs.run import (
     without,
 )
 from psychollm.data.readers.logs.source import Source
+
+_JUDGED = re.compile(r"[\[(](Conversational)?(GEval|DAG)[\])]$")  # where no model is named
 
 
 def is_deepeval(source: Source) -> bool:
@@ -40,18 +44,25 @@ def read_deepeval(source: Source) -> list[Run]:
         for one in case.get("metricsData") or []
         if as_score(one.get("score")) not in {0.0, 1.0, None}
     }
+    judges = {
+        str(one.get("name")): None
+        for case in cases
+        for one in case.get("metricsData") or []
+        if one.get("evaluationModel") or _JUDGED.search(str(one.get("name")))
+    }
     return [
         Run(
             model=named or source.path.stem,
             task=str(log.get("datasetAlias") or "deepeval"),
-            samples=tuple(_sample(case, graded) for case in cases),
+            samples=tuple(_sample(case, graded, source) for case in cases),
             configuration=without(settings, {"model"}),
+            judges=tuple(judges),
             notes=tuple(notes),
         )
     ]
 
 
-def _sample(case: Mapping[str, Any], graded: set[str]) -> Sample:
+def _sample(case: Mapping[str, Any], graded: set[str], source: Source) -> Sample:
     scores: dict[str, Score] = {}
     errors = []
     for one in case.get("metricsData") or []:
@@ -69,4 +80,5 @@ def _sample(case: Mapping[str, Any], graded: set[str]) -> Sample:
         scores=scores or {"": None},
         error="; ".join(errors),
         content=digest(asked, case.get("expectedOutput")),
+        about=source.about({"seconds": case.get("completionTime"), "cost": case.get("tokenCost")}),
     )

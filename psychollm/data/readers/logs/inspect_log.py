@@ -6,6 +6,8 @@ Model: ``eval.model``; task: ``eval.task``; question: ``sample.id``, a number or
 within one dataset; repeat: ``sample.epoch``. Version 1 of the format, until mid-2024, has one
 scorer: ``sample.score``, named in ``results.scorer``.
 
+A scorer whose scores keep the conversation with a grader is a judge.
+
 A score is ``"C"`` (1), ``"P"`` (0.5), ``"I"`` (0), ``"N"`` (no answer, which Inspect counts as 0
 and which need not be wrong), a number, a truth value, or several of these by name: then each is a
 scorer, ``scorer.name``. A sample that failed has no score, even if Inspect was told to score it.
@@ -76,8 +78,8 @@ def read_inspect(source: Source) -> list[Run]:
         log = _member(source, archive, name)
         names = [one for one in archive.names if re.fullmatch(r"samples/.*\.json", one)]
         # One at a time: what a sample holds beyond its scores may be large, and is let go.
-        read = [_sample(_member(source, archive, one), log, source) for one in names]
-    return [_run(source, log, read)]
+        members = (_member(source, archive, one) for one in names)
+        return [_run(source, log, members)]
 
 
 def _member(source: Source, archive: Archive, name: str) -> dict[str, Any]:
@@ -90,7 +92,11 @@ def _member(source: Source, archive: Archive, name: str) -> dict[str, Any]:
 
 
 def _run(source: Source, log: Mapping[str, Any], found: Iterable[Any]) -> Run:
-    samples = [one if isinstance(one, Sample) else _sample(one, log, source) for one in found]
+    samples: list[Sample] = []
+    judges: dict[str, None] = {}
+    for one in found:
+        samples.append(_sample(one, log, source))
+        judges |= dict.fromkeys(_judges(one, log))
     scorers = list(dict.fromkeys(name for one in samples for name in one.scores))
     if len(scorers) * len(samples) > MAX_SCORES and len(scorers) > MAX_SCORERS:
         msg = f"{source.path} is refused: {len(scorers):,} scorers; no task has as many"
@@ -109,6 +115,7 @@ def _run(source: Source, log: Mapping[str, Any], found: Iterable[Any]) -> Run:
         created=str(about.get("created", "")),
         identity=str(about.get("task_id", "")),
         invalid=INVALIDATED if log.get("invalidated") else "",
+        judges=tuple(judges),
         notes=tuple(_notes(log, about, samples)),
     )
 
@@ -187,8 +194,24 @@ def _sample(found: Mapping[str, Any], log: Mapping[str, Any], source: Source) ->
         error=error,
         confidence=confidence,
         content=digest(_asked(found.get("input")), found.get("choices"), found.get("target")),
-        about=source.about(found.get("metadata")),
+        about=source.about({**_spent(found), **_fields(found.get("metadata"))}),
     )
+
+
+def _spent(found: Mapping[str, Any]) -> dict[str, float]:
+    """Return time, tokens and cost of a sample, as far as the log states them."""
+    used = [_fields(one) for one in _fields(found.get("model_usage")).values()]
+    totals = {
+        "seconds": [found.get("total_time")],
+        "tokens": [one.get("total_tokens") for one in used],
+        "cost": [one.get("total_cost") for one in used],
+    }
+    known = {name: [as_score(one) for one in values] for name, values in totals.items()}
+    return {
+        name: sum(one for one in values if one is not None)
+        for name, values in known.items()
+        if values and None not in values
+    }
 
 
 def _scores(found: Mapping[str, Any], log: Mapping[str, Any]) -> Mapping[str, Any]:
@@ -197,6 +220,13 @@ def _scores(found: Mapping[str, Any], log: Mapping[str, Any]) -> Mapping[str, An
         stated = (log.get("results") or {}).get("scorer") or {}
         return {str(stated.get("name") or "score"): one}
     return found.get("scores") or {}
+
+
+def _judges(found: Mapping[str, Any], log: Mapping[str, Any]) -> Iterator[str]:
+    """Yield the scorers that asked a model: by what they keep, or by the names Inspect gives."""
+    for name, one in _scores(found, log).items():
+        if "grading" in _fields(one.get("metadata")) or name.startswith("model_graded_"):
+            yield from parts_of(name, one.get("value"))
 
 
 def _error(found: Mapping[str, Any]) -> str:

@@ -5,11 +5,13 @@ The JSONL form has the same results, one a line, and nothing of the run: no name
 Respondent: the provider, by its label; several prompts are several configurations. Question: the
 variables and assertions of a test, for with ``--repeat`` every repeat gets an index of its own.
 Scorers: ``success`` (all assertions hold); ``score`` where it says more than that; each named
-metric. A call that failed is missing, not wrong.
+metric. A call that failed is missing, not wrong. Assertions that a model graded are judges, by
+their metric or type, such as ``llm-rubric``: parts of ``success``, which count if asked for.
 """
 
 import json
-from collections.abc import Mapping, Sequence
+import re
+from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
 from psychollm.data.readers.logs.run import Run, Sample, Score, as_score, digest, flatten
@@ -17,6 +19,10 @@ from psychollm.data.readers.logs.source import Source
 
 _CALL_FAILED = 2  # failureReason: 0 none, 1 an assertion, 2 the call
 _LABEL = 60
+_JUDGES = re.compile(
+    r"(not-)?(agent-rubric|answer-relevance|context-(faithfulness|recall|relevance)|factuality"
+    r"|conversation-relevance|g-eval|llm-rubric|model-graded-.+|pi|search-rubric)"
+)
 _LINE = {"promptIdx", "testIdx", "success", "provider"}  # that every line of JSONL has
 
 
@@ -38,7 +44,7 @@ def read_promptfoo(source: Source) -> list[Run]:
         stated = provider if isinstance(provider, Mapping) else {"id": provider}
         model = str(stated.get("label") or stated.get("id"))
         key = (model, str(stated.get("id")), _prompt(one))
-        runs.setdefault(key, []).append(_sample(one, graded=graded))
+        runs.setdefault(key, []).append(_sample(one, source, graded=graded))
     task = str(about.get("description") or "promptfoo")
     same = _same(found)
     return [
@@ -49,6 +55,7 @@ def read_promptfoo(source: Source) -> list[Run]:
             configuration=flatten({"provider": identity, "prompt": prompt}),
             created=created,
             identity=same and f"{same} {identity} {prompt}",
+            judges=tuple(dict.fromkeys(name for one in samples for name in one.parts)),
         )
         for (model, identity, prompt), samples in runs.items()
     ]
@@ -88,7 +95,7 @@ def _error(found: Mapping[str, Any]) -> str:
     return ""
 
 
-def _sample(found: Mapping[str, Any], *, graded: bool) -> Sample:
+def _sample(found: Mapping[str, Any], source: Source, *, graded: bool) -> Sample:
     error = _error(found)
     test = found.get("testCase") or {}
     asked = found.get("vars") or test.get("vars") or {}
@@ -102,7 +109,43 @@ def _sample(found: Mapping[str, Any], *, graded: bool) -> Sample:
         scores=dict.fromkeys(scores) if error else scores,
         error=error,
         content=digest(asked, test.get("assert")),
+        about=source.about(_spent(found)),
+        parts={} if error else _judged(found),
     )
+
+
+def _spent(found: Mapping[str, Any]) -> dict[str, Any]:
+    """Return time, tokens and cost of a call."""
+    taken, used = as_score(found.get("latencyMs")), found.get("tokenUsage") or {}
+    stated = {
+        "seconds": None if taken is None else taken / 1000.0,
+        "tokens": used.get("total") if isinstance(used, Mapping) else None,
+        "cost": found.get("cost"),
+    }
+    return {name: value for name, value in stated.items() if value is not None}
+
+
+def _judged(found: Mapping[str, Any]) -> dict[str, Score]:
+    """Return the scores of assertions that a model graded; several of one name are numbered."""
+    parts: dict[str, Score] = {}
+    for one in _components(found.get("gradingResult")):
+        assertion = one.get("assertion") or {}
+        kind = str(assertion.get("type"))
+        if _JUDGES.fullmatch(kind):
+            name = str(assertion.get("metric") or kind)
+            again = sum(part == name or part.startswith(f"{name} #") for part in parts)
+            parts[f"{name} #{again + 1}" if again else name] = as_score(one.get("score"))
+    return parts
+
+
+def _components(result: Any) -> Iterator[Mapping[str, Any]]:
+    """Yield the results of single assertions; a set of assertions has components of its own."""
+    inner = result.get("componentResults") if isinstance(result, Mapping) else None
+    for one in inner or []:
+        if isinstance(one, Mapping):
+            yield from _components(one)
+            if one.get("assertion"):
+                yield one
 
 
 def _label(description: Any, asked: Mapping[str, Any]) -> str:

@@ -34,6 +34,7 @@ class Sample:
     confidence: Mapping[str, float] = field(default_factory=dict)  # by scorer; "" for all
     content: str = ""  # digest of what was asked; "" where the log does not hold it
     about: Mapping[str, str] = field(default_factory=dict)  # what else was to be kept
+    parts: Mapping[str, Score] = field(default_factory=dict)  # scorers that count if asked for
 
     def __post_init__(self) -> None:
         """Refuse a count that no table can hold: the log is damaged."""
@@ -56,6 +57,7 @@ class Run:
     configuration: Mapping[str, str] = field(default_factory=dict)
     created: str = ""  # time in a form that sorts
     identity: str = ""  # a later run with the same identity takes this one's place
+    judges: tuple[str, ...] = ()  # the scorers, or parts, that are verdicts of models
     invalid: str = ""  # why the run must not be used
     notes: tuple[str, ...] = ()
 

@@ -1,0 +1,60 @@
+"""Which of the scorers in logs are verdicts of models."""
+
+from collections.abc import Iterable
+from os import PathLike
+
+from psychollm.data.logs_runs import Unreadable, all_runs, valid
+from psychollm.data.readers.logs.detect import LogFormat
+from psychollm.data.readers.logs.source import Reading
+
+
+def judges_in(
+    paths: str | PathLike[str] | Iterable[str | PathLike[str]],
+    *,
+    format: LogFormat | None = None,  # noqa: A002
+    task: str | Iterable[str] | None = None,
+    unreadable: Unreadable = "skip",
+) -> tuple[str, ...]:
+    """Return the scorers in logs that are verdicts of a model.
+
+    They are Inspect AI's model-graded scorers (and any that keeps the grader's conversation),
+    promptfoo's model-graded assertions, and deepeval's metrics that a model evaluated. Each is a
+    `scorer` of `read_scores`, whose result `psychollm.judged_scores` takes.
+
+    Parameters
+    ----------
+    paths : path or iterable of paths
+        Log files, or folders of log files.
+    format : str, optional
+        Log format; by default detected from the content of each file.
+    task : str or iterable of str, optional
+        Tasks that count; by default all.
+    unreadable : {"skip", "refuse"}
+        Whether to skip unreadable files of a folder with a warning, or to raise an error.
+
+    Returns
+    -------
+    tuple of str
+        Names of scorers, in the order in which they occur; empty if there are none.
+
+    Raises
+    ------
+    InputError
+        If a file is damaged or not a log.
+
+    Examples
+    --------
+    >>> import json
+    >>> path = getfixture("tmp_path") / "a.json"
+    >>> about = {"task_id": "t", "task": "t", "model": "m"}
+    >>> given = {"match": {"value": "I"}, "model_graded_qa": {"value": "C"}}
+    >>> _ = path.write_text(json.dumps({"eval": about, "samples": [{"id": 1, "scores": given}]}))
+    >>> judges_in(path)
+    ('model_graded_qa',)
+    """
+    runs, _, _ = all_runs(
+        paths, format=format, reading=Reading(), progress=False, unreadable=unreadable
+    )
+    wanted = None if task is None else {task} if isinstance(task, str) else set(task)
+    counted = [run for run in valid(runs)[0] if wanted is None or run.task in wanted]
+    return tuple(dict.fromkeys(name for run in counted for name in run.judges))

@@ -1,0 +1,211 @@
+r"""The frontier of cost and success: models that no other model beats in both.
+
+A model beats another if it succeeds at least as often and costs no more, and is better in one of
+the two. `share` is how often a model is beaten by none in bootstrap samples of questions, or of
+their clusters; it is no p-value.
+
+That a model is beaten is shown where intervals of the differences in cost and in success both
+exclude zero. Either set of intervals holds for all pairs at once with 1 - alpha / 2, so that the
+chance of any false claim is at most alpha (Berger's intersection-union test over Bonferroni's
+bound).
+
+References
+----------
+Berger, R. L. (1982). Multiparameter hypothesis testing and acceptance sampling. Technometrics,
+24(4), 295-300.
+"""
+
+from dataclasses import dataclass
+from functools import partial
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from psychollm._base.axes import Axes
+from psychollm._base.numbers import percent
+from psychollm._base.result import Result, view
+from psychollm._base.types import BoolArray, FloatArray, IntArray
+from psychollm.data.labels import Labels
+from psychollm.estimates.estimate import Estimate
+from psychollm.estimates.reasons import Reason, first_reason
+from psychollm.estimates.resampling import Resampling, bootstrap_draws
+from psychollm.reliability.means.clustered import clustered_mean, t_interval
+from psychollm.reliability.means.score_differences import score_differences
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes as Drawn
+
+COST, SECONDS = "cost", "seconds"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
+class Frontier(Result):
+    """Cost and success of each model, and which models no other beats in both.
+
+    Examples
+    --------
+    >>> import pandas as pd
+    >>> from psychollm.studies.attempts.study import attempts
+    >>> rng = np.random.default_rng(1)
+    >>> right = rng.binomial(4, np.repeat([0.7, 0.5, 0.2], 50))
+    >>> runs = pd.DataFrame({"model": np.repeat(["a", "b", "c"], 50), "task": [*range(50)] * 3,
+    ...                      "right": right, "tried": 4, "usd": np.repeat([0.9, 0.1, 0.3], 50)})
+    >>> runs["usd"] *= rng.uniform(0.5, 1.5, 150)
+    >>> found = attempts(runs, question="task", successes="right", trials="tried", cost="usd",
+    ...                  k=1, rng=1).frontier()
+    >>> found.to_frame()[["model", "cost", "on_frontier", "share", "beaten_by"]].round(2)
+      model  cost  on_frontier  share beaten_by
+    0     a  0.91         True    1.0         –
+    1     b  0.10         True    1.0         –
+    2     c  0.28        False    0.0         b
+    """
+
+    score: Estimate  # (models,) such as pass@1
+    spent: Estimate  # (models,) mean of one attempt
+    on_frontier: BoolArray  # (models,) no other model beats it, in these means
+    share: FloatArray  # (models,) of bootstrap samples in which none beats it
+    beaten_by: Labels  # (models,) one that is shown to beat it, or "–"
+    of: str  # "cost" or "seconds"
+    labels: Labels  # (models,)
+    level: float
+
+    _AXES = Axes(
+        {"model": "labels"},
+        "score=score.value",
+        "score_{bound}=score.interval",
+        "cost=spent.value",
+        "cost_{bound}=spent.interval",
+        "on_frontier",
+        "share",
+        "beaten_by",
+    )
+
+    @property
+    def order(self) -> list[int]:
+        """Models from the cheapest; those without a cost last."""
+        spent = np.where(np.isfinite(self.spent.value), self.spent.value, np.inf)
+        return [int(row) for row in np.lexsort((-np.nan_to_num(self.score.value), spent))]
+
+    def plot(self, *, ax: "Drawn | None" = None) -> "Drawn":
+        """Draw success against cost, with the frontier."""
+        axes: Drawn = view("studies.attempts.figures", "plot_frontier")(self, ax=ax)
+        return axes
+
+    def text(self, row: int) -> str:
+        """Return what is known of a model in one line."""
+        unit = " s" if self.of == SECONDS else ""
+        told = f"{self.score.name} {self.score.text(row, 3)} at {self.spent.text(row, 3)}{unit}"
+        if self.beaten_by[row] != "–":
+            return f"{told}; {self.beaten_by[row]} beats it"
+        place = "on" if self.on_frontier[row] else "behind"
+        share = percent(self.share[row])
+        return f"{told}; {place} the frontier (on it in {share} of resamples)"
+
+
+def frontier_of(
+    values: FloatArray,
+    spent: FloatArray,
+    score: Estimate,
+    clusters: IntArray | None,
+    of: str,
+    options: Resampling,
+) -> Frontier:
+    """Return the frontier of scores and costs of cells (models, questions), NaN where none."""
+    labels, level = score.labels, options.level
+    cost = _estimate(spent, labels, clusters, of, level)
+    tables = [np.nan_to_num(values), np.nan_to_num(spent)]
+    weights = [np.isfinite(values).astype(np.float64), np.isfinite(spent).astype(np.float64)]
+    draws = bootstrap_draws(
+        partial(_unbeaten_in, tables=tables, weights=weights), values.shape[1], options,
+        clusters=clusters,
+    )  # fmt: skip
+    known = np.isfinite(score.value) & np.isfinite(cost.value)
+    return Frontier(
+        score=score,
+        spent=cost,
+        on_frontier=_unbeaten(score.value, cost.value) & known,
+        share=np.where(known, draws.mean(axis=0), np.nan),
+        beaten_by=_beaten_by(values, spent, score, clusters, level, options.rng),
+        of=of,
+        labels=labels,
+        level=level,
+    )
+
+
+def _estimate(
+    spent: FloatArray, labels: Labels, clusters: IntArray | None, of: str, level: float
+) -> Estimate:
+    """Return mean costs; intervals are on the log scale, for costs are skewed."""
+    there = np.isfinite(spent)
+    mean = clustered_mean(np.where(there, spent, 0.0), there.astype(np.float64), clusters)
+    none = np.asarray(~there.any(axis=1))
+    with np.errstate(invalid="ignore", divide="ignore"):
+        bounds = t_interval(np.log(mean.value), mean.se / mean.value, mean.df, level)
+    return Estimate(
+        name=of,
+        value=np.where(none, np.nan, mean.value),
+        se=np.where(none, np.nan, mean.se),
+        interval=np.where(none[:, None], np.nan, np.exp(bounds)),
+        n=there.sum(axis=1).astype(np.float64),
+        flags=first_reason((none, Reason.NO_COST), (mean.n_clusters == 1, Reason.ONE_QUESTION)),
+        method="log normal, over questions",
+        level=level,
+        labels=labels,
+    )
+
+
+def _unbeaten(score: FloatArray, cost: FloatArray) -> BoolArray:
+    """Return which models no other beats; both are (..., models)."""
+    better = score[..., None, :] - score[..., :, None]  # the last axis is the rival
+    cheaper = cost[..., :, None] - cost[..., None, :]
+    beats = (better >= 0.0) & (cheaper >= 0.0) & ((better > 0.0) | (cheaper > 0.0))
+    return np.asarray(~beats.any(axis=-1))
+
+
+def _unbeaten_in(
+    counts: FloatArray, tables: list[FloatArray], weights: list[FloatArray]
+) -> FloatArray:
+    """Return which models none beats in each resample (resamples, models)."""
+    with np.errstate(invalid="ignore"):
+        score, cost = (
+            (counts @ table.T) / (counts @ weight.T)
+            for table, weight in zip(tables, weights, strict=True)
+        )
+    return _unbeaten(score, cost).astype(np.float64)
+
+
+def _beaten_by(
+    values: FloatArray,
+    spent: FloatArray,
+    score: Estimate,
+    clusters: IntArray | None,
+    level: float,
+    rng: Any,
+) -> Labels:
+    """Return for each model the best of those that are shown to beat it."""
+    n = len(score.labels)
+    if n < 2:
+        return ("–",) * n
+    halved = 1.0 - (1.0 - level) / 2.0
+    better, dearer = (
+        _shown_above(table, clusters, halved, rng) for table in (values, spent)
+    )  # [row, column]: the row is shown to be above the column
+    beats = better & dearer.T
+    found = []
+    for row in range(n):
+        rivals = np.flatnonzero(beats[:, row])
+        best = rivals[np.argmax(score.value[rivals])] if rivals.size else None
+        found.append("–" if best is None else score.labels[best])
+    return tuple(found)
+
+
+def _shown_above(
+    table: FloatArray, clusters: IntArray | None, level: float, rng: Any
+) -> BoolArray:
+    n = len(table)
+    pairs = score_differences(table, clusters=clusters, adjustment="max_t", level=level, rng=rng)
+    first, second = np.triu_indices(n, 1)
+    above = np.zeros((n, n), dtype=np.bool_)
+    above[first, second] = pairs.interval[:, 0] > 0.0
+    above[second, first] = pairs.interval[:, 1] < 0.0
+    return above
