@@ -30,7 +30,7 @@ plt.show()
 # What the questions could show
 # -----------------------------
 #
-# Pairs that are not told apart are of two kinds: shown to be equal for all that matters, and too
+# Pairs without a significant difference are of two kinds: equivalent, and inconclusive, with too
 # few questions to say. For the second kind the last column says how many questions it would take.
 
 shown = ["first", "second", "value", "lower", "upper", "adjusted", "needed"]

@@ -285,21 +285,22 @@ def _of_all(n: int, total: int, kind: str) -> str:
     return every(n, kind) if n == total > 1 else f"{n} of {total} {kind}{'s' * (total > 1)}"
 
 
-def judged_pairs(judged: Verdicts, *, data: str = "questions") -> str:
-    """Count the pairs by what is shown of them."""
+def judged_pairs(judged: Verdicts, *, within: str = "") -> str:
+    """Count the pairs that differ, are equivalent (`within`, such as "±5 points"), or neither."""
+    equivalent = f"equivalent ({within})" if within else "equivalent"
     pairs = len(judged.outcomes)
     if pairs == 1:
-        return "The two are equal for all that matters." if judged.count(Outcome.SMALL) else ""
+        return f"The two are {equivalent}." if judged.count(Outcome.SMALL) else ""
     shown = sum(one.shown for one in judged.outcomes)
     small, few, apart = map(judged.count, (Outcome.SMALL, Outcome.OPEN, Outcome.APART))
     parts = [f"{count(shown)} {'differs' if shown == 1 else 'differ'}"]
     if small:
-        parts.append(f"{count(small)} {'is' if small == 1 else 'are'} equal for all that matters")
+        parts.append(f"{count(small)} {'is' if small == 1 else 'are'} {equivalent}")
     if apart:
         parts.append(f"{count(apart)} {'has' if apart == 1 else 'have'} no common question")
     if few:
-        parts.append(f"for {count(few)} there are too few {data} to say")
-    return f"Of {count(pairs)} pairs {'; '.join(parts)}."
+        parts.append(f"{count(few)} {'is' if few == 1 else 'are'} inconclusive")
+    return f"Of {count(pairs)} pairs, {', '.join(parts)}."
 
 
 def every(n: int, kind: str) -> str:

@@ -27,7 +27,7 @@ def test_tables_become_ranks_and_a_page(run, wide, tmp_path: Path) -> None:
     found = run("compare", *wide, "--by-label", "--out", "here")
     assert found.returncode == 0, found.stderr
     assert found.stderr == ""
-    assert "a scores highest" in found.stdout
+    assert "a ranks first" in found.stdout
     assert "rank 2 to 3" in found.stdout
     folder = tmp_path / "here"
     assert {path.name for path in folder.iterdir()} == {
@@ -52,7 +52,7 @@ def test_json_holds_verdict_models_and_pairs(call, wide) -> None:
 
 def test_markdown_is_all_that_is_printed(call, wide) -> None:
     found = call("compare", *wide, "--markdown")
-    assert found.stdout.startswith("a scores highest")
+    assert found.stdout.startswith("a ranks first")
     assert "| model | score | rank | tier |" in found.stdout
     assert found.stderr == ""
 
@@ -99,3 +99,28 @@ def test_one_model_is_refused_in_one_line(call, wide) -> None:
     assert found.returncode == 2
     assert "one model only" in found.stderr
     assert found.stdout == ""
+
+
+def test_the_example_is_that_of_python(call) -> None:
+    found = json.loads(call("compare", "--example", "--json").stdout)
+    own = psy.compare(psy.load_example("smollm2").correctness, rng=1)
+    assert found["verdict"] == own.verdict
+    assert 'example = psy.load_example("smollm2")' in found["call"]
+    assert "psy.compare(example.correctness, rng=1)" in found["call"]
+    lines = call("compare", "--example").stdout.splitlines()
+    assert lines[1].startswith("French ranks first")
+    assert len(lines) <= 24
+
+
+@pytest.mark.parametrize(
+    ("typed", "said"),
+    [
+        ((), "no LOG"),
+        (("a.csv", "--example"), "leave out LOG"),
+        (("--example", "--by", "domain"), "--by"),
+    ],
+)
+def test_either_logs_or_the_example(call, typed: tuple[str, ...], said: str) -> None:
+    found = call("compare", *typed)
+    assert found.returncode == 2
+    assert said in found.stderr

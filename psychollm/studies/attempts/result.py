@@ -270,7 +270,7 @@ class Attempts(Study, Result):
         )  # fmt: skip
 
     def findings(self, *, smallest: SmallestEffects = SMALLEST) -> Findings:
-        """Return who succeeds, who does every time, and where an attempt varies."""
+        """Return success rates, differences between models, and components of variance."""
         top = max(self.k)
         judged = self.outcomes(top, smallest=smallest)
         more = len(self.labels) - _SHOWN
@@ -286,9 +286,9 @@ class Attempts(Study, Result):
                 question="How often does each model succeed?",
                 rows=(*rows, *([f"and {more} more, in the table of models"] if more > 0 else [])),
                 explanation=(
-                    "pass@k is the chance that at least one of k attempts at a question succeeds, "
-                    "pass^k that all of them do. Intervals are for questions like these: the "
-                    "question, or its cluster, is the unit."
+                    "pass@k is the probability that at least one of k attempts at a question "
+                    "succeeds, pass^k the probability that all succeed. Intervals generalise to "
+                    "the question population: the unit is the question, or its cluster."
                 ),
                 numbers={
                     quantity.called(k): estimate for quantity, k, estimate in self.estimates()
@@ -299,19 +299,19 @@ class Attempts(Study, Result):
                 question=f"How far is each model from the next in {self._top(top)}?",
                 rows=tuple(self._next(top)),
                 explanation=(
-                    "Differences on the questions that both models attempted. The intervals of "
-                    "all pairs hold at once."
+                    "Differences on the questions that both models attempted. The intervals are "
+                    "simultaneous over all pairs."
                 ),
                 numbers={name: found.value for name, found in self.differences.items()},
             ),
             Finding(
                 key="shares",
-                question="Why does one attempt succeed and another fail?",
+                question="Where does the variance of attempts come from?",
                 statement=self._reasons(),
                 explanation=(
-                    "Shares of the variance of one attempt: questions that are hard for all, "
-                    "models that are better, questions that suit some models, and what differs "
-                    "between attempts of one model at one question."
+                    "Proportions of the variance of one attempt: differences between questions, "
+                    "differences between models, their interaction, and differences between "
+                    "attempts of one model at one question."
                 ),
                 numbers={"share": self.shares},
             ),
@@ -357,14 +357,14 @@ class Attempts(Study, Result):
         )
 
     def outcomes(self, k: int, *, smallest: SmallestEffects = SMALLEST) -> Verdicts:
-        """Return for each pair what the interval of the difference in pass^k shows.
+        """Return whether each pair differs in pass^k, is equivalent or inconclusive.
 
         Parameters
         ----------
         k : int
             One of `k`.
         smallest : SmallestEffects
-            With the smallest `share` that matters.
+            Smallest effects of interest; `share` is used.
         """
         pairs = self.differences.get(self._top(k))
         if pairs is None:
@@ -379,7 +379,7 @@ class Attempts(Study, Result):
 
     @property
     def order(self) -> list[int]:
-        """Models from the one that succeeds most often in one attempt."""
+        """Models in descending order of their success rate in one attempt."""
         first = self.pass_at_k[min(self.k)].value
         places = np.argsort(-np.nan_to_num(first, nan=-1.0), kind="stable")
         return [int(place) for place in places]
@@ -391,23 +391,23 @@ class Attempts(Study, Result):
     def _verdict(self, k: int, judged: Verdicts) -> str:
         every = self.pass_hat_k[k]
         if not every.defined.any():
-            return f"No question was attempted {k} times: ask for a smaller k."
+            return f"No question has {k} attempts: choose a smaller k."
         best = int(np.nanargmax(every.value))
         name, once = self._top(k), self.pass_at_k[min(self.k)]
         sentence = f"{self.labels[best]} has the highest {name}, {every.text(best, 3)}"
         if k > 1:
-            sentence += f": the chance to succeed in {_all_of(k)} at a question"
+            sentence += f": the probability that {_all_of(k)} at a question succeed"
         if min(self.k) == 1 and k > 1:
-            sentence += f". In one attempt it succeeds with a chance of {once.text(best, 3)}"
+            sentence += f". One attempt succeeds with probability {once.text(best, 3)}"
         return f"{sentence}. {self._compared(judged)}".rstrip()
 
     def _compared(self, judged: Verdicts) -> str:
         if len(judged.outcomes) != 1:
             return judged_pairs(judged) if judged.outcomes else ""
         return judged_pairs(judged) or (
-            "It is shown to be better than the other."
+            "It is significantly better than the other."
             if judged.outcomes[0].shown
-            else "The other may be as good."
+            else "The difference is inconclusive."
         )
 
     def _model(self, row: int, k: int) -> str:
@@ -422,7 +422,7 @@ class Attempts(Study, Result):
         return EVERY.called(k) if k > 1 else AT_LEAST_ONE.called(1)
 
     def _next(self, k: int) -> Iterator[str]:
-        """Say how far models are from the one that follows."""
+        """Yield the difference of each model and the next."""
         pairs = self.differences.get(self._top(k))
         if pairs is None:
             return
@@ -438,23 +438,21 @@ class Attempts(Study, Result):
             yield f"{first} - {second}: {gap}"
 
     def _reasons(self) -> str:
-        said = {
-            "question": "questions that are hard for all",
-            "attempt": "chance between attempts",
-            "model:question": "questions that suit some models",
-            "model": "better models",
-            "model in its family": "better models within a family",
-            "family": "better families",
+        sources = {
+            "question": "differences between questions",
+            "attempt": "differences between attempts",
+            "model:question": "the interaction of models and questions",
+            "model": "differences between models",
+            "model in its family": "differences between models of a family",
+            "family": "differences between families",
         }
         if not self.shares.defined.any():
-            return (
-                "There is too little to tell: several models, questions and attempts are needed."
-            )
+            return "Not estimated: this takes several models, questions and attempts."
         parts = [
-            f"{percent(max(value, 0.0))} {said[name]}"
+            f"{percent(max(value, 0.0))} to {sources[name]}"
             for name, value in zip(self.shares.labels, self.shares.value, strict=True)
         ]
-        return f"Of the variance of one attempt: {sentence_list(parts)}."
+        return f"The variance of one attempt is due {sentence_list(parts)}."
 
 
 def _all_of(k: int) -> str:

@@ -1,1 +1,1 @@
-"""Which model is better, and which cannot be told apart: scores on the same questions."""
+"""Comparison of models by their scores on the same questions."""

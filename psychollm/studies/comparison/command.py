@@ -1,6 +1,6 @@
-"""``psychollm compare``: logs of scores in, who is better and who cannot be told apart out."""
+"""``psychollm compare``: ranks, tiers and differences of models from their scores."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
 from functools import partial
 from pathlib import Path
@@ -17,15 +17,17 @@ from psychollm.cli.two_tables import ANALYSIS
 
 if TYPE_CHECKING:
     from psychollm.data.logs_result import ScoreLog
+    from psychollm.studies.comparison.study import Comparison
 
 DESCRIPTION = """\
-Say which of several models is better on the questions that all of them answered: scores with
-intervals, the difference of every two models, ranks with bounds that hold for all models at once,
-tiers of models that cannot be told apart, and how many questions it would take to tell them.
+Compare models by their scores on the same questions. The result has scores with intervals, the
+difference of each pair of models, ranks with simultaneous bounds, and tiers of models that are
+indistinguishable from the best of the tier. It also says how many questions would decide a pair.
 A file of votes on pairs of models (columns such as model_a, model_b, winner) is compared likewise.
 """
 EPILOG = """\
 examples:
+  psychollm compare --example
   psychollm compare logs/
   psychollm compare gpt.csv claude.csv llama.csv --out comparison
   psychollm compare scores.csv --by domain
@@ -35,44 +37,74 @@ examples:
   psychollm compare votes.csv --out votes
 """
 
+_EXAMPLE = "smollm2"  # 22 respondents, 480 questions
+
 
 @dataclass(frozen=True, kw_only=True)
 class Compare(ByGroups, Attempted, OfScores):
     """The command."""
 
     NAME = "compare"
-    HELP = "from logs or tables of scores to ranks, tiers and differences of models"
+    HELP = "compare models: scores, ranks, tiers and differences, from logs or tables"
     DESCRIPTION = DESCRIPTION + LOG_IS
     EPILOG = EPILOG
+    USAGE = "%(prog)s [options] LOG [LOG ...] | --example"
+
+    logs: tuple[Path, ...] = option("logs, or folders of logs", "LOG", default=(), positional=True)
+    example: bool = option("use the embedded example (real answers)", default=False)
 
     equal_tasks: bool = option(
-        "every task counts alike, however many questions it has", default=False, group=ANALYSIS
+        "give every task equal weight",
+        default=False,
+        group=ANALYSIS,
     )
 
     people: Path | None = option(
-        "what people scored on the same questions: a row per person, or per answer",
+        "scores of people on the same questions: a row per person, or per answer",
         "FILE.csv",
         default=None,
         group=ANALYSIS,
     )
 
     def __post_init__(self) -> None:
+        if self.example:
+            self._check_example()
+        elif not self.logs:
+            msg = "no LOG: name a log, a table of scores or a file of votes, or pass --example"
+            raise OptionError(msg)
         self.check_spent()
         if self.attempts and (self.by or self.equal_tasks or self.people is not None):
-            msg = "--attempts goes with none of --by, --equal-tasks and --people"
+            msg = "--attempts cannot be combined with --by, --equal-tasks or --people"
             raise OptionError(msg)
         if self.attempts and self.power != OfScores.power:
-            msg = "--attempts plans no further questions: leave out --power"
+            msg = "--power has no effect with --attempts: leave it out"
             raise OptionError(msg)
         if self.people is not None and self.by:
-            msg = "--people and --by exclude each other: compare people with all questions"
+            msg = "--people and --by exclude each other: leave out one"
             raise OptionError(msg)
         if self.equal_tasks and self.by:
-            msg = "--equal-tasks and --by exclude each other: a group is one result"
+            msg = "--equal-tasks and --by exclude each other: leave out one"
             raise OptionError(msg)
+
+    def _check_example(self) -> None:
+        """Refuse what the example has no use for."""
+        if self.logs:
+            msg = "--example has its own scores: leave out LOG"
+            raise OptionError(msg)
+        for name in ("by", "equal_tasks", "people", "attempts", "clusters"):
+            if getattr(self, name):
+                msg = f"--{name.replace('_', '-')}: the example has no such information"
+                raise OptionError(msg)
+
+    @property
+    def reads(self) -> str:
+        """What is read."""
+        return "the example" if self.example else super().reads
 
     def read(self) -> Callable[[], Found]:
         """Read the scores, or the votes."""
+        if self.example:
+            return self._of_example
         from psychollm.data.votes import are_votes, header_of_votes
 
         if len(self.logs) == 1 and are_votes(header_of_votes(self.logs[0])):
@@ -87,7 +119,7 @@ class Compare(ByGroups, Attempted, OfScores):
         if any(other) or self.power != OfScores.power:
             msg = (
                 f"{path} holds votes on pairs of models: --by, --equal-tasks, --people, "
-                "--attempts, --clusters and --power are for scores"
+                "--attempts, --clusters and --power need scores"
             )
             raise OptionError(msg)
         call = Call("psy.bradley_terry", (path,), {"level": self.level, "rng": self.seed})
@@ -119,16 +151,30 @@ class Compare(ByGroups, Attempted, OfScores):
             "psy.compare", (reading,), {"tasks": tasks, "people": people, **self._options()}
         )
         result = call.run({id(reading): log})
+        return self._compared(result, call.script(), {"logs": log.counts()}, log.summary())
+
+    def _of_example(self) -> Found:
+        from psychollm.data.examples import load_example
+
+        made: dict[int, Any] = {}
+        scores = Call.done("example.correctness", load_example(_EXAMPLE).correctness, made)
+        call = Call("psy.compare", (scores,), self._options())
+        script = call.script(f'example = psy.load_example("{_EXAMPLE}")')
+        return self._compared(call.run(made), script, {"source": ["the embedded example"]}, "")
+
+    def _compared(
+        self, result: "Comparison", script: str, source: Mapping[str, Any], remark: str
+    ) -> Found:
         numbers = {
             "tiers": result.tiers(),
             "n_questions": result.n_questions,
             "n_answers": result.n_answers,
             "level": result.level,
             "power": result.power,
-            "logs": log.counts(),
+            **source,
             "seed": self.seed,
         }
-        found = self.of_study(result, call.script(), numbers, remark=log.summary())
+        found = self.of_study(result, script, numbers, remark=remark)
         return replace(found, markdown=result.comment(smallest=self.smallest))
 
     def _grouped(self, log: "ScoreLog") -> Found:

@@ -1,4 +1,4 @@
-"""What shows the findings of a comparison of models."""
+"""Figures and tables of a comparison of models."""
 
 from collections.abc import Mapping, Sequence
 from functools import partial
@@ -27,8 +27,8 @@ def exhibits(
         of=result,
         key="scores",
         title="Scores and ranks of all models",
-        caption="Scores with their intervals, the best on top. Models of one tier, which cannot "
-        "be told from its best, have one colour; on the right where each rank lies.",
+        caption="Scores with their intervals, the best on top. Models of one tier share a colour; "
+        "the bounds of each rank are on the right.",
     )
     return {
         "ranks": (scores, Listing(table=partial(_scores, result), instead=True)),
@@ -44,8 +44,8 @@ def _scores(result: "Comparison") -> Table:
             interval_column("score", score.value, score.interval, digits=3, reasons=score.flags),
             number_column("questions", score.n, digits=0),
             number_column("rank", result.rank, digits=0),
-            number_column("at best", result.rank_interval[:, 0], digits=0),
-            number_column("at worst", result.rank_interval[:, 1], digits=0),
+            number_column("best rank", result.rank_interval[:, 0], digits=0),
+            number_column("worst rank", result.rank_interval[:, 1], digits=0),
             number_column("tier", result.tier, digits=0),
         ],
         caption="Scores, ranks and tiers",
@@ -63,12 +63,12 @@ def _pairs(result: "Comparison", smallest: SmallestEffects) -> Table:
             ),
             p_column("p, adjusted", pairs.adjusted, reasons=pairs.flags),
             number_column("questions", pairs.n, digits=0),
-            number_column("to detect this one", result.needed, digits=0),
+            number_column("questions to detect it", result.needed, digits=0),
             number_column(
-                f"to show it is below {smallest.share:g}",
+                f"questions to exclude {smallest.share:g}",
                 result.to_exclude(smallest.share),
                 digits=0,
             ),
         ],
-        caption="Every pair of models, and how many questions would decide",
+        caption="Pairs of models, with the number of questions that would decide",
     )

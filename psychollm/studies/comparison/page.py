@@ -13,18 +13,19 @@ if TYPE_CHECKING:
 
 def _methods(result: "Comparison") -> tuple[str, ...]:
     return (
-        "Every two models are compared on the questions that both answered: the standard error "
-        "of the difference is that of paired questions, or of clusters of them, with the "
-        f"correction CR2 for few clusters {cite('miller', 'bell')}.",
-        "The intervals of all differences hold at once. Their common multiple of the standard "
-        "errors is the quantile of the largest error of all pairs; errors are drawn for all pairs "
-        f"together, since pairs share models {cite('chernozhukov')}.",
-        "How many questions would decide follows from the standard errors, with their own error "
-        f"allowed for {cite('julious')}; that two models differ by less than what matters is "
-        f"shown by two one-sided tests {cite('schuirmann')}, planned for two that are equal.",
-        "How many models these intervals show to be better bounds the rank of a model from above, "
-        f"how many to be worse from below {cite('mogstad')}. A tier ends before the first "
-        "model that is shown to be worse than its best.",
+        "Each pair of models is compared on the questions that both answered. The standard error "
+        "of a difference is computed over paired questions, or over clusters with the "
+        f"small-sample correction CR2 {cite('miller', 'bell')}.",
+        "The intervals of all differences are simultaneous. Their critical value is the quantile "
+        "of the largest standardised error of all pairs. Errors are drawn jointly, because pairs "
+        f"share models {cite('chernozhukov')}.",
+        "The number of questions that would decide a pair follows from its standard error, whose "
+        f"own uncertainty is included {cite('julious')}. Equivalence is tested by two one-sided "
+        f"tests {cite('schuirmann')} and planned for equal models.",
+        "A model's best rank is one more than the number of significantly better models. Its "
+        "worst rank is the number of models that are not significantly worse "
+        f"{cite('mogstad')}. A tier ends before the first model that is significantly worse than "
+        "the tier's best.",
     )
 
 
@@ -37,9 +38,9 @@ def _facts(result: "Comparison", smallest: SmallestEffects) -> tuple[Fact, ...]:
         Fact(name="Questions", value=count(result.n_questions)),
         Fact(name="Scores", value=extent(result.score.value, 3)),
         Fact(
-            name="Smallest difference that is detected",
+            name="Smallest detectable difference",
             value=extent(result.detectable, 3),
-            detail=f"with a chance of {percent(result.power)}; of equal models "
+            detail=f"with a power of {percent(result.power)}; between equal models, "
             f"{extent(result.excludable, 3)} is excluded",
         ),
     )

@@ -15,13 +15,13 @@ def enough(differences: ScoreDifferences) -> BoolArray:
 
 
 def shown_better(differences: ScoreDifferences, part: IntArray) -> BoolArray:
-    """Return whether the row is shown to score higher than the column (models, models)."""
+    """Return whether the row scores significantly higher than the column (models, models)."""
     k = len(part)
     i, j = np.triu_indices(k, 1)
     lower, upper = np.where(enough(differences)[:, None], differences.interval, np.nan).T
     compared = differences.n > 0
     alpha = (1.0 - differences.level) / np.maximum(np.bincount(part[i], compared)[part[i]], 1)
-    # A gap that never varies has no standard error: then the exact test decides.
+    # A difference without variance has no standard error: then the exact test decides.
     with np.errstate(invalid="ignore"):
         exact = (differences.se == 0.0) & (differences.mcnemar_exact_p <= alpha)
         up = (lower > 0.0) | (exact & (differences.value > 0.0))

@@ -1,25 +1,22 @@
-r"""Which model is better: scores on the same questions, with ranks that know what is uncertain.
+r"""Compare models by their scores on the same questions, with simultaneous bounds of the ranks.
 
-Every two models are compared on the questions that both answered. The intervals of all
-differences :math:`\theta_i - \theta_j` hold at once (`score_differences`, "max_t"). With
-:math:`W_i` the models that these intervals show to be worse than model i, :math:`B_i` those that
-they show to be better, and K models in all, the rank of i lies in
+Each pair of models is compared on the questions that both answered. The intervals of all
+differences :math:`\theta_i - \theta_j` are simultaneous (`score_differences`, "max_t"). Let
+:math:`W_i` be the models that are significantly worse than model i, :math:`B_i` those that are
+significantly better, and K the number of models. The rank of i lies in
 
 .. math:: [1 + |B_i|, \; K - |W_i|],                                                      \quad (1)
 
-for all models at once, with at least the chance that the intervals hold at once. Models that no
-questions connect, not even through other models, are ranked apart: K and the intervals then hold
-for the models that are connected. Pairs with fewer
-than ten questions, or with too few clusters, show nothing. From the top
-down, a tier ends before the first model that is shown to be worse than the best of the tier:
-whoever stands in a tier cannot be told from its best.
+simultaneously for all models, at the level of the intervals. Models without common questions, even
+through other models, are ranked separately. K and the intervals then refer to the connected
+models. Pairs with fewer than ten questions, or with too few clusters, are inconclusive. From the
+top down, a tier ends before the first model that is significantly worse than the tier's best.
 
-With which chance a difference is detected, and one that matters is excluded where there is none,
-follows from its standard error and from the multiple of it that makes half of its interval
-(`psychollm.studies.comparison.planning`).
+The power to detect a difference, and to exclude a relevant one between equal models, follows from
+its standard error and the critical value (`psychollm.studies.comparison.planning`).
 
-The unit of replication is the question, or the cluster of questions. Several answers of a model to
-one question are no further questions: their mean is its score there.
+The unit of replication is the question, or the cluster of questions. Repeated answers to a
+question are averaged to one score.
 
 References
 ----------
@@ -78,14 +75,15 @@ if TYPE_CHECKING:
     from psychollm.studies.people.study import BesidePeople
 
 _PLANNED = ("detectable", "excludable", "needed")
-_SHOWN = 12  # pairs that the summary lists
-_MANY = 1e6  # more questions than anybody asks
+_SHOWN = 3  # pairs in the summary; with the models they fit 24 lines
+_ROWS = 10  # models in the summary
+_MANY = 1e6  # larger sample sizes are not printed
 _ROUNDING = 1e-12
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
 class Comparison(Study, Result):
-    """Models in the order of their scores, with ranks and tiers, and every difference.
+    """Scores, ranks and tiers of models, best first, and the differences of all pairs.
 
     Examples
     --------
@@ -97,18 +95,18 @@ class Comparison(Study, Result):
     2      2           2           3     2
     """
 
-    score: Estimate  # (models,) mean scores, the best first, each interval on its own
-    differences: ScoreDifferences  # of every two models, intervals that hold at once
+    score: Estimate  # (models,) mean scores, the best first, with pointwise intervals
+    differences: ScoreDifferences  # of all pairs, with simultaneous intervals
     rank: FloatArray  # (models,) 1 for the best; equal scores share one; NaN without a score
     rank_interval: IntArray  # (models, 2) (1)
-    tier: IntArray  # (models,) 1 for the best and whoever cannot be told from it
+    tier: IntArray  # (models,) 1 for the best and models not significantly worse
     component: IntArray  # (models,) 1 for the largest set of models that questions connect
-    detectable: FloatArray  # (pairs,) difference that is detected with the chance `power`
-    needed: FloatArray  # (pairs,) questions that detect a difference as large as found, likewise
+    detectable: FloatArray  # (pairs,) difference that is detected with probability `power`
+    needed: FloatArray  # (pairs,) questions to detect the observed difference, likewise
     power: float
     n_questions: int
-    n_answers: float  # to a question by a model, on average
-    n_tasks: int  # that count alike; 0 where questions do
+    n_answers: float  # mean number per model and question
+    n_tasks: int  # with equal weight; 0 if questions have equal weight
     labels: Labels  # (models,)
     level: float
     people: "BesidePeople | None" = None
@@ -127,27 +125,27 @@ class Comparison(Study, Result):
     )
 
     def pairs(self) -> "pd.DataFrame":
-        """Return one row per pair: `differences`, and what it would take to show each."""
+        """Return one row per pair: the difference, and the numbers of questions to decide it."""
         power = {name: getattr(self, name) for name in _PLANNED}
         return self.differences.to_frame().assign(**power)
 
     @property
     def excludable(self) -> FloatArray:
-        """Difference that is excluded with the chance `power` where there is none (pairs,)."""
+        """Difference that is excluded with probability `power` between equal models (pairs,)."""
         return detectable_of(self.differences, self.power, absence=True)
 
     def to_exclude(self, smallest: float) -> FloatArray:
-        """Return how many questions exclude a difference where there is none (pairs,).
+        """Return how many questions exclude a difference between equal models (pairs,).
 
         Parameters
         ----------
         smallest : float
-            The difference.
+            Difference to exclude.
         """
         return needed_of(self.differences, smallest, self.power, absence=True)
 
     def tiers(self) -> tuple[Labels, ...]:
-        """Return the models of each tier, the best first, one set of models after the other."""
+        """Return the models of each tier, best first, set by set."""
         places = sorted({pair for pair in zip(self.component, self.tier, strict=True) if pair[1]})
         return tuple(
             tuple(
@@ -161,40 +159,44 @@ class Comparison(Study, Result):
         return {"models": self.to_frame(), "pairs": self.pairs()}
 
     def findings(self, *, smallest: SmallestEffects = SMALLEST) -> Findings:
-        """Return who is best, the ranks, the differences, and what the questions can show."""
+        """Return the best model, the ranks, the differences and the power."""
         judged, pairs = self.outcomes(smallest=smallest), self._adjacent()
-        more = len(pairs) - _SHOWN
         items = (
             Finding(
-                statement=self._verdict(judged), numbers={"score": self.score}, outcome=judged
+                statement=self._verdict(judged, smallest.share),
+                numbers={"score": self.score},
+                outcome=judged,
             ),
             Finding(
                 key="ranks",
                 question="How do the models rank?",
-                rows=tuple(map(self._model, range(len(self.labels)))),
+                rows=_first(tuple(map(self._model, range(len(self.labels)))), _ROWS, "models"),
                 explanation=(
-                    "The interval of a score is that of the model alone. The bounds of the ranks "
-                    f"hold for all models at once, with a chance of {percent(self.level)}. "
-                    "A tier ends before the first model that is shown to be worse than its best."
+                    "The interval of each score is pointwise. The bounds of the ranks are "
+                    f"simultaneous: they cover all true ranks with a probability of "
+                    f"{percent(self.level)}. A tier ends before the first model that is "
+                    "significantly worse than the tier's best."
                 ),
                 numbers={"rank": self.rank, "rank_interval": self.rank_interval},
             ),
             Finding(
                 key="differences",
                 question="How far is each model from the next?",
-                rows=(
-                    *(self._pair(row, judged, smallest.share) for row in pairs[:_SHOWN]),
-                    *([f"and {more} more, in the table of pairs"] if more > 0 else []),
+                rows=_first(
+                    tuple(self._pair(row, judged, smallest.share) for row in pairs),
+                    _SHOWN,
+                    "pairs",
                 ),
                 explanation=(
-                    "Differences on the questions that both models answered: what is hard for "
-                    "both cancels. The intervals hold for all pairs at once."
+                    "Differences on the questions that both models answered. Pairing removes the "
+                    "variance of question difficulty. The intervals are simultaneous over all "
+                    "pairs."
                 ),
                 numbers={"value": self.differences.value, "interval": self.differences.interval},
             ),
             Finding(
                 key="power",
-                question="What could these questions show?",
+                question="Which differences can these questions detect?",
                 statement=power_in_words(self),
                 numbers={name: getattr(self, name) for name in _PLANNED},
             ),
@@ -203,13 +205,19 @@ class Comparison(Study, Result):
             f"{len(self.labels)} models, {count(self.n_questions)} questions"
             + (f", {self.n_answers:.3g} answers to each" if self.n_answers > 1.0 else "")
             + (f", {self._n_clusters()} clusters" if self._clustered() else "")
-            + (f", {self.n_tasks} tasks that count alike" if self.n_tasks else "")
+            + (f", {self.n_tasks} tasks of equal weight" if self.n_tasks else "")
             + "."
         )
         return exhibit(Findings(items=items, head=head), self, smallest)
 
     def outcomes(self, *, smallest: SmallestEffects = SMALLEST) -> Verdicts:
-        """Return for each pair what its interval shows, with the smallest `share` that matters."""
+        """Return whether each pair differs, is equivalent or inconclusive.
+
+        Parameters
+        ----------
+        smallest : SmallestEffects
+            Smallest effects of interest; `share` is used.
+        """
         pairs = self.differences
         return Verdicts(
             tuple(f"{a} - {b}" for a, b in zip(pairs.first, pairs.second, strict=True)),
@@ -222,12 +230,12 @@ class Comparison(Study, Result):
         )
 
     def comment(self, *, smallest: SmallestEffects = SMALLEST) -> str:
-        r"""Return the verdict and the models as Markdown, short enough for a pull request.
+        r"""Return the verdict and a table of models as Markdown, for a pull request.
 
         Parameters
         ----------
         smallest : SmallestEffects
-            With the smallest `share` that matters.
+            Smallest effects of interest; `share` is used.
 
         Examples
         --------
@@ -253,28 +261,33 @@ class Comparison(Study, Result):
         """Draw scores and ranks, tier by tier: `psychollm.plots.plot_comparison`."""
         return drawn_by("plot_comparison")(self, ax=ax)
 
-    def _verdict(self, judged: Verdicts) -> str:
+    def _verdict(self, judged: Verdicts, smallest: float) -> str:
         if not self.score.defined.any():
             return "No model has a score."
         n = int(self.component.max())
-        judgement = judged_pairs(judged)
+        shares = are_shares(self.score.value[self.score.defined])
+        within = f"{100.0 * smallest:g} points" if shares else f"{smallest:g}"
+        judgement = judged_pairs(judged, within=f"±{within}")
         if n == 1:
             return f"{self._best(1)} {judgement}".rstrip()
         each = " ".join(self._best(part) for part in range(1, n + 1))
         return (
-            f"The models fall into {n} sets without a common question, between which nothing can "
-            f"be said. {each} {judgement}".rstrip()
+            f"The models form {n} sets without a common question; models of different sets cannot "
+            f"be compared. {each} {judgement}".rstrip()
         )
 
     def _best(self, part: int) -> str:
-        """Say who is best among the models of one set."""
+        """Name the best models of one set."""
         own = self.component == part
         ranked = self.score.defined & own
         if not ranked.any():
             return f"{sentence_list([self.labels[row] for row in np.flatnonzero(own)])}: no score."
         if own.sum() == 1 and (~own).any():
             row = int(np.flatnonzero(own)[0])
-            return f"{self.labels[row]} stands alone with {self.score.text(row, 3)}."
+            return (
+                f"{self.labels[row]} has no common question with others; its score is "
+                f"{self.score.text(row, 3)}."
+            )
         top = int(np.flatnonzero(ranked)[0])
         tops = ranked & (self.score.value == self.score.value[top])
         rivals = ranked & (self.rank_interval[:, 0] == 1)
@@ -282,17 +295,18 @@ class Comparison(Study, Result):
             [label for label, own in zip(self.labels, which, strict=True) if own]
             for which in (tops, rivals & ~tops)
         )
-        scores, is_ = ("scores", "is") if len(first) == 1 else ("score", "are")
+        ranks, is_, it = ("ranks", "is", "it") if len(first) == 1 else ("rank", "are", "them")
         among = ""
         if (~own).any():
             among = f"Among {sentence_list([self.labels[k] for k in np.flatnonzero(own)])}, "
-        best = f"{among}{sentence_list(first)} {scores} highest, {self.score.text(top, 3)}"
+        best = f"{among}{sentence_list(first)} {ranks} first, {self.score.text(top, 3)}"
         if (rivals | tops)[ranked].all():
-            who = ", but no model is shown to be worse"
+            who = "; no model is significantly worse"
         elif names:
-            who = f"; {sentence_list(names)} may be as good"
+            are = "is" if len(names) == 1 else "are"
+            who = f"; {sentence_list(names, most=4)} {are} indistinguishable from {it}"
         else:
-            who = f", and {is_} shown to be better than every other model"
+            who = f", and {is_} significantly better than every other model"
         return f"{best}{who}."
 
     def _model(self, row: int) -> str:
@@ -300,16 +314,16 @@ class Comparison(Study, Result):
         return f"{text}, rank {self._bounds(row)}, tier {tier}{self.part(row)}" if tier else text
 
     def part(self, row: int) -> str:
-        """Return the set of a model in words, "" where questions connect all models."""
+        """Return the set of a model in words, "" if questions connect all models."""
         return f" of set {self.component[row]}" if self.component.max() > 1 else ""
 
     def _bounds(self, row: int) -> str:
-        """Return where the rank lies, for all that the others show."""
+        """Return the bounds of the rank."""
         low, high = self.rank_interval[row]
         return str(low) if low == high else f"{low} to {high}"
 
     def _adjacent(self) -> list[int]:
-        """Return the pairs of models that follow one another."""
+        """Return the pairs of models of consecutive rank."""
         i, j = np.triu_indices(len(self.labels), 1)
         return np.flatnonzero((j == i + 1) & (self.component[i] == self.component[j])).tolist()
 
@@ -323,14 +337,22 @@ class Comparison(Study, Result):
             return text
         fewer = self.to_exclude(smallest)[row]
         if fewer < _MANY:
-            text += f"; {about(fewer)} questions show a difference below {smallest:g}"
-        return text + (f", {about(found)} detect one this large" if found < _MANY else "")
+            text += f"; {about(fewer)} questions exclude {smallest:g}"
+        return text + (
+            f", {about(found).removeprefix('about ')} detect it" if found < _MANY else ""
+        )
 
     def _clustered(self) -> bool:
         return bool((self.differences.n_clusters < self.differences.n).any())
 
     def _n_clusters(self) -> str:
         return count(float(self.differences.n_clusters.max()))
+
+
+def _first(rows: tuple[str, ...], most: int, what: str) -> tuple[str, ...]:
+    """Return the first rows, and how many more there are in which table."""
+    more = len(rows) - most
+    return rows if more <= 0 else (*rows[:most], f"and {more} more, in the table of {what}")
 
 
 def compare(
@@ -352,18 +374,18 @@ def compare(
         Any numbers, such as 1 = right: models x questions, or models x questions x repeats; or
         what `read_scores` and `read_logs` return. NaN is missing.
     clusters : array_like (questions,), optional
-        What each question belongs to, such as a passage or a template.
+        Cluster of each question, such as its passage or template.
     tasks : array_like (questions,), optional
-        The task of each question: every task then counts alike, however many questions it has.
+        Task of each question; every task then has equal weight.
     people : DataFrame, array_like or path, optional
         Scores of people on the same questions: a table, or a file for `read_people`. All questions
         have equal weight.
     power : float
-        The chance with which a difference is to be shown, for `detectable` and `needed`.
+        Power for `detectable` and `needed`.
     level : float
-        Coverage of the intervals: of each score, and of all differences and all ranks at once.
+        Coverage of the intervals: pointwise for scores, simultaneous for differences and ranks.
     n_draws : int
-        Sets of errors drawn for the intervals that hold at once.
+        Number of draws for the simultaneous intervals.
     rng : Generator, int or None
         Source of randomness.
 
@@ -386,19 +408,17 @@ def compare(
     >>> right = np.random.default_rng(1).random((3, 400)) < [[0.8], [0.6], [0.58]]
     >>> print(compare(right.astype(int), rng=1).summary())
     3 models, 400 questions.
-    0 scores highest, 0.810 [0.769, 0.845], and is shown to be better than every other model. Of 3
-      pairs 2 differ; for 1 there are too few questions to say.
+    0 ranks first, 0.810 [0.769, 0.845], and is significantly better than every other model. Of 3
+      pairs, 2 differ, 1 is inconclusive.
     How do the models rank?
       0: 0.810 [0.769, 0.845], rank 1, tier 1
       1: 0.578 [0.529, 0.625], rank 2 to 3, tier 2
       2: 0.562 [0.514, 0.610], rank 2 to 3, tier 2
     How far is each model from the next?
       0 - 1: +0.232 [+0.158, +0.307]
-      1 - 2: +0.015 [-0.070, +0.100]; about 2,700 questions show a difference below 0.05, about
-        23,000 detect one this large
-    What could these questions show? A difference of 10.0 to 11.5 points between two models,
-      depending on how alike they answer, is detected with a chance of 80 %; where two are equal,
-      one of 11.3 to 13.1 points is excluded as often.
+      1 - 2: +0.015 [-0.070, +0.100]; about 2,700 questions exclude 0.05, 23,000 detect it
+    Which differences can these questions detect? With a power of 80 %, 10.0 to 11.5 points between
+      two models. Between equal models, 11.3 to 13.1 points are excluded.
     """
     check_fraction("power", power, low=1.0 - check_fraction("level", level))
     answers = answers_of(scores)
@@ -456,7 +476,7 @@ def _means(answers: RepeatedScores, tasks: Any) -> Table:
 def _score(
     table: Table, answers: RepeatedScores, clusters: Any, tasks: Any, level: float
 ) -> Estimate:
-    """Return the mean scores: Wilson's interval where they are shares of questions."""
+    """Return the mean scores, with Wilson's interval for proportions."""
     values = np.asarray(table.values, dtype=np.float64)
     known = np.isfinite(values)
     single = np.count_nonzero(answers.present) == np.count_nonzero(known)
@@ -475,7 +495,7 @@ def _score(
         mean = mean_estimate(*parts, codes, options, "cr2", table.models)
     if not are_shares(values[known]):
         return replace(mean, name="score")
-    # Means of right and wrong answers are shares, too: of as many as would vary like them.
+    # Means of binary scores are proportions, too, of an effective sample size.
     varies = mean.se > 0.0
     size = (
         np.where(varies, mean.value * (1.0 - mean.value), 0.0) / np.where(varies, mean.se, 1) ** 2

@@ -317,9 +317,7 @@ class JudgedScores(Study, Result):
         told = "" if np.isnan(raw) else f", where {self.judge} says {number(raw, 3)}"
         if len(self.labels) == 1:
             return f"People would give {name} {said}{told}."
-        rest = (
-            judged_pairs(judged, data="labels") if len(judged.outcomes) > 1 else self._two(judged)
-        )
+        rest = judged_pairs(judged) if len(judged.outcomes) > 1 else self._two(judged)
         return f"By people, {name} would score highest, {said}{told}. {rest}".rstrip()
 
     def _two(self, judged: Verdicts) -> str:

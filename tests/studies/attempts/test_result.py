@@ -18,7 +18,7 @@ def found():
 def test_the_verdict_says_who_is_best_and_whether_it_is_shown(found):
     verdict = found.findings().verdict
     assert verdict.startswith("m0 has the highest pass^3, 0.940")
-    assert verdict.endswith("It is shown to be better than the other.")
+    assert verdict.endswith("It is significantly better than the other.")
     assert found.outcomes(3).outcomes == (Outcome.ABOVE,)
 
 
