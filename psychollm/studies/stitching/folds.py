@@ -19,6 +19,7 @@ _BOUNDS = (0.8, 2.5)  # of the factor by which intervals are widened
 _ONE = 10.0  # held-out scores that a factor of 1 counts for
 _TIMES = 4  # most sets of given scores for each held-out model
 _SETS = 640  # of them in all, where models are many
+_DRAWS = 400  # of each held-out score; quantiles are then taken over many scores
 _TOLERANCE, _ROUNDS = 2e-2, 30  # of fits that are made for their predictions
 
 
@@ -93,7 +94,7 @@ def held_cells(scores: ScoreTable, most_abilities: int, rng: np.random.Generator
         for scale, into in zip(
             fit_scale(rest, most_abilities, tolerance=_TOLERANCE, most=_ROUNDS), parts, strict=True
         ):
-            teller = Foreteller(scale, rest)
+            teller = Foreteller(scale, rest, _DRAWS)
             for model in np.unique(cells[fold == one, 0]):
                 row = rows.get(scores.models[model])
                 truth = np.where(keep[model], np.nan, scores.value[model])[columns]
@@ -124,7 +125,7 @@ def held_models(scores: ScoreTable, n_abilities: int, rng: np.random.Generator) 
         if min(rest.value.shape) < 2:
             continue
         teller = Foreteller(
-            fit_scale(rest, n_abilities, tolerance=_TOLERANCE, most=_ROUNDS)[-1], rest
+            fit_scale(rest, n_abilities, tolerance=_TOLERANCE, most=_ROUNDS)[-1], rest, _DRAWS
         )
         place = {name: column for column, name in enumerate(scores.benchmarks)}
         columns = np.array([place[name] for name in rest.benchmarks])

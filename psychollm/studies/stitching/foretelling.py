@@ -58,8 +58,8 @@ class Known:
 class Foreteller:
     """Draws of scores from one scale."""
 
-    def __init__(self, scale: Scale, scores: ScoreTable) -> None:
-        self.scale, self.scores = scale, scores
+    def __init__(self, scale: Scale, scores: ScoreTable, n_draws: int = N_DRAWS) -> None:
+        self.scale, self.scores, self.n_draws = scale, scores, n_draws
         self.found: Posterior = posterior_of(scale, scores)
         self.df = scores.known.sum(axis=0) + FEW
         self._shared: _Shared | None = None
@@ -156,12 +156,12 @@ class Foreteller:
     ) -> Outlook:
         """Return the scores of a model of the table: all models share the draws of curves."""
         if self._shared is None:
-            self._shared = _Shared.of(self.found, rng)
+            self._shared = _Shared.of(self.found, self.n_draws, rng)
         shared, columns, k = self._shared, self._columns(of), self.scale.n_abilities
         values, vectors = np.linalg.eigh(shared.within[model])
-        own = rng.standard_normal((N_DRAWS, k)) * np.sqrt(np.maximum(values, 0.0)) @ vectors.T
-        ability = self.scale.abilities[model] + shared.ratio @ self.found.cross[model].T + own
-        drawn = shared.drawn.reshape(N_DRAWS, *self.scale.curves.shape)[:, columns]
+        own = rng.standard_normal((self.n_draws, k)) * np.sqrt(np.maximum(values, 0.0))
+        ability = self.scale.abilities[model] + shared.told[:, model] + own @ vectors.T
+        drawn = shared.drawn.reshape(self.n_draws, *self.scale.curves.shape)[:, columns]
         p = _scores_of(ability, self.scale.curves[columns] + drawn)
         return self._outlook(p, ability, columns, level, rng, widen)
 
@@ -181,11 +181,11 @@ class Foreteller:
         covariance = known.covariance[np.ix_(at, at)]
         values, vectors = np.linalg.eigh((covariance + covariance.T) / 2.0)
         root = vectors * np.sqrt(np.maximum(values, 0.0))
-        drawn = known.mean[at] + rng.standard_normal((N_DRAWS, len(values))) @ root.T
+        drawn = known.mean[at] + rng.standard_normal((self.n_draws, len(values))) @ root.T
         ability = drawn[:, :k]
         if general is not None:
             ability[:, 0] = general
-        return _scores_of(ability, drawn[:, k:].reshape(N_DRAWS, len(columns), q)), ability
+        return _scores_of(ability, drawn[:, k:].reshape(self.n_draws, len(columns), q)), ability
 
     def _columns(self, of: IntArray | None) -> IntArray:
         return np.arange(len(self.scale.curves)) if of is None else of
@@ -196,21 +196,22 @@ class _Shared:
     """Draws of all curves, and what they leave open of abilities."""
 
     drawn: FloatArray  # (draws, curves)
-    ratio: FloatArray  # (draws, curves): the draws times the inverse of their covariance
+    told: FloatArray  # (draws, models, K): what the curves drawn say of abilities
     within: FloatArray  # (models, K, K) covariances of abilities, given the curves
 
     @classmethod
-    def of(cls, found: Posterior, rng: np.random.Generator) -> "_Shared":
+    def of(cls, found: Posterior, n_draws: int, rng: np.random.Generator) -> "_Shared":
         """Draw curves, once for all models."""
         values, vectors = np.linalg.eigh(found.curves)
-        normal = rng.standard_normal((N_DRAWS, len(values)))
+        normal = rng.standard_normal((n_draws, len(values)))
         n, k, size = found.cross.shape
-        told = np.linalg.solve(found.curves, found.cross.reshape(n * k, size).T)
-        explained = found.cross @ np.moveaxis(told.reshape(size, n, k), 1, 0)
+        flat = found.cross.reshape(n * k, size)
+        share = np.linalg.solve(found.curves, flat.T)
+        explained = found.cross @ np.moveaxis(share.reshape(size, n, k), 1, 0)
         within = found.abilities - explained
         return cls(
             normal @ (vectors * np.sqrt(np.maximum(values, 0.0))).T,
-            normal @ (vectors / np.sqrt(np.maximum(values, 1e-12))).T,
+            (normal @ (flat @ (vectors / np.sqrt(np.maximum(values, 1e-12)))).T).reshape(-1, n, k),
             (within + np.swapaxes(within, 1, 2)) / 2.0,
         )
 
