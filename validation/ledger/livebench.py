@@ -11,14 +11,14 @@ from validation.ledger.claim import Claim, resampled, shown, wide
 
 TITLE = "Ranks on LiveBench"
 SOURCE = "LiveBench, White and others (2025), arXiv:2406.19314; scores of January 2025"
-_FULL = 900  # questions; some models answered one task only
+FULL = 900  # questions; some models answered one task only
 
 
 def claims(data: Path) -> Iterator[Claim]:
     """Compare the models with full answers on the questions they share."""
     path = data / "livebench_scores.parquet"
     scores = wide(path, "score")
-    scores = scores[scores.notna().sum(axis=1) >= _FULL]
+    scores = scores[scores.notna().sum(axis=1) >= FULL]
     found = psy.compare(scores, rng=0)
     tasks = pd.read_parquet(path).drop_duplicates("question").set_index("question")
     category = tasks.loc[list(scores.columns), "category"].astype(str).to_numpy()
