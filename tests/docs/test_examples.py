@@ -39,6 +39,8 @@ NEEDED = {  # packages that may be absent
     "calibration.md": ["duckdb", "matplotlib"],
     "question_audit.md": ["matplotlib"],
     "index.md": ["matplotlib"],
+    "tutorial_logs.md": ["matplotlib"],
+    "tutorial_r.md": ["matplotlib"],
     "factor_sparse.md": ["pyarrow"],
     "collect.md": ["httpx", "pyarrow"],
     "stages.md": ["httpx"],

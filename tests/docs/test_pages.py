@@ -113,4 +113,4 @@ def test_no_link_is_broken() -> None:
 def test_navigation_has_five_entries_and_hides_none(page: str) -> None:
     header = re.search(r'<ul class="bd-navbar-elements.*?</ul>', pages()[page], re.DOTALL)[0]
     entries = [" ".join(_TAG.sub(" ", one).split()) for one in _LINK.findall(header)]
-    assert entries == ["Start", "Guide", "Examples", "Reference", "Findings"]
+    assert entries == ["Start", "Guide", "Examples", "Reference", "Validation"]
