@@ -17,8 +17,9 @@ if TYPE_CHECKING:
 
 DESCRIPTION = """\
 Estimate what a model would score on a whole benchmark from some of its questions. A bank is
-calibrated on the answers of other models; it draws questions with known chances, predicts the
-rest, and corrects the prediction by what was asked, so that the interval holds for any model.
+calibrated on the answers of other models. It samples questions with known inclusion
+probabilities, predicts the rest, and corrects the prediction with the sampled answers, so that
+the interval is valid for any model.
 """
 EPILOG = """\
 examples:
@@ -42,7 +43,7 @@ class Build(Logs):
     HELP = "calibrate a bank on logs or tables of scores"
     DESCRIPTION = "Calibrate a bank of questions on the scores of models.\n" + LOG_IS
 
-    out: Path = option("where the bank goes", "FILE")
+    out: Path = option("the file of the bank", "FILE")
     families: str | None = option(
         "the family of each model, held out together: a column of the logs, or a file with a "
         "model and its family per line",
@@ -51,7 +52,8 @@ class Build(Logs):
         group=ANALYSIS,
     )
     domains: str | None = option(
-        "the domain of each question, likewise",
+        "the domain of each question: a column of the logs, or a file with a question and its "
+        "domain per line",
         "COLUMN|FILE",
         default=None,
         group=ANALYSIS,
@@ -109,7 +111,7 @@ class Describe(OfBank):
     """Say what a bank holds."""
 
     NAME = "describe"
-    HELP = "say what a bank holds and how well it predicts"
+    HELP = "describe a bank and how well it predicts"
 
     def run(self) -> int:
         """Read and tell."""
@@ -123,10 +125,10 @@ class MakePlan(OfBank):
     """Say how many questions it takes."""
 
     NAME = "plan"
-    HELP = "say how many questions a half-width takes"
+    HELP = "compute how many questions a margin of error needs"
 
     half_width: float | None = option(
-        "the half-width of the interval that is wanted", "W", default=None, group=ANALYSIS
+        "the margin of error: half the width of the interval", "W", default=None, group=ANALYSIS
     )
     sizes: tuple[int, ...] = option(
         "numbers of questions",
@@ -163,7 +165,9 @@ class FullScores(Choices):
         default=False,
         group=ANALYSIS,
     )
-    by_domain: bool = option("a score for each domain, too", default=False, group=ANALYSIS)
+    by_domain: bool = option(
+        "also estimate a score for each domain", default=False, group=ANALYSIS
+    )
     level: float = option("coverage of intervals", "L", default=0.95, group=ANALYSIS)
     json: bool = option("print JSON and nothing else", default=False, group=OUTPUT)
 
@@ -207,10 +211,10 @@ class Next(OfBank):
     """Draw the next questions of a session."""
 
     NAME = "next"
-    HELP = "take answers into a session, and draw the next questions"
+    HELP = "add answers to a session and draw the next questions"
     DESCRIPTION = """\
-Take answers into a session, say the score so far, and draw the next questions, one a line. The
-session is a file: it is begun if it is not there, with the options that are given then.
+Add answers to a session, print the current score, and draw the next questions, one per line. The
+session is a file; if it does not exist, it is created with the options of this call.
 """
 
     session: Path = option("the file of the session", "SESSION", positional=True)
@@ -224,10 +228,10 @@ session is a file: it is begun if it is not there, with the options that are giv
         "the most questions of the session", "N", default=None, group="a session that begins"
     )
     half_width: float | None = option(
-        "stop at this half-width", "W", default=None, group="a session that begins"
+        "stop at this margin of error", "W", default=None, group="a session that begins"
     )
     better_than: float | None = option(
-        "stop when the score is shown to lie above or below this",
+        "stop when the score is significantly above or below this value",
         "S",
         default=None,
         group="a session that begins",
@@ -291,11 +295,11 @@ class WatchModel(OfBank):
     """Take the answers of a look, and say whether they have changed."""
 
     NAME = "watch"
-    HELP = "an alarm, valid at any time, that a model's answers have changed"
+    HELP = "raise an alarm if a model's answers have changed"
     DESCRIPTION = """\
-Take a model's answers of today into a watch and say whether they have changed since the baseline,
-however often it is asked. The watch is a file, which is begun with --baseline and replaced as a
-whole; a look that was taken already counts once, so that a job may run again.
+Add a model's answers of today to a watch and test whether they have changed since the baseline.
+The test is valid however often it is repeated. The watch is a file, created with --baseline. Each
+look counts once, so a job may run again.
 """
 
     watch: Path = option("the file of the watch", "WATCH", positional=True)
@@ -305,16 +309,17 @@ whole; a look that was taken already counts once, so that a job may run again.
         "FILE.csv",
         default=None,
     )
-    look: str | None = option("the name of the look; otherwise today's date", "NAME", default=None)
-    fail: bool = option("end with exit code 1 if there is an alarm", default=False)
+    look: str | None = option("the name of the look (default: today's date)", "NAME", default=None)
+    fail: bool = option("exit with code 1 on an alarm", default=False)
     baseline: str | None = option(
-        "answers of the baseline, likewise, or the label of a model of the bank",
+        "answers of the baseline: a table with the columns question and score, or the label of a "
+        "model of the bank",
         "FILE.csv|MODEL",
         default=None,
         group="a watch that begins",
     )
     alpha: float = option(
-        "the chance of ever alarming although nothing changes",
+        "the probability of ever raising an alarm without a change",
         "A",
         default=0.05,
         group="a watch that begins",
@@ -328,7 +333,7 @@ whole; a look that was taken already counts once, so that a job may run again.
         look, remark = self.look or datetime.now().astimezone().date().isoformat(), []
         if self.answers is not None:
             if watch.taken(look):
-                remark = [f"The look {look} was taken before: nothing is added."]
+                remark = [f"The look {look} was added before; nothing changed."]
             watch.update(answers_in(self.answers, "--answers", watch.bank), look=look)
         watch.save(self.watch)
         self.say(
@@ -353,7 +358,7 @@ whole; a look that was taken already counts once, so that a job may run again.
                 raise OptionError(msg)
             return bank.resume_watch(self.watch)
         if self.baseline is None:
-            msg = f"{self.watch} is not there: begin it with --baseline"
+            msg = f"{self.watch} does not exist: create it with --baseline"
             raise OptionError(msg)
         file = Path(self.baseline)
         if file.is_file():
@@ -385,7 +390,7 @@ class Bank(Steps):
     """The command, with one of its own for each step."""
 
     NAME = "bank"
-    HELP = "a score on a whole benchmark from some of its questions"
+    HELP = "estimate a benchmark score from some of its questions"
     DESCRIPTION = DESCRIPTION
     EPILOG = EPILOG
     STEPS = (Build, Describe, MakePlan, Next, FullScores, WatchModel)

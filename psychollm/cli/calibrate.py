@@ -37,11 +37,11 @@ if TYPE_CHECKING:
 
 DESCRIPTION = (
     """\
-Judge whether what models state about their answers can be believed: every metric of calibration
+Measure how well the confidence that models state matches their correctness: metrics of calibration
 and metacognition with intervals, reliability diagrams, risk-coverage and type-2 ROC curves.
 
-CONFIDENCE holds the probability of being correct that each model stated for each question (0 to
-1, or up to --scale; yes/no as 1 and 0); CORRECTNESS whether it was (1, 0). Both are CSV or Parquet
+CONFIDENCE holds each model's stated probability of being correct for each question (0 to 1, or up
+to --scale; yes/no as 1 and 0). CORRECTNESS holds 1 for correct and 0. Both are CSV or Parquet
 files, wide (a row per model, a column per question) or long (a row per answer, with columns
 "model" and "question" or "item"). Empty cells are missing answers.
 
@@ -51,8 +51,8 @@ store of psychollm collect.
 """
     + STREAMS_ARE
     + """\
-Its columns are "model", "question", "confidence" and "correct" unless others are named. Of many
-models, or many answers, the metrics are computed and no curves are drawn.
+Its columns are "model", "question", "confidence" and "correct" unless others are named. For
+many models or answers, only the metrics are computed, without curves.
 """
 )
 EPILOG = """\
@@ -75,16 +75,16 @@ class OfStated(ByGroups, TwoTables):
     """What `calibrate` and `gate` read: confidences, correctness, and what questions belong to."""
 
     least_answers: int = option(
-        "leave out models with fewer answers that have both confidence and correctness",
+        "leave out models with fewer answers with both confidence and correctness",
         default=0,
         group=READING,
     )
     scale: float | None = option(
-        "confidence is out of S, such as 10 or 100", "S", default=None, group=READING
+        "the largest confidence, such as 10 or 100", "S", default=None, group=READING
     )
     clusters: str | None = option(
-        "what questions belong to: a file with a question and its cluster per line, or a column "
-        "of a long CONFIDENCE",
+        "the cluster of each question: a file with a question and its cluster per line, or a "
+        "column of a long CONFIDENCE",
         "FILE|COLUMN",
         default=None,
         group=READING,
@@ -96,30 +96,31 @@ class Calibrate(OfStated, Resampled):
     """The command."""
 
     NAME = "calibrate"
-    HELP = "from stated confidences and correctness to metrics, curves and a report"
+    HELP = "measure how well stated confidence matches correctness"
     USAGE = "%(prog)s [options] CONFIDENCE [CORRECTNESS] | LOG ... | RUN.sqlite"
     DESCRIPTION = DESCRIPTION
     EPILOG = EPILOG
     FOLDER = "psychollm-report-calibration"
 
     out: Path | None = option(
-        f"where the results go (default: {FOLDER})", "DIR", default=None, group=OUTPUT
+        f"folder of the results (default: {FOLDER})", "DIR", default=None, group=OUTPUT
     )
     levels: int | None = option(
-        "round confidences to so many from 0 to 1, such as 101",
+        "round confidences to this many levels between 0 and 1, such as 101",
         "N",
         default=None,
         group=STREAMS,
     )
     metrics: tuple[str, ...] | None = option(
-        "metrics to compute, such as brier,auroc,ece; otherwise all",
+        "metrics to compute, such as brier,auroc,ece (default: all)",
         "KEY,...",
         default=None,
         parse=words,
         group=ANALYSIS,
     )
     null: int | None = option(
-        "data sets simulated under calibration; otherwise 1000, more for more than ten models",
+        "number of data sets simulated under calibration (default: 1000, more for more than ten "
+        "models)",
         default=None,
         group=ANALYSIS,
     )

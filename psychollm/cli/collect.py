@@ -19,9 +19,9 @@ if TYPE_CHECKING:
     from psychollm.collect.progress import ModelProgress
 
 DESCRIPTION = """\
-Ask models what a plan says, and keep every reply in a store, one SQLite file. Interrupted, killed
-or out of budget, the same command goes on where it stopped; nothing answered is asked again.
-Secrets come from environment variables that the plan names.
+Send the prompts of a plan to models and keep every reply in a store, one SQLite file. After an
+interruption, a crash or an exhausted budget, the same command resumes: no answered prompt is sent
+again. Secrets come from environment variables named in the plan.
 """
 EPILOG = """\
 examples:
@@ -29,8 +29,8 @@ examples:
   psychollm collect plan.toml --budget 2.50
   psychollm collect plan.toml --export replies.csv
 
-exit codes: 0 all is answered; 1 something is missing, and the summary says what; 2 the plan or
-the store cannot be used; 130 interrupted.
+exit codes: 0 every prompt is answered; 1 replies are missing (the summary lists them); 2 the plan
+or the store cannot be used; 130 interrupted.
 """
 MISSING, INTERRUPTED = 1, 130
 
@@ -40,16 +40,16 @@ class Collect(Command):
     """The command."""
 
     NAME = "collect"
-    HELP = "ask models what a plan says, and keep every reply"
+    HELP = "send the prompts of a plan to models and store every reply"
     DESCRIPTION = DESCRIPTION
     EPILOG = EPILOG
 
-    plan: Path = option("what is asked, of whom, where", "PLAN.toml", positional=True)
-    dry_run: bool = option("print prompts, counts and cost; ask nothing", default=False)
-    budget: float | None = option("in place of the budget of the plan", "SUM", default=None)
-    export: Path | None = option("write the replies as .csv or .parquet, too", default=None)
+    plan: Path = option("prompts, models and endpoints", "PLAN.toml", positional=True)
+    dry_run: bool = option("print prompts, counts and cost; send nothing", default=False)
+    budget: float | None = option("a budget that replaces the plan's", "SUM", default=None)
+    export: Path | None = option("also write the replies as .csv or .parquet", default=None)
     progress: bool = option(
-        "report progress every half minute where there is no terminal, too", default=False
+        "report progress every half minute without a terminal, too", default=False
     )
     json: bool = option("print what was collected as JSON and nothing else", default=False)
     quiet: bool = option("no progress and no summary on the screen", default=False)

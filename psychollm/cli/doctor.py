@@ -43,7 +43,7 @@ class Doctor(Command):
     """The command."""
 
     NAME = "doctor"
-    HELP = "say what is installed, what is missing, and how fast it is"
+    HELP = "report what is installed, what is missing, and speed"
     DESCRIPTION = DESCRIPTION
 
     json: bool = option("print it as JSON and nothing else", default=False)

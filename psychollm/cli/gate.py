@@ -18,11 +18,11 @@ if TYPE_CHECKING:
     from psychollm.cli.two_tables import Tables
 
 DESCRIPTION = """\
-Find the lowest confidence from which on a model may answer alone: at most 10 % of these answers
-are wrong, with 90 % certainty. Each group of questions (--by) has a gate of its own; kinds of
-questions that are not among them have no promise.
+Find the lowest confidence above which a model may answer alone: with 90 % certainty at most 10 %
+of these answers are wrong. Each group of questions (--by) has its own threshold; for other kinds
+of questions there is no guarantee.
 
-CONFIDENCE and CORRECTNESS, or LOG, are what they are in 'psychollm calibrate --help'.
+CONFIDENCE, CORRECTNESS and LOG are described in 'psychollm calibrate --help'.
 """
 EPILOG = """\
 examples:
@@ -37,21 +37,21 @@ class MakeGate(OfStated):
     """The command."""
 
     NAME = "gate"
-    HELP = "from stated confidences and correctness to when a model may answer alone"
+    HELP = "find the confidence above which a model may answer alone"
     USAGE = "%(prog)s [options] CONFIDENCE [CORRECTNESS] | LOG ... | RUN.sqlite"
     DESCRIPTION = DESCRIPTION
     EPILOG = EPILOG
     FOLDER = "psychollm-report-gate"
 
     out: Path | None = option(
-        f"where the results go (default: {FOLDER})", "DIR", default=None, group=OUTPUT
+        f"folder of the results (default: {FOLDER})", "DIR", default=None, group=OUTPUT
     )
     at_most: float = option(
-        "the share of wrong answers that is tolerated", "SHARE", default=0.1, group=ANALYSIS
+        "the largest tolerated proportion of wrong answers", "SHARE", default=0.1, group=ANALYSIS
     )
-    certainty: float = option("the certainty of each promise", "C", default=0.9, group=ANALYSIS)
+    certainty: float = option("the certainty of each guarantee", "C", default=0.9, group=ANALYSIS)
     by: str | None = option(
-        "a gate for each group of questions: a column of the table or logs, or a file with a "
+        "a threshold for each group of questions: a column of the table or logs, or a file with a "
         "question and its group per line",
         "COLUMN|FILE",
         default=None,

@@ -26,8 +26,8 @@ class ByGroups:
     """The option, and what is made of it."""
 
     by: str | None = option(
-        "a result for each group of questions (domain) or models (family), and how the groups "
-        "differ: a column of the table or logs, or a file with a label and its group per line; "
+        "report each group of questions (domain) or models (family), and differences between "
+        "groups: a column of the table or logs, or a file with a label and its group per line; "
         "no page",
         "COLUMN|FILE",
         default=None,

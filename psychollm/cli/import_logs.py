@@ -27,7 +27,7 @@ DESCRIPTION = """\
 Read logs of evaluation tools (Inspect AI, lm-evaluation-harness, Every Eval Ever, HELM, lighteval,
 OpenCompass, promptfoo, deepeval, OpenAI evals, HAL, EvalScope; or any CSV, Parquet or JSONL file
 with a row per score) as one table, models x questions, and say what was kept and what was dropped.
-Nothing is guessed: where there is a choice, the command stops and lists what there is.
+Nothing is guessed: if the logs leave a choice, the command stops and lists the options.
 """
 EPILOG = """\
 examples:
@@ -36,7 +36,7 @@ examples:
   psychollm import scores.jsonl --columns model=llm,question=qid,score=f1 --threshold 0.8
   psychollm study said.parquet right.csv
 
-exit codes: 0 done; 2 a log or an option cannot be used, or a choice has to be made.
+exit codes: 0 done; 2 a log or an option cannot be used, or a choice is required.
 """
 
 
@@ -76,16 +76,16 @@ class Choices(Command):
     """Which of the scores in logs count."""
 
     format: str | None = option(
-        "what wrote the logs; by default what each file's content says",
+        "the tool that wrote the logs (default: detected from each file)",
         default=None,
         choices=lambda: FORMATS,
         group=LOGS,
     )
     task: tuple[str, ...] | None = option(
-        "the task that counts; may be repeated", "NAME", default=None, group=LOGS
+        "use this task; may be repeated", "NAME", default=None, group=LOGS
     )
     scorer: str | dict[str, str] | None = option(
-        "the scorer or metric that counts, or TASK=NAME,...",
+        "use this scorer or metric, or one per task: TASK=NAME,...",
         "NAME",
         default=None,
         parse=scorers,
@@ -95,42 +95,45 @@ class Choices(Command):
         "the filter (lm-eval) or perturbation (HELM)", "NAME", default=None, group=LOGS
     )
     no_answer: Literal["wrong", "missing"] | None = option(
-        "what 'N' of Inspect AI means", default=None, group=LOGS
+        "how to read the value 'N' of Inspect AI", default=None, group=LOGS
     )
     by_label: bool = option(
-        "questions with one label are the same question", default=False, group=LOGS
+        "treat questions with the same label as one question", default=False, group=LOGS
     )
     columns: dict[str, str] | None = option(
-        "of a table: model=...,question=...,score=...",
+        "columns of a table: model=...,question=...,score=...",
         "PAIRS",
         default=None,
         parse=pairs(str, "name=value,name=value"),
         group=LOGS,
     )
     layout: Literal["auto", "wide", "long", "transposed"] = option(
-        "of a table: a row per model, per answer, or per question", default="auto", group=LOGS
+        "layout of a table: a row per model, per answer, or per question",
+        default="auto",
+        group=LOGS,
     )
-    labels: bool = option("a column of a wide table labels its rows", default=True, group=LOGS)
+    labels: bool = option(
+        "whether a column of a wide table labels its rows", default=True, group=LOGS
+    )
     missing: tuple[str, ...] | None = option(
-        "values that stand for a missing answer in a table, such as -99,.; none where all values "
-        "are scores",
+        "codes of missing answers in a table, such as -99,.; 'none' if every value is a score",
         "VALUE,...",
         default=None,
         parse=missing_values,
         group=LOGS,
     )
     score_map: dict[str, float] | None = option(
-        "what scores that are words mean, such as left=0,both=1",
+        "scores of words, such as left=0,both=1",
         "WORD=X,...",
         default=None,
         parse=pairs(float, "left=0,both=1"),
         group=LOGS,
     )
     errors: Literal["missing", "wrong"] = option(
-        "what answers count as that ended in errors", default="missing", group=LOGS
+        "how to count answers that ended in an error", default="missing", group=LOGS
     )
     strict: bool = option(
-        "a log in a folder that cannot be read is an error, and not left out",
+        "stop at a log that cannot be read, instead of leaving it out",
         default=False,
         group=LOGS,
     )
@@ -202,15 +205,15 @@ class Import(Logs):
     """The command."""
 
     NAME = "import"
-    HELP = "read logs of evaluation tools as a table of responses"
+    HELP = "convert logs of evaluation tools to a table of answers"
     DESCRIPTION = DESCRIPTION
     EPILOG = EPILOG
 
     repeats: Literal["mean", "first", "majority", "keep"] | None = option(
-        "what becomes of repeated answers", default=None
+        "how to combine repeated answers", default=None
     )
-    threshold: float | None = option("scores above it are right", "CUT", default=None)
-    at_least: bool = option("scores equal to the threshold are right, too", default=False)
+    threshold: float | None = option("scores above this value are right", "CUT", default=None)
+    at_least: bool = option("count scores equal to the threshold as right", default=False)
     out: Path | None = option("write the table as .csv or .parquet", default=None)
     long: Path | None = option("write a row per answer as .csv or .parquet", default=None)
     confidence: Path | None = option("write the confidences, if there are any", default=None)

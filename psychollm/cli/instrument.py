@@ -15,8 +15,8 @@ if TYPE_CHECKING:
     from psychollm.instruments.prompt import Prompt
 
 DESCRIPTION = """\
-Write the prompts of an instrument, one JSON object a line, for a plan to name. The same options
-and seed write the same file.
+Write the prompts of an instrument, one JSON object per line, to be named in a plan. The same
+options and seed write the same file.
 """
 EPILOG = """\
 examples:
@@ -31,7 +31,7 @@ class WriteInstrument(WritePrompts):
     """The command, with one of its own for each instrument."""
 
     NAME = "instrument"
-    HELP = "write the prompts of an instrument, for a plan to ask"
+    HELP = "write the prompts of an instrument"
     DESCRIPTION = DESCRIPTION
     EPILOG = EPILOG
 

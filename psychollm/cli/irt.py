@@ -18,8 +18,8 @@ if TYPE_CHECKING:
 
 DESCRIPTION = (
     """\
-Fit an item response model to right and wrong answers (1, 0): how hard each question is, how well
-it tells models apart, and how able each model is, with standard errors.
+Fit an item response model to right and wrong answers (1, 0). Estimate the difficulty and
+discrimination of each question and the ability of each model, with standard errors.
 
 ANSWERS is a table, wide (a row per model, a column per question) or long (a row per answer).
 """
@@ -38,11 +38,11 @@ class Irt(Analysis, Choosing, OneTable):
     """The command."""
 
     NAME = "irt"
-    HELP = "from right and wrong answers to items and abilities on one scale"
+    HELP = "fit an item response model to right and wrong answers"
     DESCRIPTION = DESCRIPTION
     EPILOG = EPILOG
 
-    answers: Path = option("who was right on what", "ANSWERS", positional=True)
+    answers: Path = option("right and wrong answers", "ANSWERS", positional=True)
     model: Literal["2pl", "1pl", "rasch"] = option(
         "the item response model", default="2pl", group=ANALYSIS
     )
@@ -52,8 +52,8 @@ class Irt(Analysis, Choosing, OneTable):
     at_least: bool = option(
         "right at the threshold as well as above it", default=False, group=READING
     )
-    jobs: int = option("workers; -1 for all", "J", default=1, group=ANALYSIS)
-    out: Path | None = option("where the tables go", "DIR", default=None, group=OUTPUT)
+    jobs: int = option("number of workers; -1 for all processors", "J", default=1, group=ANALYSIS)
+    out: Path | None = option("folder of the tables", "DIR", default=None, group=OUTPUT)
     json: bool = option("print the results as JSON and nothing else", default=False, group=OUTPUT)
     quiet: bool = option(
         "no progress, no notes, nothing on the screen", default=False, group=OUTPUT

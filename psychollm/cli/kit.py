@@ -25,7 +25,7 @@ class ListKits(Command):
     """Say which kits there are."""
 
     NAME = "list"
-    HELP = "say which kits there are"
+    HELP = "list the kits"
 
     json: bool = option("print JSON and nothing else", default=False, group=OUTPUT)
     quiet: bool = option("say nothing on the screen", default=False, group=OUTPUT)
@@ -45,7 +45,7 @@ class CopyKit(Command):
     """Write the files of a kit."""
 
     NAME = "copy"
-    HELP = "write the files of a kit into a folder"
+    HELP = "copy the files of a kit to a folder"
 
     kit: StudyName = option("which", "NAME", positional=True)
     folder: Path = option("where its files go", "DIR", positional=True)
@@ -77,7 +77,7 @@ class Kits(Steps):
     """The command, with one of its own for each step."""
 
     NAME = "kit"
-    HELP = "plans of five published studies, ready to run"
+    HELP = "list and copy replication kits of five published studies"
     DESCRIPTION = DESCRIPTION
     EPILOG = EPILOG
     STEPS = (ListKits, CopyKit)

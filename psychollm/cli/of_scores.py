@@ -20,7 +20,7 @@ class Clustered:
     """What questions belong to."""
 
     clusters: Path | None = option(
-        "what questions belong to: a file with a question and its cluster per line",
+        "the cluster of each question: a file with a question and its cluster per line",
         default=None,
         group=ANALYSIS,
     )
@@ -78,7 +78,7 @@ class Powered(Clustered):
     """What is to be shown."""
 
     power: float = option(
-        "the chance with which a difference is to be shown, to say what it takes",
+        "power at which to compute the number of questions needed",
         "P",
         default=0.8,
         group=ANALYSIS,
@@ -91,15 +91,15 @@ class Judged(Analysis):
 
     level: float = option("coverage of intervals", "L", default=0.95, group=ANALYSIS)
     smallest: "SmallestEffects" = option(
-        "the smallest difference that matters, such as share=0.02",
+        "smallest difference of interest, such as share=0.02",
         "share=X",
         default=no_smallest,
         parse=smallest_of,
         group=ANALYSIS,
     )
-    seed: int = option("seed of all randomness", "S", default=1, group=ANALYSIS)
+    seed: int = option("random seed", "S", default=1, group=ANALYSIS)
     out: Path | None = option(
-        "where the page, the tables and the rest go", "DIR", default=None, group=OUTPUT
+        "folder of the page and the tables", "DIR", default=None, group=OUTPUT
     )
     report: bool = option("a page with a figure beside the tables", default=True, group=OUTPUT)
     markdown: bool = option(

@@ -24,16 +24,18 @@ class OneTable(Command):
     layout: Literal["auto", "wide", "long", "transposed"] = option(
         "a row per model, per answer, or per question", default="auto", group=READING
     )
-    labels: bool = option("a column of a wide table labels its rows", default=True, group=READING)
+    labels: bool = option(
+        "whether a column of a wide table labels its rows", default=True, group=READING
+    )
     missing: tuple[str, ...] | None = option(
-        "values that stand for a missing answer, such as -99,.; none where all are answers",
+        "codes of missing answers, such as -99,.; 'none' if every value is an answer",
         "VALUE,...",
         default=None,
         parse=missing_values,
         group=READING,
     )
     codes: dict[str, int] | None = option(
-        "what words mean, such as correct=1,incorrect=0",
+        "codes of words, such as correct=1,incorrect=0",
         "WORD=N,...",
         default=None,
         parse=pairs(int, "correct=1,incorrect=0"),

@@ -43,7 +43,7 @@ class Completion(Command):
     """The command."""
 
     NAME = "completion"
-    HELP = "print the script by which a shell completes this command"
+    HELP = "print a completion script for a shell"
     DESCRIPTION = COMPLETION
     EPILOG = IN_A_SHELL
 
@@ -83,24 +83,32 @@ def _offer_files(parser: argparse.ArgumentParser, files: object) -> None:
             action.complete = files  # type: ignore[attr-defined]
 
 
-_OF_STUDIES = [one.COMMAND for one in in_studies() if hasattr(one, "COMMAND")]
+_FIRST = ("compare", "judge", "card")  # what most people come for
+_OF_STUDIES = sorted(
+    (one.COMMAND for one in in_studies() if hasattr(one, "COMMAND")),
+    key=lambda command: _FIRST.index(command.NAME) if command.NAME in _FIRST else len(_FIRST),
+)
 COMMANDS: dict[str, type[Command]] = {
     command.NAME: command
     for command in (
-        WriteInstrument, Collect, WriteStage, Run, Kits, Score, Study, Calibrate, MakeGate,
-        *_OF_STUDIES, Irt, Bank, Import, Doctor, Warm, Version, Completion,
+        *_OF_STUDIES, Study, Calibrate, MakeGate, Irt, Bank, Run, Kits, WriteInstrument, Collect,
+        WriteStage, Score, Import, Doctor, Warm, Version, Completion,
     )
 }  # fmt: skip
 _WRITTEN = ("out", "export")  # options that name a file or folder to write
-DESCRIPTION = "The psychometrics of language models: do they know what they know?"
+DESCRIPTION = (
+    "Psychometrics of language models: compare models, check judges and confidence, calibrate "
+    "items."
+)
 EPILOG = """\
 to begin:
+  psychollm compare --example
   psychollm study --example
   psychollm COMMAND --help
 
-exit codes: 0 done; 1 failed, or something is missing; 2 the input or an option cannot be used,
-said in one line; 130 interrupted. With --json every command but completion prints one JSON object
-and nothing else; what is undefined is null.
+exit codes: 0 done; 1 failed, or something is missing; 2 the input or an option cannot be used (one
+line names it); 130 interrupted. With --json every command except completion prints one JSON object
+and nothing else; undefined values are null.
 """
 
 
@@ -108,7 +116,7 @@ def build_parser(only: str | None = None) -> argparse.ArgumentParser:
     """Return the parser of the whole command, or with the options of one subcommand only."""
     # Some options need a library to be loaded before their choices are known.
     parser = Parser(prog="psychollm", description=DESCRIPTION, epilog=EPILOG, **PARSING)
-    parser.add_argument("--version", action="store_true", help="print the version and stop")
+    parser.add_argument("--version", action="store_true", help="print the version and exit")
     commands = parser.add_subparsers(metavar="COMMAND", title="commands", dest="command")
     for name, command in COMMANDS.items():
         below = commands.add_parser(

@@ -24,10 +24,9 @@ StudyName: TypeAlias = Literal[
     "metacognitive_skill",
 ]
 DESCRIPTION = """\
-Do a study from the first prompt to the report: write the prompts, ask, write the prompts of the
-next stage from the replies, ask, and so on; then analyse and report. Interrupted or killed at any
-moment, the same command goes on where it stopped: nothing answered is asked again, and the report
-is the same.
+Run a study from the first prompt to the report: write the prompts, send them, write the prompts of
+the next stage from the replies, and so on; then analyse and report. After an interruption the same
+command resumes: no answered prompt is sent again, and the report is the same.
 
 The plan is that of 'psychollm collect', with a table for each part of the study in place of
 prompts:
@@ -45,7 +44,7 @@ prompts:
   semantic_calibration   semantic_sampling                  grading
   metacognitive_skill    abstention, revision, scaffold     revision, scaffold, grading, coding
 
-A stage takes place if its table is there, be it empty. Revision and scaffold belong to the first
+A stage runs if its table exists, even if empty. Revision and scaffold belong to the first
 stage if they name questions; otherwise they go on from the answers of another instrument.
 
 An instrument that is put in several ways has a table for each arm, [[study.semantic_sampling]],
@@ -54,7 +53,7 @@ with a name and, where not all models are asked, whom:
   arm = "base"
   models = { qwen = "qwen base" } # its name in the study, and in the plan; or ["qwen base"]
 
-What the analysis is to compare stands in one table more:
+A further table names what the analysis compares:
 
   [study.analysis]
   thinking = [["R1", "V3"]]       # inference_boundary: who reasons first, and who does not
@@ -67,8 +66,8 @@ examples:
   psychollm run shared_confidence plan.toml --simulated
   psychollm run metacognitive_skill plan.toml --out results
 
-exit codes: 0 all is answered and reported; 1 something is missing, and the summary says what;
-2 the plan or the store cannot be used; 130 interrupted.
+exit codes: 0 every prompt is answered and the report written; 1 replies are missing (the summary
+lists them); 2 the plan or the store cannot be used; 130 interrupted.
 """
 MISSING = 1
 
@@ -117,38 +116,40 @@ class Run(Command):
     """The command."""
 
     NAME = "run"
-    HELP = "do a study whole: all its stages, then the report"
+    HELP = "run all stages of a study, then write its report"
     DESCRIPTION = DESCRIPTION
     EPILOG = EPILOG
 
     study: StudyName = option("which", "STUDY", positional=True)
-    plan: Path = option("who is asked, where, and what", "PLAN.toml", positional=True)
-    dry_run: bool = option("tell the stages, their requests and cost; ask nothing", default=False)
-    budget: float | None = option("in place of the budget of the plan", "SUM", default=None)
+    plan: Path = option("models, endpoints and prompts", "PLAN.toml", positional=True)
+    dry_run: bool = option(
+        "print the stages, their requests and cost; send nothing", default=False
+    )
+    budget: float | None = option("a budget that replaces the plan's", "SUM", default=None)
     simulated: bool = option(
-        "ask simulated models in place of those of the plan, without key or cost, and compare "
-        "what was found with the truth",
+        "replace the models of the plan by simulated ones, without key or cost, and compare the "
+        "results with the truth",
         default=False,
     )
     local: bool = option(
-        "start SmolLM2-135M-Instruct on this machine, ask it in place of the endpoints of the "
-        "plan, and end it",
+        "start SmolLM2-135M-Instruct on this machine, use it in place of the endpoints of the "
+        "plan, and stop it",
         default=False,
     )
-    null: int = option("replicates of each null", default=499, group=ANALYSIS)
+    null: int = option("number of replicates of each null", default=499, group=ANALYSIS)
     bootstrap: int = option("resamples", "B", default=2000, group=ANALYSIS)
     level: float = option("coverage of intervals", "L", default=0.95, group=ANALYSIS)
-    seed: int = option("seed of all randomness", "S", default=1, group=ANALYSIS)
-    jobs: int = option("threads; -1 for all", "J", default=1, group=ANALYSIS)
+    seed: int = option("random seed", "S", default=1, group=ANALYSIS)
+    jobs: int = option("number of threads; -1 for all processors", "J", default=1, group=ANALYSIS)
     out: Path = option(
-        "where prompts and results go (default: psychollm-report)",
+        "folder of prompts and results (default: psychollm-report)",
         "DIR",
         default=Path("psychollm-report"),
         group=OUTPUT,
     )
     report: bool = option("a page with figures beside the tables", default=True, group=OUTPUT)
     progress: bool = option(
-        "report progress every half minute where there is no terminal, too",
+        "report progress every half minute without a terminal, too",
         default=False,
         group=OUTPUT,
     )
@@ -284,7 +285,7 @@ class Run(Command):
         most = "at most " if len(stages) > 1 else ""
         budget = "" if staged.plan.budget is None else f" (budget {staged.plan.budget:.4g})"
         whole = f"{most}{counted(requests, 'request')}{_amount(tokens, cost)}{budget}"
-        print(f"In all: {whole}. Nothing was asked.")
+        print(f"Total: {whole}. Nothing was sent.")
 
 
 def _amount(tokens: int, cost: float) -> str:

@@ -18,8 +18,8 @@ if TYPE_CHECKING:
     Scores = dict[str, dict[int, Any]]  # by model and sample
 
 DESCRIPTION = """\
-Read the replies of a store and score them, model by model. Nothing is asked: the raw replies are
-read again each time. Calls that failed are missing, and never "no".
+Score the replies in a store, model by model. Nothing is sent: the raw replies are parsed again
+each time. Failed requests are missing, never "no".
 """
 EPILOG = """\
 examples:
@@ -34,15 +34,15 @@ class Score(Command):
     """The command."""
 
     NAME = "score"
-    HELP = "read and score the replies of a store"
+    HELP = "score stored replies"
     DESCRIPTION = DESCRIPTION
     EPILOG = EPILOG
 
     store: Path = option("the store of a run", "RUN.sqlite", positional=True)
     instrument: str | None = option(
-        "whose prompts; otherwise all that are there", "NAME", default=None
+        "the instrument (default: every instrument in the store)", "NAME", default=None
     )
-    out: Path | None = option("write the scores as a table, too", "FILE.csv", default=None)
+    out: Path | None = option("also write the scores as a table", "FILE.csv", default=None)
     json: bool = option("print the scores as JSON and nothing else", default=False)
     quiet: bool = option("nothing on the screen", default=False)
 

@@ -13,8 +13,8 @@ if TYPE_CHECKING:
     from psychollm.instruments.prompt import Prompt
 
 DESCRIPTION = """\
-Write the prompts of a second stage, which depend on what models replied in the first: one JSON
-object a line, for a plan to name. The same replies write the same file.
+Write the prompts of a later stage, which depend on the replies of the first: one JSON object per
+line, to be named in a plan. The same replies write the same file.
 
 Put them into a plan with the same store, so that study and score find both. Where a judge is
 asked, its models are the judges; where models go on by themselves, they are those of the first
@@ -33,7 +33,7 @@ class WriteStage(WritePrompts):
     """The command, with one of its own for each stage."""
 
     NAME = "stage"
-    HELP = "write the prompts of a second stage, from the replies of a store"
+    HELP = "write the prompts of a later stage from stored replies"
     DESCRIPTION = DESCRIPTION
     EPILOG = EPILOG
 

@@ -22,13 +22,13 @@ class Choosing:
     """What to read of a database file."""
 
     table: str | None = option(
-        "the table of a database file of DuckDB, if it has several",
+        "the table in a DuckDB database with several tables",
         "NAME",
         default=None,
         group=STREAMS,
     )
     query: str | None = option(
-        "what to select from a database file of DuckDB", "SQL", default=None, group=STREAMS
+        "SQL query on a DuckDB database", "SQL", default=None, group=STREAMS
     )
 
     def chosen(self, columns: Mapping[str, str | None]) -> dict[str, Any]:

@@ -33,8 +33,8 @@ if TYPE_CHECKING:
 
 DESCRIPTION = (
     """\
-Judge whether models share one signal of confidence or several, where each puts its threshold, and
-whether a model's own confidence tells anything that the shared signal does not.
+Test whether models share one common factor of confidence or several, where each sets its
+threshold, and whether a model's own confidence predicts its correctness beyond the common factor.
 
 CONFIDENCE holds what each model said when asked whether it can answer each question (1 = yes,
 0 = no, or a stated confidence with --threshold); CORRECTNESS whether it then answered correctly
@@ -52,8 +52,8 @@ model, and pooled over models.
 """
     + STREAMS_ARE
     + """\
-Of its column --confidence-column ("value" if none is named) is judged how many signals models
-share; what needs the answers in memory is left out.
+The number of common factors is tested for the column --confidence-column (default: "value").
+Analyses that need the answers in memory are left out.
 """
 )
 EPILOG = """\
@@ -90,7 +90,7 @@ class OfTables(ByGroups, Resampled):
     """What tables, logs and stores have in common, and the study of the first two."""
 
     NAME = "study"
-    HELP = "from two tables, logs, or a store of replies, to a verdict and a report"
+    HELP = "test whether models share one confidence signal, or run the study of a store"
     USAGE = "%(prog)s [options] CONFIDENCE CORRECTNESS | LOG ... | RUN.sqlite ... | --example"
     DESCRIPTION = DESCRIPTION
     EPILOG = EPILOG
@@ -99,15 +99,15 @@ class OfTables(ByGroups, Resampled):
     ARMS = True
 
     out: Path | None = option(
-        f"where the results go (default: {FOLDER})", "DIR", default=None, group=OUTPUT
+        f"folder of the results (default: {FOLDER})", "DIR", default=None, group=OUTPUT
     )
     example: bool = option("use the embedded example (simulated data)", default=False)
     instrument: str | None = option(
-        "which, where a store holds prompts of several", "NAME", default=None
+        "the instrument, if the store holds several", "NAME", default=None
     )
-    arm: str | None = option("one arm alone, of a store that holds several", "NAME", default=None)
+    arm: str | None = option("analyse one arm of a store with several", "NAME", default=None)
     baseline: str | None = option(
-        "the arm that others are held against (default: the first)", "NAME", default=None
+        "the arm that others are compared with (default: the first)", "NAME", default=None
     )
     threshold: str | float | None = option(
         "split a stated confidence: yes above T, a number or model_median, model_mean, "
@@ -121,7 +121,9 @@ class OfTables(ByGroups, Resampled):
         "yes at the threshold as well as above it", default=False, group=READING
     )
     empty_cells: EmptyCells = option(
-        "what is done to 2 x 2 tables with an empty cell", default="keep_margins", group=ANALYSIS
+        "continuity correction of 2 x 2 tables with an empty cell",
+        default="keep_margins",
+        group=ANALYSIS,
     )
     thresholds: Missing = option(
         "thresholds of a pair: from its own table, or from all answers",
@@ -129,7 +131,7 @@ class OfTables(ByGroups, Resampled):
         group=ANALYSIS,
     )
     drop_unusable: bool = option(
-        "leave out models that the validity screen finds not usable; otherwise they are named",
+        "leave out models that fail the validity screen (default: name them)",
         default=False,
         group=ANALYSIS,
     )
@@ -146,10 +148,8 @@ class OfTables(ByGroups, Resampled):
         default=None,
         group=GROUPS,
     )
-    null: int = option("replicates of each null", default=499, group=ANALYSIS)
-    simulated: bool = option(
-        "say in the report that the answers are simulated", default=False, group=OUTPUT
-    )
+    null: int = option("number of replicates of each null", default=499, group=ANALYSIS)
+    simulated: bool = option("label the report as simulated", default=False, group=OUTPUT)
     # What a plan says about the analysis, `psychollm.cli.run`, and people whose answers were read.
     analysis: Mapping[str, Any] = field(default_factory=dict, metadata={"typed": False})
 

@@ -97,7 +97,7 @@ class TwoTables(Analysis, Choosing, Choices):
         group=READING,
     )
     repeats: Literal["error", "first", "majority"] = option(
-        "what several answers to one question count as, in logs and stores",
+        "how to combine several answers to one question in logs and stores",
         default="error",
         group=LOGS,
     )
@@ -312,8 +312,8 @@ class Resampled(TwoTables):
         parse=smallest_of,
         group=ANALYSIS,
     )
-    seed: int = option("seed of all randomness", "S", default=1, group=ANALYSIS)
-    jobs: int = option("threads; -1 for all", "J", default=1, group=ANALYSIS)
+    seed: int = option("random seed", "S", default=1, group=ANALYSIS)
+    jobs: int = option("number of threads; -1 for all processors", "J", default=1, group=ANALYSIS)
 
     @property
     def replication(self) -> dict[str, Any]:

@@ -22,7 +22,7 @@ class Warm(Command):
     """The command."""
 
     NAME = "warm"
-    HELP = "compile everything now, once on a machine"
+    HELP = "compile everything now; needed once per machine"
     DESCRIPTION = DESCRIPTION
 
     json: bool = option("print it as JSON and nothing else", default=False)

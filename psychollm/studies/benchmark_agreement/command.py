@@ -32,7 +32,7 @@ class Agree(Judged, Clustered, Choices):
     """The command."""
 
     NAME = "agree"
-    HELP = "from scores in two benchmarks to how far they rank models alike"
+    HELP = "measure how far two benchmarks rank models alike"
     DESCRIPTION = DESCRIPTION
     EPILOG = EPILOG
 

@@ -39,7 +39,7 @@ class Card(Attempted, OfScores):
     """The command."""
 
     NAME = "card"
-    HELP = "from logs or tables of scores to one page on what the evaluation shows"
+    HELP = "summarise an evaluation on one page"
     DESCRIPTION = DESCRIPTION + LOG_IS
     EPILOG = EPILOG
 

@@ -43,7 +43,7 @@ class Judge(Judged, Clustered, Choices):
     """The command."""
 
     NAME = "judge"
-    HELP = "from a judge's verdicts and some labels by people to what people would say"
+    HELP = "correct a judge's scores with some labels by people"
     DESCRIPTION = DESCRIPTION
     EPILOG = EPILOG
 

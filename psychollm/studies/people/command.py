@@ -33,7 +33,7 @@ class Form(Command):
     """The command."""
 
     NAME = "form"
-    HELP = "make a page on which people answer what models are asked"
+    HELP = "make a page on which people answer the prompts"
     DESCRIPTION = DESCRIPTION
     EPILOG = EPILOG
 

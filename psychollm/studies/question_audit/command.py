@@ -30,7 +30,7 @@ class Audit(Analysis, OneTable):
     """The command."""
 
     NAME = "audit"
-    HELP = "from the options that models chose to the keys that look wrong"
+    HELP = "find wrong answer keys from the options that models chose"
     DESCRIPTION = DESCRIPTION
     EPILOG = EPILOG
 

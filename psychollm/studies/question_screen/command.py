@@ -31,7 +31,7 @@ class Items(Analysis, Logs):
     """The command."""
 
     NAME = "items"
-    HELP = "from logs or tables of scores to the questions that are hard, dead or redundant"
+    HELP = "find hard, zero-variance and duplicate questions"
     DESCRIPTION = DESCRIPTION + LOG_IS
     EPILOG = EPILOG
 

@@ -34,7 +34,7 @@ class Recency(Judged, Logs):
     """The command."""
 
     NAME = "recency"
-    HELP = "from scores and dates of questions to models that may have seen the test"
+    HELP = "test whether models may have seen the questions"
     DESCRIPTION = DESCRIPTION + LOG_IS
     EPILOG = EPILOG
 

@@ -31,7 +31,7 @@ class Stitch(Analysis):
     """The command."""
 
     NAME = "stitch"
-    HELP = "from scores in many benchmarks to one scale of models and benchmarks"
+    HELP = "place models and benchmarks on one scale"
     DESCRIPTION = DESCRIPTION
     EPILOG = EPILOG
 

@@ -39,7 +39,7 @@ class Horizon(Judged, Logs):
     """The command."""
 
     NAME = "horizon"
-    HELP = "from solved tasks and their length to the time horizons of models"
+    HELP = "estimate time horizons from solved tasks and their lengths"
     DESCRIPTION = DESCRIPTION + LOG_IS
     EPILOG = EPILOG
 
