@@ -1,11 +1,25 @@
-r"""Are there more circles than chance? Three models of which each beats the next.
+r"""The test that strengths add up around every three models: that votes do not circle.
 
-On the logit scale a pair has the difference :math:`\theta_i - \theta_j` and what its votes say
+On the logit scale a pair has the difference :math:`\theta_i - \theta_j` and what its votes show
 beyond it, :math:`e_{ij} = r_{ij} / I_{ij}` (residual over information). Around a triangle
-strengths cancel: the curl :math:`c = e_{ij} + e_{jk} + e_{ki}` has mean 0 and the variance
-:math:`1 / I_{ij} + 1 / I_{jk} + 1 / I_{ki}` whatever the strengths are. The statistic is the
-largest :math:`|c|` in standard errors among triangles that circle, and its null distribution comes
-from normal errors of the pairs about differences without a circle.
+strengths cancel. The curl
+
+.. math:: c_{ijk} = e_{ij} + e_{jk} - e_{ik}, \qquad
+          \operatorname{var} c_{ijk} = 1 / I_{ij} + 1 / I_{jk} + 1 / I_{ik},          \quad (1)
+
+has mean 0 whatever the strengths are, if they add up (Jiang and others 2011). The test takes every
+triangle, whether it circles in the data or not: a choice by the data would bend the null
+distribution. Its statistic is the mean of the squared curls in units of their variances (1), which
+is 1 where strengths add up. A single triangle is judged by its :math:`|c|` in standard errors
+against the largest one of all triangles. Both null distributions are a parametric bootstrap of the
+fitted model: residuals of pairs are sums over many votes, and are drawn from the normal
+distribution with the variance :math:`I_{ij}` that they have in the model, after the side, ties and
+discrimination of each voter are swept out.
+
+References
+----------
+Jiang, X., Lim, L.-H., Yao, Y., & Ye, Y. (2011). Statistical ranking and combinatorial Hodge
+theory. Mathematical Programming, 127, 203-244. https://doi.org/10.1007/s10107-010-0419-x
 """
 
 from dataclasses import dataclass
@@ -20,11 +34,12 @@ from psychollm.data.labels import Labels
 
 _LEAST = 1.0  # information of a pair, about that of four to five votes
 _MOST = 200_000  # triangles: of more, those with the most information
+_LISTED = 1000
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
 class Cycles(Result):
-    """Triangles of models that circle, and the test that there are none.
+    """Triangles of models around which strengths do not add up, and the test that all do.
 
     Examples
     --------
@@ -32,20 +47,24 @@ class Cycles(Result):
     >>> votes = [("a", "b", "left"), ("b", "c", "left"), ("c", "a", "left")] * 30
     >>> votes += [(b, a, "right") for a, b, _ in votes] + [(b, a, "left") for a, b, _ in votes[:9]]
     >>> found = bradley_terry(votes, rng=1).cycles(rng=1)
-    >>> found.p_value < 0.05, found.n_triangles
-    (True, 1)
+    >>> found.p_value < 0.05, found.n_triangles, bool(found.circles[0])
+    (True, 1, True)
     """
 
-    p_value: float  # NaN where no triangle has enough votes
-    statistic: float  # largest curl of a circle, in standard errors
-    expected: float  # its median without circles
+    p_value: float  # that strengths add up around all triangles; NaN where none has enough votes
+    statistic: float  # mean squared curl in units of its variance; 1 is expected
     n_triangles: int  # whose three pairs have enough votes
-    first: Labels  # (circles,) beats second, second beats third, third beats first
-    second: Labels  # (circles,)
-    third: Labels  # (circles,)
-    z: FloatArray  # (circles,) curl in standard errors, the largest first
+    first: Labels  # (triangles,) preferred to second, second to third, third to first,
+    second: Labels  # (triangles,) all beyond what their strengths explain
+    third: Labels  # (triangles,)
+    curl: FloatArray  # (triangles,) in logits
+    z: FloatArray  # (triangles,) in standard errors, the largest first
+    adjusted: FloatArray  # (triangles,) p-values, adjusted for all triangles
+    circles: BoolArray  # (triangles,) whether most votes circle too, strengths included
 
-    _AXES = Axes({}, "first", "second", "third", "z")
+    _AXES = Axes(
+        {"triangle": None}, "first", "second", "third", "curl", "z", "adjusted", "circles"
+    )
 
 
 def cycles_of(
@@ -59,7 +78,7 @@ def cycles_of(
     n_draws: int,
     rng: RandomState,
 ) -> Cycles:
-    """Return the circles among pairs (i < j), and their test."""
+    """Return the curls among pairs (i < j), and their test."""
     check_count("n_draws", n_draws, low=100)
     source = check_generator(rng)
     kept = information >= _LEAST
@@ -68,35 +87,39 @@ def cycles_of(
     error = residual[kept] * variance
     triangles = _triangles(i, j, len(labels), variance)
     if not len(triangles):
+        none = np.empty(0)
         return Cycles(
-            p_value=np.nan, statistic=np.nan, expected=np.nan, n_triangles=0, first=(),
-            second=(), third=(), z=np.empty(0),
+            p_value=np.nan, statistic=np.nan, n_triangles=0, first=(), second=(), third=(),
+            curl=none, z=none, adjusted=none, circles=none.astype(np.bool_),
         )  # fmt: skip
     root = np.sqrt(variance[triangles].sum(axis=1))
-    z = _curls(gap, error, triangles, root)
-    drawn = np.array(
-        [
-            np.abs(_curls(gap, one, triangles, root)).max()
-            for one in source.standard_normal((n_draws, gap.size)) * np.sqrt(variance)
-        ]
-    )
-    statistic = float(np.abs(z).max())
-    circles = np.flatnonzero(z)
-    circles = circles[np.argsort(-np.abs(z[circles]), kind="stable")][:1000]
-    a, b = i[triangles[circles, 0]], j[triangles[circles, 0]]
-    c = j[triangles[circles, 1]]
-    forward = z[circles] > 0.0
+    curl = _curls(error, triangles)
+    z = np.abs(curl) / root
+    statistic = float((z**2).mean())
+    means, largest = np.empty(n_draws), np.empty(n_draws)
+    for draw in range(n_draws):
+        drawn = source.standard_normal(gap.size) * np.sqrt(variance)
+        squares = (_curls(drawn, triangles) / root) ** 2
+        means[draw], largest[draw] = squares.mean(), np.sqrt(squares.max())
+    listed = np.argsort(-z, kind="stable")[:_LISTED]
+    a, b = i[triangles[listed, 0]], j[triangles[listed, 0]]
+    c = j[triangles[listed, 1]]
+    forward = curl[listed] > 0.0
     order = np.where(forward, (a, b, c), (a, c, b))
     names = [tuple(labels[row] for row in line) for line in order]
+    whole = np.where(forward, 1.0, -1.0) * (gap + error)[triangles[listed]].T
+    above = np.searchsorted(np.sort(largest), z[listed])
     return Cycles(
-        p_value=float((1 + (drawn >= statistic).sum()) / (n_draws + 1)),
+        p_value=float((1 + (means >= statistic).sum()) / (n_draws + 1)),
         statistic=statistic,
-        expected=float(np.median(drawn)),
         n_triangles=len(triangles),
         first=names[0],
         second=names[1],
         third=names[2],
-        z=np.abs(z[circles]),
+        curl=np.abs(curl[listed]),
+        z=z[listed],
+        adjusted=(1.0 + n_draws - above) / (n_draws + 1),
+        circles=(whole[0] > 0.0) & (whole[1] > 0.0) & (whole[2] < 0.0),
     )
 
 
@@ -119,12 +142,7 @@ def _triangles(i: IntArray, j: IntArray, k: int, variance: FloatArray) -> IntArr
     return triangles
 
 
-def _curls(
-    gap: FloatArray, error: FloatArray, triangles: IntArray, root: FloatArray
-) -> FloatArray:
-    """Return the curl of each triangle in standard errors, 0 where it does not circle."""
-    whole = gap + error
-    ab, bc, ac = whole[triangles].T
-    circles: BoolArray = ((ab > 0) & (bc > 0) & (ac < 0)) | ((ab < 0) & (bc < 0) & (ac > 0))
-    e = error[triangles]
-    return np.where(circles, (e[:, 0] + e[:, 1] - e[:, 2]) / root, 0.0)
+def _curls(error: FloatArray, triangles: IntArray) -> FloatArray:
+    """Return the curl (1) of each triangle."""
+    ab, bc, ac = error[triangles].T
+    return np.asarray(ab + bc - ac)

@@ -25,7 +25,9 @@ from psychollm._base.types import BoolArray, FloatArray, IntArray
 from psychollm.estimates.clustered import corrected_sums, few, satterthwaite
 from psychollm.estimates.comparisons import Comparisons, max_t_of
 from psychollm.estimates.reasons import Reason, first_reason
-from psychollm.studies.votes.fit import Fit, Votes
+from psychollm.studies.votes.fit import Fit
+from psychollm.studies.votes.marginal import here, slopes_in_effects, swept_of
+from psychollm.studies.votes.table import Part, Votes
 
 FEWEST_VOTERS = 5  # with fewer, the voters are not a sample of others
 _ALONE = 200  # of the largest clusters
@@ -50,7 +52,10 @@ class Contrasts:
         return np.asarray(found)
 
     def form(self, matrix: FloatArray) -> FloatArray:
-        """Return the quadratic forms (m,) of a matrix (models, models)."""
+        """Return the quadratic forms (m,) of a symmetric matrix (models, models)."""
+        if (self.j >= 0).all():
+            diagonal = np.diag(matrix)
+            return np.asarray(diagonal[self.i] + diagonal[self.j] - 2.0 * matrix[self.i, self.j])
         across = self.of(matrix)
         own = across[self.i, np.arange(self.i.size)]
         alone = self.j < 0
@@ -142,20 +147,10 @@ def _sums(
 ) -> tuple[FloatArray, tuple[FloatArray, ...]]:
     """Return what each group of units adds to the strengths, and its information on them."""
     group = _groups(unit, source)
-    n, total = group.size, int(group.max()) + 1
-    member = csr_array((np.ones(n), (group, np.arange(n))), shape=(total, n))
-    own = votes.is_own
-    common, mine = (
-        (member @ votes.design.multiply(one[:, None]).tocsr()).toarray() for one in fit.scores[:2]
-    )
-    rest = np.asarray(member @ fit.scores[1:].T)
-    slopes = np.hstack([np.where(own, mine, common), rest])
-    # A unit that is no voter moves the effects of voters, which are swept out of A.
-    part = np.ones(n) if not whole else (votes.own >= 0).astype(np.float64)
-    for factor, inner in zip(fit.swept, fit.inner, strict=True):
-        if part.any():
-            moved = csr_array((part * inner, (group, votes.voter)), shape=(total, votes.n_voters))
-            slopes -= (moved @ factor.T).toarray()
+    total = int(group.max()) + 1
+    slopes = np.zeros((total, fit.phi.size))
+    for each in votes.parts:
+        slopes += _slopes(each, fit, group[each.votes], total, whole=whole)
     bread = fit.covariance[:, : votes.k]
     sums = slopes @ bread
     sums = sums - sums.mean(axis=0)
@@ -174,6 +169,29 @@ def _sums(
         top = bread[: votes.k]
         known.append(top.T @ net @ top)
     return sums, tuple(known)
+
+
+def _slopes(each: Part, fit: Fit, group: IntArray, total: int, *, whole: bool) -> FloatArray:
+    """Return the slopes of part of the votes, summed by group (groups, parameters)."""
+    table, scores = each.table, fit.scores[:, each.votes]
+    n, p = group.size, table.n_parameters
+    member = csr_array((np.ones(n), (group, np.arange(n))), shape=(total, n))
+    found = np.empty((total, p + 2))
+    found[:, :p] = (member @ table.design.multiply(scores[0][:, None]).tocsr()).toarray()
+    if table.n_own:
+        mine = (member @ table.design.multiply(scores[1][:, None]).tocsr()).toarray()
+        found[:, :p] = np.where(table.is_own, mine, found[:, :p])
+    found[:, p:] = member @ scores[1:].T
+    # A unit that is no voter moves the effects of voters, which are swept out of A.
+    part = np.ones(n) if not whole else (table.own >= 0).astype(np.float64)
+    if table.n_voters and part.any():
+        state = fit.state.of(each)
+        at = here(table, state)
+        pairs = zip(swept_of(table, state, at), slopes_in_effects(table, state, at), strict=True)
+        for factor, inner in pairs:
+            moved = csr_array((part * inner, (group, table.voter)), shape=(total, table.n_voters))
+            found -= (moved @ factor.T).toarray()
+    return found
 
 
 def _groups(unit: IntArray, source: np.random.Generator) -> IntArray:

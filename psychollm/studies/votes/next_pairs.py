@@ -1,13 +1,21 @@
-r"""Which pairs to ask next: those that say most about the tiers.
+r"""Which pairs to ask next: those that settle the boundaries of tiers soonest.
 
-A vote on the pair (a, b) adds the information I to the difference of its strengths, and lowers the
-variance of the difference d of any other pair by
+A tier ends before the first model that is shown to be weaker than its best. So few differences
+settle the tiers: those between the best model of a tier and the models of the next one. A
+difference d takes
 
-.. math:: \frac{I \, (d' C q)^2}{1 + I \, q' C q},                                        \quad (1)
+.. math:: m_d = \Bigl(\frac{c \, \mathrm{se}_d}{d}\Bigr)^2                               \quad (1)
+
+times the votes so far until it is shown, c being the multiple of the simultaneous intervals. The
+tiers to come are those that would be shown with four times the votes; if they are already there,
+with eight times, and so on. A vote on the pair (a, b) adds the information I to the difference of
+its strengths, and lowers the variance of another difference by
+
+.. math:: \frac{I \, (d' C q)^2}{1 + I \, q' C q},                                        \quad (2)
 
 q being the contrast of a and b and C the covariance of the strengths. Pairs are chosen one after
-the other. Each time the reductions (1), in shares of the variance, are summed over the differences
-that are open and may soon be shown: weights fall with the votes that it would take.
+the other, each with C as it will be after the votes on those before: by how far (2) lowers the sum
+of :math:`m_d` over the open differences at the boundaries.
 """
 
 from dataclasses import dataclass
@@ -19,8 +27,11 @@ from psychollm._base.checks import check_count
 from psychollm._base.result import Result
 from psychollm._base.types import FloatArray, IntArray
 from psychollm.data.labels import Labels
+from psychollm.studies.comparison.ranks import tiers
 from psychollm.studies.votes.davidson import chances
 
+_AHEAD = 4.0  # times the votes so far, with which boundaries of tiers are foreseen
+_MOST = 1e6
 _TARGETS = 400  # differences that count: those that are open and nearest to being shown
 
 
@@ -38,7 +49,7 @@ class NextPairs(Result):
 
     left: Labels  # (n,)
     right: Labels  # (n,)
-    gain: FloatArray  # (n,) share of the open variance that the vote is expected to remove
+    gain: FloatArray  # (n,) share of the votes still needed that this one is expected to save
 
     _AXES = Axes({}, "left", "right", "gain")
 
@@ -75,7 +86,7 @@ def next_pairs_of(
             gains.append(np.nan)
         else:
             variance = c[i, i] + c[j, j] - 2.0 * c[i, j]
-            best, gain = _best(i, j, gap, variance, c, information, multiple)
+            best, gain = _best(i, j, gap, variance, c, information, multiple, component)
             gains.append(gain)
         chosen.append(best)
         q = c[:, i[best]] - c[:, j[best]]
@@ -97,18 +108,35 @@ def _best(
     c: FloatArray,
     information: FloatArray,
     multiple: float,
+    part: IntArray,
 ) -> tuple[int, float]:
-    """Return the pair whose vote removes most of the variance of open differences."""
-    # How many times the votes so far it takes to show a difference.
-    needed = variance * multiple**2 / np.maximum(gap**2, 0.25 * variance)
-    open_ = np.flatnonzero(needed > 1.0)
-    if not open_.size:
-        open_ = np.arange(needed.size)
-    open_ = open_[np.argsort(needed[open_], kind="stable")[:_TARGETS]]
-    weight = 1.0 / needed[open_]
+    """Return the pair whose vote saves most of the votes that boundaries of tiers still need."""
+    needed = variance * multiple**2 / np.maximum(gap**2, 1e-3 * variance)
+    open_ = _open(i, j, needed, part)
+    weight = needed[open_]
     columns = c[:, i] - c[:, j]
     across = columns[i[open_]] - columns[j[open_]]
     reduced = information * across**2 / (1.0 + information * variance)
     gain = (weight[:, None] * reduced / variance[open_, None]).sum(axis=0) / weight.sum()
     best = int(np.argmax(gain))
     return best, float(gain[best])
+
+
+def _open(i: IntArray, j: IntArray, needed: FloatArray, part: IntArray) -> IntArray:
+    """Return the places of the differences at boundaries of tiers that are not shown yet."""
+    k = part.size
+    ahead, known = _AHEAD, np.zeros(0, dtype=np.int64)
+    while ahead < _MOST:
+        better = np.zeros((k, k), dtype=np.bool_)
+        better[i, j] = needed <= ahead
+        tier = tiers(better, np.ones(k, dtype=np.bool_), part)
+        first = np.ones(k, dtype=np.bool_)
+        first[1:] = (np.diff(tier) != 0) | (np.diff(part) != 0)
+        at = first[i] & (tier[j] == tier[i] + 1) & (part[i] == part[j])
+        known = np.flatnonzero(at & (needed > 1.0))
+        if known.size:
+            break
+        ahead *= 2.0
+    if not known.size:
+        known = np.flatnonzero(part[i] == part[j])
+    return known[np.argsort(needed[known], kind="stable")[:_TARGETS]]

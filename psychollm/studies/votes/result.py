@@ -101,7 +101,7 @@ class Pairs(Result):
     j: IntArray  # (pairs,)
     n: FloatArray  # (pairs,) votes
     residual: FloatArray  # (pairs,) wins of i less those expected, ties as halves
-    information: FloatArray  # (pairs,) on the difference
+    information: FloatArray  # (pairs,) on the difference, effects of voters swept out
 
     _AXES = Axes({}, "i", "j", "n", "residual", "information")
 
@@ -116,14 +116,14 @@ class BradleyTerry(Study, Result):
     >>> from psychollm.studies.votes.study import bradley_terry
     >>> bradley_terry(votes, rng=1).to_frame()[["model", "rank", "tier", "n_votes"]]
       model  rank  tier  n_votes
-    0     a   1.0     1       44
-    1     b   2.0     2       44
+    0     a     1     1       44
+    1     b     2     2       44
     """
 
     strengths: Estimate  # (models,) logits, mean 0 in each set; intervals each on its own
     win_rates: Estimate  # (models,) expected against the others of the set, ties as halves
     differences: Comparisons  # of every two models, intervals that hold at once
-    rank: FloatArray  # (models,) 1 for the strongest of its set
+    rank: IntArray  # (models,) 1 for the strongest of its set
     rank_interval: IntArray  # (models, 2) bounds that hold for all models at once
     tier: IntArray  # (models,) 1 for the best and whoever cannot be told from it
     component: IntArray  # (models,) 1 for the largest set of models that votes connect
@@ -250,7 +250,7 @@ class BradleyTerry(Study, Result):
         )
 
     def cycles(self, *, n_draws: int = 2000, rng: RandomState = None) -> Cycles:
-        """Test whether there are more circles, a over b over c over a, than chance makes.
+        """Test whether strengths add up around triangles, or votes circle more than chance makes.
 
         Parameters
         ----------
@@ -258,6 +258,12 @@ class BradleyTerry(Study, Result):
             Sets of votes without circles that are drawn.
         rng : Generator, int or None
             Source of randomness.
+
+        Returns
+        -------
+        Cycles
+            The p-value of the test that there are none, and the triangles with their own,
+            adjusted for all triangles.
         """
         value = self.strengths.value
         return cycles_of(

@@ -35,7 +35,7 @@ from psychollm.estimates.estimate import Estimate
 from psychollm.estimates.reasons import Reason, first_reason
 from psychollm.studies.comparison.ranks import rank, tiers
 from psychollm.studies.votes.ballot import Ballot, ballot_of
-from psychollm.studies.votes.fit import Fit, Options, Votes, fit_votes
+from psychollm.studies.votes.fit import Fit, fit_votes
 from psychollm.studies.votes.inference import (
     Contrasts,
     Errors,
@@ -43,8 +43,10 @@ from psychollm.studies.votes.inference import (
     differences_of,
     errors_of,
 )
+from psychollm.studies.votes.pairs import pairs_of
 from psychollm.studies.votes.prediction import expected_chances
-from psychollm.studies.votes.result import BradleyTerry, FitStatistics, Kinds, Pairs, Voters
+from psychollm.studies.votes.result import BradleyTerry, FitStatistics, Kinds, Voters
+from psychollm.studies.votes.table import Options, Votes
 
 _OWN_VOTES = 10  # per model, and
 _OWN_SHARE = 0.15  # of all votes: a voter with more has strengths of its own
@@ -239,7 +241,7 @@ def _result(
         strengths=strengths,
         win_rates=_win_rates(value, part, fit, strengths, level),
         differences=differences,
-        rank=rank(value, part),
+        rank=rank(value, part).astype(np.int64),
         rank_interval=np.stack(
             [1 + better.sum(axis=0), np.bincount(part)[part] - better.sum(axis=1)], axis=1
         ),
@@ -253,7 +255,7 @@ def _result(
         voters=_voters(ballot, votes, fit),
         kinds=_kinds(ballot, votes, fit, owners, first, part, level),
         fit=_statistics(ballot, votes, fit, errors),
-        pairs=_pairs(votes, fit, first),
+        pairs=pairs_of(votes, fit, first),
         covariance=covariance,
         parameters=np.array([fit.phi[-2], fit.phi[-1], *fit.sd, fit.spread[0]]),
         labels=labels,
@@ -497,17 +499,3 @@ def _statistics(ballot: Ballot, votes: Votes, fit: Fit, errors: Errors) -> FitSt
         rounds=fit.rounds,
         converged=fit.converged,
     )
-
-
-def _pairs(votes: Votes, fit: Fit, first: IntArray) -> Pairs:
-    """Return what the votes on each pair say beyond the strengths."""
-    k = votes.k
-    place = np.empty(k, dtype=np.int64)
-    place[first] = np.arange(k)
-    one, other = place[votes.left], place[votes.right]
-    sign = np.where(one < other, 1.0, -1.0)
-    code = np.minimum(one, other) * k + np.maximum(one, other)
-    kinds, where = np.unique(code, return_inverse=True)
-    sums = [np.bincount(where, each) for each in (votes.n, sign * fit.scores[0], fit.weight)]
-    n, residual, information = (np.asarray(each, np.float64) for each in sums)
-    return Pairs(i=kinds // k, j=kinds % k, n=n, residual=residual, information=information)

@@ -1,0 +1,222 @@
+"""What part of the votes adds to the marginal likelihood, its slopes and the information."""
+
+from itertools import product
+from typing import NamedTuple
+
+import numpy as np
+from scipy.sparse import csr_array, vstack
+
+from psychollm._base.types import FloatArray
+from psychollm.studies.votes.davidson import Terms, terms
+from psychollm.studies.votes.table import Options, State, Votes
+
+_MOST_STEPS = 6  # of Newton, to the modes of voters
+_EXACT = 1e-4  # change of an effect that needs no further step
+_DENSE = 0.05  # share of cells that are not 0
+
+
+class Expected(NamedTuple):
+    """Means over what is uncertain about voters."""
+
+    scores: FloatArray  # (3, votes) slopes in what models, side and ties add
+    moments: FloatArray  # (voters, 3) mean squares of the effects
+    log_likelihood: float
+
+
+class Here(NamedTuple):
+    """The votes at the modes of their voters."""
+
+    terms: Terms
+    slope: FloatArray  # (votes,) discrimination, or (1,)
+    g: FloatArray  # (votes,) what the discrimination multiplied
+
+
+def nodes_of(m: int) -> tuple[FloatArray, FloatArray]:
+    """Return nodes (M, 3) and log weights (M,) of a product rule for standard normal effects."""
+    x, w = np.polynomial.hermite_e.hermegauss(m)
+    z = np.array(list(product(x, repeat=3)))
+    return z, np.log(np.array(list(product(w / w.sum(), repeat=3))).prod(axis=1))
+
+
+def _differences(votes: Votes, state: State) -> tuple[FloatArray, FloatArray]:
+    """Return what the discrimination multiplies, and what is added (votes,)."""
+    phi, own = state.phi[:-2], votes.is_own
+    added = votes.design @ np.where(own, phi, 0.0) if votes.n_own else np.zeros(1)
+    return votes.design @ np.where(own, 0.0, phi), added + state.phi[-2]
+
+
+def _by_voter(votes: Votes, values: FloatArray) -> FloatArray:
+    return np.asarray(np.bincount(votes.voter, values, minlength=votes.n_voters), np.float64)
+
+
+def _at(
+    votes: Votes, state: State, parts: tuple[FloatArray, FloatArray], effects: FloatArray
+) -> tuple[Terms, FloatArray]:
+    """Return the terms of the votes at given effects of voters, and the discrimination."""
+    delta, added = parts
+    nu = state.phi[-1]
+    if not votes.n_voters:
+        return terms(delta + added, np.full(delta.size, nu), votes.wins, votes.n), np.ones(1)
+    s, t, slope = np.stack([*effects.T[:2], np.exp(effects[:, 2])])[:, votes.voter]
+    return terms(slope * delta + added + s, nu + t, votes.wins, votes.n), slope
+
+
+def here(votes: Votes, state: State) -> Here:
+    """Return the votes at the modes of their voters."""
+    parts = _differences(votes, state)
+    one, slope = _at(votes, state, parts, state.effects)
+    return Here(one, slope, slope * parts[0])
+
+
+def find_modes(votes: Votes, state: State, options: Options) -> None:
+    """Find the mode of each voter's effects, and the root of the covariance there."""
+    if not votes.n_voters:
+        return
+    parts = _differences(votes, state)
+    free = options.free()
+    for left in reversed(range(_MOST_STEPS)):
+        one, slope = _at(votes, state, parts, state.effects)
+        g = slope * parts[0]
+        gradient = np.stack([_by_voter(votes, v) for v in (one.eta, one.nu, one.eta * g)], axis=1)
+        # What the expected information lacks of the curvature in the discrimination.
+        bend = np.maximum(-gradient[:, 2], 0.0)
+        gradient -= state.effects / state.sd**2
+        entries = (
+            one.eta_eta, one.eta_nu, one.eta_eta * g, one.nu_nu, one.eta_nu * g, one.eta_eta * g**2
+        )  # fmt: skip
+        hessian = np.empty((votes.n_voters, 3, 3))
+        for (i, j), values in zip(zip(*np.triu_indices(3), strict=True), entries, strict=True):
+            hessian[:, i, j] = hessian[:, j, i] = _by_voter(votes, values)
+        hessian[:, range(3), range(3)] += 1.0 / state.sd**2
+        hessian[:, 2, 2] += bend
+        gradient[:, ~free] = 0.0
+        step = np.clip(np.linalg.solve(hessian, gradient[:, :, None])[:, :, 0], -1.0, 1.0)
+        if not left or np.abs(step).max() < _EXACT:
+            break
+        state.effects += step
+    # The inverse root: rows of the Cholesky factor of the inverse.
+    state.roots[:] = np.linalg.cholesky(np.linalg.inv(hessian))
+
+
+def expected(votes: Votes, state: State, nodes: tuple[FloatArray, FloatArray]) -> Expected:
+    """Return expected slopes, second moments and the log-likelihood."""
+    parts = _differences(votes, state)
+    if not votes.n_voters:
+        one, _ = _at(votes, state, parts, state.effects)
+        scores = np.stack([one.eta, one.eta, one.nu])
+        return Expected(scores, np.zeros((0, 3)), float(one.likelihood.sum()))
+    z, log_weight = nodes
+    found, log_density, squares = [], [], []
+    for node, w in zip(z, log_weight, strict=True):
+        effects = state.effects + state.roots @ node
+        one, slope = _at(votes, state, parts, effects)
+        prior = -0.5 * ((effects / state.sd) ** 2).sum(axis=1)
+        log_density.append(w + _by_voter(votes, one.likelihood) + prior + 0.5 * node @ node)
+        found.append((one.eta * slope, one.eta, one.nu))
+        squares.append(effects**2)
+    density = np.array(log_density)
+    top = density.max(axis=0)
+    share = np.exp(density - top)
+    total = share.sum(axis=0)
+    share /= total
+    scores = np.zeros((3, votes.left.size))
+    for values, weight in zip(found, share, strict=True):
+        of = weight[votes.voter]
+        for score, value in zip(scores, values, strict=True):
+            score += value * of
+    moments = (np.array(squares) * share[:, :, None]).sum(axis=0)
+    roots = np.abs(np.linalg.det(state.roots))
+    likelihood = top + np.log(total) + np.log(roots) - np.log(state.sd).sum()
+    return Expected(scores, moments, float(likelihood.sum()))
+
+
+def slope_of(votes: Votes, scores: FloatArray) -> FloatArray:
+    """Return the slope of the marginal likelihood in the parameters."""
+    found = votes.design.T @ scores[0]
+    if votes.n_own:
+        found = np.where(votes.is_own, votes.design.T @ scores[1], found)
+    return np.concatenate([found, scores[1:].sum(axis=1)])
+
+
+def scale_of(votes: Votes, state: State, at: Here) -> tuple[float, float]:
+    """Return the information along the scale of strengths, and what effects of voters take."""
+    line = at.slope * (state.phi[votes.left] - state.phi[votes.right])
+    one = at.terms
+    total = float((one.eta_eta * line**2).sum())
+    if not votes.n_voters:
+        return total, 0.0
+    taken = taken_by_vote(votes, state, at)
+    return total, sum(float((_by_voter(votes, each * line) ** 2).sum()) for each in taken)
+
+
+def taken_by_vote(votes: Votes, state: State, at: Here) -> FloatArray:
+    """Return the cross information (3, votes) of a vote's log odds with its voter's effects.
+
+    In units of the root of the posterior covariance: the sum of squares over voters is what
+    the effects of voters take of the information.
+    """
+    one = at.terms
+    roots = state.roots[votes.voter]
+    lines = (one.eta_eta, one.eta_nu, one.eta_eta * at.g)
+    return np.stack(
+        [lines[0] * roots[:, 0, j] + lines[1] * roots[:, 1, j] + lines[2] * roots[:, 2, j]
+         for j in range(3)]
+    )  # fmt: skip
+
+
+def information_of(votes: Votes, state: State, at: Here) -> FloatArray:
+    """Return the information on the parameters, effects of voters swept out, without priors."""
+    one, design = at.terms, votes.scaled(at.slope)
+    p = design.shape[1]
+    full = np.zeros((p + 2, p + 2))
+    full[:p, :p] = (design.T @ design.multiply(one.eta_eta[:, None]).tocsr()).toarray()
+    full[:p, p] = full[p, :p] = design.T @ one.eta_eta
+    full[:p, p + 1] = full[p + 1, :p] = design.T @ one.eta_nu
+    full[p, p], full[p + 1, p + 1] = one.eta_eta.sum(), one.nu_nu.sum()
+    full[p, p + 1] = full[p + 1, p] = one.eta_nu.sum()
+    for column in swept_of(votes, state, at):
+        full -= _square(column)
+    return full
+
+
+def _square(column: csr_array) -> FloatArray:
+    if column.nnz < _DENSE * column.shape[0] * column.shape[1]:
+        return np.asarray((column @ column.T).toarray())
+    dense = column.toarray()
+    return np.asarray(dense @ dense.T)
+
+
+def swept_of(votes: Votes, state: State, at: Here) -> tuple[csr_array, ...]:
+    """Return factors (parameters, voters): their squares are what the effects of voters take."""
+    if not votes.n_voters:
+        return ()
+    one, design = at.terms, votes.scaled(at.slope)
+    lines = (
+        (one.eta_eta, one.eta_nu),
+        (one.eta_nu, one.nu_nu),
+        (one.eta_eta * at.g, one.eta_nu * at.g),
+    )
+    n = votes.left.size
+    member = csr_array((np.ones(n), votes.voter, np.arange(n + 1)), shape=(n, votes.n_voters))
+    crossed = []
+    for side, tie in lines:
+        top = design.multiply(side[:, None]).T.tocsr() @ member
+        rest = np.stack([_by_voter(votes, side), _by_voter(votes, tie)])
+        crossed.append(vstack([top, csr_array(rest)]).tocsr())
+    return tuple(
+        sum(
+            (crossed[i].multiply(state.roots[:, i, j][None, :]) for i in range(1, 3)),
+            start=crossed[0].multiply(state.roots[:, 0, j][None, :]),
+        ).tocsr()
+        for j in range(3)
+    )
+
+
+def slopes_in_effects(votes: Votes, state: State, at: Here) -> FloatArray:
+    """Return what each vote adds to the slopes in its voter's effects (3, votes)."""
+    one, roots = at.terms, state.roots[votes.voter]
+    slopes = (one.eta, one.nu, one.eta * at.g)
+    return np.stack(
+        [slopes[0] * roots[:, 0, j] + slopes[1] * roots[:, 1, j] + slopes[2] * roots[:, 2, j]
+         for j in range(3)]
+    )  # fmt: skip

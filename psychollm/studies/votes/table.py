@@ -1,0 +1,157 @@
+"""Votes by numbers, in parts that fit into a processor's cache, and what is estimated of them."""
+
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Any, NamedTuple
+
+import numpy as np
+from scipy.sparse import csr_array
+
+from psychollm._base.types import BoolArray, FloatArray, IntArray
+
+_VOTES = 50_000  # of a part, where they are of several voters
+_VOTERS = 5_000
+
+
+class Part(NamedTuple):
+    """Some of the votes: all those of some voters."""
+
+    votes: slice
+    voters: slice
+    table: "Votes"
+
+
+@dataclass(frozen=True, kw_only=True, eq=False)
+class Votes:
+    """Votes by numbers, sorted by voter."""
+
+    left: IntArray  # (votes,) number of the model
+    right: IntArray
+    wins: FloatArray  # (3, votes) weight of left, tie and right
+    voter: IntArray  # (votes,) number of the voter; empty where nothing is known of voters
+    prompt: IntArray  # (votes,) likewise
+    own: IntArray  # (votes,) number of the kind with strengths of its own, -1 for the others
+    x: FloatArray  # (votes, covariates) left minus right
+    k: int  # models
+    n_voters: int
+    n_own: int
+
+    @cached_property
+    def n(self) -> FloatArray:
+        """Weight of each vote (votes,)."""
+        return np.asarray(self.wins.sum(axis=0), np.float64)
+
+    @property
+    def n_parameters(self) -> int:
+        """Number of strengths, deviations of kinds, and covariates."""
+        return self.k * (1 + self.n_own) + self.x.shape[1]
+
+    @cached_property
+    def is_own(self) -> BoolArray:
+        """Which parameters are deviations of a kind of voters (parameters,)."""
+        place = np.arange(self.n_parameters)
+        return np.asarray((place >= self.k) & (place < self.k * (1 + self.n_own)))
+
+    @cached_property
+    def parts(self) -> tuple[Part, ...]:
+        """The votes in parts."""
+        n = self.left.size
+        if not self.n_voters:
+            cuts = range(0, n, _VOTES)
+            return tuple(self._part(slice(a, min(a + _VOTES, n)), slice(0, 0)) for a in cuts)
+        ends = np.concatenate([[0], np.cumsum(np.bincount(self.voter, minlength=self.n_voters))])
+        found, first = [], 0
+        while first < self.n_voters:
+            fits = int(np.searchsorted(ends, ends[first] + _VOTES, side="right")) - 1
+            last = min(max(fits, first + 1), first + _VOTERS, self.n_voters)
+            rows = slice(int(ends[first]), int(ends[last]))
+            found.append(self._part(rows, slice(first, last)))
+            first = last
+        return tuple(found)
+
+    def _part(self, rows: slice, voters: slice) -> Part:
+        if rows == slice(0, self.left.size):
+            return Part(rows, voters, self)
+        return Part(rows, voters, self._of(rows, self.voter[rows] - voters.start, voters))
+
+    def _of(self, rows: Any, voter: IntArray, voters: slice) -> "Votes":
+        return Votes(
+            left=self.left[rows],
+            right=self.right[rows],
+            wins=self.wins[:, rows],
+            voter=voter,
+            prompt=self.prompt[rows] if self.prompt.size else self.prompt,
+            own=self.own[rows],
+            x=self.x[rows],
+            k=self.k,
+            n_voters=len(range(*voters.indices(self.n_voters))),
+            n_own=self.n_own,
+        )
+
+    def of_every(self, step: int) -> "Votes":
+        """Return the votes of every `step`-th voter."""
+        rows = np.flatnonzero(self.voter % step == 0)
+        return self._of(rows, self.voter[rows] // step, slice(None, None, step))
+
+    def scaled(self, slope: FloatArray) -> csr_array:
+        """Return the design with the discrimination of the voter in all but deviations."""
+        found = self.design.copy()
+        row = np.repeat(np.arange(self.left.size), np.diff(found.indptr))
+        factor = np.broadcast_to(slope, self.left.shape)[row]
+        if self.n_own:
+            factor = np.where(self.is_own[found.indices], 1.0, factor)
+        found.data *= factor
+        return found
+
+    @cached_property
+    def design(self) -> csr_array:
+        """Coefficients of strengths, own strengths and covariates (votes, parameters)."""
+        rows = np.arange(self.left.size)
+        one = np.ones(self.left.size)
+        parts = [(rows, self.left, one), (rows, self.right, -one)]
+        mine = np.flatnonzero(self.own >= 0)
+        if mine.size:
+            base = self.k * (1 + self.own[mine])
+            parts += [
+                (mine, base + self.left[mine], one[mine]),
+                (mine, base + self.right[mine], -one[mine]),
+            ]
+        first = self.k * (1 + self.n_own)
+        for j, column in enumerate(self.x.T):
+            parts.append((rows, np.full(rows.size, first + j), column))
+        row, column, value = (np.concatenate(one) for one in zip(*parts, strict=True))
+        return csr_array((value, (row, column)), shape=(rows.size, self.n_parameters))
+
+
+@dataclass(slots=True, kw_only=True, eq=False)
+class State:
+    """What changes from round to round."""
+
+    phi: FloatArray  # strengths, own strengths, covariates, side and ties
+    effects: FloatArray  # (voters, 3) side, ties and discrimination of each voter
+    roots: FloatArray  # (voters, 3, 3) square roots of their posterior covariance
+    sd: FloatArray  # (3,) of the effects of voters
+    spread: FloatArray  # (1 + own,) SD of strengths, and of each kind's own deviations
+
+    def of(self, part: Part) -> "State":
+        """Return the state of a part of the votes, which shares its memory with this one."""
+        return State(
+            phi=self.phi,
+            effects=self.effects[part.voters],
+            roots=self.roots[part.voters],
+            sd=self.sd,
+            spread=self.spread,
+        )
+
+
+@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
+class Options:
+    """What is estimated."""
+
+    side: bool
+    ties: bool
+    prior: float | None  # SD of strengths, where it is given
+
+    def free(self) -> BoolArray:
+        """Return which effects of voters there are: side, ties, discrimination."""
+        return np.array([self.side, self.ties, True])
