@@ -40,7 +40,9 @@ def test_the_page_has_every_source() -> None:
     assert [name for name in SOURCES if f"--only {name}`" not in PAGE] == []
 
 
-@pytest.mark.parametrize("name", ["mmlu_pro", "gastro", "moore_lab", "llmfao", "judges", "seed_vornish"])
+@pytest.mark.parametrize(
+    "name", ["mmlu_pro", "gastro", "moore_lab", "llmfao", "judges", "seed_vornish"]
+)
 def test_small_entries_are_as_published(name: str) -> None:
     if name != "seed_vornish" and not DATA.is_dir():
         pytest.skip("no public tables beside this folder")

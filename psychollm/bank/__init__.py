@@ -1,4 +1,4 @@
-"""Floor 5: banks of calibrated questions, from which a full score is estimated by few answers."""
+"""Banks of calibrated questions: a full score is estimated from few answers."""
 
 from psychollm._base.lazy import load_lazily
 

@@ -1,8 +1,8 @@
-r"""What a bank knows of itself, from models held out: families of models stay together.
+r"""Cross-validation of a bank on held-out models; families of models stay together.
 
-How many abilities predict best, how large the errors of each question are beside those of the
-model of the items, how models differ in that, and how far corrected scores are from the truth when
-sessions are played through with models held out.
+It selects the number of abilities that predicts best, and estimates the prediction error of each
+question relative to the item model. It estimates how this error varies between models. Simulated
+sessions of held-out models give the error of corrected scores.
 """
 
 from collections.abc import Iterator, Sequence
@@ -17,16 +17,16 @@ from psychollm.bank.item_model import ItemModel, item_model
 from psychollm.estimates.corrected import Block, answered, corrected, inside
 
 DIMENSIONS = (0, 1, 2, 4)
-EQUAL_SHARE = 0.1  # of the chances that all questions have in common
-FIRST_BLOCK = 10  # questions drawn before any is answered
+EQUAL_SHARE = 0.1  # proportion of equal inclusion probabilities
+FIRST_BLOCK = 10  # questions in the first block
 GROWTH = 2  # a further block has one question for so many answered
 FEWEST_IN_BLOCK = 10
-_GAIN = 0.998  # of the squared error, for which further abilities are taken in
-_ASKED = 100  # of a model held out, when predictions are judged
-_PRIOR_ANSWERS = 4.0  # of which the errors of one question are as the model says
+_GAIN = 0.998  # ratio of squared errors required to add abilities
+_ASKED = 100  # answers of a held-out model used for prediction
+_PRIOR_ANSWERS = 4.0  # weight of the item model in the error of one question
 _LEAST_ERROR, _LARGEST_ERROR = 0.05, 3.0
 _FEWEST_DF, _MOST_DF = 4.0, 200.0
-_SIZES = (50, 100, 200)  # of sessions that are played through
+_SIZES = (50, 100, 200)  # questions in simulated sessions
 _SESSIONS = 200  # of each size, at least one for each model
 _LEAST_SCALE, _LARGEST_SCALE = 0.5, 3.0
 _WORST = 16.0  # squared standardised error that counts as such: beyond it is another matter
@@ -34,7 +34,7 @@ _WORST = 16.0  # squared standardised error that counts as such: beyond it is an
 
 @dataclass(frozen=True, slots=True)
 class Drawing:
-    """What draws questions and judges the answers: the model of the items and its errors."""
+    """Sampling design: item model and its expected errors."""
 
     items: ItemModel
     error: FloatArray  # (J,) squared errors as multiples of p (1 - p)
@@ -68,13 +68,13 @@ class Drawing:
 
 
 def block_size(n_answered: int) -> int:
-    """Return how many questions are drawn at once when so many are answered."""
+    """Return the size of the next block, from the number of answers."""
     return max(FEWEST_IN_BLOCK, n_answered // GROWTH) if n_answered else FIRST_BLOCK
 
 
 @dataclass(frozen=True, slots=True)
 class Calibration:
-    """What models held out have shown."""
+    """Prediction errors of held-out models."""
 
     candidates: tuple[int, ...]  # numbers of abilities that were tried
     squared_error: FloatArray  # (candidates,) of predictions of single scores
@@ -122,7 +122,7 @@ def calibrated(
     shown = _Shown(scores, predicted)
     spread = _beforehand(whole, theta)
     drawing = Drawing(whole, shown.error(), spread * shown.error(), order)
-    # What draws for a model held out knows nothing of its errors either.
+    # Exclude the held-out model's errors from its sampling design.
     of_model = [
         Drawing(apart[f][0], error, spread * error, order)
         for f, error in zip(fold, map(shown.error, range(len(scores))), strict=True)
@@ -150,7 +150,7 @@ def _asked(scores: FloatArray, rng: np.random.Generator) -> BoolArray:
 
 
 class _Shown:
-    """The squared errors of predictions of models held out, beside p (1 - p)."""
+    """Squared prediction errors of held-out models, relative to p (1 - p)."""
 
     def __init__(self, scores: FloatArray, predicted: FloatArray) -> None:
         known = np.isfinite(scores)
@@ -160,7 +160,7 @@ class _Shown:
         self._sums = self._square.sum(axis=0), self._said.sum(axis=0)
 
     def error(self, without: int | None = None) -> FloatArray:
-        """Return squared errors as multiples of p (1 - p) (J,), drawn to that of all questions."""
+        """Return squared errors as multiples of p (1 - p) (J,), shrunk to their mean."""
         square, said = self._sums
         if without is not None:
             square, said = square - self._square[without], said - self._said[without]
@@ -252,7 +252,7 @@ def judged(
     population: tuple[float, float],
     within: BoolArray | None = None,
 ) -> tuple[float, float, float]:
-    """Return the corrected score of what was answered, its variance and degrees of freedom."""
+    """Return the corrected score of the answers, its variance and degrees of freedom."""
     predicted = drawing.items.given(scores)
     expected, blocks = drawing.expected(predicted), answered(drawn, scores)
     if within is not None:

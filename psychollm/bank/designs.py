@@ -31,13 +31,13 @@ from psychollm.estimates.intervals import normal_multiplier
 Design = Literal[
     "bank", "random", "stratified", "assisted", "information", "anchors", "p_irt", "gp_irt"
 ]
-_STRATA = 10  # of difficulty, where there are no domains
+_STRATA = 10  # difficulty strata, if there are no domains
 _CLUSTERINGS = 3  # k-means is repeated, the tightest clusters kept
 _AT_ONCE = 10  # questions of a session that are asked before it judges again
 
 
 class Guess(NamedTuple):
-    """What a design says of one model."""
+    """Estimate of one model by a design."""
 
     value: float
     low: float  # NaN where it has no interval

@@ -1,31 +1,30 @@
 r"""The score on a whole bank from the answers to some of its questions.
 
-* *design*: the weighted mean of what was asked. It needs questions drawn with known chances, and
-  nothing else.
-* *assisted*: the prediction of all scores, corrected by the weighted errors of the prediction at
-  what was asked (`psychollm.estimates.corrected`). It needs the same, and is right for any model,
-  however strange; the better the prediction, the narrower the interval.
-* *model*: the prediction alone. Its interval comes from the models of the bank: each is predicted
-  from the same questions while its family is held out, and the truth regressed on the
+* *design*: the weighted mean of the sampled answers. It needs only known inclusion probabilities.
+* *assisted*: the prediction of all scores, corrected by the weighted prediction errors of the
+  sampled answers (`psychollm.estimates.corrected`). It also needs inclusion probabilities, and is
+  valid for any model. Better predictions give narrower intervals.
+* *model*: the prediction without correction. Its interval comes from the models of the bank. Each
+  is predicted from the same questions with its family held out; regressing the true scores on the
   predictions,
 
   .. math:: T = \alpha + \beta \hat T + \varepsilon,                                     \quad (1)
 
-  predicts the new one. That holds for a model like those of the bank, whatever questions were
-  asked; what is unlike them it does not see.
+  predicts the score of the new one. This is valid for models like those of the bank, for any
+  selection of questions.
 
-What it does to a score that the answers say when to stop, and how that is undone.
+Bias from stopping at a margin of error, and its correction.
 
-The questions that an interval takes depend on the score: rare answers, right or wrong, vary less.
-A session with fewer of them than is due believes its score to be extreme, needs fewer questions
-and stops: scores lie too far out. With n(p) questions for a given width the bias is
+The number of questions needed depends on the score, because extreme scores have less variance. A
+session with too few rare answers by chance overestimates how extreme its score is and stops early:
+scores are biased outwards. With n(p) questions for a given width the bias is
 
 .. math:: E[\hat p] - p \approx - \operatorname{Var}(\hat p)\, \frac{d \log n}{dp}.       \quad (1)
 
-Two things undo it. The width is that of the score :math:`\tilde p` of n answers and
-:math:`z^2 / 2` more of either kind (Agresti and Coull), so that no run without a rare answer looks
-precise; and (1) is taken off the score of a session that stopped. With :math:`s_j` the standard
-deviations of the errors that the model of the items expects, the predictions moved to the mean
+Two corrections are made. The width is that of the score :math:`\tilde p` of n answers and
+:math:`z^2 / 2` more of either kind (Agresti and Coull), so that runs without rare answers are not
+taken as precise. And (1) is subtracted from the score of a stopped session. With :math:`s_j` the
+standard deviations of the errors expected by the item model, the predictions moved to the mean
 :math:`\tilde p` by one step on the scale of logits, :math:`n \propto (\sum_j s_j)^2` and
 
 .. math:: L = \frac{d \log n}{d \tilde p}
@@ -98,7 +97,7 @@ class FullScore(Estimate):
     Attributes
     ----------
     values, errors : dict of str to ndarray (models,)
-        Estimate and half-width of the interval by method, NaN where a method has none.
+        Estimate and margin of error by method; NaN if a method is not applicable.
     used, why : str
         The method that `value` comes from, and the reason.
     n_questions : int
@@ -125,7 +124,7 @@ class FullScore(Estimate):
         )
 
     def summary(self) -> str:
-        """Return the scores with their intervals, how they were made, and what others give."""
+        """Return scores with intervals, the method used, and the scores of other methods."""
         lines = []
         for row, label in enumerate(self.labels):
             others = ", ".join(
@@ -152,7 +151,7 @@ def _column(name: str) -> Any:
 
 @dataclass(frozen=True, slots=True)
 class _One:
-    """What the methods say of one model: value, standard error and degrees of freedom each."""
+    """Value, standard error and degrees of freedom of one model by method."""
 
     found: Mapping[str, tuple[float, float, float]]
     n: int
@@ -164,14 +163,14 @@ _NOTHING = (np.nan, np.nan, np.nan)
 
 @dataclass(frozen=True, slots=True)
 class Stop:
-    """When a session stops: at a width, and how many standard errors that is at all times."""
+    """Stopping rule of a session: margin of error, and its multiplier of the standard error."""
 
     width: float | None
     anytime: float | None
     level: float
 
     def multiplier(self, df: Any, level: float) -> Any:
-        """Return the half-width in standard errors."""
+        """Return the margin of error in standard errors."""
         return stdtrit(df, 0.5 + level / 2.0) if self.anytime is None else self.anytime
 
 
@@ -240,7 +239,7 @@ def by_correction(
 def _by_design(
     scores: FloatArray, drawn: Sequence[Block], within: BoolArray
 ) -> tuple[float, float, float]:
-    """Return the weighted mean of what was asked."""
+    """Return the weighted mean of the sampled answers."""
     blocks, y = inside(answered(drawn, scores), within), scores[within]
     n = int(np.isfinite(y).sum())
     if n < 2:
@@ -305,7 +304,7 @@ def assembled(
     stop: Stop | None = None,
     missing: bool = False,
 ) -> FullScore:
-    """Return the scores of several models by one method, beside those of the others."""
+    """Return scores of several models by one method, with those of the other methods."""
     used = method if method != "auto" else "assisted" if drawn else "model"
     why = {
         "assisted": "questions were drawn by the bank, so that the correction is right for any "
@@ -343,7 +342,7 @@ def assembled(
 
 
 def _flag(row: _One, used: str, size: int, *, missing: bool) -> Reason:
-    """Return what must be said of one score."""
+    """Return the flag of one score."""
     if not row.n:
         return Reason.UNSCORED
     if row.n < min(FEWEST, size):

@@ -38,20 +38,20 @@ _PREDICTORS = {0: "item means", 1: "2PL"}
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
 class ItemBank(CalibratedQuestions):
-    """Calibrated questions, of which a new model need answer a part only.
+    """Calibrated questions: a new model needs to answer only some of them.
 
     Attributes
     ----------
     questions, models : tuple
-        Labels; `models` are those that the bank was calibrated on.
+        Labels of the questions and of the calibration sample.
     scores : ndarray of shape (models, questions)
-        Their scores from 0 to 1, NaN where missing.
+        Scores of the calibration sample from 0 to 1; NaN if missing.
     families, domains : tuple or None
-        The family of each model, the domain of each question.
+        Family of each model and domain of each question.
     drawing : Drawing
-        The model of the items, and the errors expected of its predictions.
+        Item model and the expected errors of its predictions.
     calibration : Calibration
-        What models held out have shown.
+        Prediction errors of held-out models.
 
     Examples
     --------
@@ -100,16 +100,15 @@ class ItemBank(CalibratedQuestions):
         Parameters
         ----------
         size : int, optional
-            The most questions that may be asked; all of the bank by default.
+            Maximum number of questions; by default all of the bank.
         half_width : float, optional
-            Stop when half of the interval is at most this.
+            Margin of error (half the interval) at which the session stops.
         better_than : float, optional
-            Stop when the score is shown to lie above or below this one. The interval is then one
-            that holds at all times at once, because the answers themselves say when to stop.
+            Stop when the score differs significantly from this value. The interval is then
+            simultaneous over all numbers of answers, because the answers decide when to stop.
         select : {"random", "information"}
-            Draw at random with known chances, or take the questions that tell most about ability,
-            always the same. The latter leave only the model to estimate the score from, and the
-            estimate is flagged.
+            "random" samples with known inclusion probabilities. "information" selects the most
+            informative questions; the score is then estimated from the model only, and flagged.
         level : float
             Coverage of the interval.
         rng : Generator, int or None
@@ -172,7 +171,7 @@ class ItemBank(CalibratedQuestions):
         LabelError
             If a question, or the model, is not in the bank.
         CodeError
-            If an answer lies outside 0 to 1.
+            If an answer is outside [0, 1].
         ShapeError
             If there are several models, or no answer.
 
@@ -215,15 +214,15 @@ class ItemBank(CalibratedQuestions):
         Parameters
         ----------
         answers : mapping, Series, Responses or table
-            From question to score (0 or 1, or between), of one model; or a table of several.
+            Scores from 0 to 1 by question, of one model; or a table of several models.
         method : {"auto", "design", "assisted", "model"}
-            Which estimate to return; all that are possible are in `values`. "auto" corrects the
-            prediction where questions were drawn at random, and else rests on the model.
+            Estimate to return; `values` has all applicable ones. "auto" is "assisted" if questions
+            were sampled at random, and "model" otherwise.
         drawn : "random", optional
-            Say so if the questions are a simple random sample of the bank. What a session asked is
-            judged by `Session.estimate`, which knows the chances.
+            "random" if the questions are a simple random sample of the bank. For the answers of a
+            session use `Session.estimate`, which has the inclusion probabilities.
         domain : hashable, optional
-            The score on the questions of one domain.
+            Domain to score; by default the whole bank.
         level : float
             Coverage of the intervals.
 
@@ -237,7 +236,7 @@ class ItemBank(CalibratedQuestions):
         LabelError
             If a question or the domain is not in the bank.
         CodeError
-            If an answer lies outside 0 to 1.
+            If an answer is outside [0, 1].
         OptionError
             If the method needs questions drawn at random.
 
@@ -295,7 +294,7 @@ class ItemBank(CalibratedQuestions):
         Returns
         -------
         Plan
-            For a weak, a middling and a strong model of the bank (quantiles .1, .5 and .9).
+            For a weak, a median and a strong model of the bank (quantiles .1, .5 and .9).
 
         Examples
         --------
@@ -314,7 +313,7 @@ class ItemBank(CalibratedQuestions):
         return [Block(items, np.full(scores.size, items.size / scores.size))]
 
     def summary(self) -> str:
-        """Return what the bank holds, and how well it predicts."""
+        """Return the size of the bank and the accuracy of its predictions."""
         tried = ", ".join(
             f"{_PREDICTORS.get(k, f'{k} abilities')} {np.sqrt(error):.4f}"
             for k, error in zip(
@@ -324,15 +323,14 @@ class ItemBank(CalibratedQuestions):
         families = "" if self.families is None else f" of {len(set(self.families))} families"
         domains = f", {len(self.domain_names)} domains" if self.domains else ""
         gaps = float(np.isnan(self.scores).mean())
-        missing = f", {100 * gaps:.1f} % of the answers missing" if gaps else ""
+        missing = f", {100 * gaps:.1f} % missing data" if gaps else ""
         return (
             f"Item bank {self.digest}: {count(len(self.questions))} questions{domains}, "
             f"{len(self.models)} models{families}{missing}.\n"
-            f"Predictor: {self.predictor} (root mean squared error of single scores of models "
-            f"held out: {tried}).\n"
-            f"Models held out scatter around what it expects with a variance ratio of "
-            f"{number(self.calibration.phi, 2)}; corrected scores had "
-            f"{number(self.calibration.scale, 2)} times the variance stated."
+            f"The predictor is {self.predictor} (RMSE of answers of held-out models: {tried}).\n"
+            f"Held-out models have {number(self.calibration.phi, 2)} times the expected residual "
+            f"variance; corrected scores have {number(self.calibration.scale, 2)} times the "
+            f"estimated variance."
         )
 
 
@@ -364,7 +362,7 @@ def item_bank(
         If there are fewer than five models or twenty questions, one family only, or all scores
         are equal.
     CodeError
-        If a score lies outside 0 to 1.
+        If a score is outside [0, 1].
 
     Notes
     -----

@@ -1,4 +1,4 @@
-r"""What answers to some questions say about the others: a logistic model with few abilities.
+r"""Logistic item model with few abilities, which predicts answers from other answers.
 
 A score y in [0, 1] of a model on question j has the mean
 

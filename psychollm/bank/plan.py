@@ -16,25 +16,27 @@ from psychollm.bank.design import mixed
 from psychollm.bank.questions import CalibratedQuestions
 from psychollm.estimates.intervals import normal_multiplier
 
-_STRENGTHS = {"weak": 0.1, "middling": 0.5, "strong": 0.9}
+_STRENGTHS = {"weak": 0.1, "median": 0.5, "strong": 0.9}
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
 class Plan(Result):
-    """Half-widths that are to be expected, by number of questions and strength of the model.
+    """Expected margins of error, by number of questions and ability of the model.
 
     Attributes
     ----------
     strength : tuple of str
-        A weak, a middling and a strong model: quantiles .1, .5 and .9 of the bank's.
+        Weak, median and strong models: quantiles .1, .5 and .9 of the bank's scores.
     score : ndarray of shape (3,)
-        Their scores on the bank.
+        Scores of these models on the bank.
     sizes : ndarray of shape (sizes,)
+        Numbers of questions.
     half_widths : ndarray of shape (3, sizes)
+        Expected margins of error.
     half_width : float
-        The one that was asked for, NaN if none.
+        Requested margin of error; NaN if none.
     needed : ndarray of shape (3,)
-        Questions that it takes.
+        Number of questions needed for it.
     """
 
     strength: tuple[str, ...]
@@ -56,30 +58,29 @@ class Plan(Result):
     )
 
     def summary(self) -> str:
-        """Return the plan in words."""
-        lines = [f"Half-widths of {percent(self.level)} intervals to be expected:"]
+        """Return the numbers of questions needed, and the expected margins of error."""
+        lines = []
+        if np.isfinite(self.half_width):
+            low, high = (count(int(n)) for n in (self.needed.min(), self.needed.max()))
+            span = low if low == high else f"{low} to {high}"
+            lines.append(
+                f"±{number(100.0 * self.half_width, 1).removesuffix('.0')} points takes {span} of "
+                f"{count(self.n_questions)} questions (median model: {count(self.needed[1])})."
+            )
+        lines.append(f"Expected margins of error ({percent(self.level)} intervals):")
         for row, name in enumerate(self.strength):
             widths = ", ".join(
-                f"{count(int(n))} questions {number(float(width), 3)}"
+                f"±{number(float(width), 3)} with {count(int(n))} questions"
                 for n, width in zip(self.sizes, self.half_widths[row], strict=True)
             )
             lines.append(f"  a {name} model (score {number(float(self.score[row]), 2)}): {widths}")
-        if np.isfinite(self.half_width):
-            each = ", ".join(
-                f"{name} {count(int(n))}"
-                for name, n in zip(self.strength, self.needed, strict=True)
-            )
-            lines.append(
-                f"A half-width of {self.half_width:g} takes, of {count(self.n_questions)} "
-                f"questions: {each}."
-            )
         return "\n".join(lines)
 
 
 def plan(
     bank: CalibratedQuestions, half_width: float | None, sizes: tuple[int, ...], *, level: float
 ) -> Plan:
-    """Return what numbers of questions would give, by the errors of models held out."""
+    """Return expected margins of error, from the prediction errors of held-out models."""
     if half_width is not None:
         check_fraction("half_width", half_width)
     check_fraction("level", level)
@@ -115,7 +116,7 @@ def plan(
 
 
 def _half_width(bank: CalibratedQuestions, expected: FloatArray, n: int, level: float) -> float:
-    """Return the half-width that n questions should give, drawn by the errors expected."""
+    """Return the expected margin of error of n questions, sampled by expected error."""
     everything = np.ones(expected.size, dtype=bool)
     pi = mixed(np.sqrt(expected), everything, n, equal_share=EQUAL_SHARE)
     variance = bank.calibration.scale * bank.calibration.phi * ((1.0 / pi - 1.0) @ expected)
@@ -125,7 +126,7 @@ def _half_width(bank: CalibratedQuestions, expected: FloatArray, n: int, level: 
 def _questions(
     bank: CalibratedQuestions, expected: FloatArray, half_width: float, level: float
 ) -> float:
-    """Return the fewest questions that reach a half-width (bisection)."""
+    """Return the smallest number of questions that reaches a margin of error (bisection)."""
     low, high = 1, expected.size
     while low < high:
         middle = (low + high) // 2

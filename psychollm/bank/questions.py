@@ -31,7 +31,7 @@ class CalibratedQuestions(Result):
 
     @property
     def intercepts(self) -> FloatArray:
-        """Logit of the score of a middling model (questions,)."""
+        """Logit of the score of a median model (questions,)."""
         return np.asarray(self.drawing.items.items[:, 0])
 
     @property
@@ -49,7 +49,7 @@ class CalibratedQuestions(Result):
 
     @property
     def digest(self) -> str:
-        """Hash of the questions, the answers that the bank rests on, and what was made of them."""
+        """Hash of the questions, the calibration answers and the calibration."""
         held = sha256(repr((self.version, self.questions, self.domains)).encode())
         for array in (self.scores, self.drawing.items.items, self.drawing.beforehand):
             held.update(np.ascontiguousarray(array).tobytes())
@@ -119,7 +119,7 @@ class CalibratedQuestions(Result):
 def numbers_of(
     values: Any, labels: Labels, questions: Labels, argument: str = "answers"
 ) -> FloatArray:
-    """Return scores from 0 to 1 (models, questions), or raise for the first that is none."""
+    """Return scores from 0 to 1 (models, questions), or raise for the first invalid one."""
     try:
         given = np.array([[np.nan if v is None else float(v) for v in row] for row in values])
     except (TypeError, ValueError) as error:
@@ -131,7 +131,7 @@ def numbers_of(
         row, column = bad[0]
         msg = (
             f"{argument}: model {labels[row]!r} has {given[row, column]:g} on question "
-            f"{questions[column]!r}, but a score lies between 0 and 1"
+            f"{questions[column]!r}, but a score must be between 0 and 1"
         )
         raise CodeError(msg)
     return given

@@ -1,4 +1,4 @@
-"""What a bank would have said of models whose answers are known: error, width and coverage."""
+"""Replay of a bank on models with known answers: error, width and coverage."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -18,30 +18,31 @@ from psychollm.bank.item_bank import ItemBank
 from psychollm.data.labels import Labels, listed
 
 _ROUNDING = 1e-12
-_FEWEST_LEFT = 1.25  # questions that a model must have for each that is asked
+_FEWEST_LEFT = 1.25  # minimum ratio of answered to sampled questions
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
 class Replay(Result):
-    """Designs on models held out, a row for each design and size, or half-width.
+    """Errors of designs on held-out models, with a row per design and size or margin of error.
 
     Attributes
     ----------
     design : tuple of str
+        Design.
     target : tuple of str
-        The number of questions, or the half-width at which sessions stopped.
+        Number of questions, or margin of error at which sessions stopped.
     rmse, bias, bias_se : ndarray of shape (rows,)
-        Of the estimates, from 0 to 1; the standard error of the bias is that over models.
+        Errors of the estimated scores; the standard error of the bias is over models.
     half_width, coverage, coverage_se : ndarray of shape (rows,)
-        Mean half-width of the intervals, and the share that holds the truth; NaN where a design
-        has no interval.
+        Mean margin of error, and proportion of intervals that cover the true score; NaN if a
+        design has no interval.
     asked : ndarray of shape (rows,)
-        Questions, on average.
+        Mean number of questions.
     relative_width : ndarray of shape (rows,)
-        The half-width beside that of simple random samples of the same size, mean by mean; NaN
-        where "random" is not among the designs.
+        Mean margin of error divided by that of simple random samples of equal size; NaN if
+        "random" is not among the designs.
     estimates, half_widths, covered, asked_each : ndarray of shape (rows, models, repeats)
-        Of each run; `covered` is 1 where the interval holds the truth, NaN where there is none.
+        Results of each run; `covered` is 1 if the interval covers the true score.
     truth : ndarray of shape (models,)
     """
 
@@ -80,18 +81,18 @@ class Replay(Result):
     )
 
     def summary(self) -> str:
-        """Return how sessions of the bank did."""
-        lines = [f"{len(self.models)} models held out, {percent(self.level)} intervals:"]
+        """Return the errors and coverage of each design."""
+        lines = [f"{len(self.models)} held-out models, {percent(self.level)} intervals:"]
         for row, (design, target) in enumerate(zip(self.design, self.target, strict=True)):
             covered = self.coverage[row]
             interval = (
-                f"half-width {number(float(self.half_width[row]), 3)}, covering "
+                f"margin of error {number(float(self.half_width[row]), 3)}, coverage "
                 f"{number(100 * float(covered), 1)} %"
                 if np.isfinite(covered)
                 else "no interval"
             )
             lines.append(
-                f"  {design}, {target}: error {number(float(self.rmse[row]), 4)}, bias "
+                f"  {design}, {target}: RMSE {number(float(self.rmse[row]), 4)}, bias "
                 f"{number(float(self.bias[row]), 4)}, {interval}"
             )
         return "\n".join(lines)
@@ -109,23 +110,23 @@ def replay(
     rng: RandomState = None,
     progress: bool = False,
 ) -> Replay:
-    """Play designs through with models whose answers are known, and compare with their scores.
+    """Simulate designs on models with known answers, and compare with their true scores.
 
     Parameters
     ----------
     bank : ItemBank
         Calibrated without these models.
     responses : Responses, ScoreLog, DataFrame or array_like (models, questions)
-        Right or wrong, or scores from 0 to 1, on questions of the bank. What a model did not
-        answer is not asked, and does not count in its true score.
+        Binary or graded scores from 0 to 1 on questions of the bank. Unanswered questions are not
+        sampled, and do not count in the true score.
     sizes : sequence of int
-        Numbers of questions. Models that answered hardly more are left out.
+        Numbers of questions. Models with few more answers are omitted.
     half_widths : sequence of float
-        Sessions of the bank that stop at these half-widths.
+        Margins of error at which sessions of the bank stop.
     designs : sequence of str
         Of "bank" (sessions), "random" (simple random samples), "stratified" (by domain or
         difficulty), "assisted" (simple random samples, the prediction corrected), "information"
-        (the questions that tell most about ability), and the published "anchors", "p_irt",
+        (the most informative questions), and the published "anchors", "p_irt",
         "gp_irt" (`psychollm.bank.designs`).
     n_repeats : int
         How often each model is asked.

@@ -1,17 +1,17 @@
-r"""Asking one model, question by question, until enough is known.
+r"""Adaptive sessions: one model answers sampled questions until a stopping rule is met.
 
-Questions are drawn in blocks, each with chances that rest on the answers so far; the blocks grow
-with them. Estimates use the longest stretch of the drawn order that is answered: whoever answers
-fast is not counted before the others of its block, which would bias the score.
+Questions are sampled in blocks. Their inclusion probabilities depend on the answers so far, and
+blocks grow with the number of answers. Estimates use the longest answered run of the sampled
+order: counting fast answers before the others of their block would bias the score.
 
-A session that stops when its interval is narrow enough is biased by that, which is undone
-(`psychollm.bank.full_score`). One that stops when a score is shown to lie above or below
-another looks at the score itself; its interval holds for all numbers t of answers at once,
+Stopping at a margin of error biases the score, which is corrected (`psychollm.bank.full_score`).
+Stopping at a significant difference from another score needs an interval that is simultaneous over
+all numbers t of answers,
 
 .. math:: \hat T_t \pm \hat\sigma_t \sqrt{\Big(1 + \frac{1}{t \rho^2}\Big)
           \log \frac{t \rho^2 + 1}{\alpha^2}},                                            \quad (1)
 
-with :math:`\rho` such that it is narrowest at the number of questions that is planned.
+with :math:`\rho` such that it is narrowest at the planned number of questions.
 
 References
 ----------
@@ -55,10 +55,10 @@ _PLANNED = 100  # questions at which (1) is narrowest, where no number is given
 
 
 class Session:
-    """What was asked of one model, what it answered, and what comes next.
+    """Adaptive test of one model: its answers and the next questions.
 
-    Made by `ItemBank.session`. `next` draws questions, `record` takes the answers in any order,
-    `done` says when to stop, `estimate` gives the score so far, and `save` writes the state.
+    Created by `ItemBank.session`. `next` samples questions, `record` adds answers in any order,
+    `done` is whether to stop, `estimate` returns the score so far, and `save` writes the state.
 
     Examples
     --------
@@ -119,12 +119,12 @@ class Session:
         Parameters
         ----------
         k : int
-            How many; fewer are returned where the budget ends, none when the session is done.
+            Number of questions; fewer are returned at the end of the budget.
 
         Returns
         -------
         tuple
-            Labels of questions, in the order in which to ask them.
+            Labels of questions in the order of presentation.
         """
         k = check_count("k", k)
         if self.done:
@@ -145,15 +145,15 @@ class Session:
         question : hashable
             One that `next` returned.
         answer : float
-            From 0 (wrong) to 1 (right); NaN if there is none, because the call failed or was
-            refused. Such questions count as missing at random, and the estimate says so.
+            From 0 (wrong) to 1 (correct); NaN if the call failed or was refused. Such questions
+            count as missing at random, and the estimate is flagged.
 
         Raises
         ------
         LabelError
             If the question was not drawn, or has another answer already.
         CodeError
-            If the answer lies outside 0 to 1.
+            If the answer is outside [0, 1].
         """
         place = self._place.get(question, -1)
         if place not in self._drawn:
@@ -167,7 +167,7 @@ class Session:
 
     @property
     def done(self) -> bool:
-        """Whether the session has come to its end; `why` says for what reason."""
+        """Whether the session has ended; `why` is the reason."""
         return bool(self.why)
 
     @property
@@ -196,7 +196,7 @@ class Session:
 
     @property
     def interval(self) -> FloatArray:
-        """The interval of the score (2,) so far, without what else an estimate says."""
+        """Interval of the score so far (2,)."""
         return self._found(self.n_used)[1:3]
 
     @property
@@ -213,7 +213,7 @@ class Session:
         )
 
     def _stop(self, used: int) -> Stop:
-        """Return how the answers say when to stop."""
+        """Return the stopping rule."""
         level, anytime = self._options["level"], None
         if self._options["better_than"] is not None:
             anytime = _anytime(max(used, 1), self.size, level)
@@ -222,21 +222,21 @@ class Session:
     def estimate(
         self, method: Method = "auto", *, domain: Any = None, label: Any = "model"
     ) -> FullScore:
-        """Return the score on the whole bank, as the answers so far have it.
+        """Return the score on the whole bank, estimated from the answers so far.
 
         Parameters
         ----------
         method : {"auto", "design", "assisted", "model"}
-            Which estimate to return; the others stand beside it.
+            Estimate to return; `FullScore.values` has the others.
         domain : hashable, optional
-            The score on the questions of one domain.
+            Domain to score; by default the whole bank.
         label : hashable
-            What to call the model.
+            Name of the model.
 
         Raises
         ------
         OptionError
-            If the method needs questions drawn at random.
+            If the method needs randomly sampled questions.
         """
         check_choice("method", method, Method)
         at_random = self._options["select"] == "random"
@@ -260,7 +260,7 @@ class Session:
         )
 
     def save(self, path: str | PathLike[str]) -> Path:
-        """Write the state to a file, from which `ItemBank.resume` goes on.
+        """Write the state to a file, for `ItemBank.resume`.
 
         Parameters
         ----------
@@ -293,7 +293,7 @@ class Session:
         self._add(n, used)
 
     def _add(self, n: int, used: int) -> None:
-        """Draw a block of n questions from what the first `used` answers say."""
+        """Sample a block of n questions, given the first `used` answers."""
         scores, drawing = self._scores(used), self.bank.drawing
         if self._options["select"] == "random":
             rng = np.random.default_rng([self.seed, len(self._blocks)])

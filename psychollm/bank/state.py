@@ -13,7 +13,7 @@ if TYPE_CHECKING:
 
 
 def write_state(path: "str | PathLike[str]", kind: str, state: Mapping[str, Any]) -> Path:
-    """Write a state; the file is the old one or the new one, whatever interrupts."""
+    """Write a state atomically: an interruption leaves the old file."""
     file = Path(path)
     with whole_file(file) as beside:
         beside.write(json.dumps({f"psychollm {kind}": 1, **state}).encode())

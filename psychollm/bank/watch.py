@@ -25,18 +25,18 @@ if TYPE_CHECKING:
 
 Direction = Literal["worse", "better", "different", ""]
 _SAID: Mapping[str, str] = {
-    "worse": "it is right less often",
-    "better": "it is right more often",
-    "different": "it answers the same questions differently",
+    "worse": "accuracy fell",
+    "better": "accuracy rose",
+    "different": "answers to the same questions changed",
 }
-_MOST = 700.0  # of a logarithm whose exponential is a number
+_MOST = 700.0  # largest logarithm with a finite exponential
 
 
 class Watch:
     """An alarm, valid at any time, that a model's answers have changed since a baseline.
 
-    Made by `ItemBank.watch`. `update` takes the answers of one look, such as a day; `alarm` says
-    whether they have changed, `evidence` how much speaks for it, and `save` writes the state.
+    Created by `ItemBank.watch`. `update` adds the answers of one look, such as a day. `alarm` is
+    whether a change was detected, `evidence` its e-value, and `save` writes the state.
 
     Attributes
     ----------
@@ -84,14 +84,14 @@ class Watch:
 
     @property
     def direction(self) -> Direction:
-        """What the evidence says: "worse", "better", "different"; "" without an alarm."""
+        """Direction of the change: "worse", "better", "different"; "" without an alarm."""
         if not self.alarm:
             return ""
         found: Direction = KINDS[int(np.argmax(self._evidence.logs))]
         return found
 
     def update(self, answers: Any, *, look: Hashable | None = None) -> bool:
-        """Take the answers of one look, and return whether there is an alarm.
+        """Add the answers of one look, and return whether there is an alarm.
 
         Parameters
         ----------
@@ -112,7 +112,7 @@ class Watch:
         LabelError
             If a question is not in the bank.
         CodeError
-            If an answer lies outside 0 to 1.
+            If an answer is outside [0, 1].
         ShapeError
             If there are several models, or no answer.
         """
@@ -137,55 +137,56 @@ class Watch:
         return self.alarm
 
     def taken(self, look: Hashable) -> bool:
-        """Return whether the answers of a look were taken, by its name."""
+        """Return whether a look with this name was recorded."""
         return any(one["look"] == look for one in self._looks)
 
     def _baseline_on(self, asked: Counted) -> float:
-        """Return the mean of the baseline on the questions that were asked."""
+        """Return the baseline mean over the questions of a look."""
         return Counted(self._evidence.past[0].table * (asked.table[0] > 0)).mean
 
     def to_frame(self) -> pd.DataFrame:
-        """Return a row for each look: questions, score, that of the baseline on them, evidence."""
+        """Return one row per look: questions, score, baseline score, evidence."""
         import pandas as pd
 
         columns = ["look", "n", "score", "baseline", "evidence", "alarm"]
         return pd.DataFrame(self._looks, columns=columns)
 
     def plot(self, *, ax: Axes | None = None) -> Axes:
-        """Draw the evidence, look by look: `psychollm.plots.plot_watch`."""
+        """Draw the evidence by look with `psychollm.plots.plot_watch`."""
         return drawn_by("plot_watch")(self, ax=ax)
 
     def summary(self) -> str:
-        """Return whether the answers have changed, and since when it shows."""
+        """Return whether a change was detected, and when."""
         asked = int((self._evidence.past[0].table[0] > 0).sum())
         bound = number(1.0 / self.alpha, 0)
-        head = f"{count(self.look)} looks beside a baseline of {count(asked)} questions"
+        head = f"{count(self.look)} looks (baseline: {count(asked)} questions)"
         if not self.alarm:
-            return f"No alarm in {head}: evidence {_told(self.evidence)}, an alarm takes {bound}."
+            evidence = f"The evidence is {_told(self.evidence)}; the alarm is at {bound}."
+            return f"No alarm in {head}. {evidence}"
         label = self._looks[self._alarmed - 1]["look"]
         when = f"look {self._alarmed}" + f" ({label})" * (label != self._alarmed)
         return (
-            f"ALARM since {when} of {head}: {_SAID[self.direction]}. Evidence "
-            f"{_told(self.evidence)}, an alarm takes {bound}. {self._since()}"
+            f"ALARM since {when} of {head}: {_SAID[self.direction]}. The evidence is "
+            f"{_told(self.evidence)}; the alarm is at {bound}. {self._since()}"
         ).rstrip()
 
     def _since(self) -> str:
-        """Say what was right before and after, at the last look."""
+        """Return the accuracy at the last look and at baseline."""
         last = self._looks[-1]
         if np.isnan(last["baseline"]):
             return ""
         return (
-            f"At the last look {percent(last['score'], 1)} were right, in the baseline "
-            f"{percent(last['baseline'], 1)} of the same questions."
+            f"At the last look {percent(last['score'], 1)} of answers were correct, compared with "
+            f"{percent(last['baseline'], 1)} at baseline on the same questions."
         )
 
     def save(self, path: str | PathLike[str]) -> Path:
-        """Write the state to a file, from which `ItemBank.resume_watch` goes on.
+        """Write the state to a file, for `ItemBank.resume_watch`.
 
         Parameters
         ----------
         path : str or path
-            A file of JSON; it is replaced as a whole.
+            JSON file; an existing file is replaced.
         """
         state = {
             "bank": self.bank.digest,
@@ -205,13 +206,13 @@ def _told(evidence: float) -> str:
 
 
 def begin_watch(bank: CalibratedQuestions, baseline: Any, alpha: float) -> Watch:
-    """Return a watch without a look."""
+    """Return a watch without looks."""
     check_fraction("alpha", alpha)
     if isinstance(baseline, Hashable) and baseline in bank.models:
         scores = bank.scores[bank.models.index(baseline)]
         baseline = dict(zip(bank.questions, scores.tolist(), strict=True))
     elif isinstance(baseline, str):
-        msg = f"baseline={baseline!r} is no model of the bank: name one, or pass its answers"
+        msg = f"baseline={baseline!r} is not a model of the bank: name one, or pass answers"
         raise LabelError(msg)
     return Watch(bank, Evidence({0: counted(bank, baseline, "baseline")}), float(alpha))
 
@@ -254,7 +255,7 @@ def counted(bank: CalibratedQuestions, answers: Any, argument: str) -> Counted:
     else:
         held = answers_of(answers, argument)
         if len(held.models) != 1:
-            msg = f"{argument} holds {len(held.models)} models, but a watch is of one: select it"
+            msg = f"{argument} has {len(held.models)} models: select one"
             raise ShapeError(msg)
         values = held.values[0]
         runs = [

@@ -58,7 +58,7 @@ def cluster_sums(tally: Tally, scores: FloatArray) -> FloatArray:
 
 
 def cluster_shares(tally: Tally) -> FloatArray:
-    """Return the share of each cluster, or question, in all weight (clusters,); may be empty."""
+    """Return the proportion of weight of each cluster or question (clusters,); may be empty."""
     if not tally.n:
         return np.empty(0)
     sizes = cluster_sums(tally, np.ones((tally.n, 1)))[:, 0]
@@ -66,7 +66,7 @@ def cluster_shares(tally: Tally) -> FloatArray:
 
 
 def in_few_clusters(tally: Tally) -> bool:
-    """Return whether almost all errors, or all correct answers, stand in a few clusters."""
+    """Return whether almost all errors, or all correct answers, are in a few clusters."""
     # With fewer degrees of freedom intervals from resamples cover 69 to 93 % where one answer in
     # eleven is wrong; with more, 93 % and up (validation/coverage_clusters.py).
     if tally.cluster is None:
@@ -104,7 +104,7 @@ _ZERO = 1e-20  # below it a variance is a rounding error
 
 @dataclass(frozen=True, slots=True)
 class Sandwich:
-    """Variances of statistics, and what is known of them; NaN for one cluster."""
+    """Variances of statistics and their degrees of freedom; NaN for one cluster."""
 
     variance: FloatArray  # (statistics,) of equation (1)
     apart: FloatArray  # (statistics,) from correct and wrong answers apart

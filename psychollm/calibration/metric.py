@@ -1,4 +1,4 @@
-"""What a metric is, and how any set of metrics is estimated for all models at once.
+"""Definition of a metric, and estimation of any set of metrics for all models together.
 
 A metric turns tallies into numbers. Its `compute` takes the distinct confidences of one model and
 any number of resampled tallies, so that the sample, the bootstrap and the jackknife are one call
@@ -174,7 +174,7 @@ class Metric:
         level: float = 0.95,
         rng: RandomState = None,
     ) -> Estimate:
-        """Estimate the number for every model; arguments and errors are those of `brier`."""
+        """Estimate the metric for every model; arguments and errors are as in `brier`."""
         if len(self.names) > 1:
             msg = (
                 f"a metric of {len(self.names)} numbers is no single estimate: pass it to "
@@ -324,12 +324,12 @@ class Drawn:
 
     @property
     def draws(self) -> FloatArray:
-        """Columns in resamples (resamples, models, columns); a row of NaN where there are none."""
+        """Columns in resamples (resamples, models, columns); a row of NaN without resamples."""
         draws = self.replicates.draws
         return np.full((1, *self.value.shape), np.nan) if draws is None else draws
 
     def columns(self, metric: Metric) -> slice:
-        """Return where the outputs and carried columns of one metric stand."""
+        """Return the positions of the outputs and carried columns of one metric."""
         before = self.metrics[: self.metrics.index(metric)]
         start = sum(other.width for other in before)
         return slice(start, start + metric.width)
@@ -400,7 +400,7 @@ class Drawn:
         return self.answers.clusters is not None
 
     def _method(self, metric: Metric, output: int) -> str:
-        """Name of the closed form of an output, empty where it has none."""
+        """Name of the closed form of an output; empty if it has none."""
         methods = metric.method if self.answers.plain else metric.robust_method
         return methods if isinstance(methods, str) else methods[output]
 

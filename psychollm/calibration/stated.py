@@ -91,7 +91,7 @@ def cluster_codes(
 
 
 def question_weights(weights: ArrayLike | None, questions: Labels) -> FloatArray:
-    """Return the weight of each question, scaled to mean one; ones where there are none."""
+    """Return the weight of each question, scaled to mean one; ones by default."""
     if weights is None:
         return np.ones(len(questions))
     return check_weights(in_order(weights, questions, argument="weights"), len(questions))
@@ -164,7 +164,7 @@ class PairedAnswers(Result):
 
     @property
     def no(self) -> FloatArray:
-        """1 where both are known and the model said no (models, questions)."""
+        """1 if both values are known and the model said no (models, questions)."""
         return self.present - self.yes
 
     @property

@@ -299,7 +299,7 @@ class _Stated:
         self.n_answers += right.size
 
     def finished(self, rows: list[Any], columns: list[Any]) -> StatedScan:
-        """Sort what was written."""
+        """Sort the written records."""
         models = as_labels("model", rows, len(rows))
         questions = as_labels("question", columns, len(columns))
         try:

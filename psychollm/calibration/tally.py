@@ -1,4 +1,4 @@
-"""The table from which every metric is computed: correct and wrong answers per confidence."""
+"""Tally of correct and wrong answers by confidence, from which metrics are computed."""
 
 from dataclasses import dataclass
 
@@ -67,7 +67,7 @@ def _tally(answers: StatedAnswers, row: int) -> Tally:
 
 
 def _numbered(clusters: IntArray) -> IntArray:
-    """Return clusters numbered anew: some may hold no answer of this model."""
+    """Return renumbered clusters, without those that have no answers of this model."""
     return np.unique(clusters, return_inverse=True)[1].astype(np.int64)
 
 

@@ -91,7 +91,7 @@ def _check_varying(part: Responses, of: Axis, name: Hashable) -> None:
     sizes = [np.unique(row[~gap]).size for row, gap in zip(codes, missing, strict=True)]
     bare = [label for label, size in zip(labels, sizes, strict=True) if size == 0]
     if bare:
-        msg = f"nobody answered {listed(bare)} in group {name!r}: leave such items out"
+        msg = f"items without answers in group {name!r}: {listed(bare)}; omit them"
         raise ShapeError(msg)
     same = [label for label, size in zip(labels, sizes, strict=True) if size == 1]
     if same:

@@ -82,7 +82,7 @@ def pair_sizes(tables: FloatArray, codes: AnyArray, weights: FloatArray) -> Floa
 
 
 BLOCK = 512
-"""Units whose influences are held at once."""
+"""Number of units whose influences are in memory together."""
 MAX_NUMBERS = 200_000_000
 """Most counts held for all pairs."""
 

@@ -173,7 +173,7 @@ def biserial(
     Raises
     ------
     CodeError
-        If an answer is neither 1 nor 0.
+        If an answer is not 0 or 1.
     ShapeError
         If scores and answers do not hold the same number of units.
 

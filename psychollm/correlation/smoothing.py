@@ -1,4 +1,4 @@
-r"""`smooth`: a correlation matrix near to a matrix that is none, in one of five senses.
+r"""`smooth`: nearest correlation matrix to an indefinite matrix, by one of five criteria.
 
 Shrinkage is :math:`S(\alpha) = \alpha T + (1 - \alpha) G` for a correlation matrix T (Higham,
 Strabić & Šego, 2016). With a positive definite target the least :math:`\alpha` that leaves no
@@ -188,9 +188,9 @@ class Smoothing(Result):
             return f"{first}: {_UNTOUCHED}."
         a, b = self.largest_pair
         return (
-            f"{first}.\nSmoothed by {self.method!r} ({self.note}): correlations moved by "
-            f"{self.rms_moved:.3g} (root mean square), most that of {a!r} and {b!r}, by "
-            f"{signed(self.largest_move, 3)}."
+            f"{first}.\nSmoothing by {self.method!r} ({self.note}) changed correlations by "
+            f"{self.rms_moved:.3g} (root mean square). The largest change is "
+            f"{signed(self.largest_move, 3)}, of {a!r} and {b!r}."
         )
 
 
@@ -401,7 +401,7 @@ def _positive(array: FloatArray, name: str, labels: Labels) -> FloatArray:
         msg = (
             f"{name} of pairs must be positive and finite, but are not at "
             f"{name_pairs(bad, labels)}; an estimate at -1 or 1 has no standard error: use "
-            "another empty-cell rule than 'none', or pass weights="
+            "another continuity correction than 'none', or pass weights="
         )
         raise InputError(msg)
     return array

@@ -1,4 +1,4 @@
-"""`tetrachoric_table`: single 2 x 2 tables, or many at once."""
+"""`tetrachoric_table`: tetrachoric correlations of one or many 2 x 2 tables."""
 
 from __future__ import annotations
 

@@ -122,8 +122,9 @@ class Sensitivity(Result):
     def __repr__(self) -> str:
         k = len(self.labels)
         lines = [
-            f"Sensitivity to the empty-cell rule: {self.n_empty} of {k * (k - 1) // 2} pairs "
-            f"have an empty cell; largest spread {np.nanmax(self.spread, initial=0.0):.3f}",
+            f"Sensitivity to the continuity correction: {self.n_empty} of {k * (k - 1) // 2} "
+            f"pairs have an empty cell; largest difference "
+            f"{np.nanmax(self.spread, initial=0.0):.3f}",
             f"  {'rule':<14}{'1st':>8}{'2nd':>8}{'last':>8}   eigenvalue share",
         ]
         lines += [
@@ -423,7 +424,7 @@ def tetrachoric(
 def _as_counts(
     data: object, *, of: Axis, weights: ArrayLike | None, device: str | None
 ) -> PairCounts:
-    """Count what is not yet counted."""
+    """Count pairs if `data` are responses."""
     if isinstance(data, PairCounts):
         if weights is not None:
             msg = "weights belong to the questions: pass them to PairCounts.count, not with counts"
@@ -462,7 +463,7 @@ def delta_interval(matrix: FloatArray, se: FloatArray, level: float) -> FloatArr
 
 def profile_interval(matrix: FloatArray, counts: PairCounts, level: float) -> FloatArray:
     """Return likelihood-ratio intervals of every pair (k, k, 2), from the unadjusted counts."""
-    # All rho whose profile log-likelihood lies within half a chi-square quantile (1 df) of the
+    # All rho whose profile log-likelihood is within half a chi-square quantile (1 df) of the
     # maximum. With an empty cell that is at the bound and one end is free. Unequal weights stretch
     # the interval by their design effect.
     out = np.empty((*matrix.shape, 2))

@@ -1,18 +1,18 @@
-r"""What few clusters, of unequal size, leave of an interval.
+r"""Intervals from few clusters of unequal size.
 
-Questions about one passage go together, so that a sample of a thousand of them in five passages
-tells as much as five. With :math:`h_g` the share of cluster g in all weight and :math:`r_g` what
-it adds to an estimate beyond that share (the influences of its questions, summed), the variance
+Questions about one passage are dependent: a thousand questions in five passages can have the
+information of five. With :math:`h_g` the proportion of weight of cluster g and :math:`r_g` the sum
+of the influences of its questions, the variance
 
 .. math:: V = \sum_g \frac{r_g^2}{1 - h_g}                                                \quad (1)
 
-has no bias where questions are independent, however unequal the clusters ("CR2"). It varies like a
+is unbiased for independent questions and any cluster sizes ("CR2"). It varies like a
 chi-squared variable with Satterthwaite's degrees of freedom,
 
 .. math:: \nu = \Big[ \sum_g h_g^2 + \sum_{g \neq k} \frac{h_g^2}{1 - h_g}
                 \frac{h_k^2}{1 - h_k} \Big]^{-1},                                        \quad (2)
 
-which is G - 1 for G clusters of one size and less than two for five of which one holds most
+which is G - 1 for G clusters of equal size. It is less than two for five clusters if one has most
 questions. Intervals take Student's t with :math:`\nu` degrees of freedom. Resamples of clusters
 vary by (1) without its denominators and have the tails of a normal distribution; their percentiles
 are therefore taken at the level at which a normal interval is as wide as that of t,
@@ -22,14 +22,14 @@ are therefore taken at the level at which a normal interval is as wide as that o
 
 (Hesterberg's expanded percentiles, for clusters of any size).
 
-Clusters of one size need not tell equally much: where most of a variance comes from a few of them,
-which hold the errors or the outlying confidences, it is known no better than from these. Where an
-estimate is sensitive to that, its degrees of freedom are no more than
+Clusters of equal size can differ in information. If few clusters contribute most of a variance,
+such as those with the errors, its precision is that of these few. For estimates sensitive to this,
+the degrees of freedom are at most
 
 .. math:: G_e = \Big( \sum_g r_g^2 \Big)^2 \Big/ \sum_g r_g^4,                            \quad (4)
 
-the number of clusters that would tell as much if all told the same. Elsewhere they are no more
-than those of a sum of squares that varies by its fourth powers,
+the effective number of clusters. For other estimates they are at most
+those of a sum of squares that varies by its fourth powers,
 
 .. math:: \nu' = 2 G_e \big/ (1 - G_e / G),                                              \quad (5)
 
@@ -85,7 +85,7 @@ def satterthwaite(shares: FloatArray) -> FloatArray:
 
 
 def effective_shares(member: IntArray, correlation: FloatArray) -> FloatArray:
-    """Return what each unit tells, 1 / (1 + (m - 1) rho) in a cluster of m that correlate rho."""
+    """Return the weight of each unit, 1 / (1 + (m - 1) rho) in a cluster of m correlated rho."""
     # Shapes: member (units,); correlation (clusters,). Families are clusters of models.
     return np.asarray(1.0 / (1.0 + (np.bincount(member) - 1.0) * correlation)[member])
 
@@ -157,7 +157,7 @@ class Units:
         return few(self.df)
 
     def flagged(self, flags: Sequence[Reason], value: FloatArray) -> tuple[Reason, ...]:
-        """Return flags (models,), or a word on few clusters where there is a value to qualify."""
+        """Return flags (models,); defined values without one are flagged for few clusters."""
         own = first_reason(
             (np.isnan(value), Reason.NONE),
             (self.count == 1, Reason.ONE_CLUSTER),
@@ -171,7 +171,7 @@ class Units:
     def tested(
         self, p_value: FloatArray, flags: Sequence[Reason]
     ) -> tuple[FloatArray, tuple[Reason, ...]]:
-        """Return p-values (models,) and flags: none where no test keeps its level."""
+        """Return p-values (models,) and flags; NaN if no test keeps its level."""
         enough = (self.count > 1) & ~self.few
         own = first_reason(
             (np.isnan(p_value), Reason.NONE),
@@ -219,6 +219,6 @@ def tail_of_t(p_value: Any, df: Any) -> FloatArray:
 
 
 def few(df: Any) -> BoolArray:
-    """Return where degrees of freedom are too few for any interval to be trusted."""
+    """Return where the degrees of freedom are too low for a valid interval."""
     with np.errstate(invalid="ignore"):
         return np.asarray(df < FEW, dtype=np.bool_)

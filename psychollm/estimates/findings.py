@@ -1,8 +1,8 @@
-"""What a study found: each finding is worded once, and shown as text, Markdown, HTML or JSON.
+"""Findings of a study: each is worded once, and rendered as text, Markdown, HTML or JSON.
 
-A `Finding` answers one question: in sentences, in lines about single models or conditions where
-there are any, and with the numbers that it rests on. Its outcome says what these numbers show
-(`psychollm.estimates.verdict`), and the reason why they show nothing where they do not.
+A `Finding` answers one question. It has a statement, optional lines about single models or
+conditions, and the numbers behind the answer. Its outcome is the conclusion from these numbers
+(`psychollm.estimates.verdict`); its reason explains a missing answer.
 """
 
 import json
@@ -41,7 +41,7 @@ class Finding:
     Attributes
     ----------
     key : str
-        Short name of the question; by default that of the verdict.
+        Short name of the question; by default "verdict".
     question : str
         Question, or topic of the rows.
     statement : str
@@ -55,15 +55,15 @@ class Finding:
     outcome : Outcome, Verdicts or None
         Outcome of the interval that decides, or of one interval per model.
     reason : str
-        Why there is no answer, if so.
+        Reason of a missing answer; empty if there is an answer.
     exhibits : tuple of Drawing or Listing
         Figures and tables for a page; not part of ``to_dict``.
 
     Examples
     --------
-    >>> found = Finding(key="own", question="Whose signal?", statement="Its own.")
+    >>> found = Finding(key="bias", question="Overconfident?", statement="No model is.")
     >>> print(found.text())
-    Whose signal? Its own.
+    Overconfident? No model is.
     """
 
     key: str = VERDICT
@@ -77,7 +77,7 @@ class Finding:
     exhibits: tuple["Exhibit", ...] = field(default=(), repr=False, metadata={"data": False})
 
     def __post_init__(self) -> None:
-        # Labels may hold anything: in a finding they stand in one line.
+        # Labels may contain line breaks, which would break the layout.
         for name in ("question", "statement", "rows", "explanation", "reason"):
             object.__setattr__(self, name, in_lines(getattr(self, name)))
 
@@ -126,16 +126,16 @@ class Findings:
 
     Examples
     --------
-    >>> first = Finding(key="verdict", statement="One shared signal.")
-    >>> found = Findings(items=(first, Finding(key="left", question="Left over?")))
+    >>> first = Finding(key="verdict", statement="One common factor.")
+    >>> found = Findings(items=(first, Finding(key="left", question="Residuals?")))
     >>> found.verdict, found["left"].question, len(found)
-    ('One shared signal.', 'Left over?', 2)
+    ('One common factor.', 'Residuals?', 2)
     >>> print(found.to_json()[:44])
     {"items": [{"key": "verdict", "question": ""
     """
 
     items: tuple[Finding, ...]
-    head: str = ""  # what was studied
+    head: str = ""  # title line: data and design
 
     @property
     def verdict(self) -> str:
@@ -154,13 +154,13 @@ class Findings:
         Raises
         ------
         LabelError
-            If there is none.
+            If no finding has this key.
         """
         for one in self.items:
             if one.key == key:
                 return one
         known = ", ".join(repr(one.key) for one in self.items)
-        msg = f"there is no finding {key!r}: there are {known}"
+        msg = f"finding {key!r} does not exist: use one of {known}"
         raise LabelError(msg)
 
     def text(self) -> str:
@@ -205,18 +205,18 @@ class Findings:
 
 
 class Study(ABC):
-    """What the results that say what they found have in common."""
+    """Base class of results with findings."""
 
     __slots__ = ()
 
     @abstractmethod
     def findings(self, *, smallest: SmallestEffects = SMALLEST) -> Findings:
-        """Return what was found, a finding per question asked of the data.
+        """Return one finding per question of the study.
 
         Parameters
         ----------
         smallest : SmallestEffects
-            The smallest effects that matter.
+            Smallest effects of interest.
 
         Returns
         -------
@@ -225,12 +225,12 @@ class Study(ABC):
         """
 
     def tables(self) -> "dict[str, pd.DataFrame]":
-        """Return the tables of the study by name; a command writes each to a file of that name."""
+        """Return the tables of the study by name; commands write each to a file of that name."""
         return {"table": self.to_frame()}  # type: ignore[attr-defined]
 
     @property
     def verdict(self) -> str:
-        """What the study comes to; `findings` takes the smallest effects that matter."""
+        """Verdict of the study, for the default smallest effects of interest."""
         return self.findings().verdict
 
     def summary(self, *, smallest: SmallestEffects = SMALLEST) -> str:
@@ -239,7 +239,7 @@ class Study(ABC):
         Parameters
         ----------
         smallest : SmallestEffects
-            The smallest effects that matter.
+            Smallest effects of interest.
         """
         return self.findings(smallest=smallest).text()
 
@@ -257,14 +257,14 @@ class Study(ABC):
         path : str or Path
             File to write.
         source : str
-            Lines of Python that make the data, shown with the call that repeats the study.
+            Python code that makes the data, shown on the page with the call of the study.
         smallest : SmallestEffects
-            The smallest effects that matter, for what the page concludes.
+            Smallest effects of interest, used in the conclusions.
 
         Returns
         -------
         Path
-            Where it is.
+            Path of the written file.
         """
         write = view("reports.study", "write_report")
         written: Path = write(self, path, source=source, smallest=smallest)
@@ -280,12 +280,12 @@ def folder_of(result: Any) -> str:
 def exhibit(
     found: Findings, result: Any, smallest: SmallestEffects, *, by: str = "exhibits"
 ) -> Findings:
-    """Return findings with what shows them, by a function of the file `exhibits` of the result."""
-    # The file stands above the class, in its folder, and is looked up by name as a plot is.
+    """Return findings with figures and tables, from the file `exhibits` of the result."""
+    # The file imports the class, so it is looked up by name, as plots are.
     shown = view(f"{folder_of(result)}.exhibits", by)(result, smallest)
     given = {key: tuple(one for one in held if one) for key, held in shown.items()}
     items = [replace(one, exhibits=given.get(one.key, ())) for one in found.items]
-    people = getattr(result, "people", None)  # beside whom models stand, where a study has them
+    people = getattr(result, "people", None)  # human reference group, if the study has one
     if people is not None:
         items.append(people.beside(smallest))
     return replace(found, items=tuple(items))
@@ -294,7 +294,7 @@ def exhibit(
 def estimate_rows(
     estimate: "Estimate", digits: int = 2, *, signed: bool = True
 ) -> tuple[str, ...]:
-    """Return a line for each value of an estimate."""
+    """Return one line per value of an estimate."""
     return tuple(
         f"{label}: {estimate.text(row, digits, signed=signed)}"
         for row, label in enumerate(estimate.labels)
@@ -307,7 +307,7 @@ def sentence(text: str) -> str:
 
 
 def sentence_list(items: Sequence[Any], *, most: int = 6) -> str:
-    """Join items as in a sentence, and count those beyond the first few."""
+    """Join the first items as in a sentence, and count the others."""
     words = [str(item) for item in items[:most]]
     if len(items) > most:
         words.append(f"{len(items) - most} more")
@@ -315,7 +315,7 @@ def sentence_list(items: Sequence[Any], *, most: int = 6) -> str:
 
 
 def in_words(name: Any) -> str:
-    """Return a name of the library, such as self_awareness, as it stands in a sentence."""
+    """Return a name such as self_awareness with spaces."""
     return str(name).replace("_", " ")
 
 

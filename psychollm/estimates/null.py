@@ -1,4 +1,4 @@
-"""`Null`: an observed statistic beside its distribution under a null hypothesis."""
+"""`Null`: an observed statistic and its distribution under a null hypothesis."""
 
 from __future__ import annotations
 

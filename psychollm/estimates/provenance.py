@@ -1,4 +1,4 @@
-"""What it takes to repeat a study: the seed, the call, the versions."""
+"""Provenance of a study: seed, call and versions."""
 
 import platform
 import re
@@ -15,7 +15,7 @@ def call_text(function: str, inputs: tuple[str, ...], options: Mapping[str, obje
 
 
 def with_imports(code: str) -> str:
-    """Return code that begins with those of the usual imports that it needs and lacks."""
+    """Return code with missing standard imports added."""
     lines = {"pd": "import pandas as pd", "psy": "import psychollm as psy"}
     absent = [
         line
@@ -32,7 +32,7 @@ def versions() -> dict[str, str]:
 
 
 def cuts(coding: Mapping[str, str]) -> str:
-    """Say which cuts, chosen by the user, made answers of numbers; "" where none did."""
+    """Return the user's thresholds that converted numbers to answers, or ""."""
     what = {"confidence": "yes", "correctness": "right"}
     made = [f"{what[name]} for a {rule}" for name, rule in coding.items() if ">" in rule]
     text = " and ".join(made).replace("model ", "each model's ")

@@ -139,7 +139,7 @@ class Resampling(Bootstrap):
         return {"bootstrap": self, "level": self.level, "rng": self.rng}
 
     def replicate(self, task: Task, label: str, *, at_once: int | None = None) -> AnyArray:
-        """Run a task over as many replicates as there are resamples."""
+        """Run a task once per resample."""
         return replicate(
             task,
             self.n,
@@ -175,7 +175,7 @@ def resample_counts(
 
 
 class KeptCounts:
-    """Small counts, drawn once for all who resample the same questions.
+    """Resampling counts, drawn once and shared by all metrics.
 
     Where they take more than `_KEPT_BYTES`, they are drawn whenever they are asked for.
     """
@@ -273,7 +273,7 @@ class Replicates:
 
     @classmethod
     def unknown(cls, value: FloatArray, level: float) -> "Replicates":
-        """Return values of which nothing more is known: intervals are NaN."""
+        """Return values without intervals."""
         nothing = np.full((1, *value.shape), np.nan)
         return cls(value=value, left_out=nothing, draws=None, options=Resampling(0, level=level))
 

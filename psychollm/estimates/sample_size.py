@@ -142,14 +142,14 @@ def units_needed(
     power: float = POWER,
     absence: bool = False,
 ) -> FloatArray:
-    """Return how many units (3) it takes, given that `n` had these standard errors.
+    """Return the number of units needed (3), given standard errors from `n` units.
 
     Parameters
     ----------
     n, se, df : array_like (k,)
         Units of the pilot, standard errors, and their degrees of freedom, which grow with units.
     effect : array_like (k,)
-        The effect to detect or, for `absence`, to exclude where there is none.
+        Effect to detect or, for `absence`, to exclude if the true effect is zero.
     alpha : array_like (k,)
         One minus the level of each interval.
     power : float
@@ -175,7 +175,7 @@ def units_needed(
 
 
 def about(n: float) -> str:
-    """Return a number of units to two digits, as it stands in a sentence.
+    """Return a number of units rounded to two digits, for a sentence.
 
     Examples
     --------

@@ -1,20 +1,19 @@
-r"""Verdicts: what an interval shows, and what it leaves open.
+r"""Verdicts: conclusions from an interval.
 
-An interval that holds the null value does not show that there is nothing: eight answers with an
-AUROC of .73 [.24, .96] fit a model that knows nothing as well as one that knows nearly everything.
-With :math:`\theta_0` the null value and :math:`\delta` the smallest effect that matters, an
-interval [L, U] has one of three outcomes:
+An interval that covers the null value does not establish equality. Eight answers with an AUROC of
+.73 [.24, .96] are compatible with no discrimination and with nearly perfect discrimination. With
+:math:`\theta_0` the null value and :math:`\delta` the smallest effect of interest, an interval
+[L, U] has one of three outcomes:
 
-* *shown*: :math:`L > \theta_0` or :math:`U < \theta_0` (or an adjusted p-value at most
+* *significant*: :math:`L > \theta_0` or :math:`U < \theta_0` (or an adjusted p-value at most
   :math:`\alpha`);
-* *small*: :math:`\theta_0 - \delta < L` and :math:`U < \theta_0 + \delta`. Whatever there is, it
-  is less than what matters; that it differs from zero in a large table does not make it more;
-* *open*: neither. There are too few data to say.
+* *negligible*: :math:`\theta_0 - \delta < L` and :math:`U < \theta_0 + \delta`. Any effect is
+  smaller than the smallest effect of interest, even if it differs significantly from zero;
+* *inconclusive*: the other intervals.
 
-Small is a test of equivalence (Schuirmann, 1987). Two one-sided tests at 5 % need an interval of
-90 %; with the 95 % interval that is printed each is at 2.5 %, so that "small" is said wrongly at
-most once in forty times where the effect just matters. "Shown" is said wrongly once in twenty
-times where there is nothing.
+"Negligible" is a test of equivalence (Schuirmann, 1987). Two one-sided tests at 5 % need a 90 %
+interval. The printed interval is 95 %, so each test is at 2.5 %: at most one in forty effects of
+size :math:`\delta` is called negligible. One in twenty null effects is called significant.
 
 References
 ----------
@@ -42,7 +41,7 @@ from psychollm._base.types import FloatArray
 if TYPE_CHECKING:
     from psychollm.estimates.estimate import Estimate
 
-FEWEST = 10  # units below which no interval of the library has had its coverage measured
+FEWEST = 10  # coverage of intervals was not measured with fewer units
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -130,7 +129,7 @@ class SmallestEffects:
         known = [field.name for field in fields(self)]
         for name in values:
             if name not in known:
-                msg = f"there is no smallest effect of {name!r}: there are {', '.join(known)}"
+                msg = f"smallest effect {name!r} does not exist: use one of {', '.join(known)}"
                 raise OptionError(msg)
         return replace(self, **values)
 
@@ -144,14 +143,14 @@ class Outcome(StrEnum):
     Examples
     --------
     >>> Outcome.ABOVE.shown, Outcome.SMALL.shown, str(Outcome.OPEN)
-    (True, False, 'too few to say')
+    (True, False, 'inconclusive')
     """
 
     ABOVE = "above"
     BELOW = "below"
-    SMALL = "smaller than what matters"
-    OPEN = "too few to say"
-    APART = "nothing in common"
+    SMALL = "negligible"
+    OPEN = "inconclusive"
+    APART = "no common questions"
 
     @property
     def shown(self) -> bool:
@@ -186,9 +185,9 @@ def outcome(
     Examples
     --------
     >>> outcome([0.24, 0.96], null=0.5, smallest=0.05)
-    <Outcome.OPEN: 'too few to say'>
+    <Outcome.OPEN: 'inconclusive'>
     >>> outcome([0.49, 0.52], null=0.5, smallest=0.05)
-    <Outcome.SMALL: 'smaller than what matters'>
+    <Outcome.SMALL: 'negligible'>
     >>> outcome([0.61, 0.72], null=0.5, smallest=0.05)
     <Outcome.ABOVE: 'above'>
     """
@@ -210,7 +209,7 @@ def outcome(
 
 @dataclass(frozen=True, slots=True)
 class Verdicts:
-    """The outcomes of several labels, such as models, to be counted and named in a sentence."""
+    """Outcomes of several labels, such as models."""
 
     labels: tuple[Any, ...]
     outcomes: tuple[Outcome, ...]
@@ -221,7 +220,7 @@ class Verdicts:
         return [str(label) for label, outcome in both if outcome is wanted]
 
     def count(self, wanted: Outcome) -> int:
-        """Return how many have an outcome."""
+        """Return the number of labels with an outcome."""
         return sum(outcome is wanted for outcome in self.outcomes)
 
 
@@ -233,8 +232,8 @@ def verdicts(
     rejected: Sequence[bool] | None = None,
     fewest: int = FEWEST,
 ) -> Verdicts:
-    """Return what the interval of each model shows."""
-    # Of clusters it takes as many of one size, which have `fewest` - 1 degrees of freedom.
+    """Return the conclusion from the interval of each model."""
+    # With clusters, the degrees of freedom must be those of `fewest` clusters of equal size.
     enough = np.asarray(estimate.n >= fewest, dtype=np.bool_)
     if estimate.df is not None:
         enough &= estimate.df >= fewest - 1
@@ -260,12 +259,12 @@ def counted(
     *,
     kind: str = "model",
     data: str = "answers",
-    named: Outcome = Outcome.BELOW,
+    named: Outcome | None = Outcome.BELOW,
     whether: str = "",
 ) -> str:
-    """Say how many models have each outcome; `words` hold what is said of one, and of several."""
-    # Models are listed by label for the outcome `named`; `Outcome.OPEN` is always worded alike,
-    # with what cannot be said (`whether`) where no other outcome tells what is asked.
+    """Count models by outcome; `words` has a singular and a plural verb phrase per outcome."""
+    # Models with the outcome `named` are listed by label. `Outcome.OPEN` has fixed words; if all
+    # models are inconclusive, `whether` names the question.
     parts: list[str] = []
     for one in (Outcome.ABOVE, Outcome.BELOW, Outcome.SMALL):
         n = verdicts.count(one)
@@ -276,9 +275,17 @@ def counted(
     n = verdicts.count(Outcome.OPEN)
     if not n:
         return ", ".join(parts)
-    whom = f"for {n if parts else _of_all(n, len(verdicts.labels), kind)}"
-    text = f"{whom} there are too few {data} to say"
-    return f"{', '.join(parts)}; {text}" if parts else f"{text} {whether}".rstrip()
+    if parts:
+        return f"{', '.join(parts)}; {inconclusive(n)}"
+    whom = _of_all(n, len(verdicts.labels), kind)
+    if not whether:
+        return f"the {data} are inconclusive for {whom}"
+    return f"for {whom} the {data} do not show {whether}"
+
+
+def inconclusive(n: int) -> str:
+    """Return the phrase for the number of inconclusive results."""
+    return f"{count(n)} {'is' if n == 1 else 'are'} inconclusive"
 
 
 def _of_all(n: int, total: int, kind: str) -> str:
@@ -297,23 +304,23 @@ def judged_pairs(judged: Verdicts, *, within: str = "") -> str:
     if small:
         parts.append(f"{count(small)} {'is' if small == 1 else 'are'} {equivalent}")
     if apart:
-        parts.append(f"{count(apart)} {'has' if apart == 1 else 'have'} no common question")
+        parts.append(f"{count(apart)} {'has' if apart == 1 else 'have'} no common questions")
     if few:
         parts.append(f"{count(few)} {'is' if few == 1 else 'are'} inconclusive")
     return f"Of {count(pairs)} pairs, {', '.join(parts)}."
 
 
 def every(n: int, kind: str) -> str:
-    """Return the words for all of several things: ``both models``, ``all 3 models``."""
+    """Return ``both models`` or ``all 3 models``."""
     return f"both {kind}s" if n == 2 else f"all {n} {kind}s"
 
 
 def futile(have: str, cannot: str, least: int) -> str:
-    """Say that nothing could be shown, and how many it takes."""
-    return f"With {have} no {cannot}, whatever the answers: it takes {count(least)}"
+    """Return that no result can be significant, and how many units are needed."""
+    return f"With {have}, no {cannot}: at least {count(least)} are needed"
 
 
-def names_of(labels: Sequence[str], *, most: int = 4) -> str:
-    """Return labels as a list that breaks off."""
+def names_of(labels: Sequence[str], *, most: int = 3) -> str:
+    """Return the first labels, and the number of further ones."""
     more = len(labels) - most
     return ", ".join(labels[:most]) + (f" and {more} more" if more > 0 else "")

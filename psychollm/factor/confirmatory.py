@@ -1,4 +1,4 @@
-r"""`confirmatory_factors`: a model of which variable measures what, fitted to correlations.
+r"""`confirmatory_factors`: a confirmatory factor model, fitted to correlations.
 
 Loadings are free where the model says so and zero elsewhere, factors have variance one, and
 thresholds of ordered answers are those of the data. With residuals e of the correlations below the
@@ -73,7 +73,7 @@ WORDS = {
 
 
 class Least(NamedTuple):
-    """Where a sum of squares is least, as far as steps could tell."""
+    """Minimum of a sum of squares, and convergence status."""
 
     x: FloatArray  # (q,)
     value: float
@@ -134,7 +134,7 @@ class _Model:
     joined: IntArray  # (r,) pairs whose residuals covary, as places below the diagonal
 
     def used(self) -> IntArray:
-        """Return the places of the model's pairs among those of the whole matrix."""
+        """Return the positions of the model's pairs in the whole matrix."""
         where = np.zeros((self.size, self.size), dtype=np.int64)
         lower = np.tril_indices(self.size, -1)
         where[lower] = np.arange(lower[0].size)

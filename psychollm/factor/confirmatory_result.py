@@ -1,4 +1,4 @@
-"""What a confirmatory factor model found, how it fits, and what it lacks."""
+"""Result of a confirmatory factor model: estimates, fit and modification indices."""
 
 from __future__ import annotations
 
@@ -217,13 +217,13 @@ class ConfirmatoryFactors(Expects, Result):
         """Describe the fit of the model, with warnings."""
         names = listed(self.factors)
         lines = [
-            f"{len(self.factors)} factor{'s' if len(self.factors) > 1 else ''} ({names}) of "
-            f"{len(self.labels)} variables by {self.estimator}, n = {self.n:g}.",
+            f"{len(self.factors)} factor{'s' if len(self.factors) > 1 else ''} ({names}), "
+            f"{len(self.labels)} variables, estimator {self.estimator}, n = {self.n:g}.",
             f"Fit: {self.fit.summary()}.",
         ]
         if self.inadmissible:
             lines.append(
-                f"Inadmissible: communality or factor correlation of one or more at "
+                f"Inadmissible (communality or factor correlation of at least one): "
                 f"{listed(self.inadmissible)}."
             )
         return "\n".join(lines)

@@ -161,7 +161,7 @@ def _unit(loadings: FloatArray) -> FloatArray:
 
 
 def read_columns(data: Any, name: str) -> Columns:
-    """Take apart what carries labels, and make columns of a single column."""
+    """Separate labels from values, and make a single column two-dimensional."""
     rows: Labels | None = None
     columns: Labels | None = None
     data = labelled(data)

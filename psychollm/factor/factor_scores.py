@@ -282,7 +282,7 @@ def score_weights(
 
 
 def _power(matrix: FloatArray, exponent: float) -> FloatArray:
-    """Return a power of a symmetric matrix, on what is positive of it."""
+    """Return a power of the positive part of a symmetric matrix."""
     values, vectors = np.linalg.eigh(matrix)
     kept = values > 1e-12 * max(float(values[-1]), 1e-300)
     return np.asarray((vectors[:, kept] * values[kept] ** exponent) @ vectors[:, kept].T)

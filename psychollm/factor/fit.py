@@ -167,7 +167,7 @@ def _noncentrality(statistic: float, df: float, level: float) -> FloatArray:
 def likelihood_ratio(
     matrix: FloatArray, model: FloatArray, n: float, n_factors: int
 ) -> tuple[float, float, float]:
-    """Return Bartlett-corrected statistics of a model, of none, of none corrected alike."""
+    """Return Bartlett-corrected statistics of the model and of the null model."""
     k = len(matrix)
     sign, size = np.linalg.slogdet(matrix)
     sign_model, size_model = np.linalg.slogdet(model)

@@ -1,4 +1,4 @@
-r"""How well a model of correlations fits, whatever weights it was fitted with.
+r"""Tests of fit of a model of correlations, for any weights of the fit.
 
 Residuals :math:`e = r - \rho(\hat\theta)` with derivatives :math:`\Delta`, weights W and
 :math:`\Gamma`, n times the covariance matrix of r, give

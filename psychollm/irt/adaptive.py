@@ -73,13 +73,13 @@ class AdaptiveTest(Result):
     def summary(self) -> str:
         """Describe the number of items and the errors of the estimates in sentences."""
         reached = float((self.se <= self.target_se).mean()) if self.target_se else float("nan")
-        ended = f"{percent(reached)} reached the standard deviation {self.target_se:g}. "
+        ended = f"{percent(reached)} reached the target standard error {self.target_se:g}. "
         matched = np.flatnonzero(self.random_error <= self.rmse)
         random = f"{matched[0] + 1}" if matched.size else f"more than {self.random_error.size}"
         return (
             f"{np.median(self.n_items):.0f} items (median of {self.truth.size} simulated "
             f"respondents) give abilities with a root mean square error of {self.rmse:.3f}. "
-            f"{ended if self.target_se else ''}In random order that takes {random}. "
+            f"{ended if self.target_se else ''}In random order {random} items are needed. "
             f"{int((self.exposure > 0).sum())} of {len(self.labels)} items were used."
         )
 

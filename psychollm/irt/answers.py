@@ -1,4 +1,4 @@
-"""Answers as the fit sees them: respondents in rows, distinct patterns with frequencies."""
+"""Answers for fits: respondents in rows, distinct patterns with frequencies."""
 
 from collections.abc import Iterator
 from dataclasses import dataclass, replace

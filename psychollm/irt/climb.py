@@ -58,7 +58,7 @@ Matrix: TypeAlias = DenseCurvature | LowRankCurvature
 
 
 class Steps:
-    """Counts the steps of a climb, against a limit and on a bar."""
+    """Counter of optimisation steps, with a limit and a progress bar."""
 
     per_step = 1  # units of the bar
 
@@ -78,7 +78,7 @@ class Steps:
             self._bar.update(n)
 
     def ended(self, point: "Height", *, done: bool, reason: str = "") -> Convergence:
-        """Return how a climb ended at a point; `reason` is why it is no top, where known."""
+        """Return the convergence status at a point; `reason` explains a failure if known."""
         why = reason or f"the gradient is still {point.steepness:.1e}"
         if not self.left:
             why = f"max_iterations={self.limit} was reached where {why}"
@@ -90,7 +90,7 @@ class Steps:
         )
 
     def near(self, distance: float, goal: float) -> None:
-        """Note how far the end still is, from which the bar tells the time left."""
+        """Record the remaining distance, for the time estimate of the progress bar."""
         self._path.append((self.taken, float(np.log(max(distance, 1e-300) / goal))))
         if self._bar is None or not hasattr(self._bar, "total"):
             return
@@ -125,7 +125,7 @@ class Point:
 
 @dataclass(frozen=True, slots=True)
 class Summit:
-    """Where the climb ended, and how."""
+    """Optimum and convergence status."""
 
     point: Point
     grid: Grid
@@ -239,7 +239,7 @@ def _up_to_bounds(family: Family, place: FloatArray, step: FloatArray) -> FloatA
 
 
 class Height(Protocol):
-    """A point of a climb."""
+    """Iterate of an optimisation."""
 
     @property
     def objective(self) -> float:
@@ -345,16 +345,16 @@ def _newton_target(problem: Problem, point: Point, matrix: Matrix) -> FloatArray
 
 
 class OnNodes(Protocol[P, M]):
-    """A likelihood with abilities integrated out on given nodes, and the steps that climb it."""
+    """Marginal likelihood on given nodes, and its optimisation steps."""
 
     def matrix(self, point: P) -> M | None:
-        """Return the information, factored for steps; None if there is none."""
+        """Return the factored information; None if it is not positive definite."""
 
     def newton(self, point: P, matrix: M) -> P | None:
         """Return where a Newton step leads, less far if it must be; None if it leads down."""
 
     def em(self, point: P, steps: Steps) -> P | None:
-        """Return where another step leads up in place of Newton's; None if none does."""
+        """Return an alternative step if Newton's fails; None if none ascends."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -448,7 +448,7 @@ def climb(problem: Problem, start: FloatArray, steps: Steps | None = None) -> Su
 
 
 def _oriented(problem: Problem, point: Point, grid: Grid) -> Point:
-    """Reflect the ability so that slopes are positive on the whole."""
+    """Reflect the ability so that most slopes are positive."""
     if point.parameters[:, 0].sum() >= 0.0 or np.any(problem.prior_precisions[..., 0] > 0.0):
         return point
     parameters = problem.family.rescaled(point.parameters, 0.0, -1.0)

@@ -326,7 +326,7 @@ class DenseCurvature:
 
 
 def _inverse(matrix: FloatArray) -> FloatArray:
-    """Return the inverse of a positive definite matrix, NaN where it has none."""
+    """Return the inverse of a positive definite matrix; NaN if it is not."""
     try:
         factor = cho_factor(matrix, lower=True)
     except np.linalg.LinAlgError:
@@ -368,7 +368,7 @@ def _tying(items: int, p: int) -> FloatArray:
 
 
 def _held(matrix: FloatArray, fixed: IntArray) -> FloatArray:
-    """Return the matrix with the rows of fixed parameters made those of the identity."""
+    """Return the matrix with rows of fixed parameters replaced by identity rows."""
     matrix = matrix.copy()
     matrix[fixed] = 0.0
     matrix[:, fixed] = 0.0

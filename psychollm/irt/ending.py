@@ -53,7 +53,7 @@ class Ending:
 
 
 def ending_of(problem: Problem, summit: Summit) -> Ending:
-    """Return where a climb ended."""
+    """Return the final point of an optimisation."""
     point, nodes = summit.point, summit.grid.nodes
     mass = point.state.mass / point.state.mass.sum()
     return Ending(
@@ -120,7 +120,7 @@ def result_of(
 
 
 def _qualified(end: Ending, variances: FloatArray) -> list[Reason]:
-    """Return what must be said beside each fitted item's estimates."""
+    """Return the flags of each fitted item."""
     held, asymptotes = end.frozen & ~end.family.absent, end.family.asymptotes
     vague = ((variances > VAGUE**2) | held) & asymptotes
     lost = held & ~asymptotes

@@ -1,4 +1,4 @@
-r"""Families of item curves: what the fit needs to know about a model.
+r"""Families of item curves: functions of a model that the fit needs.
 
 A family turns the parameters of items (J, p) into log-probabilities of answers and into the
 gradient and information of expected counts. Everything else (quadrature, EM, Newton, standard

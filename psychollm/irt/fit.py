@@ -205,7 +205,7 @@ def fit_irt(
 
     if table.is_sparse:
         if families is not None:
-            msg = "families= needs a dense table: tables kept by their cells are fitted without"
+            msg = "families= needs a dense table: omit it for a sparse table"
             raise OptionError(msg)
         found = by_cells(table)
         found.convergence.warn(f"the {found.model} fit")
@@ -256,7 +256,7 @@ def fit_irt(
             found = replace(found, alike=alike(residuals, answers.respondents))
     else:
         if standard_errors != "observed":
-            msg = f"standard_errors={standard_errors!r} is not for families=: use 'observed'"
+            msg = f"standard_errors={standard_errors!r} does not support families=: use 'observed'"
             raise OptionError(msg)
         found = _with_families(answers, families, fitted)
     found.convergence.warn(f"the {found.model} fit")
@@ -273,7 +273,7 @@ def _with_families(
     given = unit_labels(families, answers.respondents, argument="families", kind=kind)
     member, names = numbered(given)
     if len(names) < 2:
-        msg = f"families holds one label only ({names[0]!r}): at least two are needed"
+        msg = f"families has only one label ({names[0]!r}): at least two are needed"
         raise LabelError(msg)
     correlation, many = np.full(len(names), 0.5), np.bincount(member) > 1
     weights = effective_shares(member, correlation)
@@ -315,7 +315,7 @@ def fit_answers(
     steps: Steps | None = None,
     weights: FloatArray | None = None,
 ) -> IRTFit:
-    """Fit the model of each item to oriented answers, from where a fit ended if there is one."""
+    """Fit each item's model to oriented answers, optionally from a previous fit."""
     # Without standard_errors there are none, which saves the curvature at the top.
     reasons = answers.reasons()
     keep = np.array([not reason for reason in reasons])
@@ -414,7 +414,7 @@ def _check_answers(
     if sets > 1:
         msg = (
             f"respondents fall into {sets} sets without a common question: abilities of different "
-            "sets are not on one scale, and their differences rest on the prior"
+            "sets are not on one scale, and their differences depend on the prior"
         )
         warn(msg, ValidityWarning)
     if all_yes_or_no(models):

@@ -26,7 +26,7 @@ LEAST_GAP = 1e-3  # between thresholds at the start
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Coordinates:
-    """Parameters as their own coordinates, but for a slope that all items share."""
+    """Parameters as their own coordinates, except for a slope shared by all items."""
 
     names: tuple[str, ...]
     first: int = 0  # place of the first parameter that each item has for itself

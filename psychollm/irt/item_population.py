@@ -99,7 +99,7 @@ C = TypeVar("C", bound=Curves)
 
 @dataclass(frozen=True, slots=True)
 class Expected(Generic[A]):
-    """What abilities, integrated out, say about items."""
+    """Information of integrated abilities about items."""
 
     score: FloatArray  # (S, J, p) at each point
     information: FloatArray  # (J, p, p) expected, where a slope is shared
@@ -111,7 +111,7 @@ class Expected(Generic[A]):
 
 @dataclass(frozen=True, slots=True)
 class Items:
-    """Normal posteriors of items in coordinates (1), and what is known of all of them."""
+    """Normal posteriors of items in coordinates (1), and their population."""
 
     mean: FloatArray  # (J, q)
     covariance: FloatArray  # (J, q, q)
@@ -139,7 +139,7 @@ class Items:
 
 @dataclass(frozen=True, slots=True)
 class Kind(Generic[C]):
-    """Items with one population, which begins as given."""
+    """Items with one population, from given starting values."""
 
     curves: C
     rows: IntArray  # (own J,) among all items
@@ -275,7 +275,7 @@ def _centres(kinds: Sequence[Kind[C]], every: Sequence[Items]) -> FloatArray:
 def _points(
     kinds: Sequence[Kind[C]], every: Sequence[Items]
 ) -> tuple[FloatArray, list[tuple[FloatArray, FloatArray]]]:
-    """Return points (S, J, p) of all items, and those of coordinates with roots of each kind."""
+    """Return points (S, J, p) of all items, and coordinates with roots of each kind."""
     widest = max(items.mean.shape[1] for items in every)
     places = [points_and_roots(items.mean, items.covariance, widest) for items in every]
     rows = zip(kinds, every, places, strict=True)
@@ -322,7 +322,7 @@ def _round(
 
 
 def _anchor(kind: Kind[C], every: Sequence[Items]) -> tuple[FloatArray, FloatArray]:
-    """Return means (q,) that a population of few items leans on, and what they weigh."""
+    """Return prior means (q,) for a population of few items, and their weights."""
     mean, weight = kind.population.mean.copy(), np.zeros(kind.population.mean.size)
     if len(every) == 1 or kind.rows.size >= POPULATION:
         return mean, weight

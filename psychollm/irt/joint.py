@@ -1,4 +1,4 @@
-r"""The covariance matrix of the parameters of all items, and Wald tests of several at once.
+r"""Covariance matrix of the parameters of all items, and joint Wald tests.
 
 `IRTFit.covariance` holds each item's own block. Estimates of different items are correlated too,
 through the abilities they share, and a hypothesis about several items needs those covariances:

@@ -41,7 +41,7 @@ class Grid:
 
 @dataclass(frozen=True, slots=True)
 class NormalPrior:
-    """Normal priors of the parameters of J items, precision 0 where there is none."""
+    """Normal priors of the parameters of J items; precision 0 without a prior."""
 
     means: FloatArray  # (p,), or (J, p) where items differ
     precisions: FloatArray  # the same
@@ -76,7 +76,7 @@ class NormalPrior:
 
 @dataclass(frozen=True, slots=True)
 class Problem:
-    """What is maximised: the likelihood of patterns under a family, with normal priors."""
+    """Objective: likelihood of patterns under a family, with normal priors."""
 
     family: Family
     patterns: Patterns
@@ -158,7 +158,7 @@ def expectation(problem: Problem, parameters: FloatArray, grid: Grid) -> Expecta
 
 
 def _counts(patterns: Patterns, columns: FloatArray, mass: FloatArray) -> FloatArray:
-    """Return counts (J, C, Q) from those of the indicator columns."""
+    """Return counts (J, C, Q) from the counts of indicator columns."""
     items, answers = patterns.n_items, patterns.n_categories
     if not patterns.complete:
         return columns.reshape(items, answers, -1)

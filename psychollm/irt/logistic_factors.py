@@ -59,7 +59,7 @@ class Answers:
 
     @classmethod
     def of(cls, table: FloatArray) -> "Answers":
-        """Take the answers of a table (rows, columns) with NaN where there is none."""
+        """Store the answers of a table (rows, columns); NaN is missing."""
         rows, columns = np.nonzero(np.isfinite(table))
         starts = np.searchsorted(rows, np.arange(len(table) + 1))
         return cls(starts.astype(np.int64), columns.astype(np.int64), table[rows, columns])

@@ -141,7 +141,7 @@ def all_answers(models: Sequence[Model], has_answer: BoolArray) -> BoolArray:
 
 
 def item_population(model: Model, link: Link, n_categories: int = 2) -> ItemPopulation:
-    """Return what is known of items of a model before the table is seen."""
+    """Return the prior of items of a model before fitting."""
     unit = 1.0 if link == "logit" else 1.0 / PROBIT_SCALE
     kappa = KAPPA * unit
     known: dict[str, Normal] = {

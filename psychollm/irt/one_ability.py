@@ -1,4 +1,4 @@
-"""One ability, integrated out beside items with a distribution (`irt.item_population`)."""
+"""Unidimensional ability, integrated out, with a distribution of items (`irt.item_population`)."""
 
 from dataclasses import dataclass, replace
 from typing import Any, Self, TypeAlias, cast
@@ -24,7 +24,7 @@ from psychollm.kernels.quadrature import HALF_RANGE
 
 @dataclass(frozen=True, slots=True, eq=False)
 class ItemCurves:
-    """Curves of items by their coordinates: each has those of its own answers among all."""
+    """Item curves by coordinates; each item has the curves of its own answers."""
 
     family: Family  # as answered, parameters (J, p)
     whole: Family  # with all answers, parameters (J, p')
@@ -114,7 +114,7 @@ def averaged_problem(family: Family, points: FloatArray, patterns: Patterns) -> 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class OneAbility:
-    """Respondents with one ability, in groups of which the first has mean 0 and deviation 1."""
+    """Respondents with one ability, in groups; the first has mean 0 and SD 1."""
 
     family: Family
     patterns: tuple[Patterns, ...]  # G
@@ -250,7 +250,7 @@ def summit_of(problem: Problem, settled: SettledItems) -> Summit:
 
 
 def with_unanswered(fit: IRTFit, settled: AnySettled) -> IRTFit:
-    """Give items that nobody answered what is known of all items."""
+    """Give items without answers the population's values."""
     unanswered = np.array([reason is Reason.UNANSWERED for reason in fit.reasons])
     reasons = np.array(fit.reasons, dtype=object)
     if not unanswered.any():

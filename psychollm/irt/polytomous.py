@@ -97,7 +97,7 @@ class _Polytomous(Family):
         return moved
 
     def step_design(self) -> FloatArray:
-        """Return the intercepts of steps as sums of those of answers (C - 1, C - 1)."""
+        """Return the intercepts of steps as sums of answer intercepts (C - 1, C - 1)."""
         return np.eye(self.n_categories - 1)
 
     def step_intercepts(self, parameters: FloatArray) -> FloatArray:
@@ -252,7 +252,7 @@ class PartialCredit(_LogLinear):
 
     @property
     def _credit(self) -> FloatArray:
-        """Credit of each answer: how far its code lies above the lowest (C,)."""
+        """Credit of each answer: difference of its code from the lowest (C,)."""
         codes = np.array(self.codes or range(self.n_categories), dtype=np.float64)
         return np.asarray(codes - codes[0])
 

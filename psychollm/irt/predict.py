@@ -1,4 +1,4 @@
-r"""What a fit expects of answers: curves averaged over what is not known of each ability.
+r"""Expected answers of a fit: item curves averaged over the posterior of each ability.
 
 A respondent's ability has a posterior with the mean and the covariance that `ability` or
 `multidimensional_ability` give; one without answers has that of the population. The expected
@@ -62,7 +62,7 @@ def of_one_ability(fit: IRTFit | ConditionalRasch, responses: ResponsesLike) -> 
 
 
 def _standard(known: Abilities, unit: float) -> tuple[FloatArray, FloatArray]:
-    """Return abilities and errors in units of the population, which stands in where none is."""
+    """Return abilities and errors in population units; the population replaces missing ones."""
     missing = ~np.isfinite(known.ability)
     mean = np.where(missing, 0.0, known.ability / unit)
     return mean, np.where(missing, 1.0, known.se / unit)

@@ -106,15 +106,15 @@ NO_PRIORS = Priors()
 
 
 def spread_in_words(posterior_sd: float, priors: "Priors | ItemPopulation", other: str) -> str:
-    """Say what standard deviation abilities have, what is wrong with it, and what to do."""
-    line = f"their posteriors have SD {posterior_sd:.2f}"
+    """Return the SD of the abilities, with a warning and a remedy if it is not 1."""
+    line = f"the SD over their posteriors is {posterior_sd:.2f}"
     if abs(posterior_sd - 1.0) <= OFF_SCALE:
         return f"{line}."
     if isinstance(priors, ItemPopulation):
-        return f"{line}: some items are too uncertain for their estimates to keep the scale."
+        return f"{line}, because the estimates of some items are imprecise."
     return (
-        f"{line}, so that the fixed priors contradict the scale, and slopes are not on it: use "
-        f"priors=None, or 'auto' with {POPULATION} items or more{other}."
+        f"{line}. The fixed priors conflict with this scale, so slopes are not on it: use "
+        f"priors=None, or 'auto' with at least {POPULATION} items{other}."
     )
 
 
@@ -159,7 +159,7 @@ class ItemPopulation:
     others: tuple["ItemPopulation", ...] = ()
 
     def of(self, model: str) -> "ItemPopulation | None":
-        """Return the distribution of the items of a model, if there is one."""
+        """Return the distribution of the items of a model, if any."""
         every = {population.model: population for population in (self, *self.others)}
         return every.get(model, None if self.model else self)
 
@@ -177,13 +177,13 @@ class ItemPopulation:
 
     @property
     def worth(self) -> FloatArray:
-        """Items beside those of the table that tell standard deviations (q,)."""
+        """Prior number of items for the standard deviations (q,)."""
         return np.array(
             [TYPICAL.get(without_number(name), TYPICAL_LOCATION)[1] for name in self.names]
         )
 
     def cautions(self, n_respondents: int) -> list[str]:
-        """Return what simulations (docs/irt_coverage_tables.md) say of a fit like this one."""
+        """Return warnings for this fit from simulations (docs/irt_coverage_tables.md)."""
         cautions = []
         for population in self.others:
             cautions += population.cautions(n_respondents)
@@ -191,15 +191,14 @@ class ItemPopulation:
         if n_respondents < FEW_RESPONDENTS and n_slopes:
             share = "5" if n_slopes == 1 else "8"
             cautions.append(
-                f"With {n_respondents} respondents slopes come out about {share} % too large."
+                f"Slopes are about {share} % too large with {n_respondents} respondents."
             )
         if "logit_guessing" in self.names:
             shape = (max(n_respondents, 1), max(self.n_items, 1))
             near = min(GUESSING, key=lambda one: sum(np.log(np.divide(one, shape)) ** 2))
             cautions.append(
-                "Beside guessing, 95 % intervals of slopes and intercepts cover "
-                "{} % and {} % in simulations of {} respondents and {} items, where guessing is "
-                "near 0.2 as in its prior (90 % and 89 % at 25 x 150 with 0.25).".format(
+                "With guessing, 95 % intervals of slopes and intercepts have {} % and {} % "
+                "coverage in simulations (guessing near 0.2, {} respondents, {} items).".format(
                     *GUESSING[near], *near
                 )
             )
@@ -207,21 +206,21 @@ class ItemPopulation:
         wide = max((sd for name, sd in widths if name.startswith("easiness")), default=0.0)
         if wide > WIDE:
             cautions.append(
-                f"Difficulties have {wide:.1f} times the standard deviation of abilities, more "
-                "than answers can tell: do not quote items that rest on the prior alone."
+                f"Difficulties have {wide:.1f} times the SD of abilities, beyond the range that "
+                "answers can determine: do not report items that rest on the prior."
             )
         return list(dict.fromkeys(cautions))
 
     def __str__(self) -> str:
         if not self.n_items:
-            return "items' own distribution, to be estimated"
+            return "normal distribution of the items, to be estimated"
         sd = np.sqrt(np.diagonal(self.covariance))
         parts = []
         for name, mean, spread in zip(self.names, self.mean, sd, strict=True):
             if name.startswith("slope"):
                 middle = self.kappa * np.sinh(mean)
                 which = f"{name.replace('_', ' ')}: " if name != "slope" else ""
-                parts.append(f"{which}slopes {middle:.2f} in the middle (log SD {spread:.2f})")
+                parts.append(f"{which}median slope {middle:.2f} (log SD {spread:.2f})")
             elif name.startswith("gap"):
                 parts.append(f"{name.replace('_', ' ')} {np.exp(mean):.2f} (log SD {spread:.2f})")
             else:

@@ -1,4 +1,4 @@
-"""What a fit of item response theory says."""
+"""Result of a fit of item response theory."""
 
 from __future__ import annotations
 
@@ -9,6 +9,7 @@ import numpy as np
 
 from psychollm._base.axes import Axes, Interleaved
 from psychollm._base.convergence import Convergence
+from psychollm._base.numbers import count
 from psychollm._base.result import Result, drawn_by
 from psychollm._base.types import BoolArray, FloatArray
 from psychollm.data.expected import Expects
@@ -190,58 +191,63 @@ class IRTFit(Expects, Result):
         kind = "questions" if self.respondents == "models" else "models"
         rest = int((self.estimated & ~self.fitted).sum())
         left = int((~self.estimated).sum())
-        lines = [
-            f"{self.model.upper()} with {self.link} link: {self.n_respondents} "
-            f"{self.respondents} as respondents, {len(self.labels)} {kind} as items.",
-            f"Log-likelihood {self.log_likelihood:.2f}, {self.n_parameters} parameters, "
-            f"AIC {self.aic:.1f}, BIC {self.bic:.1f}.",
-            f"Priors: {self.priors}.",
-            f"{self.n_nodes} nodes of the ability; {self.convergence.reason} after "
-            f"{self.convergence.iterations} steps (gradient {self.gradient:.1e}).",
-            self._scale_in_words(),
-        ]
+        fitted = int(self.fitted.sum())
+        first = f"{count(fitted)} of {count(len(self.labels))} {kind} were calibrated"
         if rest:
-            lines.append(
-                f"{rest} of {len(self.labels)} {kind} rest on the prior alone: see `reasons`."
-            )
+            first += f"; {count(rest)} without variance rest on the prior (see `reasons`)"
         if left:
-            lines.append(f"{left} of {len(self.labels)} {kind} without estimates: see `reasons`.")
-        lines += self._dependence_in_words()
+            first += f"; {count(left)} have no estimates (see `reasons`)"
+        lines = [f"{first}."]
         if isinstance(self.priors, ItemPopulation):
             weight = self.respondent_weight.sum() or self.n_respondents
             lines += self.priors.cautions(round(float(weight)))
+        ended = self.convergence
+        state = "converged" if ended.converged else f"not converged: {ended.reason}"
+        lines.append(
+            f"{self.model.upper()} with {self.link} link, {count(self.n_respondents)} "
+            f"{self.respondents} as respondents, {state}."
+        )
         if self.family.unit_slope:
-            lines.append(f"Standard deviation of abilities {self.ability_sd:.3f}.")
+            lines.append(f"The abilities have a standard deviation of {self.ability_sd:.3f}.")
+        lines += [
+            self._scale_in_words(),
+            *self._dependence_in_words(),
+            f"Priors: {self.priors}.",
+            f"Log-likelihood {self.log_likelihood:.2f}, {self.n_parameters} parameters, "
+            f"AIC {self.aic:.1f}, BIC {self.bic:.1f}; {self.n_nodes} quadrature nodes, "
+            f"{ended.iterations} iterations, gradient {self.gradient:.1e}.",
+        ]
         return "\n".join(lines)
 
     def _dependence_in_words(self) -> list[str]:
-        """Say what families share, or which respondents answer alike."""
+        """Return residual correlations within families, or a warning about similar respondents."""
         who, n = self.respondents, self.n_respondents
         if self.families:
             several = self.family_correlation[np.isfinite(self.family_correlation)]
             between = f" ({several.min():.2f} to {several.max():.2f})" if several.size else ""
             mean = several.mean() if several.size else 0.0
             return [
-                f"Families: {n} {who} of {len(self.families)} families, whose residuals correlate "
-                f"{mean:.2f}{between}, count as {self.respondent_weight.sum():.1f} {who}."
+                f"The {n} {who} are from {len(self.families)} families. Residuals within families "
+                f"correlate {mean:.2f}{between}: the effective number of {who} is "
+                f"{self.respondent_weight.sum():.1f}."
             ]
         if not self.alike:
             return []
-        count = sum(map(len, self.alike))
+        alike = sum(map(len, self.alike))
         return [
-            f"Caution: {count} of {n} {who} answer alike beyond their abilities: "
-            f"{'; '.join(map(listed, self.alike[:5]))}{'; ...' if len(self.alike) > 5 else ''}. "
-            "Intervals take them as independent and are too short: give families=."
+            f"Warning: residuals of {alike} of {n} {who} correlate: "
+            f"{'; '.join(map(listed, self.alike[:3]))}{'; ...' if len(self.alike) > 3 else ''}. "
+            "Intervals assume independence and are too short: pass families=."
         ]
 
     def _scale_in_words(self) -> str:
-        """Say what the scale is, and whether the estimates are on it."""
+        """Return the reference of the scale, and whether the estimates are on it."""
         whose = f"these {self.n_respondents} {self.respondents}"
         if self.families:
             whose += ", weighted by family,"
         if self.scale == "population":
             whose = f"the population of {self.respondents}"
-        return f"Scale: abilities of {whose} have mean 0 and SD 1; " + spread_in_words(
+        return f"Abilities of {whose} have mean 0 and SD 1; " + spread_in_words(
             self.posterior_sd, self.priors, ""
         )
 

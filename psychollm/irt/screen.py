@@ -91,11 +91,11 @@ class ItemScreen(Result):
     def summary(self) -> str:
         """Describe how many items are flagged, and which are miskeyed."""
         named = [str(self.labels[j]) for j in np.flatnonzero(self.miskeyed)]
-        shown = ", ".join(named[:10]) + (", ..." if len(named) > 10 else "")
+        shown = ", ".join(named[:3]) + (", ..." if len(named) > 3 else "")
         return (
-            f"{int(self.dead.sum())} of {len(self.labels)} items are dead, "
-            f"{len(named)} can be shown to be miskeyed{': ' + shown if named else ''}, "
-            f"{int(self.empty.sum())} say next to nothing about ability."
+            f"{int(self.dead.sum())} of {len(self.labels)} items have zero variance; "
+            f"{int(self.empty.sum())} have near-zero information. "
+            f"{len(named)} are significantly miskeyed{': ' + shown if named else ''}."
         )
 
 

@@ -1,4 +1,4 @@
-r"""A short form: the few questions that keep what all of them say about models.
+r"""Short form: few questions that retain the information of all about models.
 
 Items are chosen in one of five ways (`psychollm.irt.short_form_choice`), and the score on all
 items is predicted from those chosen by a line, by curves of items, or by the mean of both
@@ -46,16 +46,16 @@ Method = Literal["auto", "factor", "information", "error", "stratified", "random
 
 N_DRAWS = 5  # of what is drawn at random, in each fold
 _WAYS: dict[Way, str] = {
-    "factor": "Chosen by a factor model",
-    "information": "Chosen by information",
-    "error": "Chosen by error",
-    "stratified": "Drawn from strata of difficulty",
-    "random": "Drawn at random",
+    "factor": "by a factor model",
+    "information": "by information",
+    "error": "by prediction error",
+    "stratified": "random, stratified by difficulty",
+    "random": "random",
 }
 _RULES: dict[Rule, str] = {
-    "line": "a line",
-    "curves": "curves of items",
-    "both": "the mean of a line and of curves of items",
+    "line": "regression line",
+    "curves": "item response curves",
+    "both": "mean of regression line and item response curves",
 }
 
 
@@ -109,9 +109,9 @@ class ShortForm(Result):
             f"{self.rmse:.4f} (random items: {self.random_rmse:.4f}) and a rank correlation of "
             f"{self.rank_correlation:.3f}."
         )
-        how = f"{_WAYS[self.method]}, predicted by {_RULES[self.rule]}."
+        how = f"Selection: {_WAYS[self.method]}; prediction: {_RULES[self.rule]}."
         if self.method == "random" and len(self.tried) > len(SHARES):
-            how = f"No choice did better than chance. {how}"
+            how = f"No selection method beat random items. {how}"
         return f"{kept} {how}"
 
     def predict(self, answers: Any, *, level: float = 0.95) -> Estimate:
@@ -324,7 +324,7 @@ def _check(shape: tuple[int, ...], kin: IntArray, n_items: int, n_folds: int) ->
         msg = f"responses: {shape[0]} models are too few for n_folds={n_folds}: two per fold"
         raise ShapeError(msg)
     if n_kin < n_folds:
-        msg = f"families: {n_kin} are too few for n_folds={n_folds}: one per fold"
+        msg = f"n_folds={n_folds} exceeds the number of families, {n_kin}: use fewer folds"
         raise ShapeError(msg)
 
 
@@ -381,7 +381,7 @@ def _answers_of(answers: Any, items: Labels, n_items: int) -> Table:
         )
         raise ShapeError(msg)
     if absent:
-        msg = f"answers: none to {listed(absent)}: the form is answered whole"
+        msg = f"answers: none to {listed(absent)}: the short form needs all its items"
         raise LabelError(msg)
     return Table(table.values[:, [place[item] for item in items]], table.models, items)
 

@@ -40,7 +40,7 @@ LEAST_UNIQUENESS, LEAST_SHARE = 1e-3, 0.25  # of an item's variance
 
 @dataclass(frozen=True)
 class Pool:
-    """The items to choose from, and what the models say about them, computed once."""
+    """Candidate items and the models' answers, computed once."""
 
     scores: FloatArray  # (models, items) between 0 and 1
 

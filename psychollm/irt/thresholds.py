@@ -1,4 +1,4 @@
-r"""Where each step of an item stands on the scale of ability: the items' side of a Wright map.
+r"""Thresholds: position of each item step on the ability scale, for Wright maps.
 
 The threshold of step c (Thurstone's) is the ability at which an answer of c or more has even odds,
 

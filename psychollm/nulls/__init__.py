@@ -1,4 +1,4 @@
-"""Floor 3: what a statistic looks like where there is nothing to find, or exactly one factor."""
+"""Null distributions of statistics: permutation, or exactly one factor."""
 
 from psychollm._base.lazy import load_lazily
 

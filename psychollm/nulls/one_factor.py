@@ -101,7 +101,7 @@ def one_factor_null(
     labels = design.counts.labels
     size = fit_loadings(design) if loadings is None else loadings_of_models(loadings, labels)
     if np.isnan(size).any():
-        msg = f"loadings: model {labels[int(np.isnan(size).argmax())]!r} has none: pass a number"
+        msg = f"loadings: model {labels[int(np.isnan(size).argmax())]!r} is NaN: pass a number"
         raise OptionError(msg)
     counts = writable_counts(design.counts)
     cuts = margin_thresholds(counts)

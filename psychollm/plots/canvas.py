@@ -80,7 +80,7 @@ MARKS = ("o", "D", "s", "^", "v", "P", "X", "h")
 
 @contextmanager
 def plain_text() -> Iterator[None]:
-    """Show all text as it stands, in the plot that this decorates: a dollar is no formula."""
+    """Show the text of the decorated plot literally: a dollar sign is not a formula."""
     matplotlib = require("matplotlib", extra="plot", purpose="a plot")
     with matplotlib.rc_context({"text.parse_math": False}):
         yield
@@ -100,7 +100,7 @@ def on_paper() -> Iterator[None]:
 
 
 def open_axes(ax: "Axes | None", *, size: tuple[float, float] = (7.2, 4.6)) -> "Axes":
-    """Return the axes given, or those of a new figure, in the style of the house."""
+    """Return the given axes, or new ones, in the library's style."""
     if ax is None:
         ax = open_figure(None, size=size).subplots()
     elif not hasattr(ax, "transAxes"):
@@ -149,7 +149,7 @@ def dress(ax: "Axes") -> None:
 
 
 def name_axes(ax: "Axes", *, x: str = "", y: str = "", title: str = "") -> None:
-    """Write the names of the axes and, above them on the left, what is shown."""
+    """Write axis labels and, at the upper left, the title."""
     if x:
         ax.set_xlabel(x, fontsize=LABEL_SIZE, color=INK)
     if y:
@@ -175,7 +175,7 @@ def name_rows(
 
 
 def names_width(names: Sequence[Any]) -> float:
-    """Return the inches beside the axes that names take beyond what short ones do."""
+    """Return the extra inches that long names need."""
     return 0.07 * max(0, max(map(len, short_names(names)), default=0) - _SHORT)
 
 
@@ -185,7 +185,7 @@ def ranked_size(labels: Sequence[Any]) -> tuple[float, float]:
 
 
 def read_rows(ax: "Axes", names: Sequence[Any]) -> None:
-    """Say the whole name of a row where a pointer stands; what is drawn may be shortened."""
+    """Show the full name of a row under the pointer; the drawn name may be shortened."""
     whole = [str(name) for name in names]
     ax.fmt_ydata = lambda y: whole[int(np.clip(np.rint(y), 0, len(whole) - 1))]
 

@@ -68,7 +68,7 @@ def plot_comparison(result: "Comparison", *, ax: "Axes | None" = None) -> "Axes"
 
 
 def _ranks(ax: "Axes", result: "Comparison") -> None:
-    """Write at the right where the rank of each model lies."""
+    """Write the interval of each model's rank at the right."""
     at = ax.get_yaxis_transform()
     write(ax, 1.02, -0.85, "rank", transform=at, colour=MUTED)
     for row in range(len(result.labels)):

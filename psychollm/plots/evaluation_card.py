@@ -1,4 +1,4 @@
-"""Benchmark and generalised accuracy of each model, and where its rank lies."""
+"""Benchmark and generalised accuracy of each model, with intervals of its rank."""
 
 from typing import TYPE_CHECKING
 

@@ -109,12 +109,12 @@ def _baselines(ax: "Axes", result: "FBeta") -> None:
         best = np.max(np.where(np.isfinite(values), values, -np.inf), axis=0)
         shown = np.where(np.isfinite(best), best, np.nan)
         ax.plot(result.betas, shown, color=INK, lw=1.1, ls=style, label=name, zorder=5)
-    ax.plot([], [], color=QUIET, lw=0.9, label="beats its own always-yes")
-    ax.plot([], [], color=QUIET, lw=0.9, ls=(0, (1, 1.6)), label="does not")
+    ax.plot([], [], color=QUIET, lw=0.9, label="better than always yes")
+    ax.plot([], [], color=QUIET, lw=0.9, ls=(0, (1, 1.6)), label="not better")
 
 
 def _winners_strip(ax: "Axes", result: "FBeta", colours: dict[int, str]) -> None:
-    """Say above the axes who wins where; names are moved apart and joined to their stretch."""
+    """Label the best model of each range above the axes, without overlaps."""
     from matplotlib.patches import Rectangle
 
     low, high = np.log(result.betas.min()), np.log(result.betas.max())

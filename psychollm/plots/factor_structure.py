@@ -99,7 +99,7 @@ def plot_factor_structure(result: "Dimensionality", *, ax: "Axes | None" = None)
 
 
 def _told(result: "Dimensionality", what: str, values: Iterable[str]) -> list[str]:
-    """Say where each model stands."""
+    """Label the points of the models."""
     both = zip(result.labels, result.spectrum.correlation.thresholds, values, strict=True)
     return [f"{label}: threshold {number(tau)}, {what} {value}" for label, tau, value in both]
 

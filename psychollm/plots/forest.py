@@ -148,7 +148,7 @@ def _rows(
 
 
 def _undefined_rows(ax: "Axes", estimate: "Estimate", rows: IntArray) -> None:
-    """Say in the row of a model without a value why it has none."""
+    """Write the reason in the row of a model without a value."""
     for y, i in enumerate(rows):
         if not np.isfinite(estimate.value[i]):
             ax.axhline(y, color=RULE, lw=0.6, ls=":", zorder=0)

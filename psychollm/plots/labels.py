@@ -1,4 +1,4 @@
-"""Names beside points and curves that do not cover each other.
+"""Labels of points and curves that do not overlap.
 
 Sizes are measured in pixels after the layout of the figure, so labels are placed last.
 """
@@ -231,7 +231,7 @@ def draw_curve(
     style: Any = "-",
     gid: str | None = None,
 ) -> None:
-    """Draw a curve that stands out in its colour, or one of many in the background."""
+    """Draw a highlighted curve in its colour, or a background curve."""
     look: dict[str, Any] = {"lw": width, "zorder": 4} if colour else {"lw": 0.7, "zorder": 2}
     ax.plot(x, y, color=colour or QUIET, alpha=1.0 if colour else 0.55, ls=style, gid=gid, **look)
 
@@ -243,7 +243,7 @@ _BEST = 5
 def emphasised(
     labels: Sequence[Any], value: FloatArray, highlight: Sequence[Any] | None = None
 ) -> dict[int, str]:
-    """Return the colour of each model that stands out, by row."""
+    """Return the colour of each highlighted model, by row."""
     if highlight is not None:
         chosen = positions("model", tuple(labels), list(highlight)).tolist()
     else:

@@ -134,7 +134,7 @@ def _name_rows(ax: "Axes", solution: FactorSolution, rows: IntArray) -> None:
 
 
 def _legend(ax: "Axes", factors: tuple[str, ...]) -> None:
-    """Name the factors by marks that are filled, whichever rows come first."""
+    """Draw the legend of the factors with filled marks."""
     if len(factors) == 1:
         return
     for j, name in enumerate(factors):

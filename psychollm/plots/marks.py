@@ -1,4 +1,4 @@
-"""Places in a figure that answer: what stands there, in words and numbers, and whose it is.
+"""Interactive marks of a figure: text, numbers and model at a position.
 
 A plot keeps them on its axes as it draws; a page lays them over the figure, each with a
 ``<title>``. Elsewhere nobody asks for them.
@@ -108,7 +108,7 @@ def keep_rows(
 
 
 def _told(estimate: "Estimate", row: int, digits: int) -> str:
-    """Return the value of one model with its interval, or why there is none."""
+    """Return the value of one model with its interval, or the reason of its absence."""
     value = float(estimate.value[row])
     if np.isfinite(value):
         return with_interval(value, estimate.interval[row], digits)

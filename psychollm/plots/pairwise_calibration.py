@@ -1,4 +1,4 @@
-"""When one model says yes and another no: who is right, and would that need self-knowledge."""
+"""Accuracy of models that disagree about a question, and its value without self-knowledge."""
 
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
@@ -102,7 +102,7 @@ def plot_pairwise_calibration(
 
 
 def _pooled(ax: "Axes", result: "PairwiseCalibration") -> None:
-    """Draw the pooled value; its interval is that of the excess over the expected value."""
+    """Draw the pooled value with the interval of its excess over expectation."""
     x, low, high = result.pooled_expected, *result.pooled_excess_interval
     if not np.isfinite(x):
         return

@@ -1,4 +1,4 @@
-"""Scores of models beside a band for people."""
+"""Scores of models, with a band of human scores."""
 
 from typing import TYPE_CHECKING
 

@@ -172,7 +172,7 @@ def _named(ax: "Axes", side: Side, sign: float, colour: str) -> None:
 
 
 def _counted(ax: "Axes", side: Side, sign: float, colour: str) -> None:
-    """Draw a histogram that grows away from the middle; say what lies beyond the axis."""
+    """Draw a histogram that grows outwards; label values beyond the axis."""
     value = side[0]
     low, high = ax.get_ylim()
     known = value[np.isfinite(value)]

@@ -73,7 +73,7 @@ def plot_posterior_forest(
     draws = estimate.draws
     rows = _rows(estimate.value) if order is None else np.asarray(order)
     if not rows.size:
-        msg = f"estimate: {estimate.name} has no value to draw: look at its flags"
+        msg = f"estimate: {estimate.name} has no defined value: see its flags"
         raise ShapeError(msg)
     ax = open_axes(ax, size=(6.4, 1.2 + 0.3 * rows.size))
     if reference is not None:

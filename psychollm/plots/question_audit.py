@@ -1,4 +1,4 @@
-"""Suspicious questions, where they stand in the table."""
+"""Suspicious questions, by position in the table."""
 
 from typing import TYPE_CHECKING, Any
 
@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 
     from psychollm.studies.question_audit.study import QuestionAudit
 
-_LEAST = 0.05  # chance of any fault from which a question is drawn
+_LEAST = 0.05  # probability of a fault above which a question is drawn
 _PARTED = 100  # groups at most that are parted
 
 
@@ -80,7 +80,7 @@ def plot_question_audit(result: "QuestionAudit", *, ax: "Axes | None" = None) ->
 
 
 def _groups(ax: "Axes", result: "QuestionAudit") -> None:
-    """Part groups of questions that stand together."""
+    """Separate groups of neighbouring questions."""
     codes = np.unique(np.array(list(map(str, result.group))), return_inverse=True)[1]
     edges = np.flatnonzero(np.diff(codes)) + 1
     starts, ends = np.r_[0, edges], np.r_[edges, len(codes)]

@@ -1,4 +1,4 @@
-"""Reliability diagrams: what comes true of what is stated, one panel per model."""
+"""Reliability diagrams: accuracy by stated confidence, one panel per model."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass, field
@@ -41,7 +41,7 @@ Band: TypeAlias = Literal["consistency", "confidence", "both", "none"]
 # More points than a curve of this size can show only make files large.
 _MOST_POINTS = 200
 _MOST_SPIKES = 40
-# The histogram stands in a strip below the diagram, on the same scale of confidence.
+# The histogram is in a strip below the diagram, on the same scale of confidence.
 _STRIP = (-0.24, -0.05)
 _FLOOR, _CEILING = -0.27, 1.03
 _PANEL = (2.15, 2.75)  # inches
@@ -156,7 +156,7 @@ def _thinned(size: int) -> Any:
 
 
 def _histogram(values: FloatArray, n: FloatArray) -> FloatArray:
-    """Return a spike per stated confidence where there are few, counts in bins otherwise."""
+    """Return a spike per distinct confidence if few, and binned counts otherwise."""
     if values.size <= _MOST_SPIKES:
         return _wide(values, values, n)
     height, edges = np.histogram(values, bins=_MOST_SPIKES, range=(0.0, 1.0), weights=n)
@@ -338,9 +338,9 @@ def _key(result: Reliability, band: Band) -> list[Any]:
     ring: dict[str, Any] = {"marker": "o", "ms": 4.5, "mfc": "white", "mec": BLUE}
     key: list[Any] = [Line2D([], [], color=BLUE, lw=1.8, label=name, **(ring if binned else {}))]
     if recalibrated:
-        key.append(Line2D([], [], ls="", **ring, label="as observed"))
+        key.append(Line2D([], [], ls="", **ring, label="observed"))
         if band in {"consistency", "both"}:
-            key.append(Patch(fc=GREY, alpha=0.38, label="if calibrated"))
+            key.append(Patch(fc=GREY, alpha=0.38, label="under calibration"))
     if band in {"confidence", "both"} and not binned:
         key.append(Patch(fc=BLUE, alpha=0.25, label="interval of the curve"))
     return key

@@ -1,4 +1,4 @@
-"""Risk over coverage: what is gained when a model answers only where it is confident."""
+"""Risk-coverage curves: error rate if a model answers only when confident."""
 
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
@@ -172,7 +172,7 @@ def plot_risk_coverage_grid(
 
 
 def _keep(ax: "Axes", result: "RiskCoverage", row: int) -> None:
-    """Keep what a curve says where one points at it."""
+    """Record the text of a curve under the pointer."""
     at = [int(np.abs(result.coverages - share).argmin()) for share in _TOLD]
     values, label = answered(result)[row], result.labels[row]
     risks = ", ".join(f"{number(values[i])} at {percent(result.coverages[i])}" for i in at)
@@ -182,7 +182,7 @@ def _keep(ax: "Axes", result: "RiskCoverage", row: int) -> None:
 
 
 def _top(result: "RiskCoverage", drawn: IntArray) -> float:
-    """Return a height with room for the curves, but for the noise of very few answers."""
+    """Return an upper limit that ignores the noise of very few answers."""
     settled = answered(result)[
         np.ix_(drawn, result.coverages >= min(_SETTLED, result.coverages[-1]))
     ]

@@ -1,4 +1,4 @@
-"""Eigenvalues beside what null hypotheses produce."""
+"""Eigenvalues, compared with their null distributions."""
 
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
@@ -110,7 +110,7 @@ def plot_scree(
 
 
 def _told(shown: Sequence[Null], stop: int) -> list[str]:
-    """Say what each eigenvalue is, and beside it each null's median and range."""
+    """Record each eigenvalue with the median and range of each null distribution."""
     bands = [null.quantile([0.05, 0.5, 0.95]) for null in shown]
     what = "share" if shown[0].statistic == "shares" else "eigenvalue"
     return [

@@ -1,4 +1,4 @@
-"""Loadings of the second component beside those that a null hypothesis produces."""
+"""Loadings of the second component, compared with a null distribution."""
 
 from collections.abc import Sequence
 from typing import TYPE_CHECKING

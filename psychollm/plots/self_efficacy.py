@@ -1,4 +1,4 @@
-"""Totals on a scale of self-efficacy, per model and condition, beside those of people."""
+"""Self-efficacy totals by model and condition, compared with human norms."""
 
 from typing import TYPE_CHECKING, Any
 

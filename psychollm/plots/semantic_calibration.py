@@ -90,7 +90,7 @@ def _key() -> list[Any]:
     ring: dict[str, Any] = {"marker": "o", "ms": 4.5, "mfc": "white", "mec": BLUE}
     return [
         Line2D([], [], color=BLUE, lw=1.2, **ring, label="observed"),
-        Patch(fc=GREY, alpha=0.38, label="calibrated, as many samples"),
+        Patch(fc=GREY, alpha=0.38, label="under calibration, equal sample size"),
     ]
 
 

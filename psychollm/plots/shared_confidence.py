@@ -126,7 +126,7 @@ def _residuals(result: "SharedConfidence", ax: "Axes") -> None:
 
 
 def differs_from_shared(result: "SharedConfidence") -> list[bool]:
-    """Return which models' confidence says more of their correctness than the shared factor."""
+    """Return models whose confidence predicts their correctness beyond the common factor."""
     return [one is Outcome.ABOVE for one in result.private_signal.verdicts().outcomes]
 
 

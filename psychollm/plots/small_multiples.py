@@ -28,7 +28,7 @@ def draw_panels(
     key: Sequence[Any] = (),
     figure: "Figure | None" = None,
 ) -> "Figure":
-    """Draw `n` panels row by row; the names of the axes stand once, outside."""
+    """Draw `n` panels row by row, with shared axis labels outside."""
     columns = min(check_count("columns", columns), n)
     rows = -(-n // columns)
     size = grid_size(n, columns, panel, above=0.3 + 0.2 * bool(key))
@@ -63,14 +63,14 @@ def draw_panels(
 def grid_size(
     n: int, columns: int, panel: tuple[float, float], *, above: float
 ) -> tuple[float, float]:
-    """Return width and height in inches of `n` panels with room for what stands around them."""
+    """Return width and height in inches of `n` panels with margins."""
     columns = min(columns, n)
     width = max(columns * panel[0], _LEGEND)
     return round(width, 2), round(-(-n // columns) * panel[1] + above, 2)
 
 
 def panel_title(ax: "Axes", name: Any, lines: Sequence[str] = ()) -> None:
-    """Write the name of a model above its panel, and below the name what is said of it."""
+    """Write the name of a model and its subtitle above its panel."""
     size = TICK_SIZE - 2.0
     for row, line in enumerate(reversed(lines)):
         _above(ax, line, 2.0 + 1.35 * size * row, size, MUTED, "normal")

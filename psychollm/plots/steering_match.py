@@ -1,4 +1,4 @@
-"""Best strengths over thresholds, and beside them what the headline numbers are worth."""
+"""Best strengths by threshold, with the controls of the main results."""
 
 from typing import TYPE_CHECKING, Any
 
@@ -126,7 +126,7 @@ def _corner(ax: "Axes", text: str, study: SteeringMatch) -> None:
 
 
 def draw_agreement(ax: "Axes", study: SteeringMatch) -> None:
-    """Draw held-out agreement of every target beside the constant answer."""
+    """Draw held-out agreement of each target, compared with a constant answer."""
     order = by_value(study.best.thresholds)
     rows = np.arange(order.size)
     constant = study.constant.agreement.value[order]

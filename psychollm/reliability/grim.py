@@ -122,7 +122,7 @@ def _checked(rates: FloatArray, n: IntArray, digits: IntArray, scale: float) -> 
     known = np.isfinite(rates)
     exact = np.where(known, rates, 0.0) / scale * n
     if (np.abs(exact) > MOST).any():
-        msg = f"rate holds {rates[np.argmax(np.abs(exact))]:g}: no share of n outcomes is so large"
+        msg = f"rate holds {rates[np.argmax(np.abs(exact))]:g}: proportions are at most 1"
         raise CodeError(msg)
     nearest = np.maximum(np.round(exact), 0.0)
     unit = 10.0 ** -digits.astype(np.float64)
@@ -168,7 +168,7 @@ def _decimals(text: Any) -> int:
 
 
 def _digits(texts: AnyArray, digits: int | None) -> IntArray:
-    """Return the decimals of each report: as asked, as written, or the most among numbers."""
+    """Return the decimals of each report: requested, written, or the maximum."""
     if digits is not None:
         return np.full(texts.size, check_count("digits", digits, low=0), dtype=np.int64)
     decimals = np.array([_decimals(text) for text in texts], dtype=np.int64)

@@ -1,4 +1,4 @@
-"""Figures as SVG that stands inside a page: no outside references, no clashing names."""
+"""Figures as inline SVG, without external references or duplicate names."""
 
 import re
 from collections import Counter
@@ -41,7 +41,7 @@ class Figure:
 
 @contextmanager
 def house_style() -> Iterator[None]:
-    """Draw the same report everywhere, whatever the user has set."""
+    """Draw reports with fixed settings, independent of the user's."""
     matplotlib: Any = require("matplotlib", extra="plot", purpose="a report")
     with matplotlib.rc_context():
         matplotlib.rcdefaults()
@@ -50,14 +50,14 @@ def house_style() -> Iterator[None]:
 
 
 def draw_figure(drawing: Drawing, models: Sequence[Any] = ()) -> Figure:
-    """Return a drawing as inline SVG, with its marks over it; `models` are those of the page."""
+    """Return a drawing as inline SVG with its marks; `models` are the page's."""
     svg = written(drawn_by(drawing), key=drawing.key, title=drawing.title, models=models)
     return replace(svg, caption=drawing.caption)
 
 
 @house_style()
 def drawn_by(drawing: Drawing) -> "Canvas":
-    """Return the figure of a drawing, made without pyplot, as large as its plot wants it."""
+    """Return the figure of a drawing, made without pyplot, in the size of its plot."""
     module, _, name = drawing.plot.rpartition(".")
     own = module.startswith("studies.")
     plot = view(module if own else f"plots.{module}".removesuffix("."), name)

@@ -1,4 +1,4 @@
-"""A form that shows a person what models are asked: one page that needs no network."""
+"""Form that presents the prompts of models to a person: one page, without network."""
 
 import json
 import re
@@ -16,14 +16,14 @@ from psychollm.instruments.prompt import Prompt
 from psychollm.reports.page import write_text
 
 _TEMPLATES = files("psychollm.reports").joinpath("templates")
-# What may end a script or a line of one in JSON that stands in a page.
+# Characters that could end a script, or a line of it, in embedded JSON.
 _IN_SCRIPT = {ord(sign): f"\\u{ord(sign):04x}" for sign in "<>&\u2028\u2029"}
 
 
 def write_form(
     prompts: Iterable[Prompt], path: str | PathLike[str], *, title: str = "Questions"
 ) -> Path:
-    """Write a form on which a person answers the prompts that models get.
+    """Write a form on which a person answers the same prompts as models.
 
     The page shows one prompt after the other, keeps answers in the browser, and saves them as the
     file that `read_people` reads. It loads nothing and sends nothing.
@@ -36,7 +36,7 @@ def write_form(
     path : path
         File to write; its folder is made.
     title : str
-        What stands on top.
+        Title of the form.
 
     Returns
     -------
@@ -96,5 +96,5 @@ def for_people(prompt: Prompt) -> bool:
 
 
 def _key(asked: list[dict[str, Any]]) -> str:
-    """Return the name under which a browser keeps answers: that of these prompts alone."""
+    """Return the key of a browser's storage, unique to these prompts."""
     return f"psychollm-{sha256(json.dumps(asked).encode()).hexdigest()[:16]}"

@@ -41,7 +41,7 @@ class Section:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Page:
-    """Everything that stands in a report."""
+    """Contents of a report."""
 
     title: str
     subtitle: str

@@ -26,7 +26,7 @@ def sections_of(
 
 
 def _titled(layout: Layout, finding: Finding) -> Finding | None:
-    """Return a finding under the title of its section; None where it stands on top alone."""
+    """Return a finding under its section title; None if it appears only at the top."""
     title = layout.sections.get(finding.key, "") or finding.question or "What was found"
     title = title.removesuffix(":").strip()
     if finding.key != VERDICT:

@@ -125,7 +125,7 @@ def report_text(
 
 
 def layout_of(study: Any) -> Layout:
-    """Return the layout in the folder of a study; where there is none, one that shows findings."""
+    """Return the layout of a study, by default one that shows its findings."""
     folder = folder_of(study)
     if folder and find_spec(f"psychollm.{folder}.page"):
         pages: Mapping[str, Layout] = import_module(f"psychollm.{folder}.page").PAGES

@@ -194,7 +194,7 @@ def test_a_model_of_the_bank_may_be_the_baseline(bank):
         ({0: 2}, CodeError, "baseline"),
         ({0: None}, ShapeError, "baseline holds no answer"),
         ({}, ShapeError, "baseline holds no answer"),
-        ("gpt", LabelError, "no model of the bank"),
+        ("gpt", LabelError, "not a model of the bank"),
         (np.ones((2, J)), ShapeError, "2 models"),
     ],
 )

@@ -215,4 +215,4 @@ def test_curve_holds_all_steps():
     assert curve["threshold"].tolist() == [0.9, 0.5, 0.3, 0.2, 0.1]
     np.testing.assert_allclose(curve["error"], [0.5, 2 / 3, 0.0, 0.0, 1 / 3])
     np.testing.assert_allclose(curve["coverage"], [2 / 3, 1.0, 1 / 3, 2 / 3, 1.0])
-    assert gate.tables()["gates"]["flag"].tolist() == ["too few answers for any promise"] * 2
+    assert gate.tables()["gates"]["flag"].tolist() == ["too few answers to guarantee any risk"] * 2

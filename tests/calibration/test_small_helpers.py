@@ -42,7 +42,7 @@ from psychollm.calibration.influence import (
     student_multiplier,
 )
 from psychollm.calibration.metric import Metric
-from psychollm.calibration.panels.findings import told_apart, verdict
+from psychollm.calibration.panels.findings import discrimination, verdict
 from psychollm.calibration.panels.panel import calibration_panel
 from psychollm.calibration.sampled.semantic_confidence import sample_flags
 from psychollm.calibration.scores import proper_scores
@@ -244,8 +244,8 @@ def test_flags_of_correct_answers(
 
 def test_words_of_an_area() -> None:
     area = auroc([[0.9, 0.8, 0.6, 0.7, 0.5, 0.9]], [[1, 0, 1, 1, 0, 1]], rng=0)
-    words = "too few answers to say whether its confidence tells right from wrong"
-    assert told_apart(area, SMALLEST) == words
+    words = "the answers do not show whether confidence discriminates correct from wrong answers"
+    assert discrimination(area, SMALLEST) == words
 
 
 # Two-choice questions
@@ -307,10 +307,12 @@ def test_panel_in_words() -> None:
     said, right = [[0.9] * 40 + [0.6] * 40], [[1] * 30 + [0] * 10 + [1, 0] * 20]
     held = calibration_panel(said, right, bootstrap=20, rng=0).estimates
     assert verdict(held, SMALLEST).statement == (
-        "The model is overconfident; its confidence tells correct from wrong answers."
+        "The model is overconfident by 12 points. Confidence discriminates correct from wrong "
+        "answers (AUROC 0.63)."
     )
     panel = calibration_panel([0.9, 0.2, 0.7], [1, 0, 1], metrics=["brier"], rng=0)
-    lines = ["1 model on 1 metrics.", "", "model  n        Brier score"]
+    lines = ["1 model, 1 metric.", "1 model, 3 questions each; 95 % intervals.", ""]
+    lines += ["model  n        Brier score"]
     assert panel.summary().splitlines() == [*lines, "0      3  0.05 [0.00, 0.98]"]
 
 

@@ -200,7 +200,7 @@ def test_options_are_checked(tables, monkeypatch):
     with pytest.raises(LabelError, match="no column 'sure'"):
         scan_stated(long, confidence="sure")
     scan = scan_stated(long)
-    with pytest.raises(OptionError, match="the scan holds it already"):
+    with pytest.raises(OptionError, match="the scan already contains it"):
         psy.calibration_panel(scan, tables[1])
     with pytest.raises(OptionError, match="correctness is missing"):
         psy.calibration_panel(tables[0])

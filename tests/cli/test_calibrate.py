@@ -98,10 +98,10 @@ def test_what_matters_can_be_set(call, wide) -> None:
     for given in ("auroc=0.99", "auroc=0.0001"):
         found = call("calibrate", *wide, *FEW, "--json", "--smallest", given)
         words[given] = json.loads(found.stdout)["verdict"]
-    assert "as chance does, to within 0.99" in words["auroc=0.99"]
-    assert "as chance does" not in words["auroc=0.0001"]
+    assert "within 0.99 of chance" in words["auroc=0.99"]
+    assert "of chance" not in words["auroc=0.0001"]
     for wrong, message in (
-        ("area=0.1", "no smallest effect of 'area'"),
+        ("area=0.1", "smallest effect 'area' does not exist"),
         ("auroc", "a quantity and"),
     ):
         failed = call("calibrate", *wide, *FEW, "--json", "--smallest", wrong)

@@ -46,7 +46,7 @@ def unanswered(codes):
         (np.ndarray.tolist, ["law"] * 120, LabelError, "one label only"),
         (np.ndarray.tolist, ["law"] * 115 + ["art"] * 5, ShapeError, "'art'"),
         (constant, GROUPS, CodeError, "1 got one answer only in group 'law'"),
-        (unanswered, GROUPS, ShapeError, "nobody answered 1 in group 'law'"),
+        (unanswered, GROUPS, ShapeError, "items without answers in group 'law': 1"),
     ],
 )
 def test_bad_input(change, groups, error, message):

@@ -383,7 +383,7 @@ class TestErrors:
     def test_standard_errors_at_the_bound(self):
         counts = psy.PairCounts.count([[1, 1, 1, 0, 0, 0], [1, 1, 0, 0, 0, 0], [1, 0, 1, 0, 1, 0]])
         correlation = psy.tetrachoric(counts, empty_cells="none")
-        with pytest.raises(InputError, match="another empty-cell rule than 'none'"):
+        with pytest.raises(InputError, match="another continuity correction than 'none'"):
             smooth(correlation, method="weighted")
 
     def test_early_stop_is_said(self, monkeypatch):

@@ -39,11 +39,13 @@ def test_findings_say_the_same_in_every_form() -> None:
     assert "One signal &lt; two." in found.to_html()
     assert json.loads(found.to_json())["items"][1]["numbers"] == {"share": None}
     row = found.to_frame().iloc[1]
-    assert (row["key"], row["outcome"]) == ("own", "a: below; b: too few to say")
+    assert (row["key"], row["outcome"]) == ("own", "a: below; b: inconclusive")
 
 
 def test_unknown_findings_are_named() -> None:
-    with pytest.raises(LabelError, match="no finding 'x': there are 'verdict', 'own'"):
+    with pytest.raises(
+        LabelError, match="finding 'x' does not exist: use one of 'verdict', 'own'"
+    ):
         study()["x"]
 
 

@@ -15,7 +15,7 @@ def test_p_value_of_paired_draws() -> None:
 
 
 def test_long_lists_of_names_are_cut() -> None:
-    assert names_of(list("abcdef")) == "a, b, c, d and 2 more"
+    assert names_of(list("abcdef")) == "a, b, c and 3 more"
 
 
 def test_degrees_of_freedom_of_clusters() -> None:
@@ -32,11 +32,9 @@ def test_verdicts_in_words() -> None:
     hits, n = np.array([50.0, 2.0]), np.array([1000.0, 4.0])
     rate = proportion("rate", hits, n, level=0.95, labels=("a", "b"))
     assert [str(one) for one in verdicts(rate, smallest=0.1).outcomes] == [
-        "smaller than what matters",
-        "too few to say",
+        "negligible",
+        "inconclusive",
     ]
     found = Verdicts(("a", "b", "c"), (Outcome.ABOVE, Outcome.OPEN, Outcome.BELOW))
     words = {Outcome.ABOVE: ("rises", "rise"), Outcome.BELOW: ("falls", "fall")}
-    assert counted(found, words) == (
-        "1 of 3 models rises, 1 falls (c); for 1 there are too few answers to say"
-    )
+    assert counted(found, words) == ("1 of 3 models rises, 1 falls (c); 1 is inconclusive")

@@ -79,7 +79,7 @@ def test_too_few_units_leave_it_open():
 
 
 def verdict(panel: CalibrationPanel) -> str:
-    return panel.summary().splitlines()[0]
+    return panel.summary().partition("\n\n")[0]
 
 
 def test_how_often_verdicts_are_wrong():
@@ -102,19 +102,19 @@ def test_how_often_verdicts_are_wrong():
 def test_smallest_effects_are_checked():
     with pytest.raises(OptionError, match="auroc=-0.1 must be a positive number"):
         SmallestEffects(auroc=-0.1)
-    with pytest.raises(OptionError, match="there is no smallest effect of 'auc'"):
+    with pytest.raises(OptionError, match="smallest effect 'auc' does not exist"):
         SMALLEST.with_values({"auc": 0.1})
 
 
 def test_counts_name_and_add_up():
     found = Verdicts(tuple("abcd"), (Outcome.ABOVE, Outcome.ABOVE, Outcome.BELOW, Outcome.OPEN))
     words = dict.fromkeys((Outcome.ABOVE, Outcome.BELOW, Outcome.SMALL), ("is x", "are x"))
-    wanted = "2 of 4 models are x, 1 is x (c); for 1 there are too few answers to say"
+    wanted = "2 of 4 models are x, 1 is x (c); 1 is inconclusive"
     assert counted(found, words) == wanted
     nothing = Verdicts(("a", "b"), (Outcome.OPEN,) * 2)
-    assert counted(nothing, words) == "for both models there are too few answers to say"
+    assert counted(nothing, words) == "the answers are inconclusive for both models"
     told = counted(nothing, words, whether="whether they are x")
-    assert told == "for both models there are too few answers to say whether they are x"
+    assert told == "for both models the answers do not show whether they are x"
 
 
 def panel(n, slope, rng):
@@ -127,12 +127,12 @@ def test_eight_answers_show_nothing_of_a_model():
     few = panel(8, 0.3, np.random.default_rng(1))
     low, high = few["auroc"].interval[0]
     assert low < 0.5 < high
-    assert "does not" not in few.summary()
-    assert "too few answers to say whether its confidence tells right from wrong" in few.summary()
+    assert "chance" not in few.summary()
+    assert "the answers do not show whether confidence discriminates" in few.summary().lower()
     many = panel(20_000, 0.0, np.random.default_rng(2))
-    assert "tells correct from wrong answers apart as chance does, to within 0.05" in verdict(many)
-    assert "neither over- nor underconfident by 0.05 or more" in verdict(many)
+    assert "Discrimination is within 0.05 of chance" in verdict(many)
+    assert "unbiased within 5 points" in verdict(many)
     strict = SmallestEffects(auroc=1e-4, share=1e-4)
-    assert "too few answers to say whether" in many.summary(smallest=strict)
+    assert "the answers do not show whether" in many.summary(smallest=strict).lower()
     knows = panel(500, 0.9, np.random.default_rng(3))
-    assert "its confidence tells correct from wrong answers" in verdict(knows)
+    assert "Confidence discriminates correct from wrong answers" in verdict(knows)

@@ -42,11 +42,11 @@ def test_andersen_finds_an_item_that_moves(simulated):
     found = andersen_test(steep)
     assert found.p_value < 1e-4
     assert np.nanargmin(found.adjusted) == 5
-    assert "items that move (Holm, 5 %): " in found.summary()
+    assert "differ (Holm, 5 %): " in found.summary()
     assert andersen_test(steep, split="mean").p_value < 1e-4
     fair = andersen_test(gaps(simulated(1500, np.ones(6), np.zeros(6), 7)))
     assert fair.p_value > 0.01
-    assert "no single item moves" in fair.summary()
+    assert "no item differs" in fair.summary()
 
 
 def test_andersen_leaves_out_items_that_a_group_answers_alike(simulated):

@@ -198,4 +198,4 @@ def test_summary_without_a_value():
     tiny = [[1, 0], [0, 1], [1, 1]]
     null = bootstrap_fit(fit_irt(tiny), tiny, statistic="m2", n_null=4, rng=2)
     assert np.isnan(null.p_value[0])
-    assert "has no value" in null.summary()
+    assert "is undefined" in null.summary()

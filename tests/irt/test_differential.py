@@ -83,7 +83,7 @@ def test_three_groups_and_unequal_items():
     assert fit.slope[0, 0] == fit.slope[2, 0]
     assert np.isnan(fit.rmsd[2, 0])
     assert len(fit.to_frame()) == 24
-    assert "With parameters of their own in every group: 'a', 'd'" in repr(fit)
+    assert "Items with group-specific parameters: 'a', 'd'" in repr(fit)
 
 
 def test_a_constant_item_is_not_tested():

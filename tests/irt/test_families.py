@@ -26,8 +26,8 @@ def test_a_fit_without_families_names_who_answers_alike():
     fit = fit_irt(Responses(answers, models=names))
     assert len(fit.alike) >= 3
     assert all(len({name[0] for name in group}) == 1 for group in fit.alike)
-    assert "answer alike beyond their abilities" in fit.summary()
-    assert "give families=" in fit.summary()
+    assert "Warning: residuals of" in fit.summary()
+    assert "pass families=" in fit.summary()
 
 
 @pytest.mark.filterwarnings("ignore::psychollm._base.errors.ConvergenceWarning")
@@ -49,7 +49,7 @@ def test_members_count_by_how_alike_they_answer():
     assert fit.families == (0, 1, 2, 3, 4)
     assert ((fit.family_correlation > 0.25) & (fit.family_correlation < 0.75)).all()
     assert 5.0 < fit.respondent_weight.sum() < 14.0
-    assert "25 models of 5 families" in fit.summary()
+    assert "25 models are from 5 families" in fit.summary()
     apart = fit_irt(answers[::5], families=family[::5])
     np.testing.assert_allclose(apart.slope, fit_irt(answers[::5]).slope, rtol=1e-12)
     assert (apart.respondent_weight == 1.0).all()
@@ -65,7 +65,7 @@ def test_families_that_do_not_fit():
     *_, answers, family = draw(FIVE, 0)
     with pytest.raises(LabelError, match="one label only"):
         fit_irt(answers, families=np.zeros(25))
-    with pytest.raises(OptionError, match="'sandwich' is not for families"):
+    with pytest.raises(OptionError, match="'sandwich' does not support families"):
         fit_irt(answers, families=family, standard_errors="sandwich")
     with pytest.raises(OptionError, match="needs a dense table"):
         fit_irt(Responses(answers).sparse(), families=family)

@@ -336,7 +336,7 @@ def test_priors_of_a_fit_to_few_models():
     assert fit.priors == Priors(slope=(0.0, 1.25), intercept=(0.0, 2.5))
     assert fit.convergence.converged
     assert np.isfinite(fit.slopes).all()
-    assert "the fixed priors contradict the scale" in fit.summary()
+    assert "fixed priors conflict with this scale" in fit.summary()
     loads = np.arange(14)[:, None] % 2 == np.arange(2)
     assert isinstance(fit_multidimensional(answers, loads).priors, ItemPopulation)
     confirmed = fit_multidimensional(answers[:, :8], loads[:8])

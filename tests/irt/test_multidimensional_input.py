@@ -48,7 +48,7 @@ def test_constant_items_get_no_number(answers, fit):
     assert np.isnan(found.loadings[3]).all()
     kept = np.arange(9) != 3
     np.testing.assert_allclose(found.slopes[kept], fit.slopes, atol=1e-9)
-    assert "1 of 9 questions without estimates" in found.summary()
+    assert "1 of 9 questions have no estimates" in found.summary()
     assert multidimensional_ability(found, more).ability.shape == (500, 2)
 
 
@@ -64,7 +64,7 @@ def test_runaway_slopes_are_named(answers):
     assert named == ["item 0", "item 8"]
     assert {found.reasons[0], found.reasons[8]} == {Reason.UNBOUNDED}
     assert np.isnan(found.slopes[[0, 8]]).all()
-    assert "Heywood cases): 'item 0', 'item 8'" in found.summary()
+    assert "finite estimate): 'item 0', 'item 8'" in found.summary()
     finite = fit_multidimensional(twins, loads)  # weak priors keep it finite
     assert np.isfinite(finite.slopes).all()
 

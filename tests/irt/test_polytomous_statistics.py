@@ -195,7 +195,7 @@ def test_limited_information_by_the_twin(model, statistic, fits, answers):
     if df <= 0:
         assert found.reason is Reason.NO_FREEDOM
         assert np.isnan([found.m2, found.p_value, found.rmsea, found.cfi]).all()
-        assert "no degree of freedom" in found.summary()
+        assert "no degrees of freedom" in found.summary()
         return
     assert found.df == df
     np.testing.assert_allclose(found.m2, value, rtol=1e-5)  # derivatives by differences

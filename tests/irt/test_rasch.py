@@ -151,7 +151,7 @@ def test_items_without_estimates_say_why(simulated):
     assert fit.reasons[7] is Reason.UNBOUNDED
     assert np.isnan(fit.difficulty[5:]).all()
     np.testing.assert_allclose(fit.difficulty[:5], conditional_rasch(answers).difficulty)
-    assert "3 of 8 questions without estimates" in fit.summary()
+    assert "3 of 8 questions have no estimates" in fit.summary()
     apart = np.full((40, 5), np.nan)
     apart[:20, :3], apart[20:, 3:] = answers[:20, :3], answers[20:40, 3:]
     found = conditional_rasch(apart)

@@ -14,7 +14,7 @@ def test_miskeyed_dead_and_empty_items_are_found(simulated):
     assert np.flatnonzero(screen.miskeyed).tolist() == [10]
     assert np.flatnonzero(screen.dead).tolist() == [4]
     assert np.flatnonzero(screen.empty).tolist() == [11]
-    assert "1 can be shown to be miskeyed: 10" in screen.summary()
+    assert "1 are significantly miskeyed: 10" in screen.summary()
     assert screen.to_frame()["item"][0] == 10
 
 

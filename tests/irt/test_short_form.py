@@ -28,7 +28,7 @@ def test_short_form_beats_random_items(method, answers):
     assert result.rmse < result.random_rmse
     assert result.rank_correlation > 0.8
     assert "12 items predict" in result.summary()
-    assert "Chosen by" in result.summary()
+    assert "Selection: by" in result.summary()
     assert result.to_frame().shape == (80, 3)
     np.testing.assert_array_equal(
         short_form(answers, 12, method=method).predicted, result.predicted
@@ -54,10 +54,10 @@ def test_each_fold_is_predicted_by_what_did_best_on_the_others():
 
 def test_where_random_is_best_it_says_so(answers):
     found = replace(short_form(answers, 12), method="random")
-    assert "No choice did better than chance. Drawn at random" in found.summary()
+    assert "No selection method beat random items. Selection: random" in found.summary()
     alone = short_form(answers, 12, method="random").summary()
-    assert "Drawn at random" in alone
-    assert "No choice" not in alone
+    assert "Selection: random" in alone
+    assert "No selection" not in alone
 
 
 @pytest.mark.parametrize("method", WAYS)

@@ -14,10 +14,10 @@ def test_noise_says_nothing_and_signal_something(simulated):
     assert (nothing.adjusted > 0.05).all()
     assert nothing.null_slope_sd.min() > 0.1  # slopes spread where there is nothing
     assert nothing.outcome() is Outcome.OPEN
-    assert nothing.summary().startswith("There are too few answers to say")
+    assert nothing.summary().startswith("The gain over shuffled answers is inconclusive")
     signal = slope_null(simulated(60, np.full(15, 1.5), np.zeros(15), 2), n_null=39, rng=1)
     assert signal.p_value == 1 / 40
-    assert "gains more" in signal.summary()
+    assert "predicts better" in signal.summary()
     assert signal.to_frame().shape == (15, 5)
 
 
@@ -26,7 +26,7 @@ def test_many_answers_show_that_there_is_little_to_find():
     nothing = slope_null(noise, n_null=39, rng=1)
     assert nothing.n_answers == 2000
     assert nothing.outcome(smallest=SmallestEffects(r_squared=0.04)) is Outcome.SMALL
-    assert "less than R2 = 0.04" in nothing.summary(smallest=SmallestEffects(r_squared=0.04))
+    assert "below R2 = 0.04" in nothing.summary(smallest=SmallestEffects(r_squared=0.04))
     # (2 G - nu)^2 = z^2 (v + 4 nu) at both ends of the interval.
     found = slope_null(np.sort(noise, axis=0)[:, :3] | noise[:, :3], n_null=39, rng=1)
     gain = 2.0 * (found.objective - found.draws.mean())

@@ -197,7 +197,7 @@ def test_reversed_items_are_turned_round_and_named():
     found = omega(turned, bootstrap=20, rng=0)
     np.testing.assert_array_equal(np.flatnonzero(found.reversed), [2, 7])
     assert found.total.flags == (Reason.NEGATIVE_ITEMS,)
-    assert "Turned round: 2, 7." in found.summary()
+    assert "Reversed items: 2, 7." in found.summary()
     for name in COEFFICIENTS:
         np.testing.assert_allclose(getattr(found, name).value, getattr(plain, name).value, 1e-7)
         np.testing.assert_allclose(
@@ -415,7 +415,7 @@ def test_group_factors_that_are_not_there_have_no_intervals(seed):
         assert np.isnan(estimate.interval).all(), name
         assert set(estimate.flags) <= {Reason.HEYWOOD, Reason.IMPROPER, Reason.EMPTY_SUBSCALE}
     text = found.summary()
-    assert "try n_factors=1" in text
+    assert "n_factors=1" in text
     assert text.count(str(found.total.flags[0])[1:]) == 1
     alone = omega(one_factor_scores(200, seed), n_factors=1, bootstrap=0).total
     assert alone.interval[0, 0] < alone.value[0] < alone.interval[0, 1]

@@ -133,7 +133,7 @@ def test_silent_models_and_runs() -> None:
 
 
 def test_scores_lie_between_nothing_and_one() -> None:
-    with pytest.raises(CodeError, match="scores hold 2, but a score lies inside"):
+    with pytest.raises(CodeError, match="scores contain 2, but must be inside"):
         retest([[1, 2], [0, 1]], **QUICK)
     with pytest.raises(CodeError, match="category 'yes' is not a number"):
         retest([["yes", "yes"], ["yes", "yes"]], **QUICK)

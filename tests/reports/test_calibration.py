@@ -93,7 +93,7 @@ def test_numbers_are_those_of_the_panel(page: str, panel: CalibrationPanel) -> N
 
 OF_TABLES = {
     **dict.fromkeys(("n", "answers"), 0),
-    **dict.fromkeys(("ECE", "if calibrated", "corrected", "difference"), 3),
+    **dict.fromkeys(("ECE", "under calibration", "corrected", "difference"), 3),
     **dict.fromkeys(("from", "to", "mean confidence", "share correct"), 3),
     **dict.fromkeys(("p", "p, adjusted", "p of MCB"), 3),
     **dict.fromkeys(("risk at 0.50", "risk at 0.80", "risk at 1.00"), 2),
@@ -134,7 +134,7 @@ def test_what_is_undefined_is_said_and_never_a_number(
         for flag in awkward[key].flags:
             assert str(flag) in text
     assert "silent" in text.partition("has no value on most metrics")[0][-40:]
-    assert "1 is surer where it is wrong (inverted)" in text
+    assert "higher for wrong answers in 1 (inverted)" in text
     assert "40 clusters" in text
     assert "undefined given" not in text  # what has a value and no reservation is not listed
 
@@ -145,7 +145,7 @@ def test_one_model_and_few_metrics_are_enough() -> None:
     text = page_of(panel)
     assert "Which models differ?" not in text
     assert_names_unique_and_found(text)
-    assert "1 model on 2 metrics." in read(text).text
+    assert "1 model, 2 metrics." in read(text).text
     assert "Brier score" in text
     assert "Lowest Brier score" not in text
 
@@ -155,7 +155,7 @@ def test_chances_of_being_correct_have_no_counting_curves() -> None:
     right[0, :5] = 0.5
     panel = calibration_panel(said, right, metrics=["brier", "auroc"], rng=0, bootstrap=20)
     text = page_of(panel)
-    assert text.count("Correctness is a chance here") == 2
+    assert text.count("At least one correctness is a probability") == 2
     assert 'id="roc-' not in text
 
 

@@ -156,9 +156,9 @@ def test_words_of_a_page() -> None:
 def test_a_value_without_an_interval_says_why() -> None:
     nan = float("nan")
     bounds = [(0.1, 0.9), (nan, nan)]
-    column = interval_column("r", [0.5, 0.0], bounds, reasons=["few", "one question only"])
+    column = interval_column("r", [0.5, 0.0], bounds, reasons=["few", "only one question"])
     assert column.details == ("[0.10, 0.90]", "–")
-    assert column.reasons == ("", "one question only")
+    assert column.reasons == ("", "only one question")
 
 
 def test_columns_of_a_table() -> None:

@@ -1,1 +1,1 @@
-"""A model beside the others: privileged access, ensembles, disagreements."""
+"""Comparisons of a model with other models: privileged access, ensembles, disagreements."""

@@ -1,4 +1,4 @@
-r"""Mean confidence against accuracy: do models that are more often right say yes more often?.
+r"""Association of mean confidence with accuracy across models.
 
 Ordinary least squares of the models' yes rates on their accuracies (and the reverse), with exact t
 and F distributions, because there are as many points as models. Whether models lie about the line

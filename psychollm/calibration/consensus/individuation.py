@@ -1,4 +1,4 @@
-r"""Own answer against shared signal: which says more about a model's correctness.
+r"""Own confidence against the common factor: which predicts a model's correctness better.
 
 For each model m, with s the shared score of a question estimated *without* model m, two nested
 logistic regressions of its correctness A on s and on s with its own answer Y,
@@ -97,7 +97,7 @@ def own_answer(
     present: BoolArray,
     folds: IntArray,
 ) -> OwnAnswer:
-    """Fit what is fitted and sort what is sorted, once."""
+    """Fit and sort the parts that do not depend on the resample."""
     used = present & np.isfinite(shared) & np.isfinite(consensus)
     reason = _why_not(yes[used], correct[used], shared[used], present)
     n = int(used.sum())
@@ -363,7 +363,7 @@ def _average(
 
 
 def _odds_ratio(models: list[OwnAnswer], labels: tuple[Any, ...], level: float) -> Estimate:
-    """exp(c) of (1) with its Wald interval; the standard error is that of the ratio."""
+    """exp(c) of (1) with its Wald interval; the standard error is on the scale of the ratio."""
     log_odds = np.array([model.test.log_odds for model in models])
     se = np.array([model.test.se for model in models])
     step = normal_multiplier(level) * se

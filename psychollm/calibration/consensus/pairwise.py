@@ -1,4 +1,4 @@
-r"""Pairwise calibration: when one model says yes and another no, which of them is right.
+r"""Pairwise calibration: which model is correct if one says yes and another no.
 
 For each ordered pair of models (i, j), on the questions with :math:`Y_i = 1, Y_j = 0`,
 
@@ -174,7 +174,7 @@ def pairwise_calibration(
 
 @dataclass(frozen=True, slots=True)
 class _Table:
-    """Answers restricted to what is compared; all (models, questions)."""
+    """Answers restricted to common questions; all (models, questions)."""
 
     yes: FloatArray
     no: FloatArray

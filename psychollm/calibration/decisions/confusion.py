@@ -219,7 +219,7 @@ def _answers(
     clusters: ArrayLike | None,
     weights: ArrayLike | None,
 ) -> StatedAnswers:
-    """Return yes/no answers (1 and 0), or stated ones, beside correctness."""
+    """Return yes/no or stated answers, with correctness."""
     if yes_above is not None:
         return stated_answers(confidence, correctness, clusters=clusters, weights=weights)
     paired = paired_answers(confidence, correctness)

@@ -179,7 +179,7 @@ def f_beta(
 
 
 def f_score(tp: Any, yes: Any, correct: Any, beta: Any) -> FloatArray:
-    """Return F-beta (1) from counts, NaN where there is neither a yes nor a correct answer."""
+    """Return F-beta (1) from counts; NaN without a yes and a correct answer."""
     square = np.asarray(beta, dtype=np.float64) ** 2
     with np.errstate(invalid="ignore", divide="ignore"):
         return np.asarray((1.0 + square) * tp / (square * correct + yes), dtype=np.float64)
@@ -252,7 +252,7 @@ def _share(event: Any, defined: Any) -> FloatArray:
 
 
 def _win_share(score: FloatArray) -> FloatArray:
-    """Share of resamples in which each model is best; ties are shared equally."""
+    """Proportion of resamples in which each model is best; ties are divided equally."""
     filled = np.where(score > 0, score, 0.0)
     best = (filled == filled.max(axis=1, keepdims=True)) & (filled > 0)
     among = np.maximum(best.sum(axis=1, keepdims=True), 1)

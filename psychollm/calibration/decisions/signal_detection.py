@@ -1,4 +1,4 @@
-r"""Type-2 signal detection: how well, and how freely, a yes goes with a correct answer.
+r"""Type-2 signal detection: sensitivity and criterion of yes answers for correctness.
 
 The signal is a correct answer and the response is yes. With C correct answers, TP of them with a
 yes, and W wrong ones, FP with a yes, rates are taken with half an answer added to each cell, so

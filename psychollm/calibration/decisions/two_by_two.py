@@ -275,7 +275,7 @@ def weighted_fraction(
 
 
 def one_class(t: Cells) -> Cases:
-    """Return why nothing can be told apart: answers of one kind only."""
+    """Return the reason if answers are of one kind only."""
     return ((t.correct == 0, Reason.NO_CORRECT), (t.wrong == 0, Reason.NO_WRONG))
 
 

@@ -1,1 +1,1 @@
-"""How well confidence tells right answers from wrong ones."""
+"""Discrimination: association of confidence with correctness."""

@@ -1,4 +1,4 @@
-r"""Meta-information: how many bits a stated confidence tells about being right.
+r"""Meta-information: bits of information of stated confidence about correctness.
 
 Dayan's meta-I is the mutual information of correctness Y and confidence C, with H the binary
 entropy of a share of correct answers,
@@ -201,7 +201,7 @@ def _edges(mass: FloatArray, n_bins: int) -> IntArray:
 
 
 def _shared(parts: FloatArray, *, corrected: bool) -> FloatArray:
-    """Return information and its share of the entropy (rows, 2); NaN where there is none."""
+    """Return information and its proportion of the entropy (rows, 2); NaN if undefined."""
     told, chance, entropy = parts.T
     entropy = np.where(entropy > 0.0, entropy, np.nan)
     bits = np.where(np.isnan(entropy), np.nan, told - chance if corrected else told)
@@ -267,7 +267,7 @@ META_INFORMATION = information_metric().in_panel(
     Output(
         "meta_information",
         "meta-I (bits)",
-        "bits that confidence tells about correctness",
+        "information of confidence about correctness, in bits",
         better="higher",
         neutral=0.0,
     ),

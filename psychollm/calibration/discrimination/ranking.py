@@ -464,7 +464,7 @@ def scored_answers(
     weights: ArrayLike | None = None,
     names: tuple[str, str] = ("scores", "correctness"),
 ) -> StatedAnswers:
-    """Put any real scores beside correctness; `names` are those of the caller's arguments."""
+    """Align real-valued scores with correctness; `names` are the caller's argument names."""
     # In the order of `correctness`; its `confidence` holds the scores.
     # Shapes: scores (models, questions); correctness (models, questions).
     own, other = names

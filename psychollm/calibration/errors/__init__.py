@@ -1,1 +1,1 @@
-"""Calibration errors, binned and smooth, beside what a calibrated model would show."""
+"""Calibration errors, binned and smooth, with their expectation under calibration."""

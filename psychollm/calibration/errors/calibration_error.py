@@ -133,7 +133,7 @@ def _last_below(x: FloatArray, curves: FloatArray, level: FloatArray) -> FloatAr
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
 class CalibrationError(Result):
-    """A calibration error of every model, beside what noise alone would give."""
+    """Calibration error of each model, with its expectation under calibration."""
 
     # The intervals of `value`, `debiased` and `corrected` are the same: they are about the error
     # in the population, and may lie below `value`, which is biased upward; that is flagged
@@ -229,7 +229,7 @@ def _corrected(metric: Metric, drawn: Drawn, value: Estimate) -> Estimate:
 
 
 def _again_qualified(estimate: Estimate) -> Estimate:
-    """Say where another value lies outside the interval that it took over."""
+    """Flag estimates outside the interval that they share with another estimate."""
     flags = tuple(Reason.NONE if flag is Reason.OUTSIDE else flag for flag in estimate.flags)
     return replace(estimate, flags=flags).qualified()
 

@@ -303,7 +303,7 @@ def _metric(sigma: float | None, *, curve: bool) -> Metric:
 
 
 def _bounds(value: FloatArray, draws: FloatArray, level: float) -> FloatArray:
-    """Return the bounds (1, 2); columns of the curve, if any, stand last."""
+    """Return the bounds (1, 2); columns of the curve, if any, come last."""
     last = 1 + N_SCALES
     return family_bounds(1, value[:last], draws[:, :last], level)
 

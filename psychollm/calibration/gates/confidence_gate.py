@@ -1,4 +1,4 @@
-"""`confidence_gate`: from which confidence on a model may answer alone, with a promise."""
+"""`confidence_gate`: threshold of confidence above which answers meet a guaranteed error rate."""
 
 from collections.abc import Hashable
 from dataclasses import dataclass
@@ -33,7 +33,7 @@ _SHOWN = 12  # gates that the summary lists
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
 class ConfidenceGate(Study, Result):
-    """Thresholds from which models may answer alone, with what is promised of their errors.
+    """Thresholds of confidence with a guaranteed error rate above them.
 
     Examples
     --------
@@ -186,14 +186,14 @@ class ConfidenceGate(Study, Result):
         return pd.DataFrame({**sides, **steps})
 
     def tables(self) -> "dict[str, pd.DataFrame]":
-        """Return the gates, with the reason where there is none, and their curves."""
+        """Return the gates and their curves; a missing gate has a reason."""
         flat = [str(flag) for row in self.flags for flag in row]
         gates = self.to_frame().assign(n=self.n.ravel().astype(int), flag=flat)
         return {"gates": gates, "curve": self.curve()}
 
     @property
     def fewest(self) -> int:
-        """Answers that a promise takes, if none of them is wrong."""
+        """Number of correct answers needed for a guarantee."""
         return fewest_answers(self.at_most, self.certainty)
 
     def name(self, gate: int) -> str:
@@ -205,7 +205,7 @@ class ConfidenceGate(Study, Result):
         return str(group) if len(self.labels) == 1 else f"{model}, {group}"
 
     def findings(self, *, smallest: SmallestEffects = SMALLEST) -> Findings:
-        """Return from which confidence on each model may answer alone, and what is promised."""
+        """Return the threshold of each model and its guarantee."""
         gates = range(self.promised.size)
         good = [gate for gate in gates if self.promised.flat[gate]]
         order = [*sorted(good, key=lambda gate: -self.coverage.flat[gate])]
@@ -285,7 +285,7 @@ def confidence_gate(
     *,
     clusters: ArrayLike | None = None,
 ) -> ConfidenceGate:
-    """Find from which confidence on a model may answer alone, and promise how often it is wrong.
+    """Find the threshold of confidence above which a model's error rate is guaranteed.
 
     Parameters
     ----------

@@ -59,7 +59,7 @@ from psychollm.estimates.reasons import Reason
 
 @dataclass(frozen=True, slots=True)
 class Steps:
-    """What is known of each threshold, from the highest confidence down."""
+    """Statistics of each threshold, from the highest confidence down."""
 
     threshold: FloatArray  # (steps,) distinct confidences
     coverage: FloatArray  # (steps,) share of answers at or above each
@@ -138,7 +138,7 @@ def _running(values: FloatArray, member: IntArray) -> FloatArray:
 
 
 def promised_step(steps: Steps, at_most: float, certainty: float) -> tuple[int, Reason]:
-    """Return the step of the lowest threshold that keeps the promise, -1 with a reason if none."""
+    """Return the step of the lowest threshold with the guarantee, or -1 with a reason."""
     if not steps.size.size:
         return -1, Reason.NO_ANSWERS
     if steps.size.max() < fewest_answers(at_most, certainty):

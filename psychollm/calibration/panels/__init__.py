@@ -1,1 +1,1 @@
-"""All metrics of all models at once."""
+"""Panels: all metrics of all models."""

@@ -1,4 +1,4 @@
-"""The metrics that panels hold, found where they are defined, and what is said of each.
+"""Metrics of panels, collected from their modules, with names and descriptions.
 
 The first part of a panel answers "does it know?" (ranking), the second "may its numbers be
 believed?" (scores), the others "what does it cost to act on them?" (selection and decisions).
@@ -35,7 +35,7 @@ def panel_metrics() -> tuple[Metric, ...]:
 
 @cache
 def panel_outputs() -> dict[str, Output]:
-    """Return what is said of every number of a panel, by key."""
+    """Return the description of every output of a panel, by key."""
     return {one.key: one for metric in panel_metrics() for one in metric.outputs}
 
 

@@ -69,11 +69,10 @@ def _overview(evidence: "Evidence") -> tuple[Exhibit | None, ...]:
         options={"metrics": keys},
         key="overview-forest",
         title="Main metrics of all models with intervals",
-        caption=f"The main metrics with their intervals, models ordered by "
-        f"{escape(evidence.outputs[keys[-1]].heading)}, the best on top. The dashed "
-        "line marks the value of confidence that carries no information, or that is perfectly "
-        "calibrated; a hollow "
-        'mark is a value <a href="#flags">with a reservation</a>.',
+        caption="Main metrics with intervals. Models are ordered by "
+        f"{escape(evidence.outputs[keys[-1]].heading)}, with the best first. The dashed line is "
+        "the value of uninformative, or of perfectly calibrated, confidence. Hollow marks are "
+        '<a href="#flags">flagged</a> values.',
     )
     shown = _held(evidence, _TABLE) or every[: len(_TABLE)]
     return (
@@ -86,7 +85,7 @@ def _overview(evidence: "Evidence") -> tuple[Exhibit | None, ...]:
 def _of_section(
     evidence: "Evidence", section: Section, caption: str, *, folded: bool = False
 ) -> Listing | None:
-    """Return the table of the metrics of a section; None where the panel has none."""
+    """Return the table of a section's metrics; None if the panel has none."""
     held = evidence.listed(section)
     table = partial(_metrics, evidence, held, caption)
     return Listing(table=table, folded=folded) if held else None
@@ -130,7 +129,7 @@ def _errors(evidence: "Evidence") -> Table:
     columns = [
         name_column("model", evidence.labels),
         number_column(error.value.name, error.value.value, digits=3),
-        number_column("if calibrated", error.expected.value, digits=3),
+        number_column("under calibration", error.expected.value, digits=3),
         p_column("p, adjusted", evidence.calibration_p, reasons=flags),
         interval_column(
             "corrected",
@@ -143,7 +142,7 @@ def _errors(evidence: "Evidence") -> Table:
         p_column("p of MCB", parts.p_value.value, reasons=parts.p_value.flags),
         estimate_column("DSC", parts.discrimination, digits=3),
     ]
-    return Table.of(columns, caption="Calibration errors beside what chance alone would show")
+    return Table.of(columns, caption="Calibration errors and their expectation")
 
 
 def _bins(evidence: "Evidence") -> Table:
@@ -158,7 +157,7 @@ def _bins(evidence: "Evidence") -> Table:
             number_column("mean confidence", frame["confidence"], digits=3),
             interval_column("share correct", frame["accuracy"], bounds, digits=3),
         ],
-        caption="Every bin",
+        caption="All bins",
     )
 
 
@@ -168,14 +167,14 @@ def _ranking(evidence: "Evidence") -> tuple[Exhibit | None, ...]:
         of=evidence.curves.roc,
         key="roc",
         title="Type-2 ROC curves of all models",
-        caption="Share of correct over share of wrong answers above a falling criterion; "
-        "dashed: confidence that knows nothing. The area below a curve is the chance that "
-        "a correct answer has more confidence than a wrong one.",
+        caption="Proportions of correct and wrong answers above a falling threshold; "
+        "dashed: uninformative confidence. The area under a curve is the probability that a "
+        "correct answer has higher confidence than a wrong one.",
     )
-    yes_or_no = "As a yes or no: confidence above one half"
+    yes_or_no = "Binary confidence: above one half"
     return (
         None if evidence.curves.roc is None else roc,
-        _of_section(evidence, "ranking", "How well confidence ranks answers"),
+        _of_section(evidence, "ranking", "Ranking metrics"),
         _of_section(evidence, "decisions", yes_or_no, folded=True),
     )
 
@@ -190,16 +189,16 @@ def _selection(evidence: "Evidence") -> tuple[Exhibit | None, ...]:
         of=curve,
         key="risk-coverage",
         title="Risk-coverage curves of all models",
-        caption="Error rate among the most confident answers over their share. A curve that "
-        "stays level gains nothing by leaving questions out.",
+        caption="Error rate among the most confident answers, by coverage. A curve that "
+        "stays level does not benefit from abstention.",
     )
     each = Drawing(
         plot="plot_risk_coverage_grid",
         of=curve,
         key="risk-coverage-grid",
         title="Risk-coverage curve of each model with its baselines",
-        caption="The same with its band, model by model. Dashed: a random order; dotted: "
-        "all errors last, as no confidence can better.",
+        caption="Risk-coverage curve with band by model. Dashed: random order; dotted: "
+        "all errors last, which is optimal.",
     )
     few = 3 < len(evidence.labels) <= _MOST_PANELS
     return every, each if few else None, Listing(table=partial(_risks, curve)), folded
@@ -223,7 +222,7 @@ def _risks(curve: "RiskCoverage") -> Table:
             )
         )
     columns.append(estimate_column("AURC", curve.aurc, digits=3))
-    return Table.of(columns, caption="Error rates at some shares of questions answered")
+    return Table.of(columns, caption="Error rates at several coverages")
 
 
 def _matrix(evidence: "Evidence", key: str) -> Drawing:
@@ -235,7 +234,7 @@ def _matrix(evidence: "Evidence", key: str) -> Drawing:
         options={"order": best_first},
         key=f"compare-{key.replace('_', '-')}",
         title=f"Differences in {output.heading} between all pairs of models",
-        caption=f"Paired differences in {escape(output.heading)}, row less column; a dot "
+        caption=f"Paired differences in {escape(output.heading)}, row minus column; a dot "
         "where the two differ after adjustment for all pairs.",
     )
 
@@ -258,12 +257,12 @@ def _pairs(evidence: "Evidence", key: str) -> Table:
             p_column("p", result.p_value[order], reasons=flags),
             p_column("p, adjusted", result.adjusted[order], reasons=flags),
         ],
-        caption=f"All pairs on {escape(evidence.outputs[key].heading)}",
+        caption=f"All pairs of models, {escape(evidence.outputs[key].heading)}",
     )
 
 
 def _flagged(evidence: "Evidence") -> Table | None:
-    """One row per reason and kind: whose values on which metrics it concerns."""
+    """Return one row per reason, with the models and metrics concerned."""
     rows: dict[tuple[str, bool], tuple[dict[Any, None], dict[str, None]]] = {}
     for key, estimate in evidence.estimates.items():
         heading = evidence.outputs[key].heading
@@ -284,12 +283,12 @@ def _flagged(evidence: "Evidence") -> Table | None:
             text_column("models", [sentence_list(list(who)) for _, (who, _) in ordered]),
             text_column("metrics", [sentence_list(list(what)) for _, (_, what) in ordered]),
         ],
-        caption="Reasons, whose values they concern, and on which metrics",
+        caption="Reasons of undefined and flagged values, by model and metric",
     )
 
 
 def definitions(panel: "CalibrationPanel") -> Finding:
-    """Return every metric of a panel in a line: what it means, and how its interval is made."""
+    """Return one line per metric: its meaning and the method of its interval."""
     return Finding(
         key="definitions",
         question="What do the metrics mean?",

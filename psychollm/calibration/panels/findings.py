@@ -1,7 +1,7 @@
-"""What a panel shows, in sentences: who claims too much, who knows what it knows.
+"""Findings of a panel: overconfidence, discrimination, selection and differences of models.
 
-Each finding is worded once, for the summary on the screen, the report and JSON. What an interval
-neither shows nor rules out is left open (`psychollm.estimates.verdict`).
+Each finding is worded once, for the printed summary, the report and JSON. Its outcome is
+significant, negligible or inconclusive (`psychollm.estimates.verdict`).
 """
 
 from collections.abc import Mapping
@@ -24,7 +24,9 @@ from psychollm.estimates.verdict import (
     SmallestEffects,
     Verdicts,
     counted,
+    every,
     futile,
+    inconclusive,
     names_of,
     outcome,
     verdicts,
@@ -35,70 +37,83 @@ if TYPE_CHECKING:
 
 COMPARED = ("brier", "auroc")
 UNDRAWN = (
-    "Correctness is a chance here, not 1 or 0, for at least one answer: curves that count correct "
-    "and wrong answers are not drawn."
+    "At least one correctness is a probability between 0 and 1: curves that count correct and "
+    "wrong answers are not drawn."
 )
 
 
 def verdict(estimates: Mapping[str, Estimate], smallest: SmallestEffects) -> Finding:
-    """Say how many models are overconfident, and how many know what they know."""
+    """Return how many models are overconfident, and in how many confidence discriminates."""
+    return Finding(key=VERDICT, statement=" ".join(verdict_sentences(estimates, smallest)))
+
+
+def verdict_sentences(estimates: Mapping[str, Estimate], smallest: SmallestEffects) -> list[str]:
+    """Return the sentences of the verdict."""
     parts = [
-        worded(estimates[key], smallest)
-        for key, worded in (("overconfidence", _claims), ("auroc", told_apart))
-        if key in estimates
+        sentence(worded(estimates[key], smallest)) for key, worded in _WORDED if key in estimates
     ]
-    if parts:
-        return Finding(key=VERDICT, statement=sentence("; ".join(parts)))
     n = len(next(iter(estimates.values())).labels)
-    told = f"{n} model{'s' * (n > 1)} on {len(estimates)} metrics."
-    return Finding(key=VERDICT, statement=told)
+    k = len(estimates)
+    return parts or [f"{n} model{'s' * (n > 1)}, {k} metric{'s' * (k > 1)}."]
 
 
-def _claims(overconfidence: Estimate, smallest: SmallestEffects) -> str:
+def _bias(overconfidence: Estimate, smallest: SmallestEffects) -> str:
     judged = verdicts(overconfidence, smallest=smallest.share)
-    neither = f"neither over- nor underconfident by {smallest.share:g} or more"
+    unbiased = f"unbiased within {100.0 * smallest.share:g} points"
     words = {
         Outcome.ABOVE: ("is overconfident", "are overconfident"),
         Outcome.BELOW: ("is underconfident", "are underconfident"),
-        Outcome.SMALL: (f"is {neither}", f"are {neither}"),
+        Outcome.SMALL: (f"is {unbiased}", f"are {unbiased}"),
     }
+    alike = len(set(judged.outcomes)) == 1 and judged.outcomes[0].shown
+    points = extent(np.abs(100.0 * overconfidence.value), digits=0)
+    size = f" by {points} points" if alike else ""
     if len(judged.labels) > 1:
-        return counted(judged, words, whether="whether they are over- or underconfident")
+        about = "whether they are over- or underconfident"
+        return counted(judged, words, whether=about, named=None if alike else Outcome.BELOW) + size
     if judged.outcomes[0] is Outcome.OPEN:
-        return "too few answers to say whether the model is over- or underconfident"
-    return f"the model {words[judged.outcomes[0]][0]}"
+        return "the answers do not show whether the model is over- or underconfident"
+    return f"the model {words[judged.outcomes[0]][0]}{size}"
 
 
-def told_apart(auroc: Estimate, smallest: SmallestEffects) -> str:
-    """Say whether confidence tells correct from wrong answers, in one model or in how many."""
+def discrimination(auroc: Estimate, smallest: SmallestEffects) -> str:
+    """Return in how many models confidence discriminates correct from wrong answers."""
     judged = verdicts(auroc, smallest=smallest.auroc, null=0.5)
-    little = f"apart as chance does, to within {smallest.auroc:g}"
-    if len(judged.labels) > 1:
-        words = {
-            Outcome.ABOVE: (
-                "tells correct from wrong answers by its confidence",
-                "tell correct from wrong answers by their confidence",
-            ),
-            Outcome.BELOW: ("is surer where it is wrong", "are surer where they are wrong"),
-            Outcome.SMALL: (f"tells them {little}", f"tell them {little}"),
-        }
-        about = "whether confidence tells correct from wrong answers"
-        return counted(judged, words, whether=about)
-    return {
-        Outcome.ABOVE: "its confidence tells correct from wrong answers",
-        Outcome.BELOW: "its confidence runs against its correctness",
-        Outcome.SMALL: f"its confidence tells correct from wrong answers {little}",
-        Outcome.OPEN: "too few answers to say whether its confidence tells right from wrong",
-    }[judged.outcomes[0]]
+    what = "confidence discriminates correct from wrong answers"
+    chance = f"within {smallest.auroc:g} of chance"
+    n, several = len(judged.labels), len(judged.labels) > 1
+    if not several:
+        return {
+            Outcome.ABOVE: what,
+            Outcome.BELOW: "confidence is higher for wrong answers",
+            Outcome.SMALL: f"discrimination is {chance}",
+            Outcome.OPEN: f"the answers do not show whether {what}",
+        }[judged.outcomes[0]]
+    above, open_ = judged.count(Outcome.ABOVE), judged.count(Outcome.OPEN)
+    if open_ == n:
+        return f"the answers do not show whether {what} in {every(n, 'model')}"
+    parts = [f"{what} in {every(n, 'model') if above == n else f'{above} of {n} models'}"]
+    if below := judged.which(Outcome.BELOW):
+        parts.append(f"it is higher for wrong answers in {len(below)} ({names_of(below)})")
+    if small := judged.count(Outcome.SMALL):
+        parts.append(f"discrimination is {chance} in {small}")
+    return "; ".join([*parts, *([inconclusive(open_)] if open_ else [])])
+
+
+def _ranks(auroc: Estimate, smallest: SmallestEffects) -> str:
+    return f"{discrimination(auroc, smallest)} (AUROC {extent(auroc.value)})"
+
+
+_WORDED = (("overconfidence", _bias), ("auroc", _ranks))
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Evidence:
-    """What the findings rest on: estimates, curves, and models compared on the main metrics."""
+    """Basis of the findings: estimates, curves and comparisons of models."""
 
     panel: Any  # the CalibrationPanel
     curves: PanelCurves
-    comparisons: Mapping[str, Comparisons]  # every pair of models, by the key of the metric
+    comparisons: Mapping[str, Comparisons]  # all pairs of models, by metric key
     smallest: SmallestEffects
 
     @classmethod
@@ -115,13 +130,13 @@ class Evidence:
 
     @property
     def estimates(self) -> Mapping[str, Estimate]:
-        """The numbers of the panel, by the key of the metric."""
+        """Estimates of the panel by metric key."""
         estimates: Mapping[str, Estimate] = self.panel.estimates
         return estimates
 
     @property
     def outputs(self) -> Mapping[str, Output]:
-        """What is said of each."""
+        """Names and descriptions of the metrics by key."""
         outputs: Mapping[str, Output] = self.panel.outputs
         return outputs
 
@@ -132,7 +147,7 @@ class Evidence:
 
     @property
     def labels(self) -> tuple[Any, ...]:
-        """The models."""
+        """Labels of the models."""
         return self.curves.models
 
     @property
@@ -147,7 +162,7 @@ class Evidence:
 
     @property
     def miscalibrated(self) -> BoolArray:
-        """Models whose calibration is rejected, by p-value and by the interval beside it."""
+        """Models whose calibration is rejected by both p-value and interval."""
         corrected = self.curves.error.corrected
         with np.errstate(invalid="ignore"):
             rejected = self.calibration_p < 1.0 - corrected.level
@@ -159,10 +174,10 @@ class Evidence:
         return compared | self.curves.tables()
 
     def findings(self) -> Findings:
-        """Return what was found, the verdict first."""
+        """Return the findings, with the verdict first."""
         findings = [
             verdict(self.estimates, self.smallest),
-            Finding(key="overview", question="What do the numbers say?"),
+            Finding(key="overview", question="Overview"),
             self._calibration(),
             self._ranking(),
             self._selection(),
@@ -175,12 +190,12 @@ class Evidence:
 
     def _calibration(self) -> Finding:
         error = self.curves.error
-        to_within = f"calibrated to within {number(self.smallest.calibration_error)}"
+        to_within = f"calibrated within {number(self.smallest.calibration_error)}"
         simulated, tested = self.curves.n_draws, int(np.isfinite(self.calibration_p).sum())
         enough, data, cannot = int(tested / (1.0 - error.value.level)), "answers", ""
         if simulated < enough:
             data = "simulated data sets"
-            least_p = f"adjusted p can be below {number(tested / (simulated + 1))}"
+            least_p = f"adjusted p-value can be below {number(tested / (simulated + 1))}"
             cannot = (
                 f" {futile(f'{count(simulated)} {data}', least_p, enough)} (--null, n_draws=)."
             )
@@ -205,15 +220,15 @@ class Evidence:
                 Outcome.SMALL: f"the model is {to_within}",
             }.get(
                 judged.outcomes[0],
-                f"there are too few {data} to say whether the model is calibrated",
+                f"the {data} do not show whether the model is calibrated",
             )
         return Finding(
             key="calibration",
-            question="Does what is stated come true?",
+            question="Are the models calibrated?",
             statement=(
                 f"{sentence(told)}{cannot} The calibration error is "
-                f"{extent(error.value.value, digits=3)}; calibrated models with the same "
-                f"confidences would show {extent(error.expected.value, digits=3)}."
+                f"{extent(error.value.value, digits=3)}; its expectation under calibration is "
+                f"{extent(error.expected.value, digits=3)}."
             ),
             numbers={
                 "error": error.value.value,
@@ -225,22 +240,19 @@ class Evidence:
         )
 
     def _ranking(self) -> Finding:
-        asked = Finding(key="ranking", question="Does confidence tell correct from wrong answers?")
+        asked = Finding(key="ranking", question="Does confidence discriminate?")
         roc = self.curves.roc
         if roc is None:
             return replace(asked, statement=UNDRAWN, reason=UNDRAWN)
-        told = sentence(told_apart(roc.auroc, self.smallest))[:-1]
         return replace(
             asked,
-            statement=f"{told} (AUROC {extent(roc.auroc.value)}).",
+            statement=sentence(_ranks(roc.auroc, self.smallest)),
             numbers={"auroc": roc.auroc.value, "interval": roc.auroc.interval},
             outcome=verdicts(roc.auroc, smallest=self.smallest.auroc, null=0.5),
         )
 
     def _selection(self) -> Finding:
-        asked = Finding(
-            key="selection", question="What is gained by answering only where confident?"
-        )
+        asked = Finding(key="selection", question="Does abstention reduce errors?")
         curve = self.curves.risk_coverage
         if curve is None:
             return replace(asked, statement=UNDRAWN, reason=UNDRAWN)
@@ -249,30 +261,30 @@ class Evidence:
         return replace(
             asked,
             statement=(
-                f"Answering everything, the error rate is {extent(curve.error_rate)}; answering "
-                f"the more confident half, {extent(half)}."
+                f"The error rate is {extent(curve.error_rate)} over all answers, and "
+                f"{extent(half)} over the more confident half."
             ),
             numbers={"error_rate": curve.error_rate, "of_half": half},
         )
 
     def _compared(self, key: str) -> str:
-        """Say how many pairs differ on a metric, and which model is best."""
+        """Return how many pairs differ on a metric, and which model is best."""
         words = {
             Outcome.ABOVE: ("differs", "differ"),
-            Outcome.SMALL: ("is alike", "are alike"),
+            Outcome.SMALL: ("is equivalent", "are equivalent"),
         }
         pairs, least = self._pairs(key), getattr(self.smallest, key, None)
-        # Which of a pair is named first means nothing: both directions are a difference.
+        # The order within a pair is arbitrary: both directions are a difference.
         both = tuple(Outcome.ABOVE if one.shown else one for one in pairs.values())
         told = sentence(counted(Verdicts(tuple(pairs), both), words, kind="pair"))[:-1]
-        alike = "" if least is None else f"; alike: to within {number(least)}"
+        alike = "" if least is None else f"; equivalent: within {number(least)}"
         return (
-            f"{self.outputs[key].heading}: {told} (after adjustment for their number{alike}). "
+            f"{self.outputs[key].heading}: {told} (adjusted for multiple comparisons{alike}). "
             f"{self._front(key, pairs)}"
         ).strip()
 
     def _pairs(self, key: str) -> dict[tuple[Any, Any], Outcome]:
-        """Return what the comparison of each pair of models shows, where it is defined."""
+        """Return the outcome of each defined comparison of two models."""
         compared, estimate = self.comparisons[key], self.estimates[key]
         answers = dict(zip(estimate.labels, estimate.n, strict=True))
         # Without a smallest effect of interest, no value can be shown to be negligible.
@@ -291,7 +303,7 @@ class Evidence:
         }
 
     def _front(self, key: str, pairs: Mapping[tuple[Any, Any], Outcome]) -> str:
-        """Name the best model, those as good, and those that cannot be told from it."""
+        """Return the best model, those equivalent to it, and inconclusive comparisons."""
         estimate, better = self.estimates[key], self.outputs[key].better
         if better not in {"higher", "lower"}:
             return ""
@@ -302,14 +314,14 @@ class Evidence:
             if best in pair:
                 others.setdefault(comparison, []).append(str(pair[pair[0] == best]))
         told = [
-            f"{words}: {names_of(others[one], most=6)}"
+            f"{words}: {names_of(others[one])}"
             for one, words in (
-                (Outcome.SMALL, "as good"),
-                (Outcome.OPEN, "too few answers to tell from it"),
+                (Outcome.SMALL, "equivalent"),
+                (Outcome.OPEN, "inconclusive"),
             )
             if one in others
         ]
-        return f"Best is {best}, {'; '.join(told) if told else 'apart from all others'}."
+        return f"{best} is best; {'; '.join(told) or 'all others differ from it'}."
 
     def _reservations(self) -> Finding:
         undefined = sum(int((~estimate.defined).sum()) for estimate in self.estimates.values())
@@ -317,11 +329,11 @@ class Evidence:
         total = len(self.labels) * len(self.estimates)
         return Finding(
             key="flags",
-            question="What is undefined, and what needs a reservation?",
+            question="Undefined and flagged values",
             statement=(
                 f"{count(undefined)} of {count(total)} values are undefined."
                 if flagged
-                else "Every value is defined, and none needs a reservation."
+                else "All values are defined, and none is flagged."
             ),
             numbers={"undefined": undefined, "values": total},
         )

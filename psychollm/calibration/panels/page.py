@@ -1,4 +1,4 @@
-"""The page of a calibration panel: what stands on top, and how it was made."""
+"""Page of a calibration panel: summary and methods."""
 
 from dataclasses import replace
 from typing import TYPE_CHECKING
@@ -54,50 +54,49 @@ def _data(panel: "CalibrationPanel") -> str:
     )
     return (
         f"<b>Data.</b> {count(len(panel.models))} models and {count(len(answers.questions))} "
-        f"questions; a model counts on those that have both a confidence and a correctness "
-        f"({count(missing)} of {count(size)} answers do not). Confidence is taken "
-        "as the probability of being correct; metrics that need a yes or no say yes above one "
-        f"half.{clusters}{weights}"
+        f"questions. Metrics use questions with both confidence and correctness "
+        f"({count(missing)} of {count(size)} answers are missing). Confidence is interpreted as "
+        "the probability of being correct. Metrics of yes/no answers count confidence above one "
+        f"half as yes.{clusters}{weights}"
     )
 
 
 def _uncertainty(panel: "CalibrationPanel") -> str:
     return (
-        f"<b>Uncertainty.</b> Intervals cover {percent(panel.level)}. Questions were resampled "
-        f"{count(panel.n_bootstrap)} times, the same for all models and metrics, so that "
-        "differences between models are paired. Which interval each metric has stands beside its "
-        f"definition: BCa {cite('efron')}, DeLong’s {cite('delong')}, Wilson’s {cite('wilson')} "
-        "and others, chosen for their coverage. Comparisons of all pairs are adjusted by the "
-        f"step-down maximum of their t statistics over the resamples {cite('maxt')}, which knows "
-        "that pairs share models; their intervals hold all together. Nothing that is undefined "
-        "was replaced by a number."
+        f"<b>Uncertainty.</b> Intervals have {percent(panel.level)} nominal coverage. Questions "
+        f"were resampled {count(panel.n_bootstrap)} times, identically for all models and "
+        "metrics: differences between models are paired. The table of metrics names the interval "
+        f"of each: BCa {cite('efron')}, DeLong {cite('delong')}, Wilson {cite('wilson')} and "
+        "others, chosen for their coverage. Comparisons of all pairs are adjusted by the "
+        f"step-down maximum of their t statistics over the resamples {cite('maxt')}; their "
+        "intervals are simultaneous. "
+        "Undefined values were not replaced by numbers."
     )
 
 
 def _noise(evidence: "Evidence") -> str:
     draws = evidence.curves.error.expected
     return (
-        f"<b>Calibration.</b> A binned error {cite('ece')} is above zero by chance alone. Beside "
-        "each stands what it would be if the model were calibrated, from data sets simulated with "
-        "its own confidences, and the share of them with an error at least as large: the p-value, "
-        f"adjusted for the number of models {cite('holm')}. Bins are the stated confidences "
-        "themselves where there are at most 20. The corrected error is the one under which "
-        "this sample is the median one; intervals are about the error in the population. "
-        f"Without bins, the score is split by isotonic regression {cite('corp')} into what "
-        "recalibration would take off (MCB), what confidence tells (DSC) and what is left; the "
-        f"{percent(draws.level)} band around the diagonal is where the curve of a calibrated "
-        "model runs, point by point. Bands take answers as independent; p-values do not where "
-        "questions come in clusters, and are not given where these are few."
+        f"<b>Calibration.</b> The binned error {cite('ece')} of a calibrated model is above zero "
+        "by chance. Its expectation is computed from data sets simulated under calibration, with "
+        "the model's own confidences. The p-value is the proportion of these with an error at "
+        f"least as large, adjusted for the number of models {cite('holm')}. Up to 20 distinct "
+        "confidences are the bins. The corrected error is median-unbiased; intervals are for the "
+        f"error in the population. Isotonic regression {cite('corp')} decomposes the score "
+        "without bins into miscalibration (MCB), discrimination (DSC) and uncertainty. The "
+        f"{percent(draws.level)} pointwise band around the diagonal is for a calibrated model. "
+        "Bands assume independent answers. P-values account for clusters of questions, and are "
+        "omitted if clusters are few."
     )
 
 
 def _curves(panel: "CalibrationPanel") -> str:
     return (
-        "<b>Ranking and selection.</b> Tied confidences are told apart at random, in expectation: "
-        "no result depends on the order of questions. The risk-coverage curve "
-        f"{cite('selective')} is the error rate among the most confident answers; bands of curves "
-        f"are Wilson’s with the variance of the resamples, point by point, at "
-        f"{percent(panel.level)}."
+        "<b>Ranking and selection.</b> Ties in confidence are averaged over all orders: results "
+        "do not depend on the order of questions. The risk-coverage curve "
+        f"{cite('selective')} is the error rate among the most confident answers. The "
+        f"{percent(panel.level)} bands of curves are pointwise Wilson intervals with the variance "
+        "of the resamples."
     )
 
 
@@ -119,13 +118,13 @@ def _facts(evidence: "Evidence", smallest: SmallestEffects) -> tuple[Fact, ...]:
     facts = [
         Fact(name=name, value=extent(estimates[key].value), detail=detail)
         for key, name, detail in (
-            ("accuracy", "Share of correct answers", ""),
+            ("accuracy", "Proportion correct", ""),
             (
                 "overconfidence",
-                "Mean confidence less share correct",
-                "0: neither over nor under",
+                "Mean confidence minus proportion correct",
+                "0: no bias",
             ),
-            ("auroc", "Confidence ranks correct above wrong (AUROC)", "one half: knows nothing"),
+            ("auroc", "Confidence ranks correct above wrong (AUROC)", "one half: uninformative"),
             ("aurc_normalised", "Normalised AURC", "1: random order, 0: all errors last"),
         )
         if key in estimates
@@ -134,7 +133,7 @@ def _facts(evidence: "Evidence", smallest: SmallestEffects) -> tuple[Fact, ...]:
         Fact(
             name="Calibration error",
             value=extent(error.value.value, digits=3),
-            detail=f"{extent(error.expected.value, digits=3)} if calibrated"
+            detail=f"{extent(error.expected.value, digits=3)} under calibration"
             + (f"; rejected for {rejected} of {k}" if k > 1 else ""),
         )
     )
@@ -154,7 +153,7 @@ def _best(evidence: "Evidence") -> Fact:
 
 
 def _notices(evidence: "Evidence") -> tuple[str, ...]:
-    """Name the models of which little can be said."""
+    """Return the models with too few answers."""
     defined = np.mean([estimate.defined for estimate in evidence.estimates.values()], axis=0)
     little = defined < 0.5
     if not little.any():
@@ -167,7 +166,7 @@ def _notices(evidence: "Evidence") -> tuple[str, ...]:
 
 
 LAYOUT = Layout(
-    title="Calibration: can what the models say of their answers be believed?",
+    title="Calibration of stated confidence",
     of=_evidence,
     subtitle=_subtitle,
     facts=_facts,

@@ -1,4 +1,4 @@
-"""Every metric of confidence against correctness, for a whole panel of models at once.
+"""All metrics of confidence against correctness, for several models.
 
 All metrics and all models share the same resamples of questions, so that any two models may be
 compared on any metric, paired. What is undefined is NaN with a reason.
@@ -21,13 +21,13 @@ from numpy.typing import ArrayLike
 from psychollm._base.axes import dataset
 from psychollm._base.checks import check_generator
 from psychollm._base.errors import OptionError
-from psychollm._base.numbers import ABSENT, with_interval
+from psychollm._base.numbers import ABSENT, count, percent, with_interval
 from psychollm._base.replicate import in_turn, progress_bar, replicate_seeds, workers
 from psychollm._base.result import Result, figure_by, view
 from psychollm._base.types import AnyArray, FloatArray, RandomState
 from psychollm.calibration.metric import Metric, Output, estimate_all
 from psychollm.calibration.panels.catalogue import metric_keys, panel_metrics, panel_outputs
-from psychollm.calibration.panels.findings import Evidence, verdict
+from psychollm.calibration.panels.findings import Evidence, verdict_sentences
 from psychollm.calibration.panels.panel_curves import PanelCurves, panel_curves
 from psychollm.calibration.stated import StatedAnswers, stated_answers
 from psychollm.calibration.stated_scan import StatedScan
@@ -43,6 +43,7 @@ if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
 DRAWS_BYTES = 256_000_000
+ROWS = 10  # models in the printed table
 
 
 def streamed_estimates(
@@ -229,7 +230,7 @@ class CalibrationPanel(Study, Result):
         --------
         >>> panel = calibration_panel([0.9, 0.2, 0.7], [1, 0, 1], metrics="brier", bootstrap=20)
         >>> panel.findings(curves=panel.curves(n_draws=20))["flags"].statement
-        'Every value is defined, and none needs a reservation.'
+        'All values are defined, and none is flagged.'
         """
         return self.evidence(smallest=smallest, curves=curves).findings()
 
@@ -263,13 +264,22 @@ class CalibrationPanel(Study, Result):
         rows = [
             [str(label), f"{n:.0f}", *cells]
             for label, n, cells in zip(table.index, self.n, table.to_numpy(), strict=True)
-        ]
+        ][:ROWS]
         widths = [max(map(len, column)) for column in zip(head, *rows, strict=True)]
         lines = [
             "  ".join([row[0].ljust(widths[0]), *map(str.rjust, row[1:], widths[1:])]).rstrip()
             for row in (head, *rows)
         ]
-        return "\n".join([verdict(self.estimates, smallest).statement, "", *lines])
+        n = f"{count(self.n.min())} to {count(self.n.max())}"
+        n = count(self.n.max()) if self.n.min() == self.n.max() else n
+        basis = f"{len(self.models)} model{'s' * (len(self.models) > 1)}, {n} questions each"
+        basis += f"; {percent(self.level)} intervals."
+        left = len(self.models) - len(rows)
+        more = [f"... {count(left)} more models; .table() has all models and metrics"] * (left > 0)
+        return "\n".join([*verdict_sentences(self.estimates, smallest), basis, "", *lines, *more])
+
+    def __str__(self) -> str:
+        return self.summary()
 
     def plot(self, *, metrics: Sequence[str] | None = None) -> "Figure":
         """Draw metrics side by side with a row per model; needs the extra ``plot``.
@@ -472,11 +482,11 @@ def _answers(
     """Return confidence and correctness, in memory or in a folder."""
     if isinstance(confidence, StatedScan):
         if correctness is not None:
-            msg = "correctness: the scan holds it already; pass the scan alone"
+            msg = "correctness: the scan already contains it; omit it"
             raise OptionError(msg)
         return confidence.grouped(clusters, weights)
     if correctness is None:
-        msg = "correctness is missing: pass a table beside that of confidence, or scan_stated(...)"
+        msg = "correctness is missing: pass a second table, or the result of scan_stated(...)"
         raise OptionError(msg)
     return stated_answers(confidence, correctness, clusters=clusters, weights=weights)
 
@@ -484,13 +494,13 @@ def _answers(
 def _wanted(
     metrics: Sequence[str | Metric] | None,
 ) -> tuple[list[str], list[Metric]]:
-    """Return the keys of a panel in order, and the metrics that are not the library's."""
+    """Return the keys of a panel in order, and the user's own metrics."""
     known = metric_keys()
     if metrics is None:
         return known, []
     asked = [metrics] if isinstance(metrics, str | Metric) else list(metrics)
     if not asked:
-        msg = "metrics names none: leave it out for all"
+        msg = "metrics is empty: name some, or omit it for all"
         raise OptionError(msg)
     keys: list[str] = []
     own = list(dict.fromkeys(one for one in asked if isinstance(one, Metric)))

@@ -1,4 +1,4 @@
-r"""What a model knows of what it knows, asked twice: after an answer, and before.
+r"""Self-knowledge before and after answering: P(IK) and P(True).
 
 P(True): the model is shown a question with a proposed answer and asked whether it is true. Of the
 probabilities of the two continuations only their ratio matters,

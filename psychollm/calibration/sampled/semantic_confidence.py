@@ -147,7 +147,7 @@ def semantic_confidence(
 
 
 def sample_flags(n: FloatArray) -> tuple[Reason, ...]:
-    """Return what must be said about models by the number of their samples (models, questions)."""
+    """Return flags of models by their numbers of samples (models, questions)."""
     most = n.max(axis=1)
     return tuple(
         Reason.NO_ANSWERS if top == 0 else Reason.ONE_SAMPLE if top == 1 else Reason.NONE

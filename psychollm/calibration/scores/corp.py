@@ -115,7 +115,7 @@ class RecalibrationCurve(Result):
 
 
 def recalibrated_shares(tally: Tally) -> FloatArray:
-    """Return the isotonic fit at every distinct confidence (groups,), NaN where none counts."""
+    """Return the isotonic fit at every distinct confidence (groups,); NaN without weight."""
     fitted: FloatArray = isotonic_fits(tally.correct[None], tally.wrong[None])[0]
     return fitted
 
@@ -130,7 +130,7 @@ def isotonic_fits(correct: FloatArray, wrong: FloatArray) -> FloatArray:
 def simulated(
     tally: Tally, chance: FloatArray, statistic: Statistic, resampling: Resampling
 ) -> FloatArray:
-    """Return a statistic (n, ...) of answers drawn anew at the same confidences."""
+    """Return a statistic (n, ...) of answers simulated at the same confidences."""
     # `chance` (groups,) is that of a correct answer at each distinct confidence; the statistic
     # takes correct and wrong answers (replicates, groups).
 

@@ -354,9 +354,7 @@ COX = cox_metric().in_panel(
         better="near",
         neutral=1.0,
     ),
-    Output(
-        "cox_intercept", "Cox intercept", "where that line stands at log odds zero", listed=False
-    ),
+    Output("cox_intercept", "Cox intercept", "intercept, at confidence one half", listed=False),
     Output(
         "calibration_in_the_large",
         "calibration in the large",

@@ -109,7 +109,7 @@ def noise_of_bins(tally: Tally, bins_of_groups: IntArray) -> BinNoise:
 
 
 def noise_of_squares(bins: BinNoise, score: Score, *, fitted: bool) -> Noise:
-    """Return the noise (1); of blocks if the bins are those of an isotonic fit."""
+    """Return the noise (1), for blocks if the bins come from an isotonic fit."""
     variance = bins.variance if score == "brier" else 0.5 * bins.variance / bins.spread
     terms = bins.shares * variance
     more = np.where(fitted & bins.pooled, _POOLED, 1.0)
@@ -174,7 +174,7 @@ def bounds_of_parts(
 
 
 def _uncertainty(tally: Tally, level: float, *, score: Score) -> tuple[float, FloatArray]:
-    """Return standard error and bounds (2,) of the uncertainty, from those of the share."""
+    """Return standard error and bounds (2,) of the uncertainty, from those of the accuracy."""
     total = tally.weight.sum()
     share = float(tally.correct.sum() / total)
     gradient = tuple(np.full(tally.values.size, by / total) for by in (1.0 - share, -share))
@@ -184,7 +184,7 @@ def _uncertainty(tally: Tally, level: float, *, score: Score) -> tuple[float, Fl
 
 
 def uncertainty_bounds(ends: FloatArray, *, score: Score = "brier") -> FloatArray:
-    """Return bounds of the uncertainty from those of the share of correct answers."""
+    """Return bounds of the uncertainty from bounds of the accuracy."""
     whole = np.append(ends, 0.5) if ends[0] <= 0.5 <= ends[1] else ends
     uncertainty = whole * (1.0 - whole) if score == "brier" else entr(whole) + entr(1.0 - whole)
     return np.array([uncertainty.min(), uncertainty.max()])

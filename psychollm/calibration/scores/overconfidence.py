@@ -1,4 +1,4 @@
-r"""Over- and under-confidence: how far stated confidence lies above and below what comes true.
+r"""Over- and underconfidence: differences between stated confidence and accuracy.
 
 With mean confidence :math:`\bar f` and share correct :math:`\bar y`, and the same in every bin k,
 

@@ -239,13 +239,13 @@ def log_losses(values: FloatArray, clip: float) -> tuple[FloatArray, FloatArray]
 
 
 def clipped(tally: Tally, clip: float) -> Reason:
-    """Return `CLIPPED` where a confidence lies outside [clip, 1 - clip]."""
+    """Return `CLIPPED` if a confidence is outside [clip, 1 - clip]."""
     low, high = tally.values[0], tally.values[-1]
     return Reason.CLIPPED if low < clip or high > 1.0 - clip else Reason.NONE
 
 
 def one_class(tally: Tally) -> Reason:
-    """Return why a model has no wrong, or no correct, answers to tell apart, if so."""
+    """Return the reason if a model has no wrong or no correct answers."""
     if not tally.correct.any():
         return Reason.NO_CORRECT
     return Reason.NONE if tally.wrong.any() else Reason.NO_WRONG
@@ -323,7 +323,7 @@ def _mean_loss(
 
 
 def _skill_bounds(tally: Tally, skill: float, constant: float | None, level: float) -> Closed:
-    """Return standard error and bounds of (2), from those of the ratio on logs."""
+    """Return standard error and bounds of (2), from those of the log ratio."""
     n, share = tally.weight.sum(), float(tally.correct.sum() / tally.weight.sum())
     if constant is None:
         least, change = share * (1.0 - share), 1.0 - 2.0 * share

@@ -150,7 +150,7 @@ def spiegelhalter_of(answers: StatedAnswers) -> Significance:
 
 
 def _test(tally: Tally, *, robust: bool) -> Test:
-    """Return z, its p-value and what is to be said of one model."""
+    """Return z, its p-value and the flag of one model."""
     if (reason := _no_variance(tally)[0]) is not Reason.NONE:
         return Test(np.nan, np.nan, reason)
     if not robust:

@@ -252,7 +252,7 @@ def _compared(
 
 
 def _noted(estimate: Estimate, *cases: tuple[BoolArray, Reason]) -> Estimate:
-    """Replace flags that say nothing, or only how few answers there are."""
+    """Remove flags that only report few answers."""
     noted = first_reason(*cases)
     vague = {Reason.NONE, Reason.NO_ANSWERS, Reason.ONE_QUESTION}
     flags = [
@@ -290,7 +290,7 @@ def _where(
     defined: Callable[[Cells], BoolArray],
     *cases: tuple[str, Reason],
 ) -> CellStatistic:
-    """Return a statistic that is undefined elsewhere, with the margins that say why."""
+    """Return a statistic that is undefined elsewhere, with the margins that explain it."""
 
     def value(t: Cells) -> FloatArray:
         return np.where(defined(t), statistic.value(t), np.nan)

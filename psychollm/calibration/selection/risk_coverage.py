@@ -87,7 +87,7 @@ class RiskCoverage(Result):
 
 
 def answered(result: RiskCoverage) -> FloatArray:
-    """Return the risks (models, points); a model without answers has none."""
+    """Return the risks (models, points); NaN for a model without answers."""
     return np.where(np.isfinite(result.error_rate)[:, None], result.risk, np.nan)
 
 

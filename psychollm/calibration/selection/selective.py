@@ -1,4 +1,4 @@
-r"""Selective prediction: what is risked when a model answers only where it is confident enough.
+r"""Selective prediction: error rate if a model answers only above a confidence threshold.
 
 Answers are given from the highest score downwards. With :math:`e_k` the expected number of errors
 among the first k of n, over random orders of tied answers,
@@ -380,7 +380,7 @@ def _bounds(own: FloatArray, draws: FloatArray, level: float) -> FloatArray:
 
 
 def _check_share(name: str, value: float) -> float:
-    """Coverage lies in (0, 1], risk in [0, 1)."""
+    """Coverage is in (0, 1], risk in [0, 1)."""
     end = 1.0 if name == "coverage" else 0.0
     if value == end:
         return end

@@ -1,4 +1,4 @@
-r"""The M-ratio of a group of models: what they share, and each model steadied by the others.
+r"""Hierarchical M-ratio: group distribution, and estimates of models shrunk towards it.
 
 An M-ratio from a few hundred trials is wide. Where models are taken as a sample from a population,
 log M-ratios are normal with mean :math:`\mu` and standard deviation :math:`\sigma`; both are

@@ -81,7 +81,7 @@ def sample(
 
 @contextmanager
 def _quiet() -> Iterator[None]:
-    """Silence what PyMC logs; the result says how the chains went."""
+    """Silence PyMC's log; the result reports convergence."""
     logger = logging.getLogger("pymc")
     level = logger.level
     logger.setLevel(logging.ERROR)

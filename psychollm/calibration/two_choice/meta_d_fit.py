@@ -54,7 +54,7 @@ class Fits:
 
     @property
     def outputs(self) -> FloatArray:
-        """What is estimated (n, outputs)."""
+        """Estimates (n, outputs)."""
         d, c, m = (self.raw[:, i] for i in (kernel.D_PRIME, kernel.CRITERION, kernel.META_D))
         ratio = m / self._divisor
         log = np.log(np.where(ratio > 0.0, ratio, np.nan))
@@ -186,7 +186,7 @@ def _type_1_variances(tables: FloatArray) -> tuple[FloatArray, FloatArray]:
 
 
 def _constant(tables: FloatArray) -> BoolArray:
-    """Whether each response comes with a single rating."""
+    """Whether each response has a single rating."""
     used = (tables.sum(axis=1) > 0).sum(axis=2)
     return np.asarray((used < 2).all(axis=1), dtype=np.bool_)
 

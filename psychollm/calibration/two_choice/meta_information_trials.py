@@ -1,4 +1,4 @@
-r"""Meta-information of two-choice trials and its ratios to what was there to be known.
+r"""Meta-information of two-choice trials, and its ratios to the available information.
 
 With stimulus class S, response R, correctness Y and rating C, meta-I is one of
 

@@ -78,7 +78,7 @@ class RatedTrials(Result):
         return np.asarray(once[0], dtype=np.float64)
 
     def tables(self, counts: FloatArray) -> FloatArray:
-        """Count trials, each question as often as `counts` (resamples, questions) says."""
+        """Count trials, each weighted by `counts` (resamples, questions)."""
         # Shape: (resamples, models, 2 classes, 2 responses, ratings).
         weights = counts * self.weights
         tables = np.empty((counts.shape[0], len(self.models), 4 * self.n_ratings))

@@ -158,7 +158,7 @@ def target(values: Any, *, oblique: bool = True) -> Criterion:
         raise ShapeError(msg)
     given = np.isfinite(wanted)
     if not given.any():
-        msg = "a target needs at least one number: NaN stands for loadings that are free"
+        msg = "a target needs at least one number: use NaN for free loadings"
         raise InputError(msg)
 
     def evaluate(loadings: FloatArray) -> tuple[FloatArray, FloatArray]:
@@ -187,4 +187,4 @@ CRITERIA = {
     "geomin": geomin(),
     "bifactor": bifactor(),
 }
-"""Names that `rotate` understands; it takes any other `Criterion` as it is."""
+"""Names of criteria for `rotate`, which also accepts a `Criterion`."""

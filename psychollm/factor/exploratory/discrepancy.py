@@ -47,7 +47,7 @@ from psychollm._base.types import BoolArray, FloatArray
 
 
 class Spectrum(NamedTuple):
-    """Eigenvalues (b, k) falling, eigenvectors (b, k, k) in columns, and what is in the tail."""
+    """Descending eigenvalues (b, k), eigenvectors (b, k, k) in columns, and the tail."""
 
     values: FloatArray
     vectors: FloatArray

@@ -224,7 +224,7 @@ class PrincipalAxes:
 
 
 def principal_axes(matrices: FloatArray, n_factors: int, tolerance: float) -> PrincipalAxes:
-    """Iterate communalities (b, k) from squared multiple correlations until they stand still."""
+    """Iterate communalities (b, k) from squared multiple correlations to convergence."""
     b, k = matrices.shape[:2]
     communalities = np.clip(squared_multiple(matrices), 0.0, 1.0)
     loadings, steps = np.zeros((b, k, n_factors)), np.zeros(b, dtype=np.int64)

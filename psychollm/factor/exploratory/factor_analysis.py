@@ -225,7 +225,7 @@ def _weights(
     k: int,
     labels: Labels,
 ) -> FloatArray | None:
-    """Return weights (k, k) for dwls, (p, p) for wls; none for the others."""
+    """Return weights (k, k) for dwls, (p, p) for wls, and None otherwise."""
     if weights is not None and method != "dwls":
         msg = f"weights belong to method='dwls', not to method={method!r}"
         raise OptionError(msg)
@@ -252,7 +252,7 @@ def _weights(
 
 
 def _precisions(correlation: Any) -> FloatArray:
-    """Return 1 / (n se^2) of the pairs; zero where there is no standard error."""
+    """Return 1 / (n se^2) of the pairs; zero without a standard error."""
     se = getattr(correlation, "se", None)
     if se is None:
         msg = "method='dwls' needs precisions: pass weights, covariance, or a Correlation with se"
@@ -263,7 +263,7 @@ def _precisions(correlation: Any) -> FloatArray:
 
 
 def _extracted(R: FloatArray, m: int, method: Any, low: float, W: FloatArray | None) -> _Found:
-    """Return unrotated loadings in the order of what they explain, sums positive."""
+    """Return unrotated loadings by descending explained variance, with positive sums."""
     fitted: Any
     if W is not None:
         weigh = weigh_each(W) if method == "dwls" else weigh_jointly(W, len(R))

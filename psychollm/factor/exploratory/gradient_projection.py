@@ -1,4 +1,4 @@
-r"""Rotation by gradient projection: one algorithm for every criterion, many starts at once.
+r"""Rotation by gradient projection: one algorithm for all criteria, with many starts.
 
 Factors are turned by T with :math:`\Lambda = A (T^\top)^{-1}`, :math:`\Phi = T^\top T`, and unit
 columns of T where they may correlate, orthonormal ones where not. The gradient of the criterion

@@ -316,7 +316,7 @@ def _bias(solution: FactorSolution) -> str:
         return ""
     pairs = len(solution.labels) * (len(solution.labels) - 1) // 2
     return (
-        f"biased: {solution.adjusted_pairs} of {pairs} correlations rest on a table with an empty "
+        f"biased: {solution.adjusted_pairs} of {pairs} correlations have a table with an empty "
         "cell; pairwise_likelihood or full_information do without them"
     )
 

@@ -1,4 +1,4 @@
-r"""`schmid_leiman`: one general factor and what is left of the correlated ones.
+r"""`schmid_leiman`: general factor and orthogonal group factors from correlated factors.
 
 Correlated factors have a factor in common. With pattern loadings :math:`\Lambda` and loadings
 :math:`\gamma` of the factors on that general one,

@@ -190,31 +190,32 @@ class FactorSolution(Expects, Result):
         m = len(self.factors)
         shares = ", ".join(f"{percent(share, 1)}" for share in self.shares)
         lines = [
-            f"{m} factor{'s' if m > 1 else ''} of {len(self.labels)} variables ({self.method}, "
-            f"rotation {self.rotation}) explain {percent(self.shares.sum(), 1)} of the variance "
-            f"({shares}).",
+            ("One factor explains " if m == 1 else f"{m} factors explain ")
+            + f"{percent(self.shares.sum(), 1)} of variance"
+            + (f" ({shares})." if m > 1 else "."),
             f"Fit: {self.fit.summary()}.",
+            f"{len(self.labels)} variables, extraction {self.method}, rotation {self.rotation}.",
         ]
         if self.method == "minimum_rank":
             lines.insert(
-                1, f"That is {percent(self.explained_common_variance, 1)} of the common variance."
+                1,
+                f"They explain {percent(self.explained_common_variance, 1)} of common variance.",
             )
         if self.shrinkage:
             lines.append(
-                "The matrix was not positive definite: correlations were shrunk by "
+                "The matrix was not positive definite, so correlations were reduced by "
                 f"{percent(self.shrinkage, 1)}."
             )
         if self.heywood.any():
-            lines.append(f"Uniqueness at its bound (Heywood case): {listed(self.heywood_cases)}.")
+            lines.append(f"Heywood case (uniqueness at its bound): {listed(self.heywood_cases)}.")
         for what, minima in (
             ("extraction", self.extraction_minima),
             ("rotation", self.rotation_minima),
         ):
             if minima > 1:
-                lines.append(f"The {what} has {minima} local minima; the lowest is shown.")
-        ended = self.convergence
-        state = "converged" if ended.converged else f"not converged ({ended.reason})"
-        lines.append(f"Extraction {state}, gradient {self.gradient:.1e}.")
+                lines.append(f"The {what} has {minima} local minima; the solution is the lowest.")
+        if not self.convergence.converged:
+            lines.append(f"The extraction did not converge: {self.convergence.reason}.")
         return "\n".join(lines)
 
     def plot(self, *, errors: Any = None, ax: Drawn | None = None) -> Drawn:

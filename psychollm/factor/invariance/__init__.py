@@ -1,1 +1,1 @@
-"""Confirmatory factor models of several groups: what is the same in all of them."""
+"""Confirmatory factor models of several groups, with tests of invariance."""

@@ -1,4 +1,4 @@
-r"""`confirmatory_groups`: one factor model in several groups, some of it the same in all.
+r"""`confirmatory_groups`: one factor model in several groups, with equality constraints.
 
 Thresholds and correlations :math:`m_g` of independent groups, below each other, with n times their
 covariance matrix :math:`\Gamma_g`, are fitted by diagonally weighted least squares,
@@ -68,7 +68,7 @@ GroupCorrelations: TypeAlias = Mapping[Hashable, Any]
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
 class Sample:
-    """What is fitted: standardised thresholds, item by item, then correlations, row by row."""
+    """Fitted statistics: standardised thresholds by item, then correlations by row."""
 
     observed: FloatArray  # (G, p)
     gamma: FloatArray  # (G, p, p) n times the covariance matrix of each group
@@ -130,7 +130,7 @@ def _selected(part: Any, kept: Labels, name: Hashable) -> Any:
 
 
 def _check_answers(parts: Sequence[Any], names: Sequence[Hashable]) -> None:
-    """Refuse items whose answers are not the same in all groups: thresholds would not match."""
+    """Refuse items whose answer codes differ between groups: thresholds would not match."""
     for i, label in enumerate(parts[0].labels):
         for part, name in zip(parts, names, strict=True):
             if part.answers[i] != parts[0].answers[i]:

@@ -140,9 +140,9 @@ class FitDifference(Result):
             Smallest effects of interest; only `rmsea` is used.
         """
         told = {
-            Outcome.ABOVE: "the equalities break",
-            Outcome.SMALL: f"they cost less than an RMSEA of {smallest.rmsea:g}",
-            Outcome.OPEN: "too few units to say whether the equalities hold",
+            Outcome.ABOVE: "the equalities are rejected",
+            Outcome.SMALL: f"the loss of fit is negligible (RMSEA below {smallest.rmsea:g})",
+            Outcome.OPEN: "inconclusive",
         }[self.outcome(alpha=alpha, smallest=smallest)]
         return (
             f"{self.smaller} against {self.larger}: chi-square({self.df:g}) = "
@@ -330,13 +330,13 @@ class MeasurementInvariance(Result):
         if Outcome.ABOVE in judged:
             broken = self.levels[judged.index(Outcome.ABOVE) + 1]
             lines.append(
-                f"The {broken} model is rejected at {self.alpha:g}: see score_tests() of it."
+                f"The {broken} model is rejected at {self.alpha:g}: see its score_tests()."
             )
         elif judged:
             lines.append(
                 f"No step is rejected at {self.alpha:g}"
-                + "; too few units to say that all hold." * (Outcome.OPEN in judged)
-                + f", and each costs less than an RMSEA of {smallest.rmsea:g}."
+                + "; invariance is inconclusive." * (Outcome.OPEN in judged)
+                + f"; each loss of fit is negligible (RMSEA below {smallest.rmsea:g})."
                 * (Outcome.OPEN not in judged)
             )
         return "\n".join(lines)

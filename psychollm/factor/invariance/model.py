@@ -1,4 +1,4 @@
-r"""Which parameters of several groups are fixed, free in each, or the same in all.
+r"""Parameters of several groups: fixed, group-specific or equal in all.
 
 The first group is the reference: its scales are one
 and its factors have mean zero and variance one, so that its thresholds and loadings are the
@@ -116,7 +116,7 @@ class Shape:
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
 class Layout:
-    """Where each parameter of each group stands among the free ones."""
+    """Position of each group's parameters among the free ones."""
 
     # `place` is the position among the q free parameters, or `HELD` where `value` holds; `derived`
     # marks scales that follow from the residual variance of the reference group.
@@ -259,7 +259,7 @@ def moments(shape: Shape, row: FloatArray) -> FloatArray:
 
 
 def derivatives(shape: Shape, row: FloatArray) -> FloatArray:
-    """Return derivatives of (1) by the group's parameters (p, size), scales held apart."""
+    """Return derivatives of (1) by the group's parameters (p, size), without scales."""
     part, item = unpack(shape, row), shape.item_of_threshold
     k, m = shape.free.shape
     t, scale = item.size, part.scales

@@ -110,7 +110,7 @@ class EqualityTests(Result):
 
 
 class _Release(NamedTuple):
-    """One test: what it is called and the derivatives it adds."""
+    """One score test: its name and added derivatives."""
 
     names: tuple[str, Hashable, Hashable, Hashable]
     columns: FloatArray  # (G p, c)
@@ -146,7 +146,7 @@ def equality_tests(model: GroupFactors, *, of: Released, adjustment: Adjustment)
 
 
 def _releases(model: GroupFactors, of: Released) -> list[_Release]:
-    """Return the equalities that can be let go, with the derivatives that come with it."""
+    """Return the equalities that can be released, with their derivatives."""
     layout = model._layout
     groups, p = len(model.groups), len(model._residuals) // len(model.groups)
     stacked = np.zeros((groups, p, groups, layout.shape.size))
@@ -365,7 +365,7 @@ class GroupFactors(Result):
             f"Fit: {self.fit.summary()}.",
         ]
         if self.free:
-            lines.append(f"With parameters of their own in every group: {listed(self.free)}.")
+            lines.append(f"Items with group-specific parameters: {listed(self.free)}.")
         if self.invariance in ("scalar", "strict"):
             for g, group in enumerate(self.groups[1:], 1):
                 shown = (
@@ -376,5 +376,5 @@ class GroupFactors(Result):
                 lines.append(f"Factor means of {group!r} (standard errors): {', '.join(shown)}.")
         if self.inadmissible:
             named = ", ".join(f"{item!r} in {group!r}" for group, item in self.inadmissible)
-            lines.append(f"Inadmissible: no residual variance left in {named}.")
+            lines.append(f"Inadmissible (no residual variance): {named}.")
         return "\n".join(lines)

@@ -154,7 +154,7 @@ def ordered_design(
         if np.unique(row[row >= 0]).size < 2
     ]
     if same:
-        msg = f"{of} {listed(same)} gave one answer only, or none: leave them out"
+        msg = f"{of} {listed(same)} have one answer, or none: omit them"
         raise CodeError(msg)
     return OrderedDesign(
         codes=np.ascontiguousarray(codes),

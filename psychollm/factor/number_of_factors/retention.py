@@ -100,10 +100,10 @@ class Retention(Result):
         low, high = min(numbers), max(numbers)
         usual = max(set(numbers), key=numbers.count)
         if low == high:
-            return f"All {len(numbers)} rules count {low}."
+            return f"All {len(numbers)} rules retain {low} factor{'s' * (low != 1)}."
         return (
-            f"Rules count {low} to {high} factors; {numbers.count(usual)} of {len(numbers)} "
-            f"count {usual}."
+            f"The rules retain {low} to {high} factors; {numbers.count(usual)} of {len(numbers)} "
+            f"retain {usual}."
         )
 
     def __repr__(self) -> str:
@@ -243,7 +243,7 @@ def retention(
 
 
 def _most(k: int, asked: int | None) -> int:
-    """Return the most factors that are identified, and no more than asked for."""
+    """Return the largest identified number of factors, up to the requested one."""
     identified = max((m for m in range(1, k) if degrees_of_freedom(k, m) >= 0), default=0)
     if k < 4:
         msg = f"{k} rows are too few to count factors: at least four are needed"

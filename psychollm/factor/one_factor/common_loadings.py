@@ -125,7 +125,8 @@ class CommonLoadings(Result):
     def summary(self) -> str:
         """Return the test in a sentence."""
         return (
-            f"One factor over {len(self.groups)} groups: {p_equals(float(self.test.p_value))}, "
+            f"One factor with equal loadings in {len(self.groups)} groups: "
+            f"{p_equals(float(self.test.p_value))}, "
             f"RMSEA {with_interval(self.rmsea, self.rmsea_interval, 3)}."
         )
 
@@ -214,7 +215,7 @@ def common_loadings(
 
 
 def _of_common(tables: list[Responses]) -> tuple[list[Responses], list[PairwiseLikelihood]]:
-    """Return the tables of the models that vary in all of them, and their solutions."""
+    """Return the tables and solutions of the models that vary in all groups."""
     rates = [dict(zip(one.models, one.yes_rates.tolist(), strict=True)) for one in tables]
     models = [
         model
@@ -229,7 +230,7 @@ def _of_common(tables: list[Responses]) -> tuple[list[Responses], list[PairwiseL
 
 
 class _Distance(NamedTuple):
-    """Where (2) has its minimum, and what is left per degree of freedom."""
+    """Minimum of (2), and its value per degree of freedom."""
 
     mean_square: float
     df: int
@@ -270,7 +271,7 @@ def _replicate(
     missing: Sequence[BoolArray],
     source: np.random.Generator,
 ) -> float:
-    """Return the distance in tables drawn from these loadings; NaN where none can be fitted."""
+    """Return the distance in tables simulated from these loadings; NaN if none can be fitted."""
     tables = []
     for own, cut, gaps in zip(loadings, cuts, missing, strict=True):
         latent = own[:, None] * source.normal(size=gaps.shape[1])

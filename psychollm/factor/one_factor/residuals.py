@@ -179,7 +179,7 @@ def start(counts: Counts) -> FloatArray:
 
 
 def residual_eigenvalue(counts: Counts, loadings: FloatArray) -> float:
-    """Return the largest eigenvalue of the residuals of loadings (k,) as they stand."""
+    """Return the largest eigenvalue of the residuals of the given loadings (k,)."""
     tau, rate = _margins(counts)
     z = np.empty_like(tau)
     residuals(counts, tau, rate, loadings[:, None], z)

@@ -136,7 +136,7 @@ def scores_of(
     """Score the questions of a binary table by loadings, thresholds and any asymptotes."""
     keep = np.all(np.isfinite(parameters), axis=0)
     if not keep.any():
-        msg = "no model takes part in the scores: every loading or threshold is NaN"
+        msg = "no model can be scored: every loading or threshold is NaN"
         raise ShapeError(msg)
     used = parameters[:, keep]
     used[0] = np.clip(used[0], -BOUND, BOUND)

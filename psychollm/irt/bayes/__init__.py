@@ -1,1 +1,1 @@
-"""The Bayesian 2PL: its posterior, two ways to draw from it, and what the draws say."""
+"""Bayesian 2PL: posterior, two samplers, and results."""

@@ -226,7 +226,7 @@ def build_model(
 
 @dataclass(frozen=True, slots=True)
 class Read:
-    """Answers read: the posterior, which items take part, and all names."""
+    """Prepared answers: posterior, included items and labels."""
 
     target: Target
     mode: Mode
@@ -239,7 +239,7 @@ class Read:
     reading: Respondents
 
     def coordinates(self) -> dict[str, Labels]:
-        """Return labels of the items that take part, respondents, families and domains."""
+        """Return labels of included items, respondents, families and domains."""
         items = tuple(label for label, kept in zip(self.items, self.keep, strict=True) if kept)
         return {
             "item": items,
@@ -257,7 +257,7 @@ def _read(
     domains: Sequence[Any] | None,
     priors: HierarchicalPriors | None,
 ) -> Read:
-    """Check and arrange what was passed."""
+    """Check and arrange the arguments."""
     check_choice("link", link, Link)
     used = HierarchicalPriors() if priors is None else priors
     if not isinstance(used, HierarchicalPriors):

@@ -19,7 +19,7 @@ Kind: TypeAlias = Literal["posterior", "prior"]
 
 
 class Drawn(Protocol):
-    """What is read of a fit: its labels and its draws."""
+    """Labels and draws of a fit."""
 
     @property
     def labels(self) -> Labels: ...  # noqa: D102

@@ -299,7 +299,7 @@ def _weighted(
 
 
 def _matched(h: FloatArray, weights: FloatArray, before: Moments) -> Moments:
-    """Return weighted mean and covariance of h, drawn towards what was there before."""
+    """Return weighted mean and covariance of h, shrunk towards the previous ones."""
     size = 1.0 / (weights**2).sum()
     share = size / (size + 5.0 * h.shape[1])
     centre = before.centre + share * (weights @ h - before.centre)
@@ -309,7 +309,7 @@ def _matched(h: FloatArray, weights: FloatArray, before: Moments) -> Moments:
 
 
 def _systematic(weights: FloatArray, rng: np.random.Generator) -> IntArray:
-    """Return as many places as weights, each about as often as its weight says, shuffled."""
+    """Return shuffled indices, with frequencies proportional to the weights."""
     n = weights.size
     aims = (np.arange(n) + rng.random()) / n
     places = np.minimum(np.searchsorted(np.cumsum(weights), aims), n - 1)
@@ -331,7 +331,7 @@ def centring(target: Target, mode: Mode) -> dict[str, FloatArray]:
 
 
 def _rough_information(target: Target, x: FloatArray) -> FloatArray:
-    """Return about what the data know of each slope and intercept by itself (2J,)."""
+    """Return the approximate information of the data on each slope and intercept (2J,)."""
     codes, frequency = target.answers.codes, target.answers.data[4]
     yes, answered = frequency @ (codes == 1) + 0.5, frequency @ (codes >= 0) + 1.0
     steep = 1.0 if target.link == "logit" else 2.9  # information of a probit at one half

@@ -55,7 +55,7 @@ def sample_nuts(target: Target, mode: Mode, labels: dict[str, Labels], run: Run)
 def compiled_model(
     target: Target, centred: dict[str, FloatArray], labels: dict[str, Labels]
 ) -> Any:
-    """Return the model compiled by nutpie: once for all tables of one shape of model."""
+    """Return the model compiled by nutpie, reused for tables of the same model."""
     nutpie = require("nutpie", extra="bayes", purpose=PURPOSE)
     key: tuple[Any, ...] = (target.n_items, target.families.n, target.domains.of.tobytes())
     key += (target.link, repr(target.priors))
@@ -103,7 +103,7 @@ def _pymc(
 
 @contextmanager
 def _quiet() -> Iterator[None]:
-    """Silence what PyMC logs; the result says how the chains went."""
+    """Silence PyMC's log; the result reports convergence."""
     logger = logging.getLogger("pymc")
     level = logger.level
     logger.setLevel(logging.ERROR)

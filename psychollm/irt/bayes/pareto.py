@@ -63,7 +63,9 @@ class LeaveOneOut(Result):
 
     def summary(self) -> str:
         """Describe the estimate and its reliability in one sentence."""
-        trust = "all k below 0.7" if not self.n_bad else f"k above 0.7 for {self.n_bad}"
+        trust = (
+            "all Pareto k below 0.7" if not self.n_bad else f"Pareto k above 0.7 for {self.n_bad}"
+        )
         return (
             f"Expected log predictive density {self.elpd:.1f} (standard error {self.se:.1f}), "
             f"{self.p_loo:.1f} effective parameters, {len(self.labels)} respondents, {trust}."

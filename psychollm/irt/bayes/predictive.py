@@ -68,9 +68,9 @@ class PredictiveCheck(Result):
             for name, item, out in zip(self.statistic, self.item, outside, strict=True)
             if out
         ]
-        shown = ": " + ", ".join(named[:6]) + (", ..." if len(named) > 6 else "") if named else ""
+        shown = ": " + ", ".join(named[:3]) + (", ..." if len(named) > 3 else "") if named else ""
         return (
-            f"{len(named)} of {len(self.statistic)} statistics lie outside the middle 95 % of "
+            f"{len(named)} of {len(self.statistic)} statistics are outside the central 95 % of "
             f"{self.n} {self.kind} replicates{shown}."
         )
 
@@ -134,7 +134,7 @@ def predictive_check(
 
 
 def _pair_misfit(tables: list[IntArray]) -> FloatArray:
-    """Return how far covariances lie from those of all tables but the first, NaN if too many."""
+    """Return distances of covariances from those of the other tables; NaN if too many."""
     items = tables[0].shape[1]
     if not 1 < items <= MOST_PAIRED:
         return np.full(len(tables), np.nan)

@@ -37,7 +37,7 @@ PURPOSE = "the PyMC model of bayesian_2pl"
 def pymc_model(
     target: Target, centring: dict[str, FloatArray], labels: dict[str, Labels], form: Form
 ) -> Any:
-    """Build the model; `labels` holds those of item, respondent, family and domain."""
+    """Build the model; `labels` has names of items, respondents, families and domains."""
     pm = require("pymc", extra="bayes", purpose=PURPOSE)
     tensor = require("pytensor.tensor", extra="bayes", purpose=PURPOSE)
     pytensor = require("pytensor", extra="bayes", purpose=PURPOSE)
@@ -58,7 +58,7 @@ def pymc_model(
 
 
 def named(centring: dict[str, FloatArray]) -> dict[str, FloatArray]:
-    """Return the shared variables that say how far each group is centred."""
+    """Return the shared variables for the degree of centring of each group."""
     return {f"centring_{name}": value for name, value in centring.items()}
 
 

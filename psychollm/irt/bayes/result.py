@@ -1,4 +1,4 @@
-"""What a Bayesian fit of a 2PL says: estimates, abilities, groups, and how far to trust them."""
+"""Result of a Bayesian 2PL: estimates, abilities, groups and diagnostics."""
 
 from __future__ import annotations
 
@@ -138,8 +138,8 @@ class BayesianIRT(Expects, Result):
         if self.family_labels:
             best = int(np.argmax(self.family.value))
             lines.append(
-                f"Families differ with a standard deviation of {self.scale.value[-1]:.2f}; "
-                f"highest: {self.family_labels[best]!r}, "
+                f"The SD between families is {self.scale.value[-1]:.2f}; the most able family is "
+                f"{self.family_labels[best]!r}, "
                 f"{self.family.text(best, signed=True)}."
             )
         return "\n".join(lines)

@@ -1,4 +1,4 @@
-r"""The posterior of a 2PL whose abilities are integrated out: what is sampled, and its gradient.
+r"""Posterior density of a 2PL with abilities integrated out, and its gradient.
 
 The vector x holds slopes (or their logarithms), intercepts, contrasts of the families' mean
 abilities and, with domains, the domains' means and grand means; h holds log standard deviations.
@@ -180,7 +180,7 @@ class Structure:
         return found
 
     def log_prior(self, x: FloatArray, h: FloatArray) -> FloatArray:
-        """Return the log density of x given h plus that of h, (...,)."""
+        """Return the log density of x given h plus the log density of h, (...,)."""
         sd = self.sd(h)
         r = (x @ self.a.T - self.m) / sd
         value = -0.5 * (r * r).sum(axis=-1) - np.log(sd).sum(axis=-1) - 0.5 * self.size * LOG_2PI

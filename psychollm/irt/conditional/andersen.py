@@ -105,8 +105,12 @@ class AndersenTest(Result):
     def summary(self) -> str:
         """Describe the test and the items that differ, in sentences."""
         moved = np.flatnonzero(np.nan_to_num(self.adjusted, nan=1.0) <= 0.05)
-        named = ", ".join(str(self.labels[j]) for j in moved[:10])
-        items = f"items that move (Holm, 5 %): {named}" if moved.size else "no single item moves"
+        named = ", ".join(str(self.labels[j]) for j in moved[:3]) + (
+            ", ..." if moved.size > 3 else ""
+        )
+        items = (
+            f"{moved.size} items differ (Holm, 5 %): {named}" if moved.size else "no item differs"
+        )
         sizes = ", ".join(
             f"{group}: {size}" for group, size in zip(self.groups, self.group_sizes, strict=True)
         )
@@ -191,7 +195,7 @@ def andersen_test(
 def _groups(
     codes: IntArray, split: object, respondents: Labels
 ) -> tuple[tuple[Any, ...], IntArray]:
-    """Return the names of the groups and the group of each respondent, -1 for none."""
+    """Return the names of the groups and the group of each respondent; -1 without a group."""
     if isinstance(split, str):
         return _by_score(codes, split)
     labels = unit_labels(split, respondents, argument="split", kind="respondent", optional=True)

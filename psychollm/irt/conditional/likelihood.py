@@ -41,7 +41,7 @@ class Block:
 
 @dataclass(frozen=True, slots=True)
 class Sufficient:
-    """What conditional likelihoods need to know of a table."""
+    """Counts of a table for conditional likelihoods."""
 
     yes: FloatArray  # (J,) of informative respondents
     blocks: tuple[Block, ...]

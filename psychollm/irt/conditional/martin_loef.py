@@ -67,7 +67,11 @@ class MartinLoefTest(Result):
 
     def summary(self) -> str:
         """Describe the test in one sentence."""
-        sparse = " Too few respondents for its p value." if self.respondents_per_cell < 5 else ""
+        sparse = (
+            " The p-value is unreliable: fewer than 5 respondents per cell."
+            if self.respondents_per_cell < 5
+            else ""
+        )
         return (
             f"Martin-Loef LR({self.df}) = {self.statistic:.2f}, {p_equals(self.p_value)} for "
             f"{len(self.first)} against {len(self.second)} items.{sparse}"

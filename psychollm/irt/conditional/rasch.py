@@ -104,7 +104,7 @@ class ConditionalRasch(Expects, Result):
             f"{self.n_parameters} parameters; {self.convergence.reason}.",
         ]
         if left:
-            lines.append(f"{left} of {len(self.labels)} {kind} without estimates: see `reasons`.")
+            lines.append(f"{left} of {len(self.labels)} {kind} have no estimates: see `reasons`.")
         return "\n".join(lines)
 
 
@@ -183,7 +183,7 @@ def fit_conditional(answers: Oriented) -> ConditionalRasch:
 
 
 def check_items(codes: IntArray) -> None:
-    """Raise where there are too many items for conditional likelihoods."""
+    """Raise if there are too many items for conditional likelihoods."""
     if codes.shape[1] > MOST_ITEMS:
         msg = (
             f"responses: {codes.shape[1]} items are too many for conditional likelihoods (at most "

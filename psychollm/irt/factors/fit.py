@@ -38,7 +38,7 @@ HELD_OUT = 0.02
 
 
 def as_source(data: ResponsesLike) -> Responses:
-    """Return what is kept by its cells as it is, and any other table as its cells."""
+    """Return sparse tables unchanged, and other tables as their cells."""
     table = as_responses(data, needs="cells")
     return table if table.is_sparse else table.sparse()
 
@@ -327,7 +327,7 @@ def fit_factors(
 def _start(
     filled: Filled, asked: Asked | None, k: int, seed: int, who: Workers, bar: Progress
 ) -> Ascent:
-    """Return where the climb begins."""
+    """Return starting values."""
     rng = np.random.default_rng(seed)
     table = filled.table
     n, m, levels = table.n_columns, table.start.size - 1, int(asked is not None)
@@ -377,7 +377,7 @@ def _choice(
     who: Workers,
     bar: Progress,
 ) -> FactorChoice:
-    """Add factors while they say more of answers held out."""
+    """Add factors while they improve the prediction of held-out answers."""
     table, highest = filled.table, filled.highest
     rest = Filled(table, highest, seed=seeds[2])
     held = Filled(table, highest, seed=seeds[2], held=True)

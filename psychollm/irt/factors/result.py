@@ -1,4 +1,4 @@
-"""What a fit of logistic factors says."""
+"""Result of a fit of logistic factors."""
 
 from __future__ import annotations
 

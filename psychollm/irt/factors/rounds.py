@@ -31,7 +31,7 @@ class Reads(Protocol):
 
 @dataclass(slots=True)
 class Population:
-    """Where vectors come from: normal around what features say of them."""
+    """Prior of vectors: normal around the prediction from features."""
 
     features: FloatArray  # (n, p), a constant first
     precision: FloatArray  # (k, k)
@@ -44,7 +44,7 @@ class Population:
         return cls(features, np.eye(k), np.zeros((features.shape[1], k)), prior)
 
     def centre(self, low: int = 0, high: int | None = None) -> FloatArray:
-        """Return what features say (n, k)."""
+        """Return the prediction from features (n, k)."""
         return np.ascontiguousarray(self.features[low:high] @ self.coefficients)
 
     def learn(self, mean: FloatArray, spread: FloatArray) -> None:
@@ -108,7 +108,7 @@ class Questions:
         known: tuple[float, ...] = (),
         prior: bool = False,
     ) -> Questions:
-        """Begin with means `first` (m, k), behind what is known."""
+        """Start from means `first` (m, k), after the known entries."""
         m, k = first.shape
         mean = np.hstack([np.tile(np.asarray(known), (m, 1)), first])
         d = mean.shape[1]
@@ -132,7 +132,7 @@ class Questions:
 
     @property
     def _loose(self) -> FloatArray:
-        """Sum of the covariances of what is not known."""
+        """Sum of the covariances of the unknown vectors."""
         total = unpacked(self.packed.sum(axis=0), self.mean.shape[1])
         return total[self.known :, self.known :]
 
@@ -143,7 +143,7 @@ class Questions:
 
 @dataclass(slots=True)
 class Models:
-    """The vectors of models, without the constant that stands among their entries."""
+    """Vectors of models, without the constant entry."""
 
     population: Population
     constant: int

@@ -120,7 +120,7 @@ def merged_answers(observed: FloatArray, expected: FloatArray) -> tuple[float, i
 
 
 def _grouped(rows: FloatArray) -> tuple[list[FloatArray], FloatArray]:
-    """Collect scores from the end inwards until two cells are large enough; and what is left."""
+    """Merge scores from the ends inwards until two cells are large enough."""
     groups, left = [], np.zeros(rows.shape[1:])
     for row in rows:
         left = left + row
@@ -240,7 +240,7 @@ def item_fit(fit: IRTFit, responses: ResponsesLike) -> ItemFit:
 
 
 def s_x2(fit: IRTFit, complete: IntArray) -> tuple[FloatArray, FloatArray]:
-    """Return S-X2 and its degrees of freedom of the fitted items."""
+    """Return S-X2 and degrees of freedom of the fitted items."""
     parameters = fit.parameters[fit.fitted]
     items = len(parameters)
     free = np.isfinite(parameters).sum(axis=1)  # a shared slope counts, as in mirt

@@ -33,7 +33,7 @@ Statistic: TypeAlias = Literal["auto", "m2", "m2_star", "c2"]
 
 @dataclass(frozen=True, slots=True)
 class Layout:
-    """Which margins are taken: values of functions at the answers, and where margins stand."""
+    """Selected margins: values of functions at the answers, and positions of margins."""
 
     single: FloatArray  # (F, C)
     pair: FloatArray  # (G, C)
@@ -70,7 +70,7 @@ class Layout:
 
     @property
     def size(self) -> int:
-        """Number of margins, those of answers that items do not have among them."""
+        """Number of margins, including answers that some items do not have."""
         return self.n_single + self.items * (self.items - 1) // 2 * int(self.pair.shape[0]) ** 2
 
     @property
@@ -157,7 +157,7 @@ def _add_shared(
     total: FloatArray,
     parts: tuple[FloatArray, FloatArray],
 ) -> None:
-    """Add (1) for all margins that hold one item, given where its pairs stand (J, G, G)."""
+    """Add (1) for all margins of one item, given the positions of its pairs (J, G, G)."""
     item, places = one
     spread, pair = parts  # (F + G, F + G, Q) times weights; (J, G, Q)
     f, g = layout.single.shape[0], layout.pair.shape[0]

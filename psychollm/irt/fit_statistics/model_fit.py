@@ -111,7 +111,7 @@ class ModelFit(Result):
     def summary(self) -> str:
         """Describe the statistic and the indices in one sentence."""
         if self.reason:
-            return f"{self.statistic} has no value: {self.reason}; SRMSR {self.srmsr:.3f}."
+            return f"{self.statistic} is undefined: {self.reason}; SRMSR {self.srmsr:.3f}."
         return (
             f"{self.statistic}({self.df}) = {self.m2:.2f}, {p_equals(self.p_value)}; RMSEA "
             f"{with_interval(self.rmsea, self.rmsea_interval, 3)}, SRMSR {self.srmsr:.3f}, "
@@ -189,7 +189,7 @@ def _check(complete: IntArray, n_margins: int) -> None:
         )
         raise ShapeError(msg)
     if complete.shape[0] < 2:
-        msg = "responses: fewer than two respondents answered all items, which M2 rests on"
+        msg = "responses: M2 needs at least two respondents who answered all items"
         raise ShapeError(msg)
 
 

@@ -79,7 +79,7 @@ class ItemTests(NamedTuple):
 
 
 def fitted(answers: GroupAnswers, free: BoolArray, near: Fitted | None = None) -> Fitted:
-    """Fit with items in `free` (J,) apart, started from another fit if there is one."""
+    """Fit with group-specific items `free` (J,), optionally from a previous fit."""
     problem = answers.model(free)
     if near is None:
         return Fitted(problem, maximise(problem, answers.start(problem.places)))
@@ -111,7 +111,7 @@ def item_tests(
 
 
 def _ratio(larger: Fitted, smaller: Fitted) -> tuple[float, float]:
-    """Return the likelihood ratio and its degrees of freedom; NaN where a climb failed."""
+    """Return the likelihood ratio and degrees of freedom; NaN if a fit failed."""
     df = float(larger.size - smaller.size)
     if not (larger.top.convergence.converged and smaller.top.convergence.converged):
         return float("nan"), df
@@ -119,7 +119,7 @@ def _ratio(larger: Fitted, smaller: Fitted) -> tuple[float, float]:
 
 
 def _wald(larger: Fitted, item: int) -> tuple[float, float]:
-    """Return Wald's statistic that one item is the same in all groups."""
+    """Return Wald's statistic for equality of one item between groups."""
     places = larger.problem.places.items[:, item]
     contrasts = []
     for k in np.flatnonzero(~larger.problem.absent[item]):
@@ -234,15 +234,16 @@ class DifferentialItems(Result):
         tested = int(np.isfinite(self.p_value).sum())
         test = "likelihood ratio" if self.method == "lr" else "Wald"
         lines = [
-            f"{tested} of {len(self.labels)} items tested, {named.size} function differently in "
-            f"groups {listed(self.groups)} at equal ability ({test} tests, {self.adjustment}, "
+            f"{named.size} of {tested} tested items function differently in groups "
+            f"{listed(self.groups)} at equal ability ({test} tests, {self.adjustment}, "
             f"level {self.alpha:g})."
         ]
         for j in named[np.argsort(self.p_value[named])][:10]:
             far = int(np.nanargmax(np.abs(self.distance[:, j])))
             lines.append(
                 f"{self.labels[j]!r}: chi-square({self.df[j]:g}) = {self.statistic[j]:.1f}; "
-                f"scores shifted by {signed(self.shift[far, j], 3)} in {self.groups[far]!r}."
+                f"expected scores differ by {signed(self.shift[far, j], 3)} in "
+                f"{self.groups[far]!r}."
             )
         return "\n".join(lines)
 
@@ -406,7 +407,7 @@ def _spread(
     flagged: BoolArray,
     anchors: BoolArray,
 ) -> dict[str, Any]:
-    """Return what was found of each item, among all items."""
+    """Return the results of each item, among all items."""
     kept = answers.kept
     names = ("statistic", "df", "p_value")
     out: dict[str, Any] = {

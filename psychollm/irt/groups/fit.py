@@ -293,7 +293,7 @@ def _result(
 
 
 def inverse_information(information: FloatArray) -> FloatArray:
-    """Return the covariance matrix of the parameters, NaN where there is none."""
+    """Return the covariance matrix of the parameters; NaN if undefined."""
     try:
         root = np.linalg.cholesky(information)
     except np.linalg.LinAlgError:
@@ -340,7 +340,7 @@ def _abilities(
 
 
 def _residuals(problem: Groups, top: Top, answers: GroupAnswers) -> dict[str, FloatArray]:
-    """Return RMSD and MD (1) of all items in all groups."""
+    """Return RMSD and MD (1) of all items and groups."""
     rmsd, md = [], []
     kept, score = answers.kept, answers.shares
     for own, piece, grid in zip(problem.problems, top.at.pieces, top.grids, strict=True):

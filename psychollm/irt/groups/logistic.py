@@ -136,10 +136,10 @@ class DifferentialFunctioning(Result):
         """Describe how many items function differently, in one sentence."""
         named = [str(self.labels[j]) for j in np.flatnonzero(self.flagged == 1.0)]
         tested = int(np.isfinite(self.p_value).sum())
-        shown = f" ({', '.join(named[:10])}{', ...' if len(named) > 10 else ''})" if named else ""
+        shown = f" ({', '.join(named[:3])}{', ...' if len(named) > 3 else ''})" if named else ""
         return (
-            f"{tested} of {len(self.labels)} items tested, {len(named)} function differently for "
-            f"{self.groups[1]!r} than for {self.groups[0]!r} at equal score{shown}."
+            f"{len(named)} of {tested} tested items function differently for {self.groups[1]!r} "
+            f"than for {self.groups[0]!r} at equal score{shown}."
         )
 
 
@@ -253,7 +253,7 @@ def _two_groups(groups: Any, respondents: Labels) -> tuple[tuple[Any, Any], Bool
 def _reasons(
     codes: IntArray, second: BoolArray, reasons: tuple[Reason, ...]
 ) -> tuple[Reason, ...]:
-    """Return why items cannot be tested: too few of an answer, or of a group."""
+    """Return why items cannot be tested: too few of one answer or group."""
     counts = [(codes == answer).sum(axis=0) for answer in (0, 1)]
     counts += [(codes[side] >= 0).sum(axis=0) for side in (second, ~second)]
     few = np.min(counts, axis=0) < FEWEST
@@ -344,7 +344,7 @@ def _information(columns: FloatArray, z: FloatArray, k: int) -> tuple[FloatArray
 
 
 def _score_test(columns: FloatArray, fit: FloatArray, yes: FloatArray, drift: FloatArray) -> float:
-    """Return Rao's statistic of the columns beyond those of a fit, scores being estimated."""
+    """Return Rao's statistic of added columns, with estimated scores."""
     z = columns[:, : fit.size] @ fit
     rest, information = _information(columns, z, fit.size)
     if np.linalg.eigvalsh(information)[0] < SINGULAR:

@@ -31,7 +31,7 @@ from psychollm.irt.likelihood import Expectation, Grid, Problem, expectation, gr
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
 class Places:
-    """Where the parameters of items (G, J, p) and of abilities stand among the free ones."""
+    """Positions of parameters of items (G, J, p) and abilities among the free ones."""
 
     # Means of the second to the last group come after the items, logarithms of their standard
     # deviations after those.
@@ -63,7 +63,7 @@ class Places:
 
 
 def places_of(free: BoolArray, answered: BoolArray, p: int, *, tied: bool) -> Places:
-    """Return places for items of which those in `free` (J,) differ between groups."""
+    """Return positions for items, with those in `free` (J,) group-specific."""
     groups, size = answered.shape
     items = np.zeros((groups, size, p), dtype=np.int64)
     count = first = int(tied)
@@ -79,7 +79,7 @@ def places_of(free: BoolArray, answered: BoolArray, p: int, *, tied: bool) -> Pl
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
 class Groups:
-    """What is maximised: problems without priors, one for each group, and priors of items."""
+    """Objective: one problem without priors per group, and priors of items."""
 
     problems: tuple[Problem, ...]  # G
     places: Places
@@ -247,7 +247,7 @@ DAMPING = (0.0, *np.geomspace(1e-3, 1e8, 12))  # of a diagonal, tried until the 
 
 @dataclass(frozen=True, slots=True)
 class Top:
-    """Where the climb ended: the point, its grids, how it ended."""
+    """Optimum: point, grids and convergence status."""
 
     at: Height
     grids: list[Grid]
@@ -255,7 +255,7 @@ class Top:
 
 
 def maximise(model: Groups, x: FloatArray, steps: Steps | None = None) -> Top:
-    """Climb from x (q,), on grids that fit the point where the climb ends."""
+    """Optimise from x (q,), on grids that suit the optimum."""
     steps = steps or Steps(MAX_ITERATIONS)
     n = sum(problem.patterns.n_respondents for problem in model.problems)
     tolerance = max(TOLERANCE, ROUNDING * n)

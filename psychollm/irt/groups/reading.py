@@ -72,7 +72,7 @@ class GroupAnswers:
         return np.array([label in wanted for label in self.items])
 
     def model(self, free: BoolArray) -> Groups:
-        """Return what is maximised where items in `free` differ between groups."""
+        """Return the objective with group-specific items `free`."""
         family = self.problems[0].family
         places = places_of(free, self.answered, len(family.names), tied=family.tied)
         return Groups(
@@ -99,7 +99,7 @@ class GroupAnswers:
         return items, column, tuple(patterns)
 
     def start(self, places: Places) -> FloatArray:
-        """Return first parameters: pooled items, abilities as they come out under them."""
+        """Return starting values: pooled items, and the abilities under them."""
         family = self.problems[0].family
         items = np.nan_to_num(self.pooled.parameters[self.kept])
         found = np.array([_ability(problem, items) for problem in self.problems])

@@ -192,7 +192,7 @@ class GroupIRTFit(Expects, Result):
         ]
         for g, group in enumerate(self.groups):
             mean = f"mean {signed(self.ability_mean[g])}"
-            spread = f"standard deviation {self.ability_sd[g]:.2f}"
+            spread = f"SD {self.ability_sd[g]:.2f}"
             if g:
                 mean += f" ({self.se_ability_mean[g]:.2f})"
             if np.isfinite(self.se_ability_sd[g]):
@@ -201,15 +201,17 @@ class GroupIRTFit(Expects, Result):
                 f"{group!r}, {self.n_respondents[g]} {self.respondents}: {mean}, {spread}."
             )
         if isinstance(self.priors, ItemPopulation):
-            lines.append(f"Scale: abilities of {self.groups[0]!r} at hand have mean 0 and SD 1.")
+            lines.append(
+                f"Abilities of these respondents of {self.groups[0]!r} have mean 0 and SD 1."
+            )
             lines += self.priors.cautions(int(self.n_respondents.sum()))
             if self.n_respondents.min() < FEW_RESPONDENTS:
                 lines.append(
                     f"With {self.n_respondents.min()} respondents in a group 95 % intervals of "
-                    "means cover about 90 %."
+                    "means have about 90 % coverage."
                 )
         if self.free:
-            lines.append(f"With parameters of their own in every group: {listed(self.free)}.")
+            lines.append(f"Items with group-specific parameters: {listed(self.free)}.")
         worst = np.unravel_index(np.nanargmax(self.rmsd), self.rmsd.shape)
         lines.append(
             f"Largest RMSD {self.rmsd[worst]:.3f}: {self.labels[worst[1]]!r} in "

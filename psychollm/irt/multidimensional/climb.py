@@ -66,7 +66,7 @@ LARGEST_ERROR = 0.2  # of integration, in standard errors, that goes without a w
 
 @dataclass(frozen=True, slots=True)
 class Summit:
-    """Where the climb ended, and how."""
+    """Optimum and convergence status."""
 
     problem: Problem
     point: Point
@@ -265,7 +265,7 @@ def climb(
 
 
 def _refined(summit: Summit, steps: Steps) -> Summit:
-    """Take ever finer product rules until the next would hardly move a parameter."""
+    """Refine product rules until the next changes no parameter appreciably."""
     problem, point, matrix = summit.problem, summit.point, summit.matrix
     m = problem.dimensions
     done, error = summit.convergence.converged, np.nan
@@ -335,7 +335,7 @@ def _in_errors(moved: FloatArray, matrix: Information) -> float:
 def _judged(
     steps: Steps, point: Point, matrix: Information | None, error: float, *, done: bool
 ) -> Convergence:
-    """Say how the climb ended, errors of integration included."""
+    """Return the convergence status, including integration errors."""
     if matrix is None:
         reason = f"the gradient is still {point.steepness:.1e} and {SINGULAR}"
         return steps.ended(point, done=False, reason=reason)

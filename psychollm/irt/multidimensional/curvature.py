@@ -46,13 +46,13 @@ class DenseInformation:
     items: int
 
     def solve(self, gradient: FloatArray) -> FloatArray:
-        """Return the Newton step (P,), zero for what is held."""
+        """Return the Newton step (P,), zero for fixed parameters."""
         step = np.zeros(self.free.size)
         step[self.free] = cho_solve(self.factor, gradient[self.free])
         return step
 
     def inverse(self) -> FloatArray:
-        """Return the covariance matrix (P, P), NaN for what is held."""
+        """Return the covariance matrix (P, P), NaN for fixed parameters."""
         full = np.full((self.free.size, self.free.size), np.nan)
         size = int(self.free.sum())
         full[np.ix_(self.free, self.free)] = cho_solve(self.factor, np.eye(size))
@@ -77,7 +77,7 @@ class LowRankInformation:
         return np.concatenate([np.einsum(way, self.roots, head).ravel(), end @ rest])
 
     def solve(self, gradient: FloatArray) -> FloatArray:
-        """Return the Newton step (P,), zero for what is held."""
+        """Return the Newton step (P,), zero for fixed parameters."""
         half = self._half(np.where(self.free, gradient, 0.0), transposed=False)
         half = half + self.rows.T @ cho_solve(self.factor, self.rows @ half)
         return np.where(self.free, self._half(half, transposed=True), 0.0)
@@ -111,7 +111,7 @@ def information(
 
 
 def _complete(problem: Problem, point: Point) -> tuple[FloatArray, FloatArray, BoolArray]:
-    """Return the blocks of D, what is held cut out, and what is free (P,)."""
+    """Return the blocks of D without fixed parameters, and the free ones (P,)."""
     free = problem.free.copy()
     blocks = point.complete.copy()
     for j in np.flatnonzero(point.running):
@@ -158,7 +158,7 @@ def _rows(problem: Problem, point: Point, rule: Rule, block: slice, width: int) 
 
 
 def _blocks_of_patterns(problem: Problem, rule: Rule, width: int) -> list[slice]:
-    """Return slices of patterns whose rows fit into the memory set aside."""
+    """Return slices of patterns that fit into the reserved memory."""
     rows = problem.frequency.size
     step = max(1, CELLS // (rule[2] * width))
     return [slice(low, min(low + step, rows)) for low in range(0, rows, step)]
@@ -212,7 +212,7 @@ class Errors:
 def errors_of(
     place: Place, matrix: DenseInformation | LowRankInformation | None, link: Link
 ) -> Errors:
-    """Return the standard errors at a place; NaN for what is held or undetermined."""
+    """Return standard errors at a point; NaN for fixed or undetermined parameters."""
     items, p = place.table.shape
     m = p - 1
     nothing = Errors(
@@ -261,7 +261,7 @@ def _none() -> FloatArray:
 
 
 def _root(variance: FloatArray) -> FloatArray:
-    """Return roots of variances, NaN where there is none."""
+    """Return roots of variances; NaN if negative."""
     return np.sqrt(np.where(variance > 0.0, variance, np.nan))
 
 
@@ -290,6 +290,6 @@ def _of_loadings(
 def errors_of_functions(
     jacobian: FloatArray, covariance: FloatArray, free: BoolArray
 ) -> FloatArray:
-    """Return standard errors of functions of the free parameters, NaN where there is none."""
+    """Return standard errors of functions of the free parameters; NaN if undefined."""
     inner = covariance[np.ix_(free, free)]
     return _root(np.einsum("oa,ab,ob->o", jacobian, inner, jacobian))

@@ -226,7 +226,7 @@ def _points(integration: IntegrationMethod, dimensions: int, n_points: int) -> i
 
 
 def _flips(place: Place, loads: BoolArray) -> FloatArray:
-    """Return signs (m,) that make slopes positive on the whole."""
+    """Return signs (m,) that make most slopes positive."""
     total = np.where(loads, place.slopes, 0.0).sum(axis=0)
     return np.where(total < 0.0, -1.0, 1.0)
 

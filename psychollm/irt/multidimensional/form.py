@@ -132,6 +132,6 @@ def priors_of(priors: object, shape: Shape, link: Link, n_respondents: int) -> P
 def correlation_exponent(
     priors: Priors | Literal["auto"] | None, shape: Shape, n_respondents: int
 ) -> float:
-    """Return the exponent of the prior of the correlations of abilities; 0 for none."""
+    """Return the exponent of the prior of the correlations of abilities; 0 without one."""
     wanted = isinstance(priors, str) and n_respondents < FEW
     return CORRELATION_EXPONENT if wanted and shape.correlated else 0.0

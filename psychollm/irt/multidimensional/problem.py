@@ -67,7 +67,7 @@ def pairs(dimensions: int) -> tuple[IntArray, IntArray]:
 
 @dataclass(frozen=True, slots=True)
 class Problem:
-    """What is maximised."""
+    """Objective of the fit."""
 
     yes: FloatArray  # (U, J') padded
     asked: FloatArray  # (U, J')

@@ -210,10 +210,10 @@ class MultidimensionalIRT(Expects, Result):
             f"Log-likelihood {self.log_likelihood:.2f}, {self.n_parameters} parameters, "
             f"AIC {self.aic:.1f}, BIC {self.bic:.1f}.",
             f"Priors: {prior}.",
-            f"{self.n_nodes} nodes for each of {self.n_patterns} patterns ({rule}), error of "
-            f"integration at most {self.integration_error:.1g} standard errors; "
-            f"{self.convergence.reason} after {self.convergence.iterations} steps (gradient "
-            f"{self.gradient:.1e}).",
+            f"{self.n_nodes} nodes for each of {self.n_patterns} patterns ({rule}); the "
+            f"integration error is at most {self.integration_error:.1g} standard errors.",
+            f"Optimisation: {self.convergence.reason} after {self.convergence.iterations} "
+            f"iterations, gradient {self.gradient:.1e}.",
         ]
         if m > 1:
             k, i = np.tril_indices(m, -1)
@@ -229,24 +229,26 @@ class MultidimensionalIRT(Expects, Result):
             if reason == Reason.UNBOUNDED
         ]
         if running:
-            lines.append(f"Slopes without a finite maximum (Heywood cases): {listed(running)}.")
+            lines.append(f"Heywood cases (slopes without a finite estimate): {listed(running)}.")
         whose = (
             f"these {self.n_respondents}" if self.scale == "respondents" else "the population of"
         )
         lines.append(
-            f"Scale: abilities of {whose} {self.respondents} have mean 0 and SD 1; "
+            f"Abilities of {whose} {self.respondents} have mean 0 and SD 1; "
             + spread_in_words(
-                self.posterior_sd, self.priors, " and a table of loadings on at most 3 abilities"
+                self.posterior_sd, self.priors, " and loadings on at most 3 abilities"
             )
         )
         if isinstance(self.priors, ItemPopulation):
             lines += self.priors.cautions(self.n_respondents)
         rest = sum(reason is Reason.PRIOR_ALONE for reason in self.reasons)
         if rest:
-            lines.append(f"{rest} of {len(self.labels)} {kind} rest on the prior alone.")
+            lines.append(
+                f"{rest} of {len(self.labels)} {kind} without variance rest on the prior."
+            )
         left = int((~self.fitted).sum())
         if left:
-            lines.append(f"{left} of {len(self.labels)} {kind} without estimates: see `reasons`.")
+            lines.append(f"{left} of {len(self.labels)} {kind} have no estimates: see `reasons`.")
         return "\n".join(lines)
 
 

@@ -1,4 +1,4 @@
-r"""Parametric bootstrap of fit statistics: what they are when the model holds.
+r"""Parametric bootstrap of fit statistics under the model.
 
 Where respondents are few, or items many, S-X2, M2, X2 of pairs and Zh are far from the
 distributions they are compared with, and Q3 has none. The bootstrap needs none either: answers are
@@ -116,12 +116,12 @@ def bootstrap_fit(
 
 
 def blank(size: int) -> FloatArray:
-    """Return the row of a replicate in which nothing varies."""
+    """Return the row of a replicate without variance."""
     return np.full(size + 1, np.nan)
 
 
 def refitted(fit: IRTFit, answers: Oriented, statistic: FitStatistic) -> FloatArray:
-    """Return the statistic of answers fitted as `fit` was, starting there; empty if none vary."""
+    """Return the statistic of answers fitted like `fit`, from its estimates; or empty."""
     try:
         again = fit_answers(
             answers,

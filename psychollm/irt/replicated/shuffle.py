@@ -1,4 +1,4 @@
-r"""The negative control: what a fit says of answers that say nothing.
+r"""Negative control: fits to shuffled answers.
 
 Each item's answers are shuffled among the respondents that gave one. That keeps every item's
 yes-rate and every gap, and destroys whatever items share; the same model with the same priors is
@@ -118,11 +118,11 @@ class SlopeNull(Result):
         """
         chance, least = p_equals(self.p_value), f"R2 = {smallest.r_squared:g}"
         return {
-            Outcome.ABOVE: f"The fit gains more than fits of shuffled answers ({chance}).",
-            Outcome.SMALL: f"The fit gains less than {least} over fits of shuffled answers.",
+            Outcome.ABOVE: f"The fit predicts better than fits to shuffled answers ({chance}).",
+            Outcome.SMALL: f"The gain over shuffled answers is negligible (below {least}).",
             Outcome.OPEN: (
-                f"There are too few answers to say whether the fit gains {least} or more over "
-                f"fits of shuffled answers ({chance})."
+                f"The gain over shuffled answers is inconclusive ({chance}; smallest effect of "
+                f"interest {least})."
             ),
         }[self.outcome(smallest=smallest)]
 

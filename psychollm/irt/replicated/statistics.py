@@ -61,7 +61,7 @@ StatisticFunction: TypeAlias = Callable[[IRTFit, "Responses"], object]
 
 @dataclass(frozen=True, slots=True)
 class FitStatistic:
-    """A statistic: what it is of, which values speak against the null, how abilities are drawn."""
+    """Statistic of a fit: labels, direction of the test, and how abilities are drawn."""
 
     name: str
     compute: Callable[[IRTFit, Responses], object]
@@ -94,7 +94,7 @@ def _pairs(table: FloatArray) -> FloatArray:
 
 
 def _s_x2(fit: IRTFit, table: Responses) -> FloatArray:
-    """Return S-X2, also where it has no degree of freedom: draws need none."""
+    """Return S-X2, also without degrees of freedom, which replicates do not need."""
     codes = codes_for(fit, table)
     return spread(s_x2(fit, codes[(codes >= 0).all(axis=1)])[0], fit.fitted)
 
@@ -259,17 +259,17 @@ class FitNull(Null):
         known = np.isfinite(self.adjusted)
         beside = f"{self.draws.shape[0]} replicates ({self.scheme})"
         if not known.any():
-            return f"{self.statistic} has no value to set beside {beside}."
+            return f"{self.statistic} is undefined; compared with {beside}."
         if known.sum() == 1:
             value, p = self.observed[known][0], self.p_value[known][0]
             return f"{self.statistic} = {value:.3g}: {p_equals(p)} from {beside}."
         found = np.flatnonzero(known & (self.adjusted <= 0.05))
         order = found[np.argsort(self.adjusted[found], kind="stable")]
-        named = ", ".join(str(self.labels[k]) for k in order[:10])
-        most = f": {named}" + (", ..." if found.size > 10 else "") if found.size else ""
+        named = ", ".join(str(self.labels[k]) for k in order[:3])
+        most = f": {named}" + (", ..." if found.size > 3 else "") if found.size else ""
         return (
-            f"{self.statistic} of {found.size} of {int(known.sum())} stands out at 5 % over all"
-            f"{most}; {beside}."
+            f"{self.statistic} is significant for {found.size} of {int(known.sum())} (5 % "
+            f"simultaneous){most}; {beside}."
         )
 
 

@@ -1,1 +1,1 @@
-"""Fits that read their answers range by range, for tables kept by their filled cells."""
+"""Fits that process answers in ranges, for sparse tables."""

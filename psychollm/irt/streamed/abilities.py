@@ -37,7 +37,7 @@ def posterior_means(
     place = {label: j for j, label in enumerate(fit.labels)}
     unknown = [label for label in sides[1] if label not in place]
     if unknown:
-        msg = f"responses have items that the fit does not know: {listed(unknown)}"
+        msg = f"responses have items without estimates in the fit: {listed(unknown)}"
         raise LabelError(msg)
     rows = np.array([place[label] for label in sides[1]])
     keep = fit.estimated[rows]

@@ -66,7 +66,7 @@ class StreamedPoint(Seen):
 
 @dataclass(frozen=True, slots=True)
 class StreamedProblem:
-    """What is maximised."""
+    """Objective of the fit."""
 
     family: Family
     prior: NormalPrior

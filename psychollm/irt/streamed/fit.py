@@ -61,14 +61,14 @@ class Checkpoint:
     of: str  # what is fitted: another fit must not go on from there
 
     def write(self, values: Mapping[str, Any]) -> None:
-        """Write what is to be kept, all of it or nothing."""
+        """Write a checkpoint atomically."""
         if self.path is None:
             return
         with whole_file(self.path) as file:
             np.savez(file, of=self.of, **values)
 
     def read(self, *names: str) -> dict[str, Any] | None:
-        """Return what was kept, or None."""
+        """Return the checkpoint, or None."""
         if self.path is None or not self.path.exists():
             return None
         values = _loaded(self.path)
@@ -81,13 +81,13 @@ class Checkpoint:
         return values
 
     def keep_point(self, point: StreamedPoint, taken: int) -> None:
-        """Keep a point of a climb."""
+        """Store an iterate."""
         self.write({"parameters": point.parameters, "taken": taken} | _peaks(point.abilities))
 
     def restored_point(
         self, begin: FloatArray, abilities: StreamedAbilities, steps: Steps
     ) -> tuple[FloatArray, StreamedAbilities]:
-        """Return where a climb was, or its start."""
+        """Return the stored iterate, or the starting values."""
         kept = self.read("parameters", "taken")
         if kept is None:
             return begin, abilities
@@ -203,7 +203,7 @@ def fit_cells(
     checkpoint: str | PathLike[str] | None,
     progress: bool,
 ) -> IRTFit:
-    """Fit a table kept by its cells, as `fit_irt` says."""
+    """Fit a sparse table, as `fit_irt` does."""
     check_choice("respondents", respondents, Respondents)
     if not isinstance(model, str) or model not in STREAMED or link != "logit":
         msg = (
@@ -225,7 +225,7 @@ def fit_cells(
     place = place_of(checkpoint)
     who = workers(n_jobs)
     reader = COMPILED if device is None else OnDevice(device)
-    bar = progress_bar(show=progress, total=most, label="readings of the fit")
+    bar = progress_bar(show=progress, total=most, label="data passes of the fit")
     with closing(bar):
         read = read_margins(table, sides, who, bar)
         per_item = float(np.median(read.item_answers))
@@ -245,7 +245,7 @@ def fit_cells(
 
 @dataclass(frozen=True, slots=True)
 class Read:
-    """A table with items in rows, and what one reading of it told."""
+    """Table with items in rows, and the results of one data pass."""
 
     table: CellTable
     respondents: Labels

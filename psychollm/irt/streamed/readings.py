@@ -20,7 +20,7 @@ Ranges: TypeAlias = list[tuple[int, int]]  # of rows, one after the other
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Task:
-    """Ranges of items, and where these items are: all that a worker need be told of items."""
+    """Ranges of items and their parameters: the input of a worker."""
 
     ranges: Ranges
     points: FloatArray  # (S, J of the ranges, 2)
@@ -55,7 +55,7 @@ class Reader(Protocol):
     def scores(
         self, task: Task, *, table: CellTable, rows: FloatArray, curved: bool
     ) -> FloatArray:
-        """Return gradients at S points (S, J, 2), and information beside if `curved` (S, J, 5)."""
+        """Return gradients at S points (S, J, 2), and information if `curved` (S, J, 5)."""
 
     def targets(
         self, task: Task, *, table: CellTable, rows: FloatArray, prior: FloatArray

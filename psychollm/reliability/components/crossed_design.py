@@ -175,7 +175,7 @@ class CellCounts:
 
     @property
     def degrees_of_freedom(self) -> FloatArray:
-        """Levels less those of the effects within, at least 1 (effects,)."""
+        """Number of levels minus that of nested effects, at least 1 (effects,)."""
         effects, freedom = self.design.effects, np.zeros(self.levels.size)
         for row, effect in enumerate(effects):
             within = sum(freedom[i] for i in range(row) if effects[i] < effect)
@@ -248,7 +248,7 @@ def _strata(rest: FloatArray) -> list[FloatArray]:
 
 
 def _compact(part: FloatArray) -> FloatArray:
-    """Return as few contrasts as there are levels, with the same inner products."""
+    """Return the smallest number of contrasts with the same inner products."""
     if part.shape[1] <= part.shape[0]:
         return part
     values, vectors = np.linalg.eigh(part @ part.T)

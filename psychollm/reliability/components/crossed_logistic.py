@@ -111,10 +111,10 @@ class CrossedLogistic(Result):
     def summary(self) -> str:
         """Describe the proportions of variance and the reliability, one per line."""
         lines = [
-            f"{label}: {self.share.text(row)} of the variance of an answer"
+            f"{label}: {self.share.text(row)} of answer variance"
             for row, label in enumerate(self.share.labels)
         ]
-        return "\n".join([*lines, f"reliability of mean scores: {self.reliability.text(0, 3)}"])
+        return "\n".join([*lines, f"Reliability of mean scores: {self.reliability.text(0, 3)}"])
 
 
 def crossed_logistic(
@@ -216,7 +216,7 @@ class CrossedFit:
     family_names: Labels
 
     def result(self, n: int, level: float, rng: np.random.Generator) -> CrossedLogistic:
-        """Return what users see."""
+        """Return the result from the estimates."""
         draws = EffectDraws.of(self.design, self.explored, n, rng)
         free, top = self.top.free, self.top.mode
         unbounded = bool((free >= LARGEST).any())

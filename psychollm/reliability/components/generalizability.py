@@ -187,7 +187,7 @@ class _Analysis:
         return np.asarray((inverse * variance) @ inverse.T)
 
     def flags(self) -> tuple[Reason, ...]:
-        """Return what must be said beside each component."""
+        """Return the flag of each component."""
         if self.convergence is not None and not self.convergence.converged:
             return (Reason.NOT_CONVERGED,) * self.components.size
         reasons = {-1.0: Reason.NEGATIVE_COMPONENT, 0.0: Reason.AT_BOUND, 1.0: Reason.NONE}
@@ -195,7 +195,7 @@ class _Analysis:
 
 
 def _occupied(values: FloatArray) -> FloatArray:
-    """Leave out levels without any score; a single run is none."""
+    """Remove levels without scores; drop a single run as a facet."""
     present = np.isfinite(values)
     kept = [present.any(axis=tuple({0, 1, 2} - {axis})) for axis in range(3)]
     values = values[np.ix_(*kept)]

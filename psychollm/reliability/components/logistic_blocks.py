@@ -116,7 +116,7 @@ class Design:
         return np.concatenate([models, sd.family * one_hot(self.families)], axis=1)
 
     def local(self, sd: Deviations) -> FloatArray:
-        """Return R of (1), without columns where there are no domains."""
+        """Return R of (1); without domains, their columns are omitted."""
         if 2 not in self.active:
             return np.zeros((self.n_models, 0))
         own = sd.model_domain * np.eye(self.n_models)

@@ -104,7 +104,7 @@ def first_guess(design: Design) -> FloatArray:
     ]
 
     def squares(x: FloatArray) -> FloatArray:
-        """Sum the squares of totals: by question, domain or in all; by model, family or in all."""
+        """Sum squares of totals by question, domain or all, and by model, family or all."""
         found = []
         for rows, columns in groups:
             total = x if rows is None else rows.T @ x
@@ -161,7 +161,7 @@ def maximum(integrated: Integrated, *, ml: bool) -> Maximum:
 
 
 class Climbed(NamedTuple):
-    """Where a climb ended, and minus the second derivatives there."""
+    """Optimum, and negative second derivatives there."""
 
     at: FloatArray
     curvature: FloatArray
@@ -229,7 +229,7 @@ def _scaled(curvature: FloatArray) -> FloatArray:
 
 @dataclass(frozen=True)
 class Explored:
-    """The density (1) about its mode: where it was read, and what was found there."""
+    """Density (1) around its mode: nodes and values."""
 
     at: FloatArray  # (free,) logarithms of standard deviations at the centre
     axes: FloatArray  # (free, free) columns: one standard deviation along each line

@@ -103,7 +103,7 @@ Likelihood = Callable[[FloatArray], Point]
 
 
 def maximise(likelihood: Likelihood, start: FloatArray) -> RemlFit:
-    """Maximise a likelihood of variances by Fisher scoring, none of them below zero."""
+    """Maximise a likelihood of non-negative variances by Fisher scoring."""
     at, point = start, likelihood(start)
     floor = 1e-9 * float(start.sum())
     reason = "too many iterations"
@@ -198,7 +198,7 @@ _BLOCK_BYTES = 32_000_000
 
 @dataclass(frozen=True, slots=True)
 class _Layout:
-    """Indicators of the cells of a block without gaps, and what they stand for."""
+    """Indicators of the cells of a complete block, and their meaning."""
 
     wide: FloatArray  # (cells, columns) W of (4), the column of ones last
     columns: tuple[slice, ...]  # of each set A, the empty one last
@@ -252,7 +252,7 @@ def _indicators(levels: list[IntArray], n_cells: int) -> FloatArray:
 
 
 def _patterns(cells: FloatArray) -> _Patterns:
-    """Sort blocks (blocks, cells) by which cells they have."""
+    """Group blocks (blocks, cells) by their filled cells."""
     kinds, which = np.unique(np.isfinite(cells), axis=0, return_inverse=True)
     which, scores = which.ravel(), np.nan_to_num(cells)
     groups = [scores[which == kind] for kind in range(len(kinds))]
@@ -336,7 +336,7 @@ class _Moments:
         self.reach = np.zeros((len(layout.local), width, width))  # F of (5)
 
     def add(self, chunk: _Chunk) -> None:
-        """Add what lies within blocks."""
+        """Add the within-block parts."""
         fitted = chunk.H @ self.u
         squares = chunk.h_squared - 2.0 * chunk.h * fitted + chunk.n[:, None] * fitted**2
         outside = chunk.H - 2.0 * (chunk.H @ self.c @ chunk.H)

@@ -365,7 +365,7 @@ def _interval(
 def _unknown(
     table: ConditionScores, test: str, effect_name: str, reason: Reason, level: float
 ) -> RankTest:
-    """Return a test of which no number is known."""
+    """Return an undefined test."""
     return RankTest(
         test=test,
         statistic=np.nan,

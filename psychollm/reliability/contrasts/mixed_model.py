@@ -96,9 +96,9 @@ class MixedModel(Result):
     def summary(self) -> str:
         """Describe the test and the variances in a sentence."""
         return (
-            f"Conditions, over {self.n_models} models: F({self.f_df[0]}, "
+            f"Conditions ({self.n_models} models): F({self.f_df[0]}, "
             f"{number(self.f_df[1], 1)}) = {number(self.f_statistic)}, {p_equals(self.p_value)} "
-            f"(parametric bootstrap {p_value(self.bootstrap_p_value)}); models hold "
+            f"(parametric bootstrap {p_value(self.bootstrap_p_value)}); models explain "
             f"{self.intraclass.text()} of the variance."
         )
 
@@ -159,7 +159,7 @@ def mixed_model(
 
 
 def _fitted(table: ConditionScores, first: int, options: Resampling) -> MixedModel:
-    """Fit one row per score, or say why that is not possible."""
+    """Fit one row per score, or raise the reason why not."""
     design, reason = _design(table)
     if design is None:
         return _undefined(table, first, reason, options)

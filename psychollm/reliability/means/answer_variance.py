@@ -1,4 +1,4 @@
-r"""How much of a mean score's variance lies between questions, and how much between answers.
+r"""Variance of a mean score between and within questions.
 
 With K answers sampled to each of n questions, the score of question q has an expectation
 :math:`\mu_q`, which varies over questions, and answers vary about it with :math:`\sigma_q^2`:

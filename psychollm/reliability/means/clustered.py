@@ -1,4 +1,4 @@
-r"""Mean scores with standard errors that know which questions belong together.
+r"""Mean scores with standard errors for clustered questions.
 
 Questions about one passage, or made from one template, succeed and fail together: the usual
 standard error counts them as independent and is too small. With scores :math:`s_q`, weights

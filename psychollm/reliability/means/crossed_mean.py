@@ -49,7 +49,7 @@ _ROUNDS = 50  # of the additive fit; a complete table takes one
 
 @dataclass(frozen=True, slots=True)
 class CrossedMean:
-    """A mean over people and questions, and what is known of its error."""
+    """Mean over people and questions, with its standard error."""
 
     value: float
     variance: float  # (1); NaN with one person, or with one cluster of questions

@@ -71,7 +71,7 @@ def balanced(
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
 class PairMeans:
-    """Differences of mean scores of pairs, and what is known of their errors."""
+    """Differences of mean scores of pairs, with standard errors."""
 
     value: FloatArray  # (pairs,) first - second
     se: FloatArray  # (pairs,) NaN with fewer than two clusters

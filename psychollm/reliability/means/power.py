@@ -249,7 +249,7 @@ def questions_needed(
 def _power(
     difference: float, se: float, df: float, *, alpha: float, absence: bool, pilot: float
 ) -> float:
-    """Return the chance (1) that a difference is detected, or excluded where there is none."""
+    """Return the probability (1) of detecting, or excluding, a difference."""
     if se == 0.0:
         return 1.0 if difference != 0.0 else 0.0 if absence else alpha
     return chance(difference / se, df, alpha=alpha, absence=absence, pilot=pilot)

@@ -237,7 +237,7 @@ def long_places(
     if repeated.size:
         row = [of[codes[repeated[0]]] for of, codes in zip(labels, columns, strict=True)]
         cell = ", ".join(f"{name} {label!r}" for name, label in zip(names, row, strict=True))
-        msg = f"{cell} has more than one {value}: aggregate, or number the runs apart"
+        msg = f"{cell} has more than one {value}: aggregate, or number the runs"
         raise LabelError(msg)
     return columns, labels
 
@@ -257,7 +257,7 @@ def stacked_runs(
 
 
 def answers_of(scores: Any, argument: str = "scores") -> RepeatedScores:
-    """Return whatever holds scores as models x questions x repeats."""
+    """Convert scores of any type to models x questions x repeats."""
     check_held(scores, argument)
     if isinstance(scores, ScoreLog):
         return RepeatedScores.from_long(scores.frame, run="repeat")
@@ -274,7 +274,7 @@ def answers_of(scores: Any, argument: str = "scores") -> RepeatedScores:
 
 
 def means_of(answers: RepeatedScores, argument: str = "scores") -> FloatArray:
-    """Return the mean over repeats of each model and question, NaN where there is no score."""
+    """Return the mean over repeats of each model and question; NaN without scores."""
     with np.errstate(invalid="ignore"):
         values = np.nansum(answers.values, axis=2) / answers.present.sum(axis=2)
     if not np.isfinite(values).any():

@@ -72,12 +72,12 @@ NAMES = {
     "total": "omega total",
     "asymptotic": "omega asymptotic",
     "explained_common_variance": "explained common variance",
-    "specific": "share of group factors",
+    "specific": "proportion of group factors",
     "alpha": "standardised alpha",
     "lambda6": "lambda 6",
     "group_total": "omega of subscales",
-    "group_general": "share of the general factor in subscales",
-    "group_specific": "share of the group factor in subscales",
+    "group_general": "proportion of the general factor in subscales",
+    "group_specific": "proportion of the group factor in subscales",
 }
 
 
@@ -139,28 +139,29 @@ class Omega(Result):
         >>> from psychollm.reliability.omegas.omega import omega
         >>> R = np.full((5, 5), 0.5) + 0.5 * np.eye(5)
         >>> print(omega(R, n_factors=1).summary().splitlines()[0])
-        Omega total 0.83 (5 items, 1 factor).
+        Sum-score reliability (omega total) is 0.83.
         """
         m, k = self.groups.shape[1], len(self.items)
         factors = "1 factor" if m == 1 else f"{m} group factors"
-        rows = f", {self.n:g} rows" if np.isfinite(self.n) else ""
+        rows = f"{self.n:g} respondents, " if np.isfinite(self.n) else ""
         total, general = self.total, self.hierarchical
         if not np.isfinite(total.value[0]):
-            return f"Omega is undefined: {total.flags[0]} ({k} items, {factors}{rows})."
+            return f"Omega is undefined: {total.flags[0]} ({rows}{k} items, {factors})."
         lines = [
-            f"Omega total {total.text()} ({k} items, {factors}{rows}).",
-            f"The general factor explains {100 * general.value[0]:.0f} % of the variance of the "
-            f"total score (omega hierarchical {general.text()}).",
+            f"Sum-score reliability (omega total) is {total.text()}.",
+            f"The general factor explains {100 * general.value[0]:.0f} % of score variance (omega "
+            f"hierarchical {general.text()}).",
+            f"{rows}{k} items, {factors}.",
         ]
         notes = dict.fromkeys(str(flag) for flag in (total.flags[0], general.flags[0]) if flag)
         lines += [f"{note[0].upper()}{note[1:]}." for note in notes]
         if m > 1 and np.isfinite(self.n) and np.isnan(total.interval).any():
-            lines.append("Omega total has an interval with fewer factors: try n_factors=1.")
+            lines.append("For an interval of omega total use one factor: n_factors=1.")
         if self.reversed.any():
             turned = listed(
                 [item for item, back in zip(self.items, self.reversed, strict=True) if back]
             )
-            lines.append(f"Turned round: {turned}.")
+            lines.append(f"Reversed items: {turned}.")
         return "\n".join(lines)
 
 
@@ -281,7 +282,7 @@ def omega(
 
 @dataclass(frozen=True, slots=True)
 class _Settings:
-    """What is fitted, and how its uncertainty is read."""
+    """Options of the fit and of its intervals."""
 
     n_factors: int
     method: OmegaMethod
@@ -321,7 +322,7 @@ def _of_matrix(data: Any, settings: _Settings, level: float) -> Omega:
 def _of_scores(
     table: ScoreTable, scale: ScaleScores, settings: _Settings, options: Resampling
 ) -> Omega:
-    """Return omega of scores with what respondents left out and resampled say of it."""
+    """Return omega with jackknife or bootstrap intervals over respondents."""
     centred = centred_items(scale.values)
     matrix, varying = _in_place(centred, np.ones(scale.n))
     undefined = _why_undefined(scale, matrix, varying, settings)

@@ -159,7 +159,7 @@ def omega_categorical(
 
 @dataclass(frozen=True, slots=True)
 class _Model:
-    """What is fitted, and how its uncertainty is read."""
+    """Options of the fit and of its intervals."""
 
     estimator: Estimator
     variance: Variance
@@ -269,7 +269,7 @@ def _rated(values: FloatArray, weights: FloatArray, variance: Variance) -> _Rate
 def _of_scores(
     table: ScoreTable, scale: ScaleScores, model: _Model, options: Resampling
 ) -> OmegaCategorical:
-    """Return categorical omega with what respondents left out and resampled say of it."""
+    """Return categorical omega with jackknife or bootstrap intervals over respondents."""
     fit, k = None, len(table.items)
     if scale.n > 2:
         fit = fit_one_factor(count_pairs(scale.values, np.ones(scale.n)), model.estimator)

@@ -164,7 +164,7 @@ def fit_omega(
 
 
 def no_fit(k: int, m: int, method: OmegaMethod, tolerance: float) -> OmegaFit:
-    """Return what stands for the solution where there is none: NaN throughout, no subscales."""
+    """Return an undefined solution: NaN, without subscales."""
     items, factors, table = (np.full(shape, np.nan) for shape in (k, m, (k, m)))
     hierarchy = SchmidLeiman(
         general=items,
@@ -218,7 +218,7 @@ def omega_numbers(
 
 
 def _variance(matrices: FloatArray, counted: FloatArray) -> FloatArray:
-    """Return the sums of correlations (b,), NaN for what is zero but for rounding."""
+    """Return the sums of correlations (b,); NaN if zero up to rounding."""
     total = np.einsum("bij,bi,bj->b", matrices, counted, counted)
     return np.where(total > ROUNDING * counted.sum(axis=1) ** 2, total, np.nan)
 

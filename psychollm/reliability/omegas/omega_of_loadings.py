@@ -81,15 +81,17 @@ class OmegaCategorical(Result):
         --------
         >>> from psychollm.reliability.omegas.omega_of_loadings import omega_of_loadings
         >>> print(omega_of_loadings([0.7] * 4, thresholds=[0.0] * 4).summary())
-        Categorical omega 0.66 (4 items).
+        Sum-score reliability (categorical omega) is 0.66 (4 items).
         """
         total, k = self.total, len(self.items)
-        rows = f", {self.n:g} rows" if np.isfinite(self.n) else ""
+        rows = f", {self.n:g} respondents" if np.isfinite(self.n) else ""
         flag = total.flags[0]
         if not np.isfinite(total.value[0]):
             return f"Categorical omega is undefined: {flag} ({k} items{rows})."
         note = f"; {flag}." if flag else "."
-        return f"Categorical omega {total.text()} ({k} items{rows}){note}"
+        return (
+            f"Sum-score reliability (categorical omega) is {total.text()} ({k} items{rows}){note}"
+        )
 
 
 def categorical_result(

@@ -485,7 +485,7 @@ def estimate_agreement(
 
 
 def _metric(ratings: Ratings, metric: Distance | None) -> Distance:
-    """Return the metric; say so where nobody asked to ignore the order of several numbers."""
+    """Return the metric; flag several numbers whose order was ignored by default."""
     known = ratings.categories
     if metric is None and len(known) > 2 and all(isinstance(one, int | float) for one in known):
         msg = (
@@ -528,7 +528,7 @@ def _share(coefficient: Coefficient, table: UnitTable) -> UnitShare | None:
 
 
 def _expected(coefficient: Coefficient, table: UnitTable) -> float:
-    """Disagreement by chance, for the bound of a coefficient that is one."""
+    """Return expected disagreement, for the bound of a coefficient of one."""
     if not coefficient.marginal or not table.paired.any():
         return 1.0
     shares = np.bincount(table.category, table.number) / table.number.sum()

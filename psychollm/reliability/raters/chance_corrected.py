@@ -91,7 +91,7 @@ class UnitTable:
 
 @dataclass(frozen=True, slots=True)
 class UnitSums:
-    """Sums over the questions of resamples, from which coefficients are computed."""
+    """Sums over resampled questions, from which coefficients are computed."""
 
     table: UnitTable
     counts: FloatArray  # (resamples, questions)
@@ -201,7 +201,7 @@ def pairwise_agreement(sums: UnitSums) -> FloatArray:
 
 
 def all_identical(sums: UnitSums) -> FloatArray:
-    """Return the share of questions on which all ratings coincide (resamples,)."""
+    """Return the proportion of questions with identical ratings (resamples,)."""
     with np.errstate(invalid="ignore", divide="ignore"):
         return np.asarray(sums.identical / sums.paired)
 

@@ -127,7 +127,7 @@ def cohen_kappa(
     uneven = isinstance(weights, str) and not _equally_spaced(pair)
     numbers = None if clusters is None else cluster_codes(clusters, pair.questions)
     if interval == "asymptotic" and numbers is not None:
-        msg = 'interval="asymptotic" takes questions as independent: with clusters, drop it'
+        msg = 'interval="asymptotic" assumes independent questions: omit it if there are clusters'
         raise OptionError(msg)
     of_table = interval in {"posterior", "asymptotic"} and numbers is None
     bounds = "score" if interval in {"posterior", "asymptotic"} else interval
@@ -215,7 +215,7 @@ def _two_runs(first: Any, second: Any, categories: Iterable[Hashable] | None) ->
 
 
 def _equally_spaced(ratings: Ratings) -> bool:
-    """Return whether ranks of categories are as far apart as their numbers."""
+    """Return whether ranks of categories have the same spacing as their numbers."""
     if not all(isinstance(category, int | float) for category in ratings.categories):
         return True
     steps = np.diff(category_values(ratings))
@@ -306,7 +306,7 @@ def _posterior(
 
 
 def _asymptotic(estimate: Estimate, tables: Sequence[FloatArray], credit: FloatArray) -> Estimate:
-    """Replace bounds and standard errors by those of (2)."""
+    """Replace bounds and standard errors by (2)."""
     variance = np.array(
         [
             kappa_variance(table, credit) if known else np.nan

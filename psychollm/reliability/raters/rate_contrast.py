@@ -170,7 +170,7 @@ class Contrast:
 
 
 def stratified_counts(seeds: WordArray, kind: IntArray) -> FloatArray:
-    """Draw as many questions of each type as there are, once per seed."""
+    """Resample questions within types, once per seed."""
     counts = np.zeros((len(seeds), kind.size))
     strata = [np.flatnonzero(kind == one) for one in range(kind.max() + 1)]
     for row, seed in enumerate(seeds):
@@ -270,7 +270,7 @@ def _reason(contrast: Contrast, row: int, clusters: IntArray | None) -> Reason:
 
 
 def _mover(estimate: Estimate, contrast: Contrast, clusters: IntArray | None) -> Estimate:
-    """Replace bounds by those of the rates, combined."""
+    """Replace bounds by the combined bounds of the rates."""
     rows = [
         _combined(contrast, row, clusters, estimate.level) for row in range(estimate.value.size)
     ]
@@ -327,7 +327,7 @@ def _combined(
 
 
 def _without_single(estimate: Estimate) -> Estimate:
-    """One question, or one cluster, of a type says nothing about its variation."""
+    """Flag types with a single question or cluster, which have no variance."""
     single = np.array(
         [flag in {Reason.ONE_QUESTION, Reason.ONE_CLUSTER} for flag in estimate.flags]
     )

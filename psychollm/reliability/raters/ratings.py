@@ -48,14 +48,14 @@ def encode_categories(
     for i, value in enumerate(values):
         if value not in code:
             where = name([int(at) for at in np.argwhere(codes == i)[0]])
-            msg = f"ratings: {where} holds {value!r}, which is not in categories={given!r}: add it"
+            msg = f"ratings: {where} has {value!r}, which is not in categories={given!r}: add it"
             raise CodeError(msg)
     target = np.array([code[value] for value in values], dtype=np.int64)
     return Encoded(_moved(codes, target), given, ordered=True)
 
 
 def _moved(codes: IntArray, target: AnyArray) -> IntArray:
-    """Replace each code by its target; what is missing stays so."""
+    """Replace codes by their targets; missing values stay missing."""
     return np.asarray(np.append(target, -1).astype(np.int64)[codes], dtype=np.int64)
 
 
@@ -105,7 +105,7 @@ def _plain(value: Any) -> Any:
 
 
 def _sort_key(value: Any) -> tuple[str, Any]:
-    """Numbers by size, words by alphabet, whatever else by what it looks like."""
+    """Sort numbers by size, text alphabetically, other types by their representation."""
     if isinstance(value, int | float):
         return "", value
     return type(value).__name__, value if isinstance(value, str) else repr(value)
@@ -327,7 +327,7 @@ def as_ratings(
     *,
     categories: Iterable[Hashable] | None = None,
 ) -> Ratings:
-    """Return ratings from whatever holds them."""
+    """Convert data of any type to ratings."""
     check_held(data, argument)
     if isinstance(data, Ratings):
         if categories is not None:
@@ -356,13 +356,13 @@ def unit_scores(ratings: Ratings) -> FloatArray:
     values = ratings.scores
     for category in ratings.categories:
         if not 0 <= category <= 1:  # type: ignore[operator]
-            msg = f"scores hold {category!r}, but a score lies inside [0, 1]: 1 passed, 0 failed"
+            msg = f"scores contain {category!r}, but must be inside [0, 1]: 1 passed, 0 failed"
             raise CodeError(msg)
     return values
 
 
 def _kept(kind: str, labels: Labels, wanted: Iterable[Any] | None) -> tuple[IntArray, Labels]:
-    """Return where what is kept stands, and its labels."""
+    """Return the positions of the kept entries, and their labels."""
     rows = positions(kind, labels, wanted)
     return rows, tuple(labels[i] for i in rows)
 

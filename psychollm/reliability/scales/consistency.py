@@ -424,7 +424,7 @@ def covariance_matrix(data: Any) -> FloatArray:
 
 
 def _coefficients(matrix: FloatArray) -> tuple[FloatArray, tuple[Reason, ...]]:
-    """Return alpha, standardised alpha and mean correlation, and what is to be said of them."""
+    """Return alpha, standardised alpha, mean correlation and flags."""
     moments, k = matrix_moments(matrix), len(matrix)
     if k < 2:
         return np.full(3, np.nan), (Reason.ONE_QUESTION,) * 3

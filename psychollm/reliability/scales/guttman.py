@@ -213,7 +213,7 @@ def lambdas(matrix: FloatArray, best_split: float) -> FloatArray:
 
 
 def _flags(matrix: FloatArray, reason: Reason, splits: Splits | None) -> tuple[Reason, ...]:
-    """Return what is to be said of each lambda."""
+    """Return the flag of each lambda."""
     if splits is None:
         return (reason or Reason.NO_VARIANCE,) * 6
     fourth = Reason.EXTREME if splits.exhaustive else Reason.SEARCHED

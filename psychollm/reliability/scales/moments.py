@@ -1,4 +1,4 @@
-r"""Variances of items and their covariances with the total score, in many resamples at once.
+r"""Variances of items and covariances with the total score, over resamples.
 
 With complete scores :math:`x_{ij}` of rows i on items j, total :math:`T_i = \sum_j x_{ij}` and
 counts :math:`w_i`, how often row i was drawn, everything about internal consistency follows from
@@ -42,7 +42,7 @@ class ItemMoments:
 
     @property
     def total_variance(self) -> FloatArray:
-        """Variance of the total score (resamples,); zero where it is so but for rounding."""
+        """Variance of the total score (resamples,); rounding errors become zero."""
         # Negative where pairwise covariances contradict each other.
         total = self.with_total.sum(axis=1)
         items = self.variance.sum(axis=1)
@@ -96,7 +96,7 @@ def correlation(matrix: FloatArray) -> tuple[FloatArray, BoolArray]:
 
 
 def constant_items(values: FloatArray) -> BoolArray:
-    """Return which items hold a single value, or none (items,)."""
+    """Return items with zero variance or without scores (items,)."""
     present = np.isfinite(values)
     low = np.where(present, values, np.inf).min(axis=0, initial=np.inf)
     high = np.where(present, values, -np.inf).max(axis=0, initial=-np.inf)

@@ -77,7 +77,7 @@ def score_table(
     keys: Any = None,
     argument: str = "scores",
 ) -> ScoreTable:
-    """Check scores and say whose they are."""
+    """Check scores and return them with labels."""
     table = _table(scores, respondents, argument)
     values = numbers(table, argument=argument)
     n_rows = values.shape[0]
@@ -124,7 +124,7 @@ def item_keys(keys: Any, items: Labels) -> FloatArray:
 
 
 def _table(scores: Any, respondents: Any, argument: str) -> Table:
-    """Read the table; the labels of rows may repeat where respondents are named apart."""
+    """Return the table; row labels may repeat if respondents are given separately."""
     scores = labelled(scores)
     index = getattr(scores, "index", None)
     if not hasattr(scores, "iloc") or index is None or index.is_unique:
@@ -149,7 +149,7 @@ def _reversed(values: FloatArray, keys: FloatArray) -> FloatArray:
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
 class ScaleScores(Result):
-    """Rows of scores that enter a coefficient, and what must be said of them."""
+    """Rows of scores that enter a coefficient, and their flags."""
 
     values: FloatArray  # (rows, items) NaN where missing
     respondent: IntArray  # (rows,)
@@ -227,7 +227,7 @@ def coefficients(moments: ItemMoments) -> FloatArray:
 
 
 def _snapped(value: FloatArray) -> FloatArray:
-    """Return 1 where a coefficient is so but for rounding."""
+    """Return 1 for coefficients that equal 1 up to rounding."""
     return np.where(np.abs(1.0 - value) < ROUNDING, 1.0, value)
 
 

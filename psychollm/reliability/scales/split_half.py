@@ -66,11 +66,11 @@ def n_splits_of(k: int) -> int:
 def tried_splits(
     matrix: FloatArray, *, max_splits: int, n_splits: int, rng: np.random.Generator
 ) -> Splits:
-    """Try all splits if there are at most `max_splits`, or else `n_splits` random ones."""
+    """Use all splits if at most `max_splits`, and `n_splits` random ones otherwise."""
     number = n_splits_of(len(matrix))
     if number <= max_splits:
         if number > _MOST_SPLITS:
-            msg = f"max_splits={max_splits}: {number:,} splits cannot be held, pass 1e9 or less"
+            msg = f"max_splits={max_splits}: {number:,} splits exceed memory, pass 1e9 or less"
             raise OptionError(msg)
         return _all_splits(matrix)
     return _random_splits(matrix, n_splits, rng)
@@ -84,7 +84,7 @@ def coefficient(matrix: FloatArray, signs: FloatArray) -> float:
 
 
 def best_coefficient(matrix: FloatArray, splits: Splits | None) -> float:
-    """Return the highest coefficient of a split, lambda 4; NaN where none is defined."""
+    """Return the highest split coefficient, lambda 4; NaN if undefined."""
     return float("nan") if splits is None else coefficient(matrix, splits.highest)
 
 

@@ -22,5 +22,5 @@ def test_minima_of_extraction_are_said():
     R = np.array(json.loads((GOLDEN / "harman_political.json").read_text())["R"])
     found = factor_analysis(R, 2, method="ml", n=147)
     assert found.extraction_minima == 2
-    assert "The extraction has 2 local minima; the lowest is shown." in found.summary()
+    assert "The extraction has 2 local minima; the solution is the lowest." in found.summary()
     assert "local minima" not in factor_analysis(R, 2, n=147).summary()

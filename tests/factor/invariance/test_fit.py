@@ -141,7 +141,7 @@ def broken(change):
     [
         ("constant", None, MODEL, {}, CodeError, "'w' got one answer only in group 'b'"),
         ("merged", None, MODEL, {}, CodeError, "'w' has answers .* but .* merge"),
-        ("absent", None, MODEL, {}, ShapeError, "nobody answered 'w' in group 'b'"),
+        ("absent", None, MODEL, {}, ShapeError, "items without answers in group 'b': 'w'"),
         ("", ["a"] * 200, MODEL, {}, LabelError, "one label only"),
         ("", ["a"] * 9, MODEL, {}, ShapeError, "holds 9 labels"),
         ("", "a" * 200, MODEL, {}, ShapeError, "is one string"),

@@ -316,10 +316,10 @@ def test_models_without_a_common_question_are_not_ranked():
     assert all(len({"abcde".index(label) < 2 for label in one}) == 1 for one in found.tiers())
     text = found.summary()
     assert "2 sets without a common question" in text
-    assert "6 have no common question" in text
+    assert "6 have no common questions" in text
     assert "c - a" not in text
     flags = found.pairs().set_index(["first", "second"])["flag"]
-    assert flags["c", "a"] == "no question has a score of both"
+    assert flags["c", "a"] == "no question has a score of both models"
 
 
 def test_each_set_has_the_intervals_that_it_has_alone():
@@ -346,7 +346,7 @@ def test_a_chain_of_models_is_one_set():
     scores[0, :20], scores[1, 10:30], scores[2, 20:] = 1, 0, 1
     found = compare(pd.DataFrame(scores, index=list("abc")), rng=1)
     assert found.component.tolist() == [1, 1, 1]
-    assert "1 has no common question" in found.summary()
+    assert "1 has no common questions" in found.summary()
 
 
 def test_abilities_of_sets_are_warned_of():

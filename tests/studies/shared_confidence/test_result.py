@@ -32,7 +32,7 @@ def test_verdict_names_who_knows_more(result):
     assert result.summary(smallest=wide).splitlines()[1].startswith("Verdict. One shared signal;")
     said, right = small(seed=2)
     nothing = shared_confidence(said, right, rng=0, **FAST)
-    assert "for all 6 models there are too few answers to say" in nothing.verdict
+    assert "the answers are inconclusive for all 6 models" in nothing.verdict
     assert "none" not in nothing.verdict
     # In a table as large as this, what is not there is shown to be small.
     large = SmallestEffects(correlation=0.9)
