@@ -83,8 +83,8 @@ def spent_of(
     values = pd.to_numeric(frame[column].replace("", np.nan), errors="coerce")
     wrong = (values.isna() & frame[column].notna() & (frame[column] != "")) | (values < 0.0)
     if wrong.any():
-        found = str(frame.loc[wrong, column].iloc[0])
-        msg = f"results: column {column!r} holds {found!r}: costs and times are numbers from 0 on"
+        held = str(frame.loc[wrong, column].iloc[0])
+        msg = f"results: column {column!r} holds {held!r}: costs and times are numbers from 0 on"
         raise CodeError(msg)
     means = frame.assign(**{column: values}).pivot_table(column, model, question)
     table = means.reindex(index=[*counts.models], columns=[*counts.questions])

@@ -3,7 +3,7 @@
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from itertools import pairwise
-from typing import TYPE_CHECKING, Literal
+from typing import TYPE_CHECKING
 
 import numpy as np
 
@@ -208,7 +208,7 @@ class Attempts(Study, Result):
 
     def frontier(
         self,
-        of: Literal["cost", "seconds"] | None = None,
+        of: str | None = None,
         *,
         quantity: str | None = None,
         level: float | None = None,
@@ -254,14 +254,13 @@ class Attempts(Study, Result):
         if not self.spent:
             msg = "no cost or time of attempts is known: pass cost= or seconds= to attempts()"
             raise OptionError(msg)
-        of = next(iter(self.spent)) if of is None else of  # type: ignore[assignment]
+        of = next(iter(self.spent)) if of is None else of
         quantity = AT_LEAST_ONE.called(min(self.k)) if quantity is None else quantity
         named = {kind.called(k): (kind, k, one) for kind, k, one in self.estimates()}
         for name, value, known in (("of", of, self.spent), ("quantity", quantity, named)):
             if value not in known:
                 msg = f"{parameter(name, value)} is not known: use one of {listed([*known])}"
                 raise OptionError(msg)
-        assert of is not None  # noqa: S101 -- for the type checker
         kind, k, score = named[quantity]
         coverage = check_fraction("level", self.level if level is None else level)
         return frontier_of(
@@ -329,7 +328,7 @@ class Attempts(Study, Result):
         return exhibit(Findings(items=items, head=head), self, smallest)
 
     def _frontier(self, of: str) -> Finding:
-        found = self.frontier(of)  # type: ignore[arg-type]
+        found = self.frontier(of)
         what = {COST: "cost", SECONDS: "time"}[of]
         shown = [row for row in found.order if np.isfinite(found.share[row])]
         front = [str(self.labels[row]) for row in shown if found.on_frontier[row]]
