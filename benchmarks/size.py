@@ -1,4 +1,4 @@
-"""Count lines of code and of docstrings, and files, by subpackage: the table in docs/design.md.
+"""Count lines of code and docstrings, and files, by subpackage: a table in docs/design_parts.md.
 
     python benchmarks/size.py [--against REVISION]
 

@@ -41,6 +41,8 @@ NEEDED = {  # packages that may be absent
     "index.md": ["matplotlib"],
     "tutorial_logs.md": ["matplotlib"],
     "tutorial_r.md": ["matplotlib"],
+    "tutorial_replication.md": ["matplotlib"],
+    "tutorial_leaderboard.md": ["matplotlib"],
     "factor_sparse.md": ["pyarrow"],
     "collect.md": ["httpx", "pyarrow"],
     "stages.md": ["httpx"],
