@@ -59,7 +59,7 @@ class Build(Logs):
         group=ANALYSIS,
     )
     seed: int = option("seed of the folds", "S", default=1, group=ANALYSIS)
-    json: bool = option("print the bank as JSON and nothing else", default=False, group=OUTPUT)
+    json: bool = option("print only the bank as JSON", default=False, group=OUTPUT)
 
     def run(self) -> int:
         """Read, calibrate, write, and say what the bank is."""
@@ -89,8 +89,8 @@ class OfBank(Command):
     """What all commands on a bank that is there have."""
 
     bank: Path = option(BANK, "BANK", positional=True)
-    json: bool = option("print JSON and nothing else", default=False, group=OUTPUT)
-    quiet: bool = option("say nothing on the screen", default=False, group=OUTPUT)
+    json: bool = option("print only JSON", default=False, group=OUTPUT)
+    quiet: bool = option("print nothing", default=False, group=OUTPUT)
 
 
 def bank_in(path: Path) -> "ItemBank":
@@ -169,7 +169,7 @@ class FullScores(Choices):
         "also estimate a score for each domain", default=False, group=ANALYSIS
     )
     level: float = option("coverage of intervals", "L", default=0.95, group=ANALYSIS)
-    json: bool = option("print JSON and nothing else", default=False, group=OUTPUT)
+    json: bool = option("print only JSON", default=False, group=OUTPUT)
 
     def run(self) -> int:
         """Read, estimate, and tell."""
@@ -223,9 +223,12 @@ session is a file; if it does not exist, it is created with the options of this 
         "FILE.csv",
         default=None,
     )
-    questions: int = option("how many questions to draw", "N", default=10)
+    questions: int = option("number of questions to draw", "N", default=10)
     size: int | None = option(
-        "the most questions of the session", "N", default=None, group="a session that begins"
+        "maximum number of questions in the session",
+        "N",
+        default=None,
+        group="a session that begins",
     )
     half_width: float | None = option(
         "stop at this margin of error", "W", default=None, group="a session that begins"
@@ -304,8 +307,7 @@ look counts once, so a job may run again.
 
     watch: Path = option("the file of the watch", "WATCH", positional=True)
     answers: Path | None = option(
-        "answers of a look: a table with the columns question and score; several rows of a "
-        "question are several answers",
+        "answers of this check: a table with the columns question and score; a row per answer",
         "FILE.csv",
         default=None,
     )

@@ -28,7 +28,7 @@ class Version(Command):
     NAME = "version"
     HELP = "print the version"
 
-    json: bool = option("print it as JSON and nothing else", default=False)
+    json: bool = option("print only JSON", default=False)
 
     def run(self) -> int:
         """Print the version of the library and of Python."""
@@ -46,7 +46,7 @@ class Doctor(Command):
     HELP = "report what is installed, what is missing, and speed"
     DESCRIPTION = DESCRIPTION
 
-    json: bool = option("print it as JSON and nothing else", default=False)
+    json: bool = option("print only JSON", default=False)
     speed: bool = option("time correlations", default=True)
 
     def run(self) -> int:

@@ -137,7 +137,7 @@ class Choices(Command):
         default=False,
         group=LOGS,
     )
-    quiet: bool = option("no progress, no notes, no summary on the screen", default=False)
+    quiet: bool = option("print no progress, no notes and no summary", default=False)
 
     @property
     def selection(self) -> dict[str, Any]:

@@ -47,17 +47,15 @@ class Irt(Analysis, Choosing, OneTable):
         "the item response model", default="2pl", group=ANALYSIS
     )
     threshold: float | None = option(
-        "answers with a score above it are right", "CUT", default=None, group=READING
+        "count answers above this score as right", "CUT", default=None, group=READING
     )
     at_least: bool = option(
-        "right at the threshold as well as above it", default=False, group=READING
+        "count a score equal to the threshold as right", default=False, group=READING
     )
     jobs: int = option("number of workers; -1 for all processors", "J", default=1, group=ANALYSIS)
     out: Path | None = option("folder of the tables", "DIR", default=None, group=OUTPUT)
-    json: bool = option("print the results as JSON and nothing else", default=False, group=OUTPUT)
-    quiet: bool = option(
-        "no progress, no notes, nothing on the screen", default=False, group=OUTPUT
-    )
+    json: bool = option("print only the results as JSON", default=False, group=OUTPUT)
+    quiet: bool = option("print nothing", default=False, group=OUTPUT)
 
     @property
     def reads(self) -> str:

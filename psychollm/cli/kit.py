@@ -27,8 +27,8 @@ class ListKits(Command):
     NAME = "list"
     HELP = "list the kits"
 
-    json: bool = option("print JSON and nothing else", default=False, group=OUTPUT)
-    quiet: bool = option("say nothing on the screen", default=False, group=OUTPUT)
+    json: bool = option("print only JSON", default=False, group=OUTPUT)
+    quiet: bool = option("print nothing", default=False, group=OUTPUT)
 
     def run(self) -> int:
         """Tell."""
@@ -52,7 +52,7 @@ class CopyKit(Command):
     json: bool = option(
         "print what was written as JSON and nothing else", default=False, group=OUTPUT
     )
-    quiet: bool = option("say nothing on the screen", default=False, group=OUTPUT)
+    quiet: bool = option("print nothing", default=False, group=OUTPUT)
 
     def run(self) -> int:
         """Write them, and say what to do with them."""

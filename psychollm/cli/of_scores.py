@@ -38,8 +38,8 @@ class Attempted:
     """Several attempts at each question, and what they cost."""
 
     attempts: tuple[int, ...] = option(
-        "judge several attempts at each question, as logs with epochs hold them: pass@k and "
-        "pass^k for these k",
+        "report pass@k and pass^k for these k, from several attempts at each question (epochs "
+        "in logs)",
         "K,K,...",
         default=(),
         parse=whole_numbers,
@@ -101,11 +101,11 @@ class Judged(Analysis):
     out: Path | None = option(
         "folder of the page and the tables", "DIR", default=None, group=OUTPUT
     )
-    report: bool = option("a page with a figure beside the tables", default=True, group=OUTPUT)
+    report: bool = option("write a page with a figure, too", default=True, group=OUTPUT)
     markdown: bool = option(
-        "print Markdown and nothing else, as for a pull request", default=False, group=OUTPUT
+        "print only Markdown, for example for a pull request", default=False, group=OUTPUT
     )
-    json: bool = option("print the results as JSON and nothing else", default=False, group=OUTPUT)
+    json: bool = option("print only the results as JSON", default=False, group=OUTPUT)
 
 
 @dataclass(frozen=True, kw_only=True)

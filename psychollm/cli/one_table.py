@@ -42,7 +42,9 @@ class OneTable(Command):
         group=READING,
     )
     duplicates: Literal["error", "first", "last"] = option(
-        "a question answered twice by a model in a long table", default="error", group=READING
+        "treatment of a second answer of a model to a question in a long table",
+        default="error",
+        group=READING,
     )
 
     @property

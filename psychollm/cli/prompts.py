@@ -24,7 +24,7 @@ class WritePrompts(Command):
 
     out: Path = option("where the prompts go", "FILE.jsonl")
     json: bool = option("print what was written as JSON and nothing else", default=False)
-    quiet: bool = option("say nothing on the screen", default=False)
+    quiet: bool = option("print nothing", default=False)
     # Everything that was typed, for the source.
     typed: argparse.Namespace = field(metadata={"typed": False})
 

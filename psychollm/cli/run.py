@@ -137,7 +137,7 @@ class Run(Command):
         default=False,
     )
     null: int = option("number of replicates of each null", default=499, group=ANALYSIS)
-    bootstrap: int = option("resamples", "B", default=2000, group=ANALYSIS)
+    bootstrap: int = option("number of bootstrap resamples", "B", default=2000, group=ANALYSIS)
     level: float = option("coverage of intervals", "L", default=0.95, group=ANALYSIS)
     seed: int = option("random seed", "S", default=1, group=ANALYSIS)
     jobs: int = option("number of threads; -1 for all processors", "J", default=1, group=ANALYSIS)
@@ -147,7 +147,9 @@ class Run(Command):
         default=Path("psychollm-report"),
         group=OUTPUT,
     )
-    report: bool = option("a page with figures beside the tables", default=True, group=OUTPUT)
+    report: bool = option(
+        "write a page with figures as well as tables", default=True, group=OUTPUT
+    )
     progress: bool = option(
         "report progress every half minute without a terminal, too",
         default=False,

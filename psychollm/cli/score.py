@@ -43,8 +43,8 @@ class Score(Command):
         "the instrument (default: every instrument in the store)", "NAME", default=None
     )
     out: Path | None = option("also write the scores as a table", "FILE.csv", default=None)
-    json: bool = option("print the scores as JSON and nothing else", default=False)
-    quiet: bool = option("nothing on the screen", default=False)
+    json: bool = option("print only the scores as JSON", default=False)
+    quiet: bool = option("print nothing", default=False)
 
     def run(self) -> int:
         """Read, score, write, and say what was found."""

@@ -110,7 +110,7 @@ class OfTables(ByGroups, Resampled):
         "the arm that others are compared with (default: the first)", "NAME", default=None
     )
     threshold: str | float | None = option(
-        "split a stated confidence: yes above T, a number or model_median, model_mean, "
+        "dichotomise reported confidence (yes above T): a number or model_median, model_mean, "
         "model_balanced",
         "T",
         default=None,
@@ -118,7 +118,7 @@ class OfTables(ByGroups, Resampled):
         group=READING,
     )
     at_least: bool = option(
-        "yes at the threshold as well as above it", default=False, group=READING
+        "count confidence equal to the threshold as yes", default=False, group=READING
     )
     empty_cells: EmptyCells = option(
         "continuity correction of 2 x 2 tables with an empty cell",
@@ -126,7 +126,7 @@ class OfTables(ByGroups, Resampled):
         group=ANALYSIS,
     )
     thresholds: Missing = option(
-        "thresholds of a pair: from its own table, or from all answers",
+        "estimate the thresholds of a pair from its own table or from all answers",
         default="pairwise",
         group=ANALYSIS,
     )
@@ -136,13 +136,13 @@ class OfTables(ByGroups, Resampled):
         group=ANALYSIS,
     )
     people: Path | None = option(
-        "what people answered: a file of the form (psychollm form), or a table of scores",
+        "answers of people: a file saved by the form (psychollm form), or a table of scores",
         "FILE.csv",
         default=None,
         group=ANALYSIS,
     )
     by: str | None = option(
-        "the study of each group of questions (domain), and whether one factor makes all: a "
+        "repeat the study for each group of questions and test for one factor across groups: a "
         "column of a long table or of logs, or a file with a question and its group per line",
         "COLUMN|FILE",
         default=None,

@@ -65,8 +65,8 @@ class TwoTables(Analysis, Choosing, Choices):
     ARMS: ClassVar[bool] = False  # whether several stores are arms
 
     inputs: tuple[Path, ...] = option(
-        "a table of what the models stated and one of whether they were right; or one long file, "
-        "or logs, or a store, that hold both",
+        "a table of reported confidence and a table of correctness; or one long file, logs or a "
+        "store with both",
         "FILE",
         default=(),
         positional=True,
@@ -87,10 +87,12 @@ class TwoTables(Analysis, Choosing, Choices):
         "answers in a long CORRECTNESS", "NAME", default=None, group=READING
     )
     duplicates: Literal["error", "first", "last"] = option(
-        "a question answered twice by a model in a long file", default="error", group=READING
+        "treatment of a second answer of a model to a question in a long file",
+        default="error",
+        group=READING,
     )
     codes: dict[str, int] | None = option(
-        "what words mean, such as yes=1,no=0",
+        "numbers that replace words, such as yes=1,no=0",
         "WORD=N,...",
         default=None,
         parse=pairs(int, "yes=1,no=0"),
@@ -102,30 +104,30 @@ class TwoTables(Analysis, Choosing, Choices):
         group=LOGS,
     )
     right_above: float | None = option(
-        "answers in logs with a score above it are right, where scores are not 1 and 0",
+        "count answers in logs as right above this score, if scores are not 1 and 0",
         "CUT",
         default=None,
         group=LOGS,
     )
     leave_out: tuple[str, ...] = option(
-        "a model that takes no part; may be repeated", "MODEL", default=(), group=READING
+        "exclude this model; may be repeated", "MODEL", default=(), group=READING
     )
     least_answers: int = option(
-        "leave out models with fewer answers in either table", default=0, group=READING
+        "exclude models with fewer answers in either table", default=0, group=READING
     )
     common: bool = option(
-        "keep models and questions that both tables hold", default=False, group=READING
+        "keep only models and questions that occur in both tables", default=False, group=READING
     )
-    out: Path | None = option("where the results go", "DIR", default=None, group=OUTPUT)
-    report: bool = option("a page with figures beside the tables", default=True, group=OUTPUT)
+    out: Path | None = option("folder for the results", "DIR", default=None, group=OUTPUT)
+    report: bool = option(
+        "write a page with figures as well as tables", default=True, group=OUTPUT
+    )
     json: bool = option(
-        "print the results as JSON and nothing else; files only with --out",
+        "print only the results as JSON; write files only with --out",
         default=False,
         group=OUTPUT,
     )
-    quiet: bool = option(
-        "no progress, no notes, no verdict on the screen", default=False, group=OUTPUT
-    )
+    quiet: bool = option("print no progress, no notes and no verdict", default=False, group=OUTPUT)
 
     @property
     def folder(self) -> Path | None:
@@ -302,11 +304,11 @@ class TwoTables(Analysis, Choosing, Choices):
 class Resampled(TwoTables):
     """What is resampled, and what matters."""
 
-    bootstrap: int = option("resamples", "B", default=2000, group=ANALYSIS)
+    bootstrap: int = option("number of bootstrap resamples", "B", default=2000, group=ANALYSIS)
     level: float = option("coverage of intervals", "L", default=0.95, group=ANALYSIS)
     smallest: "SmallestEffects" = option(
-        "the smallest effect that matters, such as auroc=0.1,share=0.02: what is shown to be "
-        "smaller is called so, and is not called absent where data are few",
+        "the smallest effect of interest, such as auroc=0.1,share=0.02; effects whose interval "
+        "is smaller are reported as negligible",
         "QUANTITY=X,...",
         default=no_smallest,
         parse=smallest_of,

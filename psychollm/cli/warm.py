@@ -10,8 +10,8 @@ from typing import Any
 from psychollm.cli.options import Command, option
 
 DESCRIPTION = """\
-Run the examples of the documentation, which compiles all that they use. Compiled code is kept on
-disk: this is done once on a machine, for instance while an image is built, and takes minutes.
+Compile all kernels by running the examples of the documentation. The compiled code is cached on
+disk. Run this once per machine, for example while building an image; it takes minutes.
 """
 # Their examples need a language model, a server or a picture, and nothing compiled.
 WITHOUT_KERNELS = frozenset({"errors", "plots", "reports", "collect", "steering", "instruments"})
@@ -25,8 +25,8 @@ class Warm(Command):
     HELP = "compile everything now; needed once per machine"
     DESCRIPTION = DESCRIPTION
 
-    json: bool = option("print it as JSON and nothing else", default=False)
-    quiet: bool = option("show no progress", default=False)
+    json: bool = option("print only JSON", default=False)
+    quiet: bool = option("print no progress", default=False)
 
     def run(self) -> int:
         """Compile, and print what was compiled."""

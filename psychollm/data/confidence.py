@@ -102,11 +102,12 @@ def _warn_outside(values: FloatArray, models: Labels, cuts: FloatArray) -> None:
     if not outside.size:
         return
     shown = ", ".join(
-        f"{models[i]!r} states {low[i]:g} to {high[i]:g}, cut {cuts[i]:g}" for i in outside[:3]
+        f"{models[i]!r} states {low[i]:g} to {high[i]:g}, threshold {cuts[i]:g}"
+        for i in outside[:3]
     )
     more = f" and {outside.size - 3} more" if outside.size > 3 else ""
     msg = (
-        f"the cut lies outside everything that {outside.size} model(s) stated, so that all their "
+        f"the threshold is outside the range of {outside.size} model(s), so that all their "
         f"answers are the same: {shown}{more}; is {parameter('threshold')} on the scale of the "
         "values?"
     )

@@ -53,8 +53,8 @@ def check_all_named(values: Any, units: Labels, *, argument: str, kind: str) -> 
         absent = [unit for unit in units if unit not in values]
         if absent:
             msg = (
-                f"{argument} has no entry for {kind} {listed(absent)}: name all, and leave what "
-                "is unknown missing (NaN)"
+                f"{argument} has no entry for {kind} {listed(absent)}: add it, with NaN where the "
+                "value is unknown"
             )
             raise LabelError(msg)
 

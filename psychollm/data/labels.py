@@ -100,7 +100,7 @@ def check_letters(what: str, labels: Iterable[Any]) -> None:
         "".join(texts).encode()
     except UnicodeEncodeError as error:
         halved = next(one for one in texts if _SURROGATE.search(one))
-        msg = f"{what} {halved!r} holds half a character, which no file can hold: rename it"
+        msg = f"{what} {halved!r} has a lone surrogate, which no file can store: rename it"
         raise LabelError(msg) from error
 
 
@@ -186,7 +186,7 @@ def order_of(
         if counted:
             msg = (
                 f"{argument} has the labels {listed(labels)}, but the {kind}s have none, only "
-                "positions: sort_index() puts it in their order, to_numpy() takes it as it stands"
+                "positions: sort_index() sorts it by label, to_numpy() keeps its present order"
             )
             raise LabelError(msg)
     elif len(labels) == len(like) and (counted or labels == positional):

@@ -332,8 +332,8 @@ def _no_scores(runs: Sequence[Run], frame: "pd.DataFrame") -> str:
     sources = listed(list(dict.fromkeys(run.source for run in runs)))
     if frame.empty:
         return (
-            f"no answer has a score: the logs hold no samples, only what came of them ({sources});"
-            " pass logs that were written with their samples"
+            f"no answer has a score: the logs contain only summaries, no samples ({sources});"
+            " pass logs that include their samples"
         )
     reasons = frame["error"].value_counts()
     if set(reasons.index) == {UNSCORED}:
@@ -345,8 +345,8 @@ def _no_scores(runs: Sequence[Run], frame: "pd.DataFrame") -> str:
         )
     told = "; ".join(f"{shortened(reason, 80)}, {n} times" for reason, n in reasons[:5].items())
     return (
-        f"no answer has a score: {told} ({sources}); count those that ended in errors as wrong "
-        f"with {parameter('errors', 'wrong')}"
+        f"no answer has a score: {told} ({sources}); to count answers that ended in errors as "
+        f"wrong, pass {parameter('errors', 'wrong')}"
     )
 
 
@@ -446,8 +446,8 @@ def _scores(column: "pd.Series[Any]", no_answer: NoAnswer | None, scorer: str) -
         told = ", ".join(f"{word!r} {n} times" for word, n in words.most_common(5))
         advice, first = word_advice(words, SCORE_MAP), next(iter(words))
         msg = (
-            f"scorer {scorer!r} gives words, not numbers ({told}): {advice}; for the share of one "
-            f"word pass {parameter('scorer', f'{scorer}:{first}')}; where a word stands for no "
+            f"scorer {scorer!r} gives words, not numbers ({told}): {advice}; for the proportion "
+            f"of one word pass {parameter('scorer', f'{scorer}:{first}')}; where a word means no "
             f"score, pass {parameter('missing_values', [first])}"
         )
         raise CodeError(msg)

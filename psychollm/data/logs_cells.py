@@ -98,7 +98,7 @@ def _check_binary(frame: "pd.DataFrame", repeats: str | None) -> None:
     more = ", ..." if graded.size > 4 else ""
     cause = "means of repeats" if repeats == "mean" else "scores"
     msg = (
-        f"the {cause} are not all 0 or 1 ({shown}{more}): pass {parameter('threshold')}, above "
-        "which an answer counts as right"
+        f"the {cause} are not all 0 or 1 ({shown}{more}): pass {parameter('threshold')}; "
+        "answers above it count as right"
     )
     raise CodeError(msg)

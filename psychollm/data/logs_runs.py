@@ -75,7 +75,10 @@ def all_runs(
     if damaged and not runs:
         raise damaged[0]
     if damaged:
-        msg = f"{len(damaged)} of {len(files)} files cannot be read and is left out: {damaged[0]}"
+        be = "is" if len(damaged) == 1 else "are"
+        msg = (
+            f"{len(damaged)} of {len(files)} files cannot be read and {be} left out: {damaged[0]}"
+        )
         warn(msg)
     if not runs:
         msg = f"there is no log in {', '.join(str(path) for path, _ in files[:3]) or 'the folder'}"

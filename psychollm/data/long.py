@@ -33,8 +33,8 @@ Duplicates: TypeAlias = Literal["error", "first", "last"]
 FREE_CELLS = 50_000_000
 VOTES = {"winner", "model_a", "model_b"}
 OF_VOTES = (
-    "it holds votes between two models; what is read here has columns of models, questions and "
-    "scores"
+    "it contains votes between two models, but columns of models, questions and scores are "
+    "needed here"
 )
 _QUESTIONS = ("question", "item", "problem", "qid", *IDS)
 
@@ -254,9 +254,9 @@ def check_cells(n_models: int, n_questions: int, n_answers: int) -> None:
     """Refuse a table that hardly holds an answer: its cells would take more than memory."""
     if n_models * n_questions > max(FREE_CELLS, 1000 * n_answers):
         msg = (
-            f"{n_answers:,} answers of {n_models:,} models to {n_questions:,} questions: not one "
-            "cell in a thousand has one; do the columns of models and questions hold what they "
-            "should? if they do, Responses.from_long(...) keeps the answers alone"
+            f"{n_answers:,} answers of {n_models:,} models to {n_questions:,} questions: fewer "
+            "than one cell in 1,000 has an answer; check the columns of models and questions; if "
+            "they are right, use Responses.from_long(...), which stores only the answers"
         )
         raise ShapeError(msg)
 

@@ -73,7 +73,9 @@ def test_a_silent_model_has_no_cut():
 
 @pytest.mark.parametrize("threshold", [0.5, 95])
 def test_a_cut_off_the_scale_warns(threshold):
-    with pytest.warns(ValidityWarning, match=r"'b' states 10 to 90, cut|'a' states 0.1 to 0.9"):
+    with pytest.warns(
+        ValidityWarning, match=r"'b' states 10 to 90, threshold|'a' states 0.1 to 0.9"
+    ):
         Responses(STATED, threshold=threshold)
 
 

@@ -122,7 +122,7 @@ def test_messages_name_the_remedy(call, error, message):
 
 
 def test_half_a_character_is_no_label() -> None:
-    with pytest.raises(LabelError, match=r"model label 'a\\ud800' holds half a character"):
+    with pytest.raises(LabelError, match=r"model label 'a\\ud800' has a lone surrogate"):
         Responses([[1, 0], [0, 1]], models=["a\ud800", "b"])
 
 

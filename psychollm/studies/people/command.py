@@ -43,7 +43,7 @@ class Form(Command):
     title: str = option("what stands on top", "TEXT", default="Questions")
     out: Path = option("where the page goes", "FILE.html")
     json: bool = option("print what was written as JSON and nothing else", default=False)
-    quiet: bool = option("say nothing on the screen", default=False)
+    quiet: bool = option("print nothing", default=False)
 
     def run(self) -> int:
         """Write the page."""

@@ -64,13 +64,13 @@ class Audit(Analysis, OneTable):
         default=0.2,
         group=ANALYSIS,
     )
-    seed: int = option("seed of all randomness", "S", default=1, group=ANALYSIS)
+    seed: int = option("random seed", "S", default=1, group=ANALYSIS)
     out: Path | None = option(
         "where the page, the table and the rest go", "DIR", default=None, group=OUTPUT
     )
     report: bool = option("a page beside the table", default=True, group=OUTPUT)
-    json: bool = option("print the results as JSON and nothing else", default=False, group=OUTPUT)
-    quiet: bool = option("say nothing on the screen", default=False, group=OUTPUT)
+    json: bool = option("print only the results as JSON", default=False, group=OUTPUT)
+    quiet: bool = option("print nothing", default=False, group=OUTPUT)
 
     @property
     def reads(self) -> str:

@@ -59,8 +59,8 @@ class Items(Analysis, Logs):
         default=0.05,
         group=ANALYSIS,
     )
-    out: Path | None = option("where the tables go", "DIR", default=None, group=OUTPUT)
-    json: bool = option("print the results as JSON and nothing else", default=False, group=OUTPUT)
+    out: Path | None = option("folder for the tables", "DIR", default=None, group=OUTPUT)
+    json: bool = option("print only the results as JSON", default=False, group=OUTPUT)
 
     def read(self) -> Callable[[], Found]:
         """Read the scores, and the families of the models."""

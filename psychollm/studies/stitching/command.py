@@ -46,15 +46,15 @@ class Stitch(Analysis):
     date: str | None = option("column of dates of release", "NAME", default=None, group=COLUMNS)
     out_of: float = option("highest possible score", "X", default=1.0, group=ANALYSIS)
     level: float = option("coverage of intervals", "L", default=0.9, group=ANALYSIS)
-    seed: int = option("seed of all randomness", "S", default=1, group=ANALYSIS)
+    seed: int = option("random seed", "S", default=1, group=ANALYSIS)
     out: Path | None = option(
-        "where the page, the tables and the rest go", "DIR", default=None, group=OUTPUT
+        "folder for the page and the tables", "DIR", default=None, group=OUTPUT
     )
-    report: bool = option("a page with a figure beside the tables", default=True, group=OUTPUT)
+    report: bool = option("write a page with a figure, too", default=True, group=OUTPUT)
     markdown: bool = option(
-        "print Markdown and nothing else, as for a pull request", default=False, group=OUTPUT
+        "print only Markdown, for example for a pull request", default=False, group=OUTPUT
     )
-    json: bool = option("print the results as JSON and nothing else", default=False, group=OUTPUT)
+    json: bool = option("print only the results as JSON", default=False, group=OUTPUT)
 
     def read(self) -> Callable[[], Found]:
         """Return what reads and computes."""

@@ -36,7 +36,7 @@ def test_a_folder_is_read_without_the_log_that_cannot_be(tmp_path, write):
 
 
 def test_three_kinds_of_no_score(write):
-    with pytest.raises(InputError, match="no answer has a score: the logs hold no samples"):
+    with pytest.raises(InputError, match="no answer has a score: the logs contain only summaries"):
         psy.read_scores(write("none.json", log()))
     with pytest.raises(InputError, match="the logs are not scored yet .2 answers.*inspect score"):
         psy.read_scores(write("bare.json", log(sample("q", None), sample("r", None))))

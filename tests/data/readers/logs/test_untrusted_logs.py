@@ -267,7 +267,7 @@ def test_a_table_that_holds_next_to_nothing_is_refused(
     """A model and a question of its own in each line: sixty-four million cells in 100 kB."""
     path = tmp_path / "a.csv"
     path.write_text("model,question,score\n" + SPARSE)
-    with pytest.raises(PsychollmError, match="not one cell in a thousand"):
+    with pytest.raises(PsychollmError, match="fewer than one cell in 1,000"):
         read(path)
 
 
