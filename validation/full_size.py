@@ -103,7 +103,7 @@ def study(store: Path) -> None:
         found = psy.shared_confidence(
             confidence, correctness, rng=1, bootstrap=psy.Bootstrap(n_jobs=-1)
         )
-    print(found.summary())
+    print(found.findings().text())
 
 
 def called(*options: str) -> list[str]:

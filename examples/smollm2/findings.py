@@ -64,11 +64,11 @@ def main():
         "## The questions",
         table(("domain", "questions", "says yes", "is right"), domains(example)),
         "## The verdict",
-        f"```text\n{study.summary()}\n```",
+        f"```text\n{study.findings().text()}\n```",
     ]
     path = DOCS / "smollm2_tables.md"
     path.write_text("\n\n".join(parts) + "\n", encoding="utf-8")
-    print(study.summary())
+    print(study.findings().text())
 
 
 if __name__ == "__main__":

@@ -62,7 +62,7 @@ def test_the_page_is_small(page: str) -> None:
 
 def test_the_verdict_stands_on_top(page: str, study: SharedConfidence) -> None:
     reader = read(page)
-    below = reader.text.index("One signal or several?")
+    below = reader.text.index("How many common factors?")
     for verdict in (study.verdict, study.dimensionality.verdict):
         assert reader.text.index(verdict[1:30]) < below
 

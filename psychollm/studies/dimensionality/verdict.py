@@ -1,4 +1,4 @@
-"""The verdict on the number of shared factors: the evidence, its bounds, and its words."""
+"""Verdict on the number of common factors: evidence, bounds and text."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ FEW = 4  # models of a group that are named
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Evidence:
-    """The numbers that the verdict rests on."""
+    """Numbers behind the verdict."""
 
     n_factors: Literal[0, 1, 2]
     p_shared: float  # rule-free test of no factor
@@ -43,7 +43,7 @@ class Evidence:
     near_copies: tuple[tuple[Hashable, ...], ...] = ()  # that agree beyond the factor
 
     def shared(self, smallest: SmallestEffects) -> Outcome:
-        """Return whether models share anything."""
+        """Return whether there is a common factor."""
         if self.n_factors > 0:
             return Outcome.ABOVE
         return outcome(self.shared_interval, smallest=smallest.correlation, rejected=False)
@@ -96,17 +96,17 @@ def verdict(evidence: Evidence, smallest: SmallestEffects = SMALLEST) -> str:
     least = percent(smallest.second_share, 1)
     if n == 0:
         chance = (
-            "models agree on questions no more than chance allows, given their yes rates "
+            "agreement of models on questions is within chance, given their yes rates "
             f"({p_equals(evidence.p_shared)})"
         )
         if evidence.shared(smallest) is Outcome.SMALL:
             return (
-                f"no shared factor that matters: {chance}, and the correlation of their latent "
+                f"no relevant common factor: {chance}, and the correlation of their latent "
                 f"answers is below {smallest.correlation:g}"
             )
         return (
-            f"no shared factor is shown: {chance}; there are too few questions to rule out one "
-            f"with correlations of {smallest.correlation:g} or more"
+            f"no significant common factor: {chance}; one with correlations of "
+            f"{smallest.correlation:g} or more cannot be excluded"
         )
     low, high = (percent(bound, 1) for bound in evidence.share_interval)
     share = f"{percent(evidence.share, 1)} [{low}, {high}] of the latent variance"
@@ -114,41 +114,41 @@ def verdict(evidence: Evidence, smallest: SmallestEffects = SMALLEST) -> str:
         if second is Outcome.SMALL:
             return f"one factor; {_second(evidence)}"
         return (
-            "one factor, and too few questions to rule out that a second takes "
-            f"{least} of the latent variance or more; {_second(evidence)}"
+            f"one factor; a second with {least} of the latent variance or more cannot be "
+            f"excluded; {_second(evidence)}"
         )
     p_with = p_equals(evidence.lapses.p_value)
     alike = _alike(evidence.near_copies)
     if n == 1 and evidence.lapses.p_value <= evidence.alpha:
         return (
-            "one dominant factor with local dependence: pairs of models depart from one factor, "
-            f"also where models may lapse ({p_with}), but the share of a second factor, {share}, "
-            f"is within chance ({p_equals(evidence.p_share)}){alike}"
+            "one dominant factor with local dependence: one factor is rejected, also with lapses "
+            f"({p_with}), but a second factor's {share} is within chance "
+            f"({p_equals(evidence.p_share)}){alike}"
         )
     if n == 1:
         rest = (
-            f"a second factor takes no more than {high} of the latent variance"
+            f"a second factor has at most {high} of the latent variance"
             if second is Outcome.SMALL
-            else f"a second factor of up to {high} of the latent variance is not ruled out"
+            else f"a second factor with up to {high} of the latent variance cannot be excluded"
         )
         return (
-            f"one factor, {_lapses(evidence.lapses)}; without allowing for lapses the same test "
-            f"would find a second ({p_equals(evidence.p_one)}; with them {p_with}); {rest}"
+            f"one factor, {_lapses(evidence.lapses)}; without lapses one factor is rejected "
+            f"({p_equals(evidence.p_one)}), with lapses it is not ({p_with}); {rest}"
         )
     if second is Outcome.ABOVE:
         return (
-            f"at least two factors: one factor is rejected, also where models may lapse ({p_with})"
-            f", and a second takes {share}{alike}"
+            f"at least two factors: one factor is rejected, also with lapses ({p_with}), and a "
+            f"second has {share}{alike}"
         )
     return (
-        "not quite one factor: pairs of models depart from one factor, also where models may "
-        f"lapse ({p_with}), but a second takes only {share}, which a skewed or heavy-tailed "
-        f"factor or a few models that resemble each other may leave{alike}"
+        "one dominant factor with local dependence: one factor is rejected, also with lapses "
+        f"({p_with}), but a second has only {share}; a skewed or heavy-tailed factor, or a few "
+        f"similar models, can produce this{alike}"
     )
 
 
 def _lapses(lapses: WithLapses) -> str:
-    """Say how often models lapse."""
+    """Return the lapse rates in words."""
     rate = lapses.fit.rate
     if not lapses.fit.evident:
         return "with tails that are not normal"
@@ -156,38 +156,38 @@ def _lapses(lapses: WithLapses) -> str:
     low, high = (percent(bound, 1) for bound in rate.interval[most])
     return (
         f"with lapses: the median model answers {percent(float(np.median(rate.value)), 1)} of the "
-        f"questions without regard to it (most: {rate.labels[most]}, "
+        f"questions at random (most: {rate.labels[most]}, "
         f"{percent(float(rate.value[most]), 1)} [{low}, {high}])"
     )
 
 
 def _alike(groups: tuple[tuple[Hashable, ...], ...]) -> str:
-    """Name models that resemble each other."""
+    """Name similar models."""
     if not groups:
         return ""
     named = [sentence_list(group, most=FEW) for group in groups[:PAIRS]]
     if (more := len(groups) - PAIRS) > 0:
         named.append("one more group" if more == 1 else f"{count(more)} more groups")
-    return f"; more alike than the factor makes them are {'; '.join(named)}"
+    return f"; more similar than the factor explains: {'; '.join(named)}"
 
 
 def _second(evidence: Evidence) -> str:
-    """Say what the second component of the plain spectrum is, given one factor."""
+    """Return in words what the second component of the plain spectrum shows."""
     # Without its share of the total variance: the verdict has the share of a second factor.
     share = "the second eigenvalue"
     if evidence.p_second is None:
         low, high = (percent(bound, 1) for bound in evidence.share_interval)
-        return f"a second takes {low} to {high} of the latent variance"
+        return f"a second has {low} to {high} of the latent variance"
     if evidence.p_second <= evidence.alpha:
         return (
-            f"{share} is larger than one factor gives under empty_cells={evidence.empty_cells!r} "
+            f"{share} is larger than under one factor with empty_cells={evidence.empty_cells!r} "
             f"({p_equals(evidence.p_second)}), but the residuals of the pairs, which need no "
-            f"rule, show no second factor ({p_equals(evidence.p_one)})"
+            f"continuity correction, show no second factor ({p_equals(evidence.p_one)})"
         )
     if evidence.counted:
         return (
-            f"{share} is an artefact: it is what one factor with these thresholds produces under "
+            f"{share} is an artefact: one factor with these thresholds produces it under "
             f"empty_cells={evidence.empty_cells!r} ({p_equals(evidence.p_second)})"
         )
     chance = p_equals(evidence.p_second)
-    return f"{share} is what one factor with these thresholds produces ({chance})"
+    return f"{share} is within chance of one factor with these thresholds ({chance})"

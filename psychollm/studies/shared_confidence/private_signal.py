@@ -1,4 +1,4 @@
-r"""Privileged access: what a model knows of its own chances and the others do not.
+r"""Privileged access: a model's confidence predicts its correctness beyond the common factor.
 
 Model m says yes, and is correct, where two latent quantities exceed zero,
 
@@ -6,11 +6,10 @@ Model m says yes, and is correct, where two latent quantities exceed zero,
           \operatorname{corr}(e, u) = \rho,                                               \quad (1)
 
 f the shared factor of the question, e and u standard normal, a(f) a cubic polynomial, so that
-correctness may depend on the shared factor in many ways. If all that a model's confidence knows
-about its correctness is the shared factor, :math:`\rho = 0`: confidence and correctness are
-independent *given f*. f is not observed, and to put an estimate in its place leaves confidence and
-correctness dependent through the error of the estimate. Instead f is integrated out over its
-posterior given the answers of all *other* models,
+correctness may depend on the common factor in many ways. If confidence predicts correctness
+through the common factor alone, :math:`\rho = 0`: both are independent *given f*. f is not
+observed, and the error of an estimate of f would leave confidence and correctness dependent.
+Instead f is integrated out over its posterior given the answers of all *other* models,
 
 .. math:: L = \prod_q \sum_k w_{qk}\, \Phi_2\big(\pm(c + d f_k), \pm a(f_k); \pm\rho\big),
           \qquad w_{qk} \propto \varphi(f_k) \prod_{j \ne m} P(Y_{jq} \mid f_k),          \quad (2)
@@ -157,7 +156,7 @@ STRONGEST = 4  # models whose correlation is told
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
 class PrivateSignal(Study, Result):
-    """How confidence and correctness of each model go together beyond the shared factor.
+    """Correlation of confidence and correctness beyond the common factor, by model.
 
     Examples
     --------
@@ -199,7 +198,7 @@ class PrivateSignal(Study, Result):
     def findings(self, *, smallest: SmallestEffects = SMALLEST) -> Findings:
         """Return the finding, with a row per model; `smallest.correlation` is what matters."""
         return Finding(
-            question="Does confidence know its own correctness beyond the shared factor?",
+            question="Does confidence predict correctness beyond the common factor?",
             statement=sentence(statement(self, smallest)),
             rows=estimate_rows(self.correlation, 3),
             numbers={
@@ -212,40 +211,40 @@ class PrivateSignal(Study, Result):
         ).alone
 
     def verdicts(self, smallest: SmallestEffects = SMALLEST) -> Verdicts:
-        """Return of each model whether its confidence knows more than the shared factor.
+        """Return for each model whether its confidence predicts correctness beyond the factor.
 
         Parameters
         ----------
         smallest : SmallestEffects
-            With the smallest `correlation` that matters.
+            Smallest effects of interest; `correlation` is used.
         """
         rejected = [bool(p <= 1.0 - self.level) for p in self.p_adjusted]
         return verdicts(self.correlation, smallest=smallest.correlation, rejected=rejected)
 
 
 def known(private: PrivateSignal, smallest: SmallestEffects) -> str:
-    """Return how many models know their own correctness beyond the factor, in words."""
+    """Return how many models predict their own correctness beyond the factor, in words."""
     little = f"by less than a correlation of {smallest.correlation:g}"
     words = {
-        Outcome.ABOVE: ("knows its own correctness", "know their own correctness"),
-        Outcome.BELOW: ("is confident against it", "are confident against it"),
+        Outcome.ABOVE: ("predicts its own correctness", "predict their own correctness"),
+        Outcome.BELOW: ("predicts its own errors", "predict their own errors"),
         Outcome.SMALL: (
-            f"knows its own correctness {little}",
-            f"know their own correctness {little}",
+            f"predicts its own correctness {little}",
+            f"predict their own correctness {little}",
         ),
     }
-    whether = "whether confidence knows its own correctness"
+    whether = "whether confidence predicts correctness"
     return counted(private.verdicts(smallest), words, whether=whether)
 
 
 def statement(private: PrivateSignal, smallest: SmallestEffects) -> str:
-    """Return the verdict, the correlations that differ from zero, and the mean of all."""
+    """Return the verdict, the significant correlations, and the mean of all."""
     rho, outcomes = private.correlation, private.verdicts(smallest).outcomes
     shown = [row for row, one in enumerate(outcomes) if one.shown]
     shown.sort(key=lambda row: -abs(rho.value[row]))
     named = [f"{private.labels[row]} {rho.text(row, 3, signed=True)}" for row in shown]
     which = names_of(named, most=STRONGEST)
-    those = f"Shown to differ from zero: {which}. " if named else ""
+    those = f"Significant: {which}. " if named else ""
     return (
         f"{known(private, smallest)}. {those}The mean correlation beyond the factor is "
         f"{with_interval(private.mean, private.mean_interval, 3, signed=True)} "
@@ -264,7 +263,7 @@ def private_signal(
     adjustment: Adjustment = "holm",
     level: float = 0.95,
 ) -> PrivateSignal:
-    """Estimate what each model's confidence knows about its correctness beyond the shared factor.
+    """Correlate each model's confidence and correctness beyond the common factor.
 
     Parameters
     ----------

@@ -12,9 +12,12 @@ from psychollm._base.numbers import (
     count,
     extent,
     number,
+    p_equals,
     percent,
+    with_interval,
 )
 from psychollm._base.result import Result, figure_by
+from psychollm._base.shown import on_screen
 from psychollm._base.types import FloatArray
 from psychollm.calibration.consensus.between_models import BetweenModels
 from psychollm.calibration.consensus.ensemble import EnsembleGain
@@ -49,10 +52,12 @@ if TYPE_CHECKING:
     import pandas as pd
     from matplotlib.figure import Figure
 
+_ROWS = 10  # models that the summary lists
+
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False, repr=False)
 class SharedConfidence(Study, Result):
-    """Everything the study found; `summary()` says it on one screen."""
+    """All results of the study; `summary()` prints the verdict and one table."""
 
     screen: Screen  # validity of every model that was passed
     confusion: Confusion  # yes/no confidence as a classifier of correctness, per model
@@ -122,6 +127,20 @@ class SharedConfidence(Study, Result):
             ),
         )
         return exhibit(found, self, smallest)
+
+    def summary(self, *, smallest: SmallestEffects = SMALLEST) -> str:
+        """Return the verdict with its numbers, and a table of the models; at most 24 lines.
+
+        Parameters
+        ----------
+        smallest : SmallestEffects
+            Smallest effects of interest.
+        """
+        found = self.findings(smallest=smallest)
+        basis = Finding(statement=_numbers(self)).text()
+        return "\n".join(
+            [found.head, found.items[0].text(), basis, found["validity"].text(), _rows(self)]
+        )
 
     def to_frame(self) -> pd.DataFrame:
         """Return one row per model: rates, threshold, loading, areas, tests, flags."""
@@ -216,7 +235,7 @@ def _head(study: SharedConfidence) -> str:
 
 
 def verdict(study: SharedConfidence, smallest: SmallestEffects) -> str:
-    """Say whether confidence is shared, and whether it is more than that."""
+    """Name the number of common factors and the models that predict their own correctness."""
     return ", ".join(filter(None, [cuts(study.coding), _shared(study, smallest)]))
 
 
@@ -227,28 +246,31 @@ def _shared(study: SharedConfidence, smallest: SmallestEffects) -> str:
     n = len(study.labels)
     whose = f"{len(knows)} of {n} models" if len(knows) > 3 else " and ".join(knows)
     if dimensions.n_factors == 0:
-        shown = {Outcome.SMALL: "that matters"}
-        what = shown.get(dimensions.shared_factor(smallest=smallest), "is shown")
-        return f"no shared signal {what} in {count(study.n_questions)} questions"
+        shown = {Outcome.SMALL: "relevant"}
+        what = shown.get(dimensions.shared_factor(smallest=smallest), "significant")
+        return f"confidence has no {what} common factor in {count(study.n_questions)} questions"
     shared = {
-        Outcome.ABOVE: "more than one shared signal",
-        Outcome.SMALL: "one shared signal",
-        Outcome.OPEN: "one shared signal, and too few questions to rule out a second",
+        Outcome.ABOVE: "confidence follows more than one common factor",
+        Outcome.SMALL: "confidence follows one common factor",
+        Outcome.OPEN: "confidence follows one common factor; a second cannot be excluded",
     }[second]
     if second is not Outcome.ABOVE and dimensions.n_factors == 2:
-        shared = "one shared signal and a little beside it"
+        shared = "confidence follows one common factor, with local dependence"
     elif second is not Outcome.ABOVE and (lapses := dimensions.with_lapses) is not None:
         median = percent(float(np.median(lapses.fit.rate.value)), 1)
         lapsing = f" with lapses (median {median} of answers)" if lapses.fit.evident else ""
-        shared = shared.replace("one shared signal", f"one shared signal{lapsing}")
+        shared = shared.replace("one common factor", f"one common factor{lapsing}")
     if second is Outcome.ABOVE and knows:
         return (
-            f"{shared}; the confidence of {whose} goes with correctness beyond the first, "
-            "which may be the second signal or the model's own knowledge"
+            f"{shared}. The confidence of {whose} predicts correctness beyond the first factor, "
+            "through the second factor or through self-knowledge"
         )
     if knows:
-        return f"{shared}; beyond it the confidence of {whose} knows its own correctness"
-    return f"{shared}; beyond it {known(study.private_signal, smallest)}"
+        own = "its" if len(knows) == 1 else "their"
+        return (
+            f"{shared}. {whose} also predict{'s' * (own == 'its')} {own} own correctness beyond it"
+        )
+    return f"{shared}. Beyond it, {known(study.private_signal, smallest)}"
 
 
 def _verdict(study: SharedConfidence, smallest: SmallestEffects) -> Finding:
@@ -260,11 +282,46 @@ def _verdict(study: SharedConfidence, smallest: SmallestEffects) -> Finding:
     )
 
 
+def _numbers(study: SharedConfidence) -> str:
+    """Return the tests and the estimate behind the verdict."""
+    dimensions, private = study.dimensionality, study.private_signal
+    mean = with_interval(private.mean, private.mean_interval, 2, signed=True)
+    return (
+        f"No factor: {p_equals(dimensions.shared_test.p_value)}; one factor: "
+        f"{p_equals(dimensions.one_factor_test.p_value)}; a second factor has "
+        f"{percent(dimensions.second_share.observed, 1)} of the latent variance. Mean correlation "
+        f"of confidence and correctness beyond the factor: {mean} ({p_equals(private.mean_p)})."
+    )
+
+
+def _rows(study: SharedConfidence) -> str:
+    """Return a table of the models with the largest correlations beyond the factor."""
+    import pandas as pd
+
+    private = study.private_signal.correlation
+    strength = np.nan_to_num(np.abs(private.value), nan=-1.0)
+    order = np.argsort(-strength, kind="stable")[:_ROWS]
+    table = study.confusion
+    frame = pd.DataFrame(
+        {
+            "model": [str(study.labels[row]) for row in order],
+            "yes rate": [number(table.yes_rate.value[row]) for row in order],
+            "accuracy": [number(table.accuracy.value[row]) for row in order],
+            "threshold": [number(study.thresholds[row]) for row in order],
+            "loading": [number(study.loadings[row]) for row in order],
+            "correlation beyond the factor": [private.text(row, 2, signed=True) for row in order],
+        }
+    )
+    more = len(study.labels) - len(order)
+    rest = f"\nand {more} more, in the table of models" if more > 0 else ""
+    return on_screen(frame.to_string(index=False)) + rest
+
+
 def _structure(dimensions: Dimensionality, smallest: SmallestEffects) -> Finding:
     own = dimensions.findings(smallest=smallest)
     return Finding(
         key="structure",
-        question="One signal or several?",
+        question="How many common factors?",
         statement=f"{own.verdict} Without any empty-cell rule, {own['tests'].statement}",
         explanation=f"In the plain spectrum, {own['spectrum'].statement}",
         numbers={
@@ -297,23 +354,23 @@ def _thresholds(study: SharedConfidence) -> Finding:
     flags = zip(full.labels, full.at_bound & (not with_lapses), strict=True)
     at_bound = [label for label, flag in flags if flag]
     bound = (
-        f" The loading of {', '.join(map(str, at_bound))} is at the bound: its answers follow the "
-        "shared signal as closely as can be told, and it has no standard error."
+        f" Heywood case: the loading of {', '.join(map(str, at_bound))} is at its bound and has "
+        "no standard error."
         if at_bound
         else ""
     )
     return Finding(
         key="thresholds",
-        question="Where does each model put its threshold?",
+        question="What are the thresholds and loadings?",
         statement=(
             f"Thresholds run from {extent(study.thresholds)}, loadings from "
-            f"{extent(study.loadings)}{', lapses set aside' * with_lapses}; the score of a "
-            f"question is known with reliability {number(study.scores.reliability)}.{bound}"
+            f"{extent(study.loadings)}{', lapses set aside' * with_lapses}; the factor score of "
+            f"a question has a reliability of {number(study.scores.reliability)}.{bound}"
         ),
         explanation=(
-            "A model says yes where its view of a question exceeds its threshold, in standard "
-            "deviations of that view: low is bold, high is cautious. The loading says how closely "
-            "it follows the shared signal."
+            "A model answers yes if its latent confidence exceeds its threshold, in standard "
+            "deviations of that confidence. A high threshold is cautious. The loading is the "
+            "correlation of the latent confidence with the common factor."
         ),
         numbers={"reliability": study.scores.reliability},
     )
@@ -326,20 +383,18 @@ def _own(study: SharedConfidence, smallest: SmallestEffects) -> Finding:
     tested = int(np.isfinite(private.p_value).sum())
     return Finding(
         key="own",
-        question="Does a model know something that the shared signal does not?",
+        question="Do models predict their own correctness beyond the common factor?",
         statement=(
-            "For a model's correctness the shared score, made without the model, has a mean AUROC "
-            f"of {own.average.text(row['shared'], 3)}, its own answer "
-            f"{own.average.text(row['own'], 3)}; at equal yes rates, the fair comparison, the own "
-            f"answer differs by {own.average.text(row['own_minus_cut'], 3, signed=True)}. Own "
-            f"answers add to the shared score in {naive} of {tested} models if that score is "
-            f"taken as exact; with its error allowed for, beyond it "
-            f"{statement(private, smallest)}"
+            "The factor score of the other models predicts a model's correctness with a mean "
+            f"AUROC of {own.average.text(row['shared'], 3)}, the self-report with "
+            f"{own.average.text(row['own'], 3)}. At equal yes rates the difference is "
+            f"{own.average.text(row['own_minus_cut'], 3, signed=True)}. Self-reports add to the "
+            f"factor score in {naive} of {tested} models if its measurement error is ignored. "
+            f"With that error modelled, {statement(private, smallest)}"
         ),
         explanation=(
-            "The shared score is measured with error, and an answer that carries nothing but the "
-            "shared signal still adds to a noisy measurement of it: only knowledge beyond that is "
-            "the model's own."
+            "The factor score has measurement error. A self-report that reflects the common "
+            "factor alone therefore still improves the prediction. The test models this error."
         ),
         numbers={
             "own_minus_shared_at_equal_rate": own.own_minus_cut,
@@ -353,7 +408,7 @@ def _own(study: SharedConfidence, smallest: SmallestEffects) -> Finding:
 
 def _agreement(study: SharedConfidence, smallest: SmallestEffects) -> Finding:
     gap = study.confusion.overconfidence
-    often = f"as often as correct, to within {smallest.share:g}"
+    often = f"as often as correct (±{smallest.share:g})"
     words = {
         Outcome.ABOVE: ("says yes too often", "say yes too often"),
         Outcome.BELOW: ("too rarely", "too rarely"),
@@ -375,16 +430,15 @@ def _risk(study: SharedConfidence) -> Finding:
     clearly = int((sweep.beats_all_yes[:, one] >= 0.5 * (1.0 + study.level)).sum())
     return Finding(
         key="risk",
-        question="Whose confidence is best for which purpose?",
+        question="Which model has the best F-beta?",
         statement=(
             f"F1 of confidence as a classifier of correctness: "
-            f"{extent(sweep.value[:, one])}; {clearly} of {len(study.labels)} models are clearly "
-            f"above saying yes to everything ({extent(sweep.all_yes[:, one])}). {_leaders(study)}"
+            f"{extent(sweep.value[:, one])}; {clearly} of {len(study.labels)} models exceed "
+            f"the baseline of always yes ({extent(sweep.all_yes[:, one])}). {_leaders(study)}"
         ),
         explanation=(
             "F-beta weighs precision against recall: at low β a wrong yes costs more, at high β a "
-            "missed one. A model that knew nothing and always said yes would reach what its "
-            "accuracy gives."
+            "missed one. The baseline always answers yes; its precision is the accuracy."
         ),
         numbers={"f1": sweep.value[:, one], "f1_always_yes": sweep.all_yes[:, one]},
     )
@@ -393,7 +447,7 @@ def _risk(study: SharedConfidence) -> Finding:
 def _leaders(study: SharedConfidence) -> str:
     sweep = study.f_beta
     if not len(sweep.leaders):
-        return "No model is ever right when it says yes."
+        return "No model is correct where it says yes."
     names = [str(study.labels[row]) for row in sweep.leaders]
     if len(names) == 1:
         return f"{names[0]} is best for every beta."
@@ -422,10 +476,10 @@ def _validity(study: SharedConfidence) -> Finding:
     kept = not study.dropped and usable < len(screen.models)
     return Finding(
         key="validity",
-        question="Can the answers be taken at their word?",
+        question="Are the answers usable?",
         statement=(
             f"{usable} of {len(screen.models)} models are usable; {len(flagged)} flagged."
-            + " All flagged models are part of what is found." * kept
+            + " The results include the flagged models." * kept
         ),
         rows=(*flagged, *left),
         numbers={"usable": usable, "flagged": len(flagged)},

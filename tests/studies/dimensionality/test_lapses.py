@@ -63,7 +63,7 @@ def test_two_factors_are_found_beside_lapses(key):
     result = psy.dimensionality(yes, n_null=39, rng=1)
     assert result.n_factors == 2
     assert result.second_factor() is Outcome.ABOVE
-    assert result.verdict.startswith("At least two factors: one factor is rejected, also where")
+    assert result.verdict.startswith("At least two factors: one factor is rejected, also with")
     share = result.with_lapses.second_share.observed
     assert share == pytest.approx(0.05 if key.startswith("second") else 0.08, abs=0.02)
 

@@ -60,7 +60,9 @@ def test_one_moderate_factor(moderate):
     assert result.n_factors == 1
     # Eight models and 600 questions do not show that there is no second factor that matters.
     assert result.second_factor() is Outcome.OPEN
-    assert result.verdict.startswith("One factor, and too few questions to rule out that a second")
+    assert result.verdict.startswith(
+        "One factor; a second with 2.5 % of the latent variance or more cannot be excluded"
+    )
     assert result.findings()["verdict"].outcome is Outcome.OPEN
     larger = SmallestEffects(second_share=0.1)
     assert result.second_factor(smallest=larger) is Outcome.SMALL
@@ -90,11 +92,11 @@ def test_no_factor():
     codes = (rng.random((8, 500)) < np.linspace(0.1, 0.9, 8)[:, None]).astype(int)
     result = psy.dimensionality(codes, n_null=99, rng=2)
     assert result.n_factors == 0
-    assert result.verdict.startswith("No shared factor is shown")
+    assert result.verdict.startswith("No significant common factor")
     assert result.shared_factor() is Outcome.OPEN
     larger = SmallestEffects(correlation=0.4)
     assert result.shared_factor(smallest=larger) is Outcome.SMALL
-    assert result.findings(smallest=larger).verdict.startswith("No shared factor that matters")
+    assert result.findings(smallest=larger).verdict.startswith("No relevant common factor")
 
 
 def test_the_number_of_factors_does_not_depend_on_coding_order_or_rule(moderate):

@@ -16,7 +16,7 @@ from tests.studies.shared_confidence.conftest import FAST, small
 def test_summary_fits_a_screen_and_says_that_the_data_are_simulated(result):
     text = result.summary()
     assert "SIMULATED" in text.splitlines()[0]
-    assert len(text.splitlines()) < 45
+    assert len(text.splitlines()) <= 21  # and three of the command
     assert max(map(len, text.splitlines())) < 100
     assert "nan" not in text
     for model in ("sim-06", "sim-13"):
@@ -25,20 +25,22 @@ def test_summary_fits_a_screen_and_says_that_the_data_are_simulated(result):
 
 def test_verdict_names_who_knows_more(result):
     assert result.verdict == (
-        "One shared signal, and too few questions to rule out a second; "
-        "beyond it the confidence of sim-06 and sim-13 knows its own correctness."
+        "Confidence follows one common factor; a second cannot be excluded. "
+        "sim-06 and sim-13 also predict their own correctness beyond it."
     )
     wide = SmallestEffects(second_share=0.05)
-    assert result.summary(smallest=wide).splitlines()[1].startswith("Verdict. One shared signal;")
+    assert (
+        result.summary(smallest=wide)
+        .splitlines()[1]
+        .startswith("Verdict. Confidence follows one common factor. ")
+    )
     said, right = small(seed=2)
     nothing = shared_confidence(said, right, rng=0, **FAST)
     assert "the answers are inconclusive for all 6 models" in nothing.verdict
     assert "none" not in nothing.verdict
     # In a table as large as this, what is not there is shown to be small.
     large = SmallestEffects(correlation=0.9)
-    assert "by less than a correlation of 0.9" in nothing.summary(smallest=large).replace(
-        "\n  ", " "
-    )
+    assert "by less than a correlation of 0.9" in nothing.findings(smallest=large)["own"].statement
 
 
 def test_tables(result):
@@ -65,9 +67,9 @@ def test_plot_and_report(once, tmp_path):
 
 def test_a_verdict_names_the_cut_that_it_depends_on(result):
     cut = replace(result, coding={"confidence": "stated confidence > 90", "correctness": "binary"})
-    assert cut.verdict == f"With yes for a stated confidence > 90, o{result.verdict[1:]}"
-    told = " ".join(cut.summary().split())
-    assert "Verdict. With yes for a stated confidence > 90, one" in told
+    assert cut.verdict == f"With yes for a stated confidence > 90, c{result.verdict[1:]}"
+    told = " ".join(cut.findings().text().split())
+    assert "Verdict. With yes for a stated confidence > 90, confidence follows one" in told
     assert "), with yes for a stated confidence > 90; psychollm" in told
     assert "for a" not in result.verdict
     coding = {"confidence": "stated confidence > model balanced", "correctness": "score > 0.5"}
