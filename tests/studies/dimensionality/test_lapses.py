@@ -35,7 +35,7 @@ def test_what_the_verdict_says_of_lapses():
     result = psy.dimensionality(yes, n_null=39, rng=1)
     assert result.n_factors == 1
     assert result.verdict.startswith("One factor, with lapses: the median model answers ")
-    assert "would find a second (p = .025; with them p = " in result.verdict
+    assert "one factor is rejected (p = .025), with lapses it is not (p = " in result.verdict
     assert result.one_factor_model == "with lapses"
     assert result.one_factor is result.with_lapses.fit
     assert result.lapses is result.with_lapses.fit.rate
