@@ -40,6 +40,7 @@ weights:rate_contrast yes first:set_difference second:set_difference interval:ou
 clusters:benchmark_agreement judge:judged_scores votes:bradley_terry covariates:bradley_terry
 models:predict_answers models:contrast_arms questions:predict_answers groups:common_loadings
 scores:compare_arms half_widths designs sizes:replay share:time_horizon cutoff:recency_break
+attempts:evaluation_card
 """
 NO_ARRAY = set(_NAMES.split())
 PER_QUESTION = {"clusters", "groups", "respondents", "by", "keys", "weights"}

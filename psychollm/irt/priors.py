@@ -147,7 +147,7 @@ class ItemPopulation:
     --------
     >>> from psychollm.irt.models import item_population
     >>> print(item_population("2pl", "logit"))
-    items' own distribution, to be estimated
+    normal distribution of the items, to be estimated
     """
 
     names: tuple[str, ...]

@@ -1,4 +1,4 @@
-"""Null distributions of statistics: permutation, or exactly one factor."""
+"""Floor 3: Null distributions of statistics: permutation, or exactly one factor."""
 
 from psychollm._base.lazy import load_lazily
 

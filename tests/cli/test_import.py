@@ -108,7 +108,7 @@ def test_all_choices(command, tmp_path):
         (
             ["promptfoo", "--scorer", "score", "--repeats", "first"],
             InputError,
-            "pass --threshold,",
+            "pass --threshold; answers above it",
         ),
         (["hal", "--out", "table.xlsx"], InputError, "table.xlsx: name it .csv or .parquet"),
         (["absent", "--out", "table.xlsx"], InputError, "table.xlsx: name it .csv or .parquet"),

@@ -416,8 +416,8 @@ def test_a_dry_run_tells_stages_requests_and_cost(call, tmp_path: Path) -> None:
         "  j: at most 96 requests",
     ]
     whole = re.fullmatch(
-        r"In all: at most 336 requests, about [\d,]+ tokens, at most ([\d.]+) \(budget 5\)\. "
-        r"Nothing was asked\.",
+        r"Total: at most 336 requests, about [\d,]+ tokens, at most ([\d.]+) \(budget 5\)\. "
+        r"Nothing was sent\.",
         lines[-1],
     )
     parts = [float(line.rpartition(" ")[2]) for line in models]
@@ -562,7 +562,7 @@ def test_a_dry_run_without_prices_tells_tokens(call, tmp_path: Path) -> None:
     path = write(tmp_path, RULES)
     path.write_text(re.sub("prices = .*", "", path.read_text()))
     lines = call("run", "inference_boundary", "plan.toml", "--dry-run").stdout.splitlines()
-    told = [line for line in lines if re.match("  [abcd]: |In all: ", line)]
+    told = [line for line in lines if re.match("  [abcd]: |Total: ", line)]
     assert len(told) == 5
     assert all(re.search(r"requests, about [\d,]+ tokens(\.|$)", line) for line in told), told
 

@@ -212,7 +212,7 @@ def test_one_question():
 
 
 def test_one_question_correlated_over_questions():
-    with pytest.raises(ShapeError, match="only one question"):
+    with pytest.raises(ShapeError, match="one question only"):
         tetrachoric([[1], [0]], of="questions")
 
 

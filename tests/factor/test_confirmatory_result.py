@@ -78,7 +78,7 @@ def test_residuals_and_tables():
     assert correlated.to_frame()["kind"].tolist().count("correlation") == 1
     z = correlated.standardised_residuals[np.tril_indices(8, -1)]
     assert 0.5 < np.sqrt(np.mean(z**2)) < 1.6
-    assert "2 factors ('F', 'G') of 8 variables" in repr(correlated)
+    assert "2 factors ('F', 'G'), 8 variables" in repr(correlated)
     some = confirmatory_factors(polychoric(two_factors(600, 4)), {"F": "abcd"})
     assert some.labels == tuple("abcd")
 

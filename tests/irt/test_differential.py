@@ -58,7 +58,7 @@ def test_detection(method, model, answers):
     assert found.shift[1, 3] < -0.05
     assert np.all(found.shift[0] == 0)
     assert found.ability_mean[1] == pytest.approx(0.4, abs=0.3)
-    assert "8 of 8 items tested, 1 function differently" in repr(found)
+    assert "1 of 8 tested items function differently" in repr(found)
     assert list(found.to_frame()["item"]) == ITEMS
     fit = fit_irt_groups(data, group, model=model)
     assert np.nanargmax(fit.rmsd.max(axis=0)) == 3
@@ -117,7 +117,7 @@ def test_too_few_respondents_for_the_likelihood_alone():
     assert np.isnan(found.p_value).all()
     tested = [reason.name for reason in found.reasons]
     assert set(tested) <= {"NOT_CONVERGED", "TOO_FEW"}
-    assert "items tested, 0 function differently" in repr(found)
+    assert "0 of 0 tested items function differently" in repr(found)
     held = differential_items(data, group, priors=Priors(slope=(1.0, 0.75), intercept=(0.0, 2.5)))
     assert np.isfinite(held.p_value).any()
 

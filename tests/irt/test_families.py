@@ -63,7 +63,7 @@ def test_shares_of_clusters():
 
 def test_families_that_do_not_fit():
     *_, answers, family = draw(FIVE, 0)
-    with pytest.raises(LabelError, match="one label only"):
+    with pytest.raises(LabelError, match="only one label"):
         fit_irt(answers, families=np.zeros(25))
     with pytest.raises(OptionError, match="'sandwich' does not support families"):
         fit_irt(answers, families=family, standard_errors="sandwich")

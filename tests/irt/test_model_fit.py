@@ -80,7 +80,7 @@ def test_m2_needs_two_respondents_who_answered_all(simulated):
     fit = fit_irt(answers, model="rasch")
     one, two = answers.astype(float), answers.astype(float)
     one[1:, 0] = two[2:, 0] = np.nan
-    with pytest.raises(ShapeError, match="fewer than two"):
+    with pytest.raises(ShapeError, match="at least two"):
         model_fit(fit, one)
     assert model_fit(fit, two).n_complete == 2
 
@@ -90,7 +90,7 @@ def test_bad_input(simulated):
     fit = fit_irt(answers)
     with pytest.raises(ShapeError, match="the fit has 4"):
         item_fit(fit, answers[:, 1:])
-    with pytest.raises(ShapeError, match="fewer than two"):
+    with pytest.raises(ShapeError, match="at least two"):
         model_fit(fit, np.where(np.arange(4) == 0, np.nan, answers))
     many = simulated(30, np.ones(101), np.zeros(101), 8)
     with pytest.raises(ShapeError, match="at most 100 items"):

@@ -79,7 +79,7 @@ def test_short_form_bad_input(simulated):
         short_form(answers, 3, method="best")
     with pytest.raises(ShapeError, match="two per fold"):
         short_form(answers[:6], 3)
-    with pytest.raises(ShapeError, match="families: 2 are too few"):
+    with pytest.raises(ShapeError, match="exceeds the number of families, 2"):
         short_form(answers, 3, families=["a", "b"] * 10)
     with pytest.raises(LabelError, match="no entry for model 19"):
         short_form(answers, 3, families=dict.fromkeys(range(19), "a"))

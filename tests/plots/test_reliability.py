@@ -102,7 +102,7 @@ def test_numbers_stand_beside_their_noise(ax: Axes, curves: Corp, errors) -> Non
         errors.expected.value[1],
     ):
         assert f"{value:.3f}".removeprefix("0") in text
-    assert "under calibration" in text
+    assert "if calibrated" in text
     assert "n = 400" in text
 
 

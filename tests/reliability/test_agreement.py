@@ -405,7 +405,7 @@ def test_tables_and_sentences() -> None:
     assert frame["gwet_ac1"].tolist() == found.gwet_ac1.value.tolist()
     lines = found.summary().splitlines()
     assert len(lines) == 3
-    assert "undefined: a single value occurs" in lines[2]
+    assert "undefined: only one value occurs" in lines[2]
     assert "[" in lines[0]
     empty = agreement(by_unit([[None, None], [None, None]]), **NOMINAL).summary()
     assert empty == f"0: {Reason.NO_RATINGS}"

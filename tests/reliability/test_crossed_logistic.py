@@ -250,7 +250,7 @@ def test_no_group_counts_as_none() -> None:
     alone = crossed_logistic(scores, families=range(5), domains=["d"] * 40, rng=1)
     assert alone.components.labels == plain.components.labels
     assert alone.families is None
-    assert "reliability of mean scores" in plain.summary()
+    assert "Reliability of mean scores" in plain.summary()
 
 
 def test_refusals() -> None:

@@ -223,7 +223,11 @@ def test_the_usual_category_is_that_of_both_runs() -> None:
         ({"weights": [[1, 2], [0, 1]]}, OptionError, "1 on the diagonal"),
         ({"weights": [[0, 1], [1, 0]]}, OptionError, "1 on the diagonal"),
         ({"interval": "wald"}, OptionError, "interval='wald' is not an option"),
-        ({"interval": "asymptotic", "clusters": [1, 2, 2]}, OptionError, "takes questions as"),
+        (
+            {"interval": "asymptotic", "clusters": [1, 2, 2]},
+            OptionError,
+            "assumes independent questions",
+        ),
         ({"clusters": [1, 2]}, ShapeError, "2 labels for 3 questions"),
     ],
 )

@@ -137,7 +137,7 @@ def test_bad_input(data, error, message) -> None:
 
 
 def test_bad_categories() -> None:
-    with pytest.raises(CodeError, match=r"question 0, run 2 holds 'c', which is not in"):
+    with pytest.raises(CodeError, match=r"question 0, run 2 has 'c', which is not in"):
         as_ratings([["a", "b"], ["c", "a"]], categories=["a", "b"])
     with pytest.raises(LabelError, match="unique"):
         as_ratings([["a", "b"]], categories=["a", "b", "a"])

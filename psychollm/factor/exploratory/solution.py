@@ -197,9 +197,9 @@ class FactorSolution(Expects, Result):
             f"{len(self.labels)} variables, extraction {self.method}, rotation {self.rotation}.",
         ]
         if self.method == "minimum_rank":
+            share = percent(self.explained_common_variance, 1)
             lines.insert(
-                1,
-                f"They explain {percent(self.explained_common_variance, 1)} of common variance.",
+                1, f"{'It explains' if m == 1 else 'They explain'} {share} of common variance."
             )
         if self.shrinkage:
             lines.append(

@@ -180,7 +180,7 @@ def test_takes_correlations_with_their_precision():
         "heywood",
     ]
     assert psy.congruence(found, found).order.tolist() == [0, 1]
-    assert "2 factors of 19 variables" in repr(found)
+    assert "2 factors explain" in repr(found)
     assert found.to_dict()["method"] == "dwls"
     assert "rmsea_lower" in found.fit.to_frame()["index"].tolist()
 

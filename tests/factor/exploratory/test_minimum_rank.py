@@ -49,4 +49,4 @@ def test_minimum_rank_gives_its_own_uniquenesses(seed):
     assert found.explained_common_variance == pytest.approx(share, abs=1e-8)
     assert found.objective == pytest.approx(values[m:].sum(), abs=1e-8)
     assert share < 0.999
-    assert f"That is {100 * share:.1f} % of the common variance" in found.summary()
+    assert f" {100 * share:.1f} % of common variance" in found.summary()

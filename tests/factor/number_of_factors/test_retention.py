@@ -33,7 +33,7 @@ def test_what_is_planted_is_counted(m):
 @pytest.mark.parametrize(
     ("function", "data", "options", "error", "message"),
     [
-        (parallel_analysis, [[1, 1, 1], [0, 1, 1]], {}, CodeError, "models 0 gave one answer"),
+        (parallel_analysis, [[1, 1, 1], [0, 1, 1]], {}, CodeError, "models 0 have one answer"),
         (parallel_analysis, [[1, 0, 1]], {}, ShapeError, "one model only"),
         (parallel_analysis, planted(1, 50), {"scheme": "magic"}, OptionError, "scheme='magic'"),
         (parallel_analysis, planted(1, 50), {"quantile": 1}, OptionError, "quantile=1"),

@@ -146,7 +146,7 @@ def test_graded_scores_are_split_or_taken_as_shares(faulty) -> None:
 def test_few_models_show_nothing_and_say_so() -> None:
     found = question_screen(drawn(4, 30))
     text = found.summary()
-    assert "With 4 models no pair could be shown to be" in text
+    assert "With 4 models, no pair could be shown to be" in text
     assert not len(found.pairs)
     alone = question_screen(drawn(1, 30))
     assert not any(alone.dead)

@@ -118,7 +118,7 @@ def test_golden_conditions(reference) -> None:
         i = wanted[label.split(" - ")[0]]
         assert study.mixed.contrasts.value[place] == pytest.approx(lme["est"][i], abs=1e-4)
     assert study.mixed.f_df == (3, pytest.approx(27))
-    assert "over 10 models: F(3, 27.0)" in study.summary()
+    assert "(10 models): F(3, 27.0)" in study.summary()
     means = frame.assign(total=total(frame)).groupby("condition")["total"].mean()
     for label, value in zip(study.means.labels, study.means.value, strict=True):
         assert value == pytest.approx(means[label])
