@@ -4,7 +4,7 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
 from functools import partial
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Final
 
 from psychollm._base.call import Call
 from psychollm._base.errors import OptionError
@@ -37,7 +37,7 @@ examples:
   psychollm compare votes.csv --out votes
 """
 
-_EXAMPLE = "smollm2"  # 22 respondents, 480 questions
+_EXAMPLE: Final = "smollm2"  # 22 respondents, 480 questions
 
 
 @dataclass(frozen=True, kw_only=True)

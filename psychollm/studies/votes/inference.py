@@ -181,7 +181,7 @@ def _slopes(each: Part, fit: Fit, group: IntArray, total: int, *, whole: bool) -
     if table.n_own:
         mine = (member @ table.design.multiply(scores[1][:, None]).tocsr()).toarray()
         found[:, :p] = np.where(table.is_own, mine, found[:, :p])
-    found[:, p:] = member @ scores[1:].T
+    found[:, p:] = np.asarray(member @ scores[1:].T)
     # A unit that is no voter moves the effects of voters, which are swept out of A.
     part = np.ones(n) if not whole else (table.own >= 0).astype(np.float64)
     if table.n_voters and part.any():

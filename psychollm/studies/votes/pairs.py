@@ -24,7 +24,7 @@ def pairs_of(votes: Votes, fit: Fit, first: IntArray) -> Pairs:
     if votes.n_voters:
         # Slopes are means over the discrimination of a voter, whose mean lies above its mode.
         mean = np.exp(0.5 * (fit.roots[:, 2] ** 2).sum(axis=1))[votes.voter]
-        information = np.bincount(where, mean**2 * fit.weight)
+        information = np.asarray(np.bincount(where, mean**2 * fit.weight), np.float64)
         information = information - _taken(votes, fit, where, sign * mean, kinds.size)
     return Pairs(i=kinds // k, j=kinds % k, n=n, residual=residual, information=information)
 

@@ -44,7 +44,7 @@ class Votes:
     @property
     def n_parameters(self) -> int:
         """Number of strengths, deviations of kinds, and covariates."""
-        return self.k * (1 + self.n_own) + self.x.shape[1]
+        return int(self.k * (1 + self.n_own) + self.x.shape[1])
 
     @cached_property
     def is_own(self) -> BoolArray:
