@@ -12,12 +12,9 @@ from psychollm._base.numbers import (
     count,
     extent,
     number,
-    p_equals,
     percent,
-    with_interval,
 )
 from psychollm._base.result import Result, figure_by
-from psychollm._base.shown import on_screen
 from psychollm._base.types import FloatArray
 from psychollm.calibration.consensus.between_models import BetweenModels
 from psychollm.calibration.consensus.ensemble import EnsembleGain
@@ -47,12 +44,11 @@ from psychollm.studies.shared_confidence.among_models import (
 )
 from psychollm.studies.shared_confidence.private_signal import PrivateSignal, known, statement
 from psychollm.studies.shared_confidence.residual_structure import ResidualStructure
+from psychollm.studies.shared_confidence.summary import rows_of_models, tests_behind
 
 if TYPE_CHECKING:
     import pandas as pd
     from matplotlib.figure import Figure
-
-_ROWS = 10  # models that the summary lists
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False, repr=False)
@@ -137,9 +133,12 @@ class SharedConfidence(Study, Result):
             Smallest effects of interest.
         """
         found = self.findings(smallest=smallest)
-        basis = Finding(statement=_numbers(self)).text()
+        basis = Finding(statement=tests_behind(self.dimensionality, self.private_signal)).text()
+        models = rows_of_models(
+            self.labels, self.confusion, self.thresholds, self.loadings, self.private_signal
+        )
         return "\n".join(
-            [found.head, found.items[0].text(), basis, found["validity"].text(), _rows(self)]
+            [found.head, found.items[0].text(), basis, found["validity"].text(), models]
         )
 
     def to_frame(self) -> pd.DataFrame:
@@ -280,41 +279,6 @@ def _verdict(study: SharedConfidence, smallest: SmallestEffects) -> Finding:
         statement=sentence(verdict(study, smallest)),
         numbers={"n_factors": study.dimensionality.n_factors, "models_that_know": known},
     )
-
-
-def _numbers(study: SharedConfidence) -> str:
-    """Return the tests and the estimate behind the verdict."""
-    dimensions, private = study.dimensionality, study.private_signal
-    mean = with_interval(private.mean, private.mean_interval, 2, signed=True)
-    return (
-        f"No factor: {p_equals(dimensions.shared_test.p_value)}; one factor: "
-        f"{p_equals(dimensions.one_factor_test.p_value)}; a second factor has "
-        f"{percent(dimensions.second_share.observed, 1)} of the latent variance. Mean correlation "
-        f"of confidence and correctness beyond the factor: {mean} ({p_equals(private.mean_p)})."
-    )
-
-
-def _rows(study: SharedConfidence) -> str:
-    """Return a table of the models with the largest correlations beyond the factor."""
-    import pandas as pd
-
-    private = study.private_signal.correlation
-    strength = np.nan_to_num(np.abs(private.value), nan=-1.0)
-    order = np.argsort(-strength, kind="stable")[:_ROWS]
-    table = study.confusion
-    frame = pd.DataFrame(
-        {
-            "model": [str(study.labels[row]) for row in order],
-            "yes rate": [number(table.yes_rate.value[row]) for row in order],
-            "accuracy": [number(table.accuracy.value[row]) for row in order],
-            "threshold": [number(study.thresholds[row]) for row in order],
-            "loading": [number(study.loadings[row]) for row in order],
-            "correlation beyond the factor": [private.text(row, 2, signed=True) for row in order],
-        }
-    )
-    more = len(study.labels) - len(order)
-    rest = f"\nand {more} more, in the table of models" if more > 0 else ""
-    return on_screen(frame.to_string(index=False)) + rest
 
 
 def _structure(dimensions: Dimensionality, smallest: SmallestEffects) -> Finding:
