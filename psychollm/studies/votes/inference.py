@@ -85,6 +85,7 @@ class Errors:
         each, freedom = [], []
         for sums, information in zip(self.clusters, self.shares, strict=True):
             known = np.array([contrasts.form(one) for one in information]).T
+            known = np.maximum(known, 0.0)  # a form that rounding made negative
             shares = known / np.maximum(known.sum(axis=1, keepdims=True), 1e-300)
             with np.errstate(invalid="ignore"):
                 corrected = corrected_sums(contrasts.of(sums).T, np.minimum(shares, 1.0))
@@ -106,7 +107,7 @@ class Errors:
         return np.asarray(sum(source.standard_normal((n, len(one))) @ one for one in parts))
 
 
-def errors_of(votes: Votes, fit: Fit, source: np.random.Generator) -> Errors:
+def errors_of(votes: Votes, fit: Fit, part: IntArray, source: np.random.Generator) -> Errors:
     """Return the errors by voters and prompts, or by votes where there are none."""
     n = votes.left.size
     units: list[IntArray] = []
@@ -122,9 +123,9 @@ def errors_of(votes: Votes, fit: Fit, source: np.random.Generator) -> Errors:
     cells = np.zeros((0, votes.k))
     if len(units) > 1:
         both = units[0] * (units[1].max() + 1) + units[1]
-        cells = _sums(votes, fit, np.unique(both, return_inverse=True)[1], source)[0]
+        cells = _sums(votes, fit, np.unique(both, return_inverse=True)[1], part, source)[0]
     found = [
-        _sums(votes, fit, one, source, informed=True, whole=name == "voters")
+        _sums(votes, fit, one, part, source, informed=True, whole=name == "voters")
         for one, name in zip(units or [np.arange(n)], names or ["votes"], strict=True)
     ]
     return Errors(
@@ -140,6 +141,7 @@ def _sums(
     votes: Votes,
     fit: Fit,
     unit: IntArray,
+    part: IntArray,
     source: np.random.Generator,
     *,
     informed: bool = False,
@@ -156,6 +158,11 @@ def _sums(
     sums = sums - sums.mean(axis=0)
     if not informed:
         return sums, ()
+    # Votes tell nothing of what all strengths of a set share. A wide prior makes that large:
+    # its rounding errors would exceed what one vote tells of differences.
+    member = np.equal.outer(part, np.arange(part.max() + 1)).astype(np.float64)
+    top = bread[: votes.k]
+    top = top - member @ (member.T @ top / member.sum(axis=0)[:, None])
     known = []
     order = np.argsort(group, kind="stable")
     ends = np.cumsum(np.bincount(group, minlength=total))
@@ -166,7 +173,6 @@ def _sums(
         net = -weight.reshape(votes.k, votes.k)
         net = net + net.T
         net[np.diag_indices(votes.k)] = -net.sum(axis=1)
-        top = bread[: votes.k]
         known.append(top.T @ net @ top)
     return sums, tuple(known)
 

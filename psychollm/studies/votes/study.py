@@ -154,9 +154,10 @@ def bradley_terry(
     if not fit.converged:
         msg = "the likelihood of the votes did not settle: values are those of the last round"
         warnings.warn(msg, ConvergenceWarning, stacklevel=2)
-    errors = errors_of(given, fit, source)
+    part = _parts(given)
+    errors = errors_of(given, fit, part, source)
     return _result(
-        ballot, given, order, owners, fit, errors, options,
+        ballot, given, order, owners, fit, errors, part, options,
         level=level, n_draws=n_draws, source=source,
     )  # fmt: skip
 
@@ -217,13 +218,13 @@ def _result(
     owners: IntArray,
     fit: Fit,
     errors: Errors,
+    part: IntArray,
     options: Options,
     *,
     level: float,
     n_draws: int,
     source: np.random.Generator,
 ) -> BradleyTerry:
-    part = _parts(votes)
     k = votes.k
     means = np.bincount(part, fit.phi[:k]) / np.bincount(part)
     value = fit.phi[:k] - means[part]

@@ -74,6 +74,17 @@ def test_special_cases_are_those_of_other_programs(name, shared):
     np.testing.assert_allclose(ours[theirs.index], theirs, atol=1e-4 if "choix" in name else 1e-5)
 
 
+@pytest.mark.parametrize("models", [["m0", "m1", "m2", "m3", "m4"], ["m0", "m1", "m2"]])
+def test_a_wide_prior_is_not_seen_in_the_errors(votes, models):
+    kept = votes[votes["left"].isin(models) == votes["right"].isin(models)]
+    wide, wider = (
+        psy.bradley_terry(kept[["left", "right", "winner"]], prior=sd, n_draws=100, rng=1)
+        for sd in (1e3, np.inf)
+    )
+    np.testing.assert_allclose(wider.differences.se, wide.differences.se, rtol=2e-6)
+    np.testing.assert_allclose(wider.differences.interval, wide.differences.interval, atol=1e-3)
+
+
 def shapes(votes):
     a, b, w = votes["left"], votes["right"], votes["winner"]
     name = np.where(w == "left", a, np.where(w == "right", b, "tie"))
