@@ -71,6 +71,7 @@ TWINS = {
     "table_inference": ("tetrachoric_slow", "correlation/test_intervals.py"),
     "tally": ("tally_slow", "kernels/test_tally.py"),
     "tetrachoric": ("tetrachoric_slow", "kernels/test_tetrachoric.py"),
+    "voters": ("voters_slow", "kernels/test_voters.py"),
     "weighted_ranking": ("calibration_slow", "kernels/test_weighted_ranking.py"),
 }
 # Draws of tables that have no value to agree with: their distribution is compared with enumerated

@@ -53,6 +53,7 @@ _SD = np.array([0.5, 0.5, 0.3])  # of the effects of voters, to begin with, and 
 _SD_SPREAD = 1.5  # of the logarithm of an SD
 _LEAST_SD = 1e-3
 _SMALL_SD = 0.1
+_CURVES = 8.0  # largest ratio of the curvature found to the expected one
 _FIRST_SD = 1.0  # of strengths
 _WEAK = 10.0  # SD of side and ties
 _MANY = 200_000  # more votes have a rule with fewer nodes, and are begun with some of them
@@ -138,7 +139,7 @@ def _climb(votes: Votes, state: State, options: Options) -> tuple[int, bool]:
     nodes = nodes_of(2 if many else 3)
     close = _SETTLED_MANY if many else _SETTLED
     factor: Any = None
-    longest = np.inf
+    longest, secant = np.inf, _Secant()
     for rounds in range(1, _MOST_ROUNDS + 1):
         anew = not many or longest > _SHORT
         slope, information, ratio = np.zeros(p + 2), np.zeros((p + 2, p + 2)), np.zeros(2)
@@ -164,7 +165,7 @@ def _climb(votes: Votes, state: State, options: Options) -> tuple[int, bool]:
         damping = 0.6 if votes.n_voters and rounds > 3 else 1.0
         longest = float(np.abs(step).max())
         state.phi += damping * step * min(1.0, _LONGEST / max(longest, 1e-300))
-        turned = _spreads(votes, state, options, moments, factor, damping)
+        turned = _spreads(votes, state, options, moments, factor, damping, secant)
         if moved < close and turned < close:
             return rounds, True
     return rounds, False
@@ -236,6 +237,27 @@ def _precision(votes: Votes, state: State) -> FloatArray:
     )
 
 
+class _Secant:
+    """Curvature of the likelihood in log standard deviations, from the last two rounds.
+
+    Near a standard deviation of 0 the expected information is far from it, either way: steps
+    would creep, or jump from one side of the maximum to the other.
+    """
+
+    def __init__(self) -> None:
+        self.last: tuple[FloatArray, FloatArray] | None = None
+
+    def curvature(self, at: FloatArray, slope: FloatArray, expected: FloatArray) -> FloatArray:
+        """Return the curvature, within bounds about the expected one."""
+        last, self.last = self.last, (at, slope)
+        if last is None:
+            return expected
+        with np.errstate(invalid="ignore", divide="ignore"):
+            found = -(slope - last[1]) / (at - last[0])
+        found = np.where(np.isfinite(found) & (found > 0.0), found, expected)
+        return np.asarray(np.clip(found, expected / _CURVES, expected * _CURVES))
+
+
 def _spreads(
     votes: Votes,
     state: State,
@@ -243,6 +265,7 @@ def _spreads(
     moments: FloatArray,
     factor: Any,
     damping: float,
+    secant: _Secant,
 ) -> float:
     """Update all standard deviations, and return the largest change, in shares of them."""
     before = np.concatenate([state.sd, state.spread])
@@ -251,7 +274,9 @@ def _spreads(
         shrunk = 1.0 - (state.roots**2).sum(axis=2) / state.sd**2
         pull = np.log(_SD) - np.log(state.sd)
         slope = (moments / state.sd**2 - 1.0).sum(axis=0) + pull / _SD_SPREAD**2
-        curve = 2.0 * (shrunk**2).sum(axis=0) + _SD_SPREAD**-2.0
+        curve = secant.curvature(
+            np.log(state.sd), slope, 2.0 * (shrunk**2).sum(axis=0) + _SD_SPREAD**-2.0
+        )
         step = damping * np.clip(slope / curve, -0.7, 0.7)
         state.sd = np.where(free, np.maximum(state.sd * np.exp(step), _LEAST_SD), state.sd)
     variance = np.diag(cho_solve(factor, np.eye(state.phi.size)))

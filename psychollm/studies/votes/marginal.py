@@ -7,11 +7,11 @@ import numpy as np
 from scipy.sparse import csr_array, vstack
 
 from psychollm._base.types import FloatArray
+from psychollm.kernels.voters import voter_means, voter_modes
 from psychollm.studies.votes.davidson import Terms, terms
 from psychollm.studies.votes.table import Options, State, Votes
 
 _MOST_STEPS = 6  # of Newton, to the modes of voters
-_EXACT = 1e-4  # change of an effect that needs no further step
 _DENSE = 0.05  # share of cells that are not 0
 
 
@@ -70,64 +70,30 @@ def here(votes: Votes, state: State) -> Here:
 
 def find_modes(votes: Votes, state: State, options: Options) -> None:
     """Find the mode of each voter's effects, and the root of the covariance there."""
-    if not votes.n_voters:
-        return
-    parts = _differences(votes, state)
-    free = options.free()
-    for left in reversed(range(_MOST_STEPS)):
-        one, slope = _at(votes, state, parts, state.effects)
-        g = slope * parts[0]
-        gradient = np.stack([_by_voter(votes, v) for v in (one.eta, one.nu, one.eta * g)], axis=1)
-        # What the expected information lacks of the curvature in the discrimination.
-        bend = np.maximum(-gradient[:, 2], 0.0)
-        gradient -= state.effects / state.sd**2
-        entries = (
-            one.eta_eta, one.eta_nu, one.eta_eta * g, one.nu_nu, one.eta_nu * g, one.eta_eta * g**2
-        )  # fmt: skip
-        hessian = np.empty((votes.n_voters, 3, 3))
-        for (i, j), values in zip(zip(*np.triu_indices(3), strict=True), entries, strict=True):
-            hessian[:, i, j] = hessian[:, j, i] = _by_voter(votes, values)
-        hessian[:, range(3), range(3)] += 1.0 / state.sd**2
-        hessian[:, 2, 2] += bend
-        gradient[:, ~free] = 0.0
-        step = np.clip(np.linalg.solve(hessian, gradient[:, :, None])[:, :, 0], -1.0, 1.0)
-        if not left or np.abs(step).max() < _EXACT:
-            break
-        state.effects += step
-    # The inverse root: rows of the Cholesky factor of the inverse.
-    state.roots[:] = np.linalg.cholesky(np.linalg.inv(hessian))
+    if votes.n_voters:
+        prior = state.sd, options.free()
+        given, nu = _of_voters(votes, state), float(state.phi[-1])
+        voter_modes(votes.ends, given, nu, prior, _MOST_STEPS, state.effects, state.roots)
 
 
 def expected(votes: Votes, state: State, nodes: tuple[FloatArray, FloatArray]) -> Expected:
     """Return expected slopes, second moments and the log-likelihood."""
-    parts = _differences(votes, state)
     if not votes.n_voters:
-        one, _ = _at(votes, state, parts, state.effects)
+        one, _ = _at(votes, state, _differences(votes, state), state.effects)
         scores = np.stack([one.eta, one.eta, one.nu])
         return Expected(scores, np.zeros((0, 3)), float(one.likelihood.sum()))
-    z, log_weight = nodes
-    found, log_density, squares = [], [], []
-    for node, w in zip(z, log_weight, strict=True):
-        effects = state.effects + state.roots @ node
-        one, slope = _at(votes, state, parts, effects)
-        prior = -0.5 * ((effects / state.sd) ** 2).sum(axis=1)
-        log_density.append(w + _by_voter(votes, one.likelihood) + prior + 0.5 * node @ node)
-        found.append((one.eta * slope, one.eta, one.nu))
-        squares.append(effects**2)
-    density = np.array(log_density)
-    top = density.max(axis=0)
-    share = np.exp(density - top)
-    total = share.sum(axis=0)
-    share /= total
-    scores = np.zeros((3, votes.left.size))
-    for values, weight in zip(found, share, strict=True):
-        of = weight[votes.voter]
-        for score, value in zip(scores, values, strict=True):
-            score += value * of
-    moments = (np.array(squares) * share[:, :, None]).sum(axis=0)
-    roots = np.abs(np.linalg.det(state.roots))
-    likelihood = top + np.log(total) + np.log(roots) - np.log(state.sd).sum()
-    return Expected(scores, moments, float(likelihood.sum()))
+    scores, moments = np.empty((3, votes.left.size)), np.empty((votes.n_voters, 3))
+    likelihood = voter_means(
+        votes.ends, _of_voters(votes, state), float(state.phi[-1]), state.sd, nodes,
+        (state.effects, state.roots), scores, moments,
+    )  # fmt: skip
+    return Expected(scores, moments, likelihood)
+
+
+def _of_voters(votes: Votes, state: State) -> tuple[FloatArray, FloatArray, FloatArray]:
+    """Return what voters' discrimination multiplies, what is added, and the votes."""
+    delta, added = _differences(votes, state)
+    return delta, np.broadcast_to(added, delta.shape).copy(), np.ascontiguousarray(votes.wins)
 
 
 def slope_of(votes: Votes, scores: FloatArray) -> FloatArray:

@@ -53,13 +53,19 @@ class Votes:
         return np.asarray((place >= self.k) & (place < self.k * (1 + self.n_own)))
 
     @cached_property
+    def ends(self) -> IntArray:
+        """Where the votes of each voter begin and end (voters + 1,)."""
+        each = np.bincount(self.voter, minlength=self.n_voters)
+        return np.concatenate([[0], np.cumsum(each)]).astype(np.int64)
+
+    @cached_property
     def parts(self) -> tuple[Part, ...]:
         """The votes in parts."""
         n = self.left.size
         if not self.n_voters:
             cuts = range(0, n, _VOTES)
             return tuple(self._part(slice(a, min(a + _VOTES, n)), slice(0, 0)) for a in cuts)
-        ends = np.concatenate([[0], np.cumsum(np.bincount(self.voter, minlength=self.n_voters))])
+        ends = self.ends
         found, first = [], 0
         while first < self.n_voters:
             fits = int(np.searchsorted(ends, ends[first] + _VOTES, side="right")) - 1
