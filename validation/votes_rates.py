@@ -101,7 +101,7 @@ def circles(share):
         yield [label, m, f"{100 * np.mean(np.array(p) <= 0.05):.1f}"]
 
 
-def settled(rng, chosen, *, step=60, most=6000):
+def settled(rng, chosen, *, step, most=6000):
     """Return how many votes it takes until three tiers of three models are settled."""
     truth = np.repeat([1.0, 0.0, -1.0], 3)
     rows = []
@@ -126,12 +126,12 @@ def settled(rng, chosen, *, step=60, most=6000):
 
 def asking(share):
     """Yield the votes for three settled tiers."""
-    m = max(int(40 * share), 2)
-    votes = np.array(
-        [[settled(np.random.default_rng(s), chosen) for chosen in (False, True)] for s in range(m)]
-    )
-    for name, one in zip(("random pairs", "next_pairs"), votes.T, strict=True):
-        yield [name, m, f"{np.median(one):.0f}", f"{one.mean():.0f}"]
+    m = max(int(60 * share), 2)
+    for step in (9, 60):
+        for name, chosen in (("random pairs", False), ("next_pairs", True)):
+            one = [settled(np.random.default_rng(s), chosen, step=step) for s in range(m)]
+            yield [f"{name}, {step} votes between fits", m,
+                   f"{np.median(one):.0f}", f"{np.mean(one):.0f}"]  # fmt: skip
 
 
 def folds(paths, n_folds=5):

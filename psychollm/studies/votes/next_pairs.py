@@ -7,15 +7,16 @@ difference d takes
 .. math:: m_d = \Bigl(\frac{c \, \mathrm{se}_d}{d}\Bigr)^2                               \quad (1)
 
 times the votes so far until it is shown, c being the multiple of the simultaneous intervals. The
-tiers to come are those that would be shown with four times the votes; if they are already there,
-with eight times, and so on. A vote on the pair (a, b) adds the information I to the difference of
+tiers to come are those that would be shown with three times the votes; if all of these are shown,
+with six times, and so on. A vote on the pair (a, b) adds the information I to the difference of
 its strengths, and lowers the variance of another difference by
 
 .. math:: \frac{I \, (d' C q)^2}{1 + I \, q' C q},                                        \quad (2)
 
 q being the contrast of a and b and C the covariance of the strengths. Pairs are chosen one after
 the other, each with C as it will be after the votes on those before: by how far (2) lowers the sum
-of :math:`m_d` over the open differences at the boundaries.
+of :math:`m_d` over the open differences at the boundaries. Every third pair is instead the one
+whose own difference a vote makes most precise: a boundary that chance drew is not kept for ever.
 """
 
 from dataclasses import dataclass
@@ -30,7 +31,8 @@ from psychollm.data.labels import Labels
 from psychollm.studies.comparison.ranks import tiers
 from psychollm.studies.votes.davidson import chances
 
-_AHEAD = 4.0  # times the votes so far, with which boundaries of tiers are foreseen
+_AHEAD = 3.0  # times the votes so far, with which boundaries of tiers are foreseen
+_EVERY = 3  # pairs, of which one is chosen for the precision of its own difference
 _MOST = 1e6
 _TARGETS = 400  # differences that count: those that are open and nearest to being shown
 
@@ -86,8 +88,10 @@ def next_pairs_of(
             gains.append(np.nan)
         else:
             variance = c[i, i] + c[j, j] - 2.0 * c[i, j]
-            best, gain = _best(i, j, gap, variance, c, information, multiple, component)
-            gains.append(gain)
+            gain = _gains(i, j, gap, variance, c, information, multiple, component)
+            wide = len(chosen) % _EVERY == _EVERY - 1
+            best = int(np.argmax(information * variance if wide else gain))
+            gains.append(float(gain[best]))
         chosen.append(best)
         q = c[:, i[best]] - c[:, j[best]]
         own = q[i[best]] - q[j[best]]
@@ -100,7 +104,7 @@ def next_pairs_of(
     )
 
 
-def _best(
+def _gains(
     i: IntArray,
     j: IntArray,
     gap: FloatArray,
@@ -109,8 +113,8 @@ def _best(
     information: FloatArray,
     multiple: float,
     part: IntArray,
-) -> tuple[int, float]:
-    """Return the pair whose vote saves most of the votes that boundaries of tiers still need."""
+) -> FloatArray:
+    """Return the share of the votes that tiers still need, which a vote on each pair saves."""
     needed = variance * multiple**2 / np.maximum(gap**2, 1e-3 * variance)
     open_ = _open(i, j, needed, part)
     weight = needed[open_]
@@ -118,8 +122,7 @@ def _best(
     across = columns[i[open_]] - columns[j[open_]]
     reduced = information * across**2 / (1.0 + information * variance)
     gain = (weight[:, None] * reduced / variance[open_, None]).sum(axis=0) / weight.sum()
-    best = int(np.argmax(gain))
-    return best, float(gain[best])
+    return np.asarray(gain)
 
 
 def _open(i: IntArray, j: IntArray, needed: FloatArray, part: IntArray) -> IntArray:
