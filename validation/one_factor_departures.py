@@ -37,23 +37,23 @@ The verdict is "two" under two conditions. First, both tests together (Fisher's 
 reject at .35 times the level, or the scores are four standard deviations above those of one
 factor. Second, the proportion is 2.5 % or more.
 
-Columns of verdicts, with 99 draws for each test:
+The tables of verdicts have these columns, with 99 draws for each test:
 
-* number of tables; proportion in which one normal factor is rejected;
-* proportion in which the verdict without lapses would be two; in which the scores reject one
-  factor with lapses; in which the verdict is **two**;
-* open: proportion in which a second factor of 2.5 % is not excluded, of the tables with a fit
-  of lapses; mean share of a second factor with lapses;
-* CPU seconds of the tests without lapses, and of all.
+* number of tables; proportion with one normal factor rejected;
+* proportions with a verdict of two without lapses; with one factor with lapses rejected by the
+  scores; with a verdict of **two**;
+* open: proportion of the tables with a fit of lapses that do not exclude a second factor of 2.5 %;
+  mean proportion of variance of a second factor with lapses;
+* CPU seconds of the tests without lapses, and of all tests.
 
-Columns of estimates: tables with a fit of lapses; true and estimated mean lapse rate; coverage of
-95 % intervals; mean error of loadings without and with lapses.
+The tables of estimates give the number of tables with a fit of lapses, the true and estimated mean
+lapse rate, the coverage of 95 % intervals, and the mean error of loadings without and with lapses.
 
 The factor .35 was chosen on other tables with other seeds. In one-factor tables with lapses or
 guesses the verdict is two in at most 2 %, and in at most 4 % with several departures together.
 Second factors with a share of 5 % or more are detected in at least 95 % of tables, with one
-exception: a factor on which only the most extreme models load, in 500 questions. There the
-verdict is two in 23 % of tables and open in the others.
+exception. With 500 questions and a factor on which only the most extreme models load, the verdict
+is two in 23 % of tables and open in the others.
 
 Intervals of lapse rates cover 94 to 95 % if the rates of models have a log standard deviation of
 .8. They cover 98 % and more if all models have the same rate, because 19 models cannot exclude
