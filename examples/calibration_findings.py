@@ -1,9 +1,9 @@
-"""Calibration of real language models: tables of models x metrics, and pictures.
+"""Make tables and figures of the calibration of real language models.
 
     python examples/calibration_findings.py --data DIR --out docs/calibration_tables.md \
         --pictures docs/_static/calibration
 
-``DIR`` holds three public data sets, which are not part of this package:
+``DIR`` contains three public data sets, which are not part of this package:
 
 * ``cacioli_battery20_keep.csv.gz``, ``cacioli_battery20_correct.csv.gz``: 20 frontier models x 524
   questions; after answering, each model kept (1) or withdrew (0) its answer. From
@@ -61,7 +61,7 @@ YES_NO = {
 
 @dataclass(frozen=True)
 class Source:
-    """One data set: confidence and correctness (models, questions), and how to show it."""
+    """One data set: confidence and correctness (models, questions), and its presentation."""
 
     name: str
     title: str
@@ -73,12 +73,12 @@ class Source:
 
 
 def wide(long: pd.DataFrame, model: str, question: str, value: str) -> pd.DataFrame:
-    """Models x questions; an answer given twice is an error, not an average."""
+    """Return models x questions; a duplicate answer is an error."""
     return long.set_index([model, question])[value].unstack()  # noqa: PD010
 
 
 def battery(data: Path) -> Source:
-    """Keep or withdraw, and correctness."""
+    """Return decisions to keep an answer, and correctness."""
     keep = pd.read_csv(data / "cacioli_battery20_keep.csv.gz", index_col=0)
     correct = pd.read_csv(data / "cacioli_battery20_correct.csv.gz", index_col=0)
     return Source(
@@ -92,7 +92,7 @@ def battery(data: Path) -> Source:
 
 
 def moore_lab(data: Path) -> Source:
-    """Stated confidence between 0 and 1 on five sets of questions."""
+    """Return stated confidence between 0 and 1 on five sets of questions."""
     long = pd.read_parquet(data / "moore_lab_confidence_correct_long.parquet")
     long["question"] = long["qset"].astype(str) + "/" + long["question_id"].astype(str)
     tables = [
@@ -110,7 +110,7 @@ def moore_lab(data: Path) -> Source:
 
 
 def gastroenterology(data: Path) -> Source:
-    """Stated confidence 0 to 10 of configurations that stated it often enough."""
+    """Return stated confidence 0 to 10 of configurations that stated it often enough."""
     long = pd.read_csv(data / "gastro_confidence_correct_long.csv.gz")
     stated = long.groupby("model")["confidence"].count()
     long = long[long["model"].isin(stated.index[stated >= LEAST_STATED])]
@@ -127,7 +127,7 @@ def gastroenterology(data: Path) -> Source:
 
 
 def panels(data: Path, *, jobs: int) -> Iterator[tuple[Source, CalibrationPanel]]:
-    """Every data set with its panel."""
+    """Return every data set with its panel."""
     for source in (battery(data), moore_lab(data), gastroenterology(data)):
         panel = calibration_panel(
             source.confidence,
@@ -141,12 +141,12 @@ def panels(data: Path, *, jobs: int) -> Iterator[tuple[Source, CalibrationPanel]
 
 
 def by_ranking(panel: CalibrationPanel) -> np.ndarray:
-    """Models from the highest AUROC to the lowest, undefined last."""
+    """Return models in order of decreasing AUROC, undefined last."""
     return np.argsort(-np.nan_to_num(panel["auroc"].value, nan=-1.0), kind="stable")
 
 
 def lines(source: Source, panel: CalibrationPanel) -> Iterator[str]:
-    """The table of one data set in Markdown, best ranking first."""
+    """Return the table of one data set in Markdown, highest AUROC first."""
     table = panel.table(digits=2)
     yield f"## {source.title}\n"
     yield f"{source.text} Models in order of their AUROC; 95 % intervals in brackets.\n"
@@ -174,7 +174,7 @@ def _flags(panel: CalibrationPanel) -> Iterator[str]:
 
 
 def draw(source: Source, panel: CalibrationPanel, folder: Path, *, jobs: int) -> None:
-    """Reliability diagrams of all models (graded confidence only), and risk over coverage."""
+    """Draw reliability diagrams of all models (graded confidence only), and risk over coverage."""
     folder.mkdir(parents=True, exist_ok=True)
     curves = panel.curves(rng=SEED, n_jobs=jobs)
     if source.columns is GRADED:

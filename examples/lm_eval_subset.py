@@ -1,4 +1,4 @@
-"""Part of a task of lm-evaluation-harness, drawn by a bank, and the score over the whole of it.
+"""Draw part of a task of lm-evaluation-harness by a bank, and estimate the score on the task.
 
     python examples/lm_eval_subset.py draw bank.psy --task arc_easy --size 100 --out subset.json
     lm_eval run --model hf --model_args pretrained=org/new --tasks arc_easy \
@@ -10,7 +10,7 @@ The bank is made of the sample logs of other models on the whole task::
     scores = psy.read_logs("old", scorer="acc").responses
     psy.item_bank(scores, rng=1).save("bank.psy")
 
-Size and seed must be the same in both commands: they are what the score knows of the draw.
+Size and seed must be the same in both commands, because they determine the sample.
 """
 
 import argparse
@@ -23,7 +23,7 @@ import psychollm as psy
 
 
 def subset(drawn: Iterable[str], task: str) -> dict[str, list[int]]:
-    """Return the ids of documents by task, as ``--samples`` takes them.
+    """Return the ids of documents by task, in the format of ``--samples``.
 
     A bank of one task names its questions by their ids, one of several (the subjects of a group)
     by task and id, as the readers of logs do.
@@ -37,8 +37,8 @@ def subset(drawn: Iterable[str], task: str) -> dict[str, list[int]]:
             )
             raise SystemExit(msg)
         chosen.setdefault(name or task, []).append(int(number))
-    # In ascending order: the harness takes the documents in theirs, whatever ours was, and would
-    # write our ids beside them one by one. A task without any is left out, for [] means all.
+    # Ascending, because the harness reads documents in its own order and would pair them with
+    # our ids one by one. Tasks without ids are omitted, because [] means all.
     return {name: sorted(numbers) for name, numbers in chosen.items()}
 
 

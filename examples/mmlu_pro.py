@@ -1,10 +1,10 @@
-"""29 language models on 12,032 questions: dimensionality, questions that misfit, a short form.
+"""Analyse 29 language models on 12,032 questions: factors, misfitting questions, a short form.
 
     python examples/mmlu_pro.py --data DIR --tables docs/mmlu_pro_tables.md
 
-``DIR`` holds ``mmlu_pro_correct.csv.gz``, which is not part of this package: five-shot correctness
-on MMLU-Pro, from https://github.com/TIGER-AI-Lab/MMLU-Pro (Apache-2.0), one row per model. It
-takes some minutes of one core.
+``DIR`` contains ``mmlu_pro_correct.csv.gz``, which is not part of this package: five-shot
+correctness on MMLU-Pro, from https://github.com/TIGER-AI-Lab/MMLU-Pro (Apache-2.0), one row per model. The
+script takes some minutes of one core.
 """
 
 import argparse
@@ -21,7 +21,7 @@ from psychollm.irt import fit_multidimensional, item_fit, item_screen, short_for
 SEED = 20261121
 N_ITEMS = 100
 WORST = 8
-# Of models whose family is not the first word of their name.
+# Families of models that differ from the first word of the name.
 FAMILY = {"Meta": "Llama", "Mixtral": "Mistral", "mathstral": "Mistral", "gemma": "gemini"}
 
 
@@ -32,7 +32,7 @@ def markdown(header: list[str], rows: list[list[str]]) -> str:
 
 
 def dimensions(correct: psy.Responses) -> str:
-    """Return whether one factor is enough."""
+    """Return the tests of one factor."""
     found = psy.dimensionality(correct, n_null=199, rng=SEED)
     test, share = found.one_factor_test, found.second_share
     rows = [
@@ -49,7 +49,7 @@ def dimensions(correct: psy.Responses) -> str:
 
 
 def two_abilities(correct: psy.Responses) -> str:
-    """Return what a second ability of the questions would be."""
+    """Return the analysis of a second ability of the questions."""
     fit = fit_multidimensional(correct, 2, respondents="questions").rotated(rotate)
     table = fit.to_frame()
     rows = []
@@ -68,7 +68,7 @@ def two_abilities(correct: psy.Responses) -> str:
 
 
 def misfit(correct: psy.Responses) -> tuple[str, psy.irt.IRTFit]:
-    """Return the questions that fit worst, and the fit."""
+    """Return the worst-fitting questions, and the fit."""
     fit = psy.fit_irt(correct)
     screen = item_screen(fit, correct)
     table = item_fit(fit, correct).to_frame()
@@ -92,7 +92,7 @@ def misfit(correct: psy.Responses) -> tuple[str, psy.irt.IRTFit]:
 
 
 def short_forms(correct: psy.Responses) -> str:
-    """Return how well a hundred questions stand for all, on families held out of choosing them."""
+    """Return the error of a hundred selected questions for held-out families."""
     complete = correct.to_frame().dropna(axis="columns")
     families = {model: FAMILY.get(name := model.split("-")[0], name) for model in complete.index}
     found = short_form(complete, N_ITEMS, families=families, rng=SEED)
@@ -110,7 +110,7 @@ def short_forms(correct: psy.Responses) -> str:
 
 
 def followed(correct: psy.Responses) -> str:
-    """Return how closely each model follows what models share."""
+    """Return each model's loading on the common factor."""
     fit = psy.fit_irt(correct, respondents="questions")
     table = fit.to_frame().sort_values("slope", ascending=False)
     shown = list(table.itertuples())

@@ -1,16 +1,16 @@
 """
-A second factor that is not there
-=================================
+A spurious second factor
+========================
 
-Nineteen simulated models share one signal and nothing else. Their yes-rates run from 1 to 99 %.
-The plain spectrum of their tetrachoric correlations shows a second factor nevertheless.
+Nineteen simulated models share one factor and nothing else. Their yes rates run from 1 to 99 %.
+The plain spectrum of their tetrachoric correlations nevertheless shows a second factor.
 """
 
 # %%
 # One factor, by construction
 # ---------------------------
 #
-# Loadings lie between .75 and .97 and have nothing to do with the thresholds.
+# Loadings are between .75 and .97 and independent of the thresholds.
 
 import matplotlib.pyplot as plt
 import numpy as np
@@ -27,19 +27,19 @@ truth = psy.simulate_factor(
 responses = truth.responses
 
 # %%
-# What each rule for empty cells makes of it
-# ------------------------------------------
+# Effect of the continuity correction
+# -----------------------------------
 #
-# Half of all pairs of models have an empty cell. Something must be put there, or the
-# correlation is 1 or -1, and each choice gives another spectrum.
+# Half of all pairs of models have an empty cell. Without a correction their correlation is 1 or
+# -1, and each correction gives a different spectrum.
 
 correlation = psy.tetrachoric(responses, empty_cells="add_half")
 print(correlation.sensitivity())
 
 # %%
-# With half a question in each empty cell, as R's psych package does by default, the second
-# component takes a share that would be published. Its loadings follow the thresholds, and so does
-# the fall-off of the first: a parabola fits it closely.
+# With half a question added to each empty cell, as R's psych package does by default, the second
+# component explains a proportion of variance that would be published. Its loadings follow the
+# thresholds, and loadings on the first component seem to fall off along a parabola.
 
 spectrum = psy.spectrum(correlation)
 order = np.argsort(truth.thresholds)
@@ -59,17 +59,17 @@ right.set(xlabel="threshold", ylabel="loading", title="A second component")
 plt.show()
 
 # %%
-# What the verdict says
-# ---------------------
+# The verdict
+# -----------
 #
-# `dimensionality` does not decide by this spectrum. It fits one factor to the pair tables, where
-# an empty cell needs no rule, and asks whether anything is left.
+# `dimensionality` does not use this spectrum for its decision. It fits one factor to the pair
+# tables, where an empty cell needs no correction, and tests the residuals.
 
 verdict = psy.dimensionality(responses, empty_cells="add_half", n_null=199, rng=1, n_jobs=2)
 print(verdict.summary())
 
 # %%
-# The loadings of that fit are close to the truth, at every threshold.
+# The loadings of that fit are close to the truth at every threshold.
 
 fig, ax = plt.subplots(figsize=(5, 3.6), layout="constrained")
 ax.errorbar(

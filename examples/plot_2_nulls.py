@@ -2,11 +2,11 @@
 Two nulls, two questions
 ========================
 
-Is anything shared? Is there a second factor? Each question needs a null of its own.
+Do the models share anything? Is there a second factor? Each question needs its own null model.
 """
 
 # %%
-# Nineteen simulated models with one factor and yes-rates from 1 to 99 %.
+# Nineteen simulated models have one factor and yes rates from 1 to 99 %.
 
 import matplotlib.pyplot as plt
 import numpy as np
@@ -20,15 +20,16 @@ shuffled = psy.permutation_null(responses, scheme="within_model", n_null=500, rn
 one_factor = psy.one_factor_null(responses, n_null=500, rng=1, n_jobs=2)
 
 # %%
-# Shuffling each model's answers keeps its yes-rate and destroys everything shared. The first
-# eigenvalue lies far above: the models share something. So does the second, it seems.
+# Shuffling each model's answers keeps its yes rate and destroys all dependence. The first
+# eigenvalue is far above this null: the models share something. The second also seems to be above
+# it.
 
 print(shuffled)
 
 # %%
-# But shuffling has destroyed the first factor as well, and with it the empty cells that bend the
-# second eigenvalue. Beside tables that have exactly one factor and the same thresholds, the second
-# is nothing special.
+# Shuffling has also destroyed the first factor, and with it the empty cells that bias the second
+# eigenvalue. Compared with tables of exactly one factor and the same thresholds, the second
+# eigenvalue is not significant.
 
 print(one_factor)
 

@@ -2,8 +2,8 @@
 The study of shared confidence
 ==============================
 
-From two tables to a verdict: does the confidence of models tell one thing, shared by all, or does
-each know something of its own? The tables here are simulated, so the right answers are known.
+Does the confidence of models follow one common factor, or does each model also predict its own
+correctness? The two tables are simulated, so the truth is known.
 """
 
 # %%
@@ -25,31 +25,29 @@ print(study.summary())
 # Four figures
 # ------------
 #
-# Confidence as a classifier over attitudes to risk, with the baselines that any always-yes model
-# reaches; confidence against accuracy between models; loadings against thresholds, with the
-# spectrum and its nulls inset; and each model's own answer against the shared score.
+# The figures show confidence as a classifier over attitudes to risk, with baselines that always
+# answer yes; confidence against accuracy between models; loadings against thresholds, with the
+# spectrum and its nulls inset; and each model's own answer against the factor score.
 
 study.plot()
 plt.show()
 
 # %%
-# Does a model know more about itself than the others tell?
-# ----------------------------------------------------------
+# Does confidence predict correctness beyond the common factor?
+# -------------------------------------------------------------
 #
-# The score of a question on the shared factor is computed from all models but one, and set against
-# that model's own answer.
+# The factor score of a question is computed from all models but one, and compared with that
+# model's own answer.
 
 study.plot(figure="individuation")
 plt.show()
 
 # %%
-# Two of the simulated models were given a private signal. The study, which does not know, finds
-# them.
+# Two of the simulated models have self-knowledge. The study detects both.
 
 knowing = zip(example.truth.models, example.truth.self_knowledge, strict=True)
 print({model: float(weight) for model, weight in knowing if weight})
 print(study.private_signal.to_frame().round(3).to_string(index=False))
 
 # %%
-# ``study.report("report.html")`` writes all of this, and the rest, as one page that needs no
-# network.
+# ``study.report("report.html")`` writes all results as one page that needs no network.

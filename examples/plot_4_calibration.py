@@ -1,18 +1,19 @@
 """
-Can what models state be believed?
-==================================
+Is stated confidence reliable?
+==============================
 
-Six simulated models answer 800 questions and state how sure they are, in steps of five percent.
-What is wrong with each of them is known, so that it can be looked for in the numbers.
+Six simulated models answer 800 questions and state a confidence in steps of five per cent. The
+defect of each model is known, so that the metrics can be compared with it.
 """
 
 # %%
 # Six models
 # ----------
 #
-# Each model has a chance of being correct on each question. The first states it. The second adds
-# to it, the third exaggerates, the fourth always says much the same, the fifth states a mixture
-# of its chance and noise, and the sixth has its confidence upside down.
+# Each model has a probability of being correct on each question. The first model states it. The
+# second overstates it, the third is too extreme, and the fourth states nearly the same value
+# always. The fifth states a mixture of its probability and noise, and the sixth inverts its
+# confidence.
 
 import matplotlib.pyplot as plt
 import numpy as np
@@ -50,11 +51,11 @@ confidence = pd.DataFrame(stated).T.mul(20).round().div(20)
 correctness = pd.DataFrame(correct.astype(int), index=confidence.index)
 
 # %%
-# All metrics at once
-# -------------------
+# All metrics on the same resamples
+# ---------------------------------
 #
-# Every metric is computed on the same resamples of questions, so that any two models can be
-# compared on any of them.
+# Every metric uses the same resamples of questions, so that any two models can be compared on any
+# metric.
 
 panel = psy.calibration_panel(confidence, correctness, bootstrap=500, rng=1)
 print(panel.summary())
@@ -63,22 +64,22 @@ print(panel.summary())
 # Reliability diagrams
 # --------------------
 #
-# The line is the recalibrated curve; the grey band is where it would run, by chance alone, if the
-# model were calibrated. Only the first model stays inside. Beside every calibration error stands
-# what a calibrated model would show: an error above zero says nothing by itself.
+# The line is the recalibrated curve; the grey band is its range for a calibrated model. Only the
+# first model stays inside. Each calibration error is shown with its expected value for a
+# calibrated model, because an error above zero alone is not informative.
 
 curves = panel.curves(n_draws=500)
 plot_reliability_grid(curves.reliability, error=curves.error, columns=3)
 plt.show()
 
 # %%
-# Calibration is one thing, knowledge another
-# -------------------------------------------
+# Calibration and discrimination
+# ------------------------------
 #
-# The bold and the extreme model rank their answers about as well as the calibrated one:
-# recalibrated, they would be as good. The monotonous model has lost some of it, for it says only
-# a few different things. What the distracted model has lost cannot be brought back, and the
-# inverted one knows much and says the contrary.
+# The bold and the extreme model rank their answers about as well as the calibrated one, and
+# recalibration would make them as good. The monotonous model has lost some discrimination, because
+# it states few distinct values. The loss of the distracted model cannot be corrected. The inverted
+# model is informative, but in the wrong direction.
 
 plot_type2_roc(curves.roc)
 plt.show()
@@ -87,7 +88,7 @@ plt.show()
 # Answering only where confident
 # ------------------------------
 #
-# The same shows in what is gained by leaving questions out: a level curve gains nothing.
+# The risk-coverage curve shows the gain from omitting questions: a level curve means no gain.
 
 plot_risk_coverage(curves.risk_coverage)
 plt.show()
@@ -96,8 +97,8 @@ plt.show()
 # Any metric over models
 # ----------------------
 #
-# Discrimination (DSC) is what a model knows, miscalibration (MCB) what it loses by the way it
-# states it.
+# Discrimination (DSC) measures how well confidence separates right from wrong answers,
+# miscalibration (MCB) the loss from inaccurate statements.
 
 plot_forest(
     [panel["corp_dsc"], panel["corp_mcb"]],
@@ -111,13 +112,13 @@ plt.show()
 # Which models differ
 # -------------------
 #
-# Paired differences on the same questions, adjusted for the number of pairs; a dot where two
-# models differ.
+# Differences are paired on the same questions and adjusted for the number of pairs. A dot marks a
+# significant difference.
 
 compared = compare_all(panel["brier"], adjustment="max_t")
 plot_comparisons(compared)
 plt.show()
 
 # %%
-# ``panel.report("report.html")`` writes all of this, and the rest, as one page that needs no
-# network; ``psychollm calibrate`` does the same from files.
+# ``panel.report("report.html")`` writes all results as one page that needs no network; ``psychollm
+# calibrate`` does the same from files.

@@ -1,9 +1,9 @@
 """
-How many factors, and what loads on them?
+The number of factors, and their loadings
 =========================================
 
-Twelve simulated models of two families say whether they can answer 1,500 questions. Two factors
-that correlate .5 are behind it: what the models of a family share, and no other structure.
+Twelve simulated models of two families state whether they can answer 1,500 questions. Each family
+has one factor; the two factors correlate .5, and there is no other structure.
 """
 
 # %%
@@ -27,12 +27,12 @@ says_yes = loadings @ shared + own > rng.uniform(-1, 1, size=(12, 1))
 answers = psy.Responses(says_yes.astype(int), models=names)
 
 # %%
-# Counting
-# --------
+# Number of factors
+# -----------------
 #
-# Eight rules count, each beside the others. The eigenvalues behind parallel analysis stand beside
-# those of tables whose answers were shuffled: within each model, which keeps its yes-rate and
-# nothing else; and within each question, which keeps how many models said yes.
+# Eight rules are reported together. Parallel analysis compares eigenvalues with tables of shuffled
+# answers. Shuffling within each model keeps only its yes rate; shuffling within each question
+# keeps the number of models that answered yes.
 
 found = psy.retention(answers, n_null=100, rng=1)
 print(found)
@@ -45,14 +45,14 @@ plot_retention(found)
 plt.show()
 
 # %%
-# Shuffled within models, the second eigenvalue stands above the bar: two factors.
-# One rule looks for variables that load on a single factor, and counts too few; none of them is a
+# Compared with shuffling within models, the second eigenvalue is above the null: two factors. One
+# rule counts variables that load on a single factor, and underestimates. None of the rules is a
 # test.
 #
-# Loadings, with their errors
-# ---------------------------
+# Loadings and their errors
+# -------------------------
 #
-# Errors come from the covariance matrix of the correlations, thresholds included.
+# Errors come from the covariance matrix of the correlations and include the thresholds.
 
 correlation = psy.polychoric(answers)
 covariance = correlation.covariance()
@@ -63,10 +63,10 @@ plot_loadings(solution, errors=errors)
 plt.show()
 
 # %%
-# What was simulated
-# ------------------
+# Comparison with the simulated values
+# ------------------------------------
 #
-# The two factors correlate, and most intervals hold the loading that was simulated.
+# The two factors correlate, and most intervals cover the simulated loading.
 
 turned = solution.permuted(list(np.abs(solution.loadings).argmax(axis=0).argsort()))
 ends = loading_errors(turned, covariance=covariance).interval
@@ -75,11 +75,11 @@ print(f"correlation of the factors: {turned.factor_correlation[0, 1]:.2f}")
 print(f"loadings within their interval: {inside.mean():.0%}")
 
 # %%
-# The same as a hypothesis
-# ------------------------
+# A confirmatory model
+# --------------------
 #
-# With the families given in advance, each model loads on its own factor alone, and the test says
-# whether that is enough.
+# Here the families are given in advance and each model loads on its own factor only. The test
+# shows whether that fits.
 
 model = confirmatory_factors(correlation, {"alder": names[:6], "birch": names[6:]})
 print(model.summary())

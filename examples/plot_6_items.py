@@ -1,9 +1,9 @@
 """
-Which questions do the work?
-============================
+Item response theory of 24 questions
+====================================
 
-400 simulated respondents answer 24 questions; one of the questions has the wrong answer marked as
-correct, and one is known to everybody.
+400 simulated respondents answer 24 questions. One question is miskeyed, and one is answered
+correctly by all.
 """
 
 # %%
@@ -34,11 +34,11 @@ questions = [f"q{j + 1:02d}" for j in range(24)]
 answers = psy.Responses(correct.astype(int), questions=questions)
 
 # %%
-# What is wrong with the questions
-# --------------------------------
+# Faulty questions
+# ----------------
 #
-# The question that everybody answers gets no number and a reason. Of the miskeyed one the slope is
-# negative, and the screen says that shuffling does not make such a one.
+# The question that all respondents answer correctly has a reason in place of an estimate. The
+# miskeyed question has a negative slope, which shuffled answers do not produce.
 
 fit = psy.fit_irt(answers, priors=None)
 print(fit.summary())
@@ -69,17 +69,17 @@ plt.show()
 # Eight questions for twenty-four
 # -------------------------------
 #
-# Chosen without each fifth of the respondents, and judged on that fifth.
+# The questions are selected without each fifth of the respondents, and evaluated on that fifth.
 
 usable = answers.to_frame().drop(columns=["q01", "q18"])
 print(short_form(usable, 8, rng=1).summary())
 
 # %%
-# How sure
-# --------
+# Precision
+# ---------
 #
-# Posteriors of the slopes, abilities integrated out. Slopes may be negative here, so that the
-# miskeyed question can show itself.
+# The figure shows posteriors of the slopes, with abilities integrated out. The prior allows
+# negative slopes, so that the miskeyed question is visible.
 
 priors = psy.irt.HierarchicalPriors(log_slope=None)
 bayes = psy.bayesian_2pl(answers, priors=priors, n_draws=1000, rng=1)

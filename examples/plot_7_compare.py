@@ -1,16 +1,16 @@
 """
-Which respondent is better, and who cannot be told apart
-========================================================
+Which respondent is better?
+===========================
 
-Real answers: one small model, SmolLM2-135M, under 22 system prompts, on 480 questions. Twenty-two
-scores make 231 pairs, and some of them differ by luck alone.
+These are real answers of one small model, SmolLM2-135M, under 22 system prompts, to 480 questions.
+Twenty-two scores make 231 pairs, and some pairs differ by chance alone.
 """
 
 # %%
 # Scores, ranks and tiers
 # -----------------------
 #
-# Each score has its interval, and each rank has bounds that hold for all of them at once.
+# Each score has an interval, and the bounds of ranks are simultaneous.
 
 import matplotlib.pyplot as plt
 
@@ -21,27 +21,27 @@ found = psy.compare(example.correctness, rng=1)
 print(found)
 
 # %%
-# The picture: scores with their intervals, and the ranks that are possible.
+# The figure shows scores with intervals, and possible ranks.
 
 found.plot()
 plt.show()
 
 # %%
-# What the questions could show
-# -----------------------------
+# Power
+# -----
 #
-# Pairs without a significant difference are of two kinds: equivalent, and inconclusive, with too
-# few questions to say. For the second kind the last column says how many questions it would take.
+# Pairs without a significant difference are either equivalent or inconclusive. For inconclusive
+# pairs the last column gives the number of questions that would detect the difference.
 
 shown = ["first", "second", "value", "lower", "upper", "adjusted", "needed"]
 print(found.pairs()[shown].head(8).round(3).to_string(index=False))
 
 # %%
-# Questions that go together
-# --------------------------
+# Questions in clusters
+# ---------------------
 #
-# The questions come from eight domains. If a comparison is to speak for other questions of these
-# domains, questions count one by one; if it is to speak for other domains, there are but eight.
+# The questions come from eight domains. To generalise to other questions of these domains,
+# questions are the units. To generalise to other domains, the eight domains are the units.
 
 domains = [question.rsplit("-", 1)[0] for question in example.correctness.questions]
 print(psy.compare(example.correctness, clusters=domains, rng=1))

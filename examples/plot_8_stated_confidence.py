@@ -1,9 +1,9 @@
 """
-What a small model's confidence is worth
-========================================
+The confidence of a small model
+===============================
 
-Real answers: before each of 480 questions, SmolLM2-135M was asked whether it would answer it
-correctly. The probability that it gave to "yes" is its confidence, under three system prompts.
+These are real answers. Before each of 480 questions, SmolLM2-135M was asked whether it would
+answer correctly. Its probability of "yes" is its confidence, under three system prompts.
 """
 
 # %%
@@ -25,19 +25,19 @@ confidence = stated.loc[chosen]
 correctness = example.correctness.to_frame().loc[chosen]
 
 # %%
-# Does it tell right from wrong?
-# ------------------------------
+# Does confidence discriminate right from wrong answers?
+# ------------------------------------------------------
 #
-# An AUROC of one half says nothing. These are above it, and not by much.
+# An AUROC of one half is no discrimination. These values are slightly above it.
 
 print(psy.calibration.auroc(confidence, correctness, bootstrap=500, rng=1))
 
 # %%
-# Does it mean what it says?
-# --------------------------
+# Is confidence calibrated?
+# -------------------------
 #
-# All three say more than they are right. Discrimination and calibration are two things: the first
-# cannot be mended afterwards, the second can.
+# All three respondents are overconfident. Recalibration can correct calibration, but not
+# discrimination.
 
 print(psy.calibration.overconfidence(confidence, correctness, bootstrap=500, rng=1))
 panel = psy.calibration_panel(
@@ -48,10 +48,10 @@ plot_reliability_grid(curves.reliability, error=curves.error, columns=3)
 plt.show()
 
 # %%
-# Is that the model, or the questions?
-# ------------------------------------
+# Differences between domains
+# ---------------------------
 #
-# The domains differ more than the prompts do: it says yes to opposites, most of which it knows,
+# Domains differ more than prompts do. The model answers yes to opposites, most of which it solves,
 # and to French words, most of which it does not.
 
 domains = pd.Series(confidence.columns).str.rsplit("-", n=1).str[0].to_numpy()

@@ -1,16 +1,16 @@
 """
-Which questions are hard, dead or broken
-========================================
+Which questions are hard, useless or faulty?
+============================================
 
-Real answers: 22 system prompts of one small model on 480 questions. Which of the questions tell
-the respondents apart at all?
+These are real answers of one small model under 22 system prompts to 480 questions. Which questions
+distinguish the respondents?
 """
 
 # %%
-# Shares first
-# ------------
+# Proportions of right answers
+# ----------------------------
 #
-# A question that everybody gets right, or nobody, says nothing about who is better.
+# A question that all respondents solve, or all miss, carries no information about differences.
 
 import matplotlib.pyplot as plt
 
@@ -22,11 +22,11 @@ share = correct.to_frame().mean()
 print(f"{(share == 0).sum()} questions nobody got right, {(share == 1).sum()} everybody did")
 
 # %%
-# A model of one ability
-# ----------------------
+# A Rasch model
+# -------------
 #
-# The Rasch model puts questions and respondents on one scale. With 22 respondents a slope of its
-# own for each question would be more than the data can say.
+# The Rasch model puts questions and respondents on one scale. With 22 respondents the data do not
+# determine a slope for each question.
 
 living = correct.to_frame().loc[:, (share > 0) & (share < 1)]
 fit = psy.fit_irt(living, model="rasch")
@@ -35,19 +35,20 @@ psy.plots.plot_wright_map(fit, abilities)
 plt.show()
 
 # %%
-# Broken, or only hard?
-# ---------------------
+# Miskeyed or only hard?
+# ----------------------
 #
-# The screen names questions that are answered against the trend: better respondents get them wrong
-# more often. With so few respondents it should name few.
+# The screen names questions that better respondents miss more often. With so few respondents it
+# should name few.
 
 print(psy.irt.item_screen(fit, living).to_frame().head(8).to_string(index=False))
 
 # %%
-# Where the test measures
-# -----------------------
+# Test information
+# ----------------
 #
-# Questions tell most about respondents whose chance is one half. These are too hard for most.
+# A question is most informative about respondents who solve it with a probability of one half.
+# These questions are too hard for most respondents.
 
 psy.plots.plot_test_information(fit)
 plt.show()

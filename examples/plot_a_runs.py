@@ -2,8 +2,8 @@
 The same model asked twice
 ==========================
 
-Real answers: two of the 22 respondents are the same model, without a system prompt, at temperature
-1. Whatever differs between them is chance.
+These are real answers. Two of the 22 respondents are the same model, without a system prompt, at
+temperature 1. All differences between them are chance.
 """
 
 # %%
@@ -21,20 +21,20 @@ right = example.correctness.to_frame()
 runs = ["plain, hot", "plain, hot again"]
 
 # %%
-# How often it says the same
-# --------------------------
+# Agreement of the two runs
+# -------------------------
 #
-# Agreement beyond chance is the number to look at: two coins agree half of the time.
+# Use agreement beyond chance, because two coins agree half of the time.
 
 print(psy.reliability.agreement([said.loc[[run]].rename({run: "SmolLM2"}) for run in runs]))
 
 # %%
-# What chance does to an accuracy
-# -------------------------------
+# Chance variation of accuracy
+# ----------------------------
 #
-# The two differ by less than their intervals are wide, as they should.
+# As expected, the two accuracies differ by less than the width of their intervals.
 
 accuracy = psy.reliability.mean_score(right)
 print(psy.reliability.score_differences(right, pairs=[tuple(runs)]))
-plot_forest([accuracy], names=["share of right answers"])
+plot_forest([accuracy], names=["proportion of right answers"])
 plt.show()

@@ -1,17 +1,16 @@
 """
-Skill, and insight into it
-==========================
+Accuracy and metacognitive sensitivity
+======================================
 
-Three simulated models answer yes-or-no questions equally well. One knows when it is right, one
-half as well, and one hardly.
+Three simulated models answer yes/no questions equally well. Their M-ratios are 1, .5 and .1.
 """
 
 # %%
-# Three models of one skill
-# -------------------------
+# Three models of equal accuracy
+# ------------------------------
 #
-# d' is how well a model tells the two kinds of questions apart; meta-d' is the d' that its
-# confidence would fit to. Their ratio is 1 if nothing is lost between answer and confidence.
+# d' measures how well a model discriminates the two kinds of questions. meta-d' is the d' that
+# corresponds to its confidence. Their ratio is 1 if confidence uses all information of the answer.
 
 import matplotlib.pyplot as plt
 
@@ -24,22 +23,23 @@ made = psy.data.simulate_meta_d(
 print(made.correct.mean(axis=1).round(2), "right")
 
 # %%
-# The same skill, another insight
-# -------------------------------
+# Equal d', different meta-d'
+# ---------------------------
 
 found = psy.calibration.meta_d(made.stimulus, made.response, made.rating, bootstrap=200, rng=1)
 plot_forest([found.d_prime, found.meta_d], names=["d': the answers", "meta-d': the confidence"])
 plt.show()
 
 # %%
-# The ratio, and whether it differs
-# ---------------------------------
+# The ratio, and its differences
+# ------------------------------
 
 print(found.m_ratio)
 print(found.m_ratio.difference(0, 1))
 
 # %%
-# The curve that says the same without a model: how many right and wrong answers pass each rating.
+# The type-2 ROC curve needs no model. It shows the proportions of right and wrong answers at or
+# above each rating.
 
 plot_type2_roc(psy.calibration.type2_roc(made.rating, made.correct))
 plt.show()

@@ -3,7 +3,7 @@ Is a question harder for one family?
 ====================================
 
 Two simulated families of models differ in ability, and two of twenty questions are harder for one
-of them at equal ability. Plain shares cannot tell the two apart.
+family at equal ability. Plain proportions cannot separate the two effects.
 """
 
 # %%
@@ -26,11 +26,11 @@ chance = 1 / (1 + np.exp(-1.3 * (ability[:, None] - difficulty - harder)))
 answers = (rng.uniform(size=chance.shape) < chance).astype(int)
 
 # %%
-# Shares mislead
-# --------------
+# Proportions of right answers mislead
+# ------------------------------------
 #
-# The second family is abler, so that it does better nearly everywhere; the two unfair questions
-# are those where it hardly does.
+# The second family is more able, so it does better on nearly all questions. On the two unfair
+# questions its advantage is small.
 
 gain = answers[family == "second"].mean(axis=0) - answers[family == "first"].mean(axis=0)
 colours = np.where(unfair > 0, "C3", "C0")
@@ -39,11 +39,11 @@ plt.gca().set(xlabel="question", ylabel="second family minus first", xticks=rang
 plt.show()
 
 # %%
-# At equal ability
-# ----------------
+# Comparison at equal ability
+# ---------------------------
 #
-# Each question is compared between the families at equal ability, on a scale set by those that
-# turn out to be fair.
+# Each question is compared between the families at equal ability. The unflagged questions define
+# the scale.
 
 found = psy.irt.differential_items(answers, family)
 print(found)

@@ -1,14 +1,15 @@
 """
-What an evaluation shows, on one page
-=====================================
+An evaluation on one page
+=========================
 
-Eight simulated models of three families answer 300 questions of three domains. The card gives each
-its accuracy on these questions and on questions like these, and says where the answers vary.
+Eight simulated models of three families answer 300 questions of three domains. The card gives the
+accuracy of each model on these questions and in the question population, and the sources of
+variance.
 """
 
 # %%
-# A table of right and wrong answers
-# ----------------------------------
+# A table of binary scores
+# ------------------------
 
 import matplotlib.pyplot as plt
 import numpy as np
@@ -28,25 +29,25 @@ table = pd.DataFrame(right.astype(int), index=[f"model {name}" for name in "abcd
 # Two accuracies, ranks and tiers
 # -------------------------------
 #
-# Thick lines are for these questions, thin ones for others like them: only the latter tell how a
-# ranking would come out elsewhere.
+# Thick lines refer to these questions, thin lines to the question population. Only thin lines show
+# whether a ranking generalises.
 
 card = psy.evaluation_card(table, domains=domains, families=families, rng=1)
 card.plot()
 plt.show()
 
 # %%
-# Where the answers vary
-# ----------------------
+# Variance components
+# -------------------
 #
-# Shares of the variance of one answer, by a crossed logistic mixed model, and the share of the
-# differences between models that other questions would show again.
+# The crossed logistic mixed model gives proportions of the variance of one answer, and the
+# proportion of the differences between models that other questions would replicate.
 
 print(card.mixed.summary())
 
 # %%
-# What the table cannot show
-# --------------------------
+# Limits of the data
+# ------------------
 
 for gap in card.gaps:
     print("*", gap)

@@ -1,8 +1,8 @@
-"""The shared-confidence study on real answers of language models: reports and tables of findings.
+"""Run the shared-confidence study on real answers of language models.
 
     python examples/real_data.py --data DIR --out reports --tables docs/findings_tables.md
 
-``DIR`` holds two public data sets, which are not part of this package:
+``DIR`` contains two public data sets, which are not part of this package:
 
 * ``cacioli_battery20_keep.csv.gz``, ``cacioli_battery20_correct.csv.gz``: 20 frontier models x 524
   questions; after answering, each model kept (1) or withdrew (0) its answer. From
@@ -29,13 +29,13 @@ LEAST_STATED = 265  # stated confidences a configuration needs to take part
 
 
 def battery(data: Path) -> tuple[psy.Responses, psy.Responses]:
-    """Keep or withdraw, and correctness."""
+    """Return decisions to keep an answer, and correctness."""
     keep = psy.read_responses(data / "cacioli_battery20_keep.csv.gz")
     return keep, psy.read_responses(data / "cacioli_battery20_correct.csv.gz")
 
 
 def gastroenterology(data: Path, *, threshold: float | str) -> tuple[psy.Responses, psy.Responses]:
-    """Stated confidence, split, and correctness, of configurations that stated it often enough."""
+    """Return split confidence and correctness of configurations with enough stated confidences."""
     table = pd.read_csv(data / "gastro_confidence_correct_long.csv.gz")
     stated = table.groupby("model")["confidence"].count()
     table = table[table["model"].isin(stated.index[stated >= LEAST_STATED])]
@@ -45,7 +45,7 @@ def gastroenterology(data: Path, *, threshold: float | str) -> tuple[psy.Respons
 
 
 def studies(data: Path, *, jobs: int) -> Iterator[tuple[str, str, SharedConfidence]]:
-    """File name, title and result of every study."""
+    """Yield file name, title and result of every study."""
     plan = (
         ("battery_all", "Battery, all 20 models", battery(data), "flag"),
         ("battery_screened", "Battery, unusable models dropped", battery(data), "drop"),
@@ -74,7 +74,7 @@ def studies(data: Path, *, jobs: int) -> Iterator[tuple[str, str, SharedConfiden
 
 
 def rows(study: SharedConfidence) -> list[tuple[str, str]]:
-    """Return the numbers behind the verdict, by name."""
+    """Return the numbers of the verdict, by name."""
     shape = study.dimensionality
     one, share, rules = shape.one_factor_test, shape.second_share, shape.spectrum.sensitivity
     rates = study.confusion.yes_rate.value

