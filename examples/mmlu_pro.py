@@ -3,8 +3,8 @@
     python examples/mmlu_pro.py --data DIR --tables docs/mmlu_pro_tables.md
 
 ``DIR`` contains ``mmlu_pro_correct.csv.gz``, which is not part of this package: five-shot
-correctness on MMLU-Pro, from https://github.com/TIGER-AI-Lab/MMLU-Pro (Apache-2.0), one row per model. The
-script takes some minutes of one core.
+correctness on MMLU-Pro, from https://github.com/TIGER-AI-Lab/MMLU-Pro (Apache-2.0), one row per
+model. The script takes some minutes of one core.
 """
 
 import argparse
