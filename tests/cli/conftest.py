@@ -12,6 +12,9 @@ import pytest
 
 from psychollm.cli import main
 from psychollm.data.simulate_study import simulate_study
+from psychollm.estimates.exhibits import Drawing
+from psychollm.reports import sections
+from psychollm.reports.figure import Figure
 
 Run = Callable[..., subprocess.CompletedProcess[str]]
 ROOT = Path(__file__).resolve().parents[2]
@@ -57,6 +60,16 @@ def call(
         return subprocess.CompletedProcess(arguments, code, told.out, errors)
 
     return command
+
+
+@pytest.fixture
+def undrawn(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Leave the figures of pages empty: half of a command's time; other tests look at them."""
+
+    def empty(drawing: Drawing, models: object = ()) -> Figure:
+        return Figure(svg='<svg viewBox="0 0 1 1"></svg>', caption=drawing.caption)
+
+    monkeypatch.setattr(sections, "draw_figure", empty)
 
 
 @pytest.fixture

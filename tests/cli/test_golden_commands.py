@@ -53,6 +53,7 @@ def test_a_command_prints_what_it_printed(call, tmp_path: Path, monkeypatch, nam
     check(SAVED, name, found | {"printed": words.splitlines()})
 
 
+@pytest.mark.usefixtures("undrawn")
 @pytest.mark.parametrize("name", [*COMMANDS, *VARIANTS])
 def test_the_script_gives_the_tables_to_the_last_bit(call, tmp_path: Path, name: str) -> None:
     make, typed = (COMMANDS | VARIANTS)[name]

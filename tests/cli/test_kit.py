@@ -34,6 +34,8 @@ SMALL = {
 }
 QUICK = ("--bootstrap", 160, "--null", 40)
 
+pytestmark = pytest.mark.usefixtures("undrawn")
+
 
 def shrunk(plan: Path, study: str) -> None:
     """Have a plan ask less."""

@@ -92,6 +92,8 @@ arms = ["critique", "insist_wrong"]
 judge = "j"
 """
 
+pytestmark = pytest.mark.usefixtures("undrawn")
+
 
 def write(folder: Path, study: str, url: str = NOWHERE, *, extra: str = "", n: int = 0) -> Path:
     """Write a plan of four models and a judge, and its questions."""
