@@ -98,7 +98,7 @@ DECIMALS = {
     **dict.fromkeys(("to detect that found", "to detect the smallest"), 0),
     "to show it is smaller": 0,
     **dict.fromkeys(("share, %", "yes, %", "expected"), 1),
-    **dict.fromkeys(("own − shared at equal rate", "gain at equal rate"), 3),
+    **dict.fromkeys(("own − factor score at equal rate", "gain at equal rate"), 3),
     **dict.fromkeys(("p, shuffled", "p, one factor", "p, adjusted"), 3),
 }
 

@@ -1,1 +1,1 @@
-"""How often a model succeeds when it may try several times, and how often it does every time."""
+"""Probability of at least one success in several attempts, and of success in all."""

@@ -1,11 +1,11 @@
-r"""pass@k and pass^k of a question, without bias from n attempts of which s succeeded.
+r"""Unbiased pass@k and pass^k of a question, from s successes in n attempts.
 
 .. math:: \text{pass@}k = 1 - \binom{n - s}{k} \Big/ \binom{n}{k}, \qquad
           \text{pass\^{}}k = \binom{s}{k} \Big/ \binom{n}{k}                              \quad (1)
 
-are the shares of all choices of k of the n attempts in which at least one succeeds, and in which
-all do. Powers of s / n are biased: of five attempts with four successes they give .41 for pass^4,
-where one choice in five succeeds throughout.
+are the proportions of all choices of k of the n attempts with at least one success, and with
+only successes. Powers of s / n are biased: for four successes in five attempts they give .41 for
+pass^4, but only one choice in five has four successes.
 
 References
 ----------
@@ -38,7 +38,7 @@ def _at_least_one(successes: FloatArray, n: FloatArray, k: int) -> FloatArray:
 
 @dataclass(frozen=True, slots=True)
 class Quantity:
-    """One of the two quantities."""
+    """Pass@k or pass^k."""
 
     name: str
     sign: str
@@ -46,7 +46,7 @@ class Quantity:
     of: Callable[[FloatArray, FloatArray, int], FloatArray]  # successes, attempts, k
 
     def called(self, k: int) -> str:
-        """Return its name with k, such as pass@3."""
+        """Return the name with k, such as pass@3."""
         return f"pass{self.sign}{k}"
 
 

@@ -1,4 +1,4 @@
-"""Attempts as they come: how often each model tried each question, and how often it succeeded."""
+"""Count attempts and successes of each model at each question."""
 
 from dataclasses import dataclass
 from typing import Any
@@ -17,10 +17,10 @@ from psychollm.reliability.means.repeated_scores import answers_of, long_places
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Counts:
-    """Successes and attempts of each model at each question."""
+    """Successes and attempts by model and question."""
 
     successes: FloatArray  # (models, questions)
-    trials: FloatArray  # (models, questions), 0 where there was none
+    trials: FloatArray  # (models, questions), 0 without attempts
     models: Labels
     questions: Labels
 
@@ -33,10 +33,10 @@ def counts_of(
     successes: str | None,
     trials: str | None,
 ) -> Counts:
-    """Return whatever holds attempts as counts."""
+    """Return attempts in any format as counts."""
     if (successes is None) != (trials is None):
         given, lacks = ("successes", "trials") if trials is None else ("trials", "successes")
-        msg = f"{parameter(given)} needs {parameter(lacks)}: counts are two columns"
+        msg = f"{parameter(given)} needs {parameter(lacks)}: counts take both columns"
         raise OptionError(msg)
     if successes is not None and trials is not None:
         return _of_counts(results, model, question, successes, trials)
@@ -45,7 +45,7 @@ def counts_of(
         renamed = {old: new for old, new in ((model, "model"), (question, "question")) if old}
         absent = [name for name in renamed if name not in frame]
         if absent:
-            msg = f"results has no column {absent[0]!r}: its columns are {list(frame.columns)}"
+            msg = f"results has no column {absent[0]!r}: use one of {list(frame.columns)}"
             raise LabelError(msg)
         results = frame.rename(columns=renamed)
     answers = answers_of(results, "results")
@@ -55,8 +55,8 @@ def counts_of(
         row, column, run = other[0]
         msg = (
             f"results: model {answers.models[row]!r}, question {answers.questions[column]!r} "
-            f"has a score of {values[row, column, run]:g}: an attempt succeeds (1) or fails (0). "
-            "Split scores first, such as (scores > 0.5)"
+            f"has a score of {values[row, column, run]:g}: scores must be 1 (success) or 0 "
+            "(failure). Dichotomise scores first, e.g. (scores > 0.5)"
         )
         raise CodeError(msg)
     return _checked(
@@ -70,12 +70,12 @@ def counts_of(
 def spent_of(
     results: Any, column: str, counts: Counts, *, model: str | None, question: str | None
 ) -> FloatArray:
-    """Return the mean of a column of costs or times in each cell (models, questions)."""
+    """Return the mean of a column of costs or times by model and question (models, questions)."""
     import pandas as pd
 
     frame = results.frame if isinstance(results, ScoreLog) else _frame(results)
     if column not in frame:
-        msg = f"results has no column {column!r}: its columns are {listed([*frame.columns])}"
+        msg = f"results has no column {column!r}: use one of {listed([*frame.columns])}"
         raise LabelError(msg)
     if model is None or question is None:
         found = long_columns("results", [*frame.columns], Columns(model, question, column))
@@ -84,7 +84,7 @@ def spent_of(
     wrong = (values.isna() & frame[column].notna() & (frame[column] != "")) | (values < 0.0)
     if wrong.any():
         held = str(frame.loc[wrong, column].iloc[0])
-        msg = f"results: column {column!r} holds {held!r}: costs and times are numbers from 0 on"
+        msg = f"results: column {column!r} contains {held!r}: costs and times must be at least 0"
         raise CodeError(msg)
     means = frame.assign(**{column: values}).pivot_table(column, model, question)
     table = means.reindex(index=[*counts.models], columns=[*counts.questions])
@@ -95,8 +95,8 @@ def _frame(results: Any) -> Any:
     frame = in_pandas(results)
     if not hasattr(frame, "columns"):
         msg = (
-            f"results is {type(results).__name__}: names of columns belong to a long table, a "
-            "DataFrame with a row per attempt or per model and question"
+            f"results is {type(results).__name__}: column names require a long table, a DataFrame "
+            "with one row per attempt or per model and question"
         )
         raise ShapeError(msg)
     return frame
@@ -117,7 +117,7 @@ def _of_counts(
         try:
             table[places] = frame[column].to_numpy(dtype=np.float64)
         except (TypeError, ValueError) as error:
-            msg = f"results: column {column!r} holds values that are no numbers"
+            msg = f"results: column {column!r} contains values that are not numbers"
             raise CodeError(msg) from error
     return _checked(cells[0], cells[1], *labels)
 
@@ -136,10 +136,10 @@ def _checked(
         msg = (
             f"results: model {models[row]!r}, question {questions[column]!r} has "
             f"{successes[row, column]:g} successes of {trials[row, column]:g} attempts: counts "
-            "are whole, and no more succeed than were made"
+            "must be whole, with at most as many successes as attempts"
         )
         raise CodeError(msg)
     if not trials.any():
-        msg = "results holds no attempt: every count is 0 or missing"
+        msg = "results has no attempts: every count is 0 or missing"
         raise ShapeError(msg)
     return Counts(successes, trials, models, questions)

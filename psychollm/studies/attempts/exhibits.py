@@ -1,4 +1,4 @@
-"""What shows the findings about several attempts."""
+"""Figures and tables of the findings on several attempts."""
 
 from collections.abc import Mapping, Sequence
 from functools import partial
@@ -31,9 +31,9 @@ def exhibits(
         plot="plot_attempts",
         of=result,
         key="attempts",
-        title="How often each model succeeds in one attempt, at least once, and every time",
-        caption=f"Points: one attempt, with its interval. The bar behind reaches from the chance "
-        f"that all of {top} attempts succeed to the chance that at least one does.",
+        title="Probability of success in one attempt, at least once, and every time",
+        caption="Points: one attempt, with its interval. Bars: from the probability that all of "
+        f"{top} attempts succeed to the probability that at least one does.",
     )
     named = {
         quantity.called(k): estimate
@@ -57,8 +57,9 @@ def _frontier(found: "Frontier") -> Sequence[Exhibit]:
         of=found,
         key=f"frontier_{found.of}",
         title=f"Success and {what} of one attempt",
-        caption=f"Each model with both intervals. The line joins models that no other beats in "
-        f"{what} and success. Hollow models are significantly worse than another in both.",
+        caption="Models with both intervals. The line connects the frontier: models without a "
+        f"rival of lower {what} and equal or higher success. Hollow: significantly worse than "
+        "another in both.",
     )
     return (drawing, Listing(table=partial(_of_frontier, found, what), folded=True, instead=True))
 

@@ -1,4 +1,4 @@
-"""Success and cost of models, with the frontier."""
+"""Plot of success against cost, with the frontier."""
 
 from typing import TYPE_CHECKING
 
@@ -21,19 +21,19 @@ if TYPE_CHECKING:
 
     from psychollm.studies.attempts.frontier import Frontier
 
-_NAMED, _LONGEST = 12, 26  # models on the frontier that are named beside their points
+_NAMED, _LONGEST = 12, 26  # number of labelled models on the frontier, length of a label
 
 
 @plain_text()
 def plot_frontier(result: "Frontier", *, ax: "Axes | None" = None) -> "Axes":
-    """Draw success against the mean cost of one attempt, and the line of the frontier.
+    """Plot success against the mean cost of one attempt, with the frontier.
 
     Parameters
     ----------
     result : Frontier
-        What `Attempts.frontier` returns.
+        Result of `Attempts.frontier`.
     ax : Axes, optional
-        Where to draw; a new figure by default.
+        Axes to draw on; a new figure by default.
     """
     ax = open_axes(ax)
     cost, score = result.spent, result.score
@@ -61,7 +61,7 @@ def plot_frontier(result: "Frontier", *, ax: "Axes | None" = None) -> "Axes":
         )  # fmt: skip
     names = short_names(result.labels, _LONGEST)
     for row in front[:_NAMED]:
-        # To the left, where no model succeeds as often for less.
+        # Labels go to the left, because no model there succeeds as often for less.
         ax.annotate(
             names[row], (cost.value[row], score.value[row]), xytext=(-4, 4), ha="right",
             textcoords="offset points", fontsize=TEXT_SIZE - 1, zorder=4,
@@ -78,7 +78,7 @@ def plot_frontier(result: "Frontier", *, ax: "Axes | None" = None) -> "Axes":
 
 
 def _logarithmic(ax: "Axes") -> None:
-    """Give the costs a logarithmic scale with plain numbers."""
+    """Use a logarithmic scale with plain numbers for costs."""
     from matplotlib.ticker import FuncFormatter, LogLocator, NullFormatter
 
     ax.set_xscale("log")

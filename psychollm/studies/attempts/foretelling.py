@@ -1,14 +1,14 @@
-r"""What more attempts at the same questions would show, from a model of those that were made.
+r"""Extrapolate to more attempts at the same questions by a beta-binomial model.
 
-A model's chances :math:`p_q` on questions follow a beta distribution with parameters a and b, so
-that its successes s of n attempts are beta-binomial. The posterior of (a, b) is taken over a grid
-of means and concentrations, flat on the grid, and
+A model's success probabilities :math:`p_q` over questions follow a beta distribution with
+parameters a and b, so its successes s in n attempts are beta-binomial. The posterior of (a, b) is
+computed on a grid of means and concentrations, with a flat prior on the grid, and
 
 .. math:: p_q \mid s_q \sim \mathrm{Beta}(a + s_q, \; b + n_q - s_q).                     \quad (1)
 
-Each draw of (a, b), of the chances and of the attempts that are still to come up to the k-th gives
-one value of pass@k and of pass^k; intervals are quantiles of these values. They speak of these
-questions and of attempts to come: questions like these would vary more.
+Each draw of (a, b), of the probabilities and of the remaining attempts up to the k-th gives one
+value of pass@k and of pass^k; intervals are quantiles of these values. They refer to these
+questions and further attempts. Other questions of the population would vary more.
 """
 
 from dataclasses import dataclass
@@ -29,13 +29,13 @@ _CONCENTRATIONS = np.exp(np.linspace(np.log(0.01), np.log(100.0), 50))
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
 class Foretold(Result):
-    """What k attempts at these questions would show, from a model: see `Attempts.foretell`."""
+    """Model-based predictions for k attempts at these questions: see `Attempts.foretell`."""
 
     model: Labels  # (rows,)
     quantity: tuple[str, ...]  # (rows,) "pass@k" or "pass^k"
     k: tuple[int, ...]  # (rows,)
-    value: FloatArray  # (rows,) expected
-    interval: FloatArray  # (rows, 2) of what the attempts would show
+    value: FloatArray  # (rows,) expected value
+    interval: FloatArray  # (rows, 2) prediction interval
     flags: tuple[Reason, ...]  # (rows,)
     level: float
 
@@ -63,7 +63,7 @@ def foretold(
     total = successes + source.binomial(to_come, p)
     n = np.maximum(trials, k)
     values, bounds = [], []
-    # Shares of questions lie on a lattice: spread evenly, so that its steps do not widen them.
+    # Proportions of questions are discrete; smoothing avoids intervals widened by a whole step.
     jitter = (source.random(n_draws) - 0.5) * (~made).sum() / len(trials) ** 2
     for quantity in QUANTITIES:
         draws = quantity.of(total, n, k).mean(axis=1)
@@ -75,7 +75,7 @@ def foretold(
 def _posterior(
     successes: FloatArray, trials: FloatArray
 ) -> tuple[FloatArray, FloatArray, FloatArray]:
-    """Return the grid of (a, b) and the weight of each point."""
+    """Return the grid of (a, b) and the posterior weight of each point."""
     mean, concentration = np.meshgrid(_MEANS, _CONCENTRATIONS)
     a, b = (mean * concentration).ravel(), ((1.0 - mean) * concentration).ravel()
     kinds, times = np.unique(np.stack([successes, trials]), axis=1, return_counts=True)

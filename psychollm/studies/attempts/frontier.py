@@ -1,13 +1,13 @@
-r"""The frontier of cost and success: models that no other model beats in both.
+r"""Frontier of cost and success: models that no other model beats in both.
 
-A model beats another if it succeeds at least as often and costs no more, and is better in one of
-the two. `share` is how often a model is beaten by none in bootstrap samples of questions, or of
-their clusters; it is no p-value.
+A model beats another if it succeeds at least as often, costs no more, and is better in one of the
+two. `share` is the proportion of bootstrap samples of questions, or of their clusters, in which no
+other model beats this one; it is not a p-value.
 
-That a model is beaten is shown where intervals of the differences in cost and in success both
-exclude zero. Either set of intervals holds for all pairs at once with 1 - alpha / 2, so that the
-chance of any false claim is at most alpha (Berger's intersection-union test over Bonferroni's
-bound).
+A model is significantly worse if the intervals of its differences in cost and in success from
+another both exclude zero. Each set of intervals is simultaneous over all pairs at 1 - alpha / 2,
+so the probability of any false claim is at most alpha (Berger's intersection-union test with
+Bonferroni's bound).
 
 References
 ----------
@@ -40,7 +40,7 @@ COST, SECONDS = "cost", "seconds"
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
 class Frontier(Result):
-    """Cost and success of each model, and which models no other beats in both.
+    """Cost and success of each model, and the models that no other beats in both.
 
     Examples
     --------
@@ -61,10 +61,10 @@ class Frontier(Result):
     """
 
     score: Estimate  # (models,) such as pass@1
-    spent: Estimate  # (models,) mean of one attempt
-    on_frontier: BoolArray  # (models,) no other model beats it, in these means
-    share: FloatArray  # (models,) of bootstrap samples in which none beats it
-    beaten_by: Labels  # (models,) one that is shown to beat it, or "–"
+    spent: Estimate  # (models,) mean per attempt
+    on_frontier: BoolArray  # (models,) whether no other model beats it in these means
+    share: FloatArray  # (models,) proportion of bootstrap samples in which none beats it
+    beaten_by: Labels  # (models,) a significantly better model, or "–"
     of: str  # "cost" or "seconds"
     labels: Labels  # (models,)
     level: float
@@ -82,17 +82,17 @@ class Frontier(Result):
 
     @property
     def order(self) -> list[int]:
-        """Models from the cheapest; those without a cost last."""
+        """Models by increasing cost; those without a cost last."""
         spent = np.where(np.isfinite(self.spent.value), self.spent.value, np.inf)
         return [int(row) for row in np.lexsort((-np.nan_to_num(self.score.value), spent))]
 
     def plot(self, *, ax: "Drawn | None" = None) -> "Drawn":
-        """Draw success against cost, with the frontier."""
+        """Plot success against cost, with the frontier."""
         axes: Drawn = view("studies.attempts.figures", "plot_frontier")(self, ax=ax)
         return axes
 
     def text(self, row: int) -> str:
-        """Return what is known of a model in one line."""
+        """Return a model's success, cost and position in one line."""
         unit = " s" if self.of == SECONDS else ""
         told = f"{self.score.name} {self.score.text(row, 3)} at {self.spent.text(row, 3)}{unit}"
         if self.beaten_by[row] != "–":
@@ -110,7 +110,7 @@ def frontier_of(
     of: str,
     options: Resampling,
 ) -> Frontier:
-    """Return the frontier of scores and costs of cells (models, questions), NaN where none."""
+    """Return the frontier from scores and costs (models, questions), NaN if missing."""
     labels, level = score.labels, options.level
     cost = _estimate(spent, labels, clusters, of, level)
     tables = [np.nan_to_num(values), np.nan_to_num(spent)]
@@ -135,7 +135,7 @@ def frontier_of(
 def _estimate(
     spent: FloatArray, labels: Labels, clusters: IntArray | None, of: str, level: float
 ) -> Estimate:
-    """Return mean costs; intervals are on the log scale, for costs are skewed."""
+    """Return mean costs; intervals are on the log scale, because costs are skewed."""
     there = np.isfinite(spent)
     mean = clustered_mean(np.where(there, spent, 0.0), there.astype(np.float64), clusters)
     none = np.asarray(~there.any(axis=1))
@@ -155,7 +155,7 @@ def _estimate(
 
 
 def _unbeaten(score: FloatArray, cost: FloatArray) -> BoolArray:
-    """Return which models no other beats; both are (..., models)."""
+    """Return which models no other beats, from arrays (..., models)."""
     better = score[..., None, :] - score[..., :, None]  # the last axis is the rival
     cheaper = cost[..., :, None] - cost[..., None, :]
     beats = (better >= 0.0) & (cheaper >= 0.0) & ((better > 0.0) | (cheaper > 0.0))
@@ -165,7 +165,7 @@ def _unbeaten(score: FloatArray, cost: FloatArray) -> BoolArray:
 def _unbeaten_in(
     counts: FloatArray, tables: list[FloatArray], weights: list[FloatArray]
 ) -> FloatArray:
-    """Return which models none beats in each resample (resamples, models)."""
+    """Return which models no other beats in each resample (resamples, models)."""
     with np.errstate(invalid="ignore"):
         score, cost = (
             (counts @ table.T) / (counts @ weight.T)
@@ -182,14 +182,14 @@ def _beaten_by(
     level: float,
     rng: Any,
 ) -> Labels:
-    """Return for each model the best of those that are shown to beat it."""
+    """Return for each model the best of the significantly better models."""
     n = len(score.labels)
     if n < 2:
         return ("–",) * n
     halved = 1.0 - (1.0 - level) / 2.0
     better, dearer = (
         _shown_above(table, clusters, halved, rng) for table in (values, spent)
-    )  # [row, column]: the row is shown to be above the column
+    )  # [row, column]: the row is significantly above the column
     beats = better & dearer.T
     found = []
     for row in range(n):

@@ -1,4 +1,4 @@
-"""The page of several attempts."""
+"""Page of several attempts."""
 
 from typing import TYPE_CHECKING
 
@@ -13,14 +13,15 @@ if TYPE_CHECKING:
 
 def _methods(result: "Attempts") -> tuple[str, ...]:
     return (
-        "Of n attempts at a question of which s succeeded, pass@k is "
+        "For a question with s successes in n attempts, pass@k is "
         "1 − C(n − s, k) / C(n, k) and "
-        f"pass^k is C(s, k) / C(n, k), both without bias {cite('chen', 'yao')}. Values are means "
-        "over questions; questions, or their clusters, are the units.",
-        "Intervals are Wilson's, for as many questions as would vary like the mean, with "
-        "Student's t. The intervals of all differences of one quantity hold at once.",
-        "The variance of one attempt is split by comparing cells that share the question, the "
-        "model, or neither; standard errors are the jackknife's, over questions and over models.",
+        f"pass^k is C(s, k) / C(n, k), both unbiased {cite('chen', 'yao')}. Values are means over "
+        "questions; the units are questions, or their clusters.",
+        "Intervals are Wilson's with an effective number of questions and "
+        "Student's t. The intervals of all differences of one quantity are simultaneous.",
+        "The variance of one attempt is decomposed by comparing cells with the same question, "
+        "the same model, or neither; standard errors are from the jackknife over questions and "
+        "models.",
     )
 
 
@@ -30,7 +31,7 @@ def _facts(result: "Attempts", smallest: SmallestEffects) -> tuple[Fact, ...]:
     return (
         Fact(name="Models", value=count(len(result.labels))),
         Fact(name="Questions", value=count(len(result.questions))),
-        Fact(name="Attempts at each", value=extent(made, 0)),
+        Fact(name="Attempts per question", value=extent(made, 0)),
         Fact(name=f"pass^{top}", value=extent(result.pass_hat_k[top].value, 3)),
     )
 

@@ -1,4 +1,4 @@
-"""What several attempts show: success of each model, differences, shares of variance."""
+"""Result for several attempts: success of each model, differences, variance components."""
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
@@ -35,12 +35,12 @@ if TYPE_CHECKING:
     import pandas as pd
     from matplotlib.axes import Axes as Drawn
 
-_SHOWN = 10  # models that the summary lists
+_SHOWN = 10  # models in the summary
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
 class Attempts(Study, Result):
-    """pass@k and pass^k of each model, their differences, and where one attempt varies.
+    """pass@k and pass^k of each model, their differences, and variance components of one attempt.
 
     Examples
     --------
@@ -55,14 +55,14 @@ class Attempts(Study, Result):
 
     pass_at_k: Mapping[int, Estimate]  # by k: at least one of k attempts succeeds (models,)
     pass_hat_k: Mapping[int, Estimate]  # by k: all of k attempts succeed (models,)
-    differences: Mapping[str, ScoreDifferences]  # by name, such as "pass^3": of every two models
-    shares: Estimate  # (components,) in the variance of one attempt
+    differences: Mapping[str, ScoreDifferences]  # of all pairs, by name, such as "pass^3"
+    shares: Estimate  # (components,) proportions of the variance of one attempt
     successes: FloatArray  # (models, questions)
-    trials: FloatArray  # (models, questions), 0 where there was none
+    trials: FloatArray  # (models, questions), 0 without attempts
     labels: Labels  # (models,)
     questions: Labels
     level: float
-    # By "cost" and "seconds": the mean of one attempt (models, questions), NaN where unknown.
+    # By "cost" and "seconds": mean per attempt (models, questions), NaN if unknown.
     spent: Mapping[str, FloatArray] = field(default_factory=dict)
     clusters: IntArray | None = None  # (questions,)
 
@@ -73,11 +73,11 @@ class Attempts(Study, Result):
 
     @property
     def k(self) -> tuple[int, ...]:
-        """Numbers of attempts that were asked for."""
+        """Requested numbers of attempts."""
         return tuple(self.pass_at_k)
 
     def estimates(self) -> Iterator[tuple[Quantity, int, Estimate]]:
-        """Yield each quantity with its k and its estimate."""
+        """Yield each quantity with its k and estimate."""
         for quantity, of in zip(QUANTITIES, (self.pass_at_k, self.pass_hat_k), strict=True):
             for k, estimate in of.items():
                 yield quantity, k, estimate
@@ -113,7 +113,7 @@ class Attempts(Study, Result):
         return frame[["quantity", *(name for name in frame if name != "quantity")]]
 
     def tables(self) -> "dict[str, pd.DataFrame]":
-        """Return the tables of the study, by name."""
+        """Return the tables of the study by name."""
         return {
             "models": self.to_frame(),
             "pairs": self.pairs(),
@@ -129,11 +129,11 @@ class Attempts(Study, Result):
         n_draws: int = 4000,
         rng: RandomState = 0,
     ) -> Foretold:
-        """Return what k attempts at these questions would show, from a model of those made.
+        """Predict pass@k and pass^k of k attempts at these questions by a model.
 
-        Successes of each model are taken to be beta-binomial: chances of questions follow a beta
-        distribution. The interval is that of pass@k and pass^k of these questions after k
-        attempts each; where a question has k attempts already, they count as they are.
+        Successes of each model are modelled as beta-binomial, with probabilities from a beta
+        distribution over questions. The interval predicts pass@k and pass^k of these questions
+        after k attempts each; attempts already made are kept.
 
         Parameters
         ----------
@@ -142,19 +142,19 @@ class Attempts(Study, Result):
         level : float, optional
             Coverage; that of the study by default.
         n_draws : int
-            Draws of chances and of attempts to come.
+            Number of draws of probabilities and future attempts.
         rng : Generator, int or None
             Source of randomness.
 
         Returns
         -------
         Foretold
-            Undefined where a model made one attempt at each question.
+            Undefined if a model made one attempt at each question.
 
         Raises
         ------
         OptionError
-            If k is no positive whole number, or an option is out of range.
+            If k is not a positive integer, or an option is out of range.
 
         Examples
         --------
@@ -215,12 +215,12 @@ class Attempts(Study, Result):
         bootstrap: Bootstrap | int = 2000,
         rng: RandomState = 0,
     ) -> Frontier:
-        """Return which models no other beats in both success and cost.
+        """Return the models that no other beats in both success and cost.
 
         Parameters
         ----------
         of : {"cost", "seconds"}, optional
-            What success is set against; by default the cost, or the time where no cost is known.
+            What to compare with success; by default the cost, or the time if no cost is known.
         quantity : str, optional
             Measure of success, such as "pass^3"; by default "pass@1", or the smallest k.
         level : float, optional
@@ -233,7 +233,7 @@ class Attempts(Study, Result):
         Returns
         -------
         Frontier
-            Models with cost, success, their place, and a model that is shown to beat them.
+            Models with cost, success, position, and a significantly better model.
 
         Raises
         ------
@@ -252,14 +252,14 @@ class Attempts(Study, Result):
         ('–', '–')
         """
         if not self.spent:
-            msg = "no cost or time of attempts is known: pass cost= or seconds= to attempts()"
+            msg = "no costs or times are known: pass cost= or seconds= to attempts()"
             raise OptionError(msg)
         of = next(iter(self.spent)) if of is None else of
         quantity = AT_LEAST_ONE.called(min(self.k)) if quantity is None else quantity
         named = {kind.called(k): (kind, k, one) for kind, k, one in self.estimates()}
         for name, value, known in (("of", of, self.spent), ("quantity", quantity, named)):
             if value not in known:
-                msg = f"{parameter(name, value)} is not known: use one of {listed([*known])}"
+                msg = f"{parameter(name, value)} is unknown: use one of {listed([*known])}"
                 raise OptionError(msg)
         kind, k, score = named[quantity]
         coverage = check_fraction("level", self.level if level is None else level)
@@ -283,7 +283,7 @@ class Attempts(Study, Result):
             Finding(
                 key="models",
                 question="How often does each model succeed?",
-                rows=(*rows, *([f"and {more} more, in the table of models"] if more > 0 else [])),
+                rows=(*rows, *([f"{more} more in the table of models"] if more > 0 else [])),
                 explanation=(
                     "pass@k is the probability that at least one of k attempts at a question "
                     "succeeds, pass^k the probability that all succeed. Intervals generalise to "
@@ -345,7 +345,7 @@ class Attempts(Study, Result):
             key=f"frontier_{of}",
             question=f"Which models are worth their {what}?",
             statement=told if front else f"The {what} of no attempt is known.",
-            rows=(*rows, *([f"and {more} more, in the table of models"] if more > 0 else [])),
+            rows=(*rows, *([f"{more} more in the table of models"] if more > 0 else [])),
             explanation=(
                 f"A model is on the frontier if no other model succeeds as often for less {what}. "
                 f"The {what} is the mean of one attempt. The percentage counts resamples of "
@@ -384,7 +384,7 @@ class Attempts(Study, Result):
         return [int(place) for place in places]
 
     def plot(self, *, ax: "Drawn | None" = None) -> "Drawn":
-        """Draw every model from pass^k to pass@k: `psychollm.plots.plot_attempts`."""
+        """Plot each model's range from pass^k to pass@k: `psychollm.plots.plot_attempts`."""
         return drawn_by("plot_attempts")(self, ax=ax)
 
     def _verdict(self, k: int, judged: Verdicts) -> str:
@@ -421,7 +421,7 @@ class Attempts(Study, Result):
         return EVERY.called(k) if k > 1 else AT_LEAST_ONE.called(1)
 
     def _next(self, k: int) -> Iterator[str]:
-        """Yield the difference of each model and the next."""
+        """Yield the difference between each model and the next."""
         pairs = self.differences.get(self._top(k))
         if pairs is None:
             return

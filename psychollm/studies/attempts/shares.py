@@ -1,8 +1,8 @@
-r"""Where the variance of one attempt comes from: the question, the model, the two, or chance.
+r"""Decompose the variance of one attempt into question, model, interaction and error.
 
-With :math:`\bar y_{ij}` the share of successes of model i at question j, the attempts differ
-within a cell by :math:`\sigma^2_e`, the mean of :math:`n p (1 - p) / (n - 1)`. Half the mean
-squared difference of two cells, less what their attempts add, is
+With :math:`\bar y_{ij}` the proportion of successes of model i at question j, the variance of
+attempts within a cell is :math:`\sigma^2_e`, the mean of :math:`n p (1 - p) / (n - 1)`. Half the
+mean squared difference of two cells, minus the contribution of their attempts, is
 
 .. math:: \begin{aligned}
           \text{one question, two models:} \quad & \sigma^2_m + \sigma^2_{mq}, \\
@@ -10,9 +10,9 @@ squared difference of two cells, less what their attempts add, is
           \text{neither in common:} \quad & \sigma^2_m + \sigma^2_q + \sigma^2_{mq},
           \end{aligned}                                                                   \quad (1)
 
-which gives the components of models, questions and both, whatever cells are missing. With families
-of models, pairs of models of one family and pairs of two tell their components apart. Standard
-errors are those of the jackknife over questions plus those over models.
+which gives the components of models, questions and interaction, for any pattern of missing cells.
+With families of models, pairs within and between families identify separate components. The
+variance is the sum of the jackknife variances over questions and over models.
 """
 
 from dataclasses import dataclass
@@ -25,16 +25,16 @@ from psychollm.estimates.estimate import Estimate
 from psychollm.estimates.intervals import normal_multiplier
 from psychollm.estimates.reasons import Reason
 
-_GROUPS = 60  # of questions, or models, that the jackknife leaves out
+_GROUPS = 60  # groups of questions, or models, for the jackknife
 
 
 @dataclass(frozen=True, slots=True)
 class _Cells:
-    mean: FloatArray  # (models, questions) 0 where there is none
+    mean: FloatArray  # (models, questions) 0 if missing
     noise: FloatArray  # (models, questions) variance of the mean
     within: FloatArray  # (models, questions) sums of squares of attempts
     freedom: FloatArray  # (models, questions)
-    there: BoolArray  # (models, questions)
+    there: BoolArray  # (models, questions) whether there are attempts
 
     def taken(self, models: BoolArray, questions: BoolArray) -> "_Cells":
         at = np.ix_(models, questions)
@@ -46,7 +46,7 @@ class _Cells:
 def shares_of(
     successes: FloatArray, trials: FloatArray, families: IntArray | None, *, level: float
 ) -> Estimate:
-    """Return the share of each component in the variance of one attempt."""
+    """Return the proportion of each component in the variance of one attempt."""
     cells = _cells(successes, trials)
     names: Labels = ("question", "attempt", "model:question", "model")
     if families is not None:
@@ -93,7 +93,7 @@ def _cells(successes: FloatArray, trials: FloatArray) -> _Cells:
 
 
 def _shares(cells: _Cells, families: IntArray | None) -> FloatArray:
-    """Return the components over their sum: question, attempt, both, model (family)."""
+    """Return proportions of the components: question, attempt, interaction, model (family)."""
     with np.errstate(invalid="ignore", divide="ignore"):
         attempt = cells.within.sum() / cells.freedom.sum()
         same_question, n_question = _half_squares(cells.mean, cells.noise, cells.there, axis=0)
@@ -118,7 +118,7 @@ def _shares(cells: _Cells, families: IntArray | None) -> FloatArray:
 def _between_families(
     cells: _Cells, families: IntArray, neither: np.float64, n_pairs: np.float64
 ) -> np.float64:
-    """Return the component of families, from pairs that share neither model nor question."""
+    """Return the component of families, from pairs with neither model nor question in common."""
     same, n_same = np.float64(0.0), np.float64(0.0)
     for family in range(int(families.max()) + 1):
         own = families == family
@@ -137,16 +137,16 @@ def _between_families(
 def _half_squares(
     mean: FloatArray, noise: FloatArray, there: BoolArray, axis: int
 ) -> tuple[np.float64, np.float64]:
-    """Return half the squared differences of pairs along an axis, without noise, and the pairs."""
+    """Return half the noise-corrected squared differences along an axis, and their number."""
     m = there.sum(axis=axis)
     sums, squares = mean.sum(axis=axis), (mean**2).sum(axis=axis)
-    raw = m * squares - sums**2  # of both orders, halved
+    raw = m * squares - sums**2  # over both orders, halved
     known = raw - (m - 1) * noise.sum(axis=axis)
     return np.float64(known[m > 1].sum()), np.float64((m * (m - 1))[m > 1].sum())
 
 
 def _jackknife(cells: _Cells, families: IntArray | None, *, along: int) -> FloatArray:
-    """Return the variance of the shares over questions (1) or models (0)."""
+    """Return the jackknife variance of the proportions over questions (1) or models (0)."""
     n = cells.there.shape[along]
     groups = np.arange(n) % min(n, _GROUPS)
     every = [np.ones(size, dtype=np.bool_) for size in cells.there.shape]

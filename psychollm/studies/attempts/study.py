@@ -1,13 +1,12 @@
-r"""Does it work every time? Success in several attempts at the same questions.
+r"""Estimate success in several attempts at the same questions.
 
-Of n attempts of which s succeeded, pass@k and pass^k have closed forms without bias
-(`psychollm.studies.attempts.closed_forms`). They are means over questions: the unit of replication
-is the question, or the cluster of questions, and attempts at one question are no further
-questions. Intervals are Wilson's, for as many questions as would vary like the mean, with
-Student's t for few questions; they hold near 0 and 1 as well. Models are compared question by
-question.
+From s successes in n attempts, pass@k and pass^k have unbiased closed forms
+(`psychollm.studies.attempts.closed_forms`). They are averaged over questions: the unit of
+replication is the question, or the cluster of questions, not the attempt. Intervals are Wilson's
+with an effective number of questions, and with Student's t for few questions; they remain valid
+near 0 and 1. Models are compared on the same questions.
 
-What more attempts would show than were made takes a model: `Attempts.foretell`.
+Predictions of further attempts require a model: `Attempts.foretell`.
 
 References
 ----------
@@ -58,47 +57,47 @@ def attempts(
     n_draws: int = 4000,
     rng: RandomState = None,
 ) -> Attempts:
-    """Success of models in several attempts at the same questions: pass@k and pass^k.
+    """Estimate success in several attempts at the same questions: pass@k and pass^k.
 
     Parameters
     ----------
     results : ScoreLog, RepeatedScores, DataFrame or array_like
         Attempts that succeed (1) or fail (0): logs with epochs, models x questions x attempts, or
-        a long table with a row per attempt; or, with `successes` and `trials`, a long table of
-        counts with a row per model and question.
+        a long table with one row per attempt; or, with `successes` and `trials`, a long table of
+        counts with one row per model and question.
     model, question : str, optional
-        Columns of a long table; known names are found.
+        Columns of a long table; by default known names.
     successes, trials : str, optional
         Columns of counts.
     cost, seconds : str, optional
-        Columns of what an attempt costs and how long it takes (in counts, the mean of one
-        attempt); of logs, fields that `read_scores` kept. `Attempts.frontier` compares them with
-        success.
+        Columns with the cost and duration of an attempt (in counts, the mean per attempt); for
+        logs, fields kept by `read_scores`. `Attempts.frontier` compares them with success.
     k : int or sequence of int
         Numbers of attempts.
     clusters : array_like (questions,), optional
-        What each question belongs to, such as a family of tasks.
+        Cluster of each question, such as a family of tasks.
     families : array_like (models,), optional
-        What models are made from: the shares of variance then tell models from their families.
+        Family of each model; variance is then decomposed into families and models within them.
     level : float
-        Coverage of the intervals: of each value, and of all differences of a quantity at once.
+        Coverage of the intervals: pointwise for values, simultaneous for differences of a
+        quantity.
     n_draws : int
-        Sets of errors drawn for the intervals that hold at once.
+        Number of draws for the simultaneous intervals.
     rng : Generator, int or None
         Source of randomness.
 
     Returns
     -------
     Attempts
-        NaN with a reason where no question has k attempts. Questions with fewer are left out of
-        that k, and the value is flagged.
+        NaN with a reason if no question has k attempts. Questions with fewer are omitted for that
+        k, and the value is flagged.
 
     Raises
     ------
     CodeError
-        If an attempt is neither 0 nor 1, counts do not fit, or a cost or time is negative.
+        If an attempt is neither 0 nor 1, counts are invalid, or a cost or time is negative.
     LabelError, ShapeError
-        If the table has no such column, or clusters or families do not match.
+        If a column is missing, or clusters or families do not match.
     OptionError
         If an option is out of range.
 
@@ -158,7 +157,7 @@ def attempts(
 def _families(families: Any, models: Labels) -> IntArray:
     codes = numbered(unit_labels(families, models, argument="families"))[0]
     if codes.max() == codes.min():
-        msg = "families holds one family: the variance between families needs at least two"
+        msg = "families has one family: the variance between families needs at least two"
         raise LabelError(msg)
     return codes
 
@@ -178,11 +177,11 @@ def _estimate(
     trials: FloatArray,
     level: float,
 ) -> Estimate:
-    """Return means over questions; the interval is Wilson's, as that of shares."""
+    """Return means over questions, with Wilson's intervals."""
     there = np.isfinite(values)
     mean = clustered_mean(values, there.astype(np.float64), clusters)
     interval = mean.interval(level, shares=True)
-    # Values that do not vary tell as much as so many questions, or clusters, that all agree.
+    # If values do not vary, use the number of questions or clusters as effective sample size.
     alike = (mean.se == 0.0) & there.any(axis=1)
     if alike.any():
         n = mean.n_clusters[alike]

@@ -1,1 +1,1 @@
-"""Comparison of models by their scores on the same questions."""
+"""Compare models by their scores on the same questions."""

@@ -22,8 +22,9 @@ if TYPE_CHECKING:
 DESCRIPTION = """\
 Compare models by their scores on the same questions. The result has scores with intervals, the
 difference of each pair of models, ranks with simultaneous bounds, and tiers of models that are
-indistinguishable from the best of the tier. It also says how many questions would decide a pair.
-A file of votes on pairs of models (columns such as model_a, model_b, winner) is compared likewise.
+indistinguishable from the best of the tier, and the number of questions that would decide each
+pair. Files of votes on pairs of models (columns such as model_a, model_b, winner) are also
+accepted.
 """
 EPILOG = """\
 examples:
@@ -42,7 +43,7 @@ _EXAMPLE: Final = "smollm2"  # 22 respondents, 480 questions
 
 @dataclass(frozen=True, kw_only=True)
 class Compare(ByGroups, Attempted, OfScores):
-    """The command."""
+    """Command `psychollm compare`."""
 
     NAME = "compare"
     HELP = "compare models: scores, ranks, tiers and differences, from logs or tables"
@@ -60,7 +61,7 @@ class Compare(ByGroups, Attempted, OfScores):
     )
 
     people: Path | None = option(
-        "scores of people on the same questions: a row per person, or per answer",
+        "scores of people on the same questions, one row per person or per answer",
         "FILE.csv",
         default=None,
         group=ANALYSIS,
@@ -70,26 +71,26 @@ class Compare(ByGroups, Attempted, OfScores):
         if self.example:
             self._check_example()
         elif not self.logs:
-            msg = "no LOG: name a log, a table of scores or a file of votes, or pass --example"
+            msg = "no LOG: pass a log, a table of scores or a file of votes, or --example"
             raise OptionError(msg)
         self.check_spent()
         if self.attempts and (self.by or self.equal_tasks or self.people is not None):
             msg = "--attempts cannot be combined with --by, --equal-tasks or --people"
             raise OptionError(msg)
         if self.attempts and self.power != OfScores.power:
-            msg = "--power has no effect with --attempts: leave it out"
+            msg = "--power has no effect with --attempts: omit it"
             raise OptionError(msg)
         if self.people is not None and self.by:
-            msg = "--people and --by exclude each other: leave out one"
+            msg = "--people and --by cannot be combined: omit one"
             raise OptionError(msg)
         if self.equal_tasks and self.by:
-            msg = "--equal-tasks and --by exclude each other: leave out one"
+            msg = "--equal-tasks and --by cannot be combined: omit one"
             raise OptionError(msg)
 
     def _check_example(self) -> None:
-        """Refuse what the example has no use for."""
+        """Raise if options do not apply to the example."""
         if self.logs:
-            msg = "--example has its own scores: leave out LOG"
+            msg = "--example has its own scores: omit LOG"
             raise OptionError(msg)
         for name in ("by", "equal_tasks", "people", "attempts", "clusters"):
             if getattr(self, name):
@@ -98,7 +99,7 @@ class Compare(ByGroups, Attempted, OfScores):
 
     @property
     def reads(self) -> str:
-        """What is read."""
+        """Name of the input."""
         return "the example" if self.example else super().reads
 
     def read(self) -> Callable[[], Found]:
@@ -118,8 +119,8 @@ class Compare(ByGroups, Attempted, OfScores):
         other = (self.by, self.equal_tasks, self.people, self.attempts, self.clusters)
         if any(other) or self.power != OfScores.power:
             msg = (
-                f"{path} holds votes on pairs of models: --by, --equal-tasks, --people, "
-                "--attempts, --clusters and --power need scores"
+                f"{path} contains votes on pairs of models: --by, --equal-tasks, --people, "
+                "--attempts, --clusters and --power require scores"
             )
             raise OptionError(msg)
         call = Call("psy.bradley_terry", (path,), {"level": self.level, "rng": self.seed})

@@ -1,4 +1,4 @@
-"""The page of a comparison of models."""
+"""Page of a comparison of models."""
 
 from typing import TYPE_CHECKING
 

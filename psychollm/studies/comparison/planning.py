@@ -1,4 +1,4 @@
-r"""How many questions detect a difference between two models, or show their equivalence.
+r"""Compute the number of questions to detect a difference or to show equivalence.
 
 The intervals of all differences are simultaneous. Their critical value c with :math:`\nu` degrees
 of freedom is that of a single interval with :math:`\alpha = 2 T_\nu(-c)`, which
@@ -32,7 +32,7 @@ def detectable_of(pairs: ScoreDifferences, power: float, *, absence: bool = Fals
 def needed_of(
     pairs: ScoreDifferences, effect: FloatArray | float, power: float, *, absence: bool = False
 ) -> FloatArray:
-    """Return how many questions detect a difference; with `absence`, exclude it (pairs,)."""
+    """Return the number of questions to detect (with `absence`, exclude) differences (pairs,)."""
     df = pairs.df if pairs.pilot_df is None else pairs.pilot_df
     return units_needed(
         pairs.n, pairs.se, effect, df=df, alpha=_alpha(pairs), power=power, absence=absence
@@ -63,5 +63,5 @@ def _sizes(values: FloatArray, *, shares: bool) -> str:
 
 
 def are_shares(values: FloatArray) -> bool:
-    """Return whether scores lie between 0 and 1."""
+    """Return whether scores are between 0 and 1."""
     return bool(((values >= 0.0) & (values <= 1.0)).all())

@@ -1,4 +1,4 @@
-"""Ranks and tiers of models, from the intervals of their differences."""
+"""Compute ranks and tiers of models from the intervals of their differences."""
 
 import numpy as np
 
@@ -9,7 +9,7 @@ from psychollm.reliability.means.score_differences import ScoreDifferences
 
 
 def enough(differences: ScoreDifferences) -> BoolArray:
-    """Return which pairs share enough questions, and clusters, for their intervals (pairs,)."""
+    """Return which pairs have enough questions and clusters for their intervals (pairs,)."""
     few = np.array([flag == Reason.FEW_CLUSTERS for flag in differences.flags], dtype=np.bool_)
     return np.asarray((differences.n >= FEWEST) & ~few, dtype=np.bool_)
 
@@ -21,7 +21,7 @@ def shown_better(differences: ScoreDifferences, part: IntArray) -> BoolArray:
     lower, upper = np.where(enough(differences)[:, None], differences.interval, np.nan).T
     compared = differences.n > 0
     alpha = (1.0 - differences.level) / np.maximum(np.bincount(part[i], compared)[part[i]], 1)
-    # A difference without variance has no standard error: then the exact test decides.
+    # Without variance there is no standard error, so the exact test decides.
     with np.errstate(invalid="ignore"):
         exact = (differences.se == 0.0) & (differences.mcnemar_exact_p <= alpha)
         up = (lower > 0.0) | (exact & (differences.value > 0.0))
@@ -32,13 +32,13 @@ def shown_better(differences: ScoreDifferences, part: IntArray) -> BoolArray:
 
 
 def rank(value: FloatArray, part: IntArray) -> FloatArray:
-    """Return 1 for the best of its set; equal scores share a rank."""
+    """Return ranks, 1 for the best of its set; ties share a rank."""
     above = ((value[None, :] > value[:, None]) & (part[None, :] == part[:, None])).sum(axis=1)
     return np.where(np.isfinite(value), 1.0 + above, np.nan)
 
 
 def tiers(better: BoolArray, defined: BoolArray, part: IntArray) -> IntArray:
-    """Return the tier of each model, the best of its set first: 0 without a score."""
+    """Return the tier of each model, from 1 for the best of the first set; 0 without a score."""
     tier, first = np.zeros(len(better), dtype=np.int64), -1
     for row in np.flatnonzero(defined).tolist():
         alone = first < 0 or part[first] != part[row]

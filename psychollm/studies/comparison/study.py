@@ -99,7 +99,7 @@ class Comparison(Study, Result):
     differences: ScoreDifferences  # of all pairs, with simultaneous intervals
     rank: FloatArray  # (models,) 1 for the best; equal scores share one; NaN without a score
     rank_interval: IntArray  # (models, 2) (1)
-    tier: IntArray  # (models,) 1 for the best and models not significantly worse
+    tier: IntArray  # (models,) 1 for the best and models indistinguishable from it
     component: IntArray  # (models,) 1 for the largest set of models that questions connect
     detectable: FloatArray  # (pairs,) difference that is detected with probability `power`
     needed: FloatArray  # (pairs,) questions to detect the observed difference, likewise
@@ -155,7 +155,7 @@ class Comparison(Study, Result):
         )
 
     def tables(self) -> "dict[str, pd.DataFrame]":
-        """Return the tables of the study, by name."""
+        """Return the tables of the study by name."""
         return {"models": self.to_frame(), "pairs": self.pairs()}
 
     def findings(self, *, smallest: SmallestEffects = SMALLEST) -> Findings:
@@ -181,7 +181,7 @@ class Comparison(Study, Result):
             ),
             Finding(
                 key="differences",
-                question="How far is each model from the next?",
+                question="How much does each model differ from the next?",
                 rows=_first(
                     tuple(self._pair(row, judged, smallest.share) for row in pairs),
                     _SHOWN,
@@ -258,7 +258,7 @@ class Comparison(Study, Result):
         return "\n\n".join((verdict, "\n".join(rows), head, power))
 
     def plot(self, *, ax: "Drawn | None" = None) -> "Drawn":
-        """Draw scores and ranks, tier by tier: `psychollm.plots.plot_comparison`."""
+        """Plot scores and ranks, tier by tier: `psychollm.plots.plot_comparison`."""
         return drawn_by("plot_comparison")(self, ax=ax)
 
     def _verdict(self, judged: Verdicts, smallest: float) -> str:
@@ -277,7 +277,7 @@ class Comparison(Study, Result):
         )
 
     def _best(self, part: int) -> str:
-        """Name the best models of one set."""
+        """Return the best models of one set in words."""
         own = self.component == part
         ranked = self.score.defined & own
         if not ranked.any():
@@ -298,7 +298,7 @@ class Comparison(Study, Result):
         ranks, is_, it = ("ranks", "is", "it") if len(first) == 1 else ("rank", "are", "them")
         among = ""
         if (~own).any():
-            among = f"Among {sentence_list([self.labels[k] for k in np.flatnonzero(own)])}, "
+            among = f"Of {sentence_list([self.labels[k] for k in np.flatnonzero(own)])}, "
         best = f"{among}{sentence_list(first)} {ranks} first, {self.score.text(top, 3)}"
         if (rivals | tops)[ranked].all():
             who = "; no model is significantly worse"
@@ -314,11 +314,11 @@ class Comparison(Study, Result):
         return f"{text}, rank {self._bounds(row)}, tier {tier}{self.part(row)}" if tier else text
 
     def part(self, row: int) -> str:
-        """Return the set of a model in words, "" if questions connect all models."""
+        """Return the set of a model in words, "" if all models are connected."""
         return f" of set {self.component[row]}" if self.component.max() > 1 else ""
 
     def _bounds(self, row: int) -> str:
-        """Return the bounds of the rank."""
+        """Return the bounds of the rank as text."""
         low, high = self.rank_interval[row]
         return str(low) if low == high else f"{low} to {high}"
 
@@ -350,9 +350,9 @@ class Comparison(Study, Result):
 
 
 def _first(rows: tuple[str, ...], most: int, what: str) -> tuple[str, ...]:
-    """Return the first rows, and how many more there are in which table."""
+    """Return the first rows, and the number of remaining rows."""
     more = len(rows) - most
-    return rows if more <= 0 else (*rows[:most], f"and {more} more, in the table of {what}")
+    return rows if more <= 0 else (*rows[:most], f"{more} more in the table of {what}")
 
 
 def compare(
@@ -371,15 +371,15 @@ def compare(
     Parameters
     ----------
     scores : ScoreLog, Responses, RepeatedScores, DataFrame, DataArray or array_like
-        Any numbers, such as 1 = right: models x questions, or models x questions x repeats; or
-        what `read_scores` and `read_logs` return. NaN is missing.
+        Numeric scores, such as 1 = right: models x questions, or models x questions x repeats; or
+        results of `read_scores` and `read_logs`. NaN is missing.
     clusters : array_like (questions,), optional
         Cluster of each question, such as its passage or template.
     tasks : array_like (questions,), optional
         Task of each question; every task then has equal weight.
     people : DataFrame, array_like or path, optional
         Scores of people on the same questions: a table, or a file for `read_people`. All questions
-        have equal weight.
+        then have equal weight.
     power : float
         Power for `detectable` and `needed`.
     level : float
@@ -397,9 +397,9 @@ def compare(
     Raises
     ------
     ShapeError
-        If there is one model only, or clusters do not match.
+        If there is only one model, or clusters do not match.
     CodeError
-        If a score is no finite number.
+        If a score is not a finite number.
     OptionError
         If an option is out of range.
 
@@ -495,7 +495,7 @@ def _score(
         mean = mean_estimate(*parts, codes, options, "cr2", table.models)
     if not are_shares(values[known]):
         return replace(mean, name="score")
-    # Means of binary scores are proportions, too, of an effective sample size.
+    # Means of binary scores are also proportions, with an effective sample size.
     varies = mean.se > 0.0
     size = (
         np.where(varies, mean.value * (1.0 - mean.value), 0.0) / np.where(varies, mean.se, 1) ** 2

@@ -1,1 +1,1 @@
-"""Dimensionality: one factor or several."""
+"""Test whether models share one factor or several."""

@@ -1,15 +1,15 @@
-r"""Tests of a second factor where models lapse.
+r"""Test for a second factor if models lapse.
 
-Under (1) of `lapses` the statistic is the largest eigenvalue of the pairs' scores of a second
-factor (`kernels.second_factor`). To first order the estimates add :math:`-C (n I + P)^{-1} g` to a
-score: g are the scores of the parameters, I is their information, C their covariance with the
-pairs' scores, P the precision of the priors. With that added (Neyman, 1959), scores drawn from the
-fitted model need no fit of their own: replicates are resampled from one pool of questions drawn
-from it. A pair's score enters over the fourth root of its variance, half way between pairs that
-count alike, where the rarest answers decide, and pairs that count by their information alone.
+Under (1) of `lapses`, the statistic is the largest eigenvalue of the pairs' scores for a second
+factor (`kernels.second_factor`). To first order, estimation adds :math:`-C (n I + P)^{-1} g` to a
+score, where g are the scores of the parameters, I is their information, C their covariance with
+the pairs' scores, and P the precision of the priors. With this term (Neyman, 1959), scores
+simulated from the fitted model need no refit: replicates are resampled from one simulated pool of
+questions. A pair's score is divided by the fourth root of its variance. This is half way between
+equal weights, dominated by the rarest answers, and weights by information.
 
-The size of a second factor comes from pair counts: two factors are fitted together with
-asymptotes (`kernels.pairwise_lapses`), whose priors have the scales that whole patterns show.
+The size of a second factor is estimated from pair counts: two factors are fitted together with
+asymptotes (`kernels.pairwise_lapses`), with prior scales estimated from whole patterns.
 
 References
 ----------
@@ -43,32 +43,32 @@ from psychollm.studies.dimensionality.lapses import (
     one_factor_with_lapses,
 )
 
-FINE = 0.9  # spacing of nodes in standard deviations of the narrowest posterior
+FINE = 0.9  # spacing of nodes, in SDs of the narrowest posterior
 PROBES, LEAST_NODES, MOST_NODES = 261, 41, 1201
-POOL, BLOCK = 10_000, 1024  # questions drawn from the fitted model; questions at a time
-MOST_CELLS = 4_000_000  # questions times pairs worked on at once
-NEAREST = 0.003  # smallest scale of an asymptote's prior where two factors are fitted
+POOL, BLOCK = 10_000, 1024  # questions in the simulated pool; questions per block
+MOST_CELLS = 4_000_000  # questions times pairs per block
+NEAREST = 0.003  # smallest scale of an asymptote's prior in two-factor fits
 GAIN, MOST_STEPS = 0.01, 60  # of two factors with lapses
-LONGEST = 2.0  # change of a logit from the fit to that of a replicate
+LONGEST = 2.0  # maximum change of a logit from the fit to a replicate
 LARGEST_LOADING = 0.9995
-FAR = 4.0  # standard deviations
-STRICT = 0.35  # times the level
-LARGE = 40  # models beyond which fits of shares, which grow as their cube, are fewer
-USUAL, BOUNDING = 0.4, 39  # draws of a share for an upper bound
+FAR = 4.0  # in standard deviations
+STRICT = 0.35  # factor on the level
+LARGE = 40  # models above which fewer proportions are fitted (cubic cost)
+USUAL, BOUNDING = 0.4, 39  # draws of a proportion for an upper bound
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False, repr=False)
 class WithLapses(Result):
-    """What is left of a second factor where models may lapse.
+    """Tests of a second factor if models lapse.
 
     Attributes
     ----------
     fit : OneFactorWithLapses
-        The one-factor model that the tests start from.
+        One-factor model that the tests start from.
     test : ResidualTest
         Test of one factor with lapses, by the scores of a second.
     second_share : ResidualTest
-        Share of a second factor, fitted together with asymptotes.
+        Proportion of variance of a second factor, fitted together with asymptotes.
     """
 
     fit: OneFactorWithLapses
@@ -76,7 +76,7 @@ class WithLapses(Result):
     second_share: ResidualTest
 
     def second_shown(self, alpha: float) -> bool:
-        """Return whether there is a second factor at level `alpha`."""
+        """Return whether a second factor is significant at level `alpha`."""
         return shown(self.p_value, self.test.p_value, far=self.far, alpha=alpha)
 
     @property
@@ -87,16 +87,16 @@ class WithLapses(Result):
 
     @property
     def far(self) -> bool:
-        """Whether the scores of a second factor are far from those that one factor gives."""
+        """Whether the scores of a second factor are far from those under one factor."""
         draws = self.test.draws
         return bool(self.test.observed > draws.mean() + FAR * draws.std())
 
 
 def shown(p_both: float, p_scores: float, *, far: bool, alpha: float) -> bool:
-    """Decide from both tests together, or from scores far from those of one factor."""
-    # Each test by itself rejects one factor a little too often where yes rates are extreme, so
-    # that the two together are held to a stricter level. Where lapses and a second factor resemble
-    # each other chance makes large shares: then the scores decide.
+    """Return whether both tests together reject, or scores are far from those under one factor."""
+    # Each test alone rejects one factor slightly too often with extreme yes rates, so the
+    # combination uses a stricter level. If lapses and a second factor are similar, chance produces
+    # large proportions; then the scores decide.
     return p_both <= STRICT * alpha or (p_scores <= alpha and far)
 
 
@@ -110,9 +110,9 @@ def with_lapses(
     rng: np.random.Generator,
     progress: bool = False,
 ) -> WithLapses:
-    """Fit one factor with lapses and test for a second beside it."""
+    """Fit one factor with lapses and test for a second factor."""
     # without: the log-likelihood of one factor without lapses.
-    # Sums that threads share round by their number; chances of answers underflow.
+    # Rounding of sums depends on the number of threads, and probabilities of answers underflow.
     with one_blas_thread(), np.errstate(under="ignore"):
         fit = one_factor_with_lapses(answers.table, without=without, level=level)
         test, share = second_factor_tests(
@@ -124,20 +124,20 @@ def with_lapses(
 
 @dataclass(frozen=True, slots=True)
 class _Curves:
-    """The fitted model at the nodes of the factor."""
+    """Fitted model at the nodes of the factor."""
 
     parameters: FloatArray  # (k, 4)
     log_weights: FloatArray  # (Q,)
     log_yes: FloatArray  # (k, Q)
     log_no: FloatArray  # (k, Q)
-    up: FloatArray  # (Q, k) derivative of log P by its argument
-    down: FloatArray  # (Q, k) and of log(1 - P)
-    up_all: FloatArray  # (4k, Q) derivatives of log P by the parameters
+    up: FloatArray  # (Q, k) derivative of log P in its argument
+    down: FloatArray  # (Q, k) derivative of log(1 - P)
+    up_all: FloatArray  # (4k, Q) derivatives of log P in the parameters
     down_all: FloatArray  # (4k, Q)
 
     @classmethod
     def of(cls, parameters: FloatArray) -> _Curves:
-        """Evaluate on a grid that fits the narrowest posterior."""
+        """Evaluate on a grid fine enough for the narrowest posterior."""
         yes, no, slope, _ = _probabilities(
             parameters, np.linspace(-HALF_RANGE, HALF_RANGE, PROBES)
         )
@@ -157,7 +157,7 @@ class _Curves:
         )
 
     def scores(self, yes: FloatArray, no: FloatArray) -> tuple[FloatArray, FloatArray]:
-        """Return scores of parameters (n, 4k) and of pairs (n, pairs) of answers (n, k)."""
+        """Return scores of parameters (n, 4k) and of pairs (n, pairs) for answers (n, k)."""
         weights = yes @ self.log_yes + no @ self.log_no + self.log_weights
         normalise_rows(weights)
         own = np.repeat(yes, 4, axis=1) * (weights @ self.up_all.T)
@@ -176,7 +176,7 @@ class _Curves:
 def _probabilities(
     parameters: FloatArray, nodes: FloatArray
 ) -> tuple[FloatArray, FloatArray, FloatArray, FloatArray]:
-    """Return P, 1 - P, dP by the argument (k, Q) and dP by the parameters (k, 4, Q): (1)."""
+    """Return P, 1 - P, dP in the argument (k, Q) and in the parameters (k, 4, Q): (1)."""
     a, b, low, high = (column[:, None] for column in parameters.T)
     z = a * nodes + b
     left, right = ndtr(z), ndtr(-z)
@@ -204,7 +204,7 @@ def _blocks(yes: FloatArray, no: FloatArray) -> Iterator[tuple[slice, FloatArray
 
 
 def _pair_products(yes: FloatArray, no: FloatArray) -> Iterator[FloatArray]:
-    """Yield y_i y_j, y_i a_j, a_i y_j and a_i a_j of all pairs, (n, pairs), a = answered."""
+    """Yield y_i y_j, y_i a_j, a_i y_j and a_i a_j of all pairs, (n, pairs); a = answered."""
     first, second = np.tril_indices(yes.shape[1], -1)
     answered = yes + no
     for one, other in itertools.product((yes, answered), repeat=2):
@@ -213,11 +213,11 @@ def _pair_products(yes: FloatArray, no: FloatArray) -> Iterator[FloatArray]:
 
 @dataclass(frozen=True, slots=True)
 class _Pool:
-    """Sums over replicates of questions drawn from the fitted model, centred."""
+    """Centred sums over replicates of questions simulated from the fitted model."""
 
-    scores: FloatArray  # (replicates, pairs), with what estimating the parameters adds
-    variances: FloatArray  # (pairs,) of the same, for the n questions of a replicate
-    parameters: FloatArray  # (replicates, k, 4) to first order, those fitted to each
+    scores: FloatArray  # (replicates, pairs), with the first-order effect of estimation
+    variances: FloatArray  # (pairs,) of these sums
+    parameters: FloatArray  # (replicates, k, 4) first-order estimates in each replicate
     products: FloatArray  # (4, few replicates, pairs) counts of pairs
 
 
@@ -230,7 +230,7 @@ def second_factor_tests(
     rng: np.random.Generator,
     progress: bool = False,
 ) -> tuple[ResidualTest, ResidualTest]:
-    """Test for a second factor beside lapses, by its scores and by its share."""
+    """Test for a second factor besides lapses, by its scores and by its proportion."""
     table = answers.table
     curves = _Curves.of(fit._parameters)
     yes, no = ((~table.missing & (table.codes == code)).T.astype(float) for code in (1, 0))
@@ -252,7 +252,7 @@ def second_factor_tests(
     )
     counts = writable_counts(answers.counts)
     observed = _share(*counts, fit._parameters, z)
-    # Where scores are those of one factor a share decides nothing: it needs an upper bound.
+    # If the scores are compatible with one factor, the proportion only needs an upper bound.
     n_shares = n_shares if test.p_value <= USUAL and k <= LARGE else min(n_shares, BOUNDING)
     draws = np.empty(n_shares)
     bar = progress_bar(show=progress, total=n_shares, label="second shares with lapses")
@@ -275,7 +275,7 @@ def _drawn(
     n_shares: int,
     rng: np.random.Generator,
 ) -> _Pool:
-    """Draw a pool of questions, and replicates from it; `gradient` (4k,) is that of the data."""
+    """Simulate a pool of questions and draw replicates; `gradient` (4k,) is that of the data."""
     n, k = answered.shape
     mask = answered if answered.all() else answered[rng.integers(0, n, POOL)]
     drawn = curves.draw(POOL, rng)
@@ -310,7 +310,7 @@ def _drawn(
         - 2.0 * np.einsum("pg,pg->p", weight, cross)
         + np.einsum("pg,gh,ph->p", weight, information, weight)
     )
-    # At the fit the scores of the parameters balance the priors; so they do in each replicate.
+    # At the fit, scores and priors balance; each replicate is centred the same way.
     moved = np.linalg.solve(total, (own - gradient).T).T.reshape(n_null, k, 4)
     return _Pool(
         scores=scores - (own - gradient) @ weight.T,
@@ -340,7 +340,7 @@ def _counts(products: FloatArray, k: int) -> tuple[FloatArray, FloatArray, Float
 def _share(
     joint: FloatArray, yes: FloatArray, n: FloatArray, parameters: FloatArray, z: FloatArray
 ) -> float:
-    """Return the share of variance of the second of two factors beside lapses."""
+    """Return the proportion of variance of the second of two factors with lapses."""
     a, _, low, high = parameters.T
     lapses = np.minimum(np.column_stack([expit(low), expit(-high)]), LARGEST)
     k = a.size

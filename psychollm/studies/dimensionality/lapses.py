@@ -1,15 +1,15 @@
-r"""One factor whose models lapse or guess.
+r"""Fit one factor to models that lapse or guess.
 
-A model answers part of the questions without regard to them: it guesses, is cut off, or is
-misread. With asymptotes :math:`c_i` and :math:`d_i` it says yes to a question of score f with
-probability
+A model answers some questions independently of their content: it guesses, is cut off, or is
+misread. With asymptotes :math:`c_i` and :math:`d_i` it says yes to a question of factor score f
+with probability
 
 .. math:: P_i(f) = c_i + (d_i - c_i)\,\Phi(a_i f + b_i),                                \quad (1)
 
-and its lapse rate is :math:`c_i + 1 - d_i`. Pair counts alone take such answers for a second
-factor, or a second factor for lapses; whole answer patterns tell the two apart. So (1) is fitted
-to patterns (`fit_irt`, 4PL with the probit link). The distributions of the models' slopes and of
-the logits of their asymptotes are estimated with them, for a single model shows few lapses.
+and its lapse rate is :math:`c_i + 1 - d_i`. Pair counts alone cannot distinguish lapses from a
+second factor; whole answer patterns can. So (1) is fitted to patterns (`fit_irt`, 4PL with the
+probit link). The distributions over models of slopes and of logits of asymptotes are estimated
+too, because a single model has few lapses.
 
 References
 ----------
@@ -37,47 +37,47 @@ from psychollm.irt.fit import fit_irt
 from psychollm.irt.priors import Normal, Priors
 from psychollm.irt.result import IRTFit
 
-# Where the estimate of the models' distribution of asymptotes begins: median .7 % from 0 and 1.
-# Without a prior on slopes, models that nearly always give the same answer have no estimate.
+# Initial distribution of asymptotes: median .7 % from 0 and 1. Without a prior on slopes, models
+# with nearly constant answers have no estimate.
 PRIORS = Priors(slope=(2.0, 1.5), guessing=(-5.0, 1.5), upper=(5.0, 1.5))
-ROUNDS = 4  # of that estimate
-# Hyperpriors of the models' distribution: normal on its mean, half-normal on its deviation.
+ROUNDS = 4  # of this estimation
+# Hyperpriors of the distribution over models: normal for its mean, half-normal for its SD.
 SLOPES, LOGITS = (1.5, 1.5, 0.5), (-5.0, 2.5, 1.0)
-# Intervals take a gamma of shape 2 and this scale for the deviation: a deviation of 0, which few
-# models cannot exclude, would make all rates equal and their intervals too narrow.
+# Intervals use a gamma prior of shape 2 and this scale for the SD. An SD of 0, which few models
+# cannot exclude, would make all rates equal and their intervals too narrow.
 SPREAD = 0.6
 DEVIATIONS = np.linspace(0.1, 2.9, 15)
-LEAST_KNOWN, FURTHEST = 1e-3, 2.0  # a normal curve about a mode says little far from it
-PLACES = np.linspace(-12.0, 0.0, 121)  # logits: no asymptote is further than .5 from its end
+LEAST_KNOWN, FURTHEST = 1e-3, 2.0  # the normal approximation is poor far from the mode
+PLACES = np.linspace(-12.0, 0.0, 121)  # logits: asymptotes within .5 of their end
 LEAST_CHANCE = 1e-300
-CORRELATIONS = (0.5, 0.9)  # of the logits of a model's two asymptotes: coins raise both alike
-DISTRIBUTIONS = 32  # pairs of means and deviations that intervals are averaged over
-EVIDENT = 9.21  # twice the gain in log-likelihood that two parameters reach by chance in 1 of 100
+CORRELATIONS = (0.5, 0.9)  # of a model's two logits: guessing raises both asymptotes
+DISTRIBUTIONS = 32  # pairs of means and SDs that intervals average over
+EVIDENT = 9.21  # 99 % quantile of twice the log-likelihood gain by two parameters
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False, repr=False)
 class OneFactorWithLapses(Result):
-    """One shared factor, and models that answer part of the questions without regard to them.
+    """One common factor, and models that answer some questions independently of it.
 
     Attributes
     ----------
     loadings, thresholds : ndarray of shape (k,)
-        Of the factor alone, lapses set aside.
+        Of the factor, corrected for lapses.
     se_loadings, se_thresholds : ndarray of shape (k,)
         Standard errors from the observed information.
     lower, upper : ndarray of shape (k,)
-        Asymptotes: probability of a yes where the factor says no, and where it says yes.
+        Asymptotes: probability of yes at the lowest and highest factor scores.
     rate : Estimate
-        Lapse rates, `lower` + 1 - `upper`; an interval begins at 0 where the model's own answers
-        do not tell its rate from none.
+        Lapse rates, `lower` + 1 - `upper`; an interval starts at 0 if the model's own answers do
+        not exclude a rate of zero.
     log_likelihood : float
         Marginal log-likelihood, without priors.
     n_parameters : int
-        Four for each model.
+        Four per model.
     labels : tuple
         Names of the models.
     convergence : Convergence
-        How the fit ended.
+        Convergence status of the fit.
     """
 
     loadings: FloatArray  # (k,)
@@ -114,14 +114,14 @@ class OneFactorWithLapses(Result):
 
     @property
     def evident(self) -> bool:
-        """Whether all answers together, and those of some model, tell lapses from none."""
+        """Whether lapses are significant in all answers together, and in some model."""
         return bool((self.rate.interval[:, 0] > 0.0).any())
 
 
 def one_factor_with_lapses(
     table: Responses, *, without: float = -np.inf, level: float = 0.95
 ) -> OneFactorWithLapses:
-    """Fit one factor with a lower and an upper asymptote for each model to binary answers."""
+    """Fit one factor with a lower and an upper asymptote per model to binary answers."""
     # without: the log-likelihood of one factor without lapses.
     priors = PRIORS
     for turn in range(ROUNDS + 1):
@@ -134,7 +134,7 @@ def one_factor_with_lapses(
     evident = 2.0 * (fit.log_likelihood - without) > EVIDENT
     a, b, low, high = fit.parameters.T
     scale = np.sqrt(1.0 + a * a)
-    # Delta method: loading a / s and threshold -b / s of s = sqrt(1 + a^2).
+    # Delta method: loading a / s and threshold -b / s with s = sqrt(1 + a^2).
     by_loading = np.stack([scale**-3, np.zeros_like(a)], axis=1)
     by_threshold = np.stack([a * b / scale**3, -1.0 / scale], axis=1)
 
@@ -161,11 +161,11 @@ def one_factor_with_lapses(
 
 
 def _slopes(fit: IRTFit, prior: Normal | None) -> Normal:
-    """Estimate mean and deviation of the models' slopes (empirical Bayes)."""
+    """Estimate mean and SD of the models' slopes (empirical Bayes)."""
     mean, deviation = prior or (0.0, np.inf)
     at, precision = fit.parameters[:, 0], deviation**-2
     own = np.maximum(np.nan_to_num(1.0 / fit.covariance[:, 0, 0] - precision), LEAST_KNOWN)
-    # Of the posterior, normal about its mode, the prior is taken off.
+    # Subtract the prior's information from the posterior, normal about its mode.
     centre = at + np.minimum(precision / own, FURTHEST) * (at - mean)
     spread = DEVIATIONS[:, None] ** 2 + 1.0 / own
     weight = SLOPES[1] ** -2 + (1.0 / spread).sum(axis=1)
@@ -178,34 +178,34 @@ def _slopes(fit: IRTFit, prior: Normal | None) -> Normal:
 
 @dataclass(frozen=True, slots=True)
 class _Asymptotes:
-    """Logits of one asymptote of all models, and the normal distributions they may come from."""
+    """Logits of one asymptote of all models, and candidate normal distributions for them."""
 
     answers: FloatArray  # (k, places) likelihood
     centres: FloatArray  # (distributions,)
     deviations: FloatArray  # (distributions,)
-    logs: FloatArray  # (distributions,) log-likelihood of all answers, and prior of the centre
+    logs: FloatArray  # (distributions,) log-likelihood plus log prior of the centre
 
     def chance(self, log_prior: FloatArray) -> FloatArray:
-        """Return probabilities of the distributions, `log_prior` that of their deviations."""
+        """Return probabilities of the distributions, given the log prior of their SDs."""
         logs = self.logs + log_prior
         chance = np.exp(logs - logs.max())
         return np.asarray(chance / chance.sum())
 
     @property
     def none(self) -> FloatArray:
-        """Return twice what the log-likelihood of each model loses without the asymptote."""
+        """Return twice the loss in each model's log-likelihood without the asymptote."""
         return np.asarray(-2.0 * np.log(np.maximum(self.answers[:, 0], LEAST_CHANCE)))
 
     def normal(self, sign: float) -> Normal:
-        """Return mean and deviation, averaged over what all models say."""
+        """Return mean and SD, averaged over the distributions."""
         chance = self.chance(-0.5 * (self.deviations / LOGITS[2]) ** 2)
         return sign * float(chance @ self.centres), float(np.sqrt(chance @ self.deviations**2))
 
 
 def _asymptotes(fit: IRTFit, column: int, prior: Normal | None, sign: float) -> _Asymptotes:
     """Estimate the distribution of the logits of one asymptote."""
-    # What answers say of a rate exp(x) is what events of an expected number own exp(x - at) say:
-    # curvature `own` at the mode, and a slope there that balances the prior's.
+    # The likelihood of a rate exp(x) is approximated by that of a Poisson count with mean own
+    # exp(x - at): curvature `own` at the mode, and a slope there that balances the prior's.
     mean, deviation = prior or (0.0, np.inf)
     at, precision = sign * fit.parameters[:, column], deviation**-2
     own = np.nan_to_num(1.0 / fit.covariance[:, column, column] - precision)
@@ -225,8 +225,8 @@ def _asymptotes(fit: IRTFit, column: int, prior: Normal | None, sign: float) -> 
 
 def _sums(yes: _Asymptotes, no: _Asymptotes, level: float) -> FloatArray:
     """Return lower bound, median and upper bound (3, k) of the models' lapse rates."""
-    # Distributions of both logits together: low-discrepancy pairs of those of each alone, with
-    # each correlation, weighted by what both together make of the answers.
+    # Joint distributions of both logits: low-discrepancy pairs of their distributions, with each
+    # correlation, weighted by the likelihood of the answers under both.
     from scipy.stats.qmc import Sobol
 
     places = Sobol(2, scramble=False).random(DISTRIBUTIONS) + 0.5 / DISTRIBUTIONS
@@ -258,8 +258,8 @@ def _sums(yes: _Asymptotes, no: _Asymptotes, level: float) -> FloatArray:
 def _rates(
     rates: FloatArray, none: FloatArray, table: Responses, level: float, *, evident: bool
 ) -> Estimate:
-    """Return lapse rates, intervals from 0 where there may be none."""
-    # none (k,): twice what log-likelihoods lose where a model never lapses.
+    """Return lapse rates, with intervals from 0 if lapses are not significant."""
+    # none (k,): twice the loss in log-likelihood if a model never lapses.
     low, middle, high = rates
     tells = evident & (none > chdtri(1, 1.0 - level))
     return Estimate(

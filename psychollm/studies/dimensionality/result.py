@@ -1,4 +1,4 @@
-"""What `dimensionality` returns: the verdict on the number of shared factors, and its evidence."""
+"""Result of `dimensionality`: verdict on the number of common factors, and its evidence."""
 
 from __future__ import annotations
 
@@ -33,36 +33,36 @@ if TYPE_CHECKING:
     from matplotlib.axes import Axes as Drawn
 
 
-COMPONENTS = 5  # whose eigenvalues are listed
-PAIRS = 3  # of models, whose residuals are named
+COMPONENTS = 5  # number of eigenvalues listed
+PAIRS = 3  # number of pairs of models named
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False, repr=False)
 class PlainSpectrum(Result):
-    """A tetrachoric spectrum with its nulls; bent by the empty-cell rule, as they are.
+    """Tetrachoric spectrum and its null distributions, all under one empty-cell rule.
 
     Attributes
     ----------
     correlation : Correlation
-        Tetrachoric correlations under the rules chosen.
+        Tetrachoric correlations under the chosen rules.
     eigenvalues, shares : ndarray of shape (k,)
-        Falling; shares are eigenvalues over k.
+        In descending order; shares are eigenvalues over k.
     first_loadings, second_loadings : ndarray of shape (k,)
-        Loadings of the first two components, their sums not negative.
+        Loadings on the first two components, with signs that make their sums nonnegative.
     second_replicates : ndarray of shape (n, k)
         Loadings on the second component in each one-factor replicate.
     permutation, one_factor : Null
-        The eigenvalues under independence and under one factor, shape (k,).
+        Eigenvalues under independence and under one factor, shape (k,).
     quadratic : ndarray of shape (3,)
-        Fit of first loadings on thresholds: constant, linear, quadratic.
+        Regression of first loadings on thresholds: constant, linear, quadratic.
     quadratic_r2 : Null
-        Its R squared, beside one-factor replicates whose true loadings do not fall off.
+        Its R squared, with one-factor replicates whose true loadings do not depend on thresholds.
     congruence : float
-        Tucker's congruence of `second_loadings` with the second component of replicates.
+        Tucker's congruence of `second_loadings` with the second component of the replicates.
     null_congruence : float
-        Median congruence of single replicates with that component: what to compare with.
+        Median congruence of single replicates with that component, for comparison.
     sensitivity : Sensitivity
-        Pairs with an empty cell, and shares under every empty-cell rule.
+        Pairs with an empty cell, and eigenvalue shares under every empty-cell rule.
     """
 
     correlation: Correlation
@@ -81,7 +81,7 @@ class PlainSpectrum(Result):
 
     @property
     def min_eigenvalue(self) -> float:
-        """Smallest eigenvalue; negative where no correlation matrix fits all pairs."""
+        """Smallest eigenvalue; negative if the pairs form no valid correlation matrix."""
         return float(self.eigenvalues[-1])
 
     @property
@@ -92,24 +92,25 @@ class PlainSpectrum(Result):
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False, repr=False)
 class Dimensionality(Study, Result):
-    """The verdict on the number of shared factors, and all it rests on.
+    """Verdict on the number of common factors, and its evidence.
 
     Attributes
     ----------
     n_factors : {0, 1, 2}
-        2 stands for "more than one factor, also where models may lapse"; the verdict says if the
+        2 means more than one factor, even if models may lapse; the verdict reports whether the
         second is minor.
     shared_test, one_factor_test : ResidualTest
         Rule-free tests of no factor and of one normal factor.
     second_share : ResidualTest
-        Share of a second factor by pairwise likelihood, beside one-factor replicates.
+        Proportion of variance of a second factor by pairwise likelihood, with one-factor
+        replicates.
     with_lapses : WithLapses or None
-        One factor with lapses, and what is left of a second beside it, where one normal factor is
-        rejected: then this decides.
+        Fit of one factor with lapses, and tests for a second, if one normal factor is rejected;
+        these then decide.
     spectrum : PlainSpectrum
-        Tetrachoric spectrum under the empty-cell rule chosen, beside both nulls.
+        Tetrachoric spectrum under the chosen empty-cell rule, with both nulls.
     factors_by_rule : mapping
-        Number of factors each rule counts.
+        Number of factors by each rule.
     pairwise : PairwiseLikelihood
         Precision-weighted one-factor solution.
     full_information : FullInformation
@@ -117,13 +118,13 @@ class Dimensionality(Study, Result):
     residuals : PairResiduals
         Residual pair tables under `one_factor_model`.
     near_copies : tuple of tuples
-        Models that agree more than the factor makes them, by group, where one factor is rejected.
+        Groups of models that agree more than the factor predicts, if one factor is rejected.
     excluded : mapping
-        Models left out, each with its reason.
+        Excluded models, with reasons.
     alpha : float
         Level of the tests.
     labels : tuple
-        Names of the k models that took part.
+        Names of the k models included.
     """
 
     n_factors: Literal[0, 1, 2]
@@ -142,9 +143,9 @@ class Dimensionality(Study, Result):
     labels: tuple[Hashable, ...]  # k
 
     def findings(self, *, smallest: SmallestEffects = SMALLEST) -> Findings:
-        """Return the verdict, the tests that decide it, and what the plain spectrum shows."""
+        """Return the verdict, the tests that decide it, and the plain spectrum."""
         evidence = self.evidence
-        left_out = (f"left out: {model!r}, {why}" for model, why in self.excluded.items())
+        left_out = (f"excluded: {model!r}, {why}" for model, why in self.excluded.items())
         rules = (f"{rule:<26}{count:>3}" for rule, count in self.factors_by_rule.items())
         return Findings(
             items=(
@@ -170,8 +171,9 @@ class Dimensionality(Study, Result):
     def to_frame(self) -> pd.DataFrame:
         """Return one row per component: eigenvalue, share, and both nulls.
 
-        Columns ``permutation_...`` hold the distribution under independence, ``one_factor_...``
-        under one factor with the observed thresholds; p-values are with their Monte Carlo error.
+        Columns ``permutation_...`` describe the distribution under independence,
+        ``one_factor_...`` under one factor with the observed thresholds; p-values have Monte Carlo
+        errors.
         """
         import pandas as pd
 
@@ -190,7 +192,7 @@ class Dimensionality(Study, Result):
 
     @property
     def evidence(self) -> Evidence:
-        """The numbers that the verdict rests on."""
+        """Numbers behind the verdict."""
         plain, lapses = self.spectrum, self.with_lapses
         share = self.second_share if lapses is None else lapses.second_share
         return Evidence(
@@ -216,23 +218,23 @@ class Dimensionality(Study, Result):
 
     @property
     def one_factor(self) -> FullInformation | OneFactorWithLapses:
-        """The one-factor model that the answers fit: with lapses where those are evident."""
+        """Fitted one-factor model: with lapses if these are significant."""
         lapses = self.with_lapses
         return lapses.fit if lapses is not None and lapses.fit.evident else self.full_information
 
     @property
     def one_factor_model(self) -> Literal["normal ogive", "with lapses"]:
-        """Which model that is."""
+        """Name of the fitted one-factor model."""
         return "normal ogive" if self.one_factor is self.full_information else "with lapses"
 
     @property
     def lapses(self) -> Estimate | None:
-        """Lapse rates of the models, where one normal factor is rejected."""
+        """Lapse rates of the models, if one normal factor is rejected."""
         return None if self.with_lapses is None else self.with_lapses.fit.rate
 
     @property
     def model_comparison(self) -> Mapping[str, tuple[float, int]]:
-        """Log-likelihood and number of parameters of each one-factor model that was fitted."""
+        """Log-likelihood and number of parameters of each fitted one-factor model."""
         full = self.full_information
         models = {"normal ogive": (full.log_likelihood, full.n_parameters)}
         if self.with_lapses is not None:
@@ -241,23 +243,23 @@ class Dimensionality(Study, Result):
         return models
 
     def shared_factor(self, *, smallest: SmallestEffects = SMALLEST) -> Outcome:
-        """Return whether models share a factor: above, smaller than what matters, or open."""
+        """Return whether models share a factor: above, negligible, or inconclusive."""
         return self.evidence.shared(smallest)
 
     def second_factor(self, *, smallest: SmallestEffects = SMALLEST) -> Outcome:
-        """Return whether there is a second factor: above, smaller than what matters, or open."""
+        """Return whether there is a second factor: above, negligible, or inconclusive."""
         return self.evidence.second(smallest)
 
     def __repr__(self) -> str:
         return f"Dimensionality of {len(self.labels)} models: {self.verdict}"
 
     def plot(self, *, ax: Drawn | None = None) -> Drawn:
-        """Draw eigenvalues, loadings and nulls: `psychollm.plots.plot_factor_structure`."""
+        """Plot eigenvalues, loadings and nulls: `psychollm.plots.plot_factor_structure`."""
         return drawn_by("plot_factor_structure")(self, ax=ax)
 
 
 def _tests(result: Dimensionality) -> Finding:
-    """Word what needs no rule for empty cells."""
+    """Return the finding of the tests, which need no empty-cell rule."""
     fit = result.full_information
     lapses = result.with_lapses
     gain = ""
@@ -275,31 +277,31 @@ def _tests(result: Dimensionality) -> Finding:
 
 
 class Tested(Protocol):
-    """A verdict by three tests."""
+    """Result with three tests."""
 
     @property
     def shared_test(self) -> ResidualTest:
-        """Of no factor."""
+        """Test of no factor."""
 
     @property
     def one_factor_test(self) -> ResidualTest:
-        """Of one factor."""
+        """Test of one factor."""
 
     @property
     def second_share(self) -> ResidualTest:
-        """Of the share of a second."""
+        """Test of the proportion of a second factor."""
 
     @property
     def with_lapses(self) -> WithLapses | None:
-        """The last two where models may lapse."""
+        """Tests of one factor and of the proportion with lapses."""
 
     @property
     def alpha(self) -> float:
-        """Level."""
+        """Level of the tests."""
 
 
 def told_tests(result: Tested, rows: tuple[str, ...]) -> Finding:
-    """Word three tests, with what else there is to say."""
+    """Return the finding of three tests, with further rows."""
     none, one, share = result.shared_test, result.one_factor_test, result.second_share
     lapses = result.with_lapses
     share = share if lapses is None else lapses.second_share
@@ -308,8 +310,8 @@ def told_tests(result: Tested, rows: tuple[str, ...]) -> Finding:
     if lapses:
         shown = lapses.second_shown(result.alpha)
         allowed = (
-            f"; that there is one, and models lapse, is {_judged(rejected=shown)} (by the scores "
-            f"of a second {_p(lapses.test)}, together with its share {p_equals(lapses.p_value)})"
+            f"; with lapses it is {_judged(rejected=shown)} (scores of a second factor: "
+            f"{_p(lapses.test)}; with its proportion {p_equals(lapses.p_value)})"
         )
     without, with_one = (
         f"{number(test.observed)} (95 % of replicates below {number(float(test.quantile(0.95)))})"
@@ -319,11 +321,10 @@ def told_tests(result: Tested, rows: tuple[str, ...]) -> Finding:
         key="tests",
         question="Without any empty-cell rule (these decide):",
         statement=(
-            f"that there is no shared factor is {_rejected(none, result.alpha)}, and that there "
-            f"is one is {_rejected(one, result.alpha)}{allowed}. A second factor would take "
-            f"{percent(share.observed, 1)} of the latent variance; chance gives "
-            f"{percent(middle, 1)} where there is one factor, and less than {percent(top, 1)} in "
-            "95 of 100 tables."
+            f"a model without common factors is {_rejected(none, result.alpha)}; a one-factor "
+            f"model is {_rejected(one, result.alpha)}{allowed}. A second factor has "
+            f"{percent(share.observed, 1)} of the latent variance; under one factor, the median "
+            f"is {percent(middle, 1)} and the 95 % quantile {percent(top, 1)}."
         ),
         rows=(
             f"Largest residual eigenvalue: {without} without a factor, {with_one} with one.",
@@ -347,7 +348,7 @@ def _p(test: ResidualTest) -> str:
 
 
 def _pairs(result: Dimensionality) -> str:
-    """Name the pairs that agree or differ most beyond the factor: relatives, often."""
+    """Name the pairs with the largest residuals, which are often related models."""
     left = result.residuals
     first, second = np.triu_indices(len(left.labels), 1)
     z = left.standardised[first, second]
@@ -358,7 +359,7 @@ def _pairs(result: Dimensionality) -> str:
 
 
 def _spectrum(result: Dimensionality) -> Finding:
-    """Word the plain spectrum: what the rule for empty cells bends."""
+    """Return the finding of the plain spectrum, which depends on the empty-cell rule."""
     plain = result.spectrum
     bend = plain.quadratic_r2
     low, high = np.nanquantile(bend.draws, [0.05, 0.95])
@@ -378,17 +379,15 @@ def _spectrum(result: Dimensionality) -> Finding:
         key="spectrum",
         question="Plain spectrum of tetrachoric correlations:",
         statement=(
-            f"under the rule {plain.correlation.empty_cells!r}, the first component takes "
+            f"under the rule {plain.correlation.empty_cells!r}, the first component has "
             f"{percent(plain.shares[0])} and the second {percent(plain.shares[1])} of the total "
-            "variance, noise included. "
-            f"{count(plain.n_empty)} of {count(k * (k - 1) // 2)} pairs of models have an empty "
-            "cell, whose correlation the rule supplies. Loadings on the first component follow a "
-            "quadratic curve in the threshold with R2 = "
-            f"{number(float(bend.observed))}; data with one factor and these thresholds give "
+            f"variance, including noise. {count(plain.n_empty)} of {count(k * (k - 1) // 2)} "
+            "pairs of models have an empty cell, and their correlation depends on the rule. "
+            "Loadings on the first component are a quadratic function of the threshold with R2 = "
+            f"{number(float(bend.observed))}; one-factor data with these thresholds give "
             f"{number(low)} to {number(high)} ({p_equals(float(bend.p_value))}). The second "
-            f"component's loadings have a congruence of {number(plain.congruence)} with those "
-            f"that one factor produces (single one-factor replicates: "
-            f"{number(plain.null_congruence)})."
+            f"component's loadings have a congruence of {number(plain.congruence)} with those of "
+            f"one-factor data (single one-factor replicates: {number(plain.null_congruence)})."
         ),
         rows=(
             *rows,

@@ -1,4 +1,4 @@
-"""`shared_signals`: the verdict on the number of shared factors, from counts of pairs alone."""
+"""`shared_signals`: test the number of common factors from pair counts alone."""
 
 from __future__ import annotations
 
@@ -33,31 +33,32 @@ if TYPE_CHECKING:
     import pandas as pd
 
 SHARE_REPLICATES, SAMPLE_REPLICATES = 19, 99
-SAMPLE = 20_000  # questions in which lapses are looked for
+SAMPLE = 20_000  # number of questions in which lapses are estimated
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False, repr=False)
 class SharedSignals(Study, Result):
-    """How many signals models share, from the counts of their pairs.
+    """Number of common factors of models, estimated from pair counts.
 
     Attributes
     ----------
     n_factors : {0, 1, 2}
-        2 stands for "more than one factor, also where models may lapse"; the verdict says if the
+        2 means more than one factor, even if models may lapse; the verdict reports whether the
         second is minor.
     shared_test, one_factor_test : ResidualTest
         Tests of no factor and of one normal factor.
     second_share : ResidualTest
-        Share of a second factor by pairwise likelihood, beside one-factor replicates.
+        Proportion of variance of a second factor by pairwise likelihood, with one-factor
+        replicates.
     with_lapses : WithLapses or None
-        The same where models may lapse, from a sample of the questions, where one normal factor
-        is rejected: then this decides.
+        Fit and tests with lapses, from a sample of the questions, if one normal factor is
+        rejected; these then decide.
     loadings, thresholds : ndarray of shape (k,)
-        Of one factor, by pairwise likelihood; NaN for a model whose answers do not vary.
+        One-factor solution by pairwise likelihood; NaN for a model with constant answers.
     n : ndarray of shape (k,)
-        Answers of each model.
+        Number of answers of each model.
     reasons : tuple
-        Why a loading is undefined, or "".
+        Reason why a loading is undefined, or "".
     alpha : float
         Level of the tests.
     labels : tuple
@@ -72,7 +73,7 @@ class SharedSignals(Study, Result):
     loadings: FloatArray  # (k,)
     thresholds: FloatArray  # (k,)
     n: FloatArray  # (k,)
-    interval_shared: tuple[float, float]  # of a correlation that all pairs share
+    interval_shared: tuple[float, float]  # of a correlation common to all pairs
     reasons: tuple[str, ...]  # k
     alpha: float
     labels: tuple[Hashable, ...]  # k
@@ -83,7 +84,7 @@ class SharedSignals(Study, Result):
 
     @property
     def evidence(self) -> Evidence:
-        """The numbers that the verdict rests on."""
+        """Numbers behind the verdict."""
         lapses = self.with_lapses
         share = self.second_share if lapses is None else lapses.second_share
         return Evidence(
@@ -107,7 +108,7 @@ class SharedSignals(Study, Result):
         evidence = self.evidence
         judged = evidence.second if self.n_factors else evidence.shared
         left_out = (
-            f"left out: {model!r}, {reason}"
+            f"excluded: {model!r}, {reason}"
             for model, reason in zip(self.labels, self.reasons, strict=True)
             if reason
         )
@@ -132,21 +133,21 @@ def shared_signals(
     n_jobs: int | None = None,
     progress: bool = False,
 ) -> SharedSignals:
-    """Judge whether models share one signal, several or none, in tables of any number of answers.
+    """Test whether models share one factor, several or none, in tables of any size.
 
-    The tests of `dimensionality` that decide, without what needs the answers themselves in
+    Apply the tests of `dimensionality` that decide, without the parts that need all answers in
     memory: spectra under empty-cell rules and the full-information likelihood. Answers are counted
-    pair by pair; replicates are simulated from the fitted model in bits.
+    by pair; replicates are simulated from the fitted model as bits.
 
     Parameters
     ----------
     responses : Scan, Responses or table of shape (models, questions)
-        Binary answers of at least four models that vary.
+        Binary answers of at least four models with varying answers.
     n_null : int
-        Replicates of each test; of the share of a second factor no more than 19 are drawn, since
-        each takes as long as ten or more of the others.
+        Number of replicates of each test. At most 19 are used for the proportion of a second
+        factor, because each costs as much as ten or more of the others.
     alpha : float
-        Level of the tests; not below 1 / (n_null + 1), the smallest p-value.
+        Level of the tests, at least 1 / (n_null + 1), the smallest p-value.
     rng : Generator, int or None
         Random generator or seed.
     n_jobs : int or None
@@ -162,14 +163,14 @@ def shared_signals(
     Raises
     ------
     ShapeError
-        If fewer than four models vary, or bits would take more than 4 GB.
+        If answers of fewer than four models vary, or bits would take more than 4 GB.
     CodeError
         If answers are not binary.
 
     Notes
     -----
-    Memory, in bytes: a quarter for each model and question, an eighth more for each worker, and
-    some 300 for each pair of models.
+    Memory in bytes: a quarter per model and question, an eighth more per worker, and
+    about 300 per pair of models.
 
     Examples
     --------
@@ -237,7 +238,7 @@ def shared_signals(
 
 
 def _sample(answers: CountedAnswers, rng: np.random.Generator) -> CountedAnswers:
-    """Return varying models' answers to some of the questions, drawn at random, in memory."""
+    """Return varying models' answers to a random sample of the questions, in memory."""
     yes, answered = answers.planes
     n = len(answers.table.questions)
     chosen = np.sort(rng.choice(n, min(n, SAMPLE), replace=False))

@@ -1,6 +1,6 @@
-"""`dimensionality`: is there one shared signal, several, or none, and what of it is artefact.
+"""`dimensionality`: test whether models share one factor, several or none.
 
-Near copies: models that agree beyond the shared factor, as relatives and clones do.
+Near copies are models that agree beyond the common factor, as related models do.
 """
 
 from __future__ import annotations
@@ -56,13 +56,13 @@ from psychollm.studies.dimensionality.lapse_tests import WithLapses, with_lapses
 from psychollm.studies.dimensionality.result import Dimensionality, PlainSpectrum
 
 TRIMS = 10
-STANDING_OUT = 2.0  # times the largest residual outside of such groups
+STANDING_OUT = 2.0  # minimum ratio to the largest residual outside such groups
 
 
 def near_copies(counts: PairCounts, alpha: float) -> tuple[tuple[Hashable, ...], ...]:
-    """Return groups of models in which each pair agrees more than the shared factor makes it."""
-    # Near copies pull the factor to themselves: pairs that agree too much are set aside, and the
-    # factor is fitted to the others, until the same pairs are left.
+    """Return groups of models in which each pair agrees more than the common factor predicts."""
+    # Near copies bias the factor towards themselves. So pairs that agree too much are excluded and
+    # the factor is refitted to the others, until the pairs no longer change.
     cells, tau, rate = kernel_counts(counts)
     k = len(tau)
     pairs = np.isfinite(tau) & np.tri(k, k=-1, dtype=np.bool_)
@@ -89,7 +89,7 @@ def near_copies(counts: PairCounts, alpha: float) -> tuple[tuple[Hashable, ...],
     outside = np.tril(np.abs(z), -1)
     for group in groups:
         outside[np.ix_(group, group)] = 0.0
-    # A factor of many models makes residuals everywhere; those of near copies stand out.
+    # A factor of many models produces residuals everywhere; near copies are outliers.
     named = []
     for group in groups:
         mean = float(z[np.ix_(group, group)].sum() / (len(group) ** 2 - len(group)))
@@ -102,7 +102,7 @@ SHARE_REPLICATES = 99
 
 
 class _Work(TypedDict):
-    """How replicates are run."""
+    """Options for running replicates."""
 
     rng: np.random.Generator
     n_jobs: int | None
@@ -121,47 +121,46 @@ def dimensionality(
     n_jobs: int | None = None,
     progress: bool = False,
 ) -> Dimensionality:
-    """Judge whether models share one signal, several or none, and what of it is artefact.
+    """Test whether models share one factor, several or none, and identify artefacts.
 
-    Every rule for empty cells bends the spectrum of a tetrachoric matrix: extreme yes rates alone
-    make a second component and a quadratic fall-off of loadings. So the spectrum is shown beside
-    its distribution under independence and under one factor, and the verdict rests on
-    `residual_test`, which uses pair counts alone and needs no rule. Where it rejects one normal
-    factor, one factor of models that lapse or guess is fitted and tested in its place, for half a
-    percent of lapses looks like a second factor to pair counts. False-alarm rates and power, also
-    with lapses and guesses, are tabulated in the documentation.
-
-    Parameters
+    Every empty-cell rule biases the spectrum of a tetrachoric matrix: extreme yes rates alone
+    produce a second component and a quadratic decline of loadings. The spectrum is therefore
+    compared with its distribution under independence and under one factor, and the verdict uses
+    `residual_test`, which needs only pair counts and no rule. If it rejects one normal factor, one
+    factor with lapses or guesses is fitted and tested, because half a percent of lapses looks like
+    a second factor in pair counts. The documentation tabulates false-positive rates and power,
+    also with lapses and guesses.
     ----------
     responses : Responses or table of shape (models, questions)
-        Binary answers of at least four models that vary.
+        Binary answers of at least four models with varying answers.
     of : {"models", "questions"}
-        Whose factors are counted: those of the rows, or of the columns, the rows then being units.
+        Whether to count factors of the rows, or of the columns with rows as units.
     empty_cells, missing : str
-        Rules of the plain spectrum (see `tetrachoric`); the verdict on the number of factors does
-        not depend on them.
+        Rules of the plain spectrum (see `tetrachoric`); they do not affect the verdict on the
+        number of factors.
     n_null : int
-        Replicates of each null. At 499 a p-value of .05 has a Monte Carlo error of .01.
+        Number of replicates of each null. With 499, a p-value of .05 has a Monte Carlo error of
+        .01.
     alpha : float
         Level of the tests.
     rng : Generator, int or None
         Seed of all replicates.
     n_jobs : int or None
-        Workers; the result does not depend on it.
+        Number of workers; it does not affect the result.
     progress : bool
-        Show progress bars (needs tqdm).
+        Whether to show progress bars (needs tqdm).
 
     Raises
     ------
     ShapeError
-        If fewer than four models vary.
+        If answers of fewer than four models vary.
     CodeError
         If answers are not binary, or two models share no question on which both vary.
 
     Warns
     -----
     ValidityWarning
-        If models that always gave the same answer were left out.
+        If models with constant answers were excluded.
 
     Examples
     --------
@@ -175,13 +174,13 @@ def dimensionality(
     check_choice("missing", missing, Missing)
     n_null = check_count("n_null", n_null, high=DRAWS)
     check_fraction("alpha", alpha)
-    # Coerced and counted once: what takes a table takes it as it is.
+    # Converted and counted once; later functions accept the converted table.
     if not isinstance(responses, CountedAnswers):
         table = as_responses(responses, binary=True, needs="cells")
         if table.is_sparse:
             msg = (
-                "responses: dimensionality needs a dense table: shared_signals(responses) judges "
-                "a sparse one, or a scan, as it is; responses.dense() has all its cells"
+                "responses: dimensionality needs a dense table: use shared_signals(responses) for "
+                "a sparse one or a scan, or responses.dense()"
             )
             raise SparseError(msg)
         check_axis(table, of, "responses")
@@ -235,7 +234,7 @@ def dimensionality(
 
 
 def _usable(answers: CountedAnswers) -> tuple[CountedAnswers, Mapping[Hashable, str]]:
-    """Leave out models whose answers do not vary, with a warning that names them."""
+    """Exclude models with constant answers, and warn."""
     table = answers.table
     excluded: dict[Hashable, str] = {}
     for model, rate in zip(table.models, answers.counts.yes_rates, strict=True):
@@ -246,20 +245,20 @@ def _usable(answers: CountedAnswers) -> tuple[CountedAnswers, Mapping[Hashable, 
     kept = [model for model in table.models if model not in excluded]
     if len(kept) < LEAST_MODELS:
         msg = (
-            f"dimensionality needs at least {LEAST_MODELS} models whose answers vary, got "
-            f"{len(kept)} of {table.n_models}: with three, one factor fits any table"
+            f"dimensionality needs at least {LEAST_MODELS} models with varying answers, got "
+            f"{len(kept)} of {table.n_models}: one factor fits any table of three models"
         )
         raise ShapeError(msg)
     if not excluded:
         return answers, excluded
     named = ", ".join(f"{model!r} ({why})" for model, why in excluded.items())
-    warn(f"left out of dimensionality: {named}", ValidityWarning)
+    warn(f"excluded from dimensionality: {named}", ValidityWarning)
     return CountedAnswers.of_binary(table.select(models=kept)), excluded
 
 
 def n_factors(p_shared: float, lapses: WithLapses | None, alpha: float) -> Literal[0, 1, 2]:
-    """Return 0, 1, or 2 for "at least two"; the plain spectrum has no say in it."""
-    # Lapses are fitted where one normal factor is rejected.
+    """Return 0, 1, or 2 for "at least two"; the plain spectrum is not used."""
+    # Lapses are fitted only if one normal factor is rejected.
     if p_shared > alpha:
         return 0
     return 2 if lapses is not None and lapses.second_shown(alpha) else 1
@@ -267,9 +266,8 @@ def n_factors(p_shared: float, lapses: WithLapses | None, alpha: float) -> Liter
 
 def count_factors(permutation: Null, one_factor: Null, *, tested: int) -> Mapping[str, int]:
     """Return the number of factors by each rule, from nulls of eigenvalues (k,)."""
-    # ``tested`` is the verdict of the rule-free test. The one-factor null says nothing about
-    # the first eigenvalue, which it reproduces by construction, so there the count starts at
-    # one.
+    # ``tested`` is the verdict of the rule-free test. The one-factor null reproduces the first
+    # eigenvalue by construction, so its count starts at one.
     observed = np.asarray(permutation.observed)
     top = one_factor.quantile(0.95)
     return {
@@ -292,7 +290,7 @@ def _plain_spectrum(
     n_jobs: int | None,
     progress: bool,
 ) -> PlainSpectrum:
-    """Set the spectrum beside independence and beside the one-factor model with `loadings`."""
+    """Compare the spectrum with independence and with the one-factor model with `loadings`."""
     correlation = tetrachoric(design.counts, empty_cells=empty_cells, missing=missing)
     permutation = permutation_null(
         design,
@@ -323,7 +321,7 @@ def _plain_spectrum(
     observed = np.asarray(one_factor.observed)
     stack = correlation.matrix[None]
     first, second = (component_loadings(stack, which)[0] for which in (0, 1))
-    # The main direction of the replicates' second loadings, whatever their signs.
+    # Main direction of the replicates' second loadings, which have arbitrary signs.
     direction = np.linalg.svd(replicates, full_matrices=False)[2][0]
     return PlainSpectrum(
         correlation=correlation,
@@ -343,12 +341,12 @@ def _plain_spectrum(
 
 
 def _congruence(loadings: FloatArray, direction: FloatArray) -> FloatArray:
-    """Tucker's congruence of rows (n, k) with a vector (k,), sign ignored."""
+    """Return Tucker's congruence of rows (n, k) with a vector (k,), ignoring sign."""
     return np.abs(tucker(loadings.T, direction[:, None])[:, 0])
 
 
 def _measure(matrices: FloatArray, thresholds: FloatArray) -> FloatArray:
-    """Return eigenvalues, R squared and second loadings side by side, shape (m, 2k + 1)."""
+    """Return eigenvalues, R squared and second loadings in one array of shape (m, 2k + 1)."""
     r2 = quadratic_r2(matrices, thresholds)[:, None]
     second = component_loadings(matrices, 1)
     return np.concatenate([eigenvalues(matrices, thresholds), r2, second], axis=1)

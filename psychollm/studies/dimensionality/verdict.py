@@ -18,8 +18,8 @@ from psychollm.estimates.verdict import SMALLEST, Outcome, SmallestEffects, outc
 from psychollm.kernels.bivariate import orthants
 from psychollm.studies.dimensionality.lapse_tests import WithLapses
 
-PAIRS = 3  # groups of models that are named
-FEW = 4  # models of a group that are named
+PAIRS = 3  # number of groups named
+FEW = 4  # number of models named per group
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -29,18 +29,18 @@ class Evidence:
     n_factors: Literal[0, 1, 2]
     p_shared: float  # rule-free test of no factor
     p_one: float  # rule-free test of one factor
-    shared_interval: tuple[float, float]  # of a correlation that all pairs share
+    shared_interval: tuple[float, float]  # of a correlation common to all pairs
     share: float  # of the second factor by pairwise likelihood
     share_interval: tuple[float, float]
-    p_share: float  # of that share under one factor
+    p_share: float  # of that proportion under one factor
     alpha: float
-    # Of the second eigenvalue of the tetrachoric matrix, where there is one: its p-value under one
+    # Of the second eigenvalue of the tetrachoric matrix, if computed: its p-value under one
     # factor, and whether parallel analysis by permutation would count it.
     p_second: float | None = None
     counted: bool = False
     empty_cells: EmptyCells = "keep_margins"
-    lapses: WithLapses | None = None  # fitted where one normal factor is rejected
-    near_copies: tuple[tuple[Hashable, ...], ...] = ()  # that agree beyond the factor
+    lapses: WithLapses | None = None  # fitted if one normal factor is rejected
+    near_copies: tuple[tuple[Hashable, ...], ...] = ()  # groups that agree beyond the factor
 
     def shared(self, smallest: SmallestEffects) -> Outcome:
         """Return whether there is a common factor."""
@@ -50,8 +50,8 @@ class Evidence:
 
     def second(self, smallest: SmallestEffects) -> Outcome:
         """Return whether there is a second factor."""
-        # A single factor that is skewed, heavy-tailed or measured with logistic noise is not
-        # normal, and large tables show it: a share that one such factor leaves shows no second.
+        # A single skewed, heavy-tailed or logistic factor is not normal, which large tables
+        # detect. A proportion that such a factor could produce is no evidence for a second.
         rejected = self.n_factors == 2 and self.share >= smallest.second_share
         return outcome(self.share_interval, smallest=smallest.second_share, rejected=rejected)
 
@@ -83,9 +83,10 @@ def shared_interval(
 
 
 def share_interval(observed: float, draws: FloatArray, alpha: float) -> tuple[float, float]:
-    """Bound the share of a second factor, given its `draws` where there is none."""
-    # Chance adds most to a share where there is no second factor, and less the larger that is: the
-    # lower bound takes off what one factor reaches by chance, the upper one takes off nothing.
+    """Return bounds of a second factor's proportion, given its `draws` without one."""
+    # Chance inflates the proportion most without a second factor, and less the larger it is. So
+    # the lower bound subtracts the chance level under one factor, and the upper bound subtracts
+    # nothing.
     middle, top = np.quantile(draws, [0.5, 1.0 - alpha / 2.0])
     return max(observed - float(top), 0.0), observed + float(top - middle)
 
@@ -162,7 +163,7 @@ def _lapses(lapses: WithLapses) -> str:
 
 
 def _alike(groups: tuple[tuple[Hashable, ...], ...]) -> str:
-    """Name similar models."""
+    """Return similar models in words."""
     if not groups:
         return ""
     named = [sentence_list(group, most=FEW) for group in groups[:PAIRS]]
@@ -172,8 +173,8 @@ def _alike(groups: tuple[tuple[Hashable, ...], ...]) -> str:
 
 
 def _second(evidence: Evidence) -> str:
-    """Return in words what the second component of the plain spectrum shows."""
-    # Without its share of the total variance: the verdict has the share of a second factor.
+    """Return the evidence of the second component of the plain spectrum in words."""
+    # The proportion of total variance is omitted: the verdict has that of latent variance.
     share = "the second eigenvalue"
     if evidence.p_second is None:
         low, high = (percent(bound, 1) for bound in evidence.share_interval)

@@ -1,1 +1,1 @@
-"""Whether models do worse on questions published after a date than difficulty explains."""
+"""Test whether models score lower on recent questions than difficulty explains."""

@@ -1,4 +1,4 @@
-"""``psychollm recency``: scores and dates of questions in, models that have seen the test out."""
+"""``psychollm recency``: test for lower scores on questions published after a date."""
 
 from collections.abc import Callable
 from dataclasses import dataclass
@@ -18,9 +18,9 @@ if TYPE_CHECKING:
     from psychollm.data.logs_result import ScoreLog
 
 DESCRIPTION = """\
-Test whether models do worse on questions that were published after a date than the difficulty of
-these questions explains, as a model does that was trained on earlier ones. The difficulty is what
-other models show. Models of one lineage count once.
+Test whether models score lower on questions published after a date than the difficulty of these
+questions explains. A model trained on earlier questions would. Difficulty is estimated from other
+models. Models of one lineage count once.
 """
 EPILOG = """\
 examples:
@@ -31,7 +31,7 @@ examples:
 
 @dataclass(frozen=True, kw_only=True)
 class Recency(Judged, Logs):
-    """The command."""
+    """Command `psychollm recency`."""
 
     NAME = "recency"
     HELP = "test whether models may have seen the questions"
@@ -45,8 +45,8 @@ class Recency(Judged, Logs):
         group=ANALYSIS,
     )
     cutoff: str | None = option(
-        "the date after which models cannot have seen a question: one for all, or a file with a "
-        "model and its date per line; by default it is searched for",
+        "date after which models cannot have seen a question: one for all, or a file with one "
+        "model and its date per line; by default the date is searched",
         "DATE|FILE",
         default=None,
         group=ANALYSIS,
@@ -58,10 +58,10 @@ class Recency(Judged, Logs):
         default=None,
         group=ANALYSIS,
     )
-    null: int = option("permutations of the dates", "N", default=999, group=ANALYSIS)
+    null: int = option("number of permutations of the dates", "N", default=999, group=ANALYSIS)
 
     def read(self) -> Callable[[], Found]:
-        """Read the scores, and what belongs to questions and models."""
+        """Read the scores, publication dates, cutoffs and lineages."""
         named = (self.published, self.families)
         kept = tuple(one for one in named if one is not None and not Path(one).is_file())
         return partial(self._breaks, self.scores_in(self.logs, kept), kept)

@@ -1,24 +1,23 @@
-r"""Difference in differences over dates, given the difficulty that other models show.
+r"""Estimate differences in differences over dates, given difficulty from other models.
 
-The difficulty :math:`d_j` of question j, for a lineage of models, is the mean of all other
-lineages, each counted once, about their own means. With B the powers of d up to the third and
+For a lineage of models, the difficulty :math:`d_j` of question j is the mean over all other
+lineages, equally weighted, of scores centred by lineage. With B the powers of d up to the third
+and
 :math:`a_j` one after the date and zero before, the scores y of the lineage follow
 
 .. math:: y_j = B_j \gamma + \delta a_j + e_j,    \quad (1)
 
-where :math:`\delta` is the break. A model that is weaker, or whose scores move more or less with
-difficulty, has another :math:`\gamma`; that later questions are harder is in d. Since d is a mean
-of few lineages, it varies by chance, and regression on it corrects too little. With r its
-reliability and b the slope of y on d,
+where :math:`\delta` is the break. Lineages differ in :math:`\gamma`, that is, in their level and
+in the slope of scores on difficulty; d contains the greater difficulty of later questions. As a
+mean of few lineages, d has sampling error, and regression on it corrects too little. With r its
 
 .. math:: \hat\delta = \frac{\tilde a' y}{\tilde a' \tilde a}
           - b \frac{1 - r}{r} (\bar d_1 - \bar d_0),
           \quad (2)
 
-with :math:`\tilde a` the part of a that B leaves, and :math:`\bar d_1, \bar d_0` the means after
-and before. The test divides (2) by the standard error that allows each question a variance of its
-own. Its null distribution comes from dates permuted among questions of like difficulty, the same
-for all models.
+with :math:`\tilde a` the residual of a on B, and :math:`\bar d_1, \bar d_0` the means after and
+before. The test divides (2) by its heteroscedasticity-robust standard error over questions. Its
+null distribution permutes dates among questions of similar difficulty, jointly for all models.
 """
 
 from collections.abc import Sequence
@@ -29,29 +28,29 @@ from scipy.special import stdtrit
 
 from psychollm._base.types import FloatArray, IntArray
 
-POWERS = 4  # of the difficulty, with the constant
+POWERS = 4  # of the difficulty, including the constant
 FEWEST = 8  # questions on each side of a date
-_STRATUM = 20  # questions of like difficulty whose dates are permuted
+_STRATUM = 20  # questions of similar difficulty within which dates are permuted
 _STRATA = 10
 _LEAST_RELIABLE = 0.2
 
 
 @dataclass(frozen=True, slots=True)
 class Unit:
-    """Scores of a model, or of a lineage, beside the difficulty that others show."""
+    """Scores of a model or lineage, with the difficulty estimated from the others."""
 
     scores: FloatArray  # (questions,) NaN where missing
-    difficulty: FloatArray  # (questions,) NaN where no other lineage answered
+    difficulty: FloatArray  # (questions,) NaN if no other lineage answered
     reliability: float
 
 
 def means_of_lineages(values: FloatArray, lineage: IntArray) -> FloatArray:
-    """Return the mean score of each lineage (lineages, questions), NaN where none answered."""
+    """Return the mean score of each lineage (lineages, questions), NaN without answers."""
     count = int(lineage.max()) + 1
     sums, known = np.zeros((count, values.shape[1])), np.zeros((count, values.shape[1]))
     there = np.isfinite(values)
-    # Models of a lineage may answer different questions: about their own means, so that a gap in
-    # a strong one does not read as a hard question.
+    # Models of a lineage may answer different questions. Centring by model keeps a missing answer
+    # of a strong one from making a question look hard.
     level = np.where(there, values, 0.0).sum(axis=1) / np.maximum(there.sum(axis=1), 1)
     common = np.array([level[lineage == one].mean() for one in range(count)])
     np.add.at(sums, lineage, np.where(there, values - level[:, None], 0.0))
@@ -61,7 +60,7 @@ def means_of_lineages(values: FloatArray, lineage: IntArray) -> FloatArray:
 
 
 def difficulty_of(scores: FloatArray) -> tuple[FloatArray, float]:
-    """Return the mean score of questions (questions,), models aside, and its reliability."""
+    """Return the mean centred score of each question (questions,), and its reliability."""
     there = np.isfinite(scores)
     filled = np.where(there, scores, 0.0)
     per_question, per_model = there.sum(axis=0), np.maximum(there.sum(axis=1), 1)
@@ -86,7 +85,7 @@ def difficulty_of(scores: FloatArray) -> tuple[FloatArray, float]:
 
 
 def strata_of(difficulty: FloatArray) -> IntArray:
-    """Return groups of questions of like difficulty."""
+    """Return groups of questions of similar difficulty."""
     n = difficulty.size
     count = int(np.clip(n // _STRATUM, 1, _STRATA))
     order = np.argsort(difficulty, kind="stable")
@@ -96,12 +95,12 @@ def strata_of(difficulty: FloatArray) -> IntArray:
 
 
 class Breaks:
-    """Breaks of several units at several dates, for the dates as they are and as permuted."""
+    """Breaks of several units at several dates, for observed or permuted dates."""
 
     def __init__(self, units: Sequence[Unit], days: FloatArray, cuts: FloatArray) -> None:
         self.units = units
         self.cuts = cuts
-        # Questions by the number of cuts that they come after.
+        # Questions by the number of cuts before them.
         self.place = np.searchsorted(cuts, days, side="left").astype(np.int64)
         n, k = days.size, len(units)
         there = np.zeros((k, n), dtype=np.bool_)
@@ -151,7 +150,7 @@ class Breaks:
             return np.asarray(np.where(variance > 0.0, value / np.sqrt(variance), np.nan))
 
     def _estimate(self, s: FloatArray) -> tuple[FloatArray, FloatArray]:
-        """Return breaks (2) and their variances without a break, from sums after each cut."""
+        """Return breaks (2) and their variances under no break, from sums after each cut."""
         p = POWERS
         n, left, square = s[..., 0], s[..., 1], s[..., 2]
         c, mixed, own = s[..., 3 : 3 + p], s[..., 3 + p : 3 + 2 * p], s[..., 3 + 2 * p]
@@ -159,7 +158,7 @@ class Breaks:
         known = n - (c**2).sum(axis=-1)
         enough = (n >= FEWEST) & (total - n >= FEWEST) & (known > 1e-9)
         with np.errstate(divide="ignore", invalid="ignore"):
-            gap = own / n + own / (total - n)  # own has sum zero
+            gap = own / n + own / (total - n)  # own sums to zero
             value = left / known - self.by_chance[:, None] * gap
             spread = (
                 square
@@ -208,14 +207,14 @@ def permuted(
     out = np.empty((n_null, len(breaks.units)))
     for row in range(n_null):
         order = np.empty(n, dtype=np.int64)
-        # Within a stratum in random order: strata first, a random number next.
+        # Sorting by stratum, then by a random number, permutes within strata.
         order[by_stratum] = np.lexsort((rng.random(n), strata))
         out[row] = smallest(breaks.z(order), chosen)
     return out
 
 
 def smallest(z: FloatArray, chosen: IntArray | None) -> FloatArray:
-    """Return the statistic (units,) at each unit's cut, or the least of all cuts."""
+    """Return the statistic (units,) at each unit's cut, or the minimum over all cuts."""
     if chosen is not None:
         return np.asarray(np.where(chosen < 0, np.nan, z[np.arange(len(z)), chosen]))
     least = np.where(np.isnan(z), np.inf, z).min(axis=1)

@@ -1,4 +1,4 @@
-"""What shows the findings about later questions."""
+"""Figures and tables of the findings on recent questions."""
 
 from collections.abc import Mapping, Sequence
 from functools import partial
@@ -28,8 +28,8 @@ def exhibits(
         of=result,
         key="changes",
         title="Change of each model at its date, beyond difficulty",
-        caption="Points: change in score after the date, beyond what the difficulty of questions "
-        "explains, with intervals. Crosses: raw change. Red: lineages that alarm.",
+        caption="Points: change in score after the date beyond question difficulty, with "
+        "intervals. Crosses: raw change. Red: lineages with a significant drop.",
     )
     return {
         "models": (

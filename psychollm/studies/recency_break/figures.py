@@ -1,4 +1,4 @@
-"""Changes of models at a date, beyond difficulty."""
+"""Plot of changes of models at a date, beyond difficulty."""
 
 from typing import TYPE_CHECKING
 
@@ -28,14 +28,14 @@ if TYPE_CHECKING:
 
 @plain_text()
 def plot_recency_break(result: "RecencyBreak", *, ax: "Axes | None" = None) -> "Axes":
-    """Draw the change of each tested model at its date, beyond difficulty, and the raw change.
+    """Plot the change of each tested model at its date, beyond difficulty, and the raw change.
 
     Parameters
     ----------
     result : RecencyBreak
-        What `psychollm.recency_break` returns.
+        Result of `psychollm.recency_break`.
     ax : Axes, optional
-        Where to draw; a new figure by default.
+        Axes to draw on; a new figure by default.
     """
     found = result.by_model
     order = [row for row in result.order if np.isfinite(found.change.value[row])]

@@ -1,4 +1,4 @@
-"""The page on later questions."""
+"""Page on recent questions."""
 
 from typing import TYPE_CHECKING
 
@@ -13,19 +13,19 @@ if TYPE_CHECKING:
 
 def _methods(result: "RecencyBreak") -> tuple[str, ...]:
     searched = (
-        " The date was searched for; the least statistic of all dates is compared with the least "
-        "of all dates where they are permuted."
+        " The date was searched: the smallest statistic over all dates is compared with its "
+        "distribution under permuted dates."
         if result.searched
         else ""
     )
     return (
-        "Scores are regressed on the difficulty of questions, as the mean of other lineages shows "
-        "it, up to its third power, and on whether a question was published after the date. The "
-        "coefficient of the date is the change. It is corrected for the reliability of the "
+        "Scores are regressed on question difficulty, estimated as the mean of other lineages, "
+        "up to its third power, and on an indicator of publication after the date. The "
+        "coefficient of the indicator is the change. It is corrected for the reliability of the "
         "difficulty.",
-        "Dates are permuted among questions of like difficulty, the same for all models. P-values "
-        f"are adjusted for the number of lineages by the least statistic {cite('maxt')}. Each "
-        f"lineage counts once.{searched}",
+        "Dates are permuted among questions of similar difficulty, jointly for all models. "
+        "P-values are adjusted for the number of lineages by the smallest statistic "
+        f"{cite('maxt')}. Each lineage counts once.{searched}",
     )
 
 
@@ -44,7 +44,7 @@ def _facts(result: "RecencyBreak", smallest: SmallestEffects) -> tuple[Fact, ...
 
 
 LAYOUT = Layout(
-    title="Has it seen the test?",
+    title="Have models seen the test?",
     facts=_facts,
     methods=_methods,
     call=lambda result, source, options: (

@@ -1,4 +1,4 @@
-"""What recency shows: the change at a date of each lineage and model, beyond difficulty."""
+"""Result of the recency test: change at a date of each lineage and model, beyond difficulty."""
 
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
@@ -24,7 +24,7 @@ _SHOWN = 10
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
 class DateChange(Result):
-    """Change in scores at a date, beyond what the difficulty of questions explains.
+    """Change in scores at a date, beyond question difficulty.
 
     Examples
     --------
@@ -36,13 +36,13 @@ class DateChange(Result):
     (array([15., 15., 15.]), (0, 1, 2))
     """
 
-    change: Estimate  # (rows,) after - before, given difficulty
-    raw: FloatArray  # (rows,) after - before
-    z: FloatArray  # (rows,) test statistic; the least of all dates where the date was searched for
-    p_value: FloatArray  # (rows,) one-sided, of no drop, not adjusted
-    cutoff: FloatArray  # (rows,) days from 1970-01-01; questions after it count as new
-    before: FloatArray  # (rows,) questions
-    after: FloatArray  # (rows,) questions
+    change: Estimate  # (rows,) after minus before, given difficulty
+    raw: FloatArray  # (rows,) after minus before
+    z: FloatArray  # (rows,) test statistic; the smallest over all dates if the date was searched
+    p_value: FloatArray  # (rows,) one-sided, of no drop, unadjusted
+    cutoff: FloatArray  # (rows,) days since 1970-01-01; later questions count as new
+    before: FloatArray  # (rows,) number of questions
+    after: FloatArray  # (rows,) number of questions
 
     _AXES = Axes(
         {"label": "change.labels"},
@@ -61,7 +61,7 @@ class DateChange(Result):
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
 class RecencyBreak(Study, Result):
-    """Whether models do worse on questions published after a date than difficulty explains.
+    """Test of whether models score lower on recent questions than difficulty explains.
 
     Examples
     --------
@@ -76,29 +76,29 @@ class RecencyBreak(Study, Result):
     by_lineage: DateChange
     by_model: DateChange
     adjusted: FloatArray  # (lineages,) p-values adjusted for the number of lineages
-    lineage: IntArray  # (models,) numbers of lineages
+    lineage: IntArray  # (models,) index of the lineage
     lineages: Labels
     labels: Labels  # (models,)
-    searched: bool  # whether the date was searched for
-    draws: FloatArray  # (n_null,) least statistic of all lineages with dates permuted
-    reliability: float  # of the difficulty that other lineages show
+    searched: bool  # whether the date was searched
+    draws: FloatArray  # (n_null,) smallest statistic over lineages under permuted dates
+    reliability: float  # of the difficulty estimated from other lineages
     n_questions: int
-    first_day: float  # of publication, in days from 1970-01-01
+    first_day: float  # of publication, in days since 1970-01-01
     last_day: float
-    span: float  # from the lowest score to the highest
+    span: float  # range of scores
     level: float
 
     _AXES = Axes({"lineage": "lineages"}, "adjusted")
 
     @property
     def alarm(self) -> BoolArray:
-        """Which lineages do worse than difficulty explains (lineages,)."""
+        """Which lineages have a significant drop beyond difficulty (lineages,)."""
         with np.errstate(invalid="ignore"):
             return np.asarray(self.adjusted <= 1.0 - self.level)
 
     @property
     def alarms(self) -> Labels:
-        """Lineages that do worse than difficulty explains."""
+        """Lineages with a significant drop beyond difficulty."""
         return tuple(self.lineages[one] for one in np.flatnonzero(self.alarm))
 
     def to_frame(self) -> "pd.DataFrame":
@@ -118,28 +118,28 @@ class RecencyBreak(Study, Result):
         return frame
 
     def tables(self) -> "dict[str, pd.DataFrame]":
-        """Return the tables of the study, by name."""
+        """Return the tables of the study by name."""
         return {"lineages": self.lineages_frame(), "models": self.to_frame()}
 
     def plot(self, *, ax: "Drawn | None" = None) -> "Drawn":
-        """Draw the change of each model at its date, beyond difficulty."""
+        """Plot the change of each model at its date, beyond difficulty."""
         draw = view("studies.recency_break.figures", "plot_recency_break")
         axes: Drawn = draw(self, ax=ax)
         return axes
 
     @property
     def order(self) -> list[int]:
-        """Models from the largest drop; those that were not tested last."""
+        """Models by decreasing drop; untested models last."""
         value = np.nan_to_num(self.by_model.change.value, nan=np.inf)
         return [int(row) for row in np.argsort(value, kind="stable")]
 
     def outcomes(self, *, smallest: SmallestEffects = SMALLEST) -> Verdicts:
-        """Return for each lineage what its change shows.
+        """Return the conclusion from each lineage's change.
 
         Parameters
         ----------
         smallest : SmallestEffects
-            `share` is the smallest change that matters, of the range of scores.
+            `share` is the smallest change of interest, as a proportion of the range of scores.
         """
         return Verdicts(
             self.lineages,
@@ -154,12 +154,12 @@ class RecencyBreak(Study, Result):
         )
 
     def findings(self, *, smallest: SmallestEffects = SMALLEST) -> Findings:
-        """Return which lineages alarm, and the change of each model.
+        """Return lineages with a significant drop, and the change of each model.
 
         Parameters
         ----------
         smallest : SmallestEffects
-            With the smallest `share` of the range of scores that matters.
+            With `share`, the smallest proportion of the range of scores that is of interest.
         """
         more = len(self.labels) - _SHOWN
         rows = tuple(self.model_text(row) for row in self.order[:_SHOWN])
@@ -175,12 +175,12 @@ class RecencyBreak(Study, Result):
             ),
             Finding(
                 key="models",
-                question="How far does each model change, beyond difficulty?",
-                rows=(*rows, *([f"and {more} more, in the table of models"] if more > 0 else [])),
+                question="How much does each model change beyond difficulty?",
+                rows=(*rows, *([f"{more} more in the table of models"] if more > 0 else [])),
                 explanation=(
-                    "The change is the score after the date less that before, given the "
-                    "difficulty that other lineages show. The raw change also holds that later "
-                    "questions may be harder."
+                    "The change is the score after the date minus that before, adjusted for the "
+                    "difficulty estimated from other lineages. The raw change includes "
+                    "differences in difficulty."
                 ),
                 numbers={"change": self.by_model.change, "raw": self.by_model.raw},
             ),
@@ -197,21 +197,21 @@ class RecencyBreak(Study, Result):
     def _verdict(self) -> str:
         tested = int(np.isfinite(self.adjusted).sum())
         if not tested:
-            return "No lineage can be tested: none has enough questions before and after its date."
+            return "No lineage was tested: too few questions before or after each date."
         kind = "lineage" if len(self.lineages) < len(self.labels) else "model"
         kind += "s" * (tested > 1)
         found = np.flatnonzero(self.alarm)
         if not found.size:
             least = float(np.nanmin(self.adjusted))
             return (
-                f"Of {tested} {kind} tested, none does worse on later questions than their "
-                f"difficulty explains (least adjusted {p_equals(least)})."
+                f"None of {tested} {kind} tested scores significantly lower on recent questions "
+                f"than their difficulty explains (smallest adjusted {p_equals(least)})."
             )
         told = [self._lineage(row) for row in found[np.argsort(self.by_lineage.z[found])].tolist()]
         return (
-            f"Of {tested} {kind} tested, {found.size} "
-            f"{'does' if found.size == 1 else 'do'} worse on later questions than their "
-            f"difficulty explains: {sentence_list(told)}."
+            f"{found.size} of {tested} {kind} tested {'scores' if found.size == 1 else 'score'} "
+            "significantly lower on recent questions than their difficulty explains: "
+            f"{sentence_list(told)}."
         )
 
     def _lineage(self, row: int) -> str:
@@ -222,12 +222,12 @@ class RecencyBreak(Study, Result):
         )
 
     def model_text(self, row: int) -> str:
-        """Say how far a model changes, or why it was not tested.
+        """Return the change of a model, or the reason why it was not tested.
 
         Parameters
         ----------
         row : int
-            Of the model.
+            Index of the model.
         """
         found = self.by_model
         if not np.isfinite(found.change.value[row]):

@@ -1,10 +1,10 @@
-"""Has a model seen the test? Whether it does worse on questions published after a date.
+"""Test whether a model scores lower on questions published after a date.
 
-A model that was trained on questions answers those better that were public before its training
-ended. That later questions are answered less often shows nothing: they may be harder. The break is
-what is left of the difference, given the difficulty that the other models show
+A model trained on questions has an advantage on those published before its training ended. Lower
+scores on later questions alone are no evidence, because these may be harder. The break is the
+difference given the difficulty estimated from the other models
 (`psychollm.studies.recency_break.difference`). Models of one lineage share training data: they are
-judged together, and counted once.
+tested jointly and count once.
 
 References
 ----------
@@ -43,7 +43,7 @@ from psychollm.studies.recency_break.result import DateChange, RecencyBreak
 
 _FEWEST_LINEAGES = 3
 _MOST_CUTS = 40
-_LEAST_SHARE = 0.1  # of the questions on each side of a date that is searched for
+_LEAST_SHARE = 0.1  # of the questions on each side of a searched date
 
 
 def recency_break(
@@ -56,39 +56,39 @@ def recency_break(
     n_null: int = 999,
     rng: RandomState = None,
 ) -> RecencyBreak:
-    """Whether models do worse on questions published after a date than their difficulty explains.
+    """Test whether models score lower on recent questions than difficulty explains.
 
     Parameters
     ----------
     scores : DataFrame, Responses, ScoreLog or array_like (models, questions)
-        Scores on any scale; NaN where there is none. Repeats are averaged.
+        Scores on any scale; NaN if missing. Repeats are averaged.
     published : Series, mapping or array_like (questions,)
-        Date on which each question was published. Questions without one are left out.
+        Publication date of each question. Questions without a date are omitted.
     cutoff : date, Series, mapping or array_like (models,), optional
-        Date after which a model cannot have seen a question: one for all, or one for each model;
-        of a lineage the latest counts. Models without one are not tested. By default the date is
-        searched for, in the null distribution as well.
+        Date after which a model cannot have seen a question: one for all, or one per model; the
+        latest within a lineage is used. Models without a date are not tested. By default the date
+        is searched, also in the null distribution.
     families : array_like (models,), optional
-        Lineage of each model, such as its base model. By default each model is its own.
+        Lineage of each model, such as its base model. By default each model is its own lineage.
     level : float
-        Coverage of the intervals; a lineage alarms at an adjusted p-value of 1 - level.
+        Coverage of the intervals; lineages with adjusted p-values up to 1 - level are flagged.
     n_null : int
-        Permutations of the dates among questions of like difficulty.
+        Number of permutations of the dates among questions of similar difficulty.
     rng : Generator, int or None
         Source of randomness.
 
     Returns
     -------
     RecencyBreak
-        Changes at the date beyond what difficulty explains, with p-values adjusted for the number
-        of lineages. NaN with a reason where one side of the date has too few questions.
+        Changes at the date beyond difficulty, with p-values adjusted for the number of lineages.
+        NaN with a reason if either side of the date has too few questions.
 
     Raises
     ------
     CodeError
         If a score is not a finite number.
     LabelError, ShapeError
-        If dates or families do not match, a date cannot be read, or there are fewer than three
+        If dates or families do not match, a date is invalid, or there are fewer than three
         lineages.
     OptionError
         If an option is out of range.
@@ -117,8 +117,8 @@ def recency_break(
     known = np.isfinite(days) & np.isfinite(values).any(axis=0)
     if known.sum() < 2 * FEWEST:
         msg = (
-            f"published: {int(known.sum())} questions have a date and a score: it takes at least "
-            f"{2 * FEWEST}, {FEWEST} on each side of a date"
+            f"published: {int(known.sum())} questions have a date and a score, but at least "
+            f"{2 * FEWEST} are required, {FEWEST} on each side of a date"
         )
         raise ShapeError(msg)
     values, days = values[:, known], days[known]
@@ -144,7 +144,7 @@ def recency_break(
     draws = permuted(breaks, strata_of(overall), chosen, n_null, source)
     p_value = monte_carlo_p_value(observed, draws, alternative="less")
     count = len(names)
-    # The least of all lineages, so that the more there are the less each drop is a surprise.
+    # The minimum over lineages adjusts each p-value for the number of lineages.
     most = np.where(np.isnan(draws[:, :count]), np.inf, draws[:, :count]).min(axis=1)
     adjusted = monte_carlo_p_value(
         observed[:count], np.repeat(most[:, None], count, axis=1), alternative="less"
@@ -182,8 +182,8 @@ def _lineages(families: Any, models: Labels) -> tuple[IntArray, Labels]:
     lineage, names = numbered(labels)
     if len(names) < _FEWEST_LINEAGES:
         msg = (
-            f"{'families' if families is not None else 'scores'}: there are {len(names)} lineages "
-            f"of models: difficulty is what the others show, which takes at least "
+            f"{'families' if families is not None else 'scores'}: {len(names)} lineages of "
+            "models, but estimating difficulty from the others takes at least "
             f"{_FEWEST_LINEAGES}"
         )
         raise ShapeError(msg)
@@ -191,7 +191,7 @@ def _lineages(families: Any, models: Labels) -> tuple[IntArray, Labels]:
 
 
 def _cutoffs(cutoff: Any, models: Labels) -> FloatArray | None:
-    """Return a date for each model, NaN where it has none; None where it is searched for."""
+    """Return a date for each model, NaN without one; None if it is searched."""
     if cutoff is None:
         return None
     many = isinstance(cutoff, Mapping) or (np.ndim(cutoff) > 0 and not isinstance(cutoff, str))
@@ -203,7 +203,7 @@ def _cutoffs(cutoff: Any, models: Labels) -> FloatArray | None:
 def _units(
     values: FloatArray, lineage: IntArray, *, with_models: bool
 ) -> tuple[list[Unit], FloatArray]:
-    """Return lineages, then models, with what other lineages show; and what all show."""
+    """Return lineages, then models, with the difficulty from the others; and the mean of all."""
     means = means_of_lineages(values, lineage)
     others = [difficulty_of(means[np.arange(len(means)) != one]) for one in range(len(means))]
     units = [Unit(scores, *other) for scores, other in zip(means, others, strict=True)]
@@ -213,7 +213,7 @@ def _units(
 
 
 def _searched(days: FloatArray) -> FloatArray:
-    """Return dates that leave enough questions on both sides."""
+    """Return dates with enough questions on both sides."""
     ordered = np.sort(days)
     least = max(FEWEST, int(np.ceil(_LEAST_SHARE * days.size)))
     held = np.unique(ordered[least - 1 : days.size - least])
@@ -223,7 +223,7 @@ def _searched(days: FloatArray) -> FloatArray:
 
 
 def _places(z: FloatArray, chosen: IntArray | None, of: IntArray, count: int) -> IntArray:
-    """Return the cut at which each unit is shown: that of its lineage where it was searched."""
+    """Return the cut of each unit, that of its lineage if it was searched."""
     if chosen is not None:
         return np.maximum(chosen, 0)
     best = np.where(np.isnan(z[:count]), np.inf, z[:count]).argmin(axis=1)
@@ -242,7 +242,7 @@ def _change(
     *,
     searched: bool,
 ) -> DateChange:
-    """Return the changes of some units, NaN with a reason where they cannot be tested."""
+    """Return the changes of some units, NaN with a reason if untested."""
     value, interval, raw, sides = zip(
         *(breaks.fitted(row, int(place[row]), level) for row in rows), strict=True
     )

@@ -1,4 +1,4 @@
-"""Findings of the study among models: who says yes more, who is right, what the vote gains."""
+"""Findings across models: yes rates, correctness, and the gain of the vote."""
 
 import numpy as np
 
@@ -11,22 +11,22 @@ from psychollm.estimates.verdict import FEWEST, SmallestEffects, outcome
 
 
 def between_models(between: BetweenModels, level: float, smallest: SmallestEffects) -> Finding:
-    """Say whether models that know more say yes more, and whether they do as often as right."""
+    """Report whether more accurate models say yes more often, and whether rates match accuracy."""
     line = between.confidence_on_accuracy
     spearman = with_interval(between.spearman, between.spearman_interval, 3, signed=True)
     enough = between.n >= FEWEST
     return Finding(
         key="between",
-        question="Do models that know more say yes more?",
+        question="Do more accurate models say yes more often?",
         statement=(
             f"Over {between.n} models, {_slope(line)}; {_slope(between.accuracy_on_confidence)}; "
             f"Spearman's correlation {spearman} ({p_equals(between.spearman_p)}). "
             f"{_equality(between, level)}"
         ),
         explanation=(
-            "The test of each model compares its own yes rate and accuracy over the questions. "
-            "The test of the line takes differences between models as chance: models that say yes "
-            "too often and others that say it too rarely can lie around the line of equality."
+            "The test of single models compares each yes rate with the model's accuracy over "
+            "questions. The test of the line treats differences between models as random, so "
+            "overconfident and underconfident models may lie around the line of equality."
         ),
         numbers={
             "slope": line.slope,
@@ -41,10 +41,11 @@ def between_models(between: BetweenModels, level: float, smallest: SmallestEffec
 
 
 def _equality(between: BetweenModels, level: float) -> str:
-    """Say whether every model's yes rate equals its accuracy, and whether models do on average."""
+    """Report whether yes rates equal accuracy, for every model and on average."""
     p, on_average = between.equal_p, between.confidence_on_accuracy.identity_p
-    shown = "Not every model's" if p < 1.0 - level else "No model is shown whose"
-    text = f"{shown} yes rate {'equals' if p < 1.0 - level else 'differs from'} its accuracy"
+    shown = "Not every model's" if p < 1.0 - level else "No model's"
+    verb = "equals" if p < 1.0 - level else "differs significantly from"
+    text = f"{shown} yes rate {verb} its accuracy"
     if not np.isfinite(on_average):
         return f"{text} ({p_equals(p)})."
     fits = "does not fit" if on_average < 1.0 - level else "fits"

@@ -1,8 +1,8 @@
-"""`shared_confidence_by`: the study for each group of questions, and what the groups share.
+"""`shared_confidence_by`: study each group of questions, and test for a common factor.
 
-Each group (facts, code, mathematics) has a study of its own. Whether models follow one factor over
-all groups, or one in each, is tested by `common_loadings`; thresholds may differ, and how far bold
-models are bold in every group is a rank correlation over the models.
+Each group (facts, code, mathematics) is studied separately. `common_loadings` tests whether models
+follow one factor over all groups, or one per group. Thresholds may differ; their rank correlation
+over models shows whether models with low thresholds have them in every group.
 """
 
 from __future__ import annotations
@@ -38,7 +38,7 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
 class SharedByGroups(Study, Result):
-    """The study of each group of questions, and whether one factor makes all of them.
+    """Study of each group of questions, and test of one factor for all groups.
 
     Examples
     --------
@@ -53,10 +53,10 @@ class SharedByGroups(Study, Result):
     1      1  1000          1
     """
 
-    results: Mapping[Any, SharedConfidence]  # by group, if it could be studied
-    reasons: Mapping[Any, str]  # why a group could not be studied
-    common: CommonLoadings | None  # of the groups that could; None with fewer than two
-    without: str  # why there is none
+    results: Mapping[Any, SharedConfidence]  # by group, if the group could be studied
+    reasons: Mapping[Any, str]  # by group, why it could not be studied
+    common: CommonLoadings | None  # test over the groups studied; None with fewer than two
+    without: str  # why `common` is None
     thresholds: Mapping[str, MonitoringLink]  # by pair of groups: rank correlation over models
     congruence: FloatArray  # (pairs,) of loadings, Tucker's
     n: IntArray  # (groups,) questions
@@ -66,7 +66,7 @@ class SharedByGroups(Study, Result):
     seed: int
 
     def to_frame(self) -> pd.DataFrame:
-        """Return one row per group: how many factors, and how closely models follow the first."""
+        """Return one row per group: number of factors and mean loading."""
         import pandas as pd
 
         rows = []
@@ -88,7 +88,7 @@ class SharedByGroups(Study, Result):
         return pd.DataFrame(rows)
 
     def pairs(self) -> pd.DataFrame:
-        """Return one row per pair of groups: how alike loadings and thresholds are."""
+        """Return one row per pair of groups: similarity of loadings and thresholds."""
         import pandas as pd
 
         return pd.DataFrame(
@@ -108,7 +108,7 @@ class SharedByGroups(Study, Result):
         )
 
     def tables(self) -> dict[str, pd.DataFrame]:
-        """Return the tables of the study, by name."""
+        """Return the tables of the study by name."""
         import pandas as pd
 
         models = [one.to_frame().assign(group=group) for group, one in self.results.items()]
@@ -118,19 +118,19 @@ class SharedByGroups(Study, Result):
         return tables
 
     def findings(self, *, smallest: SmallestEffects = SMALLEST) -> Findings:
-        """Return whether one factor makes all groups, and the verdict on each."""
+        """Return whether one factor fits all groups, and the verdict on each."""
         alike = Finding(
             key="pairs",
-            question="How alike are two groups?",
+            question="How similar are the groups?",
             rows=tuple(
                 f"{pair}: congruence of loadings {number(alike)}; thresholds: {link.text()}"
                 for (pair, link), alike in zip(
                     self.thresholds.items(), self.congruence.tolist(), strict=True
                 )
             ),
-            explanation="Tucker's congruence of the loadings: one where they are proportional. "
-            "The rank correlation of thresholds says whether models that are bold in one group "
-            "are bold in the other; thresholds may differ though there is one factor.",
+            explanation="Tucker's congruence of loadings is one if they are proportional. The "
+            "rank correlation of thresholds shows whether models with low thresholds in one "
+            "group also have them in the other; thresholds may differ even with one factor.",
         )
         each = (
             Finding(
@@ -143,28 +143,28 @@ class SharedByGroups(Study, Result):
             for group, n in zip(self.labels, self.n.tolist(), strict=True)
         )
         items = (self._shared(smallest), *([alike] if self.thresholds else []), *each)
-        head = f"{len(self.labels)} groups of questions, {count(self.n.sum())} in all."
+        head = f"{len(self.labels)} groups, {count(self.n.sum())} questions."
         return exhibit(Findings(items=items, head=head), self, smallest, by="of_groups")
 
     def _shared(self, smallest: SmallestEffects) -> Finding:
         common = self.common
         if common is None:
-            text = f"Nothing can be said of one factor over all groups: {self.without}."
+            text = f"One factor over all groups was not tested: {self.without}."
             return Finding(statement=text, reason=self.without)
         judged = common.outcome(alpha=1.0 - self.level, smallest=smallest)
         who = sentence_list(common.groups)
         told = {
-            Outcome.ABOVE: f"Models follow another factor in each group ({who})",
-            Outcome.SMALL: f"One factor makes all groups ({who})",
-            Outcome.OPEN: f"One factor over all groups ({who}) is not rejected, and too few "
-            "questions to rule out one for each",
+            Outcome.ABOVE: f"Models follow different factors in the groups ({who})",
+            Outcome.SMALL: f"One factor fits all groups ({who})",
+            Outcome.OPEN: f"One factor over all groups ({who}) is not rejected, but different "
+            "factors cannot be excluded",
         }[judged]
         cost = with_interval(common.rmsea, common.rmsea_interval, 3)
         return Finding(
             statement=f"{told}: {p_equals(float(common.test.p_value))}, RMSEA {cost}, of "
             f"{len(common.labels)} models.",
-            explanation="Models follow one factor where their loadings are the same in all groups "
-            "but for its spread. Thresholds are free in every group.",
+            explanation="With one factor, loadings are equal in all groups up to the factor's SD. "
+            "Thresholds are free in every group.",
             numbers={
                 "p": float(common.test.p_value),
                 "rmsea": common.rmsea,
@@ -189,41 +189,41 @@ def shared_confidence_by(
     adjustment: Adjustment = "holm",
     rng: RandomState = None,
 ) -> SharedByGroups:
-    """Study shared confidence in each group of questions, and what the groups share.
+    """Study shared confidence in each group of questions, and test for a common factor.
 
     Parameters
     ----------
     confidence, correctness : Responses, DataFrame, DataArray or array_like (models, questions)
-        What each model said before answering (1 = yes, I can) and whether it was correct, for the
-        same models and questions in any order; missing answers are allowed in both.
+        Each model's self-report before answering (1 = yes, I can) and whether it was correct, for
+        the same models and questions in any order; both may have missing answers.
     by : array_like (questions,)
-        The group of each question, such as its domain. A Series is put in their order.
+        Group of each question, such as its domain. A Series is aligned by label.
     empty_cells, missing : str
-        Rules of the plain tetrachoric spectrum (see `tetrachoric`); the verdict on the number of
-        factors does not depend on them.
+        Rules of the plain tetrachoric spectrum (see `tetrachoric`); they do not affect the verdict
+        on the number of factors.
     screen : {"flag", "drop"}
-        "flag" keeps every model and names those that the validity screen flags; "drop" leaves the
-        unusable ones out of everything.
+        "flag" keeps every model and names those that fail the validity screen; "drop" excludes
+        unusable models from all results.
     n_null : int
-        Replicates of each null, and tables drawn from one factor over all groups.
+        Number of replicates of each null, and of tables simulated under one factor for all groups.
     bootstrap : int or Bootstrap
-        Resamples of the questions.
+        Number of resamples of the questions.
     level : float
-        Coverage of all intervals; tests are made at 1 - `level`.
+        Coverage of all intervals; tests use level 1 - `level`.
     adjustment : {"holm", "bonferroni", "bh", "by"}
-        How p-values are adjusted for the number of models.
+        Adjustment of p-values for the number of models.
     rng : Generator, int or None
         Source of randomness.
 
     Returns
     -------
     SharedByGroups
-        `results` holds the study of each group, `common` the test of one factor over all.
+        With the study of each group in `results`, and the test of a common factor in `common`.
 
     Raises
     ------
     LabelError
-        If there is one group only, or a question has none.
+        If there is only one group, or a question has none.
     ShapeError
         If no group can be studied.
     CodeError
@@ -245,7 +245,7 @@ def shared_confidence_by(
     said, right = binary_tables(confidence, correctness)
     member, names = numbered(unit_labels(by, said.questions, argument="by"))
     if len(names) < 2:
-        msg = f"by holds one label only ({names[0]!r}): a comparison needs at least two groups"
+        msg = f"by has only one label ({names[0]!r}): a comparison needs at least two groups"
         raise LabelError(msg)
     seeds = np.random.default_rng(seed).integers(2**31, size=len(names) + 1).tolist()
     options: dict[str, Any] = {
@@ -303,7 +303,7 @@ def shared_confidence_by(
 def _links(
     common: CommonLoadings, n_null: int, level: float, seed: int
 ) -> dict[str, MonitoringLink]:
-    """Correlate the thresholds of every two groups over the models, by rank."""
+    """Return rank correlations of thresholds over models, by pair of groups."""
     pairs: Mapping[Hashable, FloatArray] = dict(zip(common.groups, common.thresholds, strict=True))
     return {
         f"{first}, {second}": rank_link(
@@ -314,7 +314,7 @@ def _links(
 
 
 def _congruences(loadings: FloatArray) -> FloatArray:
-    """Return the congruence of every two rows (groups, models)."""
+    """Return Tucker's congruence of all pairs of rows (groups, models)."""
     unit = loadings / np.linalg.norm(loadings, axis=1, keepdims=True)
     first, second = np.triu_indices(len(unit), 1)
     return np.asarray((unit @ unit.T)[first, second], dtype=np.float64)

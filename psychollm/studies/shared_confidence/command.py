@@ -1,4 +1,4 @@
-"""What `psychollm study` does of two tables, and of replies to self-prediction."""
+"""Run `psychollm study` on two tables, or on replies to self-prediction."""
 
 from collections.abc import Callable, Sequence
 from dataclasses import replace
@@ -25,7 +25,7 @@ confidence, correctness = confidence_and_correctness(said.pooled_scores(){repeat
 
 
 def judged(command: "OfTables", tables: "Tables[Responses]", asked: str = "") -> Found:
-    """Return what the study of two tables finds; `asked` is the code of what people were asked."""
+    """Return the study of two tables; `asked` is code for the prompts shown to people."""
     if tables.groups is not None:
         return _judged_by(command, tables, tables.groups[1])
     from psychollm.studies.shared_confidence.study import shared_confidence
@@ -52,7 +52,7 @@ def judged(command: "OfTables", tables: "Tables[Responses]", asked: str = "") ->
 
 
 def _judged_by(command: "OfTables", tables: "Tables[Responses]", groups: Sequence[Any]) -> Found:
-    """Return what the study of each group of questions finds, and what they share."""
+    """Return the study of each group of questions, and the test over groups."""
     from psychollm.studies.shared_confidence.by_groups import shared_confidence_by
 
     study = shared_confidence_by(
@@ -89,7 +89,7 @@ def _judged_by(command: "OfTables", tables: "Tables[Responses]", groups: Sequenc
 def _results(
     study: "SharedConfidence", source: Sequence[str], smallest: "SmallestEffects"
 ) -> dict[str, Any]:
-    """Return what a study found as plain data: findings first, then the tables by model."""
+    """Return a study as plain data: findings first, then the tables by model."""
     from psychollm.studies.shared_confidence.result import verdict
 
     dimensions = study.dimensionality
@@ -162,7 +162,7 @@ def _fields(result: Any, names: tuple[str, ...]) -> dict[str, Any]:
 
 
 def _of_predictions(command: "OfTables", readings: "Readings") -> Callable[[], Found]:
-    """Return the study of who said yes and who was right."""
+    """Return a function that studies who said yes and who was right."""
     from psychollm.instruments.self_prediction import confidence_and_correctness
 
     both = confidence_and_correctness(readings.pooled_scores(), repeats=command.repeats)

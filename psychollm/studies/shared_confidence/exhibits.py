@@ -1,4 +1,4 @@
-"""What shows the findings of the study: figures by name, and tables."""
+"""Figures and tables of the findings of the study."""
 
 from collections.abc import Mapping, Sequence
 from functools import partial
@@ -32,50 +32,52 @@ _WIDEST_PAIRS = 12
 _WALD = 1.96
 
 
-# The figures of the page: their names among the plots, titles and captions.
+# Figures of the page: plot names, titles and captions.
 _DRAWINGS = {
     "factor_structure": (
         "Loadings over thresholds, with the spectrum",
-        "Each model’s loading on the shared signal over its threshold. Dots: first component of "
+        "Each model’s loading on the common factor over its threshold. Dots: first component of "
         "the tetrachoric matrix, with a quadratic fit. Diamonds: full-information loadings with "
-        "intervals, which need no rule for empty cells. Where dots fall and diamonds do not, the "
-        "fall is made by the rule, or by lapses, which hollow diamonds leave in. Left inset: "
-        "shares of variance beside both nulls (bands: 90 % of replicates). Right inset: R² of the "
-        "fit in tables that have one factor.",
+        "intervals, which need no empty-cell rule. A decline of the dots but not of the "
+        "diamonds is due to the rule, or to lapses; hollow diamonds are fitted without lapses. "
+        "Left inset: proportions of variance with both nulls (bands: 90 % of replicates). Right "
+        "inset: R² of the fit in one-factor tables.",
     ),
     "scree": (
-        "Eigenvalues beside two nulls",
-        "Eigenvalues beside both nulls. The question “is anything shared?” is answered by the "
-        "tables shuffled within models; “is there a second factor?” by the one-factor tables.",
+        "Eigenvalues and two nulls",
+        "Eigenvalues with both nulls. Tables shuffled within models test for any common factor; "
+        "one-factor tables test for a second factor.",
     ),
     "second_factor": (
-        "Loadings of the second component beside one-factor replicates",
-        "Loadings on the second component, and the range of 90 % of them in one-factor tables "
-        "with the same thresholds. Points inside the band show nothing that one factor does not "
+        "Loadings of the second component and one-factor replicates",
+        "Loadings on the second component, and their 90 % range in one-factor tables with the "
+        "same thresholds. Points inside the band are compatible with one factor and do not need "
+        "a second "
         "make.",
     ),
     "sensitivity": (
-        "Eigenvalue shares under each empty-cell rule",
-        "Shares of the eigenvalues under each rule for empty cells. What moves from row to row "
-        "is owed to the rule. Values below zero belong to no correlation matrix.",
+        "Eigenvalue proportions under each empty-cell rule",
+        "Proportions of eigenvalues under each empty-cell rule. Differences between rows are "
+        "due to the rule. Values below zero do not occur in a correlation matrix.",
     ),
     "private_signal": (
-        "Correlation of confidence and correctness beyond the shared factor",
-        "Correlation of confidence and correctness that the shared factor does not explain, with "
-        "intervals. Names in bold: different from zero after adjustment for the number of "
+        "Correlation of confidence and correctness beyond the common factor",
+        "Correlation of confidence and correctness given the common factor, with "
+        "intervals. Bold names: significant after adjustment for the number of "
         "models.",
     ),
     "individuation": (
-        "Areas under the ROC curve of own answers and of the shared score",
-        "Areas under the ROC curve for being correct. The fair rival of a yes or no is the "
-        "shared score cut at the same yes rate; the uncut score has more levels. Bold names as "
+        "AUROC of self-reports and of the factor score",
+        "Areas under the ROC curve for correctness. The fair comparison with yes/no reports is "
+        "the factor score dichotomised at the same yes rate; the original score has more levels. "
+        "Bold names as "
         "before.",
     ),
     "f_beta": (
         "F-beta of all models over beta",
         "F-beta of every model; the strip names the best one at each β, with its bootstrap band. "
-        "A curve is solid where it beats its own “always yes” and dotted where it does not. "
-        "Black: what the best model would reach without any knowledge of the question.",
+        "Solid curve: the model exceeds its own “always yes” baseline; dotted: it does not. "
+        "Black: the best model’s expected value without information about the question.",
     ),
     "between_models": (
         "Yes rate over accuracy of all models",
@@ -84,9 +86,9 @@ _DRAWINGS = {
     ),
     "pairwise_calibration": (
         "Observed over expected difference in correctness, pairs of models",
-        "Each point is an ordered pair of models, on the questions where the first says yes and "
-        "the second no: the observed difference of their correctness over what is expected "
-        "without self-knowledge. Cross: pooled, with its interval.",
+        "Each point is an ordered pair of models, on questions to which the first says yes and "
+        "the second no: observed over expected difference in correctness, the latter without "
+        "self-knowledge. Cross: pooled, with its interval.",
     ),
     "ensemble": (
         "Gain of the mean vote over the best single answer",
@@ -94,14 +96,14 @@ _DRAWINGS = {
         "correctness, with intervals.",
     ),
     "residuals": (
-        "Residuals of all pairs of models after the shared factor",
-        "Residuals of joint yes counts in standard errors, models from bold to cautious; dots "
-        "mark those beyond three. Orange pairs agree more than one factor expects.",
+        "Residuals of all pairs of models after the common factor",
+        "Residuals of joint yes counts in standard errors, models by increasing threshold; dots "
+        "mark residuals beyond three. Orange pairs agree more than one factor predicts.",
     ),
     "screen": (
         "Yes rates and AUROC of yes for correctness, flagged models named",
-        "Yes rate of each model, and how well its yes tells correct from wrong answers (one "
-        "half: not at all; below: it runs against its own correctness).",
+        "Yes rate of each model, and the AUROC of yes for correctness (one half: chance; below: "
+        "confidence is negatively related to correctness).",
     ),
 }
 
@@ -162,7 +164,7 @@ def _spectrum_table(study: "SharedConfidence") -> Table:
         [
             number_column("component", rows, digits=0),
             number_column("eigenvalue", plain.eigenvalues[shown]),
-            number_column("share, %", 100 * plain.shares[shown], digits=1),
+            number_column("proportion, %", 100 * plain.shares[shown], digits=1),
             band("shuffled", plain.permutation.quantile([0.5, 0.05, 0.95])),
             p_column("p, shuffled", plain.permutation.p_value[shown]),
             band("one factor", plain.one_factor.quantile([0.5, 0.05, 0.95])),
@@ -191,7 +193,7 @@ def _moved_pairs(study: "SharedConfidence") -> Table | None:
     columns = [name_column("first", frame["first"]), name_column("second", frame["second"])]
     values = (*study.dimensionality.spectrum.sensitivity.rules, "spread")
     columns += [number_column(name, frame[name]) for name in values]
-    return Table.of(columns, caption="Pairs that the rule for empty cells moves most")
+    return Table.of(columns, caption="Pairs most affected by the empty-cell rule")
 
 
 def _threshold_table(study: "SharedConfidence") -> Table:
@@ -215,8 +217,8 @@ def _threshold_table(study: "SharedConfidence") -> Table:
             number_column("quadratic fit", frame["quadratic_fit"]),
             *_lapse_column(frame),
         ],
-        caption="Thresholds and loadings: full information with 95 % intervals; and, bent "
-        "by the rule for empty cells, the first component",
+        caption="Thresholds and loadings: full information with 95 % intervals, and the first "
+        "component, which depends on the empty-cell rule",
     )
 
 
@@ -233,14 +235,14 @@ def _own_table(study: "SharedConfidence", smallest: SmallestEffects) -> Table:
     return Table.of(
         [
             name_column("model", study.labels),
-            estimate_column("AUROC, own answer", own.own),
-            estimate_column("AUROC, shared score", own.shared),
-            estimate_column("own − shared at equal rate", own.own_minus_cut, digits=3),
-            estimate_column("odds ratio, own yes", own.odds_ratio),
+            estimate_column("AUROC, self-report", own.own),
+            estimate_column("AUROC, factor score", own.shared),
+            estimate_column("own − factor score at equal rate", own.own_minus_cut, digits=3),
+            estimate_column("odds ratio of self-report", own.odds_ratio),
             estimate_column("correlation beyond the factor", private.correlation),
             p_column("p, adjusted", private.p_adjusted, reasons=private.reason),
         ],
-        caption="What the own answer knows",
+        caption="Information in self-reports",
         emphasised=[one.shown for one in study.private_signal.verdicts(smallest).outcomes],
     )
 
@@ -272,7 +274,7 @@ def _leader_table(study: "SharedConfidence") -> Table:
             Column(heading="from β", cells=tuple(map(significant, frame["from_beta"]))),
             Column(heading="to β", cells=tuple(map(significant, frame["to_beta"]))),
         ],
-        caption="Where the best model changes (exact, not read off a grid)",
+        caption="Values of β at which the best model changes (exact)",
     )
 
 
@@ -288,7 +290,7 @@ def _f_one_table(study: "SharedConfidence") -> Table:
             number_column("at random, same rate", sweep.rate_matched[:, one]),
             number_column("P(beats always yes)", sweep.beats_all_yes[:, one]),
         ],
-        caption="F1 beside what knowing nothing reaches",
+        caption="F1 and baselines without information",
     )
 
 
@@ -368,8 +370,8 @@ def of_groups(
         loadings,
         key="loadings-by-group",
         title="Loadings of each model, by group of questions",
-        caption="How closely each model follows the shared factor in each group. One factor over "
-        "all groups has the same loadings in all, but for its spread.",
+        caption="Loading of each model on the common factor in each group. With one factor for "
+        "all groups, loadings are equal in all groups up to the factor's SD.",
         x="loading",
     )
     table = Listing(table=partial(_groups_table, study))
@@ -392,8 +394,8 @@ def _groups_table(study: "SharedByGroups") -> Table:
 _OF_GROUP = {
     "n_factors": "factors",
     "mean_loading": "mean loading",
-    "second_share": "share of a second",
-    "private_correlation": "knows beyond it",
+    "second_share": "proportion of a second",
+    "private_correlation": "mean correlation beyond it",
     "yes_rate": "yes rate",
     "accuracy": "accuracy",
 }

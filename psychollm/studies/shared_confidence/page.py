@@ -1,4 +1,4 @@
-"""The report of the shared-confidence study: what stands on top, and how it was made."""
+"""Report of the shared-confidence study: facts and methods."""
 
 from collections.abc import Iterator
 from html import escape
@@ -31,11 +31,11 @@ def _facts(study: "SharedConfidence", smallest: SmallestEffects) -> tuple[Fact, 
         Fact(
             name="Shared factors",
             value=_factors(dimensions, smallest),
-            detail=f"one against more: {p_equals(deciding.p_value)}, lapses allowed for; a "
-            f"second would take {percent(deciding.second_share.observed, 1)}"
+            detail=f"one against more: {p_equals(deciding.p_value)}, lapses modelled; a second "
+            f"has {percent(deciding.second_share.observed, 1)}"
             if deciding
             else f"one against more: {p_equals(dimensions.one_factor_test.p_value)}; a second "
-            f"would take {percent(dimensions.second_share.observed, 1)}",
+            f"has {percent(dimensions.second_share.observed, 1)}",
         ),
         Fact(
             name="Loadings on it",
@@ -43,21 +43,21 @@ def _facts(study: "SharedConfidence", smallest: SmallestEffects) -> tuple[Fact, 
             detail=f"thresholds {extent(study.thresholds)}",
         ),
         Fact(
-            name="Own answer minus shared score, at equal yes rates (AUROC)",
+            name="Self-report minus factor score, at equal yes rates (AUROC)",
             **_value(own.average.value[fair], own.average.interval[fair]),
         ),
         Fact(
-            name="Confidence and correctness beyond the shared factor",
+            name="Confidence and correctness beyond the common factor",
             value=mean["value"],
             detail=(f"{mean['detail']}, {p_equals(private.mean_p)}; " if mean["detail"] else "")
-            + (f"in {sentence_list(known, most=4)}" if known else "shown in no single model"),
+            + (f"in {sentence_list(known, most=4)}" if known else "significant in no model"),
         ),
         Fact(
             name="Confidence on accuracy, between models (slope)",
             **_value(line.slope, line.slope_interval, 2),
         ),
         Fact(
-            name="Right more often where it says yes and another no, beyond expectation",
+            name="Difference in correctness when models disagree, minus expectation",
             **_value(study.pairwise.pooled_excess, study.pairwise.pooled_excess_interval),
         ),
     )
@@ -68,12 +68,12 @@ def _factors(dimensions: "Dimensionality", smallest: SmallestEffects) -> str:
     if dimensions.n_factors == 0 or second is Outcome.ABOVE:
         return "more than one" if dimensions.n_factors else "none"
     if dimensions.n_factors == 2:
-        return "one, and a little beside it"
-    return "one" if second is Outcome.SMALL else "one, a second not ruled out"
+        return "one, with local dependence"
+    return "one" if second is Outcome.SMALL else "one; a second cannot be excluded"
 
 
 def _value(value: float, bounds: "np.ndarray", digits: int = 3) -> dict[str, str]:
-    """Split a number from its interval."""
+    """Separate a number from its interval."""
     text, _, interval = with_interval(float(value), bounds, digits).partition(" ")
     return {"value": text, "detail": interval}
 
@@ -85,10 +85,10 @@ def _notices(study: "SharedConfidence") -> tuple[str, ...]:
     who = names(study.screen.models, unusable)
     verb = "is" if int(unusable.sum()) == 1 else "are"
     return (
-        f"<b>{who}</b> {verb} flagged as not usable and {verb} part of everything below: see "
+        f"<b>{who}</b> {verb} unusable but {verb} included below: see "
         f'<a href="#validity">why</a>, and <code>screen="drop"</code> '
-        "(on the command line <code>--drop-unusable</code>) to leave "
-        f"{'it' if verb == 'is' else 'them'} out.",
+        "(on the command line <code>--drop-unusable</code>) to exclude "
+        f"{'it' if verb == 'is' else 'them'}.",
     )
 
 
@@ -101,10 +101,10 @@ def _data(study: "SharedConfidence") -> str:
     return (
         f"<b>Data.</b> {len(study.labels)} models and {count(study.n_questions)} questions. "
         f"Confidence: {escape(study.coding['confidence'])}; correctness: "
-        f"{escape(study.coding['correctness'])}. Missing answers are left out pair by pair, "
-        "question by question. Models were screened for too few answers, constant answers, "
-        "confidence that runs against correctness (Fisher’s exact test; "
-        f"{cite('holm')[1:]}, and answers that repeat another model’s (Cohen’s κ)."
+        f"{escape(study.coding['correctness'])}. Missing answers are omitted pairwise, by "
+        "question. Models were screened for too few answers, constant answers, "
+        "confidence that is negatively related to correctness (Fisher’s exact test; "
+        f"{cite('holm')[1:]}, and duplicates of another model’s answers (Cohen’s κ)."
     )
 
 
@@ -114,20 +114,20 @@ def _structure(study: "SharedConfidence") -> str:
     lapsing = dimensions.one_factor_model == "with lapses"
     model = "fit with asymptotes" if lapsing else "normal-ogive model"
     return (
-        "<b>Structure.</b> A model says yes where a latent normal value exceeds its threshold. "
+        "<b>Structure.</b> A model says yes if a latent normal value exceeds its threshold. "
         f"Tetrachoric correlations {cite('pearson')} are the exact root of the equation for each "
         f"pair {cite('hamdan')}; empty cells were treated by the rule <code>{rule}</code>. Every "
-        "such rule, and difficulty alone, can make a further component "
-        f"{cite('ferguson')}, so the number of factors is decided without one: "
+        "such rule, and difficulty alone, can produce a further component "
+        f"{cite('ferguson')}, so the number of factors is tested without a rule: "
         f"loadings maximise the pairwise likelihood {cite('katsikatsou')}, and the largest "
         "eigenvalue of the standardised residuals of all joint yes counts is compared with "
-        f"{count(dimensions.one_factor_test.n)} tables drawn from the fitted one-factor model and "
-        "fitted again. The plain spectrum stands beside the same one-factor tables and beside "
+        f"{count(dimensions.one_factor_test.n)} tables simulated from the fitted one-factor model "
+        "and refitted. The plain spectrum is compared with the same one-factor tables and with "
         f"{count(dimensions.spectrum.permutation.n)} tables shuffled within models. "
         f"{_with_lapses(dimensions)}Loadings, thresholds and "
-        f"scores of questions come from the full-information likelihood of the {model} "
-        f"{cite('bock')}; scores are posterior means, made without the model whose correctness "
-        "they are to predict."
+        f"factor scores come from the full-information likelihood of the {model} "
+        f"{cite('bock')}; scores are posterior means that omit the model whose correctness "
+        "they predict."
     )
 
 
@@ -136,41 +136,42 @@ def _with_lapses(dimensions: "Dimensionality") -> str:
     if lapses is None:
         return ""
     return (
-        "One normal factor was rejected, as it is where models answer part of the questions "
-        "without regard to them. So each model was given a lower and an upper asymptote "
-        f"{cite('barton')}, estimated from whole answer patterns together with the distribution "
-        "of asymptotes over models, and one factor was tested again: by the largest eigenvalue of "
-        f"the scores of a second, beside {count(lapses.test.n)} tables drawn from that model, and "
-        "by the share of variance of a second fitted together with asymptotes. "
+        "One normal factor was rejected. Models that answer some questions at random have the "
+        f"same effect, so each model was given a lower and an upper asymptote {cite('barton')}, "
+        "estimated from whole answer patterns together with their distribution over models. One "
+        "factor was then tested again: by the largest eigenvalue of the scores of a second, in "
+        f"{count(lapses.test.n)} tables simulated from that model, and by the proportion of "
+        "variance of a second factor fitted together with asymptotes. "
     )
 
 
 def _knowledge(study: "SharedConfidence") -> str:
     return (
-        "<b>Knowledge.</b> Own answers are set against the shared score by areas under the ROC "
-        "curve, also with the score cut at the model’s own yes rate, because an area rewards many "
-        "levels. Knowledge beyond the shared factor is the correlation of the latent confidence "
-        "and correctness of a model with the factor integrated out over the answers of all other "
-        "models, tested by its likelihood ratio. P-values are adjusted for the number of models "
-        f"({escape(study.individuation.adjustment)}). Where models disagree, the difference in "
-        f"correctness (pairwise calibration, in our reading of {cite('moran')[1:-1]}) is compared "
-        "with what the shared score foresees. Residuals of confidence and correctness are "
-        f"correlated over pairs of models and tested by permuting the models {cite('mantel')}."
+        "<b>Knowledge.</b> Self-reports are compared with the factor score by the AUROC, also "
+        "with the score dichotomised at the model’s own yes rate, because the AUROC rewards many "
+        "levels. Knowledge beyond the common factor is the correlation of a model’s latent "
+        "confidence and correctness, with the factor integrated out given the answers of all "
+        "other models. It is tested by the likelihood ratio. P-values are adjusted for the "
+        f"number of models ({escape(study.individuation.adjustment)}). If models disagree, the "
+        f"difference in correctness (pairwise calibration, our version of {cite('moran')[1:-1]}) "
+        "is compared with the prediction of the factor score. Residuals of confidence and "
+        "correctness are correlated over pairs of models and tested by permuting the models "
+        f"{cite('mantel')}."
     )
 
 
 def _uncertainty(study: "SharedConfidence") -> str:
     return (
-        f"<b>Uncertainty.</b> Intervals cover {percent(study.level)}. Shares have Wilson’s "
-        f"interval {cite('wilson')}, differences of shares Bonett and Price’s {cite('bonett')}; "
-        f"F-beta and areas have percentiles of {count(study.f_beta.n_bootstrap)} bootstrap "
-        "resamples of the questions, the same for all models. P-values from replicates are "
-        f"(b + 1)/(n + 1) {cite('phipson')}."
+        f"<b>Uncertainty.</b> Intervals have {percent(study.level)} coverage. Proportions have "
+        f"Wilson’s interval {cite('wilson')}, their differences Bonett and Price’s "
+        f"{cite('bonett')}; F-beta and AUROC have percentile intervals from "
+        f"{count(study.f_beta.n_bootstrap)} bootstrap resamples of the questions, the same for "
+        f"all models. Replicate p-values are (b + 1)/(n + 1) {cite('phipson')}."
     )
 
 
 def code(study: "SharedConfidence | SharedByGroups", source: str, _: str) -> str:
-    """Return the lines of Python that repeat the study; `source` is what makes its tables."""
+    """Return Python code that repeats the study; `source` is the code that makes its tables."""
     tables = source or "# confidence and correctness: the two tables, models x questions"
     call = study.call.replace("(", "(\n    ", 1).replace(", ", ",\n    ")
     call = call.removesuffix(")") + ",\n)"
@@ -180,7 +181,7 @@ def code(study: "SharedConfidence | SharedByGroups", source: str, _: str) -> str
 def _wanted(study: "SharedConfidence", smallest: SmallestEffects) -> Iterator[Criterion]:
     private = study.private_signal
     yield Criterion(
-        what="confidence and correctness beyond the shared factor",
+        what="confidence and correctness beyond the common factor",
         estimate=private.correlation,
         smallest=smallest.correlation,
         alpha=(1.0 - study.level) / max(1, int(np.isfinite(private.p_value).sum())),
@@ -188,7 +189,7 @@ def _wanted(study: "SharedConfidence", smallest: SmallestEffects) -> Iterator[Cr
 
 
 LAYOUT = Layout(
-    title="Shared confidence: what do the models know about what they know?",
+    title="Shared confidence: do models know what they know?",
     subtitle=lambda study: (
         f"{len(study.labels)} models, {count(study.n_questions)} questions, "
         f"{percent(study.level)} intervals"
@@ -213,7 +214,7 @@ def _facts_by_groups(study: "SharedByGroups", smallest: SmallestEffects) -> tupl
     shared = Fact(name="One factor over all groups", value="–", detail=study.without)
     if common is not None:
         judged = common.outcome(alpha=1.0 - study.level, smallest=smallest)
-        told = {Outcome.ABOVE: "no", Outcome.SMALL: "yes", Outcome.OPEN: "not ruled out"}[judged]
+        told = {Outcome.ABOVE: "no", Outcome.SMALL: "yes", Outcome.OPEN: "inconclusive"}[judged]
         cost = _value(common.rmsea, common.rmsea_interval)
         detail = f"{p_equals(float(common.test.p_value))}, RMSEA {cost['value']} {cost['detail']}"
         shared = Fact(name="One factor over all groups", value=told, detail=detail)
@@ -230,20 +231,19 @@ def _methods_by_groups(study: "SharedByGroups") -> tuple[str, ...]:
     first = next(iter(study.results.values()))
     return (
         "<b>Groups.</b> Loadings are fitted in each group by pairwise likelihood "
-        f"{cite('katsikatsou')}. Models follow one factor over all groups if their slopes are the "
-        "same but for the spread of the factor; thresholds are free in each. The distance from "
-        "that, in standard errors, is compared with tables drawn from it and fitted again; "
-        "p-values are (b + 1)/(n + 1) "
-        f"{cite('phipson')}. One factor is shown where the root mean square error lies below what "
-        "matters with its whole interval of 90 %.",
+        f"{cite('katsikatsou')}. Models follow one factor over all groups if their slopes are "
+        "equal up to the SD of the factor; thresholds are free in each group. The distance from "
+        "equality, in standard errors, is compared with tables simulated under equality and "
+        f"refitted; p-values are (b + 1)/(n + 1) {cite('phipson')}. One factor is shown if the "
+        "90 % interval of the RMSEA is below the smallest value of interest.",
         *methods(first)[1:],
     )
 
 
 BY_GROUPS = Layout(
-    title="Shared confidence by groups of questions: one signal over all, or one in each?",
+    title="Shared confidence by groups of questions: one factor or several?",
     facts=_facts_by_groups,
-    sections=dict.fromkeys(("verdict",), "Does one factor make all groups?"),
+    sections=dict.fromkeys(("verdict",), "Does one factor fit all groups?"),
     methods=_methods_by_groups,
     call=code,
     models=lambda study: () if study.common is None else study.common.labels,

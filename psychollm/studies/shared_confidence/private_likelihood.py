@@ -1,6 +1,6 @@
-"""The likelihood of one model's confidence and correctness given the answers of the others.
+"""Likelihood of one model's confidence and correctness given the answers of the others.
 
-(1) and (2) are those of `private_signal`.
+Equations (1) and (2) are those of `private_signal`.
 """
 
 from dataclasses import dataclass
@@ -20,32 +20,32 @@ from psychollm.factor.one_factor.full_information import (
 )
 from psychollm.kernels.bivariate import densities, orthants
 
-DEGREE = 3  # of the polynomial by which correctness depends on the factor
+DEGREE = 3  # of the polynomial of correctness in the factor
 _POLYNOMIAL_RANGE = 3.0
 _LARGEST_LOADING = 0.999
 _LARGEST_Z = 6.0
 _LEAST_CHANCE = 1e-300
-# Precision of a normal prior on c, d, the coefficients of a, and z: wide on slopes, moderate on
-# what bends a, so that few questions do not send them to infinity; none on the rest.
+# Precision of a normal prior on c, d, the coefficients of a, and z: wide for slopes, moderate for
+# the higher terms of a, which few questions would let diverge; none for the rest.
 PENALTY = np.array([0.0, 1 / 25, 0.0, 1 / 25, *np.ones(DEGREE - 1), 0.0])
 
 
 @dataclass(frozen=True, slots=True)
 class Evidence:
-    """What the answers to each question say about its place on the factor."""
+    """Information in the answers about each question's factor score."""
 
-    patterns: Patterns  # of the models that take part
+    patterns: Patterns  # of the included models
     grid: Grid
-    log_yes: FloatArray  # (taking part, nodes) log P(yes | f)
-    log_no: FloatArray  # (taking part, nodes) log P(no | f)
-    row: IntArray  # (models,) row of each model among those taking part, -1 where it does not
-    start: FloatArray  # (models, 2) c and d of (1) by the one-factor solution
-    lapses: FloatArray  # (models, 2) probability of a yes, and of a no, without regard to f
+    log_yes: FloatArray  # (included, nodes) log P(yes | f)
+    log_no: FloatArray  # (included, nodes) log P(no | f)
+    row: IntArray  # (models,) row of each model among those included, -1 if excluded
+    start: FloatArray  # (models, 2) c and d of (1) from the one-factor solution
+    lapses: FloatArray  # (models, 2) probability of a yes, and of a no, independent of f
 
     @classmethod
     def of(cls, paired: PairedAnswers, curves: FloatArray) -> "Evidence":
         """Collect the evidence of all models with known curves (2 or 4, models)."""
-        # curves: loadings, thresholds, and the asymptotes of models that lapse.
+        # curves: loadings, thresholds, and asymptotes if models lapse.
         keep = np.asarray(np.isfinite(curves).all(axis=0))
         used = curves[:, keep]
         used[0] = np.clip(used[0], -_LARGEST_LOADING, _LARGEST_LOADING)
@@ -70,7 +70,7 @@ class Evidence:
         )
 
     def without(self, m: int, which: IntArray) -> FloatArray:
-        """Posterior weights w of (2) of some patterns, given all models but m (which, nodes)."""
+        """Return weights w of (2) of some patterns, given all models but m (which, nodes)."""
         yes, no = self.patterns.yes[which].copy(), self.patterns.no[which].copy()
         if self.row[m] >= 0:
             yes[:, self.row[m]] = no[:, self.row[m]] = 0.0
@@ -82,13 +82,13 @@ class Evidence:
 
 @dataclass(frozen=True, slots=True)
 class Likelihood:
-    """(2) as a function of (c, d, coefficients of a, z), over distinct patterns of answers."""
+    """Likelihood (2) as a function of (c, d, coefficients of a, z), over distinct patterns."""
 
     basis: FloatArray  # (nodes, degree + 1) polynomials in the factor
     cells: tuple[tuple[float, float, FloatArray], ...]  # yes and correct as signs, weights w
     frequency: FloatArray  # (distinct,) in the order of the cells
-    of_question: IntArray  # (used,) which distinct pattern each used question has
-    lapses: FloatArray  # (2,) of this model: yes and no without regard to f
+    of_question: IntArray  # (used,) index of the distinct pattern of each used question
+    lapses: FloatArray  # (2,) of this model: yes and no independent of f
 
     @classmethod
     def of(cls, paired: PairedAnswers, evidence: Evidence, m: int) -> "Likelihood":
@@ -113,17 +113,17 @@ class Likelihood:
         )
 
     def value(self, theta: FloatArray) -> float:
-        """Log likelihood (2)."""
+        """Return the log likelihood (2)."""
         h, k, rho = self._limits(theta)
         return float(self.frequency @ np.log(np.concatenate(self._chances(h, k, rho))))
 
     def scores(self, theta: FloatArray) -> FloatArray:
-        """Gradient of the log likelihood of each distinct pattern (distinct, parameters)."""
+        """Return the gradient of each distinct pattern's log likelihood (distinct, parameters)."""
         h, k, rho = self._limits(theta)
         return self._scores(h, k, rho, self._chances(h, k, rho))
 
     def objective(self, theta: FloatArray) -> tuple[float, FloatArray]:
-        """Penalised log likelihood and its gradient (parameters,)."""
+        """Return the penalised log likelihood and its gradient (parameters,)."""
         h, k, rho = self._limits(theta)
         chances = self._chances(h, k, rho)
         value = float(self.frequency @ np.log(np.concatenate(chances)))
@@ -133,13 +133,13 @@ class Likelihood:
         return value - 0.5 * float(PENALTY @ theta**2), gradient - PENALTY * theta
 
     def information(self, theta: FloatArray) -> FloatArray:
-        """Sum of the outer products of the questions' gradients, with the penalty's."""
+        """Return the sum of outer products of the questions' gradients, plus the penalty."""
         scores = self.scores(theta)
         products = (scores * self.frequency[:, None]).T @ scores + np.diag(PENALTY)
         return np.asarray(products + 1e-6 * np.eye(len(theta)), dtype=np.float64)
 
     def _chances(self, h: FloatArray, k: FloatArray, rho: float) -> list[FloatArray]:
-        """Likelihood of the distinct patterns, cell by cell."""
+        """Return the likelihood of the distinct patterns, cell by cell."""
         inside = 1.0 - self.lapses.sum()
         return [
             np.maximum(
@@ -151,7 +151,7 @@ class Likelihood:
         ]
 
     def _lapse(self, sign: float) -> float:
-        """Probability of a yes (+1) or no (-1) without regard to the question."""
+        """Return the probability of a yes (+1) or no (-1) independent of the question."""
         return float(self.lapses[0 if sign > 0.0 else 1])
 
     def _scores(
@@ -177,7 +177,7 @@ class Likelihood:
 
 
 def _polynomials(nodes: FloatArray) -> FloatArray:
-    """Hermite polynomials up to `DEGREE`, held constant where next to no question lies."""
+    """Return Hermite polynomials up to `DEGREE`, constant in the extreme tails."""
     inner = np.clip(nodes, -_POLYNOMIAL_RANGE, _POLYNOMIAL_RANGE)
     basis = hermevander(inner, DEGREE)
     basis[:, 1] = nodes

@@ -1,29 +1,29 @@
-r"""Privileged access: a model's confidence predicts its correctness beyond the common factor.
+r"""Test for privileged access: confidence predicts correctness beyond the common factor.
 
-Model m says yes, and is correct, where two latent quantities exceed zero,
+Model m says yes, and is correct, if two latent quantities exceed zero,
 
 .. math:: Y^* = c + d f + e, \qquad A^* = a(f) + u, \qquad
           \operatorname{corr}(e, u) = \rho,                                               \quad (1)
 
-f the shared factor of the question, e and u standard normal, a(f) a cubic polynomial, so that
-correctness may depend on the common factor in many ways. If confidence predicts correctness
+where f is the common factor of the question, e and u are standard normal, and a(f) is a cubic
+polynomial, so that correctness may depend on f in many ways. If confidence predicts correctness
 through the common factor alone, :math:`\rho = 0`: both are independent *given f*. f is not
 observed, and the error of an estimate of f would leave confidence and correctness dependent.
-Instead f is integrated out over its posterior given the answers of all *other* models,
+Therefore f is integrated out over its posterior given the answers of all *other* models,
 
 .. math:: L = \prod_q \sum_k w_{qk}\, \Phi_2\big(\pm(c + d f_k), \pm a(f_k); \pm\rho\big),
           \qquad w_{qk} \propto \varphi(f_k) \prod_{j \ne m} P(Y_{jq} \mid f_k),          \quad (2)
 
-with the other models' loadings and thresholds as given. Where models lapse, with asymptotes
-:math:`\ell` and :math:`1 - e`, the probabilities of their answers are those of the fit with
-lapses, and the model's own :math:`\Phi_2` of a yes (or no) becomes
+with given loadings and thresholds of the other models. If models lapse, with asymptotes
+:math:`\ell` and :math:`1 - e`, the probabilities of their answers come from the fit with lapses,
+and the model's own :math:`\Phi_2` of a yes (or no) becomes
 :math:`\ell\,\Phi(\pm a) + (1 - \ell - e)\,\Phi_2` (e in place of :math:`\ell`).
 
-All else is estimated by maximum likelihood, with a wide normal prior on slopes and bends that
-keeps few questions from sending them to infinity, and :math:`\rho = 0` is tested by the
-likelihood ratio. Standard errors are those of the outer product of the questions' gradients
-(Berndt et al.). The precision-weighted mean of artanh rho over models has a standard error from
-the questions' influence functions, because all models answered the same questions.
+The other parameters are estimated by maximum likelihood, with a wide normal prior that keeps
+slopes and higher terms finite with few questions; :math:`\rho = 0` is tested by the likelihood
+ratio. Standard errors come from the outer product of the questions' gradients (Berndt et al.). The
+precision-weighted mean of artanh rho over models has a standard error from the questions'
+influence functions, because all models answered the same questions.
 
 References
 ----------
@@ -69,17 +69,17 @@ from psychollm.studies.shared_confidence.private_likelihood import DEGREE, Evide
 
 BOUND_Z = 4.0  # |rho| = .9993: the likelihood rises to the bound
 MAX_ITERATIONS = 200
-# Of z, beyond the ridge: with less, its standard error would be that of the ridge.
+# On z, without the ridge: with less, the ridge would determine the standard error.
 _LEAST_INFORMATION = 1e-4
 _LEAST_SE = 1e-9
-_GRADIENT = 1e-4  # per standard error: what is left to climb moves no estimate by more of one
+_GRADIENT = 1e-4  # tolerance of the gradient, in units of 1 / standard error
 _INTERPOLATIONS = 12
 _ROOT_TOLERANCE = 0.01
 _LONGEST_STEP = 1.0
 
 
 class Climb(NamedTuple):
-    """Where an ascent ended."""
+    """Result of a maximisation."""
 
     theta: FloatArray
     value: float
@@ -89,7 +89,7 @@ class Climb(NamedTuple):
 
 def climb(likelihood: Likelihood, theta: FloatArray, free: int) -> Climb:
     """Maximise the penalised likelihood over the first `free` parameters (BFGS)."""
-    # In units of standard errors the surface is round: BFGS starts from the right curvature.
+    # Scaling by standard errors gives BFGS the right initial curvature.
     root = np.linalg.cholesky(likelihood.information(theta)[:free, :free])
     scale = np.linalg.inv(root).T
 
@@ -107,16 +107,16 @@ def climb(likelihood: Likelihood, theta: FloatArray, free: int) -> Climb:
         method="BFGS",
         options={"gtol": _GRADIENT, "maxiter": MAX_ITERATIONS},
     )
-    # Status 2, "precision loss": no step climbs any further.
+    # Status 2, "precision loss": no step increases the likelihood further.
     return Climb(at(end.x), -float(end.fun), int(end.nit), end.status in {0, 2})
 
 
 def profile_interval(
     likelihood: Likelihood, full: Climb, se: float, level: float
 ) -> tuple[float, float]:
-    """Interval of z by the profile likelihood: what the likelihood ratio does not reject."""
-    # Ends beyond the bound of the correlation are infinite. The signed root of the
-    # likelihood ratio is almost a straight line in z, so that interpolation takes few steps.
+    """Return the profile likelihood interval of z."""
+    # Ends beyond the bound of the correlation are infinite. The signed root of the likelihood
+    # ratio is almost linear in z, so interpolation takes few steps.
     lower, upper = (_profile_end(likelihood, full, side, se, level) for side in (-1.0, 1.0))
     return lower, upper
 
@@ -151,7 +151,7 @@ def _profile_end(
     return z
 
 
-STRONGEST = 4  # models whose correlation is told
+STRONGEST = 4  # models in the verdict
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
@@ -178,7 +178,7 @@ class PrivateSignal(Study, Result):
     mean_p: float  # two-sided, of mean = 0
     n_models: int  # models behind the mean
     iterations: IntArray  # (models,)
-    reason: tuple[Reason, ...]  # (models,) why there is no estimate
+    reason: tuple[Reason, ...]  # (models,) why the estimate is missing
     adjustment: str
     level: float
     labels: tuple[Any, ...]  # (models,)
@@ -196,7 +196,7 @@ class PrivateSignal(Study, Result):
     )
 
     def findings(self, *, smallest: SmallestEffects = SMALLEST) -> Findings:
-        """Return the finding, with a row per model; `smallest.correlation` is what matters."""
+        """Return the finding; `smallest.correlation` is the effect of interest."""
         return Finding(
             question="Does confidence predict correctness beyond the common factor?",
             statement=sentence(statement(self, smallest)),
@@ -270,21 +270,21 @@ def private_signal(
     confidence, correctness : Responses, DataFrame, DataArray or array_like (models, questions)
         1 = yes or correct.
     loadings, thresholds : array_like (models,)
-        One-factor solution of the confidence; NaN for models that are not part of it, whose
-        answers then tell nothing about the factor.
+        One-factor solution of the confidence; NaN for models without one, whose answers then carry
+        no information about the factor.
     lower, upper : array_like (models,), optional
-        Asymptotes of models that lapse or guess, of the same solution; 0 and 1 by default.
+        Asymptotes of models that lapse or guess, from the same solution; 0 and 1 by default.
     adjustment : {"holm", "bonferroni", "bh", "by"}
-        How p-values are adjusted for the number of models.
+        Adjustment of p-values for the number of models.
     level : float
-        Coverage of the intervals: of single models by the profile likelihood, so that they
-        exclude 0 where the likelihood ratio does.
+        Coverage of the intervals. Those of single models use the profile likelihood, so they
+        exclude 0 if the likelihood ratio does.
 
     Returns
     -------
     PrivateSignal
-        A model that always gives the same answer, or is always or never correct, has NaN and a
-        reason; so has one whose answers are as likely under any correlation.
+        A model with constant confidence or correctness has NaN and a reason; so has one whose
+        answers have the same likelihood under any correlation.
 
     Raises
     ------
@@ -295,8 +295,8 @@ def private_signal(
 
     Notes
     -----
-    (2) takes the one-factor model at its word. A second factor that several models share, and that
-    bears on correctness, counts as private here: read the result beside the verdict on
+    Equation (2) assumes the one-factor model. A second common factor that is related to
+    correctness counts as private here: interpret the result together with the verdict on
     dimensionality.
 
     Examples
@@ -322,7 +322,7 @@ def private_signal(
 
 
 class _Fit(NamedTuple):
-    """The estimate of one model."""
+    """Estimate of one model."""
 
     reason: Reason
     n: int
@@ -331,7 +331,7 @@ class _Fit(NamedTuple):
     interval: tuple[float, float] = (np.nan, np.nan)  # of z
     statistic: float = np.nan
     iterations: int = 0
-    influence: FloatArray | None = None  # (questions,) of z, 0 where a question was not used
+    influence: FloatArray | None = None  # (questions,) of z, 0 for unused questions
 
 
 def _fit_model(paired: PairedAnswers, evidence: Evidence, m: int, level: float) -> _Fit:
@@ -354,7 +354,7 @@ def _fit_model(paired: PairedAnswers, evidence: Evidence, m: int, level: float) 
         z = float(np.copysign(np.inf, z))
         return _Fit(Reason.AT_BOUND, n, z, np.nan, interval, statistic, steps)
     if covariance[-1, -1] * _LEAST_INFORMATION > 1.0:
-        # The likelihood is flat here: as far as the bound, or everywhere.
+        # The likelihood is flat here: up to the bound, or everywhere.
         open_ends = np.isinf(interval)
         if open_ends.sum() == 1:
             z = float(np.asarray(interval)[open_ends][0])
@@ -403,7 +403,7 @@ def _assemble(
 
 
 def _mean(fits: list[_Fit]) -> tuple[float, float, int]:
-    """Precision-weighted mean of z, its standard error clustered by question, how many models."""
+    """Return the precision-weighted mean of z, its clustered standard error, and n."""
     known_fits = [(fit.z, fit.se**-2, fit.influence) for fit in fits if fit.influence is not None]
     if not known_fits:
         return np.nan, np.nan, 0
@@ -411,5 +411,5 @@ def _mean(fits: list[_Fit]) -> tuple[float, float, int]:
     share = weight / weight.sum()
     influence = share @ np.array([row[2] for row in known_fits])
     se = float(np.sqrt((influence**2).sum()))
-    # Models that answer in mirror images cancel: their mean is zero whatever they answer.
+    # Models with opposite answers cancel: their mean is zero for any data.
     return float(share @ z), se if se > _LEAST_SE else np.nan, len(known_fits)

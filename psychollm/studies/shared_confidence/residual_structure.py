@@ -1,10 +1,9 @@
-r"""What is left after the shared factor, in confidence and in correctness.
+r"""Compare the residuals of confidence and of correctness after a common factor.
 
-Where two models' confidence goes together more than the shared factor makes it, does their
-correctness, too? For all pairs of models the standardised residuals of the joint yes counts are
-set beside those of the joint correct counts, each after its own single factor. Their correlation
-over pairs is tested by Mantel's permutation of the models, because pairs that share a model are
-not independent.
+Do models whose confidence agrees beyond the common factor also agree in correctness? For all pairs
+of models, the standardised residuals of the joint yes counts are compared with those of the joint
+correct counts, each from its own one-factor model. Their correlation over pairs is tested by
+Mantel's permutation of the models, because pairs with a common model are not independent.
 
 References
 ----------
@@ -51,33 +50,33 @@ class ResidualStructure(Study, Result):
     """
 
     confidence: FloatArray  # (models, models) standardised residuals of joint yes counts
-    correctness: FloatArray  # (models, models) the same of joint correct counts
-    correlation: float  # of the two over pairs of models
+    correctness: FloatArray  # (models, models) of joint correct counts
+    correlation: float  # between the two, over pairs of models
     p_value: float  # Mantel, two-sided
     n_pairs: int
     n_null: int
     reason: Reason  # why the correlation is undefined
-    labels: tuple[Any, ...]  # (models,) models with both
+    labels: tuple[Any, ...]  # (models,) models with both tables
 
     _AXES = Axes(
         {"first": "labels", "second": "labels"}, "confidence", "correctness", pairs="upper"
     )
 
     def findings(self, *, smallest: SmallestEffects = SMALLEST) -> Findings:
-        """Return the finding; it has no interval, and `smallest` plays no part."""
+        """Return the finding; without an interval, `smallest` has no effect."""
         return Finding(
             key="remainder",
-            question="What is left after the shared factor?",
-            statement=f"Residuals of correctness cannot be compared: {self.reason}."
+            question="Are residuals of confidence and correctness related?",
+            statement=f"Not tested: {self.reason}."
             if self.reason
             else (
-                "Pairs of models that agree in confidence more than the factor makes them agree "
-                f"in correctness with a correlation of {signed(self.correlation)} "
-                f"({p_equals(self.p_value)} by permuting models, {count(self.n_pairs)} pairs)."
+                "Residual agreement of pairs of models in confidence and in correctness "
+                f"correlates {signed(self.correlation)} ({p_equals(self.p_value)} by permuting "
+                f"models, {count(self.n_pairs)} pairs)."
             ),
             explanation=(
                 "For every pair of models, the number of questions to which both said yes is "
-                "compared with what the shared factor expects."
+                "compared with its expectation under the common factor."
             ),
             numbers={"correlation": self.correlation, "p": self.p_value},
             reason=str(self.reason),
@@ -97,23 +96,23 @@ def residual_structure(
     n_null: int = 9999,
     rng: RandomState = None,
 ) -> ResidualStructure:
-    """Set the residuals of confidence beside those of correctness.
+    """Correlate residuals of confidence with those of correctness.
 
     Parameters
     ----------
     confidence : PairResiduals
         Residuals of confidence after its factor.
     correctness : Responses, DataFrame, DataArray or array_like (models, questions)
-        Correctness of the same models, or of more.
+        Correctness of the same models, or more.
     n_null : int
-        Random orders of the models for the p-value.
+        Number of permutations of the models for the p-value.
     rng : Generator, int or None
-        Source of these orders.
+        Source of randomness for the permutations.
 
     Returns
     -------
     ResidualStructure
-        NaN with a reason where fewer than four models vary in both.
+        NaN with a reason if fewer than four models vary in both.
 
     Examples
     --------
@@ -131,7 +130,7 @@ def residual_structure(
 def residuals_beside(
     confidence: PairResiduals, correctness: Responses, *, n_null: int = 9999, rng: RandomState
 ) -> ResidualStructure:
-    """Set residuals beside those of correctness that is known to be binary."""
+    """Correlate residuals with those of binary correctness."""
     known = correctness.select(models=confidence.labels)
     rates = binary_counts(known).yes_rates
     kept = np.flatnonzero((rates > 0) & (rates < 1))
@@ -178,7 +177,7 @@ def _correlation(x: FloatArray, y: FloatArray) -> float:
 def _mantel(
     own: FloatArray, right: FloatArray, value: float, n: int, rng: np.random.Generator
 ) -> float:
-    """Share of orders of the models that correlate at least as strongly."""
+    """Return the proportion of permutations with at least as strong a correlation."""
     if not np.isfinite(value):
         return np.nan
     pairs = np.triu_indices(len(own), 1)

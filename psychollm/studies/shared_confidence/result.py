@@ -1,4 +1,4 @@
-"""What `shared_confidence` returns: every part of the study, and what was found."""
+"""Result of `shared_confidence`, with its findings."""
 
 from __future__ import annotations
 
@@ -55,25 +55,25 @@ if TYPE_CHECKING:
 class SharedConfidence(Study, Result):
     """All results of the study; `summary()` prints the verdict and one table."""
 
-    screen: Screen  # validity of every model that was passed
+    screen: Screen  # validity of every model
     confusion: Confusion  # yes/no confidence as a classifier of correctness, per model
-    f_beta: FBeta  # over attitudes to risk, with winners and baselines
+    f_beta: FBeta  # over values of beta, with best models and baselines
     between: BetweenModels  # mean confidence against accuracy
-    dimensionality: Dimensionality  # how many shared factors; of the models in its `labels`
-    loadings: FloatArray  # (models,) of `dimensionality.one_factor`; NaN for models left out
+    dimensionality: Dimensionality  # number of common factors; for the models in its `labels`
+    loadings: FloatArray  # (models,) of `dimensionality.one_factor`; NaN for excluded models
     thresholds: FloatArray  # (models,) of the same solution
-    scores: QuestionScores  # on the shared factor, with and without each model
-    individuation: Individuation  # what each model's own answer adds to the shared score
-    private_signal: PrivateSignal  # the same with the error of the score: privileged access
+    scores: QuestionScores  # on the common factor, with and without each model
+    individuation: Individuation  # information that each self-report adds to the factor score
+    private_signal: PrivateSignal  # the same with error in the score: privileged access
     ensemble: EnsembleGain  # mean vote against the best single model
-    pairwise: PairwiseCalibration  # who is right where models disagree about whether they know
-    residuals: ResidualStructure  # what is left after the factor, in confidence and correctness
-    dropped: Mapping[Hashable, str]  # left out of everything (screen="drop"), each with its reason
-    uncorrelated: Mapping[Hashable, str]  # left out of the correlations only, with the reason
+    pairwise: PairwiseCalibration  # who is correct if models disagree about whether they know
+    residuals: ResidualStructure  # residuals after the factor, in confidence and correctness
+    dropped: Mapping[Hashable, str]  # excluded from all results (screen="drop"), with reasons
+    uncorrelated: Mapping[Hashable, str]  # excluded from the correlations only, with reasons
     n_questions: int
-    coding: Mapping[str, str]  # how "confidence" and "correctness" were coded
-    call: str  # that repeats this result to the last digit
-    seed: int  # the one in it
+    coding: Mapping[str, str]  # coding of "confidence" and "correctness"
+    call: str  # code that reproduces this result exactly
+    seed: int  # seed in `call`
     versions: Mapping[str, str]  # of psychollm, Python, NumPy, SciPy and Numba
     level: float  # coverage of the intervals
     labels: tuple[Hashable, ...]  # (models,) of the study
@@ -81,11 +81,11 @@ class SharedConfidence(Study, Result):
 
     @property
     def simulated(self) -> bool:
-        """Whether the data say of themselves that they are simulated."""
+        """Whether the data are labelled as simulated."""
         return any("SIMULATED" in coding for coding in self.coding.values())
 
     def tables(self) -> dict[str, pd.DataFrame]:
-        """Return the tables of the study, by name."""
+        """Return the tables of the study by name."""
         dimensions = self.dimensionality
         return {
             "models": self.to_frame(),
@@ -104,7 +104,7 @@ class SharedConfidence(Study, Result):
         }
 
     def findings(self, *, smallest: SmallestEffects = SMALLEST) -> Findings:
-        """Return the verdict, and a finding per question asked of the data."""
+        """Return the verdict, and a finding per question."""
         found = Findings(
             head=_head(self),
             items=(
@@ -142,7 +142,7 @@ class SharedConfidence(Study, Result):
         )
 
     def to_frame(self) -> pd.DataFrame:
-        """Return one row per model: rates, threshold, loading, areas, tests, flags."""
+        """Return one row per model: rates, threshold, loading, AUROC, tests, flags."""
         import pandas as pd
 
         table, own, private = self.confusion, self.individuation, self.private_signal
@@ -166,10 +166,10 @@ class SharedConfidence(Study, Result):
     def loadings_frame(self) -> pd.DataFrame:
         """Return one row per model: threshold and loading, with and without empty-cell rule.
 
-        ``loading`` is that of the full-information solution, which needs no rule, lapses set aside
-        where they were fitted (then there are also ``loading_without_lapses`` and ``lapse_rate``);
-        ``first_component`` and its ``quadratic_fit`` on the threshold belong to the plain
-        tetrachoric spectrum, which the rule for empty cells bends.
+        ``loading`` comes from the full-information solution, which needs no rule, with lapses
+        removed if they were fitted (then there are also ``loading_without_lapses`` and
+        ``lapse_rate``). ``first_component`` and its ``quadratic_fit`` on the threshold come from
+        the plain tetrachoric spectrum, which depends on the empty-cell rule.
         """
         import pandas as pd
 
@@ -202,7 +202,7 @@ class SharedConfidence(Study, Result):
         return pd.DataFrame(columns)
 
     def plot(self, *, figure: str = "overview") -> Figure:
-        """Draw the study, or one of its figures: `psychollm.plots.plot_shared_confidence`."""
+        """Plot the study, or one of its figures: `psychollm.plots.plot_shared_confidence`."""
         return figure_by("plot_shared_confidence")(self, figure=figure)
 
     def __repr__(self) -> str:
@@ -215,7 +215,7 @@ class SharedConfidence(Study, Result):
 def spread_over(
     labels: Sequence[Hashable], some: Sequence[Hashable], values: FloatArray
 ) -> FloatArray:
-    """Return the values of some models in the row of each model, NaN for the others."""
+    """Return values of some models as an array over all models, with NaN for the others."""
     known = dict(zip(some, values, strict=True))
     return np.array([known.get(label, np.nan) for label in labels])
 
@@ -301,7 +301,7 @@ def _structure(dimensions: Dimensionality, smallest: SmallestEffects) -> Finding
 
 
 def _lapse_numbers(dimensions: Dimensionality) -> dict[str, Any]:
-    """Return the numbers of one factor with lapses, where it was fitted."""
+    """Return the numbers of one factor with lapses, if it was fitted."""
     lapses = dimensions.with_lapses
     if lapses is None:
         return {}
@@ -328,7 +328,7 @@ def _thresholds(study: SharedConfidence) -> Finding:
         question="What are the thresholds and loadings?",
         statement=(
             f"Thresholds run from {extent(study.thresholds)}, loadings from "
-            f"{extent(study.loadings)}{', lapses set aside' * with_lapses}; the factor score of "
+            f"{extent(study.loadings)}{', without lapses' * with_lapses}; the factor score of "
             f"a question has a reliability of {number(study.scores.reliability)}.{bound}"
         ),
         explanation=(
@@ -411,7 +411,7 @@ def _risk(study: SharedConfidence) -> Finding:
 def _leaders(study: SharedConfidence) -> str:
     sweep = study.f_beta
     if not len(sweep.leaders):
-        return "No model is correct where it says yes."
+        return "No model is correct on any question it says yes to."
     names = [str(study.labels[row]) for row in sweep.leaders]
     if len(names) == 1:
         return f"{names[0]} is best for every beta."
@@ -429,7 +429,7 @@ def _validity(study: SharedConfidence) -> Finding:
         if reasons
     ]
     left = [
-        f"left out of {what}: " + ", ".join(f"{model} ({why})" for model, why in models.items())
+        f"excluded from {what}: " + ", ".join(f"{model} ({why})" for model, why in models.items())
         for what, models in (
             ("everything", study.dropped),
             ("the correlations", study.uncorrelated),

@@ -1,10 +1,9 @@
-"""`shared_confidence`: a model's confidence as its own, or as one shared signal and a threshold.
+"""`shared_confidence`: test whether confidence is private or one common factor with thresholds.
 
-The study takes what models say they can answer and whether they then answer correctly, and puts
-together: the validity screen, yes/no as a classifier of correctness, F-beta over attitudes to
-risk, confidence against accuracy between models, the number of shared factors with its nulls,
-scores of questions, what a model's own answer adds to the shared signal, what the mean vote adds,
-what follows from disagreements, and what is left after the factor.
+The study combines the validity screen, yes/no as a classifier of correctness, F-beta over values
+of beta, confidence against accuracy between models, the number of common factors with its nulls,
+factor scores of questions, the information that a model's self-report and the mean vote add,
+pairwise disagreements, and residuals after the factor.
 """
 
 from collections.abc import Hashable, Mapping
@@ -56,33 +55,33 @@ def shared_confidence(
     adjustment: Adjustment = "holm",
     rng: RandomState = None,
 ) -> SharedConfidence:
-    """Study whether models' confidence is their own or one shared signal with thresholds.
+    """Test whether models' confidence is private or one common factor with thresholds.
 
     Parameters
     ----------
     confidence, correctness : Responses, DataFrame, DataArray or array_like (models, questions)
-        What each model said before answering (1 = yes, I can) and whether it was correct, for the
-        same models and questions in any order; missing answers are allowed in both.
+        Each model's self-report before answering (1 = yes, I can) and whether it was correct, for
+        the same models and questions in any order; both may have missing answers.
     empty_cells, missing : str
-        Rules of the plain tetrachoric spectrum (see `tetrachoric`); the verdict on the number of
-        factors does not depend on them.
+        Rules of the plain tetrachoric spectrum (see `tetrachoric`); they do not affect the verdict
+        on the number of factors.
     screen : {"flag", "drop"}
-        "flag" keeps every model and names those that the validity screen flags; "drop" leaves the
-        unusable ones out of everything. Models whose confidence does not vary or was stated too
-        seldom are left out of what rests on correlations either way.
+        "flag" keeps every model and names those that fail the validity screen; "drop" excludes
+        unusable models from all results. Models with constant or too few reports are always
+        excluded from correlations.
     people : DataFrame or path, optional
-        What people answered, as `read_people` returns it: a row per answer with the columns
+        Answers of people, in the format of `read_people`: one row per answer with the columns
         person, question, and said (1 = yes, I can) or correct, or both.
     n_null : int
-        Replicates of each null, on the workers of `bootstrap`.
+        Number of replicates of each null, on the workers of `bootstrap`.
     bootstrap : int or Bootstrap
-        Resamples of the questions.
+        Number of resamples of the questions.
     level : float
-        Coverage of all intervals; tests are made at 1 - `level`.
+        Coverage of all intervals; tests use level 1 - `level`.
     adjustment : {"holm", "bonferroni", "bh", "by"}
-        How p-values are adjusted for the number of models.
+        Adjustment of p-values for the number of models.
     rng : Generator, int or None
-        Seed; the one used is recorded, so that `call` repeats the result.
+        Seed; it is recorded, so that `call` reproduces the result.
 
     Returns
     -------
@@ -92,7 +91,7 @@ def shared_confidence(
     Raises
     ------
     LabelError
-        If the two tables do not hold the same models and questions.
+        If the two tables do not have the same models and questions.
     CodeError
         If they are not binary.
     ShapeError
@@ -131,7 +130,7 @@ def shared_confidence(
 def _beside(
     study: SharedConfidence, said: Responses, right: Responses, people: Any
 ) -> dict[str, Any]:
-    """Return models beside people, and the call that names these."""
+    """Return models compared with people, and the call with the people added."""
     tables = {
         name: (np.where(one.missing, np.nan, one.codes), column)
         for name, one, column in (("says yes", said, "said"), ("accuracy", right, "correct"))
@@ -142,7 +141,7 @@ def _beside(
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class _Options:
-    """The options that decide the result, in the order of the call."""
+    """Options that determine the result, in the order of the call."""
 
     empty_cells: EmptyCells
     missing: Missing
@@ -154,7 +153,7 @@ class _Options:
     rng: int
 
     def check(self) -> None:
-        """Refuse what is not an option before anything is computed."""
+        """Raise if an option is invalid, before any computation."""
         check_choice("empty_cells", self.empty_cells, EmptyCells)
         check_choice("missing", self.missing, Missing)
         check_choice("screen", self.screen, Screening)
@@ -162,8 +161,8 @@ class _Options:
         hold_counts(self, "n_null", high=DRAWS)
 
 
-# Every part has a random stream of its own, so that no part depends on what another draws.
-_NAMED = 5  # models that an error names with their reasons
+# Each part has its own random stream, so that parts are independent.
+_NAMED = 5  # models named in an error, with reasons
 _PARTS = ("dimensionality", "f_beta", "between", "individuation", "ensemble", "residuals")
 
 
@@ -174,9 +173,9 @@ def _study(
     options: _Options,
     work: Bootstrap,
 ) -> SharedConfidence:
-    """Run all parts on tables that are checked and aligned."""
+    """Run all parts on checked and aligned tables."""
     said, right = tables
-    pair = PairedAnswers.of_binary(said, right)  # what takes two tables takes it as it is
+    pair = PairedAnswers.of_binary(said, right)  # reused by all functions of two tables
     level, adjustment = options.level, options.adjustment
     streams = dict(zip(_PARTS, np.random.default_rng(options.rng).spawn(len(_PARTS)), strict=True))
     uncorrelated = uncorrelatable(said, validity)
@@ -236,7 +235,7 @@ def _factors(
     rng: np.random.Generator,
     work: Bootstrap,
 ) -> Dimensionality:
-    """Judge the dimensionality of the models whose answers vary."""
+    """Test the dimensionality of the models with varying answers."""
     varying = [model for model in said.models if model not in uncorrelated]
     if len(varying) < LEAST_MODELS:
         why = [f"{model!r}: {reason}" for model, reason in uncorrelated.items()]
@@ -264,24 +263,24 @@ def _factors(
 
 
 def unusable(validity: Screen) -> dict[Hashable, str]:
-    """Return the models that are not usable, each with its reasons; raise if none is usable."""
+    """Return unusable models with reasons; raise if no model is usable."""
     rows = zip(validity.models, validity.usable, validity.reasons, strict=True)
     dropped = {model: "; ".join(reasons) for model, usable, reasons in rows if not usable}
     if len(dropped) == len(validity.models):
         why = "; ".join(f"{model!r}: {reason}" for model, reason in dropped.items())
-        msg = f'no model is usable, so screen="drop" leaves nothing to study: {why}'
+        msg = f'no model is usable: screen="drop" would exclude all: {why}'
         raise ShapeError(msg)
     return dropped
 
 
 def uncorrelatable(said: Responses, validity: Screen) -> dict[Hashable, str]:
-    """Return the models that cannot take part in correlations, each with the reason."""
-    # Those whose answers do not vary, those with too few answers, and then, the worst first,
-    # those that share no question with another model on which both vary.
+    """Return the models excluded from correlations, each with the reason."""
+    # Models with constant or too few answers; then, greedily, those that share no question with
+    # another model on which both vary.
     screened = zip(
         validity.models, validity.too_few, validity.constant, validity.reasons, strict=True
     )
-    # Of a model's reasons the first are that it has too few answers, then that they do not vary.
+    # Reasons in order of precedence: too few answers, no variation.
     reasons_by_model: dict[Hashable, str] = {
         model: "; ".join(reasons[: int(few) + int(constant)])
         for model, few, constant, reasons in screened
@@ -296,7 +295,7 @@ def uncorrelatable(said: Responses, validity: Screen) -> dict[Hashable, str]:
 
 
 def _without_partners(said: Responses) -> dict[Hashable, str]:
-    """Return the fewest models, found greedily, without which every pair has a correlation."""
+    """Return a small set of models, found greedily, without which all pairs have a correlation."""
     counts = binary_counts(said)
     varies = (counts.yes > 0) & (counts.yes < counts.n)
     undefined = ~(varies & varies.T)

@@ -1,4 +1,4 @@
-"""What the printed summary of the study adds to its verdict: the tests, and a table of models."""
+"""Tests and table of models in the printed summary."""
 
 import numpy as np
 
@@ -50,5 +50,5 @@ def rows_of_models(
         }
     )
     more = len(labels) - len(order)
-    rest = f"\nand {more} more, in the table of models" if more > 0 else ""
+    rest = f"\n{more} more in the table of models" if more > 0 else ""
     return on_screen(frame.to_string(index=False)) + rest

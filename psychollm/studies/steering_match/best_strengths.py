@@ -1,12 +1,12 @@
-r"""The best strength of every target, and the line of strengths over thresholds.
+r"""Best strength of each target, and the regression of strengths on thresholds.
 
-The line is fitted by least squares to as many points as there are targets; the interval of its
-:math:`R^2` comes from Fisher's z of the correlation, for targets drawn from a population,
+The line is fitted by least squares to one point per target. For targets drawn from a population,
+the interval of its :math:`R^2` comes from Fisher's z of the correlation,
 
 .. math:: \operatorname{artanh} r \pm z / \sqrt{k - 3},                                   \quad (1)
 
-and, for these targets and other questions, from strengths found anew in each resample of
-questions. The latter lies low: resampled strengths carry the noise of sampling twice.
+For these targets and other questions, it comes from strengths estimated again in each resample of
+questions. This interval is too low, because resampled strengths contain sampling noise twice.
 """
 
 from __future__ import annotations
@@ -38,13 +38,13 @@ from psychollm.studies.steering_match.grid import (
 )
 from psychollm.studies.steering_match.reconstruction import answers_at
 
-_WIDE = 0.1  # share of the usable strengths from which a plateau is said
-_LARGEST = 20_000_000  # numbers of a table of likelihoods
+_WIDE = 0.1  # proportion of the usable strengths above which a plateau is reported as wide
+_LARGEST = 20_000_000  # maximum size of a table of likelihoods
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
 class BestStrengths(Result):
-    """Strengths that reproduce the targets best, by one criterion.
+    """Strengths that best reproduce the targets by one criterion.
 
     Examples
     --------
@@ -63,14 +63,14 @@ class BestStrengths(Result):
     criterion: Criterion
     strength: Estimate  # (targets,)
     plateau: FloatArray  # (targets, 2) equally good strengths
-    at_edge: BoolArray  # (targets,) perhaps better beyond the usable strengths
-    wide: BoolArray  # (targets,) the plateau takes more than a tenth of the usable strengths
-    agreement: FloatArray  # (targets,) at the best strength, on the questions that chose it
+    at_edge: BoolArray  # (targets,) the optimum may be outside the usable strengths
+    wide: BoolArray  # (targets,) the plateau covers more than a tenth of the usable strengths
+    agreement: FloatArray  # (targets,) in sample, at the best strength
     kappa: FloatArray  # (targets,)
     thresholds: FloatArray  # (targets,)
-    line: Line  # strength over threshold
-    r_squared_interval: FloatArray  # (2,) other targets, (1)
-    r_squared_questions: FloatArray  # (2,) other questions
+    line: Line  # regression of strength on threshold
+    r_squared_interval: FloatArray  # (2,) generalising to other targets, (1)
+    r_squared_questions: FloatArray  # (2,) generalising to other questions
 
     _AXES = Axes(
         {"target": "strength.labels"},
@@ -86,13 +86,13 @@ class BestStrengths(Result):
 
 
 def plain_thresholds(rates: FloatArray) -> FloatArray:
-    """Return the latent value above which a target says yes; NaN where it always says the same."""
+    """Return the latent value above which a target says yes; NaN if its answers are constant."""
     inside = (rates > 0) & (rates < 1)
     return np.where(inside, -ndtri(np.where(inside, rates, 0.5)), np.nan)
 
 
 def r_squared(x: FloatArray, y: FloatArray) -> FloatArray:
-    """Return squared correlations over the last axis, of pairs that are both defined."""
+    """Return squared correlations over the last axis, of pairs with both values defined."""
     both = np.isfinite(x) & np.isfinite(y)
     n = both.sum(axis=-1, keepdims=True)
     u, v = (np.where(both, np.broadcast_to(part, both.shape), 0.0) for part in (x, y))
@@ -107,7 +107,7 @@ def r_squared(x: FloatArray, y: FloatArray) -> FloatArray:
 
 
 def fitted_line(thresholds: FloatArray, strengths: FloatArray, level: float) -> Line:
-    """Fit strengths to thresholds, over the targets that have both."""
+    """Regress strengths on thresholds, over targets with both."""
     both = np.isfinite(thresholds) & np.isfinite(strengths)
     return least_squares(
         thresholds[both],
@@ -128,8 +128,8 @@ def best_strengths(
     options: Resampling,
     labels: Labels,
 ) -> BestStrengths:
-    """Find the best strengths and their line, with intervals."""
-    # Thresholds of None are those of the yes-rates, anew in every resample.
+    """Return the best strengths and their regression on thresholds, with intervals."""
+    # If thresholds is None, they are computed from the yes rates of each resample.
     if criterion == "likelihood":
         grid = _thinned(grid, len(profiles.said))
     parts = log_likelihoods(grid, profiles) if criterion == "likelihood" else None
@@ -155,7 +155,7 @@ def best_strengths(
 
 
 def _thinned(grid: Grid, n_targets: int) -> Grid:
-    """Leave out points in between where likelihoods of all would not fit into memory."""
+    """Thin the grid if the likelihoods of all points would not fit into memory."""
     every = max(1, -(-n_targets * grid.yes.size // _LARGEST))
     rows = np.unique([*range(0, grid.strengths.size, every), grid.strengths.size - 1])
     return Grid(
@@ -174,7 +174,7 @@ def _draws(
     parts: FloatArray | None,
     options: Resampling,
 ) -> tuple[FloatArray, FloatArray]:
-    """Return best strengths and yes-rates of the targets in each resample (n, targets)."""
+    """Return best strengths and yes rates of the targets in each resample (n, targets)."""
 
     def statistic(counts: FloatArray) -> FloatArray:
         rows = []
@@ -213,7 +213,7 @@ def _strength(
 
 
 def _fisher(line: Line, level: float) -> FloatArray:
-    """Return the interval of R squared by (1); the lower bound is 0 where r may have any sign."""
+    """Return the interval of R squared by (1); the lower bound is 0 if the sign of r is open."""
     if line.n < 4 or not np.isfinite(line.r_squared):
         return np.full(2, np.nan)
     z = np.arctanh(min(np.sqrt(line.r_squared), 1.0 - 1e-12))

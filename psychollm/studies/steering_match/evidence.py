@@ -1,16 +1,16 @@
-r"""What the headline numbers are worth: the same numbers where they can mean nothing.
+r"""Controls of the headline statistics: the same statistics without any information.
 
-* Questions exchanged. The steered answers keep their yes-rates at every strength, but which
-  question they belong to is random. Best strengths still follow the thresholds, because both
-  follow the yes-rates; what is left of :math:`R^2` and agreement there is no evidence.
+* Exchanged questions. The steered answers keep their yes rates at every strength but are assigned
+  to random questions. Best strengths still follow the thresholds, because both follow the yes
+  rates. The remaining :math:`R^2` and agreement are not evidence.
 * Other tables: random directions, directions of shuffled labels.
-* A cut-off on the unsteered log odds. It orders the questions as the unsteered model does: if it
-  agrees as well, steering has moved a threshold and nothing else.
+* A threshold on the unsteered log odds. It orders the questions as the unsteered model does. If it
+  agrees as well as steering, steering has only moved a threshold.
 
-Controls are compared with the direction by kappa, on questions that had no part in the choice of
-the strength that maximises it, averaged over targets; questions are resampled in pairs. Agreement
-would not do: for targets that nearly always say the same it is highest where the model always says
-the same too, and a direction that cannot be turned up so far would seem to know less.
+Controls are compared with the direction by held-out kappa, averaged over targets; the questions
+that choose the strength are not scored, and questions are resampled in pairs. Agreement would be
+misleading: for targets with extreme yes rates it is highest if the model never changes its answer,
+which penalises directions that cannot be scaled that far.
 """
 
 from __future__ import annotations
@@ -52,7 +52,7 @@ _CUTS = 200
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
 class Scoring:
-    """Everything that scoring a table of steered answers needs beside the table."""
+    """Inputs for scoring a table of steered answers."""
 
     profiles: Profiles
     thresholds: FloatArray  # (targets,)
@@ -61,13 +61,13 @@ class Scoring:
     ties: Ties
 
     def held_out(self, grid: Grid) -> tuple[Answers, Answers]:
-        """Return answers at strengths chosen on the other half, for agreement and for kappa."""
+        """Return held-out answers, at strengths chosen for agreement and for kappa."""
         return held_out_answers(grid, self.profiles, self.halves, ties=self.ties)
 
     def headlines(
         self, grid: Grid, held_out: tuple[Answers, Answers]
     ) -> tuple[FloatArray, FloatArray]:
-        """Return the five numbers in the order of `HEADLINES`, and held-out kappa per target."""
+        """Return the statistics in the order of `HEADLINES`, and held-out kappa per target."""
         counts = count(grid, self.profiles)
         agreement, kappa = counts.agreement, counts.kappa
         curves = kappa if self.criterion == "kappa" else agreement
@@ -88,7 +88,7 @@ def permutation_of_questions(
     n: int,
 ) -> tuple[Null, Null]:
     """Exchange the questions of the steered answers; return nulls of headlines and of kappas."""
-    # All targets keep their questions, so that what they have in common stays.
+    # Targets keep their questions, which preserves the dependence between targets.
     targets = scoring.thresholds.size
 
     def task(seeds: WordArray) -> FloatArray:
@@ -115,7 +115,7 @@ def permutation_of_questions(
 
 
 def _null(observed: FloatArray, draws: FloatArray, statistic: str) -> Null:
-    # A permutation that leaves kappa undefined (all yes, or all no) is no evidence for a link.
+    # If a permutation leaves kappa undefined (all yes, or all no), it counts as no association.
     filled = np.where(np.isfinite(observed) & np.isnan(draws), 0.0, draws)
     return Null.compare(
         observed, filled, scheme="questions", statistic=statistic, alternative="greater"
@@ -124,18 +124,18 @@ def _null(observed: FloatArray, draws: FloatArray, statistic: str) -> Null:
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
 class Control(Result):
-    """What a control reaches, and what the direction has ahead of it.
+    """Performance of a control, compared with that of the direction.
 
     Attributes
     ----------
     name : str
-        Of the table.
+        Name of the table.
     kind : str
         "table" or "cut-off".
     r_squared, agreement, kappa, held_out_agreement, held_out_kappa : float
-        The same statistics that the study reports for the direction, as means over the targets.
+        Statistics that the study reports for the direction, as means over the targets.
     ahead, ahead_agreement : Difference
-        Held-out kappa, and held-out agreement, of the direction less that of the control.
+        Held-out kappa, and held-out agreement, of the direction minus those of the control.
 
     Examples
     --------
@@ -173,8 +173,8 @@ def control(
     level: float,
 ) -> Control:
     """Score a control and compare it with the direction on the same halves and resamples."""
-    # `direction` holds the held-out answers for agreement and for kappa; `counts`
-    # (resamples, questions) is how often each question was drawn.
+    # `direction` holds the held-out answers for agreement and for kappa; `counts` (resamples,
+    # questions) is the frequency of each question in each resample.
     held = scoring.held_out(grid)
     values, _ = scoring.headlines(grid, held)
     ahead = []
@@ -202,8 +202,8 @@ def control(
 
 
 def cut_offs(steered: SteeredAnswers) -> Grid | None:
-    """Return a table whose strengths move a cut-off on the unsteered log odds, if known."""
-    # Cut-offs stand between questions, at most 200 of them, evenly in number of questions.
+    """Return a table whose strengths are thresholds on the unsteered log odds, if known."""
+    # At most 200 thresholds, between questions and with equal numbers of questions between them.
     base = steered.unsteered
     if base is None or not np.isfinite(base).any():
         return None
@@ -229,7 +229,7 @@ def cut_offs(steered: SteeredAnswers) -> Grid | None:
 def controls_frame(
     direction: dict[str, float], controls: tuple[Control, ...], null: Null
 ) -> pd.DataFrame:
-    """Return one row for the direction, one per control, one for exchanged questions."""
+    """Return one row for the direction, one per control, and one for exchanged questions."""
     import pandas as pd
 
     rows = [{"name": "direction", **direction}]
@@ -253,5 +253,5 @@ def controls_frame(
 
 
 def own_thresholds(profiles: Profiles, thresholds: FloatArray | None) -> FloatArray:
-    """Return the thresholds given, or those of the yes-rates."""
+    """Return the given thresholds, or those from the yes rates."""
     return plain_thresholds(profiles.yes_rates) if thresholds is None else thresholds

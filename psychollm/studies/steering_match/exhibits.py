@@ -1,4 +1,4 @@
-"""What shows the findings of a steering match."""
+"""Figures and tables of the findings of a steering match."""
 
 from collections.abc import Mapping, Sequence
 from functools import partial
@@ -25,8 +25,8 @@ NAMES = {
     "r_squared": "R² of strengths on thresholds",
     "agreement": "agreement at the best strength",
     "kappa": "kappa at the best strength",
-    "held_out_agreement": "agreement held out",
-    "held_out_kappa": "kappa held out",
+    "held_out_agreement": "held-out agreement",
+    "held_out_kappa": "held-out kappa",
 }
 
 
@@ -38,16 +38,16 @@ def exhibits(
         plot="plot_steering_match",
         of=study,
         key="match",
-        title="Best strengths over thresholds, and what the numbers are worth",
-        caption="Above left: best strength over the threshold of each target, with "
-        "intervals over questions. Above right: agreement on questions held out, from "
-        "the constant answer on. Below: R² and held-out kappa with questions "
-        "exchanged, and where the direction and the controls lie.",
+        title="Best strengths over thresholds, with controls",
+        caption="Above left: best strength over the threshold of each target, with intervals "
+        "over questions. Above right: held-out agreement, starting at the constant answer. "
+        "Below: R² and held-out kappa with exchanged questions, for the direction and the "
+        "controls.",
     )
     targets = {
         "best strength": study.best.strength,
-        "agreement held out": study.held_out.agreement,
-        "kappa held out": study.held_out_for_kappa.kappa,
+        "held-out agreement": study.held_out.agreement,
+        "held-out kappa": study.held_out_for_kappa.kappa,
         "kappa from the threshold": study.from_threshold.kappa,
         "lift over the constant answer": study.lift,
     }
@@ -59,7 +59,7 @@ def exhibits(
         },
         key="agreement",
         title="Agreement with each target",
-        caption="Share of questions answered like the target.",
+        caption="Proportion of questions answered like the target.",
         x="agreement",
     )
     kappa = forest(
@@ -69,7 +69,7 @@ def exhibits(
         },
         key="kappa",
         title="Kappa with each target",
-        caption="Agreement beyond that of answers with the same rates.",
+        caption="Agreement corrected for chance, given both yes rates.",
         x="kappa",
         reference=0.0,
     )
@@ -86,18 +86,18 @@ def exhibits(
 
 
 def _exchanged(study: "SteeringMatch") -> Table:
-    """Return the headline numbers beside those with questions exchanged."""
+    """Return the headline statistics with and without exchanged questions."""
     null = study.null
     low, middle, high = null.quantile([0.05, 0.5, 0.95])
     return Table.of(
         [
             name_column("number", [NAMES[name] for name in HEADLINES]),
             number_column("found", null.observed),
-            interval_column("questions exchanged", middle, np.stack([low, high], axis=-1)),
+            interval_column("exchanged questions", middle, np.stack([low, high], axis=-1)),
             p_column("p", null.p_value),
         ],
-        caption=f"Headline numbers beside {count(null.n)} tables with questions exchanged: "
-        "median and range of 90 %",
+        caption=f"Headline statistics, and their median and 90 % range in {count(null.n)} tables "
+        "with exchanged questions",
         emphasised=[name == "held_out_kappa" for name in HEADLINES],
     )
 
@@ -108,6 +108,6 @@ def _controls(study: "SteeringMatch") -> Table:
     columns += [number_column(NAMES[name], frame[name]) for name in HEADLINES]
     if "ahead" in frame.columns:
         bounds = frame[["ahead_lower", "ahead_upper"]].to_numpy(dtype=np.float64)
-        columns.append(interval_column("direction ahead by (kappa)", frame["ahead"], bounds))
+        columns.append(interval_column("direction minus control (kappa)", frame["ahead"], bounds))
         columns.append(p_column("p", frame["ahead_p"]))
-    return Table.of(columns, caption="The direction beside controls and exchanged questions")
+    return Table.of(columns, caption="Direction, controls and exchanged questions")

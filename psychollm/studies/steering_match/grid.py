@@ -7,16 +7,16 @@ For weights w of questions (counts of a resample, or one half of the questions),
           \kappa = \frac{A - P_e}{1 - P_e}, \qquad
           P_e = \frac{s t + (n - s)(n - t)}{n^2},                                  \quad (1)
 
-with b the questions to which both say yes, t and s those of the target and of the steered model.
-The likelihood of the target's answers y is that of a logistic curve in the steered log odds,
+with b the questions that both answer yes, and t and s those of the target and of the steered
+model. The target's answers y have the likelihood of a logistic curve in the steered log odds,
 
 .. math:: \ell = \max_{c \ge 0} \sum_q w_q \log \sigma\{(2 y_q - 1)\, c\, L_q(\alpha)\}, \quad (2)
 
-without an intercept: moving the threshold is what the strength is for. Between strengths of the
-table, log odds are interpolated on a line; answers alone are not.
+without an intercept, because the strength moves the threshold. Log odds are interpolated linearly
+between strengths of the table; answers are not.
 
-The best strength lies, as a rule, on a plateau: answers change one question at a time, so that
-many neighbouring strengths agree equally well.
+The best strength is usually on a plateau: answers change one question at a time, so many
+neighbouring strengths agree equally well.
 """
 
 from __future__ import annotations
@@ -34,24 +34,23 @@ from psychollm.studies.steering_match.steered_answers import SteeredAnswers
 
 Ties: TypeAlias = Literal["middle", "nearest_zero"]
 
-_EQUAL = 1e-9  # relative to the height: sums of the same answers in another order
+_EQUAL = 1e-9  # relative tolerance for sums of the same answers in another order
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
 class Peak:
-    """The best strength of every target."""
+    """Best strength of each target."""
 
-    strength: FloatArray  # (targets,) NaN where nothing is defined
-    place: IntArray  # (targets,) of the grid, nearest to the strength; 0 where undefined
-    plateau: FloatArray  # (targets, 2) strengths that are equally good
+    strength: FloatArray  # (targets,) NaN if undefined
+    place: IntArray  # (targets,) nearest grid index; 0 if undefined
+    plateau: FloatArray  # (targets, 2) range of equally good strengths
     at_edge: BoolArray  # (targets,) the plateau reaches the first or the last usable strength
 
 
 def peak(curves: FloatArray, strengths: FloatArray, *, ties: Ties = "middle") -> Peak:
-    """Find the best strength of each curve (targets, points), which is NaN where undefined."""
-    # Of equally good strengths take the middle of the widest plateau (of the one nearest
-    # zero where several are as wide), or the one nearest zero (the lower where two are as
-    # near).
+    """Find the best strength of each curve (targets, points), NaN if undefined."""
+    # Of equally good strengths take the middle of the widest plateau (the one nearest zero if
+    # several are equally wide), or the one nearest zero (the lower of two equally near).
     filled = np.where(np.isnan(curves), -np.inf, curves)
     top = filled.max(axis=1, keepdims=True)
     defined = np.isfinite(top)
@@ -74,13 +73,13 @@ def peak(curves: FloatArray, strengths: FloatArray, *, ties: Ties = "middle") ->
 
 
 def _nearest_zero(best: BoolArray, strengths: FloatArray) -> IntArray:
-    """Return the best strength nearest zero; `argmin` takes the first of equals."""
+    """Return the index of the best strength nearest zero; `argmin` takes the first of equals."""
     distance = np.where(best, np.abs(strengths).round(12), np.inf)
     return np.asarray(distance.argmin(axis=1), dtype=np.int64)
 
 
 def _runs(best: BoolArray, strengths: FloatArray, ties: Ties) -> tuple[IntArray, IntArray]:
-    """Return first and last place of the run that is chosen."""
+    """Return the first and last index of the chosen run."""
     rows, n = best.shape
     places = np.arange(n)
     before = np.concatenate([np.zeros((rows, 1), dtype=np.bool_), best[:, :-1]], axis=1)
@@ -101,25 +100,25 @@ def _runs(best: BoolArray, strengths: FloatArray, ties: Ties) -> tuple[IntArray,
 Criterion: TypeAlias = Literal["agreement", "kappa", "likelihood"]
 
 _HALVINGS = 40
-_STEEPEST = 50.0  # slope c of (2): beyond it the curve is a step
-_BLOCK = 4_000_000  # numbers held at once
+_STEEPEST = 50.0  # upper bound of the slope c of (2), almost a step
+_BLOCK = 4_000_000  # maximum number of values in memory
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
 class Profiles:
-    """Targets as they enter products."""
+    """Targets as arrays for matrix products."""
 
-    said: FloatArray  # (targets, questions) 1 where yes
-    answered: FloatArray  # (targets, questions) 1 where there is an answer
+    said: FloatArray  # (targets, questions) 1 for yes
+    answered: FloatArray  # (targets, questions) 1 if answered
 
     @property
     def n(self) -> FloatArray:
-        """Answers of each target (targets,)."""
+        """Number of answers of each target (targets,)."""
         return np.asarray(self.answered.sum(axis=1))
 
     @property
     def yes_rates(self) -> FloatArray:
-        """Share of yes, NaN where there are no answers (targets,)."""
+        """Proportion of yes, NaN without answers (targets,)."""
         return ratio(self.said.sum(axis=1), self.n)
 
 
@@ -131,15 +130,15 @@ def profiles_of(targets: Responses) -> Profiles:
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
 class Grid:
-    """Steered answers on a grid of usable strengths, finer than the table where it can be."""
+    """Steered answers on a grid of usable strengths, refined if log odds are known."""
 
     strengths: FloatArray  # (points,)
-    yes: FloatArray  # (points, questions) 0 where there is no answer
-    known: FloatArray | None  # (points, questions); None where all are
-    log_odds: FloatArray | None  # (points, questions) 0 where there is none
+    yes: FloatArray  # (points, questions) 0 if missing
+    known: FloatArray | None  # (points, questions); None if complete
+    log_odds: FloatArray | None  # (points, questions) 0 if missing
 
     def permuted(self, order: IntArray) -> Grid:
-        """Return the grid with its questions exchanged."""
+        """Return the grid with exchanged questions."""
         return Grid(
             strengths=self.strengths,
             yes=self.yes[:, order],
@@ -149,7 +148,7 @@ class Grid:
 
 
 def grid_of(steered: SteeredAnswers, *, steps: int) -> Grid:
-    """Return the usable strengths, with `steps` intervals between neighbours of the table."""
+    """Return the usable strengths, with `steps` intervals between neighbours in the table."""
     rows = np.flatnonzero(steered.usable)
     values = steered.yes if steered.log_odds is None else steered.log_odds
     if steered.log_odds is None:
@@ -194,7 +193,7 @@ class Counts:
     n: FloatArray
 
     def less(self, part: Counts) -> Counts:
-        """Return the counts of the other questions."""
+        """Return the counts of the remaining questions."""
         return Counts(
             both=self.both - part.both,
             target=self.target - part.target,
@@ -204,18 +203,18 @@ class Counts:
 
     @property
     def agreement(self) -> FloatArray:
-        """Share of questions answered alike."""
+        """Proportion of equal answers."""
         return ratio(self.n - self.target - self.steered + 2.0 * self.both, self.n)
 
     @property
     def kappa(self) -> FloatArray:
-        """Cohen's kappa, NaN where the target always says the same."""
+        """Cohen's kappa, NaN if the target never changes its answer."""
         return kappa_of(self.agreement, *(ratio(x, self.n) for x in (self.steered, self.target)))
 
 
 def kappa_of(agreement: FloatArray, steered: FloatArray, target: FloatArray) -> FloatArray:
-    """Return Cohen's kappa from agreement and the two yes-rates."""
-    # NaN where the target always says the same: whatever is answered, kappa would be 0.
+    """Return Cohen's kappa from agreement and the two yes rates."""
+    # NaN if the target never changes its answer, because kappa would be 0 for any answers.
     chance = steered * target + (1.0 - steered) * (1.0 - target)
     room = 1.0 - chance
     certain = ~((room > 1e-12) & (target > 1e-12) & (target < 1.0 - 1e-12))
@@ -237,11 +236,11 @@ def count(grid: Grid, profiles: Profiles, weights: FloatArray | None = None) -> 
 
 
 def log_likelihoods(grid: Grid, profiles: Profiles) -> FloatArray:
-    """Return each question's share of (2) at the best slope (targets, points, questions)."""
+    """Return each question's part of (2) at the best slope (targets, points, questions)."""
     if grid.log_odds is None:
         msg = (
-            "criterion='likelihood' needs log odds or probabilities of yes: the table holds "
-            "answers only"
+            "criterion='likelihood' needs log odds or probabilities of yes, but the table has "
+            "only answers"
         )
         raise OptionError(msg)
     shape = (len(profiles.said), *grid.yes.shape)
@@ -281,8 +280,8 @@ def criterion_curve(
     weights: FloatArray | None = None,
     parts: FloatArray | None = None,
 ) -> FloatArray:
-    """Return what is maximised, for every target and strength (targets, points)."""
-    # With `parts` of `log_likelihoods`, slopes are those of all questions.
+    """Return the criterion for every target and strength (targets, points)."""
+    # `parts` of `log_likelihoods` use slopes fitted to all questions.
     if criterion == "likelihood":
         shares = log_likelihoods(grid, profiles) if parts is None else parts
         return shares.sum(axis=2) if weights is None else shares @ weights
@@ -291,7 +290,7 @@ def criterion_curve(
 
 
 def known_at(grid: Grid, places: IntArray) -> BoolArray:
-    """Return where there is a steered answer at each target's strength (targets, questions)."""
+    """Return whether a steered answer exists at each target's strength (targets, questions)."""
     if grid.known is None:
         return np.ones((places.size, grid.yes.shape[1]), dtype=np.bool_)
     return np.asarray(grid.known[places] > 0, dtype=np.bool_)

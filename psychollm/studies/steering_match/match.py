@@ -1,12 +1,12 @@
-r"""`steering_match`: does one direction, scaled, reproduce every model's profile of confidence?.
+r"""`steering_match`: test whether one scaled direction reproduces models' confidence profiles.
 
-A direction is added to the states of one open model, at many strengths. For each target, the model
-whose yes/no answers are to be reproduced, the strength with the highest agreement is taken, and
-best strengths are regressed on thresholds. Both headline numbers, agreement and :math:`R^2`, are
-high for directions that know nothing: any direction that moves the yes-rate finds the strength
-with the target's yes-rate, and thresholds are yes-rates. What tells is whether the steered model
-says yes to the *same* questions: kappa, on questions that had no part in choosing the strength,
-against exchanged questions, random directions, and a cut-off on the unsteered log odds.
+A direction is added to the states of one open model at many strengths. A target is a model whose
+yes/no answers are to be reproduced. For each target the strength with the highest agreement is
+chosen, and best strengths are regressed on thresholds. Agreement and :math:`R^2` are high even for
+uninformative directions: any direction that moves the yes rate reaches the target's yes rate, and
+thresholds are functions of yes rates. The informative question is whether the steered model says
+yes to the *same* questions. This is measured by held-out kappa, compared with exchanged questions,
+random directions, and a threshold on the unsteered log odds.
 
 References
 ----------
@@ -84,33 +84,32 @@ def steering_match(
     level: float = 0.95,
     rng: RandomState = None,
 ) -> SteeringMatch:
-    """Match one steered model to many targets, with the controls that make it evidence.
+    """Match one steered model to many targets, and compare it with controls.
 
     Parameters
     ----------
     steered : SteeredAnswers, or what `psychollm.steering.sweep` returns
         Answers at several strengths (strengths, questions).
     targets : Responses, DataFrame, DataArray or array_like (targets, questions)
-        Yes/no answers of the models to be reproduced; missing answers are allowed.
+        Yes/no answers of the models to reproduce; missing answers are allowed.
     thresholds : mapping, array_like (targets,) or a result with thresholds and labels, optional
         Latent value above which a target says yes, such as those of `shared_confidence`: high for
-        cautious models. NaN takes no part in the line. By default those of the yes-rates.
-    controls : mapping of str to what `steered` may be, optional
+        cautious models. NaN is omitted from the regression. By default computed from yes rates.
+    controls : mapping of str to values like `steered`, optional
         Sweeps of random directions or of directions made from shuffled labels, by name.
     criterion : {"agreement", "kappa"}
-        What the best strength maximises, in the controls and nulls too. Held-out agreement is
-        that of strengths chosen for agreement, held-out kappa of strengths chosen for kappa,
-        whatever is said here.
+        Criterion for the best strength, also in controls and nulls. Held-out agreement always uses
+        strengths chosen for agreement, and held-out kappa strengths chosen for kappa.
     ties : {"middle", "nearest_zero"}
-        Which of equally good strengths is taken.
+        Choice among equally good strengths.
     steps : int
-        Intervals between two strengths of the table in which log odds are interpolated.
+        Number of intervals between two strengths of the table; log odds are interpolated.
     n_splits : int
-        Random halves of the questions for what is held out.
+        Number of random halves of the questions for held-out statistics.
     n_null : int
-        Permutations of the questions.
+        Number of permutations of the questions.
     bootstrap, level, rng
-        Resamples of questions, coverage of intervals, seed.
+        Resamples of questions, coverage of intervals, and seed.
 
     Returns
     -------
@@ -121,9 +120,9 @@ def steering_match(
     Raises
     ------
     InputError
-        If a table is no sweep, or fewer than two strengths can be used.
+        If a table is not a sweep, or fewer than two strengths are usable.
     LabelError
-        If tables hold different questions, or thresholds other targets.
+        If tables have different questions, or thresholds other targets.
     ShapeError
         If there are fewer than two targets or ten questions.
     CodeError
@@ -162,7 +161,7 @@ def steering_match(
 
 @dataclass(frozen=True, slots=True)
 class _Study:
-    """The tables and options of one call."""
+    """Tables and options of one call."""
 
     steered: SteeredAnswers
     others: Mapping[str, SteeredAnswers]
@@ -174,7 +173,7 @@ class _Study:
     def result(
         self, criterion: Choice, ties: Ties, halves: Any, n_null: int, null_seed: int
     ) -> SteeringMatch:
-        """Put everything together."""
+        """Compute all parts and return the result."""
         profiles = profiles_of(self.targets)
         grid = grid_of(self.steered, steps=self.steps)
         scoring = Scoring(
@@ -187,7 +186,7 @@ class _Study:
         held = scoring.held_out(grid)
         matches = self._matches(grid, scoring)
         answers = self._answers(grid, scoring, matches[criterion], held)
-        # The resamples that all reconstructions share (resamples, questions).
+        # All reconstructions share these resamples (resamples, questions).
         counts = bootstrap_draws(lambda drawn: drawn, self.targets.n_questions, self.options)
         shared: dict[str, Any] = {"labels": self.targets.models, "level": self.options.level}
         reconstructed = {
@@ -243,7 +242,7 @@ class _Study:
         best: BestStrengths,
         held: tuple[Answers, Answers],
     ) -> dict[str, Answers]:
-        """Return the answers given for the targets, by the way they were found."""
+        """Return the answers given for the targets, by method."""
         profiles = scoring.profiles
         predicted = _predicted(best, self.options.level)
         answers = [
@@ -299,15 +298,15 @@ def _targets(targets: ResponsesLike) -> Responses:
     table = as_responses(targets, argument="targets", binary=True)
     if table.n_models < 2 or table.n_questions < 10:
         msg = (
-            f"targets holds {table.n_models} targets and {table.n_questions} questions: at least "
-            "2 and 10 are needed (for one target, agreement is all there is)"
+            f"targets has {table.n_models} targets and {table.n_questions} questions: at least "
+            "2 and 10 are required (for one target, only agreement is defined)"
         )
         raise ShapeError(msg)
     return table
 
 
 def _thresholds(thresholds: Any, labels: Labels) -> FloatArray | None:
-    """Return the thresholds in the order of the targets, None where none are given."""
+    """Return the thresholds in the order of the targets; None without thresholds."""
     if thresholds is None:
         return None
     if hasattr(thresholds, "thresholds"):
@@ -315,18 +314,18 @@ def _thresholds(thresholds: Any, labels: Labels) -> FloatArray | None:
         thresholds = dict(zip(named, thresholds.thresholds, strict=True))
     if isinstance(thresholds, Mapping):
         if absent := [label for label in labels if label not in thresholds]:
-            msg = f"thresholds holds none for target {absent[0]!r}: give NaN where there is none"
+            msg = f"thresholds has no entry for target {absent[0]!r}: pass NaN if it is unknown"
             raise LabelError(msg)
         thresholds = [thresholds[label] for label in labels]
     array = float_array(thresholds, "thresholds")
     if array.shape != (len(labels),):
-        msg = f"thresholds must hold one number per target ({len(labels)}), got {array.shape}"
+        msg = f"thresholds must have one number per target ({len(labels)}), got {array.shape}"
         raise ShapeError(msg)
     return np.where(np.isfinite(array), array, np.nan)
 
 
 def _predicted(best: BestStrengths, level: float) -> FloatArray:
-    """Return the strength that the line through the other targets gives for each."""
+    """Return each target's strength predicted by the regression on the other targets."""
     predicted = np.full(best.thresholds.size, np.nan)
     for row, threshold in enumerate(best.thresholds):
         others = np.arange(predicted.size) != row
@@ -336,13 +335,13 @@ def _predicted(best: BestStrengths, level: float) -> FloatArray:
 
 
 def _nearest(grid: Grid, strengths: FloatArray) -> Any:
-    """Return the places of the grid nearest to some strengths, 0 where they are NaN."""
+    """Return the grid indices nearest to the strengths, 0 for NaN."""
     wanted = np.where(np.isfinite(strengths), strengths, grid.strengths[0])
     return np.abs(grid.strengths[None, :] - wanted[:, None]).argmin(axis=1)
 
 
 def _unsteered_answers(steered: SteeredAnswers) -> FloatArray:
-    """Return what the model answers without steering, NaN where unknown (questions,)."""
+    """Return the answers without steering, NaN if unknown (questions,)."""
     base = steered.unsteered
     if base is not None:
         return np.where(np.isfinite(base), base > 0, np.nan)

@@ -1,4 +1,4 @@
-"""The report of a steering match: one strength per target, and what the numbers are worth."""
+"""Page of a steering match: one strength per target, with controls."""
 
 from typing import TYPE_CHECKING
 
@@ -24,7 +24,7 @@ def _facts(study: "SteeringMatch", smallest: SmallestEffects) -> tuple[Fact, ...
         Fact(
             name=NAMES[name][0].upper() + NAMES[name][1:],
             value=number(heads[name]),
-            detail=f"questions exchanged {number(exchanged[name])}, {p_equals(p[name])}",
+            detail=f"with exchanged questions {number(exchanged[name])}, {p_equals(p[name])}",
         )
         for name in ("r_squared", "held_out_agreement", "held_out_kappa")
     ]
@@ -35,24 +35,25 @@ def _facts(study: "SteeringMatch", smallest: SmallestEffects) -> tuple[Fact, ...
 
 def _methods(study: "SteeringMatch") -> tuple[str, ...]:
     return (
-        f"<b>Match.</b> After {cite('moran')[1:-1]}: one model is steered along one direction, "
-        "and for each target the strength is sought at which it answers most like the target "
-        f"(by {study.criterion}). Strengths at which the model answers nearly everything alike "
-        "are left out. Held out: the strength is chosen on one half of the questions and judged "
-        "on the other. From the threshold: by the line through the other targets.",
+        f"<b>Match.</b> As in {cite('moran')[1:-1]}, one model is steered along one direction. "
+        f"For each target, the strength with the most similar answers (by {study.criterion}) is "
+        "chosen. Strengths at which nearly all answers are equal are omitted. Held-out "
+        "statistics choose the strength on one half of the questions and score the other half. "
+        "Predictions from the threshold use the line through the other targets.",
         "<b>Controls.</b> A strength that only moves the rate of yes already agrees with any "
-        "target, and strengths then lie on a line with thresholds. So beside each number stands "
-        "what it is with the questions of each target exchanged, for a cut-off moved on the "
-        "unsteered log odds, for other directions where given, and for the constant answer. "
-        "Verdicts rest on held-out kappa, which gives nothing for rates. "
+        "<b>Controls.</b> A strength that only moves the yes rate already agrees with any "
+        "target, and its strengths are a linear function of thresholds. Each statistic is "
+        "therefore compared with its value for exchanged questions, a moving threshold on the "
+        "unsteered log odds, other directions if given, and the constant answer. Verdicts use "
+        "held-out kappa, which corrects for yes rates. "
         f"P-values are (b + 1)/(n + 1) {cite('phipson')}.",
-        f"<b>Uncertainty.</b> Intervals over questions cover {percent(study.level)}.",
+        f"<b>Uncertainty.</b> Intervals over questions have {percent(study.level)} coverage.",
     )
 
 
 def _wanted(study: "SteeringMatch", smallest: SmallestEffects) -> "Iterator[Criterion]":
     kappa = study.held_out_for_kappa.kappa
-    yield Criterion(what="kappa on questions held out", estimate=kappa, smallest=smallest.kappa)
+    yield Criterion(what="held-out kappa", estimate=kappa, smallest=smallest.kappa)
 
 
 def _call(study: "SteeringMatch", source: str, options: str) -> str:
@@ -69,10 +70,10 @@ LAYOUT = Layout(
     models=lambda study: study.targets.models,
     facts=_facts,
     sections={
-        "answers": "What was compared",
+        "answers": "Data",
         "strengths": "Does one strength per target follow its threshold?",
-        "agreement": "How many answers agree?",
-        "kappa": "The same questions, or the same number of them?",
+        "agreement": "How well do answers agree?",
+        "kappa": "Does the steered model say yes to the same questions?",
         "controls": "",
     },
     methods=_methods,

@@ -1,7 +1,7 @@
-"""What one scalar per target gives back of its answers, with the baselines it is held against.
+"""Answers reproduced from one scalar per target, and baselines.
 
 A reconstruction is a row of answers per target. Its agreement and kappa are ratios of sums over
-questions, so that resamples of questions cost one product of matrices.
+questions, so all resamples of questions take one matrix product.
 """
 
 from __future__ import annotations
@@ -32,13 +32,13 @@ from psychollm.studies.steering_match.grid import (
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
 class Answers:
-    """Answers given for the targets, as sums over the ways in which they were found."""
+    """Answers given for the targets, summed over splits."""
 
     name: str
-    hits: FloatArray  # (targets, questions) how often as the target answered
-    said: FloatArray  # (targets, questions) how often yes
-    truth: FloatArray  # (targets, questions) how often the target said yes
-    scored: FloatArray  # (targets, questions) how often both answered
+    hits: FloatArray  # (targets, questions) number of agreements with the target
+    said: FloatArray  # (targets, questions) number of yes
+    truth: FloatArray  # (targets, questions) number of the target's yes
+    scored: FloatArray  # (targets, questions) number of answers by both
 
     def rates(self, counts: FloatArray | None = None) -> tuple[FloatArray, FloatArray, FloatArray]:
         """Return agreement, kappa and chance agreement of each resample (resamples, targets)."""
@@ -51,12 +51,12 @@ class Answers:
         return alike, kappa_of(alike, said, truth), chance
 
     def means(self, counts: FloatArray | None = None) -> FloatArray:
-        """Return agreement and kappa averaged over the targets that have any (resamples, 2)."""
+        """Return agreement and kappa averaged over targets with defined values (resamples, 2)."""
         return np.stack([mean_defined(part) for part in self.rates(counts)[:2]], axis=1)
 
 
 def mean_defined(values: FloatArray) -> FloatArray:
-    """Return the mean over the last axis of what is defined, NaN where nothing is."""
+    """Return the mean of the defined values over the last axis, NaN without any."""
     known = np.isfinite(values)
     n = known.sum(axis=-1)
     total = np.where(known, values, 0.0).sum(axis=-1)
@@ -64,12 +64,12 @@ def mean_defined(values: FloatArray) -> FloatArray:
 
 
 def answers_at(name: str, grid: Grid, profiles: Profiles, places: IntArray) -> Answers:
-    """Return the answers at one place of the grid per target."""
+    """Return the answers at one grid point per target."""
     return _scored(name, grid.yes[places], known_at(grid, places), profiles)
 
 
 def fixed_answers(name: str, yes: FloatArray, profiles: Profiles) -> Answers:
-    """Return given answers (questions,) or (targets, questions), NaN where there are none."""
+    """Return given answers (questions,) or (targets, questions), NaN if missing."""
     table = np.broadcast_to(yes, profiles.said.shape)
     known = np.isfinite(table)
     return _scored(name, np.where(known, table, 0.0), np.asarray(known), profiles)
@@ -87,7 +87,7 @@ def _scored(name: str, yes: FloatArray, known: BoolArray, profiles: Profiles) ->
 
 
 def constant_answers(profiles: Profiles) -> Answers:
-    """Return what a model answers that always says what the target says more often."""
+    """Return constant answers: the more frequent answer of each target."""
     majority = (profiles.yes_rates >= 0.5).astype(np.float64)
     yes = np.broadcast_to(majority[:, None], profiles.said.shape)
     return fixed_answers("constant answer", yes, profiles)
@@ -102,11 +102,10 @@ def random_halves(n_questions: int, n: int, rng: np.random.Generator) -> BoolArr
 def held_out_answers(
     grid: Grid, profiles: Profiles, halves: BoolArray, *, ties: Ties
 ) -> tuple[Answers, Answers]:
-    """Choose each strength on one half of the questions and answer the other half at it."""
-    # At strengths chosen for agreement, and at strengths chosen for kappa: what agrees best
-    # with a target that seldom says yes is to say no always, good for agreement and no
-    # answer to whether the questions are the same. Both halves of each split take both
-    # parts.
+    """Choose each strength on one half of the questions and answer the other half with it."""
+    # Strengths for agreement and for kappa are chosen separately: for a target that rarely says
+    # yes, constant no has the highest agreement but no information about which questions get a
+    # yes. Each half of a split serves once for choosing and once for scoring.
     names = ("held out", "held out, chosen for kappa")
     sums = np.zeros((2, 4, *profiles.said.shape))
     every = count(grid, profiles)
@@ -124,7 +123,7 @@ def held_out_answers(
 
 
 def _criteria(counts: Counts) -> tuple[FloatArray, FloatArray]:
-    """Return agreement and kappa; agreement for both where the target gives one answer only."""
+    """Return agreement and kappa; agreement for both if the target never changes its answer."""
     agreement, kappa = counts.agreement, counts.kappa
     return agreement, np.where(np.isnan(kappa).all(axis=1, keepdims=True), agreement, kappa)
 
@@ -132,8 +131,8 @@ def _criteria(counts: Counts) -> tuple[FloatArray, FloatArray]:
 def _other_half(
     grid: Grid, profiles: Profiles, half: BoolArray, places: tuple[IntArray, IntArray]
 ) -> FloatArray:
-    """Return hits, yes, the target's yes and what counts (4, targets, questions)."""
-    # The first places were chosen on the half, the second on the other questions.
+    """Return agreements, yes, the target's yes and number scored (4, targets, questions)."""
+    # The first indices were chosen on the half, the second on the other questions.
     own, other = places
     yes = np.where(half, grid.yes[other], grid.yes[own])
     scored = profiles.answered
@@ -146,7 +145,7 @@ def _other_half(
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
 class Reconstruction(Result):
-    """How well answers given for the targets agree with theirs.
+    """Agreement between given answers and those of the targets.
 
     Examples
     --------
@@ -162,7 +161,7 @@ class Reconstruction(Result):
     name: str
     agreement: Estimate  # (targets,)
     kappa: Estimate  # (targets,)
-    chance: FloatArray  # (targets,) agreement of random answers with the same two yes-rates
+    chance: FloatArray  # (targets,) expected agreement of random answers with both yes rates
 
     _AXES = Axes({"target": "agreement.labels"}, "agreement", "kappa", "chance")
 

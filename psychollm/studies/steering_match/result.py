@@ -1,4 +1,4 @@
-"""What `steering_match` returns: strengths, reconstructions, nulls and controls of one sweep."""
+"""Result of `steering_match`: strengths, reconstructions, nulls and controls of one sweep."""
 
 from __future__ import annotations
 
@@ -40,38 +40,38 @@ if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
 Choice = Literal["agreement", "kappa"]
-_MANY = 1 / 3  # share of the targets from which a flag is said
+_MANY = 1 / 3  # proportion of targets from which a flag is reported
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
 class SteeringMatch(Study, Result):
-    """How well one steered model reproduces the targets, and what the numbers are worth.
+    """Agreement of one steered model with the targets, compared with nulls and controls.
 
     Attributes
     ----------
     matches : mapping of str to BestStrengths
         Best strengths by "agreement", by "kappa" and, where log odds are known, by "likelihood".
     criterion : str
-        The one that everything else rests on.
+        Criterion of all other results.
     at_best : Reconstruction
-        At the best strength, on the questions that chose it: flattering.
+        At the best strength, in sample: biased upwards.
     held_out, held_out_for_kappa : Reconstruction
         At strengths chosen on the other half of the questions, for agreement and for kappa.
     from_threshold : Reconstruction
-        At the strength that the line through the *other* targets gives for the target's
-        threshold: one scalar, nothing else of the target.
+        At the strength that the line through the *other* targets predicts from the target's
+        threshold.
     constant, unsteered : Reconstruction
-        Baselines: always the target's more frequent answer; the model without steering.
+        Baselines: the target's more frequent answer; the model without steering.
     lift : Estimate
-        Held-out agreement less that of the constant answer.
+        Held-out agreement minus that of the constant answer.
     null, kappa_null : Null
-        With questions exchanged: of the five headline numbers, of each target's held-out kappa.
+        For exchanged questions: the five headline statistics, and each target's held-out kappa.
     controls : tuple of Control
-        The cut-off on the unsteered log odds, and the tables that were passed.
+        The threshold on the unsteered log odds, and the given tables.
     steered : SteeredAnswers
         The table, with its collapsed strengths.
     targets : Responses
-        The answers to be reproduced.
+        Answers to reproduce.
 
     Examples
     --------
@@ -123,7 +123,7 @@ class SteeringMatch(Study, Result):
     )
 
     def findings(self, *, smallest: SmallestEffects = SMALLEST) -> Findings:
-        """Return the verdict, then how well strengths match, controls, and reservations."""
+        """Return the verdict, the fit of strengths, the controls, and limitations."""
         heads, numbers = self.headlines, {str(key): value for key, value in self.headlines.items()}
         targets, left = self.targets, int(self.steered.collapsed.sum())
         total, rates = self.steered.strengths.size, self.steered.yes_rates[self.steered.usable]
@@ -136,7 +136,7 @@ class SteeringMatch(Study, Result):
                 key="answers",
                 statement=(
                     f"{targets.n_models} targets, {count_text(targets.n_questions)} questions, "
-                    f"{total - left} of {total} strengths used ({left} collapsed); yes-rates of "
+                    f"{total - left} of {total} strengths usable ({left} collapsed); yes rates of "
                     f"the steered model {number(rates.min())} to {number(rates.max())}."
                 ),
             ),
@@ -145,12 +145,13 @@ class SteeringMatch(Study, Result):
                 key="agreement",
                 statement=(
                     f"Agreement {number(heads['agreement'])} at the best strength, "
-                    f"{number(heads['held_out_agreement'])} on questions held out, "
-                    f"{number(_mean(self.from_threshold.agreement.value))} at the strength that "
-                    "the threshold alone gives (line through the other targets); constant answer "
-                    f"{number(_mean(self.constant.agreement.value))}, random answers of the same "
-                    f"yes-rate {number(_mean(self.held_out.chance))}, unsteered "
-                    f"{number(_mean(self.unsteered.agreement.value))}, questions exchanged "
+                    f"{number(heads['held_out_agreement'])} held out, "
+                    f"{number(_mean(self.from_threshold.agreement.value))} at the strength "
+                    "predicted from the threshold (line through the other targets). Baselines: "
+                    f"constant answer {number(_mean(self.constant.agreement.value))}, random "
+                    f"answers of the same yes rate {number(_mean(self.held_out.chance))}, "
+                    f"unsteered {number(_mean(self.unsteered.agreement.value))}, exchanged "
+                    "questions "
                     f"{number(self.null.mean[3])}."
                 ),
             ),
@@ -163,21 +164,21 @@ class SteeringMatch(Study, Result):
                 ),
             ),
             Finding(key="controls", question="Controls:", rows=_control_rows(self)),
-            Finding(key="notes", question="To be kept in mind:", rows=_notes(self)),
+            Finding(key="notes", question="Limitations:", rows=_notes(self)),
         ]
         found = Findings(items=tuple(one for one in items if one.statement or one.rows))
         return exhibit(found, self, smallest)
 
     def _verdict(self, smallest: SmallestEffects) -> str:
-        """Return in one or two sentences what the match shows."""
+        """Return the verdict in one or two sentences."""
         heads, p = self.headlines, self.p_values
         kappa = (
-            f"held-out kappa {number(heads['held_out_kappa'])}, {number(self.null.mean[4])} with "
-            f"questions exchanged ({p_equals(p['held_out_kappa'])})"
+            f"held-out kappa {number(heads['held_out_kappa'])}, {number(self.null.mean[4])} for "
+            f"exchanged questions, {p_equals(p['held_out_kappa'])}"
         )
         squares = (
             f"R2 of strengths on thresholds is {number(heads['r_squared'])}, and "
-            f"{number(self.null.mean[0])} with questions exchanged: it is no evidence by itself"
+            f"{number(self.null.mean[0])} for exchanged questions; R2 alone is no evidence"
         )
         return f"{_finding(self, kappa, smallest)}; {squares}."
 
@@ -188,20 +189,20 @@ class SteeringMatch(Study, Result):
 
     @property
     def headlines(self) -> dict[str, float]:
-        """R squared and the means over targets of agreement and kappa, in sample and held out."""
+        """R squared, and mean agreement and kappa over targets, in sample and held out."""
         return dict(zip(HEADLINES, map(float, self.null.observed), strict=True))
 
     @property
     def p_values(self) -> dict[str, float]:
-        """P-values of the headline numbers, questions exchanged."""
+        """P-values of the headline statistics, from exchanged questions."""
         return dict(zip(HEADLINES, map(float, self.null.p_value), strict=True))
 
     def to_xarray(self) -> Any:
-        """Return steered answers (strengths, questions) beside those of the targets.
+        """Return steered answers (strengths, questions) and those of the targets as a Dataset.
 
-        ``answers`` (targets, questions) is NaN where there is none; ``hits``, ``said``, ``truth``
-        and ``scored`` (way, target, question) count, for each way in which a strength was chosen,
-        how often as the target, how often yes, how often the target yes, and how often both.
+        ``answers`` (targets, questions) is NaN if missing. For each way of choosing a strength,
+        ``hits``, ``said``, ``truth`` and ``scored`` (way, target, question) count agreements, yes
+        answers, the target's yes answers, and questions that both answered.
 
         Raises
         ------
@@ -226,16 +227,16 @@ class SteeringMatch(Study, Result):
         return dataset(variables, coords, of=self)
 
     def controls_frame(self) -> pd.DataFrame:
-        """Return the headline numbers of the direction, each control, and exchanged questions."""
+        """Return the headline statistics of the direction, controls and exchanged questions."""
         return controls_frame(self.headlines, self.controls, self.null)
 
     def profile(self, target: Any) -> pd.DataFrame:
-        """Return the answers of a target beside their reconstruction, one row per question.
+        """Return a target's answers and their reconstruction, one row per question.
 
         Raises
         ------
         LabelError
-            If there is no such target.
+            If the target is unknown.
         """
         import pandas as pd
 
@@ -250,12 +251,12 @@ class SteeringMatch(Study, Result):
         return pd.DataFrame(columns)
 
     def curve(self, target: Any) -> pd.DataFrame:
-        """Return agreement, kappa and the steered yes-rate over all strengths for a target.
+        """Return agreement, kappa and the steered yes rate over all strengths for a target.
 
         Raises
         ------
         LabelError
-            If there is no such target.
+            If the target is unknown.
         """
         row = self.best.strength.place(target)
         return _curve_frame(self._grid, count(self._grid, profiles_of(self.targets)), row)
@@ -285,11 +286,10 @@ def _curve_frame(grid: Grid, counts: Any, row: int) -> pd.DataFrame:
 
 
 def finding(study: SteeringMatch) -> Literal["none", "order", "control", "direction"]:
-    """Return which verdict holds."""
-    # "none": questions exchanged, held-out kappa is as high. "order": it is higher, but as
-    # high for a cut-off on the unsteered log odds. "control": it is higher than that, but
-    # some control direction does as well. "direction": the direction is ahead of all
-    # controls given.
+    """Return the type of the verdict."""
+    # "none": held-out kappa is not above that of exchanged questions. "order": it is, but not
+    # above that of a threshold on the unsteered log odds. "control": it is above both, but not
+    # above some control direction. "direction": it is above all given controls.
     alpha = 1.0 - study.level
     p = study.p_values["held_out_kappa"]
     if not p <= alpha:
@@ -305,32 +305,30 @@ def _ahead(one: Control, alpha: float) -> bool:
 
 
 def _unshown(study: SteeringMatch, kappa: str, least: float) -> str:
-    """Tell a direction that does nothing from questions that are too few to show what it does."""
+    """Distinguish absence of an effect from insufficient questions."""
     low, high = study.null.quantile([0.05, 0.95])[:, 4]
     if high - low < 2.0 * least:
         return (
-            "Steering reproduces which questions get a yes no better than chance, to within "
+            "Steering does not predict which questions get a yes beyond chance, to within "
             f"{least:g} in kappa ({kappa})"
         )
-    return (
-        f"Too few questions to say whether steering reproduces which questions get a yes ({kappa})"
-    )
+    return f"Whether steering predicts which questions get a yes is inconclusive ({kappa})"
 
 
 def _no_better(control: Control, smallest: SmallestEffects) -> str:
-    """Say that a control does as well, or that it may."""
+    """Return in words whether a control is equivalent, better, or possibly so."""
     judged = outcome(control.ahead.interval, smallest=smallest.kappa)
     return {
         Outcome.BELOW: "worse than",
-        Outcome.SMALL: f"no better, to within {smallest.kappa:g}, than",
-    }.get(judged, "with too few questions to say whether better than")
+        Outcome.SMALL: f"equivalent (within {smallest.kappa:g}) to",
+    }.get(judged, "not significantly better than")
 
 
 def _finding(study: SteeringMatch, kappa: str, smallest: SmallestEffects) -> str:
     kind = finding(study)
     if kind == "none":
         return _unshown(study, kappa, smallest.kappa)
-    start = f"Steering reproduces in part which questions get a yes ({kappa})"
+    start = f"Steering partly predicts which questions get a yes ({kappa})"
     tables = [one for one in study.controls if one.kind == "table"]
     if kind == "order":
         (cut,) = [one for one in study.controls if one.kind == "cut-off"]
@@ -340,8 +338,8 @@ def _finding(study: SteeringMatch, kappa: str, smallest: SmallestEffects) -> str
         }
         verb = "may be" if open_ else "are"
         return (
-            f"{start}, but {_no_better(cut, smallest)} a cut-off moved on the unsteered log odds "
-            f"(kappa {_ahead_text(cut)}): the questions {verb} in the order of the unsteered model"
+            f"{start}, but {_no_better(cut, smallest)} a threshold on the unsteered log odds "
+            f"(kappa {_ahead_text(cut)}); the questions {verb} in the order of the unsteered model"
         )
     if kind == "control":
         alpha = 1.0 - study.level
@@ -360,13 +358,13 @@ def _beyond(study: SteeringMatch, tables: list[Control]) -> str:
     said = []
     cuts = [one for one in study.controls if one.kind == "cut-off"]
     if cuts:
-        said.append(f"a cut-off on the unsteered log odds ({_ahead_text(cuts[0])})")
+        said.append(f"a threshold on the unsteered log odds ({_ahead_text(cuts[0])})")
     if tables:
         closest = min(tables, key=lambda one: one.ahead.value)
         count = every(len(tables), "control direction") if len(tables) > 1 else "the control"
-        said.append(f"{count} ({_ahead_text(closest)} ahead of the best)")
+        said.append(f"{count} (by {_ahead_text(closest)} over the best)")
     if not said:
-        return ", with no control direction and no log odds to compare with"
+        return "; no control direction and no log odds were given"
     text = f", better than {' and '.join(said)}"
     return text if tables else f"{text}; no random direction was given"
 
@@ -379,17 +377,17 @@ def _line_text(study: SteeringMatch) -> str:
     return (
         f"Best strength = {significant(best.line.intercept)} {sign} "
         f"{significant(abs(best.line.slope))} x threshold: R2 "
-        f"{number(study.headlines['r_squared'])} [{number(low)}, {number(high)}] for other "
-        f"targets, [{number(first)}, {number(last)}] for other questions; with questions "
-        f"exchanged {number(null[0])} to {number(null[1])} in 9 of 10."
+        f"{number(study.headlines['r_squared'])} [{number(low)}, {number(high)}] over other "
+        f"targets, [{number(first)}, {number(last)}] over other questions; for exchanged "
+        f"questions {number(null[0])} to {number(null[1])} (90 % range)."
     )
 
 
 def _control_rows(study: SteeringMatch) -> tuple[str, ...]:
     return tuple(
         f"{one.name}: R2 {number(one.r_squared)}, held-out agreement "
-        f"{number(one.held_out_agreement)}, kappa {number(one.held_out_kappa)}; direction "
-        f"ahead in kappa by {_ahead_text(one)}"
+        f"{number(one.held_out_agreement)}, kappa {number(one.held_out_kappa)}; "
+        f"direction minus control in kappa {_ahead_text(one)}"
         for one in study.controls
     )
 
@@ -400,13 +398,13 @@ def _notes(study: SteeringMatch) -> tuple[str, ...]:
     n = best.at_edge.size
     if best.at_edge.mean() >= _MANY:
         notes.append(
-            f"{int(best.at_edge.sum())} of {n} best strengths lie at the edge of the usable ones: "
-            "the answers cannot be matched further out, or were not tried."
+            f"{int(best.at_edge.sum())} of {n} best strengths are at the edge of the usable "
+            "range: the optimum may be outside it."
         )
     if best.wide.mean() >= _MANY:
         notes.append(f"{int(best.wide.sum())} of {n} targets have a wide plateau of strengths.")
     if not any(one.kind == "table" for one in study.controls):
-        notes.append("No control directions were passed: random ones belong beside every match.")
+        notes.append("No control directions were given: always compare with random directions.")
     return tuple(notes)
 
 

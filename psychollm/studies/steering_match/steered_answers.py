@@ -1,6 +1,6 @@
-"""The table that matching starts from: what one model says to each question at each strength.
+"""Table of steered answers: one model's answers to each question at each strength.
 
-Checks of tables of steered answers, and what follows from them before anything is matched.
+Includes checks of such tables.
 """
 
 from __future__ import annotations
@@ -33,7 +33,7 @@ MIN_MASS = 0.5
 
 
 def as_matrix(name: str, values: ArrayLike) -> FloatArray:
-    """Return a table of numbers with two rows and columns at least."""
+    """Return a numeric table with at least two rows and columns."""
     table = float_array(values, name)
     if table.ndim != 2 or table.shape[0] < 2 or table.shape[1] < 2:
         msg = (
@@ -48,7 +48,7 @@ def as_strengths(strengths: ArrayLike, n: int) -> tuple[FloatArray, IntArray]:
     """Return strengths in ascending order, and the order."""
     doses = float_array(strengths, "strengths")
     if doses.shape != (n,):
-        msg = f"strengths must hold one number per row of values ({n}), got shape {doses.shape}"
+        msg = f"strengths must have one number per row of values ({n}), got shape {doses.shape}"
         raise ShapeError(msg)
     if not np.isfinite(doses).all():
         msg = f"strengths must be finite numbers, got {doses[~np.isfinite(doses)][0]}"
@@ -61,7 +61,7 @@ def as_strengths(strengths: ArrayLike, n: int) -> tuple[FloatArray, IntArray]:
 def as_log_odds(
     table: FloatArray, scale: Scale, doses: FloatArray, labels: Labels
 ) -> FloatArray | None:
-    """Return log odds (strengths, questions), None for answers; check the scale."""
+    """Return log odds (strengths, questions) after checking the scale; None for answers."""
     known = np.isfinite(table)
     good = {
         "answers": (table == 0) | (table == 1),
@@ -74,7 +74,7 @@ def as_log_odds(
         others = ", ".join(one for one in get_args(Scale) if one != scale)
         msg = (
             f"strength {doses[row]:g}, question {labels[column]!r}: {table[row, column]} is not "
-            f"on the scale {scale!r} (the others are {others})"
+            f"on the scale {scale!r} (other scales: {others})"
         )
         raise CodeError(msg)
     if scale == "answers":
@@ -86,14 +86,14 @@ def as_log_odds(
 
 
 def answers_of(odds: FloatArray | None, table: FloatArray) -> FloatArray:
-    """Return 1 where yes is likelier than no, 0 where it is not, NaN where nothing is known."""
+    """Return 1 if yes is more likely than no, 0 if not, NaN if unknown."""
     values = table if odds is None else odds
     yes = values > (0.5 if odds is None else 0.0)
     return np.where(np.isfinite(values), yes, np.nan)
 
 
 def mean_mass(mass: ArrayLike, shape: tuple[int, ...]) -> FloatArray:
-    """Return the mean over questions of the mass on yes and no (strengths,)."""
+    """Return the mean over questions of the probability mass on yes and no (strengths,)."""
     array = float_array(mass, "mass")
     if array.shape not in (shape, shape[:1]):
         msg = f"mass must be (strengths,) or (strengths, questions), {shape}, got {array.shape}"
@@ -104,15 +104,15 @@ def mean_mass(mass: ArrayLike, shape: tuple[int, ...]) -> FloatArray:
 def collapsed_strengths(
     doses: FloatArray, yes: FloatArray, mass: FloatArray | None, min_mass: float
 ) -> BoolArray:
-    """Return where too little is said; NaN counts as too little."""
+    """Return whether the mass on yes and no is too low; NaN counts as too low."""
     silent = ~np.isfinite(yes).any(axis=1)
     if mass is not None:
         silent |= ~(mass >= min_mass * mass[np.argmin(np.abs(doses))])
     if (~silent).sum() < 2:
         msg = (
             f"{int(silent.sum())} of {doses.size} strengths have collapsed (the model says "
-            "neither yes nor no there) and fewer than two are left: use smaller strengths, or a "
-            "form of question that the model answers with yes or no"
+            "neither yes nor no) and fewer than two remain: use smaller strengths, or a prompt "
+            "that the model answers with yes or no"
         )
         raise InputError(msg)
     return np.asarray(silent, dtype=np.bool_)
@@ -122,14 +122,14 @@ def as_unsteered(values: ArrayLike, scale: Scale, labels: Labels) -> FloatArray:
     """Return log odds without steering (questions,)."""
     array = np.array(values, dtype=np.float64)
     if array.shape != (len(labels),):
-        msg = f"unsteered must hold one value per question ({len(labels)}), got {array.shape}"
+        msg = f"unsteered must have one value per question ({len(labels)}), got {array.shape}"
         raise ShapeError(msg)
     odds = as_log_odds(array[None], scale, np.zeros(1), labels)
     return array if odds is None else odds[0]
 
 
 def at_zero(doses: FloatArray, odds: FloatArray) -> FloatArray | None:
-    """Return the log odds at strength 0, on a line between its neighbours; None outside."""
+    """Return the log odds at strength 0, linearly interpolated; None outside the range."""
     if not doses[0] <= 0.0 <= doses[-1]:
         return None
     right = int(np.searchsorted(doses, 0.0))
@@ -142,26 +142,26 @@ def at_zero(doses: FloatArray, odds: FloatArray) -> FloatArray | None:
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False, repr=False)
 class SteeredAnswers(Result):
-    """Answers of one model to the same questions, at several strengths of one direction.
+    """Answers of one model to the same questions at several strengths of one direction.
 
-    Made by `from_array`, `from_frame` or `from_sweep`, which check everything.
+    Construct it by `from_array`, `from_frame` or `from_sweep`, which check the input.
 
     Attributes
     ----------
     strengths : ndarray (strengths,)
-        Ascending.
+        In ascending order.
     yes : ndarray (strengths, questions)
-        1 or 0, NaN where there is no answer.
+        1 or 0, NaN if missing.
     log_odds : ndarray (strengths, questions) or None
-        Of yes against no; None where only answers are known.
+        Log odds of yes against no; None if only answers are known.
     mass : ndarray (strengths,) or None
-        Mean probability that yes or no is said at all; None where unknown.
+        Mean probability mass on yes and no; None if unknown.
     unsteered : ndarray (questions,) or None
         Log odds without steering.
     collapsed : ndarray of bool (strengths,)
-        The model no longer says yes or no: these strengths take no part.
+        Strengths at which the model no longer says yes or no; excluded from the match.
     questions : tuple
-        Labels.
+        Labels of the questions.
 
     Examples
     --------
@@ -181,7 +181,7 @@ class SteeredAnswers(Result):
 
     @property
     def yes_rates(self) -> FloatArray:
-        """Share of yes among the answers, NaN where there are none (strengths,)."""
+        """Proportion of yes among the answers, NaN without answers (strengths,)."""
         known = np.isfinite(self.yes)
         said = np.where(known, self.yes, 0.0).sum(axis=1)
         n = known.sum(axis=1)
@@ -189,7 +189,7 @@ class SteeredAnswers(Result):
 
     @property
     def usable(self) -> BoolArray:
-        """Strengths that take part (strengths,)."""
+        """Strengths that are not collapsed (strengths,)."""
         return np.asarray(~self.collapsed, dtype=np.bool_)
 
     @classmethod
@@ -204,35 +204,35 @@ class SteeredAnswers(Result):
         questions: Iterable[Any] | None = None,
         min_mass: float = MIN_MASS,
     ) -> SteeredAnswers:
-        """Make the table from an array.
+        """Construct the table from an array.
 
         Parameters
         ----------
         values : array-like (strengths, questions)
-            NaN where there is no answer.
+            NaN if missing.
         strengths : array-like (strengths,)
             In any order and unit.
         scale : {"answers", "probability", "log_odds"}
-            What the values are: 1 or 0, P(yes) of P(yes) + P(no), or its log odds.
+            Type of the values: 1 or 0, P(yes) of P(yes) + P(no), or its log odds.
         mass : array-like (strengths,) or (strengths, questions), optional
-            Probability that yes or no is said at all.
+            Probability mass on yes and no.
         unsteered : array-like (questions,), optional
-            Values without steering, on the same scale; by default those at strength 0, between
-            its neighbours on a line where it is not in the table.
+            Values without steering, on the same scale; by default those at strength 0, linearly
+            interpolated if it is not in the table.
         questions : iterable, optional
             Labels; positions by default.
         min_mass : float
-            A strength has collapsed where its mean mass is less than this share of the mean mass
-            at the strength nearest zero.
+            A strength has collapsed if its mean mass is below this proportion of the mean mass at
+            the strength nearest zero.
 
         Raises
         ------
         ShapeError
-            If shapes do not fit.
+            If shapes do not match.
         CodeError
             If a value is not on its scale.
         InputError
-            If fewer than two strengths can be used.
+            If fewer than two strengths are usable.
 
         Examples
         --------
@@ -268,7 +268,7 @@ class SteeredAnswers(Result):
     def from_frame(
         cls, frame: pd.DataFrame, *, scale: Scale, mass: ArrayLike | None = None
     ) -> SteeredAnswers:
-        """Make the table from a DataFrame: the index holds strengths, the columns questions.
+        """Construct the table from a DataFrame with strengths as index and questions as columns.
 
         Examples
         --------
@@ -288,7 +288,7 @@ class SteeredAnswers(Result):
 
     @classmethod
     def from_sweep(cls, sweep: Any) -> SteeredAnswers:
-        """Make the table from what `psychollm.steering.sweep` returns.
+        """Construct the table from a result of `psychollm.steering.sweep`.
 
         Parameters
         ----------
@@ -299,14 +299,14 @@ class SteeredAnswers(Result):
         Raises
         ------
         InputError
-            If it has none of these.
+            If an attribute is missing.
         """
         needed = ("strengths", "margin", "mass", "base_margin", "labels")
         if absent := [name for name in needed if not hasattr(sweep, name)]:
             msg = (
-                f"a {type(sweep).__name__} is no sweep (it has no {absent[0]}): pass "
-                "SteeredAnswers.from_array(values, strengths=..., scale=...), or what "
-                "psychollm.steering.sweep returns"
+                f"a {type(sweep).__name__} is not a sweep (it has no {absent[0]}): pass "
+                "SteeredAnswers.from_array(values, strengths=..., scale=...), or a result of "
+                "psychollm.steering.sweep"
             )
             raise InputError(msg)
         return cls.from_array(
@@ -325,7 +325,7 @@ class SteeredAnswers(Result):
         Raises
         ------
         LabelError
-            If it does not hold the same questions.
+            If it does not have the same questions.
 
         Examples
         --------
@@ -348,9 +348,9 @@ class SteeredAnswers(Result):
         )
 
     def to_frame(self) -> pd.DataFrame:
-        """Return one row per strength: yes-rate, mass, order of questions, whether it collapsed.
+        """Return one row per strength: yes rate, mass, order of questions, and collapse.
 
-        ``order`` is Spearman's correlation of the log odds with those without steering.
+        ``order`` is Spearman's correlation of the log odds with the unsteered log odds.
         """
         import pandas as pd
 
@@ -382,7 +382,7 @@ class SteeredAnswers(Result):
 
 
 def as_steered(steered: Any, *, argument: str = "steered") -> SteeredAnswers:
-    """Return a table of steered answers from one, or from a sweep."""
+    """Return a table of steered answers from a table or a sweep."""
     if isinstance(steered, SteeredAnswers):
         return steered
     try:

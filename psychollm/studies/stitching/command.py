@@ -1,4 +1,4 @@
-"""``psychollm stitch``: scores in many benchmarks in, one scale out."""
+"""``psychollm stitch``: put scores in many benchmarks on one scale."""
 
 from collections.abc import Callable
 from dataclasses import dataclass
@@ -11,12 +11,11 @@ from psychollm.cli.options import option
 from psychollm.cli.two_tables import ANALYSIS, OUTPUT
 
 DESCRIPTION = """\
-Put scores in many benchmarks on one scale: an ability for each model, a difficulty and a slope for
-each benchmark, and predictions of scores that are missing.
+Put scores in many benchmarks on one scale: estimate an ability per model, a difficulty and slope
+per benchmark, and predict missing scores.
 
-SCORES is a CSV file with a row for each score (columns model, benchmark, score), or with a row for
-each model and a column for each benchmark. Scores lie within 0 and 1; pass --out-of 100 for
-percentages.
+SCORES is a CSV file with one row per score (columns model, benchmark, score), or one row per model
+and one column per benchmark. Scores must be between 0 and 1; pass --out-of 100 for percentages.
 """
 EPILOG = """\
 examples:
@@ -28,7 +27,7 @@ COLUMNS = "columns"
 
 @dataclass(frozen=True, kw_only=True)
 class Stitch(Analysis):
-    """The command."""
+    """Command `psychollm stitch`."""
 
     NAME = "stitch"
     HELP = "place models and benchmarks on one scale"
@@ -52,12 +51,12 @@ class Stitch(Analysis):
     )
     report: bool = option("write a page with a figure, too", default=True, group=OUTPUT)
     markdown: bool = option(
-        "print only Markdown, for example for a pull request", default=False, group=OUTPUT
+        "print only Markdown, e.g. for a pull request", default=False, group=OUTPUT
     )
     json: bool = option("print only the results as JSON", default=False, group=OUTPUT)
 
     def read(self) -> Callable[[], Found]:
-        """Return what reads and computes."""
+        """Return the function that reads the scores and fits the scale."""
         names = ("model", "benchmark", "score", "n", "optimized", "date", "out_of", "level")
         options = {name: getattr(self, name) for name in names}
         call = Call("psy.stitch_benchmarks", (self.scores,), {**options, "rng": self.seed})

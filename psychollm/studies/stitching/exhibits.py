@@ -1,4 +1,4 @@
-"""What shows the findings about one scale."""
+"""Figures and tables of the findings on one scale."""
 
 from collections.abc import Mapping, Sequence
 from functools import partial
@@ -23,8 +23,8 @@ def exhibits(
         of=result,
         key="scale",
         title="Models and benchmarks on one scale",
-        caption="Circles: abilities of the most able models. Squares: the ability at which half "
-        "of the points of a benchmark are expected.",
+        caption="Circles: abilities of the most able models. Squares: difficulties, the abilities "
+        "with an expected score of one half.",
     )
     held = None
     if result.held_cells[0].score.size:
@@ -32,9 +32,9 @@ def exhibits(
             plot=f"{folder}.plot_left_out",
             of=result,
             key="left-out",
-            title="Scores that were left out, and their predictions",
-            caption=f"{count(result.held_cells[0].score.size)} scores, each predicted by a scale "
-            "that was fitted without it.",
+            title="Held-out scores and their predictions",
+            caption=f"{count(result.held_cells[0].score.size)} scores, each predicted from a fit "
+            "without it.",
         )
     return {
         "models": (scale, Listing(table=partial(_models, result), folded=True)),

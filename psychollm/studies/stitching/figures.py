@@ -1,4 +1,4 @@
-"""Models and benchmarks along one scale, and scores that were left out beside predictions."""
+"""Plots of the scale, and of held-out scores against their predictions."""
 
 from typing import TYPE_CHECKING
 
@@ -25,7 +25,7 @@ if TYPE_CHECKING:
 
     from psychollm.studies.stitching.result import StitchedBenchmarks
 
-_MODELS = 30  # that are drawn: the most able ones
+_MODELS = 30  # models in the plot, the most able ones
 
 
 @plain_text()
@@ -35,9 +35,9 @@ def plot_scale(result: "StitchedBenchmarks", *, ax: "Axes | None" = None) -> "Ax
     Parameters
     ----------
     result : StitchedBenchmarks
-        What `psychollm.stitch_benchmarks` returns.
+        Result of `psychollm.stitch_benchmarks`.
     ax : Axes, optional
-        Where to draw; a new figure by default.
+        Axes to draw on; a new figure by default.
     """
     order = result.order[:_MODELS]
     low = min(float(result.ability.value.min()), -1.0)
@@ -73,14 +73,14 @@ def plot_scale(result: "StitchedBenchmarks", *, ax: "Axes | None" = None) -> "Ax
 
 @plain_text()
 def plot_left_out(result: "StitchedBenchmarks", *, ax: "Axes | None" = None) -> "Axes":
-    """Draw scores that were left out against their predictions.
+    """Plot held-out scores against their predictions.
 
     Parameters
     ----------
     result : StitchedBenchmarks
-        What `psychollm.stitch_benchmarks` returns.
+        Result of `psychollm.stitch_benchmarks`.
     ax : Axes, optional
-        Where to draw; a new figure by default.
+        Axes to draw on; a new figure by default.
     """
     ax = open_axes(ax, size=(5.4, 4.8))
     held = result.held_cells[result.n_abilities - 1]
@@ -93,5 +93,5 @@ def plot_left_out(result: "StitchedBenchmarks", *, ax: "Axes | None" = None) -> 
         for score, value in zip(held.score, held.value, strict=True)
     ]
     points(ax, held.value, held.score, BLUE, texts=told)
-    name_axes(ax, x="predicted without it, 90 % interval", y="score")
+    name_axes(ax, x="prediction without this score, 90 % interval", y="score")
     return ax

@@ -1,4 +1,4 @@
-"""Held-out cells and held-out models: how many abilities, and how wide intervals must be."""
+"""Hold out cells and models, to choose the number of abilities and calibrate intervals."""
 
 from dataclasses import dataclass
 
@@ -13,38 +13,38 @@ N_FOLDS = 5
 FEWEST_CELLS, FEWEST_MODELS, FEWEST_BENCHMARKS = 60, 10, 5
 GIVEN = 3  # scores from which held-out models are predicted
 _LEVEL = 0.9
-_LATER = 0.93  # models to come are further off than the latest of a table, which were held out
+_LATER = 0.93  # aimed at by the latest models; future models deviate more
 _HELD_MODELS = 0.25
-_BOUNDS = (0.8, 2.5)  # of the factor by which intervals are widened
-_ONE = 10.0  # held-out scores that a factor of 1 counts for
-_TIMES = 4  # most sets of given scores for each held-out model
-_SETS = 640  # of them in all, where models are many
-_DRAWS = 400  # of each held-out score; quantiles are then taken over many scores
-_TOLERANCE, _ROUNDS = 2e-2, 30  # of fits that are made for their predictions
+_BOUNDS = (0.8, 2.5)  # of the factor that scales intervals
+_ONE = 10.0  # weight of a factor of 1, in held-out scores
+_TIMES = 4  # maximum number of sets of given scores per held-out model
+_SETS = 640  # maximum number of sets over all models
+_DRAWS = 400  # draws per held-out score; few, because quantiles are pooled over many scores
+_TOLERANCE, _ROUNDS = 2e-2, 30  # of fits used only for predictions
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class HeldOut:
-    """Scores that were foretold without them."""
+    """Held-out scores and their predictions."""
 
     score: FloatArray
     value: FloatArray
-    interval: FloatArray  # (cells, 2) as the model says, before widening
-    aim: float = 0.9  # share of scores that widened intervals are to cover
+    interval: FloatArray  # (cells, 2) by the model, before scaling
+    aim: float = 0.9  # coverage that scaled intervals aim at
 
     @classmethod
     def none(cls) -> "HeldOut":
-        """Return what a table leaves out that is too small for it."""
+        """Return an empty object, for tables too small to hold out scores."""
         return cls(np.empty(0), np.empty(0), np.empty((0, 2)))
 
     @property
     def squared_error(self) -> float:
-        """Mean squared error; NaN where nothing was held out."""
+        """Mean squared error; NaN without held-out scores."""
         return float(np.mean((self.score - self.value) ** 2)) if self.score.size else np.nan
 
     @property
     def widen(self) -> float:
-        """Factor that makes intervals cover what was held out, drawn towards 1."""
+        """Factor that scales intervals to cover held-out scores, shrunk towards 1."""
         n = self.score.size
         if n < FEWEST_CELLS / 2:
             return 1.0
@@ -55,7 +55,7 @@ class HeldOut:
         return float(np.clip(np.exp(np.log(max(factor, 0.1)) * n / (n + _ONE)), *_BOUNDS))
 
     def coverage(self, widen: float) -> float:
-        """Return the share of scores within their widened intervals."""
+        """Return the proportion of scores within their scaled intervals."""
         bounds = self.value[:, None] + widen * (self.interval - self.value[:, None])
         inside = (bounds[:, 0] <= self.score) & (self.score <= bounds[:, 1])
         return float(inside.mean()) if inside.size else np.nan
@@ -73,7 +73,7 @@ def _joined(parts: list[HeldOut], aim: float = _LEVEL) -> HeldOut:
 
 
 def enough(scores: ScoreTable) -> bool:
-    """Tell whether cells can be held out."""
+    """Return whether the table is large enough to hold out cells."""
     n, b = scores.value.shape
     return bool(
         n >= FEWEST_MODELS and b >= FEWEST_BENCHMARKS and scores.known.sum() >= FEWEST_CELLS
@@ -81,7 +81,7 @@ def enough(scores: ScoreTable) -> bool:
 
 
 def held_cells(scores: ScoreTable, most_abilities: int, rng: np.random.Generator) -> list[HeldOut]:
-    """Return held-out cells as foretold with one ability, two, and so on."""
+    """Return held-out cells as predicted with one ability, two, and so on."""
     cells = np.argwhere(scores.known)
     fold = rng.permutation(np.arange(len(cells)) % N_FOLDS)
     parts: list[list[HeldOut]] = [[] for _ in range(most_abilities)]
@@ -109,7 +109,7 @@ def held_cells(scores: ScoreTable, most_abilities: int, rng: np.random.Generator
 
 
 def held_models(scores: ScoreTable, n_abilities: int, rng: np.random.Generator) -> HeldOut:
-    """Return the scores of held-out models as foretold from three: the latest, or any."""
+    """Return scores of held-out models (the latest, or all in folds), predicted from three."""
     counts = scores.known.sum(axis=1)
     times = int(np.clip(_SETS // max(len(counts), 1), 1, _TIMES))
     dated = np.isfinite(scores.years)
@@ -143,12 +143,12 @@ def held_models(scores: ScoreTable, n_abilities: int, rng: np.random.Generator) 
 
 
 def latest_year(scores: ScoreTable) -> float:
-    """Return the date of the latest model; NaN where there are no dates."""
+    """Return the date of the latest model; NaN without dates."""
     return float(np.nanmax(scores.years)) if np.isfinite(scores.years).any() else np.nan
 
 
 def scale_of(scores: ScoreTable, n_abilities: int) -> Scale:
-    """Return the scale of all scores."""
+    """Return the scale fitted to all scores."""
     scale = fit_scale(scores, n_abilities)[-1]
     scale.convergence.warn("stitch_benchmarks")
     return scale

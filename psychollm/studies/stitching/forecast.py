@@ -1,4 +1,4 @@
-"""Forecasts of scores at a date, and how earlier forecasts did."""
+"""Forecast scores at a date, and backtest forecasts from earlier dates."""
 
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
@@ -16,14 +16,14 @@ from psychollm.studies.stitching.tables import ScoreTable
 if TYPE_CHECKING:
     import pandas as pd
 
-ORIGINS = (0.4, 0.55, 0.7, 0.85)  # shares of models before the dates of earlier forecasts
+ORIGINS = (0.4, 0.55, 0.7, 0.85)  # proportion of models before the origin of each backtest
 ONE, BEST = "a model", "the best model"
 _MOST_MODELS = 2000
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
 class Forecast(Result):
-    """Scores that are expected of models of a date, and how earlier forecasts did.
+    """Forecast of the scores of models released at a date, with a backtest.
 
     Examples
     --------
@@ -37,17 +37,17 @@ class Forecast(Result):
     """
 
     year: float
-    value: FloatArray  # (2, benchmarks): of a model of this date, of the best model by then
+    value: FloatArray  # (2, benchmarks): of a model released then, of the best model by then
     interval: FloatArray  # (2, benchmarks, 2)
     benchmarks: Labels
     of: tuple[str, ...]
     level: float
-    backtest: Any  # a row per later score: origin, model, benchmark, score, value, lower, upper
+    backtest: Any  # one row per later score, with its forecast
 
     _AXES = Axes({"of": "of", "benchmark": "benchmarks"}, "value", "{bound}=interval")
 
     def to_frame(self) -> "pd.DataFrame":
-        """Return one row for a model, or the best, and benchmark."""
+        """Return one row per benchmark for a typical model and for the best model."""
         import pandas as pd
 
         rows = [(one, row) for one in range(len(self.of)) for row in range(len(self.benchmarks))]
@@ -63,7 +63,7 @@ class Forecast(Result):
         )
 
     def backtest_summary(self) -> "pd.DataFrame":
-        """Return one row per date of earlier forecasts: scores, error, coverage."""
+        """Return one row per backtest origin: number of scores, error, coverage."""
         import pandas as pd
 
         if self.backtest is None or not len(self.backtest):
@@ -89,7 +89,7 @@ def forecast_of(
     widen: float,
     seed: int,
 ) -> Forecast:
-    """Return the forecast of one benchmark, or of all."""
+    """Return the forecast for one benchmark, or for all."""
     import pandas as pd
 
     scores, many = teller.scores, teller.scale.n_abilities
@@ -116,7 +116,7 @@ def forecast_of(
 
 
 def _line_known(teller: Foreteller, year: float) -> Known:
-    """Return the distribution of the ability of a model released on a date, given the trend."""
+    """Return the distribution of the ability of a model released at a date, given the trend."""
     known = teller.outside(year, wider=1.0)
     since = teller.scores.years - teller.scale.middle
     since = since[np.isfinite(since)]
@@ -128,9 +128,9 @@ def _line_known(teller: Foreteller, year: float) -> Known:
 def _ahead(
     teller: Foreteller, year: float, level: float, widen: float, rng: np.random.Generator
 ) -> tuple[FloatArray, FloatArray]:
-    """Return the scores of a model of a date, and of the best by then (2, benchmarks)."""
+    """Return the scores of a model at a date, and of the best model by then (2, benchmarks)."""
     told = teller.foretold(_line_known(teller, year), level=level, rng=rng, widen=widen)
-    # The best: as many models come as came in the year before the latest one.
+    # Releases are assumed to continue at the rate of the year before the latest model.
     scale, scores = teller.scale, teller.scores
     latest, k = float(np.nanmax(scores.years)), scale.n_abilities
     rate = float((scores.years > latest - 1.0).sum())
@@ -160,7 +160,7 @@ def _earlier(
     scores: ScoreTable, share: float, n_abilities: int, level: float, widen: float,
     rng: np.random.Generator,
 ) -> "pd.DataFrame":  # fmt: skip
-    """Return what came after a date, beside what was expected of it from the scores before."""
+    """Return the scores after a date, with their forecasts from the scores before."""
     import pandas as pd
 
     columns = ["origin", "model", "benchmark", "date", "score", "value", "lower", "upper"]

@@ -1,4 +1,4 @@
-"""What a scale foretells: draws of scores, of models that it holds or that report a few."""
+"""Predict scores by simulation, for models of the table or new ones."""
 
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
@@ -21,20 +21,20 @@ if TYPE_CHECKING:
     import pandas as pd
 
 N_DRAWS = 1000
-WIDER = 2.0  # SD of the general ability of a model that is not in the table, in units of the scale
+WIDER = 2.0  # SD of the general ability of a new model, in units of the scale
 _MOST, _NEAR, _STEP = 100, 1e-5, 0.5
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Outlook:
-    """Scores of one model in all benchmarks, as foretold."""
+    """Predicted scores of one model in all benchmarks."""
 
     value: FloatArray  # (benchmarks,)
     interval: FloatArray  # (benchmarks, 2)
     ability: FloatArray  # (draws, K)
 
     def frame(self, benchmarks: tuple[object, ...]) -> "pd.DataFrame":
-        """Return a row for each benchmark."""
+        """Return one row per benchmark."""
         import pandas as pd
 
         return pd.DataFrame(
@@ -49,14 +49,14 @@ class Outlook:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Known:
-    """What is known of the abilities of one model and of all curves: a normal distribution."""
+    """Joint normal distribution of one model's abilities and all curves."""
 
     mean: FloatArray
     covariance: FloatArray
 
 
 class Foreteller:
-    """Draws of scores from one scale."""
+    """Simulator of scores from one scale."""
 
     def __init__(self, scale: Scale, scores: ScoreTable, n_draws: int = N_DRAWS) -> None:
         self.scale, self.scores, self.n_draws = scale, scores, n_draws
@@ -65,12 +65,12 @@ class Foreteller:
         self._shared: _Shared | None = None
 
     def in_table(self, model: int) -> Known:
-        """Return what is known of a model of the table."""
+        """Return the distribution for a model of the table."""
         mean = np.concatenate([self.scale.abilities[model], self.scale.curves.ravel()])
         return Known(mean, self.found.of(model))
 
     def outside(self, year: float, *, wider: float = WIDER) -> Known:
-        """Return what is known of a model of a date that has no score yet."""
+        """Return the distribution for a new model released at a date, without scores."""
         k, size = self.scale.n_abilities, self.scale.curves.size
         covariance = np.zeros((k + size, k + size))
         covariance[:k, :k] = np.eye(k)
@@ -81,7 +81,7 @@ class Foreteller:
         )
 
     def updated(self, known: Known, benchmarks: IntArray, scores: FloatArray) -> Known:
-        """Return what is known after some scores: Newton steps on the quasi-likelihood."""
+        """Return the distribution given some scores, by Newton steps on the quasi-likelihood."""
         k = self.scale.n_abilities
         b, q = self.scale.curves.shape
         at = k + np.arange(b * q).reshape(b, q)[benchmarks]
@@ -119,8 +119,8 @@ class Foreteller:
         general: FloatArray | None = None,
         of: IntArray | None = None,
     ) -> Outlook:
-        """Return what the scores in benchmarks will be, in all by default."""
-        # `general` are abilities that were drawn before.
+        """Return predicted scores in benchmarks, by default all."""
+        # `general` replaces the draws of the general ability.
         columns = self._columns(of)
         p, ability = self.curves(known, rng, general, of=columns)
         return self._outlook(p, ability, columns, level, rng, widen)
@@ -134,7 +134,7 @@ class Foreteller:
         rng: np.random.Generator,
         widen: float,
     ) -> Outlook:
-        """Return expected scores, and intervals with the scatter of each benchmark."""
+        """Return expected scores, and intervals that include each benchmark's scatter."""
         noise = rng.standard_t(self.df[of], size=p.shape) * np.sqrt(
             self.scale.scatter[of] * unit_variance(p)
         )
@@ -154,7 +154,7 @@ class Foreteller:
         widen: float = 1.0,
         of: IntArray | None = None,
     ) -> Outlook:
-        """Return the scores of a model of the table: all models share the draws of curves."""
+        """Return predicted scores of a model of the table; models share the draws of curves."""
         if self._shared is None:
             self._shared = _Shared.of(self.found, self.n_draws, rng)
         shared, columns, k = self._shared, self._columns(of), self.scale.n_abilities
@@ -176,7 +176,7 @@ class Foreteller:
         """Return draws of expected scores (draws, benchmarks) and of abilities (draws, K)."""
         k, (b, q) = self.scale.n_abilities, self.scale.curves.shape
         columns = self._columns(of)
-        # The other benchmarks are left out before their covariance is taken apart.
+        # Dropping other benchmarks first makes the eigendecomposition smaller.
         at = np.concatenate([np.arange(k), k + np.arange(b * q).reshape(b, q)[columns].ravel()])
         covariance = known.covariance[np.ix_(at, at)]
         values, vectors = np.linalg.eigh((covariance + covariance.T) / 2.0)
@@ -193,15 +193,15 @@ class Foreteller:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class _Shared:
-    """Draws of all curves, and what they leave open of abilities."""
+    """Draws of all curves, and the conditional distribution of abilities."""
 
     drawn: FloatArray  # (draws, curves)
-    told: FloatArray  # (draws, models, K): what the curves drawn say of abilities
+    told: FloatArray  # (draws, models, K) conditional means, as deviations
     within: FloatArray  # (models, K, K) covariances of abilities, given the curves
 
     @classmethod
     def of(cls, found: Posterior, n_draws: int, rng: np.random.Generator) -> "_Shared":
-        """Draw curves, once for all models."""
+        """Draw curves once for all models."""
         values, vectors = np.linalg.eigh(found.curves)
         normal = rng.standard_normal((n_draws, len(values)))
         n, k, size = found.cross.shape

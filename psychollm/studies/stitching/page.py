@@ -1,4 +1,4 @@
-"""The page of one scale."""
+"""Page of one scale."""
 
 from typing import TYPE_CHECKING
 
@@ -13,14 +13,14 @@ if TYPE_CHECKING:
 
 def _methods(result: "StitchedBenchmarks") -> tuple[str, ...]:
     return (
-        "The expected score in a benchmark rises with the ability of the model along a logistic "
-        f"curve {cite('ho', 'papke')}. Difficulties and slopes are partially pooled over "
-        "benchmarks, abilities are drawn towards a line in the date of release where dates are "
-        "known. Each benchmark has a scatter of its own.",
-        "The number of abilities is the one with which left-out single scores are predicted "
-        "better, in five folds. Intervals of predictions hold the uncertainty of all parameters "
-        "and the scatter, and are widened or narrowed until they cover left-out scores.",
-        "Intervals of abilities are those of the normal approximation to the posterior.",
+        "The expected score in a benchmark is a logistic function of the model's ability "
+        f"{cite('ho', 'papke')}. Difficulties and slopes are partially pooled over benchmarks. "
+        "Abilities are shrunk towards a linear trend in the release date, if dates are known. "
+        "Each benchmark has its own scatter.",
+        "The number of abilities is the one that predicts held-out single scores better, in "
+        "five folds. Prediction intervals include the uncertainty of all parameters and the "
+        "scatter; they are scaled to cover held-out scores.",
+        "Intervals of abilities use the normal approximation to the posterior.",
     )
 
 
@@ -35,7 +35,7 @@ def _facts(result: "StitchedBenchmarks", smallest: SmallestEffects) -> tuple[Fac
             Fact(
                 name="Prediction error",
                 value=number(result.rmse[0], 3),
-                detail="of single scores that were left out",
+                detail="RMSE of held-out single scores",
             ),
         )
     return facts

@@ -1,4 +1,4 @@
-"""Benchmarks on one scale: abilities, curves of benchmarks, predictions and forecasts."""
+"""Result for benchmarks on one scale: abilities, curves, predictions and forecasts."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -32,10 +32,10 @@ LEVEL = 0.9  # of predictions
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
 class StitchedBenchmarks(Study, Result):
-    """One scale for models and benchmarks, with what held-out scores say of its predictions.
+    """Scale of models and benchmarks, with the accuracy of its predictions of held-out scores.
 
     Abilities have mean 0 and standard deviation 1 over the models. A model whose ability equals
-    the difficulty of a benchmark is expected to score one half there.
+    a benchmark's difficulty has an expected score of one half.
 
     Examples
     --------
@@ -47,14 +47,14 @@ class StitchedBenchmarks(Study, Result):
     """
 
     ability: Estimate  # (models,) on the scale
-    difficulty: Estimate  # (benchmarks,) ability at which a score of one half is expected
-    slope: Estimate  # (benchmarks,) rise of the log odds with the ability
-    scatter: FloatArray  # (benchmarks,) SD of a score around its expected value of one half
-    second: FloatArray  # (benchmarks,) loading on the second ability, NaN where there is none
+    difficulty: Estimate  # (benchmarks,) ability with an expected score of one half
+    slope: Estimate  # (benchmarks,) increase of the log odds per unit of ability
+    scatter: FloatArray  # (benchmarks,) SD of scores around an expected value of one half
+    second: FloatArray  # (benchmarks,) loading on the second ability, NaN without one
     n_abilities: int
-    held_cells: tuple[HeldOut, ...]  # single scores, foretold with one ability, two, ...
-    held_models: HeldOut  # scores of held-out models, foretold from three
-    marked: Estimate  # effect, in log odds, of reports that are the best of several (1,)
+    held_cells: tuple[HeldOut, ...]  # single scores, predicted with one ability, two, ...
+    held_models: HeldOut  # scores of held-out models, predicted from three
+    marked: Estimate  # (1,) effect of best-of-several reports, in log odds
     scale: Scale
     data: ScoreTable
     labels: Labels  # (models,)
@@ -72,7 +72,7 @@ class StitchedBenchmarks(Study, Result):
 
     @property
     def benchmarks(self) -> "pd.DataFrame":
-        """One row per benchmark: difficulty and slope with intervals, scatter, models."""
+        """Return one row per benchmark: difficulty and slope with intervals, scatter, models."""
         import pandas as pd
 
         columns: dict[str, Any] = {"benchmark": pd.Series(list(self.data.benchmarks), dtype=None)}
@@ -94,19 +94,19 @@ class StitchedBenchmarks(Study, Result):
         date: Any = None,
         level: float = LEVEL,
     ) -> "pd.DataFrame":
-        """Return the scores of a model that are to be expected in all benchmarks.
+        """Predict the scores of a model in all benchmarks.
 
         Parameters
         ----------
         model : hashable
-            Label of a model of the table, or of a new one.
+            Label of a model in the table, or of a new one.
         given : mapping, optional
-            Scores of the model by benchmark; a new model needs them. They count beside those that
-            the table has of it.
+            Scores of the model by benchmark; required for a new model. They are added to its
+            scores in the table.
         date : str, date or float, optional
-            Release of a new model; by default that of the latest model.
+            Release date of a new model; by default that of the latest model.
         level : float
-            Coverage of the intervals, for a report as those of the table.
+            Coverage of the intervals, which refer to reports like those of the table.
 
         Returns
         -------
@@ -120,7 +120,7 @@ class StitchedBenchmarks(Study, Result):
         CodeError
             If a score is out of range.
         OptionError
-            If `level` is no fraction.
+            If `level` is not between 0 and 1.
 
         Examples
         --------
@@ -141,7 +141,7 @@ class StitchedBenchmarks(Study, Result):
         if not inside and not given:
             msg = (
                 f"model {model!r} is not in the table: pass given={{benchmark: score}} with "
-                "one score of it or several"
+                "at least one score"
             )
             raise LabelError(msg)
         rng = np.random.default_rng(self.seed)
@@ -157,7 +157,7 @@ class StitchedBenchmarks(Study, Result):
     def _known(self, teller: Foreteller, model: Any, date: Any) -> Known:
         if model in self.labels:
             if date is not None:
-                msg = f"date is that of a new model, and {model!r} is in the table: leave it out"
+                msg = f"date applies to new models, but {model!r} is in the table: omit date"
                 raise OptionError(msg)
             return teller.in_table(self.labels.index(model))
         return teller.outside(latest_year(self.data) if date is None else year_of(date, "date"))
@@ -168,13 +168,13 @@ class StitchedBenchmarks(Study, Result):
         unknown = [one for one in given if one not in self.data.benchmarks]
         if unknown:
             msg = (
-                f"given: benchmark {listed(unknown)} is not in the table: "
-                f"it has {listed(self.data.benchmarks)}"
+                f"given: unknown benchmark {listed(unknown)}: "
+                f"use one of {listed(self.data.benchmarks)}"
             )
             raise LabelError(msg)
         names = [one for one, score in given.items() if np.isfinite(float(score))]
         if not names:
-            msg = "given holds no score: pass {benchmark: score}"
+            msg = "given has no score: pass {benchmark: score}"
             raise OptionError(msg)
         value = np.array([float(given[one]) for one in names]) / self.data.out_of
         checked_scores(
@@ -193,30 +193,29 @@ class StitchedBenchmarks(Study, Result):
         backtest: bool = True,
         level: float = LEVEL,
     ) -> Forecast:
-        """Return the scores that a model released at a date is expected to have.
+        """Forecast the scores of a model released at a date.
 
         Parameters
         ----------
-        date : str, date or float
-            Date of release, such as "2026-07-01" or 2026.5.
+        Release date, such as "2026-07-01" or 2026.5.
         benchmark : hashable, optional
             One benchmark; all by default.
         backtest : bool
-            Whether forecasts from earlier dates are made and compared with what came.
+            Whether to compare forecasts from earlier dates with later scores.
         level : float
             Coverage of the intervals.
 
         Returns
         -------
         Forecast
-            For a model like those of the table, and for the best model by then.
+            For a typical model of this date, and for the best model by then.
 
         Raises
         ------
         LabelError
             If the benchmark is not in the table.
         ShapeError
-            If fewer than ten models have dates, or all have the same.
+            If fewer than ten models have dates, or all dates are equal.
 
         Examples
         --------
@@ -233,16 +232,13 @@ class StitchedBenchmarks(Study, Result):
         check_fraction("level", level)
         when = year_of(date, "date")
         if benchmark is not None and benchmark not in self.data.benchmarks:
-            msg = (
-                f"benchmark {benchmark!r} is not in the table: it has "
-                f"{listed(self.data.benchmarks)}"
-            )
+            msg = f"benchmark {benchmark!r} is unknown: use one of {listed(self.data.benchmarks)}"
             raise LabelError(msg)
         dated = np.isfinite(self.data.years)
         if dated.sum() < 10 or np.ptp(self.data.years[dated]) == 0.0:
             msg = (
-                f"{dated.sum()} models have a date of release, or all the same: a forecast needs "
-                "ten with different dates; pass date= to stitch_benchmarks"
+                f"a forecast needs ten models with different release dates, but {dated.sum()} "
+                "have one, or all are equal; pass date= to stitch_benchmarks"
             )
             raise ShapeError(msg)
         return forecast_of(
@@ -256,22 +252,22 @@ class StitchedBenchmarks(Study, Result):
         )
 
     def tables(self) -> "dict[str, pd.DataFrame]":
-        """Return the tables of the study, by name."""
+        """Return the tables of the study by name."""
         return {"models": self.to_frame(), "benchmarks": self.benchmarks}
 
     @property
     def order(self) -> list[int]:
-        """Models from the most able."""
+        """Models by decreasing ability."""
         return [int(row) for row in np.argsort(-self.ability.value, kind="stable")]
 
     @property
     def rmse(self) -> FloatArray:
-        """Error of held-out single scores, and of scores of held-out models (2,)."""
+        """RMSE of held-out single scores, and of scores of held-out models (2,)."""
         both = (self.held_cells[self.n_abilities - 1], self.held_models)
         return np.sqrt([one.squared_error for one in both])
 
     def findings(self, *, smallest: SmallestEffects = SMALLEST) -> Findings:
-        """Return where models stand, how hard benchmarks are, and how well scores are foretold."""
+        """Return abilities, difficulties, and the accuracy of predictions."""
         known = self.data.known
         sets = int(self.data.sets.max()) + 1
         rows = [f"{self.labels[row]}: {self.ability.text(row)}" for row in self.order[:_SHOWN]]
@@ -284,7 +280,7 @@ class StitchedBenchmarks(Study, Result):
         ]
         beyond = len(by) - _SHOWN
         linked = (
-            f" No score links {sets} sets of models: between sets, abilities rest on the prior."
+            f" No score links {sets} sets of models; only the prior makes them comparable."
             if sets > 1
             else ""
         )
@@ -296,12 +292,12 @@ class StitchedBenchmarks(Study, Result):
             ),
             Finding(
                 key="models",
-                question="Where does each model stand?",
-                rows=(*rows, *([f"and {more} more, in the table of models"] if more > 0 else [])),
+                question="How able is each model?",
+                rows=(*rows, *([f"{more} more in the table of models"] if more > 0 else [])),
                 explanation=(
-                    "Abilities have mean 0 and standard deviation 1 over these models. At an "
-                    "ability equal to the difficulty of a benchmark, half of its points are "
-                    "expected."
+                    "Abilities have mean 0 and standard deviation 1 over these models. A model "
+                    "whose ability equals a benchmark's difficulty has an expected score of one "
+                    "half."
                 ),
                 numbers={"ability": self.ability},
             ),
@@ -310,21 +306,21 @@ class StitchedBenchmarks(Study, Result):
                 question="How hard is each benchmark?",
                 rows=(
                     *hard,
-                    *([f"and {beyond} more, in the table of benchmarks"] if beyond > 0 else []),
+                    *([f"{beyond} more in the table of benchmarks"] if beyond > 0 else []),
                 ),
                 explanation=(
-                    "A steep benchmark separates models whose abilities are near its difficulty; "
-                    "a flat one says little anywhere."
+                    "A steep benchmark discriminates well between models near its difficulty; a "
+                    "flat one discriminates poorly at all abilities."
                 ),
                 numbers={"difficulty": self.difficulty, "slope": self.slope},
             ),
             Finding(
                 key="predictions",
-                question="How well are scores foretold that were left out?",
+                question="How well are held-out scores predicted?",
                 rows=tuple(self._held()),
                 explanation=(
-                    "Scores were left out, the scale was fitted anew, and they were compared with "
-                    "their predictions. The widths of intervals are set so that they cover."
+                    "The scale was refitted without the held-out scores, and predicted them. The "
+                    "width of prediction intervals is scaled to cover these scores."
                 ),
                 numbers={"rmse": self.rmse},
             ),
@@ -334,11 +330,11 @@ class StitchedBenchmarks(Study, Result):
             items += (
                 Finding(
                     key="optimized",
-                    question="Are reports that are the best of several higher?",
+                    question="Are best-of-several reports higher?",
                     statement=(
                         f"By {marked} in log odds."
                         if np.isfinite(self.marked.value[0])
-                        else "Unknown: no benchmark has reports of both kinds."
+                        else "Not estimated: no benchmark has reports of both kinds."
                     ),
                     numbers={"optimized": self.marked},
                 ),
@@ -350,24 +346,23 @@ class StitchedBenchmarks(Study, Result):
         return exhibit(Findings(items=items, head=head), self, smallest)
 
     def plot(self, *, ax: "Drawn | None" = None) -> "Drawn":
-        """Draw models and benchmarks along the scale."""
+        """Plot models and benchmarks along the scale."""
         axes: Drawn = view("studies.stitching.figures", "plot_scale")(self, ax=ax)
         return axes
 
     def _verdict(self) -> str:
         best = self.order[0]
         sentence = (
-            f"{self.labels[best]} is the most able model, {self.ability.text(best)}, on one scale "
-            f"of {len(self.data.benchmarks)} benchmarks"
+            f"{self.labels[best]} is the most able model, {self.ability.text(best)}, over "
+            f"{len(self.data.benchmarks)} benchmarks"
         )
         if self.n_abilities > 1:
             sentence += (
-                ". A second ability makes predictions of left-out scores better: the one number "
-                "does not say all"
+                ". Two abilities are fitted: the first alone does not describe a model fully"
             )
         if np.isfinite(self.rmse[0]):
             sentence += (
-                f". Single scores that were left out are foretold with an error of "
+                f". Held-out scores are predicted with a root mean squared error of "
                 f"{number(self.rmse[0], 3)}"
             )
         return f"{sentence}."
@@ -381,8 +376,8 @@ class StitchedBenchmarks(Study, Result):
                 rows.append(
                     f"single scores, {many}{used}: root mean squared error "
                     f"{number(np.sqrt(one.squared_error), 3)} in {count(one.score.size)} scores; "
-                    f"the plain 90 % intervals cover {percent(one.coverage(1.0))}, widened by "
-                    f"{number(one.widen)} {percent(one.coverage(one.widen))}"
+                    f"90 % intervals cover {percent(one.coverage(1.0))}; scaled by "
+                    f"{number(one.widen)}, {percent(one.coverage(one.widen))}"
                 )
         held = self.held_models
         if held.score.size:
@@ -391,7 +386,7 @@ class StitchedBenchmarks(Study, Result):
                 f"{which}, from three scores: root mean squared error "
                 f"{number(np.sqrt(held.squared_error), 3)} in "
                 f"{count(held.score.size)} predictions; "
-                f"plain 90 % intervals cover {percent(held.coverage(1.0))}, widened by "
-                f"{number(held.widen)} {percent(held.coverage(held.widen))}"
+                f"90 % intervals cover {percent(held.coverage(1.0))}; scaled by "
+                f"{number(held.widen)}, {percent(held.coverage(held.widen))}"
             )
-        return rows or ["The table is too small to leave scores out: intervals are the model's."]
+        return rows or ["The table is too small to hold out scores: intervals are model-based."]

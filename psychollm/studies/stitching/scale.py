@@ -1,28 +1,28 @@
-r"""Abilities, difficulties, slopes and scatter of scores in many benchmarks, by empirical Bayes.
+r"""Estimate abilities, difficulties, slopes and scatter by empirical Bayes.
 
-The score of model m in benchmark b, within 0 and 1, has the expected value
+The score of model m in benchmark b, between 0 and 1, has the expected value
 
 .. math:: p_{mb} = 1 / (1 + e^{-\eta_{mb}}), \qquad \eta_{mb} = \sum_k a_{bk} \theta_{mk} - d_b
           + \gamma (z_{mb} - \bar z_b),                                                  \quad (1)
 
-with a positive slope :math:`a_{b1}` on the general ability and loadings of either sign on further
-ones; z marks scores that are the best of several reports. The variance of the score is
+with a positive slope :math:`a_{b1}` on the general ability and further loadings of either sign;
+z indicates scores that are the best of several reports. The variance of the score is
 
 .. math:: v_{mb} = (\phi_b + 1 / n_{mb}) \, p_{mb} (1 - p_{mb}),                         \quad (2)
 
-where :math:`\phi_b` is the scatter of benchmark b beyond the sampling of its n items. With weights
-:math:`w = 1 / (\phi_b + 1 / n)` the parameters maximise the quasi-likelihood
+where :math:`\phi_b` is the scatter of benchmark b in addition to the sampling of its n items. With
+weights :math:`w = 1 / (\phi_b + 1 / n)` the parameters maximise the quasi-likelihood
 
 .. math:: \sum_{mb} w_{mb} \big(y_{mb} \eta_{mb} - \log(1 + e^{\eta_{mb}})\big)          \quad (3)
 
-plus the logarithm of normal priors: abilities around a line in the date of release, with variance
+plus the logarithm of normal priors: abilities around a line in the release date, with variance
 1; :math:`d_b`, :math:`\log a_{b1}` and loadings around their means over benchmarks. Variances,
-means and scatters follow from the posterior by EM; the posterior is normal around the maximum
-(Laplace), with the expected curvature of (3). The scatter of a benchmark is drawn towards that of
-all, as if `FEW` scores had it.
+means and scatters are updated from the posterior by EM; the posterior is normal around the maximum
+(Laplace), with the expected curvature of (3). The scatter of a benchmark is shrunk towards that of
+all benchmarks, which counts as `FEW` scores.
 
-Given benchmarks, models are independent. Their block of the curvature is eliminated (Schur), so
-that a step costs as many operations as benchmarks squared times models.
+Given benchmarks, models are independent. Eliminating their block of the curvature (Schur) makes
+the cost of a step proportional to models times the square of benchmarks.
 """
 
 from dataclasses import dataclass
@@ -35,46 +35,46 @@ from psychollm._base.convergence import Convergence
 from psychollm._base.types import FloatArray
 from psychollm.studies.stitching.tables import ScoreTable
 
-FEW = 4.0  # scores that the scatter of all benchmarks counts for
-_LEAST = 1e-3  # p (1 - p), below which variances do not fall
+FEW = 4.0  # weight of the scatter of all benchmarks, in scores
+_LEAST = 1e-3  # lower bound of p (1 - p) in variances
 _CURVED = 1e-6
 _SCATTER = (2e-4, 0.5)  # bounds
-_PRIOR = np.array([[2.0, 1.5], [4.0, 0.4], [2.0, 0.3]])  # benchmarks, SD: of d, log a, loadings
-_MARKED = 0.5  # prior SD of the effect of marked scores
-_START = 0.15  # variance of new loadings
+_PRIOR = np.array([[2.0, 1.5], [4.0, 0.4], [2.0, 0.3]])  # prior n, SD: d, log a, loadings
+_MARKED = 0.5  # prior SD of the effect of best-of-several scores
+_START = 0.15  # initial variance of new loadings
 _EDGE = 0.02
 _SHORTEST = 1e-4
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
 class Scale:
-    """A fitted scale, in its own units: abilities vary by 1 around the line in time."""
+    """Fitted scale, in units of the abilities' SD around the line in time."""
 
     abilities: FloatArray  # (models, K)
     curves: FloatArray  # (benchmarks, 1 + K) d, log a, further loadings
     scatter: FloatArray  # (benchmarks,) phi of (2)
     centre: FloatArray  # (1 + K,) prior means of the curves
     spread: FloatArray  # (1 + K,) prior variances of the curves
-    line: FloatArray  # (2, K) abilities at the middle date, and their rise in a year
+    line: FloatArray  # (2, K) mean ability at the middle date, and its increase per year
     middle: float  # date at which the line is centred
     marked: float  # gamma of (1)
-    marked_se: float  # NaN where no benchmark has scores of both kinds
+    marked_se: float  # NaN if no benchmark has scores of both kinds
     convergence: Convergence
 
     @property
     def n_abilities(self) -> int:
-        """Number of abilities of each model."""
+        """Number of abilities per model."""
         return int(self.abilities.shape[1])
 
     def expected(self, year: float) -> FloatArray:
-        """Return the mean abilities of models of a date (K,); NaN is the middle date."""
+        """Return the mean abilities of models at a date (K,); NaN for the middle date."""
         since = year - self.middle
         return np.asarray(self.line[0] + self.line[1] * (since if np.isfinite(since) else 0.0))
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Posterior:
-    """Covariances of a fitted scale."""
+    """Posterior covariances of a fitted scale."""
 
     abilities: FloatArray  # (models, K, K)
     curves: FloatArray  # (benchmarks * (1 + K), same)
@@ -87,7 +87,7 @@ class Posterior:
 
 
 class _System:
-    """The curvature at one point, models eliminated."""
+    """Curvature at one point, with models eliminated."""
 
     def __init__(self, abilities: FloatArray, curves: FloatArray, weights: FloatArray,
                  spread: FloatArray) -> None:  # fmt: skip
@@ -99,7 +99,7 @@ class _System:
         self.of_curves[:, :, 1] = self.loads[:, 0] * abilities[:, :1]
         self.of_curves[:, :, 2:] = abilities[:, None, 1:]
         weighted = weights[:, :, None] * self.of_curves
-        # (models, K, K): the sum over benchmarks of products of loadings.
+        # (models, K, K): sum over benchmarks of products of loadings.
         products = (self.loads[:, :, None] * self.loads[:, None, :]).reshape(b, k * k)
         own = (weights @ products).reshape(n, k, k) + np.eye(k)
         both = np.swapaxes(self.loads[None, :, :, None] * weighted[:, :, None, :], 1, 2)
@@ -126,7 +126,7 @@ class _System:
         )
 
     def posterior(self) -> Posterior:
-        """Return the inverse of the curvature, the blocks between models left out."""
+        """Return the inverse of the curvature, without the blocks between models."""
         n, k, b, q = self.shape
         curves = cho_solve(self.factor, np.eye(b * q), check_finite=False)
         up = np.swapaxes(self.root, 1, 2)
@@ -156,12 +156,12 @@ def loadings(curves: FloatArray) -> FloatArray:
 
 
 def unit_variance(p: FloatArray) -> FloatArray:
-    """Return p (1 - p), not below the least."""
+    """Return p (1 - p), bounded below."""
     return np.asarray(np.maximum(p * (1.0 - p), _LEAST))
 
 
 def posterior_of(scale: Scale, scores: ScoreTable) -> Posterior:
-    """Return the covariances of a fitted scale."""
+    """Return the posterior covariances of a fitted scale."""
     weights = scores.known / (scale.scatter + 1.0 / scores.items)
     p = expit(_eta(scale.abilities, scale.curves) + scale.marked * _deviations(scores))
     curved = weights * np.maximum(p * (1.0 - p), _CURVED)
@@ -173,14 +173,14 @@ def _eta(abilities: FloatArray, curves: FloatArray) -> FloatArray:
 
 
 def _deviations(scores: ScoreTable) -> FloatArray:
-    """Return marks less their mean in the benchmark: benchmarks of one kind say nothing."""
+    """Return marks centred within benchmarks, so that benchmarks of one kind have no effect."""
     known, marks = scores.known, scores.optimized.astype(np.float64)
     mean = np.where(known, marks, 0.0).sum(axis=0) / known.sum(axis=0)
     return np.asarray(np.where(known, marks - mean, 0.0))
 
 
 def _from_scratch(scores: ScoreTable, middle: float) -> Scale:
-    """Return where the climb starts: an additive fit on the logit."""
+    """Return starting values: an additive fit on the logit scale."""
     known = scores.known.astype(np.float64)
     z = np.where(scores.known, logit(np.clip(np.nan_to_num(scores.value), _EDGE, 1 - _EDGE)), 0.0)
     ability, difficulty = np.zeros(len(z)), np.zeros(z.shape[1])
@@ -206,7 +206,7 @@ def _from_scratch(scores: ScoreTable, middle: float) -> Scale:
 
 
 def _with_another(scale: Scale, scores: ScoreTable) -> Scale:
-    """Return a start with one ability more: the first component of standardised residuals."""
+    """Return starting values with another ability, the first component of the residuals."""
     p = expit(_eta(scale.abilities, scale.curves))
     residual = np.nan_to_num(scores.value - p) / np.sqrt(unit_variance(p) * scale.scatter)
     left, _, right = np.linalg.svd(np.where(scores.known, residual, 0.0), full_matrices=False)
@@ -229,18 +229,18 @@ def _with_another(scale: Scale, scores: ScoreTable) -> Scale:
 def fit_scale(
     scores: ScoreTable, n_abilities: int = 1, *, tolerance: float = 3e-3, most: int = 400
 ) -> list[Scale]:
-    """Return the scales with one ability, two, ..., `n_abilities`.
+    """Return scales with one ability, two, ..., `n_abilities`.
 
     Parameters
     ----------
     scores : ScoreTable
-        What is fitted.
+        Scores to fit.
     n_abilities : int
-        Most abilities of a model.
+        Maximum number of abilities.
     tolerance : float
-        Largest change of a variance, a mean or a logarithm of a scatter, at which it ends.
+        Tolerance of changes in variances, means and logarithms of scatters.
     most : int
-        Rounds of EM for each number of abilities.
+        Maximum number of EM iterations for each number of abilities.
     """
     years = scores.years
     middle = float(np.nanmean(years)) if np.isfinite(years).any() else np.nan
@@ -263,14 +263,14 @@ def _climb(start: Scale, scores: ScoreTable, tolerance: float, most: int) -> Sca
 
 
 class _Fit:
-    """A scale on its way: abilities and curves move, then variances follow."""
+    """State of the fit; EM alternates between abilities and curves, and variances."""
 
     def __init__(self, start: Scale, scores: ScoreTable) -> None:
         self.known = scores.known
         self.y = np.where(self.known, scores.value, 0.0)
         self.counted = self.known.sum(axis=0).astype(np.float64)
         self.sampling, self.marks = 1.0 / scores.items, _deviations(scores)
-        # Scatters far below the sampling of items do not matter.
+        # On this scale, scatters far below the sampling variance are negligible.
         self.base = self.sampling.min(axis=0) + 1e-3
         since = np.nan_to_num(scores.years - start.middle)
         self.times = np.column_stack([np.ones(len(self.y)), since])
@@ -280,7 +280,7 @@ class _Fit:
 
     @property
     def state(self) -> FloatArray:
-        """What must not change any more."""
+        """Parameters whose change determines convergence."""
         parts = (np.log(self.phi + self.base), np.log(self.spread), self.centre, self.line)
         return np.concatenate([*(part.ravel() for part in parts), [self.gamma]])
 
@@ -290,20 +290,20 @@ class _Fit:
         return np.asarray(self.known / (self.phi + self.sampling))
 
     def cost(self, theta: FloatArray, curves: FloatArray) -> float:
-        """Return the negative of (3) and of the priors."""
+        """Return the negative of (3) and the log priors."""
         eta = _eta(theta, curves) + self.gamma * self.marks
         fit = (self.weights * (np.logaddexp(0.0, eta) - self.y * eta)).sum()
         off = ((theta - self.times @ self.line) ** 2).sum()
         return float(fit + 0.5 * (off + ((curves - self.centre) ** 2 / self.spread).sum()))
 
     def system(self) -> tuple[_System, FloatArray, FloatArray]:
-        """Return the curvature here, the expected scores and the weights on the logit."""
+        """Return the current curvature, expected scores and weights on the logit scale."""
         p = expit(_eta(self.theta, self.curves) + self.gamma * self.marks)
         curved = self.weights * np.maximum(p * (1.0 - p), _CURVED)
         return _System(self.theta, self.curves, curved, self.spread), p, curved
 
     def move(self, most: int) -> None:
-        """Take Newton steps in abilities and curves."""
+        """Update abilities and curves by Newton steps."""
         self.objective = self.cost(self.theta, self.curves)
         for _ in range(most):
             system, p, _ = self.system()
@@ -324,7 +324,7 @@ class _Fit:
                 break
 
     def vary(self) -> None:
-        """Let scatters, variances, means, the line and the units follow from the posterior."""
+        """Update scatters, variances, means, the line and the units from the posterior."""
         system, p, curved = self.system()
         found = system.posterior()
         if self.marks.any():
@@ -342,7 +342,7 @@ class _Fit:
         self._rescale(np.diagonal(found.abilities, axis1=1, axis2=2))
 
     def _rescale(self, own: FloatArray) -> None:
-        """Draw the line in time; make abilities vary by 1 around it, with mean 0."""
+        """Fit the line in time; standardise abilities to variance 1 around it and mean 0."""
         times, theta = self.times, self.theta
         slope = np.zeros(theta.shape[1])
         if times[:, 1].any():
@@ -361,7 +361,7 @@ class _Fit:
         self.centre[:2] = curves[:, :2].mean(axis=0)
 
     def _scatter(self, p: FloatArray, uncertain: FloatArray) -> FloatArray:
-        """Return the scatter of each benchmark, drawn towards that of all."""
+        """Return the scatter of each benchmark, shrunk towards that of all."""
         share = self.phi / (self.phi + self.sampling)
         curved = p * (1.0 - p)
         square = ((self.y - p) ** 2 + curved**2 * uncertain) / unit_variance(p)
@@ -371,7 +371,7 @@ class _Fit:
         return np.asarray(np.clip((own + FEW * shared) / (self.counted + FEW), *_SCATTER))
 
     def scale(self, middle: float, *, converged: bool, steps: int) -> Scale:
-        """Return the scale as it is now."""
+        """Return the current scale."""
         return Scale(
             abilities=self.theta,
             curves=self.curves,
@@ -391,7 +391,7 @@ class _Fit:
 def _marked_effect(
     system: _System, curved: FloatArray, pull: FloatArray, marks: FloatArray, gamma: float
 ) -> tuple[float, float]:
-    """Return a Newton step of gamma, abilities and curves moving along, and its error."""
+    """Return a Newton step of gamma, adjusted for abilities and curves, and its standard error."""
     weighted = curved * marks
     models = weighted @ system.loads
     curves = (weighted[:, :, None] * system.of_curves).sum(axis=0)

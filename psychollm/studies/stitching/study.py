@@ -1,10 +1,10 @@
-"""One scale of ability for scores in many benchmarks.
+"""Put scores in many benchmarks on one scale of ability.
 
-Few models have scores in all benchmarks, so that means over benchmarks compare unlike sets. Here
-the curve of each benchmark joins its scores to abilities that all benchmarks share
-(`psychollm.studies.stitching.scale`), as in Epoch's capability index. Unlike there, each benchmark
-has a scatter of its own, curves are partially pooled, a second ability enters where scores that
-were left out are predicted better with it, and intervals are widened until they cover such scores.
+Few models have scores in all benchmarks, so means over benchmarks compare different sets. Here the
+curve of each benchmark relates its scores to common abilities
+(`psychollm.studies.stitching.scale`), as in Epoch's capability index. In addition, each benchmark
+has its own scatter, curves are partially pooled, a second ability is included if it improves the
+prediction of held-out scores, and prediction intervals are scaled to cover such scores.
 
 References
 ----------
@@ -36,8 +36,8 @@ from psychollm.studies.stitching.result import StitchedBenchmarks
 from psychollm.studies.stitching.tables import scores_of
 
 MOST_ABILITIES = 2
-_LEAST = 0.05  # SD of the abilities below which benchmarks do not tell models apart
-_FAR = 10.0  # beyond these, in SDs of the models, a difficulty is not determined
+_LEAST = 0.05  # SD of abilities below which benchmarks do not discriminate between models
+_FAR = 10.0  # difficulties beyond this number of model SDs are undetermined
 
 
 def stitch_benchmarks(
@@ -59,26 +59,26 @@ def stitch_benchmarks(
     Parameters
     ----------
     scores : DataFrame, array_like, str or Path
-        A long table with a row for each score, or a table models x benchmarks with NaN where a
-        model has no score, or the path of a CSV file with either. Scores lie within 0 and 1.
+        A long table with one row per score, a table models x benchmarks with NaN for missing
+        scores, or the path of a CSV file with either. Scores are between 0 and 1.
     model, benchmark, score : str, optional
-        Columns of a long table; known names are found.
+        Columns of a long table; by default known names.
     n : int, str, mapping or array_like, optional
-        Items behind the scores: of all, of each benchmark, or of each score; or a column.
+        Number of items: of all scores, of each benchmark or each score; or a column.
     optimized : str, bool or array_like, optional
-        Which scores are the best of several reports: a column, or one value for each score or
-        benchmark. Where a benchmark has both kinds, their difference is estimated.
+        Which scores are the best of several reports: a column, or one value per score or
+        benchmark. If a benchmark has both kinds, their difference is estimated.
     date : str, mapping or Series, optional
-        Date of release of each model: a column, by default ``date`` if there is one, or by model.
-        Models are drawn towards a line in time.
+        Release date of each model: a column, by default ``date`` if there is one, or a mapping
+        from models. Abilities are shrunk towards a linear trend.
     out_of : float
         Highest possible score: 100 for percentages.
     n_abilities : 1 or 2, optional
-        Abilities of a model; by default two if left-out scores are predicted better with two.
+        Number of abilities; by default two if they predict held-out scores better than one.
     level : float
         Coverage of the intervals of abilities and benchmarks.
     rng : Generator, int or None
-        Source of randomness, of the folds and draws.
+        Source of randomness for folds and draws.
 
     Returns
     -------
@@ -88,7 +88,7 @@ def stitch_benchmarks(
     Raises
     ------
     CodeError
-        If a score lies outside 0 to `out_of`.
+        If a score is outside 0 to `out_of`.
     LabelError, ShapeError
         If columns are missing, a model has two scores in a benchmark, or fewer than two models or
         benchmarks have scores.
@@ -125,7 +125,7 @@ def stitch_benchmarks(
         held, others = (HeldOut.none(),) * many, HeldOut.none()
     scale = scale_of(data, many)
     teller = Foreteller(scale, data)
-    # The scale that is shown: mean 0 and SD 1 over the models.
+    # Results use the scale with mean 0 and SD 1 over the models.
     unit = float(scale.abilities[:, 0].std())
     unit = unit if unit > _LEAST else 1.0
     z = float(ndtri(0.5 + 0.5 * level))
@@ -166,7 +166,7 @@ def stitch_benchmarks(
 def _of_benchmarks(
     teller: Foreteller, unit: float, level: float, rng: np.random.Generator
 ) -> tuple[Estimate, Estimate]:
-    """Return difficulties and slopes with intervals from the posterior."""
+    """Return difficulties and slopes with posterior intervals."""
     scale, data = teller.scale, teller.scores
     b, q = scale.curves.shape
     at = np.arange(b) * q
@@ -196,7 +196,7 @@ def _of_benchmarks(
 
 
 def _marked(value: float, se: float, z: float, level: float) -> Estimate:
-    """Return the effect of marked reports; NaN where no benchmark has both kinds."""
+    """Return the effect of best-of-several reports; NaN if no benchmark has both kinds."""
     known = bool(np.isfinite(se))
     value = value if known else np.nan
     pair: FloatArray = np.array([[value - z * se, value + z * se]])

@@ -1,4 +1,4 @@
-"""Scores of models in benchmarks, from a long table or a wide one."""
+"""Read scores of models in benchmarks from a long or wide table."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
@@ -24,29 +24,29 @@ _YEAR = 365.25
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
 class ScoreTable:
-    """Scores as they are fitted: every model and every benchmark has one at least."""
+    """Scores to fit; every model and every benchmark has at least one."""
 
-    value: FloatArray  # (models, benchmarks) within 0 and 1, NaN where there is none
-    items: FloatArray  # (models, benchmarks) behind each score, infinite where not known
+    value: FloatArray  # (models, benchmarks) between 0 and 1, NaN if missing
+    items: FloatArray  # (models, benchmarks) per score, infinite if unknown
     optimized: BoolArray  # (models, benchmarks)
-    years: FloatArray  # (models,) of release, as 2024.5; NaN where not known
+    years: FloatArray  # (models,) release date, as 2024.5; NaN if unknown
     models: Labels
     benchmarks: Labels
     left_out: Labels = ()  # models without a score
-    out_of: float = 1.0  # highest possible score, as it was given
+    out_of: float = 1.0  # highest possible score in the input
 
     @property
     def known(self) -> BoolArray:
-        """Where there is a score (models, benchmarks)."""
+        """Which scores are present (models, benchmarks)."""
         return np.isfinite(self.value)
 
     @property
     def sets(self) -> IntArray:
-        """Set of each model, 0 for the largest: no benchmark links two sets (models,)."""
+        """Set of each model, 0 for the largest; no benchmark links two sets (models,)."""
         return connected(self.known)
 
     def part(self, models: BoolArray, cells: BoolArray | None = None) -> "ScoreTable":
-        """Return the scores of some models, and of some cells only."""
+        """Return the scores of some models, optionally of some cells only."""
         value = self.value if cells is None else np.where(cells, self.value, np.nan)
         columns = np.asarray(np.isfinite(value[models]).any(axis=0))
         rows = np.asarray(models & np.isfinite(value).any(axis=1))
@@ -76,7 +76,7 @@ def scores_of(
     date: Any,
     out_of: float,
 ) -> ScoreTable:
-    """Return the scores of a long table, if it has columns of models and benchmarks, or a wide."""
+    """Return the scores of a long table, recognised by its columns, or of a wide table."""
     data = _of_file(scores) if isinstance(scores, str | PathLike) else in_pandas(scores)
     header = list(data.columns) if hasattr(data, "iloc") and data.ndim == 2 else []
     found = [name for name in _BENCHMARKS if name in header]
@@ -93,7 +93,7 @@ def scores_of(
 
 
 def _of_file(path: "str | PathLike[str]") -> Any:
-    """Return the table of a CSV file: long, or wide with the models in its first column."""
+    """Return the table of a CSV file: long, or wide with models in its first column."""
     import pandas as pd
 
     try:
@@ -111,7 +111,7 @@ def _of_file(path: "str | PathLike[str]") -> Any:
 def _spread(
     frame: Any, names: tuple[str, str], score: str, n: Any, optimized: Any
 ) -> tuple[Table, Any, Any]:
-    """Return a long table as models x benchmarks, and what its other columns hold likewise."""
+    """Return a long table as models x benchmarks, with other columns in the same shape."""
 
     def spread(values: Any, argument: str) -> Table:
         columns = {"model": frame[names[0]], "benchmark": frame[names[1]]}
@@ -139,7 +139,7 @@ def _spread(
         held = given
         if isinstance(given, str):
             if given not in frame:
-                msg = f"scores has no column {given!r}, which {argument} names"
+                msg = f"scores has no column {given!r}: change {argument}"
                 raise LabelError(msg)
             held = spread(frame[given].to_numpy(), argument)
         elif np.ndim(given) == 1 and not isinstance(given, Mapping) and len(given) == len(frame):
@@ -149,20 +149,20 @@ def _spread(
 
 
 def _dates_of_rows(frame: Any, model: str, date: Any) -> Any:
-    """Return the date of each model where a column holds them."""
+    """Return the date of each model from a column."""
     if date is None and DATE in frame:
         date = DATE
     if not isinstance(date, str):
         return date
     if date not in frame:
-        msg = f"scores has no column {date!r}, which date names"
+        msg = f"scores has no column {date!r}: change date"
         raise LabelError(msg)
     first = frame[[model, date]].dropna().drop_duplicates()
     several = first[first[model].duplicated()]
     if len(several):
         msg = (
-            f"date: model {several[model].iloc[0]!r} has two dates in column {date!r}: a model "
-            "has one date of release"
+            f"date: model {several[model].iloc[0]!r} has two dates in column {date!r}: keep one "
+            "release date"
         )
         raise LabelError(msg)
     return dict(zip(first[model].tolist(), first[date].tolist(), strict=True))
@@ -180,7 +180,7 @@ def _whole(table: Table, n: Any, optimized: Any, date: Any, out_of: float) -> Sc
     if rows.sum() < 2 or columns.sum() < 2:
         msg = (
             f"scores: {rows.sum()} models and {columns.sum()} benchmarks have scores: a common "
-            "scale needs two models and two benchmarks at least"
+            "scale needs at least two of each"
         )
         raise ShapeError(msg)
     return ScoreTable(
@@ -198,7 +198,7 @@ def _whole(table: Table, n: Any, optimized: Any, date: Any, out_of: float) -> Sc
 def checked_scores(
     value: FloatArray, name: Any, out_of: float, argument: str = "scores"
 ) -> FloatArray:
-    """Return scores that are all within 0 and 1."""
+    """Return scores after checking that all are between 0 and 1."""
     with np.errstate(invalid="ignore"):
         outside = (value < 0.0) | (value > 1.0)
     if outside.any():
@@ -210,15 +210,15 @@ def checked_scores(
             else "rescale the scores, or pass the highest possible one as out_of"
         )
         msg = (
-            f"{argument}: {name(*place)} has {value[place] * out_of:g}, and {outside.sum()} score"
-            f"{'s' * int(outside.sum() > 1)} in all lie outside 0 to {top}: {remedy}"
+            f"{argument}: {name(*place)} has {value[place] * out_of:g}; {outside.sum()} score"
+            f"{'s' * int(outside.sum() > 1)} outside 0 to {top}: {remedy}"
         )
         raise CodeError(msg)
     return value
 
 
 def _items(n: Any, table: Table) -> FloatArray:
-    """Return the number of items behind each score."""
+    """Return the number of items per score."""
     shape = table.values.shape
     if n is None:
         return np.full(shape, np.inf)
@@ -230,7 +230,7 @@ def _items(n: Any, table: Table) -> FloatArray:
         known = {label: n[label] for label in table.questions if label in n}
         unknown = [label for label in n if label not in table.questions]
         if unknown:
-            msg = f"n names benchmarks that have no scores: {listed(unknown)}"
+            msg = f"n: benchmarks without scores: {listed(unknown)}: remove them"
             raise LabelError(msg)
         items = np.tile(
             [float(known.get(label, np.nan)) for label in table.questions], (shape[0], 1)
@@ -241,7 +241,7 @@ def _items(n: Any, table: Table) -> FloatArray:
         items = np.tile(unit_numbers(n, table.questions, argument="n", kind="benchmark"),
                         (shape[0], 1))  # fmt: skip
     if (items < 1.0).any():
-        msg = "n holds a number below 1: it is the number of items behind each score"
+        msg = "n must be at least 1: it is the number of items per score"
         raise OptionError(msg)
     return np.where(np.isfinite(items), items, np.inf)
 
@@ -265,7 +265,7 @@ def _marks(optimized: Any, table: Table) -> BoolArray:
     texts = [str(one).lower() for one in np.asarray(held, dtype=object).ravel()]
     wrong = [text for text in texts if text not in words]
     if wrong:
-        msg = f"optimized holds {wrong[0]!r}: True, False or nothing is needed for each score"
+        msg = f"optimized contains {wrong[0]!r}: use True, False or a missing value"
         raise CodeError(msg)
     return np.array([words[text] for text in texts], dtype=np.bool_).reshape(shape)
 
@@ -274,7 +274,7 @@ def _years_of_models(date: Any, models: Labels) -> FloatArray:
     if date is None:
         return np.full(len(models), np.nan)
     if isinstance(date, str):
-        msg = f"date={date!r} names a column, and scores has a row for each model: pass a mapping"
+        msg = f"date={date!r} is a column, but scores is a wide table: pass a mapping"
         raise OptionError(msg)
     labels = unit_labels(date, models, argument="date", kind="model", optional=True)
     return np.array([np.nan if one is None else year_of(one, "date") for one in labels])
@@ -286,13 +286,13 @@ def year_of(date: Any, argument: str) -> float:
 
     if isinstance(date, int | float | np.number) and not isinstance(date, bool):
         if not 1900.0 <= float(date) < 2200.0:
-            msg = f"{argument}={date!r} is no year: pass a date such as '2025-07-01'"
+            msg = f"{argument}={date!r} is not a year: pass a date such as '2025-07-01'"
             raise OptionError(msg)
         return float(date)
     try:
         moment = pd.Timestamp(date)
     except (TypeError, ValueError) as error:
-        msg = f"{argument}={date!r} is no date: pass one such as '2025-07-01'"
+        msg = f"{argument}={date!r} is not a date: pass one such as '2025-07-01'"
         raise InputError(msg) from error
     if pd.isna(moment):
         return np.nan

@@ -1,4 +1,4 @@
-"""Votes as they come: which columns mean what, and their values as numbers."""
+"""Parse votes: find their columns and convert values to numbers."""
 
 import re
 from collections.abc import Mapping, Sequence
@@ -39,21 +39,21 @@ OUTCOMES = {word: side for side, words in _WORDS.items() for word in words.split
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
 class Ballot:
-    """Votes by numbers, as they come, with the labels of what they are about."""
+    """Votes with integer codes, in the order of the input, and the labels of the codes."""
 
     left: IntArray  # (votes,)
     right: IntArray
     wins: FloatArray  # (3, votes)
-    voter: IntArray  # (votes,) empty where nothing is known of voters
-    prompt: IntArray  # (votes,) likewise
-    kind: IntArray  # (votes,) kind of the voter; empty where there is one
+    voter: IntArray  # (votes,) empty if voters are unknown
+    prompt: IntArray  # (votes,) empty if prompts are unknown
+    kind: IntArray  # (votes,) kind of the voter; empty if there is only one
     x: FloatArray  # (votes, covariates)
     models: Labels
     voters: Labels
     prompts: Labels
     kinds: Labels
     covariates: tuple[str, ...]
-    sided: bool  # whether it is known who was shown on the left
+    sided: bool  # whether the model on the left is known
     n_without: int  # rows without a winner
 
 
@@ -69,14 +69,14 @@ def ballot_of(
     covariates: Any,
     weights: Any,
 ) -> Ballot:
-    """Return votes of any shape by numbers."""
+    """Return votes of any format with integer codes."""
     frame = _frame(votes, {"left": left, "right": right, "winner": winner})
     frame = _games(frame)
     first, second = _sides(frame, left, right)
     sides = [_column(frame, given, name) for given, name in ((first, "left"), (second, "right"))]
     n = len(sides[0])
     if not n:
-        msg = "votes is empty: it needs a row for each vote"
+        msg = "votes is empty: pass one row per vote"
         raise ShapeError(msg)
     codes, models = _numbered_together(sides, ("left", "right"))
     same = np.flatnonzero(codes[0] == codes[1])
@@ -84,7 +84,7 @@ def ballot_of(
         label = models[codes[0][same[0]]]
         msg = (
             f"votes: row {same[0]} compares {label!r} with itself ({same.size:,} such rows): "
-            "leave them out"
+            "remove them"
         )
         raise LabelError(msg)
     sided = not (isinstance(first, str) and first in UNSIDED)
@@ -93,7 +93,7 @@ def ballot_of(
     wins = wins * weight
     kept = np.isfinite(wins).all(axis=0) & (wins.sum(axis=0) > 0.0)
     if not kept.any():
-        msg = "votes holds no vote: every winner is missing, or every weight is 0"
+        msg = "votes: every winner is missing, or every weight is 0"
         raise ShapeError(msg)
     names = dict.fromkeys(map(str, (first, second, winner)))
     who, voters = _optional(frame, voter, "voter", VOTERS, names, n, kept)
@@ -109,14 +109,14 @@ def ballot_of(
 
 
 def _frame(votes: Any, given: Mapping[str, Any]) -> "pd.DataFrame | None":
-    """Return a table of pandas; None where every column is an array."""
+    """Return votes as a pandas table; None if every column is an array."""
     import pandas as pd
 
     if votes is None:
         absent = [name for name in ("left", "right") if given[name] is None]
         if absent or isinstance(given["left"], str):
             msg = (
-                "votes=None needs arrays: pass left=, right= and winner= with a value for each "
+                "votes=None needs arrays: pass left=, right= and winner= with one value per "
                 "vote, or a table of votes"
             )
             raise InputError(msg)
@@ -134,7 +134,7 @@ def _frame(votes: Any, given: Mapping[str, Any]) -> "pd.DataFrame | None":
             width = set()
         if width not in ({3}, {4}, {5}):
             msg = (
-                f"votes is a {type(votes).__name__}: pass a table with a row for each vote, or "
+                f"votes is a {type(votes).__name__}: pass a table with one row per vote, or "
                 "rows of left, right, winner and, if known, voter and prompt"
             )
             raise InputError(msg)
@@ -144,7 +144,7 @@ def _frame(votes: Any, given: Mapping[str, Any]) -> "pd.DataFrame | None":
 
 
 def _games(frame: "pd.DataFrame | None") -> "pd.DataFrame | None":
-    """Return a row for each of two games with the sides swapped, as MT-bench keeps them."""
+    """Split a row with two games, sides swapped (MT-bench format), into two rows."""
     import pandas as pd
 
     if frame is None or "winner" in frame or not {*GAMES, "model_1", "model_2"} <= {*frame}:
@@ -171,14 +171,14 @@ def _sides(frame: "pd.DataFrame | None", left: Any, right: Any) -> tuple[Any, An
         if all(name in header for name in pair):
             return pair
     msg = (
-        f"votes has no known columns of two models: its columns are {listed(header)}; pass left= "
+        f"votes: no columns of two models found among {listed(header)}; pass left= "
         "and right=, as in left='model_a', right='model_b'"
     )
     raise LabelError(msg)
 
 
 def _column(frame: "pd.DataFrame | None", given: Any, argument: str) -> "pd.Series[Any]":
-    """Return a column by its name, or an array as one."""
+    """Return a column by name, or an array as a column."""
     import pandas as pd
 
     named = isinstance(given, str) or (
@@ -187,24 +187,22 @@ def _column(frame: "pd.DataFrame | None", given: Any, argument: str) -> "pd.Seri
     if named:
         if frame is None or given not in frame.columns:
             there = [] if frame is None else list(frame.columns)
-            msg = f"{argument}={given!r} is no column of votes: its columns are {listed(there)}"
+            msg = f"{argument}={given!r} is not a column of votes: use one of {listed(there)}"
             raise LabelError(msg)
         column: pd.Series[Any] = frame[given]
         if column.ndim != 1:
-            msg = f"votes has several columns {given!r}: rename them"
+            msg = f"column {given!r} of votes occurs several times: rename the others"
             raise LabelError(msg)
         return column
     values = in_pandas(given)
     if np.ndim(values) != 1:
-        msg = f"{argument} must be the name of a column, or one value for each vote"
+        msg = f"{argument} must be a column name, or an array with one value per vote"
         raise ShapeError(msg)
     column = pd.Series(values).reset_index(drop=True)
     if isinstance(column.dtype, pd.CategoricalDtype):
         column = column.astype(object)
     if frame is not None and len(column) != len(frame):
-        msg = (
-            f"{argument} holds {len(column):,} values for {len(frame):,} votes: pass one for each"
-        )
+        msg = f"{argument} has {len(column):,} values for {len(frame):,} votes: pass one per vote"
         raise ShapeError(msg)
     return column
 
@@ -212,21 +210,21 @@ def _column(frame: "pd.DataFrame | None", given: Any, argument: str) -> "pd.Seri
 def _numbered_together(
     columns: Sequence["pd.Series[Any]"], names: Sequence[str]
 ) -> tuple[list[IntArray], Labels]:
-    """Return the numbers of the labels of several columns, and the labels."""
+    """Return integer codes of several columns, and their common labels."""
     import pandas as pd
 
     number: dict[Any, int] = {}
     found = []
     for column, name in zip(columns, names, strict=True):
         if len(column) != len(columns[0]):
-            msg = f"{name} holds {len(column):,} values, {names[0]} {len(columns[0]):,}"
+            msg = f"{name} has {len(column):,} values but {names[0]} has {len(columns[0]):,}"
             raise ShapeError(msg)
         codes, labels = pd.factorize(column)
         if (codes < 0).any():
             row = int(np.argmax(codes < 0))
             msg = (
                 f"votes: row {row} has no model in {name} ({(codes < 0).sum():,} such rows): "
-                "leave them out, or name the model"
+                "remove them, or name the model"
             )
             raise LabelError(msg)
         own = [number.setdefault(one, len(number)) for one in _plain(labels)]
@@ -235,7 +233,7 @@ def _numbered_together(
 
 
 def _plain(labels: Any) -> list[Any]:
-    """Return labels as Python has them; whole numbers that gaps made floats are whole again."""
+    """Return labels as Python objects; floats that missing values made of integers become int."""
     plain = [one.item() if isinstance(one, np.generic) else one for one in list(labels)]
     if plain and all(isinstance(one, float) and one.is_integer() for one in plain):
         return [int(one) for one in plain]
@@ -243,7 +241,7 @@ def _plain(labels: Any) -> list[Any]:
 
 
 def _used(models: Labels, codes: list[IntArray]) -> tuple[Labels, list[IntArray]]:
-    """Leave out models without a vote."""
+    """Drop models without votes."""
     there = np.unique(np.concatenate(codes))
     place = np.searchsorted(there, np.arange(len(models)))
     return tuple(models[one] for one in there), [place[one] for one in codes]
@@ -258,7 +256,7 @@ def _optional(
     n: int,
     kept: BoolArray,
 ) -> tuple[IntArray, Labels]:
-    """Return the numbers of labels that may be there; a gap is a label of its own."""
+    """Return integer codes of optional labels; each missing label gets a code of its own."""
     import pandas as pd
 
     if given is None and frame is not None:
@@ -267,18 +265,18 @@ def _optional(
         return np.empty(0, dtype=np.int64), ()
     column = _column(frame, given, argument)
     if len(column) != n:
-        msg = f"{argument} holds {len(column):,} values for {n:,} votes: pass one for each"
+        msg = f"{argument} has {len(column):,} values for {n:,} votes: pass one per vote"
         raise ShapeError(msg)
     try:
         codes, labels = pd.factorize(column[kept])
     except TypeError as error:
-        msg = f"{argument} holds {shown(column.iloc[0])}: labels are text or numbers"
+        msg = f"{argument} contains {shown(column.iloc[0])}: labels must be text or numbers"
         raise LabelError(msg) from error
     if (codes < 0).all():
         return np.empty(0, dtype=np.int64), ()
     named = [*_plain(labels)]
     gaps = codes < 0
-    if gaps.any():  # each of them may be another one
+    if gaps.any():  # each may be a different voter or prompt
         codes = codes.copy()
         codes[gaps] = len(named) + np.arange(gaps.sum())
         named += [f"unknown {i + 1}" for i in range(gaps.sum())]
@@ -293,7 +291,7 @@ def _wins(
     *,
     certain: bool,
 ) -> FloatArray:
-    """Return the weight of left, tie and right (3, votes); NaN where there is no winner."""
+    """Return the weight of left, tie and right (3, votes); NaN if the winner is missing."""
     n = codes[0].size
     if winner is None:
         header = () if frame is None else tuple(frame.columns)
@@ -304,13 +302,13 @@ def _wins(
         winner = next((name for name in WINNERS if name in header), None)
         if winner is None:
             msg = (
-                f"votes has no known column of winners: its columns are {listed(header)}; pass "
-                "winner=, whose values are 'left', 'right', 'tie' or the name of a model"
+                f"votes: no column of winners found among {listed(header)}; pass winner= with the "
+                "values 'left', 'right', 'tie' or the name of a model"
             )
             raise LabelError(msg)
     column = _column(frame, winner, "winner")
     if len(column) != n:
-        msg = f"winner holds {len(column):,} values for {n:,} votes: pass one for each"
+        msg = f"winner has {len(column):,} values for {n:,} votes: pass one per vote"
         raise ShapeError(msg)
     return outcomes(column, codes[0], codes[1], models)
 
@@ -318,13 +316,13 @@ def _wins(
 def outcomes(
     column: "pd.Series[Any]", left: IntArray, right: IntArray, models: Labels
 ) -> FloatArray:
-    """Return the weight of left, tie and right (3, votes) of words, names or numbers."""
+    """Return the weight of left, tie and right (3, votes) for words, names or numbers."""
     import pandas as pd
 
     values, labels = pd.factorize(column)
     plain = [one.item() if isinstance(one, np.generic) else one for one in list(labels)]
     place = {model: i for i, model in enumerate(models)}
-    side = np.full(len(plain) + 1, -1)  # 0, 1, 2; -1 for none; the last is a gap
+    side = np.full(len(plain) + 1, -1)  # -1 for no side; the last entry is for missing values
     model = np.full(len(plain) + 1, -2)
     for i, one in enumerate(plain):
         word = re.sub(r"[\W_]+", " ", one.strip().lower()).strip() if isinstance(one, str) else one
@@ -333,7 +331,7 @@ def outcomes(
             side[i] = OUTCOMES[word]
             if named:
                 msg = (
-                    f"winner holds {one!r}, which is a side and a model: rename the model, or "
+                    f"winner {one!r} is both a side and a model: rename the model, or "
                     "pass 1 for left and 0 for right"
                 )
                 raise LabelError(msg)
@@ -355,16 +353,16 @@ def outcomes(
         return np.stack([*shares[:, values]])
     row = int(np.argmax(~gap & (found < 0)))
     msg = (
-        f"votes: row {row} has the winner {shown(plain[values[row]])}, which is neither of its "
-        f"models {models[left[row]]!r} and {models[right[row]]!r}: values are 'left', 'right', "
-        "'tie', the name of the model, or a number, 1 for left to 0 for right, or 1 for left to "
-        "2 for right"
+        f"votes: row {row} has the winner {shown(plain[values[row]])}, not one of its models "
+        f"{models[left[row]]!r} and {models[right[row]]!r}: use 'left', 'right', 'tie', the name "
+        "of the model, or a number from 1 for left to 0 for right, or from 1 for left to 2 for "
+        "right"
     )
     raise CodeError(msg)
 
 
 def _shares(plain: Sequence[Any], side: IntArray) -> FloatArray | None:
-    """Return what numbers mean (3, values + 1), NaN for a gap; None where some are no numbers."""
+    """Return the weights of numeric codes (3, values + 1); NaN if missing, None if invalid."""
     try:
         number = np.array(
             [np.nan if is_missing_value(one) or one == "" else float(one) for one in plain]
@@ -393,12 +391,12 @@ def _weights(frame: "pd.DataFrame | None", weights: Any, n: int) -> FloatArray:
         return np.ones(n)
     found = float_array(_column(frame, weights, "weights"), "weights")
     if found.size != n:
-        msg = f"weights holds {found.size:,} values for {n:,} votes: pass one for each"
+        msg = f"weights has {found.size:,} values for {n:,} votes: pass one per vote"
         raise ShapeError(msg)
     wrong = ~(np.isfinite(found) & (found >= 0.0))
     if wrong.any():
         row = int(np.argmax(wrong))
-        msg = f"weights: row {row} has {found[row]:g}: a weight is a number, 0 or larger"
+        msg = f"weights: row {row} has {found[row]:g}: weights must be finite and at least 0"
         raise CodeError(msg)
     return found
 
@@ -420,7 +418,7 @@ def _covariates(
         else:
             found.append(_numbers(frame, values, str(name)))
         if found[-1].size != n:
-            msg = f"covariate {name!r} holds {found[-1].size:,} values for {n:,} votes"
+            msg = f"covariate {name!r} has {found[-1].size:,} values for {n:,} votes"
             raise ShapeError(msg)
     return (np.stack(found, axis=1) if found else np.zeros((n, 0))), tuple(map(str, given))
 
@@ -437,9 +435,9 @@ def _difference(frame: "pd.DataFrame | None", name: str, sides: tuple[Any, Any])
     if name in header:
         return _numbers(frame, name, name)
     msg = (
-        f"covariates: votes has no columns of {name!r}: its columns are {listed(header)}; name "
-        f"two columns as '{name}_left' and '{name}_right', one '{name}' with their difference, "
-        f"or pass {{{name!r}: ('column of the left', 'column of the right')}}"
+        f"covariates: votes has no columns of {name!r} among {listed(header)}; name two columns "
+        f"'{name}_left' and '{name}_right', or one '{name}' with their difference, or pass "
+        f"{{{name!r}: ('column of the left', 'column of the right')}}"
     )
     raise LabelError(msg)
 
@@ -450,8 +448,8 @@ def _numbers(frame: "pd.DataFrame | None", given: Any, name: str) -> FloatArray:
     if wrong.any():
         row = int(np.argmax(wrong))
         msg = (
-            f"covariate {name!r}: row {row} has no number ({wrong.sum():,} such rows): leave "
-            "these votes out, or fill in a value"
+            f"covariate {name!r}: row {row} has no number ({wrong.sum():,} such rows): remove "
+            "these votes, or fill in a value"
         )
         raise CodeError(msg)
     return found

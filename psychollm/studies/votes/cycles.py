@@ -1,20 +1,19 @@
-r"""The test that strengths add up around every three models: that votes do not circle.
+r"""Test whether strengths are additive around triangles of models, or votes are cyclic.
 
-On the logit scale a pair has the difference :math:`\theta_i - \theta_j` and what its votes show
-beyond it, :math:`e_{ij} = r_{ij} / I_{ij}` (residual over information). Around a triangle
+On the logit scale, votes on a pair deviate from the difference :math:`\theta_i - \theta_j` by
+:math:`e_{ij} = r_{ij} / I_{ij}` (residual over information). Around a triangle
 strengths cancel. The curl
 
 .. math:: c_{ijk} = e_{ij} + e_{jk} - e_{ik}, \qquad
           \operatorname{var} c_{ijk} = 1 / I_{ij} + 1 / I_{jk} + 1 / I_{ik},          \quad (1)
 
-has mean 0 whatever the strengths are, if they add up (Jiang and others 2011). The test takes every
-triangle, whether it circles in the data or not: a choice by the data would bend the null
-distribution. Its statistic is the mean of the squared curls in units of their variances (1), which
-is 1 where strengths add up. A single triangle is judged by its :math:`|c|` in standard errors
-against the largest one of all triangles. Both null distributions are a parametric bootstrap of the
-fitted model: residuals of pairs are sums over many votes, and are drawn from the normal
-distribution with the variance :math:`I_{ij}` that they have in the model, after the side, ties and
-discrimination of each voter are swept out.
+has mean 0 for any additive strengths (Jiang and others 2011). The test includes every triangle;
+selecting cyclic ones would bias the null distribution. Its statistic is the mean of the squared
+curls in units of their variances (1), which is 1 for additive strengths. A single triangle is
+tested by its :math:`|c|` in standard errors against the maximum over all triangles. Both null
+distributions come from a parametric bootstrap of the fitted model. Residuals of pairs are sums
+over many votes, so they are drawn from a normal distribution with the model's variance
+:math:`I_{ij}`, after the side, ties and discrimination of each voter are eliminated.
 
 References
 ----------
@@ -33,13 +32,13 @@ from psychollm._base.types import BoolArray, FloatArray, IntArray, RandomState
 from psychollm.data.labels import Labels
 
 _LEAST = 1.0  # information of a pair, about that of four to five votes
-_MOST = 200_000  # triangles: of more, those with the most information
+_MOST = 200_000  # triangles; if there are more, those with the most information are tested
 _LISTED = 1000
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
 class Cycles(Result):
-    """Triangles of models around which strengths do not add up, and the test that all do.
+    """Test that strengths are additive around triangles, and the triangles that deviate most.
 
     Examples
     --------
@@ -51,16 +50,16 @@ class Cycles(Result):
     (True, 1, True)
     """
 
-    p_value: float  # that strengths add up around all triangles; NaN where none has enough votes
+    p_value: float  # of additive strengths around all triangles; NaN if none has enough votes
     statistic: float  # mean squared curl in units of its variance; 1 is expected
-    n_triangles: int  # whose three pairs have enough votes
+    n_triangles: int  # triangles whose three pairs have enough votes
     first: Labels  # (triangles,) preferred to second, second to third, third to first,
-    second: Labels  # (triangles,) all beyond what their strengths explain
+    second: Labels  # (triangles,) each more often than their strengths explain
     third: Labels  # (triangles,)
     curl: FloatArray  # (triangles,) in logits
     z: FloatArray  # (triangles,) in standard errors, the largest first
     adjusted: FloatArray  # (triangles,) p-values, adjusted for all triangles
-    circles: BoolArray  # (triangles,) whether most votes circle too, strengths included
+    circles: BoolArray  # (triangles,) whether the majorities are cyclic too
 
     _AXES = Axes(
         {"triangle": None}, "first", "second", "third", "curl", "z", "adjusted", "circles"
@@ -78,7 +77,7 @@ def cycles_of(
     n_draws: int,
     rng: RandomState,
 ) -> Cycles:
-    """Return the curls among pairs (i < j), and their test."""
+    """Return the curls of triangles of pairs (i < j), and their test."""
     check_count("n_draws", n_draws, low=100)
     source = check_generator(rng)
     kept = information >= _LEAST
@@ -124,7 +123,7 @@ def cycles_of(
 
 
 def _triangles(i: IntArray, j: IntArray, k: int, variance: FloatArray) -> IntArray:
-    """Return the places of the pairs ab, bc and ac of each triangle (triangles, 3)."""
+    """Return the indices of the pairs ab, bc and ac of each triangle (triangles, 3)."""
     place = np.full((k, k), -1, dtype=np.int64)
     place[i, j] = np.arange(i.size)
     found = []

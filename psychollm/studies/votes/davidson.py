@@ -1,4 +1,4 @@
-r"""Chances of left, tie and right, and what one vote adds to the likelihood.
+r"""Probabilities of left, tie and right, and the likelihood of one vote.
 
 With :math:`\eta` the log odds of left against right and :math:`\nu` the log of Davidson's tie
 parameter,
@@ -6,8 +6,8 @@ parameter,
 .. math:: P(\text{left}) : P(\text{tie}) : P(\text{right}) =
           e^{\eta / 2} : e^{\nu} : e^{-\eta / 2}.                                         \quad (1)
 
-Between equals, a tie has the chance :math:`e^\nu / (2 + e^\nu)`. Without ties the model is
-Bradley and Terry's.
+Between equals, a tie has probability :math:`e^\nu / (2 + e^\nu)`. Without ties this is the
+Bradley-Terry model.
 
 References
 ----------
@@ -22,23 +22,23 @@ import numpy as np
 
 from psychollm._base.types import FloatArray
 
-_FURTHEST = 60.0  # log odds: beyond, chances are 0 and 1 in double precision
-NEVER = -60.0  # log tie parameter where ties do not occur
+_FURTHEST = 60.0  # log odds beyond which probabilities are 0 and 1 in double precision
+NEVER = -60.0  # log tie parameter if ties do not occur
 
 
 class Terms(NamedTuple):
-    """Log-likelihood of votes, its slopes, and the expected information."""
+    """Log-likelihood of votes, its derivatives, and the expected information."""
 
     likelihood: FloatArray  # (...)
-    eta: FloatArray  # (...) slope in the log odds
-    nu: FloatArray  # (...) slope in the log tie parameter
+    eta: FloatArray  # (...) derivative in the log odds
+    nu: FloatArray  # (...) derivative in the log tie parameter
     eta_eta: FloatArray  # (...) information
     eta_nu: FloatArray
     nu_nu: FloatArray
 
 
 def chances(eta: FloatArray, nu: FloatArray) -> tuple[FloatArray, FloatArray, FloatArray]:
-    """Return the chances (1) of left, tie and right."""
+    """Return the probabilities (1) of left, tie and right."""
     left = np.exp(0.5 * np.clip(eta, -_FURTHEST, _FURTHEST))
     right = 1.0 / left
     tie = np.exp(nu)
@@ -47,7 +47,7 @@ def chances(eta: FloatArray, nu: FloatArray) -> tuple[FloatArray, FloatArray, Fl
 
 
 def terms(eta: FloatArray, nu: FloatArray, wins: FloatArray, n: FloatArray) -> Terms:
-    """Return the terms of votes; `wins` (3, votes) are for left, tie and right, `n` their sum."""
+    """Return the terms of votes with weights `wins` (3, votes) and their sums `n`."""
     left, tie, right = chances(eta, nu)
     gap = left - right
     with np.errstate(divide="ignore"):

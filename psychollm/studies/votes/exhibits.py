@@ -1,4 +1,4 @@
-"""What shows the findings of votes."""
+"""Figures and tables of the findings on votes."""
 
 from collections.abc import Mapping, Sequence
 from functools import partial
@@ -17,7 +17,7 @@ from psychollm.estimates.verdict import SmallestEffects
 if TYPE_CHECKING:
     from psychollm.studies.votes.result import BradleyTerry
 
-_VOTERS = 200  # with the most votes, that a page lists
+_VOTERS = 200  # voters on a page, those with the most votes
 
 
 def exhibits(
@@ -29,8 +29,8 @@ def exhibits(
         of=result,
         key="strengths",
         title="Strengths and ranks of all models",
-        caption="Strengths with their intervals, the strongest on top. Models of one tier share a "
-        "colour; the bounds of each rank stand on the right.",
+        caption="Strengths with their intervals, the strongest on top. Models of a tier share a "
+        "colour; the bounds of each rank are on the right.",
     )
     voters = Listing(table=partial(_voters, result), folded=True)
     return {
@@ -53,7 +53,7 @@ def _models(result: "BradleyTerry") -> Table:
             number_column("at worst", result.rank_interval[:, 1], digits=0),
             number_column("tier", result.tier, digits=0),
         ],
-        caption="Strengths in logits, expected shares of wins, ranks and tiers",
+        caption="Strengths in logits, expected win rates, ranks and tiers",
     )
 
 

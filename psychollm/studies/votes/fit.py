@@ -1,28 +1,28 @@
-r"""The strengths of models and what varies between voters, by maximum marginal likelihood.
+r"""Estimate strengths and the variation between voters by maximum marginal likelihood.
 
-The log odds of left against right of voter v, and the log tie parameter, are
+The log odds of left against right for voter v, and the log tie parameter, are
 
 .. math:: \eta &= e^{\alpha_v} \bigl(\theta_l - \theta_r + x'\beta\bigr)
           + u_{gl} - u_{gr} + \sigma + s_v, \\
           \nu &= \tau + t_v,                                                              \quad (1)
 
-with normal effects :math:`s_v, t_v, \alpha_v` of the voter: side, ties and discrimination. Normal
-deviations :math:`u_g` are there for a kind of voters g, or for one voter with very many votes: it
-is linked with the others and not pooled. Strengths have a normal prior as well. All standard
-deviations are estimated.
+with normal voter effects :math:`s_v, t_v, \alpha_v` on side, ties and discrimination. A kind of
+voters g has normal deviations :math:`u_g`; so has a single voter with very many votes, who is
+linked with the others but not pooled. Strengths also have a normal prior. All standard deviations
+are estimated.
 
-The effects of voters are integrated out. Around the mode of a voter's posterior, which Newton
-steps find for all voters at once, a product of Gauss-Hermite rules is weighted by the true
-density. By Fisher's identity the slope of the marginal likelihood is the mean of the slopes at
-these nodes. Newton steps use the information at the mode, with the effects of voters swept out,
+The effects of voters are integrated out. Newton steps find the mode of each voter's posterior.
+Around it, a product of Gauss-Hermite rules is weighted by the true density. By Fisher's identity,
+the gradient of the marginal likelihood is the mean gradient over these nodes. Newton steps use the
+information at the mode, with the effects of voters eliminated,
 
 .. math:: A = H_{\phi\phi} - \sum_v H_{\phi v} H_{vv}^{-1} H_{v\phi} + P,                 \quad (2)
 
-P being the precision of the priors. A standard deviation of k effects follows MacKay's rule: the
-sum of squares of their estimates over k minus the sum of posterior by prior variances.
+where P is the precision of the priors. A standard deviation of k effects follows MacKay's rule:
+their sum of squares over k minus the sum of the ratios of posterior to prior variance.
 
-Of very many votes, those of some voters are fitted first. From there steps are short, and the
-information (2) of the first round serves for the later ones.
+With very many votes, those of a subset of voters are fitted first. The remaining steps are short,
+so the information (2) of the first iteration is reused.
 """
 
 from dataclasses import dataclass
@@ -46,28 +46,28 @@ from psychollm.studies.votes.marginal import (
 from psychollm.studies.votes.table import Options, State, Votes
 
 _MOST_ROUNDS = 60
-_SETTLED = 2e-3  # of the steps, in standard errors, and of log standard deviations
+_SETTLED = 2e-3  # tolerance of steps, in standard errors, and of log standard deviations
 _SETTLED_MANY = 1e-2
-_LONGEST = 1.0  # step
-_SD = np.array([0.5, 0.5, 0.3])  # of the effects of voters, to begin with, and in their weak prior
-_SD_SPREAD = 1.5  # of the logarithm of an SD
+_LONGEST = 1.0  # largest step
+_SD = np.array([0.5, 0.5, 0.3])  # of voters' effects: start and centre of a weak prior
+_SD_SPREAD = 1.5  # prior SD of the logarithm of an SD
 _LEAST_SD = 1e-3
 _SMALL_SD = 0.1
 _CURVES = 8.0  # largest ratio of the curvature found to the expected one
 _FIRST_SD = 1.0  # of strengths
 _WEAK = 10.0  # SD of side and ties
-_MANY = 200_000  # more votes have a rule with fewer nodes, and are begun with some of them
-_SHORT = 0.1  # step, after which the information is still the same
+_MANY = 200_000  # above this number of votes: fewer nodes, and a first fit to a subset
+_SHORT = 0.1  # step below which the information is reused
 
 
 @dataclass(frozen=True, kw_only=True, eq=False)
 class Fit:
-    """What was estimated; `phi` holds strengths, own strengths, covariates, side and ties."""
+    """Estimates; `phi` contains strengths, deviations of kinds, covariates, side and ties."""
 
     state: State
     precision: FloatArray  # (parameters,) P of (2)
     information: FloatArray  # (parameters, parameters) A of (2)
-    scores: FloatArray  # (3, votes) slopes in what models, side and ties add
+    scores: FloatArray  # (3, votes) gradients in the model, side and tie terms
     weight: FloatArray  # (votes,) information of each vote on its difference
     sd: FloatArray  # (3,) of the effects of voters
     log_likelihood: float
@@ -86,12 +86,12 @@ class Fit:
 
     @property
     def roots(self) -> FloatArray:
-        """Square roots of the posterior covariance of these (voters, 3, 3)."""
+        """Square roots of the posterior covariances of the effects (voters, 3, 3)."""
         return self.state.roots
 
     @property
     def spread(self) -> FloatArray:
-        """SD of strengths, and of each kind's own deviations (1 + own,)."""
+        """SDs of strengths, and of each kind's deviations (1 + own,)."""
         return self.state.spread
 
     @cached_property
@@ -109,7 +109,7 @@ def fit_votes(votes: Votes, options: Options) -> Fit:
     """Maximise the marginal likelihood of (1)."""
     state = _start(votes, options)
     step = votes.left.size // _MANY + 1
-    # A kind with strengths of its own may be one voter, whom the first votes would lack.
+    # A kind may be a single voter, whom the subset would omit.
     begun = step > 1 and votes.n_voters > 100 * step and not votes.n_own
     if begun:
         some = votes.of_every(2 * step)
@@ -133,7 +133,7 @@ def _start(votes: Votes, options: Options) -> State:
 
 
 def _climb(votes: Votes, state: State, options: Options) -> tuple[int, bool]:
-    """Take steps until they are short; return their number, and whether they became so."""
+    """Iterate until steps are short; return the number of iterations and convergence."""
     p = votes.n_parameters
     many = votes.left.size > _MANY
     nodes = nodes_of(2 if many else 3)
@@ -161,7 +161,7 @@ def _climb(votes: Votes, state: State, options: Options) -> tuple[int, bool]:
         slope[_constant(p, options)] = 0.0
         step = cho_solve(factor, slope)
         moved = float(np.sqrt(slope @ step / max(p, 1)))
-        # The scale of strengths and the discrimination of voters move against each other.
+        # The scale of strengths and the discrimination of voters trade off.
         damping = 0.6 if votes.n_voters and rounds > 3 else 1.0
         longest = float(np.abs(step).max())
         state.phi += damping * step * min(1.0, _LONGEST / max(longest, 1e-300))
@@ -201,12 +201,12 @@ def _finished(
 
 
 def _constant(p: int, options: Options) -> list[int]:
-    """Return the places of parameters that are not estimated."""
+    """Return the indices of parameters that are not estimated."""
     return [p] * (not options.side) + [p + 1] * (not options.ties)
 
 
 def _fixed(information: FloatArray, options: Options) -> FloatArray:
-    """Return the information with that of parameters which are not estimated set to 1."""
+    """Return the information with unit rows for parameters that are not estimated."""
     for place in _constant(len(information) - 2, options):
         information[place], information[:, place] = 0.0, 0.0
         information[place, place] = 1.0
@@ -219,11 +219,11 @@ def _tie_start(votes: Votes) -> float:
 
 
 def _pulled(votes: Votes, state: State, total: float, lost: float) -> FloatArray:
-    """Return what the precision of the priors pulls to zero (parameters,)."""
+    """Return the values that the precision of the priors shrinks to zero (parameters,)."""
     phi = np.where(state.phi > NEVER, state.phi, 0.0)
-    # The discrimination of voters leaves the scale of strengths open. Along it the volume of many
-    # strengths balances their prior, which the mode does not show: the prior keeps the share that
-    # votes alone determine.
+    # The discrimination of voters leaves the scale of strengths weakly determined. Along it, the
+    # volume of many strengths balances their prior, which the mode ignores. So the prior is scaled
+    # by the proportion of information that remains without voters' effects.
     if lost:
         phi[: votes.k] *= (total - lost) / total
     return phi
@@ -267,7 +267,7 @@ def _spreads(
     damping: float,
     secant: _Secant,
 ) -> float:
-    """Update all standard deviations, and return the largest change, in shares of them."""
+    """Update all standard deviations, and return the largest relative change."""
     before = np.concatenate([state.sd, state.spread])
     if votes.n_voters:
         free = options.free()
@@ -288,5 +288,5 @@ def _spreads(
         found = np.sqrt((state.phi[own] ** 2).sum() / max(known, 0.5))
         state.spread[g] = max(found, _FIRST_SD if g == 0 else 0.02)
     after = np.concatenate([state.sd, state.spread])
-    # An SD near 0 shrinks for ever; what it does to votes no longer changes.
+    # An SD near 0 keeps shrinking without any effect on votes.
     return float((np.abs(after - before) / np.maximum(before, _SMALL_SD)).max())

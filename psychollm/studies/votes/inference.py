@@ -1,19 +1,18 @@
-r"""Errors of strengths: voters and prompts are clusters, the prior counts as it is.
+r"""Standard errors of strengths, clustered by voters and prompts.
 
-With :math:`s_g` the slopes of the marginal likelihood summed over cluster g, A the information and
-P the precision of the priors (`psychollm.studies.votes.fit`), the covariance is
+With :math:`s_g` the gradient of the marginal likelihood summed over cluster g, A the information
+and P the precision of the priors (`psychollm.studies.votes.fit`), the covariance is
 
 .. math:: A^{-1} \Bigl(\sum_g \frac{s_g s_g'}{1 - h_g} + P\Bigr) A^{-1},                  \quad (1)
 
-where the slopes of part of the votes of a voter are less what they take by moving the effects of
-the voter. :math:`h_g` is the share of cluster g in the information on a contrast; degrees of
-freedom are those of `psychollm.estimates.clustered`. Where answers are as the model says, (1) is
-the posterior covariance. With voters and prompts it is the sum of both, less that of their cells,
-and at least the larger one. Many small clusters are merged at random: their sums are as
-independent.
+For part of a voter's votes, the gradient is reduced by its effect on the voter's effects.
+:math:`h_g` is the proportion of cluster g in the information on a contrast; degrees of freedom are
+those of `psychollm.estimates.clustered`. If the model is correct, (1) is the posterior covariance.
+With voters and prompts it is the sum of both, minus that of their cells, and at least the larger
+one. Many small clusters are merged at random, which keeps their sums independent.
 
-The errors of all strengths are drawn together, and the largest error of all differences gives
-intervals that hold at once (`max_t_of`).
+The errors of all strengths are drawn jointly, and the largest error of all differences gives
+simultaneous intervals (`max_t_of`).
 """
 
 from dataclasses import dataclass
@@ -29,15 +28,15 @@ from psychollm.studies.votes.fit import Fit
 from psychollm.studies.votes.marginal import here, slopes_in_effects, swept_of
 from psychollm.studies.votes.table import Part, Votes
 
-FEWEST_VOTERS = 5  # with fewer, the voters are not a sample of others
-_ALONE = 200  # of the largest clusters
-_MERGED = 100  # of all others
+FEWEST_VOTERS = 5  # with fewer, voters are not treated as a sample
+_ALONE = 200  # largest clusters that are kept separate
+_MERGED = 100  # groups into which all other clusters are merged
 _MOST_DF = 1e6
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
 class Contrasts:
-    """Differences of strengths, i minus j; j = -1 for the mean of the set of i."""
+    """Differences of strengths, i minus j; j = -1 for the mean over the set of i."""
 
     i: IntArray  # (m,)
     j: IntArray  # (m,)
@@ -72,12 +71,12 @@ class Contrasts:
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
 class Errors:
-    """What clusters add to the strengths."""
+    """Contributions of clusters to the errors of strengths."""
 
     clusters: tuple[FloatArray, ...]  # sums (clusters, models) of each kind of cluster
     shares: tuple[tuple[FloatArray, ...], ...]  # information of each cluster on strengths
-    cells: FloatArray  # sums of voters by prompts, or of nothing
-    prior: FloatArray  # (parameters, models) root of the share of the prior
+    cells: FloatArray  # sums over voter-prompt cells; empty if there is one kind of cluster
+    prior: FloatArray  # (parameters, models) root of the contribution of the prior
     over: str  # what the clusters are
 
     def of(self, contrasts: Contrasts) -> tuple[FloatArray, FloatArray]:
@@ -85,7 +84,7 @@ class Errors:
         each, freedom = [], []
         for sums, information in zip(self.clusters, self.shares, strict=True):
             known = np.array([contrasts.form(one) for one in information]).T
-            known = np.maximum(known, 0.0)  # a form that rounding made negative
+            known = np.maximum(known, 0.0)  # rounding can make a form negative
             shares = known / np.maximum(known.sum(axis=1, keepdims=True), 1e-300)
             with np.errstate(invalid="ignore"):
                 corrected = corrected_sums(contrasts.of(sums).T, np.minimum(shares, 1.0))
@@ -102,18 +101,18 @@ class Errors:
         return total + prior, np.minimum(df, _MOST_DF)
 
     def drawn(self, n: int, source: np.random.Generator) -> FloatArray:
-        """Return errors of all strengths together (n, models)."""
+        """Draw errors of all strengths jointly (n, models)."""
         parts = (*self.clusters, self.prior)
         return np.asarray(sum(source.standard_normal((n, len(one))) @ one for one in parts))
 
 
 def errors_of(votes: Votes, fit: Fit, part: IntArray, source: np.random.Generator) -> Errors:
-    """Return the errors by voters and prompts, or by votes where there are none."""
+    """Return errors clustered by voters and prompts, or by votes if both are unknown."""
     n = votes.left.size
     units: list[IntArray] = []
     names: list[str] = []
     if votes.n_voters and np.unique(votes.voter[votes.own < 0]).size >= FEWEST_VOTERS:
-        # Votes of a kind with its own strengths vary about these.
+        # Votes of a kind vary about its own strengths.
         own = votes.n_voters + np.arange(n) % _MERGED
         units.append(np.where(votes.own >= 0, own, votes.voter))
         names.append("voters")
@@ -147,7 +146,7 @@ def _sums(
     informed: bool = False,
     whole: bool = False,
 ) -> tuple[FloatArray, tuple[FloatArray, ...]]:
-    """Return what each group of units adds to the strengths, and its information on them."""
+    """Return the contribution of each group of units to the strengths, and its information."""
     group = _groups(unit, source)
     total = int(group.max()) + 1
     slopes = np.zeros((total, fit.phi.size))
@@ -158,8 +157,8 @@ def _sums(
     sums = sums - sums.mean(axis=0)
     if not informed:
         return sums, ()
-    # Votes tell nothing of what all strengths of a set share. A wide prior makes that large:
-    # its rounding errors would exceed what one vote tells of differences.
+    # Votes carry no information about the common level of a set. A wide prior makes its variance
+    # large: rounding errors would exceed the information of one vote on differences.
     member = np.equal.outer(part, np.arange(part.max() + 1)).astype(np.float64)
     top = bread[: votes.k]
     top = top - member @ (member.T @ top / member.sum(axis=0)[:, None])
@@ -178,7 +177,7 @@ def _sums(
 
 
 def _slopes(each: Part, fit: Fit, group: IntArray, total: int, *, whole: bool) -> FloatArray:
-    """Return the slopes of part of the votes, summed by group (groups, parameters)."""
+    """Return the gradient of part of the votes, summed by group (groups, parameters)."""
     table, scores = each.table, fit.scores[:, each.votes]
     n, p = group.size, table.n_parameters
     member = csr_array((np.ones(n), (group, np.arange(n))), shape=(total, n))
@@ -188,7 +187,7 @@ def _slopes(each: Part, fit: Fit, group: IntArray, total: int, *, whole: bool) -
         mine = (member @ table.design.multiply(scores[1][:, None]).tocsr()).toarray()
         found[:, :p] = np.where(table.is_own, mine, found[:, :p])
     found[:, p:] = np.asarray(member @ scores[1:].T)
-    # A unit that is no voter moves the effects of voters, which are swept out of A.
+    # A unit other than a voter shifts the effects of voters, which are eliminated from A.
     part = np.ones(n) if not whole else (table.own >= 0).astype(np.float64)
     if table.n_voters and part.any():
         state = fit.state.of(each)
@@ -201,7 +200,7 @@ def _slopes(each: Part, fit: Fit, group: IntArray, total: int, *, whole: bool) -
 
 
 def _groups(unit: IntArray, source: np.random.Generator) -> IntArray:
-    """Return the group of each vote: small units are merged at random."""
+    """Return the group of each vote; small units are merged at random."""
     unit = np.unique(unit, return_inverse=True)[1]
     size = np.bincount(unit)
     if size.size <= _ALONE + _MERGED:
@@ -223,7 +222,7 @@ def differences_of(
     n_draws: int,
     source: np.random.Generator,
 ) -> tuple[Comparisons, FloatArray]:
-    """Return all differences, with intervals that hold at once, and the degrees of freedom."""
+    """Return all differences with simultaneous intervals, and the degrees of freedom."""
     k = len(labels)
     i, j = np.triu_indices(k, 1)
     contrasts = Contrasts(i=i, j=j, part=part)
@@ -259,7 +258,7 @@ def differences_of(
 
 
 def max_t_p(value: FloatArray, se: FloatArray, df: FloatArray) -> FloatArray:
-    """Return two-sided p-values of no difference, each on its own."""
+    """Return two-sided unadjusted p-values of no difference."""
     from scipy.special import stdtr
 
     with np.errstate(invalid="ignore", divide="ignore"):
@@ -267,7 +266,7 @@ def max_t_p(value: FloatArray, se: FloatArray, df: FloatArray) -> FloatArray:
 
 
 def better_of(differences: Comparisons, k: int) -> BoolArray:
-    """Return whether the row is shown to be stronger than the column (models, models)."""
+    """Return whether the row is significantly stronger than the column (models, models)."""
     i, j = np.triu_indices(k, 1)
     enough = np.array([flag != Reason.FEW_CLUSTERS for flag in differences.flags])
     lower, upper = np.where(enough[:, None], differences.interval, np.nan).T

@@ -1,4 +1,4 @@
-"""What part of the votes adds to the marginal likelihood, its slopes and the information."""
+"""Contributions of votes to the marginal likelihood, its gradient and the information."""
 
 from itertools import product
 from typing import NamedTuple
@@ -11,24 +11,24 @@ from psychollm.kernels.voters import voter_means, voter_modes
 from psychollm.studies.votes.davidson import Terms, terms
 from psychollm.studies.votes.table import Options, State, Votes
 
-_MOST_STEPS = 6  # of Newton, to the modes of voters
-_DENSE = 0.05  # share of cells that are not 0
+_MOST_STEPS = 6  # Newton steps to the modes of voters
+_DENSE = 0.05  # proportion of nonzero cells above which a matrix is dense
 
 
 class Expected(NamedTuple):
-    """Means over what is uncertain about voters."""
+    """Posterior means over the effects of voters."""
 
-    scores: FloatArray  # (3, votes) slopes in what models, side and ties add
+    scores: FloatArray  # (3, votes) gradients in the model, side and tie terms
     moments: FloatArray  # (voters, 3) mean squares of the effects
     log_likelihood: float
 
 
 class Here(NamedTuple):
-    """The votes at the modes of their voters."""
+    """Votes at the modes of their voters."""
 
     terms: Terms
     slope: FloatArray  # (votes,) discrimination, or (1,)
-    g: FloatArray  # (votes,) what the discrimination multiplied
+    g: FloatArray  # (votes,) difference times discrimination
 
 
 def nodes_of(m: int) -> tuple[FloatArray, FloatArray]:
@@ -39,7 +39,7 @@ def nodes_of(m: int) -> tuple[FloatArray, FloatArray]:
 
 
 def _differences(votes: Votes, state: State) -> tuple[FloatArray, FloatArray]:
-    """Return what the discrimination multiplies, and what is added (votes,)."""
+    """Return the term that discrimination multiplies, and the added term (votes,)."""
     phi, own = state.phi[:-2], votes.is_own
     added = votes.design @ np.where(own, phi, 0.0) if votes.n_own else np.zeros(1)
     return votes.design @ np.where(own, 0.0, phi), added + state.phi[-2]
@@ -69,7 +69,7 @@ def here(votes: Votes, state: State) -> Here:
 
 
 def find_modes(votes: Votes, state: State, options: Options) -> None:
-    """Find the mode of each voter's effects, and the root of the covariance there."""
+    """Set each voter's effects to their mode, and the root of their covariance there."""
     if votes.n_voters:
         prior = state.sd, options.free()
         given, nu = _of_voters(votes, state), float(state.phi[-1])
@@ -77,7 +77,7 @@ def find_modes(votes: Votes, state: State, options: Options) -> None:
 
 
 def expected(votes: Votes, state: State, nodes: tuple[FloatArray, FloatArray]) -> Expected:
-    """Return expected slopes, second moments and the log-likelihood."""
+    """Return expected gradients, second moments and the log-likelihood."""
     if not votes.n_voters:
         one, _ = _at(votes, state, _differences(votes, state), state.effects)
         scores = np.stack([one.eta, one.eta, one.nu])
@@ -91,13 +91,13 @@ def expected(votes: Votes, state: State, nodes: tuple[FloatArray, FloatArray]) -
 
 
 def _of_voters(votes: Votes, state: State) -> tuple[FloatArray, FloatArray, FloatArray]:
-    """Return what voters' discrimination multiplies, what is added, and the votes."""
+    """Return the term that discrimination multiplies, the added term, and the votes."""
     delta, added = _differences(votes, state)
     return delta, np.broadcast_to(added, delta.shape).copy(), np.ascontiguousarray(votes.wins)
 
 
 def slope_of(votes: Votes, scores: FloatArray) -> FloatArray:
-    """Return the slope of the marginal likelihood in the parameters."""
+    """Return the gradient of the marginal likelihood in the parameters."""
     found = votes.design.T @ scores[0]
     if votes.n_own:
         found = np.where(votes.is_own, votes.design.T @ scores[1], found)
@@ -105,7 +105,7 @@ def slope_of(votes: Votes, scores: FloatArray) -> FloatArray:
 
 
 def scale_of(votes: Votes, state: State, at: Here) -> tuple[float, float]:
-    """Return the information along the scale of strengths, and what effects of voters take."""
+    """Return the information along the scale of strengths, and its loss to voters' effects."""
     line = at.slope * (state.phi[votes.left] - state.phi[votes.right])
     one = at.terms
     total = float((one.eta_eta * line**2).sum())
@@ -118,8 +118,8 @@ def scale_of(votes: Votes, state: State, at: Here) -> tuple[float, float]:
 def taken_by_vote(votes: Votes, state: State, at: Here) -> FloatArray:
     """Return the cross information (3, votes) of a vote's log odds with its voter's effects.
 
-    In units of the root of the posterior covariance: the sum of squares over voters is what
-    the effects of voters take of the information.
+    In units of the root of the posterior covariance: the sum of squares over voters is the
+    information lost to their effects.
     """
     one = at.terms
     roots = state.roots[votes.voter]
@@ -131,7 +131,7 @@ def taken_by_vote(votes: Votes, state: State, at: Here) -> FloatArray:
 
 
 def information_of(votes: Votes, state: State, at: Here) -> FloatArray:
-    """Return the information on the parameters, effects of voters swept out, without priors."""
+    """Return the information on the parameters without priors, voters' effects eliminated."""
     one, design = at.terms, votes.scaled(at.slope)
     p = design.shape[1]
     full = np.zeros((p + 2, p + 2))
@@ -153,7 +153,7 @@ def _square(column: csr_array) -> FloatArray:
 
 
 def swept_of(votes: Votes, state: State, at: Here) -> tuple[csr_array, ...]:
-    """Return factors (parameters, voters): their squares are what the effects of voters take."""
+    """Return factors (parameters, voters) whose squares are the information lost to effects."""
     if not votes.n_voters:
         return ()
     one, design = at.terms, votes.scaled(at.slope)
@@ -179,7 +179,7 @@ def swept_of(votes: Votes, state: State, at: Here) -> tuple[csr_array, ...]:
 
 
 def slopes_in_effects(votes: Votes, state: State, at: Here) -> FloatArray:
-    """Return what each vote adds to the slopes in its voter's effects (3, votes)."""
+    """Return the contribution of each vote to the gradient in its voter's effects (3, votes)."""
     one, roots = at.terms, state.roots[votes.voter]
     slopes = (one.eta, one.nu, one.eta * at.g)
     return np.stack(

@@ -1,22 +1,23 @@
-r"""Which pairs to ask next: those that settle the boundaries of tiers soonest.
+r"""Choose the next pairs: those that determine the boundaries of tiers soonest.
 
-A tier ends before the first model that is shown to be weaker than its best. So few differences
-settle the tiers: those between the best model of a tier and the models of the next one. A
-difference d takes
+A tier ends before the first model that is significantly weaker than its best. So only the
+differences between the best model of a tier and the models of the next one determine the tiers. A
+difference d becomes significant after
 
 .. math:: m_d = \Bigl(\frac{c \, \mathrm{se}_d}{d}\Bigr)^2                               \quad (1)
 
-times the votes so far until it is shown, c being the multiple of the simultaneous intervals. The
-tiers to come are those that would be shown with three times the votes; if all of these are shown,
-with six times, and so on. A vote on the pair (a, b) adds the information I to the difference of
-its strengths, and lowers the variance of another difference by
+times the present votes, where c is the multiple of the simultaneous intervals. The target tiers
+are those expected with three times the votes; if these are already established, with six times,
+and so on. A vote on the pair (a, b) adds the information I to the difference of its strengths, and
+lowers the variance of another difference by
 
 .. math:: \frac{I \, (d' C q)^2}{1 + I \, q' C q},                                        \quad (2)
 
-q being the contrast of a and b and C the covariance of the strengths. Pairs are chosen one after
-the other, each with C as it will be after the votes on those before: by how far (2) lowers the sum
-of :math:`m_d` over the open differences at the boundaries. Every third pair is instead the one
-whose own difference a vote makes most precise: a boundary that chance drew is not kept for ever.
+where q is the contrast of a and b, and C the covariance of the strengths. Pairs are chosen
+sequentially, each with the C expected after the votes chosen before. The criterion is the
+reduction by (2) of the sum of :math:`m_d` over the inconclusive differences at the boundaries.
+Every third pair is instead the one whose own difference a vote makes most precise, because chance
+may have misplaced a boundary.
 """
 
 from dataclasses import dataclass
@@ -31,15 +32,15 @@ from psychollm.data.labels import Labels
 from psychollm.studies.comparison.ranks import tiers
 from psychollm.studies.votes.davidson import chances
 
-_AHEAD = 3.0  # times the votes so far, with which boundaries of tiers are foreseen
-_EVERY = 3  # pairs, of which one is chosen for the precision of its own difference
+_AHEAD = 3.0  # multiple of the present votes at which boundaries of tiers are predicted
+_EVERY = 3  # one pair in so many is chosen for the precision of its own difference
 _MOST = 1e6
-_TARGETS = 400  # differences that count: those that are open and nearest to being shown
+_TARGETS = 400  # number of targets: the inconclusive differences nearest to significance
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
 class NextPairs(Result):
-    """Pairs to ask, the most telling first.
+    """Pairs to ask next, the most informative first.
 
     Examples
     --------
@@ -51,7 +52,7 @@ class NextPairs(Result):
 
     left: Labels  # (n,)
     right: Labels  # (n,)
-    gain: FloatArray  # (n,) share of the votes still needed that this one is expected to save
+    gain: FloatArray  # (n,) proportion of the votes still needed that this one saves
 
     _AXES = Axes({}, "left", "right", "gain")
 
@@ -73,7 +74,7 @@ def next_pairs_of(
     gap = value[i] - value[j]
     left, _, right = chances(gap, np.full(gap.size, np.log(max(tie, 1e-30))))
     information = 0.25 * (left + right - (left - right) ** 2)
-    # Pairs that nothing connects come first: nothing is known of their differences.
+    # Pairs without a link come first: their differences are undetermined.
     apart = component[i] != component[j]
     c = covariance.copy()
     multiple = np.nanmax(np.append(half / se, 1.0)) if np.isfinite(half).any() else 3.0
@@ -114,7 +115,7 @@ def _gains(
     multiple: float,
     part: IntArray,
 ) -> FloatArray:
-    """Return the share of the votes that tiers still need, which a vote on each pair saves."""
+    """Return the proportion of the votes still needed that a vote on each pair saves."""
     needed = variance * multiple**2 / np.maximum(gap**2, 1e-3 * variance)
     open_ = _open(i, j, needed, part)
     weight = needed[open_]
@@ -126,7 +127,7 @@ def _gains(
 
 
 def _open(i: IntArray, j: IntArray, needed: FloatArray, part: IntArray) -> IntArray:
-    """Return the places of the differences at boundaries of tiers that are not shown yet."""
+    """Return the indices of the inconclusive differences at boundaries of tiers."""
     k = part.size
     ahead, known = _AHEAD, np.zeros(0, dtype=np.int64)
     while ahead < _MOST:

@@ -1,4 +1,4 @@
-"""The page of votes."""
+"""Page of votes."""
 
 from typing import TYPE_CHECKING
 
@@ -13,17 +13,18 @@ if TYPE_CHECKING:
 
 def _methods(result: "BradleyTerry") -> tuple[str, ...]:
     return (
-        f"Votes follow Davidson's model of ties {cite('davidson')} with the advantage of the left "
-        "side. Voters differ in their side, ties and discrimination: these have normal "
-        "distributions and are integrated out.",
+        f"Votes follow Davidson's model of ties {cite('davidson')}, with an advantage of the left "
+        "side. Voters have normally distributed effects on side, ties and discrimination, which "
+        "are integrated out.",
         f"Strengths have a normal prior with an SD of {number(result.fit.prior, 2)} logits. "
-        f"Standard errors are over {result.fit.over}, with the correction CR2 for few clusters "
+        f"Standard errors are clustered by {result.fit.over}, with the CR2 correction for few "
+        "clusters "
         f"{cite('bell')}.",
-        "The intervals of all differences hold at once. Their common multiple of the standard "
-        "errors is the quantile of the largest error of all pairs; errors are drawn for all pairs "
-        f"together {cite('chernozhukov')}.",
-        "How many models these intervals show to be stronger bounds the rank of a model from "
-        f"above, how many to be weaker from below {cite('mogstad')}.",
+        "The intervals of all differences are simultaneous. Their common multiple of the standard "
+        "errors is a quantile of the largest standardised error over all pairs; errors are drawn "
+        f"jointly {cite('chernozhukov')}.",
+        "The number of significantly stronger models bounds a model's rank from above; the number "
+        f"of significantly weaker models bounds it from below {cite('mogstad')}.",
     )
 
 
@@ -34,7 +35,7 @@ def _facts(result: "BradleyTerry", smallest: SmallestEffects) -> tuple[Fact, ...
     return (
         Fact(name="Models", value=count(fit.n_models), detail=within),
         Fact(name="Votes", value=count(fit.n_votes)),
-        Fact(name="Voters", value=count(fit.n_voters) if fit.n_voters else "not known"),
+        Fact(name="Voters", value=count(fit.n_voters) if fit.n_voters else "unknown"),
         Fact(name="Left side", value=result.side.text(0, 2, signed=True), detail="logits"),
     )
 

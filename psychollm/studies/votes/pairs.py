@@ -1,4 +1,4 @@
-"""What the votes on each pair of models say beyond the strengths."""
+"""Residuals of the votes on each pair of models."""
 
 import numpy as np
 
@@ -10,7 +10,7 @@ from psychollm.studies.votes.table import Votes
 
 
 def pairs_of(votes: Votes, fit: Fit, first: IntArray) -> Pairs:
-    """Return the residuals of pairs, and the information on each with voters swept out."""
+    """Return residuals of pairs, and the information on each, voters' effects eliminated."""
     k = votes.k
     place = np.empty(k, dtype=np.int64)
     place[first] = np.arange(k)
@@ -22,7 +22,7 @@ def pairs_of(votes: Votes, fit: Fit, first: IntArray) -> Pairs:
     sums = [np.bincount(where, each) for each in (votes.n, sign * fit.scores[0], fit.weight)]
     n, residual, information = (np.asarray(each, np.float64) for each in sums)
     if votes.n_voters:
-        # Slopes are means over the discrimination of a voter, whose mean lies above its mode.
+        # Scores are means over a voter's discrimination, whose mean exceeds its mode.
         mean = np.exp(0.5 * (fit.roots[:, 2] ** 2).sum(axis=1))[votes.voter]
         information = np.asarray(np.bincount(where, mean**2 * fit.weight), np.float64)
         information = information - _taken(votes, fit, where, sign * mean, kinds.size)
@@ -32,7 +32,7 @@ def pairs_of(votes: Votes, fit: Fit, first: IntArray) -> Pairs:
 def _taken(
     votes: Votes, fit: Fit, where: IntArray, factor: FloatArray, n_pairs: int
 ) -> FloatArray:
-    """Return what the effects of voters take of the information on each pair (pairs,)."""
+    """Return the information on each pair that is lost to voters' effects (pairs,)."""
     found = np.zeros(n_pairs)
     for part in votes.parts:
         table, state = part.table, fit.state.of(part)

@@ -1,4 +1,4 @@
-"""Chances of left, tie and right, with what varies between voters integrated out."""
+"""Probabilities of left, tie and right, with voters' effects integrated out."""
 
 from itertools import product
 
@@ -8,7 +8,7 @@ from psychollm._base.types import FloatArray, IntArray
 from psychollm.studies.votes.davidson import chances
 
 _NODES = 5
-_MANY = 200_000  # pairs: more have fewer nodes
+_MANY = 200_000  # pairs above which fewer nodes are used
 
 
 def expected_chances(
@@ -21,11 +21,11 @@ def expected_chances(
     roots: FloatArray,
     voter: IntArray,
 ) -> FloatArray:
-    """Return the chances (n, 3) of pairs.
+    """Return the probabilities (n, 3) of left, tie and right for pairs.
 
-    `delta` (n,) is what the discrimination multiplies and `added` what is added to the log odds;
-    `spread` (n,) is the standard error of both. Effects (voters, 3) have the root covariances
-    `roots`; `voter` (n,) says whose they are.
+    Discrimination multiplies `delta` (n,); `added` (n,) is added to the log odds; `spread` (n,) is
+    the standard error of `delta`. Effects (voters, 3) have the root covariances `roots`; `voter`
+    (n,) is the index of each vote's voter.
     """
     m = _NODES if delta.size <= _MANY else 3
     x, w = np.polynomial.hermite_e.hermegauss(m)

@@ -1,4 +1,4 @@
-"""What votes show: strengths, ranks, tiers, voters, and chances of new votes."""
+"""Results from votes: strengths, ranks, tiers, voters, and predictions of new votes."""
 
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
@@ -28,22 +28,22 @@ if TYPE_CHECKING:
     import pandas as pd
     from matplotlib.axes import Axes as Drawn
 
-_SHOWN = 12  # differences that the summary lists
+_SHOWN = 12  # differences in the summary
 _ELO = 400.0 / np.log(10.0)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
 class FitStatistics(Result):
-    """How many votes there are, and how well the model describes them."""
+    """Number of votes, and fit of the model."""
 
     n_votes: int
     n_models: int
     n_voters: int
     n_prompts: int
-    n_without_winner: int  # rows left out
+    n_without_winner: int  # omitted rows
     log_likelihood: float  # marginal
-    log_loss: float  # per vote, of these votes
-    base_log_loss: float  # where only the rates of left, tie and right are known
+    log_loss: float  # per vote, in sample
+    base_log_loss: float  # of a model with only the rates of left, tie and right
     over: str  # clusters of the standard errors
     prior: float  # SD of strengths
     rounds: int
@@ -57,14 +57,14 @@ class FitStatistics(Result):
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
 class Voters(Result):
-    """Each voter's own side, ties and discrimination, shrunk towards those of all voters."""
+    """Voters' effects on side, ties and discrimination, shrunk towards the mean voter."""
 
     labels: Labels  # (voters,)
     n_votes: IntArray  # (voters,)
     effects: FloatArray  # (voters, 3) on the logit scale; the discrimination is a logarithm
     se: FloatArray  # (voters, 3)
     roots: FloatArray  # (voters, 3, 3) roots of their covariances
-    kind: IntArray  # (voters,) number of the kind with deviations, -1 for the others
+    kind: IntArray  # (voters,) index of the kind with deviations, -1 for the others
     sd: FloatArray  # (3,) of side, ties and discrimination between voters
 
     _AXES = Axes(
@@ -81,34 +81,34 @@ class Voters(Result):
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
 class Kinds(Result):
-    """Kinds of voters, or single ones with very many votes, beside all others."""
+    """Kinds of voters, or single voters with very many votes, compared with all others."""
 
     labels: Labels  # (kinds,)
     n_votes: IntArray  # (kinds,)
     deviations: FloatArray  # (kinds, models) from the strengths
     spread: FloatArray  # (kinds,) their SD
     correlation: FloatArray  # (kinds,) of true strengths with those of the others
-    worth: FloatArray  # (kinds,) of a vote, in votes of the others
+    worth: FloatArray  # (kinds,) information of a vote, relative to a vote of the others
 
     _AXES = Axes({"kind": "labels"}, "n_votes", "correlation", "worth", "spread")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
 class Pairs(Result):
-    """What the votes on each pair say beyond the strengths."""
+    """Residuals of the votes on each pair."""
 
-    i: IntArray  # (pairs,) place of the stronger model
+    i: IntArray  # (pairs,) index of the stronger model
     j: IntArray  # (pairs,)
     n: FloatArray  # (pairs,) votes
-    residual: FloatArray  # (pairs,) wins of i less those expected, ties as halves
-    information: FloatArray  # (pairs,) on the difference, effects of voters swept out
+    residual: FloatArray  # (pairs,) wins of i minus expected wins; ties count as half
+    information: FloatArray  # (pairs,) on the difference, voters' effects eliminated
 
     _AXES = Axes({}, "i", "j", "n", "residual", "information")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
 class BradleyTerry(Study, Result):
-    """Models in the order of their strengths, with ranks, tiers and every difference.
+    """Models ordered by strength, with ranks, tiers and all pairwise differences.
 
     Examples
     --------
@@ -120,22 +120,22 @@ class BradleyTerry(Study, Result):
     1     b     2     2       44
     """
 
-    strengths: Estimate  # (models,) logits, mean 0 in each set; intervals each on its own
-    win_rates: Estimate  # (models,) expected against the others of the set, ties as halves
-    differences: Comparisons  # of every two models, intervals that hold at once
+    strengths: Estimate  # (models,) logits, mean 0 in each set; pointwise intervals
+    win_rates: Estimate  # (models,) expected against the others of the set; ties count as half
+    differences: Comparisons  # all pairs, simultaneous intervals
     rank: IntArray  # (models,) 1 for the strongest of its set
-    rank_interval: IntArray  # (models, 2) bounds that hold for all models at once
-    tier: IntArray  # (models,) 1 for the best and whoever cannot be told from it
+    rank_interval: IntArray  # (models, 2) simultaneous bounds
+    tier: IntArray  # (models,) 1 for the best and models indistinguishable from it
     component: IntArray  # (models,) 1 for the largest set of models that votes connect
     n_votes: IntArray  # (models,)
-    ties: Estimate  # (1,) chance of a tie between equals
+    ties: Estimate  # (1,) probability of a tie between equals
     side: Estimate  # (1,) advantage of the left in logits
     covariates: Estimate  # (covariates,) effects on the logit per unit of the difference
     voters: Voters
     kinds: Kinds
     fit: FitStatistics
     pairs: Pairs
-    covariance: FloatArray  # (models, models) of strengths, as the model has it
+    covariance: FloatArray  # (models, models) of strengths, model-based
     parameters: FloatArray  # side, log tie parameter, three SDs of voters, SD of strengths
     labels: Labels  # (models,)
     level: float
@@ -153,7 +153,7 @@ class BradleyTerry(Study, Result):
 
     @property
     def score(self) -> Estimate:
-        """The strengths, by the name that a comparison of scores has for its values."""
+        """Strengths; alias shared with comparisons of scores."""
         return self.strengths
 
     @property
@@ -163,7 +163,7 @@ class BradleyTerry(Study, Result):
 
     @property
     def tiers(self) -> tuple[Labels, ...]:
-        """The models of each tier, the best first, one set of models after the other."""
+        """Models of each tier, the best first, by set of connected models."""
         rows = range(len(self.labels))
         keys = sorted({(int(self.component[row]), int(self.tier[row])) for row in rows})
         return tuple(
@@ -172,7 +172,7 @@ class BradleyTerry(Study, Result):
         )
 
     def elo(self, *, centre: float = 1000.0) -> "pd.DataFrame":
-        """Return strengths on the scale of Elo: 400 points are odds of ten to one.
+        """Return strengths on the Elo scale: 400 points are odds of ten to one.
 
         Parameters
         ----------
@@ -201,15 +201,14 @@ class BradleyTerry(Study, Result):
         *,
         covariates: Any = None,
     ) -> FloatArray:
-        """Return the chances of left, tie and right (n, 3) of new votes.
+        """Return the probabilities of left, tie and right (n, 3) of new votes.
 
         Parameters
         ----------
         left, right : sequence of labels (n,)
-            The models, as they are shown.
+            Models, by the side on which they are shown.
         voter : sequence of labels (n,), optional
-            Who votes. Voters who were not seen before, and all where there are none, vary as
-            those who were.
+            Voters. New voters, and all if None, are averaged over the distribution of voters.
         covariates : array_like (n, covariates), optional
             Differences, left minus right; by default 0.
 
@@ -229,7 +228,7 @@ class BradleyTerry(Study, Result):
         """
         one, other = self._places(left, "left"), self._places(right, "right")
         if one.size != other.size:
-            msg = f"left holds {one.size} models, right {other.size}: pass as many"
+            msg = f"left has {one.size} models but right has {other.size}: pass equal numbers"
             raise ShapeError(msg)
         value = self.strengths.value
         delta = value[one] - value[other] + self._shifts(covariates, one.size)
@@ -250,20 +249,19 @@ class BradleyTerry(Study, Result):
         )
 
     def cycles(self, *, n_draws: int = 2000, rng: RandomState = None) -> Cycles:
-        """Test whether strengths add up around triangles, or votes circle more than chance makes.
+        """Test whether strengths are additive around triangles, or votes are cyclic beyond chance.
 
         Parameters
         ----------
         n_draws : int
-            Sets of votes without circles that are drawn.
+            Number of simulated data sets under additive strengths.
         rng : Generator, int or None
             Source of randomness.
 
         Returns
         -------
         Cycles
-            The p-value of the test that there are none, and the triangles with their own,
-            adjusted for all triangles.
+            The p-value of no cycles, and the triangles with p-values adjusted for all triangles.
         """
         value = self.strengths.value
         return cycles_of(
@@ -273,12 +271,12 @@ class BradleyTerry(Study, Result):
         )  # fmt: skip
 
     def next_pairs(self, n: int = 10) -> NextPairs:
-        """Return which pairs to ask next, by what they say about the tiers.
+        """Return the pairs to ask next, by their information about the tiers.
 
         Parameters
         ----------
         n : int
-            How many votes are to come.
+            Number of new votes.
         """
         half = 0.5 * np.diff(self.differences.interval, axis=1)[:, 0]
         return next_pairs_of(
@@ -300,7 +298,7 @@ class BradleyTerry(Study, Result):
         return found
 
     def findings(self, *, smallest: SmallestEffects = SMALLEST) -> Findings:
-        """Return who is strongest, the ranks, the differences, and what sways votes."""
+        """Return the strongest model, the ranks, the differences, and effects on the votes."""
         judged = self.outcomes(smallest=smallest)
         rows = self._adjacent()
         more = len(rows) - _SHOWN
@@ -315,10 +313,9 @@ class BradleyTerry(Study, Result):
                 question="How do the models rank?",
                 rows=tuple(map(self._model, range(len(self.labels)))),
                 explanation=(
-                    "Strengths are logits with mean 0. The interval of a strength is that of the "
-                    "model alone. The bounds of the ranks hold for all models at once, with a "
-                    f"chance of {percent(self.level)}. A tier ends before the first model that "
-                    "is shown to be weaker than its best."
+                    "Strengths are logits with mean 0 and pointwise intervals. The bounds of all "
+                    f"ranks are simultaneous (coverage {percent(self.level)}). A tier ends before "
+                    "the first model that is significantly weaker than its best."
                 ),
                 numbers={"rank": self.rank, "rank_interval": self.rank_interval},
             ),
@@ -327,9 +324,9 @@ class BradleyTerry(Study, Result):
                 question="How far is each model from the next?",
                 rows=(
                     *map(self._pair, rows[:_SHOWN]),
-                    *([f"and {more} more, in the table of pairs"] if more > 0 else []),
+                    *([f"{more} more in the table of pairs"] if more > 0 else []),
                 ),
-                explanation="The intervals hold for all pairs at once.",
+                explanation="Simultaneous intervals over all pairs.",
                 numbers={
                     "value": self.differences.value,
                     "interval": self.differences.interval,
@@ -337,7 +334,7 @@ class BradleyTerry(Study, Result):
             ),
             Finding(
                 key="votes",
-                question="What sways the votes?",
+                question="What else affects the votes?",
                 rows=self._swayed(),
                 numbers={"side": self.side, "ties": self.ties, "sd": self.voters.sd},
             ),
@@ -349,7 +346,7 @@ class BradleyTerry(Study, Result):
             f"{count(len(self.labels))} models, {count(self.fit.n_votes)} votes"
             + "".join(f", {count(n)} {unit}{'s' * (n > 1)}" for n, unit in clusters if n)
             + (
-                f"; {count(self.fit.n_without_winner)} rows without a winner are left out"
+                f"; {count(self.fit.n_without_winner)} rows without a winner were omitted"
                 if self.fit.n_without_winner
                 else ""
             )
@@ -358,12 +355,12 @@ class BradleyTerry(Study, Result):
         return exhibit(Findings(items=tuple(items), head=head), self, smallest)
 
     def outcomes(self, *, smallest: SmallestEffects = SMALLEST) -> Verdicts:
-        """Return for each pair what its interval shows.
+        """Return the conclusion from each pair's interval.
 
         Parameters
         ----------
         smallest : SmallestEffects
-            With the smallest `share` that matters: of wins between two models, over one half.
+            With `share`, the smallest proportion of wins over one half that is of interest.
         """
         pairs = self.differences
         least = 4.0 * smallest.share  # logits, between models that are nearly equal
@@ -378,12 +375,12 @@ class BradleyTerry(Study, Result):
         )
 
     def comment(self, *, smallest: SmallestEffects = SMALLEST) -> str:
-        """Return the verdict and the models as Markdown, short enough for a pull request.
+        """Return the verdict and a table of models as short Markdown, for a pull request.
 
         Parameters
         ----------
         smallest : SmallestEffects
-            With the smallest `share` that matters.
+            With `share`, the smallest proportion of wins over one half that is of interest.
         """
         found = self.findings(smallest=smallest)
         rows = ["| model | strength | rank | tier |", "|---|---|---|---|"]
@@ -398,13 +395,13 @@ class BradleyTerry(Study, Result):
     def _places(self, labels: Any, argument: str) -> IntArray:
         values = in_pandas(labels)
         if isinstance(values, str) or np.ndim(values) != 1:
-            msg = f"{argument} must be a sequence of models, one for each vote"
+            msg = f"{argument} must be a sequence of models, one per vote"
             raise ShapeError(msg)
         place = {label: row for row, label in enumerate(self.labels)}
         found = [place.get(one, -1) for one in list(values)]
         if -1 in found:
             unknown = list(values)[found.index(-1)]
-            msg = f"{argument} names {unknown!r}, a model without votes: there are "
+            msg = f"{argument}: model {unknown!r} has no votes: use one of "
             raise LabelError(msg + listed(self.labels))
         return np.array(found, dtype=np.int64)
 
@@ -414,7 +411,7 @@ class BradleyTerry(Study, Result):
             return np.full(n, new)
         values = in_pandas(voter)
         if isinstance(values, str) or np.ndim(values) != 1 or len(values) != n:
-            msg = f"voter must be a sequence of {n} labels, one for each vote"
+            msg = f"voter must be a sequence of {n} labels, one per vote"
             raise ShapeError(msg)
         place = {label: row for row, label in enumerate(self.voters.labels)}
         found = []
@@ -463,11 +460,11 @@ class BradleyTerry(Study, Result):
         pairs = len(judged.outcomes)
         if len(parts) > 1:
             parts.insert(
-                0, f"The models fall into {len(parts)} sets without a common vote, between which "
-                "nothing can be said."
+                0, f"No vote links {len(parts)} sets of models: strengths cannot be compared "
+                "between sets."
             )  # fmt: skip
         if pairs > 1:
-            parts.append(f"Of {count(pairs)} pairs {count(shown)} differ.")
+            parts.append(f"{count(shown)} of {count(pairs)} pairs differ significantly.")
         return " ".join(parts)
 
     def _best(self, part: int) -> str:
@@ -477,14 +474,14 @@ class BradleyTerry(Study, Result):
         others = [self.labels[row] for row in rivals if row != top]
         first = f"{self.labels[top]} is strongest, {self.strengths.text(top, 2, signed=True)}"
         if len(others) == own.sum() - 1:
-            return f"{first}, but no model is shown to be weaker."
+            return f"{first}, but no model is significantly weaker."
         if others:
             return f"{first}; {sentence_list(others)} may be as strong."
-        return f"{first}, and is shown to be stronger than every other model."
+        return f"{first}, significantly stronger than every other model."
 
     def _swayed(self) -> tuple[str, ...]:
-        rows = [f"the left side: {self.side.text(0, 2, signed=True)} logits"]
-        rows.append(f"ties between equals: {self.ties.text(0, 3)}")
+        rows = [f"advantage of the left side: {self.side.text(0, 2, signed=True)} logits"]
+        rows.append(f"probability of a tie between equals: {self.ties.text(0, 3)}")
         rows += [
             f"{name}: {self.covariates.text(row, 3, signed=True)} logits per unit"
             for row, name in enumerate(self.covariates.labels)
@@ -492,22 +489,22 @@ class BradleyTerry(Study, Result):
         if self.voters.labels:
             side, ties, slope = (number(one, 2) for one in self.voters.sd)
             rows.append(
-                f"between voters the side has an SD of {side} logits, ties of {ties}, the log of "
-                f"discrimination of {slope}"
+                f"SD between voters: side {side} logits, log tie parameter {ties}, log "
+                f"discrimination {slope}"
             )
         return tuple(rows)
 
     def _beside(self) -> Finding:
         kinds = self.kinds
         rows = tuple(
-            f"{label}: its strengths correlate {number(kinds.correlation[row], 2)} with those of "
-            f"the others, noise removed; one of its votes is worth {number(kinds.worth[row], 2)} "
-            "of theirs"
+            f"{label}: strengths correlate {number(kinds.correlation[row], 2)} with the others' "
+            f"(corrected for noise); one vote carries {number(kinds.worth[row], 2)} times the "
+            "information of theirs"
             for row, label in enumerate(kinds.labels)
         )
         return Finding(
             key="kinds",
-            question="How far do judges agree with the others?",
+            question="How well do kinds of voters agree?",
             rows=rows,
             numbers={"correlation": kinds.correlation, "worth": kinds.worth},
         )

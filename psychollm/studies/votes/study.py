@@ -1,13 +1,13 @@
-r"""From votes on pairs of models to strengths, ranks and tiers.
+r"""Estimate strengths, ranks and tiers from votes on pairs of models.
 
-Votes follow Davidson's model of ties (`psychollm.studies.votes.davidson`) with the advantage of a
-side, the effects of covariates, and each voter's own side, ties and discrimination
-(`psychollm.studies.votes.fit`). Standard errors count voters and prompts as clusters
-(`psychollm.studies.votes.inference`); intervals of all differences hold at once, and with them the
-bounds of all ranks, as in `psychollm.compare`.
+Votes follow Davidson's model of ties (`psychollm.studies.votes.davidson`) with an advantage of a
+side, effects of covariates, and each voter's effects on side, ties and discrimination
+(`psychollm.studies.votes.fit`). Standard errors are clustered by voters and prompts
+(`psychollm.studies.votes.inference`). The intervals of all differences and the bounds of all ranks
+are simultaneous, as in `psychollm.compare`.
 
-Strengths have a normal prior with a standard deviation that is estimated and is at least one. It
-is weak where votes are many, and keeps the strength of a model finite that never lost.
+Strengths have a normal prior; its standard deviation is estimated, but at least one. The prior is
+weak if there are many votes, and keeps the strength of an undefeated model finite.
 
 References
 ----------
@@ -49,8 +49,8 @@ from psychollm.studies.votes.result import BradleyTerry, FitStatistics, Kinds, V
 from psychollm.studies.votes.table import Options, Votes
 
 _OWN_VOTES = 10  # per model, and
-_OWN_SHARE = 0.15  # of all votes: a voter with more has strengths of its own
-_FEW_OWN = 5  # such voters at most
+_OWN_SHARE = 0.15  # of all votes: a voter with more has separate strengths
+_FEW_OWN = 5  # maximum number of such voters
 _ZERO = 1e-12
 
 
@@ -71,53 +71,53 @@ def bradley_terry(
     n_draws: int = 4000,
     rng: RandomState = None,
 ) -> BradleyTerry:
-    """Strengths, ranks and tiers of models from votes on pairs of them.
+    """Estimate strengths, ranks and tiers of models from votes on pairs of them.
 
     Parameters
     ----------
     votes : DataFrame, mapping, sequence of rows, path or None
-        A row for each vote. Known columns are found: model_a, model_b and winner; left, right
-        and winner; chosen and rejected; a preference as a number. None where `left`, `right` and
-        `winner` are arrays.
+        One row per vote. Known columns are found: model_a, model_b and winner; left, right and
+        winner; chosen and rejected; a numeric preference. None if `left`, `right` and `winner`
+        are arrays.
     left, right : str or array_like (votes,), optional
-        The models, as they were shown.
+        Models on each side.
     winner : str or array_like (votes,), optional
-        "left", "right", "tie" (or "model_a", "tie (bothbad)"), the name of the model, or a number:
-        1 for left to 0 for right, or 1 for left to 2 for right. Where numbers are not only 0,
-        .5 and 1 they are shares of a win. A vote without a winner is left out.
+        "left", "right", "tie" (or "model_a", "tie (bothbad)"), the name of the model, or a number
+        from 1 for left to 0 for right, or from 1 for left to 2 for right. Numbers other than 0, .5
+        and 1 are fractional wins. Votes without a winner are omitted.
     voter : str or array_like (votes,), optional
-        Who voted: a person or a judge. By default a known column, if there is one.
+        Person or judge who voted. By default a known column, if there is one.
     kind : str or array_like (votes,), optional
-        What the voter is, such as "people" and "judge". The kind with most voters sets the
-        strengths; other kinds are linked with it, and have deviations of their own.
+        Kind of voter, such as "people" and "judge". The kind with most voters determines the
+        strengths; other kinds are linked with it and have deviations.
     prompt : str or array_like (votes,), optional
-        What the models answered; prompts are clusters. By default a known column.
+        Prompt that the models answered; prompts are clusters. By default a known column.
     covariates : str, sequence of str, or mapping
-        Names of differences, such as "length": two columns (length_left and length_right), or one
+        Covariates, such as "length": two columns (length_left and length_right), or one column
         with the difference, left minus right; or a mapping from names to these.
     weights : str or array_like (votes,), optional
-        How often each row counts.
+        Frequency weight of each row.
     side : bool
-        Whether the side on which a model is shown may matter.
+        Whether to estimate an advantage of the left side.
     prior : float, optional
         Standard deviation of the normal prior of strengths; by default estimated, at least 1.
         ``np.inf`` is maximum likelihood.
     level : float
-        Coverage of the intervals: of each strength, and of all differences and all ranks at once.
+        Coverage of the intervals: pointwise for strengths, simultaneous for differences and ranks.
     n_draws : int
-        Sets of errors drawn for the intervals that hold at once.
+        Number of draws for the simultaneous intervals.
     rng : Generator, int or None
         Source of randomness.
 
     Returns
     -------
     BradleyTerry
-        The strongest model first. Strengths have mean 0 in each set of models that votes connect.
+        With the strongest model first. Strengths have mean 0 in each connected set of models.
 
     Raises
     ------
     LabelError, CodeError, ShapeError, OptionError
-        If columns, labels or winners do not fit, or an option is out of range.
+        If columns, labels or winners are invalid, or an option is out of range.
 
     Examples
     --------
@@ -152,7 +152,7 @@ def bradley_terry(
     )
     fit = fit_votes(given, options)
     if not fit.converged:
-        msg = "the likelihood of the votes did not settle: values are those of the last round"
+        msg = "bradley_terry did not converge: estimates are those of the last iteration"
         warnings.warn(msg, ConvergenceWarning, stacklevel=2)
     part = _parts(given)
     errors = errors_of(given, fit, part, source)
@@ -163,10 +163,10 @@ def bradley_terry(
 
 
 def _votes(ballot: Ballot) -> tuple[Votes, IntArray, IntArray]:
-    """Return the votes sorted by voter, their order, and who has strengths of their own."""
+    """Return the votes sorted by voter, their order, and the owners of separate strengths."""
     n, voter = ballot.left.size, ballot.voter
     own, owners = _own(ballot)
-    # One voter has no effects beside those of all.
+    # Effects of a single voter are not identified.
     known = voter.size > 0 and len(ballot.voters) > 1
     order = np.argsort(voter, kind="stable") if known else np.arange(n)
     return (
@@ -188,7 +188,7 @@ def _votes(ballot: Ballot) -> tuple[Votes, IntArray, IntArray]:
 
 
 def _own(ballot: Ballot) -> tuple[IntArray, IntArray]:
-    """Return whose deviations each vote has, -1 for none, and who has any."""
+    """Return the index of each vote's deviations, -1 for none, and their owners."""
     n, k = ballot.left.size, len(ballot.models)
     none = np.full(n, -1, dtype=np.int64), np.empty(0, dtype=np.int64)
     if len(ballot.kinds) > 1:
@@ -265,7 +265,7 @@ def _result(
 
 
 def _reordered(errors: Errors, first: IntArray) -> Errors:
-    """Return the errors of the models in another order."""
+    """Return the errors in another order of the models."""
     return Errors(
         clusters=tuple(one[:, first] for one in errors.clusters),
         shares=tuple(tuple(one[np.ix_(first, first)] for one in known) for known in errors.shares),
@@ -276,7 +276,7 @@ def _reordered(errors: Errors, first: IntArray) -> Errors:
 
 
 def _parts(votes: Votes) -> IntArray:
-    """Return the set of each model that votes connect, 0 for the largest (models,)."""
+    """Return each model's connected set, 0 for the largest (models,)."""
     found = _components(votes, votes.left, votes.right, strong=False)
     order = np.argsort(-np.bincount(found), kind="stable")
     return np.asarray(np.argsort(order)[found])
@@ -292,7 +292,7 @@ def _components(votes: Votes, winner: IntArray, loser: IntArray, *, strong: bool
 
 
 def _one_sided(votes: Votes, part: IntArray) -> BoolArray:
-    """Return which models the prior alone keeps finite (models,)."""
+    """Return which models have finite strengths only by the prior (models,)."""
     wins = votes.wins
     ahead, behind = wins[0] + wins[1] > 0.0, wins[2] + wins[1] > 0.0
     winner = np.concatenate([votes.left[ahead], votes.right[behind]])
@@ -340,7 +340,7 @@ def _strengths(
 def _win_rates(
     value: FloatArray, part: IntArray, fit: Fit, strengths: Estimate, level: float
 ) -> Estimate:
-    """Return the expected share of wins, ties as halves, against the others of the set."""
+    """Return expected win rates against the others of the set; ties count as half."""
     k = value.size
     i, j = np.nonzero(np.equal.outer(part, part) & ~np.eye(k, dtype=np.bool_))
     voters = np.zeros((1, 3)), np.diag(fit.sd)[None]
@@ -356,7 +356,7 @@ def _win_rates(
         return np.bincount(i, one[:, 0] + 0.5 * one[:, 1], minlength=k) / n
 
     rate = np.where(np.bincount(part)[part] > 1, rates(0.0), np.nan)
-    # The rate moves with the model's own strength, against the mean of the others.
+    # The rate depends on the model's strength relative to the mean of the others.
     share = np.bincount(part)[part] / np.maximum(np.bincount(part)[part] - 1, 1)
     slope = (rates(step) - rates(-step)) / (2.0 * step) * share
     se = slope * strengths.se
@@ -391,7 +391,7 @@ def _one(
 
 
 def _ties(fit: Fit, options: Options, errors: Errors, level: float, votes: Votes) -> Estimate:
-    """Return the chance of a tie between equals, without a side."""
+    """Return the probability of a tie between equals, without a side effect."""
     found = _one("ties", "equals", fit.phi[-1], fit.covariance[-1, -1], level, votes,
                  Reason.NONE if options.ties else Reason.NO_TIES)  # fmt: skip
     share = expit(found.value - np.log(2.0))
@@ -460,7 +460,7 @@ def _kinds(
 
 
 def _worth(votes: Votes, fit: Fit, g: int) -> float:
-    """Return the information of a vote of a kind on the strengths of the others, by theirs."""
+    """Return the information of a vote of a kind, relative to a vote of the others."""
     k = votes.k
     own = votes.own == g
     centre = np.eye(k) - 1.0 / k
@@ -475,7 +475,7 @@ def _worth(votes: Votes, fit: Fit, g: int) -> float:
     mine, others = network(own), network(votes.own < 0)
     if not own.any() or not (votes.own < 0).any():
         return float("nan")
-    # Deviations swept out: (mine^-1 + spread^2)^-1.
+    # Eliminate the deviations: (mine^-1 + spread^2)^-1.
     precision = np.eye(k) / fit.spread[1 + g] ** 2
     swept = mine - mine @ np.linalg.solve(mine + precision, mine)
     each = np.trace(centre @ swept) / own.sum(), np.trace(others) / (votes.own < 0).sum()

@@ -1,4 +1,4 @@
-"""Votes by numbers, in parts that fit into a processor's cache, and what is estimated of them."""
+"""Votes with integer codes, in parts that fit into a processor's cache, and the fit's state."""
 
 from dataclasses import dataclass
 from functools import cached_property
@@ -9,12 +9,12 @@ from scipy.sparse import csr_array
 
 from psychollm._base.types import BoolArray, FloatArray, IntArray
 
-_VOTES = 50_000  # of a part, where they are of several voters
+_VOTES = 50_000  # votes per part, unless a voter has more
 _VOTERS = 5_000
 
 
 class Part(NamedTuple):
-    """Some of the votes: all those of some voters."""
+    """Votes of a subset of the voters."""
 
     votes: slice
     voters: slice
@@ -23,14 +23,14 @@ class Part(NamedTuple):
 
 @dataclass(frozen=True, kw_only=True, eq=False)
 class Votes:
-    """Votes by numbers, sorted by voter."""
+    """Votes with integer codes, sorted by voter."""
 
-    left: IntArray  # (votes,) number of the model
+    left: IntArray  # (votes,) index of the model
     right: IntArray
     wins: FloatArray  # (3, votes) weight of left, tie and right
-    voter: IntArray  # (votes,) number of the voter; empty where nothing is known of voters
-    prompt: IntArray  # (votes,) likewise
-    own: IntArray  # (votes,) number of the kind with strengths of its own, -1 for the others
+    voter: IntArray  # (votes,) index of the voter; empty if voters are unknown
+    prompt: IntArray  # (votes,) index of the prompt; empty if prompts are unknown
+    own: IntArray  # (votes,) index of the kind with deviations, -1 for the others
     x: FloatArray  # (votes, covariates) left minus right
     k: int  # models
     n_voters: int
@@ -48,7 +48,7 @@ class Votes:
 
     @cached_property
     def is_own(self) -> BoolArray:
-        """Which parameters are deviations of a kind of voters (parameters,)."""
+        """Whether a parameter is a deviation of a kind of voters (parameters,)."""
         place = np.arange(self.n_parameters)
         return np.asarray((place >= self.k) & (place < self.k * (1 + self.n_own)))
 
@@ -60,7 +60,7 @@ class Votes:
 
     @cached_property
     def parts(self) -> tuple[Part, ...]:
-        """The votes in parts."""
+        """Votes split into parts."""
         n = self.left.size
         if not self.n_voters:
             cuts = range(0, n, _VOTES)
@@ -100,7 +100,7 @@ class Votes:
         return self._of(rows, self.voter[rows] // step, slice(None, None, step))
 
     def scaled(self, slope: FloatArray) -> csr_array:
-        """Return the design with the discrimination of the voter in all but deviations."""
+        """Return the design times the voter's discrimination, except for deviations."""
         found = self.design.copy()
         row = np.repeat(np.arange(self.left.size), np.diff(found.indptr))
         factor = np.broadcast_to(slope, self.left.shape)[row]
@@ -111,7 +111,7 @@ class Votes:
 
     @cached_property
     def design(self) -> csr_array:
-        """Coefficients of strengths, own strengths and covariates (votes, parameters)."""
+        """Coefficients of strengths, deviations of kinds and covariates (votes, parameters)."""
         rows = np.arange(self.left.size)
         one = np.ones(self.left.size)
         parts = [(rows, self.left, one), (rows, self.right, -one)]
@@ -131,16 +131,16 @@ class Votes:
 
 @dataclass(slots=True, kw_only=True, eq=False)
 class State:
-    """What changes from round to round."""
+    """Iterate of the fit."""
 
-    phi: FloatArray  # strengths, own strengths, covariates, side and ties
+    phi: FloatArray  # strengths, deviations of kinds, covariates, side and ties
     effects: FloatArray  # (voters, 3) side, ties and discrimination of each voter
     roots: FloatArray  # (voters, 3, 3) square roots of their posterior covariance
     sd: FloatArray  # (3,) of the effects of voters
-    spread: FloatArray  # (1 + own,) SD of strengths, and of each kind's own deviations
+    spread: FloatArray  # (1 + own,) SD of strengths, and of each kind's deviations
 
     def of(self, part: Part) -> "State":
-        """Return the state of a part of the votes, which shares its memory with this one."""
+        """Return the state of a part of the votes; it shares memory with this one."""
         return State(
             phi=self.phi,
             effects=self.effects[part.voters],
@@ -152,12 +152,12 @@ class State:
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
 class Options:
-    """What is estimated."""
+    """Options of the model."""
 
     side: bool
     ties: bool
-    prior: float | None  # SD of strengths, where it is given
+    prior: float | None  # SD of strengths, None to estimate it
 
     def free(self) -> BoolArray:
-        """Return which effects of voters there are: side, ties, discrimination."""
+        """Return which effects of voters are estimated: side, ties, discrimination."""
         return np.array([self.side, self.ties, True])

@@ -70,9 +70,9 @@ def test_clusters_widen_and_other_quantities_count():
     clustered = found_of(frame, clusters=np.repeat(np.arange(12), 5)).frontier(quantity="pass^3")
     assert clustered.score.name == "pass^3"
     assert (clustered.spent.interval[:, 0] < clustered.spent.value).all()
-    with pytest.raises(OptionError, match="quantity='pass@9' is not known: use one of 'pass@1'"):
+    with pytest.raises(OptionError, match="quantity='pass@9' is unknown: use one of 'pass@1'"):
         found_of(frame).frontier(quantity="pass@9")
-    with pytest.raises(OptionError, match="of='seconds' is not known: use one of 'cost'"):
+    with pytest.raises(OptionError, match="of='seconds' is unknown: use one of 'cost'"):
         found_of(frame).frontier("seconds")
     with pytest.raises(OptionError, match="pass cost= or seconds="):
         found_of(frame, cost=None).frontier()
@@ -91,9 +91,9 @@ def test_costs_that_are_none_are_refused():
     frame = runs([0.8, 0.5], [2.0, 1.0])
     with pytest.raises(LabelError, match="no column 'eur'"):
         found_of(frame, cost="eur")
-    with pytest.raises(CodeError, match="costs and times are numbers from 0 on"):
+    with pytest.raises(CodeError, match="costs and times must be at least 0"):
         found_of(frame.assign(usd="much"))
-    with pytest.raises(CodeError, match=r"holds '-1\.0'"):
+    with pytest.raises(CodeError, match=r"contains '-1\.0'"):
         found_of(frame.assign(usd=-1.0))
 
 

@@ -159,7 +159,7 @@ def test_it_says_what_it_found(agents):
 def test_errors_name_the_place_and_the_remedy(agents):
     with pytest.raises(CodeError, match=r"model 'm0', question 0 has 7 successes of 5 attempts"):
         psy.attempts(counts([[7]], 5), **COUNTS)
-    with pytest.raises(CodeError, match=r"score of 0\.5: an attempt succeeds \(1\) or fails"):
+    with pytest.raises(CodeError, match=r"score of 0\.5: scores must be 1 \(success\)"):
         psy.attempts(np.full((1, 2, 2), 0.5))
     with pytest.raises(OptionError, match="successes= needs trials="):
         psy.attempts(agents, question="task", successes="right")

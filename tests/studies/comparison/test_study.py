@@ -289,7 +289,7 @@ def test_pairs_that_are_not_listed_are_counted() -> None:
     drawn = np.random.default_rng(4)
     rows = compare(drawn.integers(0, 2, (15, 30)), rng=1).findings()["differences"].rows
     assert len(rows) == 4
-    assert rows[-1] == "and 11 more, in the table of pairs"
+    assert rows[-1] == "11 more in the table of pairs"
     assert len(compare(drawn.integers(0, 2, (13, 30)), rng=1).findings()["differences"].rows) == 4
 
 

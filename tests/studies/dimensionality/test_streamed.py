@@ -65,5 +65,5 @@ def test_what_cannot_be_judged_is_refused():
         shared_signals(scanned(simulated([[0.6]], n=50, k=3)), n_null=5)
     scan = scanned(simulated([[0.6]], n=50))
     for table in (scan, scan.sparse()):
-        with pytest.raises(SparseError, match=r"shared_signals\(responses\) judges"):
+        with pytest.raises(SparseError, match=r"use shared_signals\(responses\)"):
             dimensionality(table)

@@ -125,7 +125,7 @@ def test_errors_name_the_argument_and_the_label(seen):
         psy.recency_break(scores, published={**dates.astype(str), "q0": "soon"}, rng=1)
     with pytest.raises(LabelError, match="cutoff"):
         psy.recency_break(scores, published=dates, cutoff=2024, rng=1)
-    with pytest.raises(ShapeError, match="there are 2 lineages"):
+    with pytest.raises(ShapeError, match="2 lineages of models"):
         psy.recency_break(scores, published=dates, families=list("aaaabbbb"), rng=1)
     with pytest.raises(ShapeError, match="published: 10 questions have a date and a score"):
         psy.recency_break(scores.iloc[:, :10], published=dates.iloc[:10], rng=1)

@@ -44,7 +44,7 @@ def test_each_group_is_the_study_of_its_questions(each):
 
 def test_the_page_shows_loadings_and_groups(each, tmp_path):
     text = each.report(tmp_path / "page.html").read_text(encoding="utf-8")
-    for words in ("Does one factor make all groups?", "Groups of questions", "facts, code"):
+    for words in ("Does one factor fit all groups?", "Groups of questions", "facts, code"):
         assert words in text
 
 
@@ -52,13 +52,13 @@ def test_one_factor_over_all_groups():
     said = np.hstack([drawn(LOADINGS, 2500, 1), drawn(LOADINGS, 2500, 2, mean=-0.3)])
     right = (np.random.default_rng(3).random(said.shape) < 0.5).astype(int)
     found = psy.shared_confidence_by(said, right, np.arange(5000) // 2500, **OPTIONS)
-    assert found.findings().verdict.startswith("One factor makes all groups (0 and 1)")
+    assert found.findings().verdict.startswith("One factor fits all groups (0 and 1)")
     assert found.congruence > 0.98
 
 
 def test_groups_that_do_not_fit_are_refused():
     said = drawn(LOADINGS, 60, 1)
-    with pytest.raises(LabelError, match="one label only"):
+    with pytest.raises(LabelError, match="only one label"):
         psy.shared_confidence_by(said, said, ["a"] * 60)
     with pytest.raises(ShapeError, match="no group can be studied"):
         psy.shared_confidence_by(said[:3], said[:3], ["a", "b"] * 30, **OPTIONS)

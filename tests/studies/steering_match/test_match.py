@@ -291,7 +291,7 @@ def test_bad_targets(study: SteeringMatch) -> None:
         steering_match(study.steered, study.targets.select(models=["m0"]))
     with pytest.raises(CodeError, match="yes/no"):
         steering_match(study.steered, np.full((3, 150), 2))
-    with pytest.raises(InputError, match="no sweep"):
+    with pytest.raises(InputError, match="not a sweep"):
         steering_match(np.zeros((3, 150)), study.targets)
     with pytest.raises(LabelError, match="m9"):
         study.profile("m9")

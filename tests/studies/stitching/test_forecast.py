@@ -15,7 +15,7 @@ def test_a_forecast_and_how_earlier_ones_did(found: StitchedBenchmarks) -> None:
     assert (summary["covered"].between(0, 1)).all()
     assert set(ahead.backtest["benchmark"]) == {"b2"}
     assert (ahead.backtest["date"] > ahead.backtest["origin"]).all()
-    with pytest.raises(LabelError, match="benchmark 'x' is not in the table"):
+    with pytest.raises(LabelError, match="benchmark 'x' is unknown"):
         found.forecast("2027-06-01", benchmark="x")
-    with pytest.raises(InputError, match="is no date"):
+    with pytest.raises(InputError, match="is not a date"):
         found.forecast("soon")

@@ -30,11 +30,11 @@ def test_predictions_of_both_kinds(found: StitchedBenchmarks) -> None:
 def test_unknown_names_are_refused(found: StitchedBenchmarks) -> None:
     with pytest.raises(LabelError, match="model 'other' is not in the table: pass given"):
         found.predict("other")
-    with pytest.raises(LabelError, match="'nine' is not in the table"):
+    with pytest.raises(LabelError, match="unknown benchmark 'nine'"):
         found.predict("other", given={"nine": 0.5})
     with pytest.raises(
         CodeError, match=r"given: benchmark 'b1' has 71.*divide percentages by 100"
     ):
         found.predict("other", given={"b1": 71})
-    with pytest.raises(OptionError, match="given holds no score"):
+    with pytest.raises(OptionError, match="given has no score"):
         found.predict("other", given={"b1": np.nan})

@@ -22,4 +22,4 @@ def test_the_comment_has_a_row_for_each_model():
     found = psy.bradley_terry(won * 30 + lost * 5, rng=1)
     rows = found.comment().splitlines()
     assert [row.split(" | ")[0] for row in rows if row.startswith("| ")][1:] == ["| a", "| b"]
-    assert "is shown to be stronger than every other model" in found.verdict
+    assert "significantly stronger than every other model" in found.verdict

@@ -180,9 +180,9 @@ def test_a_judge_with_other_tastes_is_linked_and_not_pooled():
         (pd.DataFrame({"x": [1]}), {}, LabelError, "pass left="),
         (pd.DataFrame({"left": ["a"], "right": ["b"]}), {}, LabelError, "pass winner="),
         ([("a", "a", "left")], {}, LabelError, "itself"),
-        ([("a", "b", "c")], {}, CodeError, "neither of its models"),
+        ([("a", "b", "c")], {}, CodeError, "not one of its models"),
         ([("a", None, "left")], {}, LabelError, "no model in right"),
-        ([("a", "b", None)], {}, ShapeError, "no vote"),
+        ([("a", "b", None)], {}, ShapeError, "every winner"),
         ([("left", "b", "left")], {}, LabelError, "rename the model"),
         ([("a", "b", "left")], {"prior": -1.0}, OptionError, "prior"),
         ([("a", "b", "left")], {"weights": [-1.0]}, CodeError, "weight"),
@@ -198,7 +198,7 @@ def test_one_error_names_what_is_wrong(table, options, error, words):
 
 
 def test_what_cannot_be_foretold_is_refused(found):
-    with pytest.raises(LabelError, match="without votes"):
+    with pytest.raises(LabelError, match="has no votes"):
         found.predict(["m9"], ["m0"])
-    with pytest.raises(ShapeError, match="as many"):
+    with pytest.raises(ShapeError, match="equal numbers"):
         found.predict(["m0"], ["m1", "m2"])
