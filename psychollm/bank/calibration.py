@@ -1,4 +1,4 @@
-r"""Cross-validation of a bank on held-out models; families of models stay together.
+r"""Cross-validate a bank on held-out models; families of models stay together.
 
 It selects the number of abilities that predicts best, and estimates the prediction error of each
 question relative to the item model. It estimates how this error varies between models. Simulated
@@ -19,7 +19,7 @@ from psychollm.estimates.corrected import Block, answered, corrected, inside
 DIMENSIONS = (0, 1, 2, 4)
 EQUAL_SHARE = 0.1  # proportion of equal inclusion probabilities
 FIRST_BLOCK = 10  # questions in the first block
-GROWTH = 2  # a further block has one question for so many answered
+GROWTH = 2  # each further block has one question per this many answers
 FEWEST_IN_BLOCK = 10
 _GAIN = 0.998  # ratio of squared errors required to add abilities
 _ASKED = 100  # answers of a held-out model used for prediction
@@ -27,9 +27,9 @@ _PRIOR_ANSWERS = 4.0  # weight of the item model in the error of one question
 _LEAST_ERROR, _LARGEST_ERROR = 0.05, 3.0
 _FEWEST_DF, _MOST_DF = 4.0, 200.0
 _SIZES = (50, 100, 200)  # questions in simulated sessions
-_SESSIONS = 200  # of each size, at least one for each model
+_SESSIONS = 200  # of each size, at least one per model
 _LEAST_SCALE, _LARGEST_SCALE = 0.5, 3.0
-_WORST = 16.0  # squared standardised error that counts as such: beyond it is another matter
+_WORST = 16.0  # cap of squared standardised errors, so that outliers do not dominate
 
 
 @dataclass(frozen=True, slots=True)
@@ -38,11 +38,11 @@ class Drawing:
 
     items: ItemModel
     error: FloatArray  # (J,) squared errors as multiples of p (1 - p)
-    beforehand: FloatArray  # (J,) squared errors expected before any answer
-    order: IntArray  # (J,) in which neighbours are alike
+    beforehand: FloatArray  # (J,) prior expectation of the squared errors
+    order: IntArray  # (J,) order with similar neighbours
 
     def taken(self, which: IntArray) -> "Drawing":
-        """Return the drawing of some of the questions."""
+        """Return the design for some of the questions."""
         place = np.full(self.order.size, -1)
         place[which] = np.arange(which.size)
         order = place[self.order]
@@ -51,7 +51,7 @@ class Drawing:
         )
 
     def expected(self, predicted: FloatArray) -> FloatArray:
-        """Return the squared errors (J,) that are expected of predictions."""
+        """Return the expected squared errors (J,) of predictions."""
         return predicted * (1.0 - predicted) * self.error
 
     def block(
@@ -76,16 +76,16 @@ def block_size(n_answered: int) -> int:
 class Calibration:
     """Prediction errors of held-out models."""
 
-    candidates: tuple[int, ...]  # numbers of abilities that were tried
+    candidates: tuple[int, ...]  # numbers of abilities compared
     squared_error: FloatArray  # (candidates,) of predictions of single scores
-    phi: float  # centre of the squared errors of models, in units of those expected
+    phi: float  # centre of the models' squared errors, relative to expectation
     df: float  # of their distribution over models
     scale: float  # of the variance of corrected scores
     fold: IntArray  # (models,)
     held_out: tuple[ItemModel, ...]  # fitted without each fold
 
     def taken(self, which: IntArray) -> "Calibration":
-        """Return the same for some of the questions."""
+        """Return the calibration of some of the questions."""
         return replace(self, held_out=tuple(items.taken(which) for items in self.held_out))
 
 
@@ -96,7 +96,7 @@ def calibrated(
     order: IntArray,
     rng: np.random.Generator,
 ) -> tuple[Drawing, Calibration]:
-    """Fit the items to scores (models, questions), and judge them by models held out."""
+    """Fit the items to scores (models, questions), and cross-validate over models."""
     tried, asked = [], _asked(scores, rng)
     for k in DIMENSIONS:
         if k >= min(scores.shape[0] - 1, scores.shape[1]):
@@ -141,7 +141,7 @@ def calibrated(
 
 
 def _asked(scores: FloatArray, rng: np.random.Generator) -> BoolArray:
-    """Choose at random which scores of each model are known when the others are predicted."""
+    """Choose the known scores of each model at random; the others are predicted."""
     asked = np.zeros(scores.shape, dtype=bool)
     for row, own in enumerate(scores):
         have = np.flatnonzero(np.isfinite(own))
@@ -179,11 +179,11 @@ def _beforehand(items: ItemModel, theta: FloatArray) -> FloatArray:
 def _population(
     drawings: Sequence[Drawing], scores: FloatArray, predicted: FloatArray
 ) -> tuple[float, float]:
-    """Fit an inverse chi-squared distribution to the errors of models (matched logarithms)."""
+    """Fit an inverse chi-squared distribution to the models' errors (matching logarithms)."""
     logs = np.empty(len(scores))
     for row, (drawing, y, p) in enumerate(zip(drawings, scores, predicted, strict=True)):
         known = np.isfinite(y)
-        # Weighted as sampling by the square root of the errors weights them.
+        # Weights are square roots of the errors, as in sampling.
         weight = 1.0 / np.sqrt(np.maximum(drawing.beforehand[known], 1e-4))
         square = weight @ (y - p)[known] ** 2
         logs[row] = np.log(max(square, 1e-9) / max(weight @ drawing.expected(p)[known], 1e-9))
@@ -198,7 +198,7 @@ def _scale(
     scores: FloatArray,
     rng: np.random.Generator,
 ) -> float:
-    """Return the mean squared standardised error of corrected scores of models held out."""
+    """Return the mean squared standardised error of corrected scores of held-out models."""
     squares = [
         min((found - truth) ** 2 / max(variance, 1e-12), _WORST)
         for found, variance, truth in _played(drawings, population, scores, rng)
@@ -214,7 +214,7 @@ def _played(
     scores: FloatArray,
     rng: np.random.Generator,
 ) -> Iterator[tuple[float, float, float]]:
-    """Play sessions with models held out; yield corrected score, its variance and the truth."""
+    """Simulate sessions of held-out models; yield corrected score, its variance and the truth."""
     n = len(scores)
     for size in _SIZES:
         for run in range(-(-_SESSIONS // n) * n if n < _SESSIONS else _SESSIONS):
@@ -234,7 +234,7 @@ def play(
     population: tuple[float, float],
     rng: np.random.Generator,
 ) -> tuple[float, float, float]:
-    """Ask `size` questions of one model; return its corrected score, the variance and its df."""
+    """Simulate `size` questions to one model; return its corrected score, variance and df."""
     known, n = np.full(truth.size, np.nan), 0
     drawn: list[Block] = []
     while n < size:

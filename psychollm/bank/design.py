@@ -1,10 +1,10 @@
-r"""Which questions to ask: a random sample whose chances are known.
+r"""Sample questions with known inclusion probabilities.
 
-A question is drawn with a chance :math:`\pi_j` proportional to the size of the error expected when
-its score is predicted, mixed with an equal share so that none is zero; this makes the variance of
-the corrected prediction smallest. The sample is systematic: chances are laid end to end along an
-order in which neighbours are alike, and one random start picks a point in every unit length. Each
-part of the bank then has the share of the sample that it is due.
+A question is drawn with a probability :math:`\pi_j` proportional to the expected size of its
+prediction error, mixed with an equal probability so that none is zero. This minimises the variance
+of the corrected prediction. The sample is systematic: probabilities are concatenated in an order
+in which neighbours are similar, and a random start picks one point per unit of length. Each part
+of the bank is then sampled in proportion.
 """
 
 import numpy as np
@@ -15,7 +15,7 @@ _ROUNDS = 100
 
 
 def chances(size: FloatArray, n: int) -> FloatArray:
-    """Return chances (J,) proportional to size >= 0 and at most 1, with the sum n."""
+    """Return probabilities (J,) proportional to size >= 0, at most 1, with sum n."""
     pi = np.zeros(size.size)
     sure = np.zeros(size.size, dtype=bool)
     for _ in range(_ROUNDS):
@@ -31,7 +31,7 @@ def chances(size: FloatArray, n: int) -> FloatArray:
 
 
 def systematic(pi: FloatArray, order: IntArray, rng: np.random.Generator) -> IntArray:
-    """Draw a systematic sample with chances pi (J,), whole in sum, in random order."""
+    """Draw a systematic sample with probabilities pi (J,) of integer sum, in random order."""
     ends = np.cumsum(pi[order])
     n = round(float(ends[-1]))
     points = (rng.random() + np.arange(n)) * (ends[-1] / n)
@@ -40,14 +40,14 @@ def systematic(pi: FloatArray, order: IntArray, rng: np.random.Generator) -> Int
 
 
 def alike(features: FloatArray, groups: IntArray) -> IntArray:
-    """Return an order of questions (J,) in which neighbours are alike, group by group."""
+    """Return an order of questions (J,) in which neighbours are similar, group by group."""
     return np.concatenate(
         [_halved(features, np.flatnonzero(groups == group)) for group in np.unique(groups)]
     )
 
 
 def _halved(features: FloatArray, which: IntArray) -> IntArray:
-    """Split at the median of the widest feature again and again, turning every other half."""
+    """Split repeatedly at the median of the widest feature, reversing every other half."""
     if which.size <= 2:
         return which
     widest = int(np.ptp(features[which], axis=0).argmax())
@@ -59,7 +59,7 @@ def _halved(features: FloatArray, which: IntArray) -> IntArray:
 
 
 def mixed(size: FloatArray, left: BoolArray, n: int, *, equal_share: float) -> FloatArray:
-    """Return the chances (J,) of drawing n of the questions left, by size and in part equally."""
+    """Return probabilities (J,) of drawing n of the remaining questions, partly equal."""
     size = np.where(left, size, 0.0)
     share = (1.0 - equal_share) * size / size.sum() + equal_share * left / left.sum()
     return chances(share, n)

@@ -1,9 +1,9 @@
-r"""Ways of choosing questions and estimating a score from them, for comparison with sessions.
+r"""Published and simple designs for choosing questions and scoring, to compare with sessions.
 
-Published designs are written from their descriptions: *anchors* (Vivek and others 2024; Polo and
-others 2024) asks the question nearest to each centre of a k-means clustering of the items and
-weighs it by its cluster; *p_irt* predicts what was not asked by the 2PL, items and slopes taken as
-exact; *gp_irt* averages both, by how wrong p_irt is for models of the bank (Polo and others 2024).
+Published designs follow their descriptions. *anchors* (Vivek and others 2024; Polo and others
+2024) asks the question nearest to each k-means centre of the items and weights it by its cluster.
+*p_irt* predicts unasked questions by the 2PL with items treated as known. *gp_irt* averages both,
+weighted by the error of p_irt for models of the bank (Polo and others 2024).
 
 References
 ----------
@@ -32,15 +32,15 @@ Design = Literal[
     "bank", "random", "stratified", "assisted", "information", "anchors", "p_irt", "gp_irt"
 ]
 _STRATA = 10  # difficulty strata, if there are no domains
-_CLUSTERINGS = 3  # k-means is repeated, the tightest clusters kept
-_AT_ONCE = 10  # questions of a session that are asked before it judges again
+_CLUSTERINGS = 3  # repetitions of k-means, of which the tightest is kept
+_AT_ONCE = 10  # questions per block of a session
 
 
 class Guess(NamedTuple):
     """Estimate of one model by a design."""
 
     value: float
-    low: float  # NaN where it has no interval
+    low: float  # NaN without an interval
     high: float
     asked: int
 
@@ -55,7 +55,7 @@ Play: TypeAlias = Callable[[ItemBank, FloatArray, int, float, np.random.Generato
 
 
 def finished(session: Session, truth: FloatArray) -> Guess:
-    """Ask a session to its end."""
+    """Complete a session."""
     place = {question: j for j, question in enumerate(session.bank.questions)}
     while not session.done:
         for question in session.next(_AT_ONCE):
@@ -132,13 +132,13 @@ def _anchors(
 
 
 def anchors(items: ItemModel, n: int, rng: np.random.Generator) -> tuple[IntArray, FloatArray]:
-    """Return the item nearest to the centre of each cluster, and the clusters' shares."""
+    """Return the item nearest to the centre of each cluster, and the clusters' proportions."""
     from scipy.cluster.vq import kmeans2
 
     features = items.items / items.items.std(axis=0).clip(1e-9)
     best = (np.inf, np.zeros(0), np.zeros(0))
     for _ in range(_CLUSTERINGS):
-        with warnings.catch_warnings():  # an empty cluster has no anchor, and that is all
+        with warnings.catch_warnings():  # empty clusters simply have no anchor
             warnings.simplefilter("ignore", UserWarning)
             start = features[rng.choice(len(features), n, replace=False)]
             centres, cluster = kmeans2(features, start, minit="matrix")
@@ -162,7 +162,7 @@ def _p_irt(
 
 
 def _two_parameters(bank: ItemBank) -> ItemModel:
-    """Return the 2PL of the bank, its items taken as exact."""
+    """Return the 2PL of the bank, with items treated as known."""
     model = bank.drawing.items
     if model.n_dimensions != 1:
         model, _ = item_model(bank.scores, 1, np.zeros(len(bank.questions), dtype=np.int64))

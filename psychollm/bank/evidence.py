@@ -1,36 +1,36 @@
-r"""Evidence, at any time, that answers to the same questions have changed.
+r"""Compute anytime-valid evidence that answers to the same questions have changed.
 
-Without a change, each question j is answered correctly with a chance :math:`p_j` of its own,
-today as in the baseline; nothing is assumed of these chances. Whatever they are, the answers to
-one question may then change places. With means :math:`\bar y_j` of the answers in a window of
-looks and :math:`\bar r_j` of those before,
+Without a change, each question j is answered correctly with its own probability :math:`p_j`, today
+as in the baseline; nothing is assumed about these probabilities. The answers to one question are
+then exchangeable. With means :math:`\bar y_j` of the answers in a window of looks and
+:math:`\bar r_j` of those before,
 
 .. math:: D_j = \bar y_j - \bar r_j, \qquad E[D_j] = 0, \qquad
           E[D_j^2 \mid \text{all answers}] = V_j =
               \frac{n_j}{u_j v_j (n_j - 1)} \sum (y - \bar y)^2,                          \quad (1)
 
-for u and v answers in and before the window, n in all. Questions are independent, so that bets on
-them multiply, and have a mean of one without a change:
+for u and v answers in and before the window, and their sum n. Questions are independent, so bets
+on them multiply, and have mean one without a change:
 
 .. math:: E_\lambda = \prod_j (1 + \lambda w_j D_j), \qquad
           E_\kappa = \prod_j \big(1 + \kappa (D_j^2 / V_j - 1)\big),                      \quad (2)
 
 the first for models that became better or worse (:math:`\lambda` of either sign), the second for
-those that answer otherwise, as often right or not; :math:`w_j \le 1` grows with the number of
-answers. A noisy baseline, of one answer to each question drawn at a temperature, is part of
-:math:`D_j` and needs no allowance.
+models whose answers differ, whatever their accuracy; :math:`w_j \le 1` increases with the number
+of answers. Noise in the baseline, such as single answers sampled at a temperature, is part of
+:math:`D_j` and needs no correction.
 
-At any time. (i) The first answer to each question of the baseline makes a martingale: the pair of
-both is revealed at once. (ii) A window has its bets once, with a share :math:`\omega` of the
-stake, and all shares add up to at most one:
+Validity at any time. (i) The first answer to each question of the baseline forms a martingale,
+because both answers of the pair are revealed together. (ii) Each window has its bets once, with a
+proportion :math:`\omega` of the stake, and all proportions sum to at most one:
 
 .. math:: A_t = \omega_0 M_t + \sum_{\text{windows that ended by } t} \omega E.           \quad (3)
 
-The sum never falls, and its expectation is at most one when all is spent, so that
-:math:`E[A_\tau] \le 1` at any time :math:`\tau` of stopping: evidence of :math:`1/\alpha` is
-ever reached with a chance of at most :math:`\alpha`. Windows begin at the baseline or at a later
-look; for late changes the reference is all that was answered before them. What is asked must not
-depend on what the baseline answered: whoever asks again only what was right finds it worse.
+The sum never decreases, and its total expectation is at most one, so :math:`E[A_\tau] \le 1` at
+any stopping time :math:`\tau`: the probability of ever reaching :math:`1/\alpha` is at most
+:math:`\alpha`. Windows start at the baseline or a later look; for later windows the reference is
+all previous answers. The choice of questions must not depend on baseline answers: repeating only
+the correct ones makes the model look worse.
 
 References
 ----------
@@ -54,9 +54,9 @@ from psychollm._base.types import FloatArray
 
 Kind = Literal["worse", "better", "different"]
 KINDS: tuple[Kind, ...] = ("worse", "better", "different")
-_STAKE = {"first": 0.5, "baseline": 0.3, "later": 0.2}  # what is bet on each kind of window
-_FIRST = (0.5, 0.5)  # of the first answers, on worse and better
-_KINDS = (0.4, 0.4, 0.2)  # of a window, on the three
+_STAKE = {"first": 0.5, "baseline": 0.3, "later": 0.2}  # stake by kind of window
+_FIRST = (0.5, 0.5)  # split of the first answers between worse and better
+_KINDS = (0.4, 0.4, 0.2)  # split of a window between the three
 _LINEAR = np.array([0.12, 0.3, 0.75])
 _SQUARE = np.array([0.2, 0.5, 0.8])
 _ROUNDING = 1e-9
@@ -76,7 +76,7 @@ class Counted:
 
     @property
     def mean(self) -> float:
-        """The mean over questions with answers of their means."""
+        """Mean over questions of their mean answers."""
         n, total, _ = self.table
         there = n > 0
         return float((total[there] / n[there]).mean()) if there.any() else np.nan
@@ -94,7 +94,7 @@ def bets(reference: Counted, window: Counted) -> FloatArray:
     tilt = gap * weight / weight.max()
     linear = _mixed(-_LINEAR, tilt), _mixed(_LINEAR, tilt)
     n, total, squares = (reference + window).table[:, here]
-    # Only answers that are 0 or 1: others may be means, of which V knows nothing.
+    # Only binary answers: V is not valid for others, which may be means.
     spread = total - total**2 / n
     plain = (np.abs(squares - total) < _ROUNDING) & (spread > _ROUNDING) & (n > 2)
     u, v, n = u[plain], v[plain], n[plain]
@@ -103,18 +103,18 @@ def bets(reference: Counted, window: Counted) -> FloatArray:
 
 
 def _mixed(stakes: FloatArray, what: FloatArray) -> float:
-    """Return the logarithm of the mean over stakes of the product of 1 + stake * what."""
+    """Return the log mean over stakes of the product of 1 + stake * what."""
     logs = np.log1p(stakes[:, None] * what).sum(axis=1)
     return float(np.logaddexp.reduce(logs) - np.log(stakes.size))
 
 
 def _share(i: int) -> float:
-    """Return the share of the ith of endlessly many, from 1: they add up to one."""
+    """Return the ith term, from 1, of an infinite series that sums to one."""
     return float(1.0 / np.log2(i + 1.0) - 1.0 / np.log2(i + 2.0))
 
 
 def windows(t: int) -> Iterator[tuple[int, float]]:
-    """Yield the look after which each window that ends at look t begins, and its stake."""
+    """Yield the look before each window that ends at look t, and its stake."""
     if t & (t - 1) == 0 and t > 1:
         k = t.bit_length() - 1
         yield 0, _STAKE["baseline"] / (k * (k + 1.0))
@@ -128,10 +128,10 @@ def windows(t: int) -> Iterator[tuple[int, float]]:
 
 
 def needed_from(t: int) -> list[int]:
-    """Return the looks up to t at which windows of later looks may begin."""
+    """Return the looks up to t at which later windows may start."""
     kept = {0}
     step = 1
-    while step <= max(t, 1):  # a window of twice the step begins at multiples of it
+    while step <= max(t, 1):  # windows of twice the step start at its multiples
         first = max(step, (t - 2 * step) // step * step)
         kept |= set(range(first, t + 1, step))
         step *= 2
@@ -140,7 +140,7 @@ def needed_from(t: int) -> list[int]:
 
 @dataclass(slots=True)
 class Evidence:
-    """The evidence so far, and what windows to come need of the past."""
+    """Accumulated evidence, and the past that later windows need."""
 
     past: dict[int, Counted]  # by look: all answers up to it; 0 is the baseline
     look: int = 0
@@ -150,18 +150,18 @@ class Evidence:
 
     @property
     def logs(self) -> FloatArray:
-        """Logarithm of the evidence that it is worse, better and different (3,)."""
+        """Log evidence for worse, better and different (3,)."""
         stake = np.log(_STAKE["first"]) + np.log(_FIRST) - np.log(_LINEAR.size)
         own = np.append(np.logaddexp.reduce(self.first, axis=1) + stake, -np.inf)
         return np.asarray(np.logaddexp(own, self.spent))
 
     @property
     def log(self) -> float:
-        """Logarithm of the evidence (3)."""
+        """Log evidence (3)."""
         return float(np.logaddexp.reduce(self.logs))
 
     def add(self, answers: Counted) -> None:
-        """Take the answers of one look."""
+        """Add the answers of one look."""
         before, self.look = self.past[self.look], self.look + 1
         baseline = self.past[0].table
         new = (answers.table[0] > 0) & (baseline[0] > 0) & (before.table[0] == baseline[0])
@@ -171,7 +171,7 @@ class Evidence:
         now = before + answers
         self.past[self.look] = now
         for start, stake in windows(self.look):
-            # What the baseline has not answered counts from its first answer on.
+            # Questions missing at baseline count from their first answer.
             reference = self.past[start]
             parts = bets(reference, now - reference) + np.log(stake) + np.log(_KINDS)
             self.spent = np.logaddexp(self.spent, parts)
@@ -182,7 +182,7 @@ class Evidence:
         self.past = {look: held for look, held in self.past.items() if look in kept}
 
     def state(self) -> dict[str, Any]:
-        """Return all of it as plain data."""
+        """Return the state as plain data."""
         return {
             "look": self.look,
             "first": self.first.tolist(),
@@ -193,7 +193,7 @@ class Evidence:
 
     @classmethod
     def of(cls, state: Any) -> "Evidence":
-        """Return the evidence of plain data."""
+        """Return the evidence from plain data."""
         spent = [-np.inf if one is None else one for one in state["spent"]]
         top, start, end = state["best"]
         return cls(

@@ -1,4 +1,4 @@
-r"""The score on a whole bank from the answers to some of its questions.
+r"""Estimate the score on a whole bank from answers to some of its questions.
 
 * *design*: the weighted mean of the sampled answers. It needs only known inclusion probabilities.
 * *assisted*: the prediction of all scores, corrected by the weighted prediction errors of the
@@ -60,14 +60,14 @@ from psychollm.estimates.estimate import Estimate
 from psychollm.estimates.reasons import Reason
 
 _STEPS = 8
-_LEAST = 1e-6  # of a prediction
+_LEAST = 1e-6  # minimum of a prediction
 
 
 def guarded(predicted: FloatArray, error: FloatArray, n: int, z: float) -> tuple[float, float]:
-    """Return the factor of the variance at the moved score, and the slope (2).
+    """Return the variance factor at the adjusted score, and the slope (2).
 
-    Predictions (J,), squared errors as multiples of p (1 - p) (J,), answers, and the half-width in
-    standard errors.
+    The arguments are predictions (J,), squared errors as multiples of p (1 - p) (J,), the number
+    of answers, and the margin of error in standard errors.
     """
     p = np.clip(predicted, _LEAST, 1.0 - _LEAST)
     mean, m, logits, move = float(p.mean()), n + z**2, logit(p), 0.0
@@ -85,23 +85,23 @@ def guarded(predicted: FloatArray, error: FloatArray, n: int, z: float) -> tuple
 
 Method = Literal["auto", "design", "assisted", "model"]
 METHODS: tuple[Method, ...] = ("design", "assisted", "model")
-FEWEST = 10  # answers, below which a score is flagged
+FEWEST = 10  # answers below which a score is flagged
 _FEWEST_SHARED = 10  # models of the bank that answered the same questions
-_SHARED = 0.8  # of the questions asked that such a model must have answered
+_SHARED = 0.8  # minimum proportion of the asked questions that such a model answered
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
 class FullScore(Estimate):
-    """Scores on a whole bank, or on one domain of it, and what each way of estimating gives.
+    """Scores on a whole bank, or on one of its domains, with estimates by each method.
 
     Attributes
     ----------
     values, errors : dict of str to ndarray (models,)
         Estimate and margin of error by method; NaN if a method is not applicable.
     used, why : str
-        The method that `value` comes from, and the reason.
+        Method of `value`, and the reason.
     n_questions : int
-        Of the bank, or of the domain.
+        Number of questions in the bank or domain.
     """
 
     values: Mapping[str, FloatArray]
@@ -155,7 +155,7 @@ class _One:
 
     found: Mapping[str, tuple[float, float, float]]
     n: int
-    extrapolated: bool  # the model estimate lacks models of the bank that answered the same
+    extrapolated: bool  # too few models of the bank answered these questions
 
 
 _NOTHING = (np.nan, np.nan, np.nan)
@@ -197,7 +197,7 @@ def interval_of(
     level: float,
     stop: Stop,
 ) -> FloatArray:
-    """Return the score of a session, its interval and half of its width unclipped (4,)."""
+    """Return the score of a session, its interval and unclipped half-width (4,)."""
     everything = np.ones(scores.size, dtype=bool)
     if drawn is None:
         (value, se, df), _ = _by_model(bank, scores, everything)
@@ -245,7 +245,7 @@ def _by_design(
     if n < 2:
         return _NOTHING
     level = float(np.nanmean(y))
-    for _ in range(2):  # the weighted mean, as a prediction of every score corrected by it
+    for _ in range(2):  # the weighted mean predicts every score, then is corrected
         found = corrected(np.full(y.size, level), np.ones(y.size), blocks, y)
         level = found.value
     phi = found.phi if np.isfinite(found.phi) else 0.0
@@ -255,7 +255,7 @@ def _by_design(
 def _by_model(
     bank: CalibratedQuestions, scores: FloatArray, within: BoolArray
 ) -> tuple[tuple[float, float, float], bool]:
-    """Return the prediction, with the error that it had for models of the bank held out."""
+    """Return the prediction, with its error for held-out models of the bank."""
     asked = np.isfinite(scores)
     if not asked.any():
         return _NOTHING, True
@@ -267,7 +267,7 @@ def _by_model(
         own = bank.scores[row]
         known = np.isfinite(own) & within
         held_out = bank.calibration.held_out[bank.calibration.fold[row]]
-        # Questions that the model was not asked in the bank cannot be known of it here either.
+        # Questions unanswered by a model of the bank are also unknown here.
         p = held_out.given(np.where(asked, own, np.nan))
         said[k] = np.where(asked & known, own, p)[known].mean() if known.any() else np.nan
         truth[k] = own[known].mean() if known.any() else np.nan
@@ -307,10 +307,9 @@ def assembled(
     """Return scores of several models by one method, with those of the other methods."""
     used = method if method != "auto" else "assisted" if drawn else "model"
     why = {
-        "assisted": "questions were drawn by the bank, so that the correction is right for any "
-        "model",
-        "design": "a weighted mean of questions drawn by the bank",
-        "model": "predicted from models of the bank, for questions that it did not draw",
+        "assisted": "questions were drawn by the bank, so the correction is valid for any model",
+        "design": "weighted mean of questions sampled by the bank",
+        "model": "predicted from models of the bank, because it did not sample the questions",
     }[used]
     found = {name: np.array([row.found[name] for row in rows]).T for name in METHODS}
     half: dict[str, FloatArray] = {

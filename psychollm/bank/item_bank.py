@@ -1,4 +1,4 @@
-"""A bank of questions: calibrated on the answers of some models, asked in part of new ones."""
+"""Bank of questions, calibrated on some models and partly answered by new ones."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ if TYPE_CHECKING:
 _N_FOLDS = 8
 _FEWEST_MODELS = 5
 _FEWEST_QUESTIONS = 20
-_FEATURES = 2  # dimensions by which neighbours are alike
+_FEATURES = 2  # number of features that define similar neighbours
 _PREDICTORS = {0: "item means", 1: "2PL"}
 
 
@@ -81,7 +81,7 @@ class ItemBank(CalibratedQuestions):
 
     @property
     def predictor(self) -> str:
-        """The predictor that did best for models held out."""
+        """Predictor with the smallest error for held-out models."""
         k = self.drawing.items.n_dimensions
         return _PREDICTORS.get(k, f"{k} abilities")
 
@@ -95,12 +95,12 @@ class ItemBank(CalibratedQuestions):
         level: float = 0.95,
         rng: RandomState = None,
     ) -> Session:
-        """Begin to ask a new model.
+        """Start a session with a new model.
 
         Parameters
         ----------
         size : int, optional
-            Maximum number of questions; by default all of the bank.
+            Maximum number of questions; by default the whole bank.
         half_width : float, optional
             Margin of error (half the interval) at which the session stops.
         better_than : float, optional
@@ -136,31 +136,30 @@ class ItemBank(CalibratedQuestions):
         )
 
     def resume(self, path: str | PathLike[str]) -> Session:
-        """Return a session that was saved: the same questions, answers and estimate.
+        """Return a saved session, with the same questions, answers and estimate.
 
         Parameters
         ----------
         path : str or path
-            What `Session.save` wrote.
+            File written by `Session.save`.
 
         Raises
         ------
         InputError
-            If the file is no session, or one of another bank.
+            If the file is not a session of this bank.
         """
         return resumed(self, path)
 
     def watch(self, baseline: Any, *, alpha: float = 0.05) -> Watch:
-        """Begin to watch whether a model's answers change.
+        """Start a watch for changes in a model's answers.
 
         Parameters
         ----------
         baseline : mapping, Series, Responses, table or hashable
-            Its answers now: from question to score (0 or 1, or between), or to several scores;
-            or the label of a model of the bank. The more answers to a question, the smaller the
-            changes that can be seen.
+            Current answers: a mapping from question to score (0 to 1) or several scores, or the
+            label of a model of the bank. More answers per question detect smaller changes.
         alpha : float
-            The chance of ever alarming although nothing changes.
+            Probability of ever raising an alarm without a change.
 
         Returns
         -------
@@ -186,17 +185,17 @@ class ItemBank(CalibratedQuestions):
         return begin_watch(self, baseline, alpha)
 
     def resume_watch(self, path: str | PathLike[str]) -> Watch:
-        """Return a watch that was saved.
+        """Return a saved watch.
 
         Parameters
         ----------
         path : str or path
-            What `Watch.save` wrote.
+            File written by `Watch.save`.
 
         Raises
         ------
         InputError
-            If the file is no watch, or one of another bank.
+            If the file is not a watch of this bank.
         """
         return resumed_watch(self, path)
 
@@ -255,7 +254,7 @@ class ItemBank(CalibratedQuestions):
         check_fraction("level", level)
         if method in ("design", "assisted") and drawn is None:
             msg = (
-                f"method={method!r} needs questions drawn with known chances: ask by "
+                f"method={method!r} needs questions with known inclusion probabilities: use "
                 'bank.session(...), or pass drawn="random" for a simple random sample'
             )
             raise OptionError(msg)
@@ -280,14 +279,14 @@ class ItemBank(CalibratedQuestions):
         *,
         level: float = 0.95,
     ) -> Plan:
-        """Say how many questions a half-width takes, and what some numbers of questions give.
+        """Compute how many questions a margin of error needs, and margins for some numbers.
 
         Parameters
         ----------
         half_width : float, optional
-            Of the interval that is wanted.
+            Requested margin of error.
         sizes : tuple of int
-            Numbers of questions; those beyond the bank are left out.
+            Numbers of questions; those beyond the bank are omitted.
         level : float
             Coverage of the interval.
 
@@ -337,20 +336,20 @@ class ItemBank(CalibratedQuestions):
 def item_bank(
     responses: Any, *, families: Any = None, domains: Any = None, rng: RandomState = None
 ) -> ItemBank:
-    """Calibrate questions on the answers of models, so that new models need answer few of them.
+    """Calibrate questions on the answers of models, so that new models answer only few.
 
     Parameters
     ----------
     responses : Responses, ScoreLog, DataFrame or array_like (models, questions)
-        Right or wrong, or scores from 0 to 1; several answers to a question are averaged, and
-        missing ones are allowed.
+        Binary answers, or scores from 0 to 1; repeated answers are averaged, and missing ones are
+        allowed.
     families : sequence or mapping, optional
-        The family of each model (its maker, or the model that it was made from): models of one
-        family are held out together when the bank judges itself.
+        Family of each model (its maker or base model): families are held out together in
+        cross-validation.
     domains : sequence or mapping, optional
-        The domain of each question, for scores by domain and samples with their share of each.
+        Domain of each question, for scores by domain and proportional samples.
     rng : Generator, int or None
-        Seed of the folds and of the sessions that the bank plays through with models held out.
+        Seed of the folds, and of simulated sessions of held-out models.
 
     Returns
     -------
@@ -359,15 +358,15 @@ def item_bank(
     Raises
     ------
     ShapeError
-        If there are fewer than five models or twenty questions, one family only, or all scores
+        If there are fewer than five models or twenty questions, only one family, or all scores
         are equal.
     CodeError
         If a score is outside [0, 1].
 
     Notes
     -----
-    A logistic model with none, one, two or four abilities is fitted (`psychollm.bank.item_model`);
-    the number of abilities is the one that predicts scores of models held out best.
+    Logistic models with none, one, two or four abilities are fitted (`psychollm.bank.item_model`);
+    the one that best predicts scores of held-out models is used.
 
     Examples
     --------
@@ -387,8 +386,8 @@ def item_bank(
     n_families = int(number_of.max()) + 1
     if n_families < 2:
         msg = (
-            "families holds one family only, and a bank judges itself by families held out: name "
-            "families of which there are two or more, or leave families= out"
+            "families has only one family, but the bank holds out families: pass at least two, or "
+            "omit families="
         )
         raise ShapeError(msg)
     domain_of = (
@@ -414,14 +413,14 @@ def item_bank(
 
 
 def _labels(values: Any, units: Labels, argument: str, kind: str) -> Labels | None:
-    """Return one label for each unit, from a sequence, a Series or a mapping."""
+    """Return one label per unit, from a sequence, a Series or a mapping."""
     if values is None:
         return None
     return tuple(unit_labels(values, units, argument=argument, kind=kind))
 
 
 def _check(scores: FloatArray, models: Labels, questions: Labels) -> None:
-    """Raise where no bank can be made."""
+    """Raise if no bank can be calibrated."""
     n, j = scores.shape
     if n < _FEWEST_MODELS or j < _FEWEST_QUESTIONS:
         msg = (
@@ -433,20 +432,20 @@ def _check(scores: FloatArray, models: Labels, questions: Labels) -> None:
     empty = np.flatnonzero(~np.isfinite(scores).any(axis=0))
     if empty.size:
         msg = (
-            f"responses: nobody answered {listed([questions[k] for k in empty])}: leave out what "
-            "has no answer"
+            f"responses: nobody answered {listed([questions[k] for k in empty])}: remove these "
+            "questions"
         )
         raise ShapeError(msg)
     if np.nanmin(scores) == np.nanmax(scores):
         msg = (
-            f"responses: every score is {np.nanmax(scores):g}, so that neither models nor "
-            "questions differ and nothing can be calibrated: add models or questions with others"
+            f"responses: every score is {np.nanmax(scores):g}: calibration needs models and "
+            "questions that differ"
         )
         raise ShapeError(msg)
     silent = np.flatnonzero(~np.isfinite(scores).any(axis=1))
     if silent.size:
         msg = (
-            f"responses: {listed([models[k] for k in silent])} answered nothing: leave out models "
-            "without an answer"
+            f"responses: {listed([models[k] for k in silent])} answered nothing: remove these "
+            "models"
         )
         raise ShapeError(msg)

@@ -6,14 +6,14 @@ A score y in [0, 1] of a model on question j has the mean
           \theta \sim N(0, 1), \quad (b_j, a_j) \sim N(\mu_d, T), \quad
           \mu_d \sim N(\mu, \operatorname{diag} \omega^2),                              \quad (1)
 
-whose populations are estimated with it; d is the domain of the question. Scores between 0 and 1
-enter the Bernoulli likelihood as they are. Items and abilities are at the mode of their
-posteriors, each given the mean and the covariance of the other; a prediction integrates over both
-by the probit approximation
+with population parameters that are estimated too; d is the domain of the question. Scores between
+0 and 1 enter the Bernoulli likelihood unchanged. Items and abilities are posterior modes, each
+given the mean and covariance of the other; a prediction integrates over both by the probit
+approximation
 
 .. math:: E[p] \approx \operatorname{expit}\big(\eta / \sqrt{1 + \pi v / 8}\big),         \quad (2)
 
-where :math:`\eta` has the variance v.
+where :math:`\eta` has variance v.
 """
 
 from dataclasses import dataclass
@@ -26,9 +26,9 @@ from psychollm.kernels.logistic_rows import mean_chances, newton_rows
 
 _ROUNDS = 30
 _ROUNDS_OF_MEANS = 3
-_SETTLED = 0.01  # root mean square change of abilities, whose standard deviation is 1
-_STEPS = 8  # of one model's abilities from the mean of the population
-_LEAST_VARIANCE = 0.01  # of a population of items, in any direction
+_SETTLED = 0.01  # tolerance: root mean square change of abilities (SD 1)
+_STEPS = 8  # Newton steps for one model's abilities
+_LEAST_VARIANCE = 0.01  # minimum variance of a population of items, in any direction
 
 
 @dataclass(frozen=True, slots=True)
@@ -44,12 +44,12 @@ class ItemModel:
         return int(self.items.shape[1]) - 1
 
     def taken(self, which: IntArray) -> "ItemModel":
-        """Return some of the items."""
+        """Return the model of some of the items."""
         return ItemModel(self.items[which], self.covariance[which])
 
     @property
     def regressors(self) -> tuple[FloatArray, FloatArray, FloatArray]:
-        """Intercepts (J,), slopes (J, K) and their covariances: what abilities regress on."""
+        """Intercepts (J,), slopes (J, K) and their covariances, as regressors of abilities."""
         slopes, covariance = self.items[:, 1:], self.covariance[:, 1:, 1:]
         return (
             self.items[:, 0].copy(),
@@ -76,7 +76,7 @@ class ItemModel:
     def predicted(
         self, theta: FloatArray, spread: FloatArray, scores: FloatArray | None = None
     ) -> FloatArray:
-        """Return (2) for every question (J,), each without its own of the scores (J,)."""
+        """Return (2) for every question (J,), each without its own score in (J,)."""
         chance = np.empty(len(self.items))
         if scores is None:
             scores = np.full(len(self.items), np.nan)
@@ -84,16 +84,16 @@ class ItemModel:
         return chance
 
     def given(self, scores: FloatArray) -> FloatArray:
-        """Return predictions (J,) from the scores of one model (J,), each without its own."""
+        """Return predictions (J,) from one model's scores (J,), each without its own."""
         return self.predicted(*self.posterior(scores), scores)
 
 
 def item_model(
     scores: FloatArray, n_dimensions: int, domain: IntArray, start: FloatArray | None = None
 ) -> tuple[ItemModel, FloatArray]:
-    """Fit (1) to scores (models, questions), NaN where missing; return it and abilities (n, K).
+    """Fit (1) to scores (models, questions), NaN if missing; return it and abilities (n, K).
 
-    The domain (questions,) is numbered from 0; abilities to start from spare some rounds.
+    The domain (questions,) is numbered from 0; initial abilities save iterations.
     """
     n, j, k = *scores.shape, n_dimensions
     theta = _starting_abilities(scores, k) if start is None else start.copy()
@@ -107,7 +107,7 @@ def item_model(
     for round_ in range(_ROUNDS):
         x, held = np.column_stack([np.ones(n), theta]), np.zeros((n, 1 + k, 1 + k))
         held[:, 1:, 1:] = spread
-        # In units in which the population of items is a standard normal one.
+        # Standardise items by their population.
         root, inverse = _roots(population, _LEAST_VARIANCE)
         units = np.zeros(n), x @ root, root @ held @ root
         scaled, prior = items @ inverse, (mean @ inverse, np.ones(1 + k))
@@ -122,7 +122,7 @@ def item_model(
         before = theta.copy()
         regressors = ItemModel(items, covariance).regressors
         newton_rows(scores, regressors, _standard(n, k), 1, theta, spread)
-        # Abilities keep the second moment of their population: the slopes take the rest.
+        # Abilities are rescaled to their population; the slopes compensate.
         turn = np.eye(1 + k)
         turn[1:, 1:], back = _roots((spread + theta[:, :, None] * theta[:, None]).mean(axis=0))
         theta, spread = theta @ back, back @ spread @ back
@@ -141,22 +141,22 @@ def _roots(matrix: FloatArray, least: float = 0.0) -> tuple[FloatArray, FloatArr
 
 
 def _standard(n: int, k: int) -> tuple[FloatArray, FloatArray]:
-    """Return the means (n, K) and precisions (K,) of the population of abilities."""
+    """Return the population means (n, K) and precisions (K,) of abilities."""
     return np.zeros((n, k)), np.ones(k)
 
 
 def _expected_items(items: FloatArray, variance: FloatArray, domain: IntArray) -> FloatArray:
-    """Return the mean of each item's domain (J, 1 + K), drawn to that of all domains."""
+    """Return the mean of each item's domain (J, 1 + K), shrunk to that of all domains."""
     size = np.bincount(domain)[:, None]
     means = np.stack([np.bincount(domain, column) for column in items.T], axis=1) / size
     error = variance / size
     between = np.maximum(means.var(axis=0) - error.mean(axis=0), 0.0)
-    share = between / np.maximum(between + error, 1e-300)  # 0 / 0 where all items are equal
+    share = between / np.maximum(between + error, 1e-300)  # 0 / 0 if all items are equal
     return np.asarray((share * means + (1.0 - share) * items.mean(axis=0))[domain])
 
 
 def _starting_abilities(scores: FloatArray, k: int) -> FloatArray:
-    """Return the first principal components of the models (n, k), of mean square one."""
+    """Return the first principal components of the models (n, k), with mean square one."""
     present = np.isfinite(scores)
     known = np.maximum(present.sum(axis=0), 1)
     residual = np.where(present, scores - np.nansum(scores, axis=0) / known, 0.0)

@@ -1,4 +1,4 @@
-"""How many questions an interval takes."""
+"""Plan the number of questions for a margin of error."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Calibrated questions: what a bank holds, and how it reads answers."""
+"""Calibrated questions, and parsing of answers to them."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
@@ -18,7 +18,7 @@ from psychollm.reliability.means.repeated_scores import answers_of, means_of
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
 class CalibratedQuestions(Result):
-    """Questions, the answers they were calibrated on, and what these have shown."""
+    """Questions, the answers they were calibrated on, and the calibration."""
 
     questions: Labels
     models: Labels
@@ -44,7 +44,7 @@ class CalibratedQuestions(Result):
 
     @property
     def population(self) -> tuple[float, float]:
-        """Centre and degrees of freedom of the errors of models."""
+        """Centre and degrees of freedom of the distribution of models' errors."""
         return self.calibration.phi, self.calibration.df
 
     @property
@@ -56,7 +56,7 @@ class CalibratedQuestions(Result):
         return held.hexdigest()[:16]
 
     def taken(self, which: IntArray) -> Self:
-        """Return the same bank with some of its questions only."""
+        """Return the bank with some of its questions."""
         domains = self.domains
         return replace(
             self,
@@ -72,17 +72,17 @@ class CalibratedQuestions(Result):
         if domain is None:
             return np.ones(len(self.questions), dtype=bool)
         if self.domains is None:
-            msg = f"domain={domain!r}: this bank has no domains: pass domains= to item_bank"
+            msg = f"domain={domain!r}: the bank has no domains: pass domains= to item_bank"
             raise LabelError(msg)
         within = np.array([held == domain for held in self.domains], dtype=bool)
         if not within.any():
-            msg = f"domain {domain!r} is not in the bank: it holds {listed(self.domain_names)}"
+            msg = f"domain {domain!r} is not in the bank: use one of {listed(self.domain_names)}"
             raise LabelError(msg)
         return within
 
     @property
     def domain_names(self) -> Labels:
-        """The domains, in the order of their first question."""
+        """Domains in order of their first question."""
         return () if self.domains is None else tuple(dict.fromkeys(self.domains))
 
     def read(self, answers: Any, argument: str = "answers") -> tuple[Labels, FloatArray]:
@@ -101,7 +101,7 @@ class CalibratedQuestions(Result):
         unknown = [question for question in questions if question not in place]
         if unknown:
             msg = (
-                f"{argument}: {listed(unknown)} not in the bank, which has "
+                f"{argument}: {listed(unknown)} are not in the bank of "
                 f"{count(len(self.questions))} questions such as {listed(self.questions[:2])}"
             )
             raise LabelError(msg)
@@ -111,7 +111,7 @@ class CalibratedQuestions(Result):
         return labels, scores
 
     def answered_alike(self, asked: BoolArray, share: float) -> BoolArray:
-        """Return which models of the bank answered at least a share of the questions asked."""
+        """Return which models of the bank answered this proportion of the asked questions."""
         known = np.isfinite(self.scores[:, asked]).sum(axis=1)
         return np.asarray(known >= share * max(int(asked.sum()), 1))
 

@@ -1,4 +1,4 @@
-"""Replay of a bank on models with known answers: error, width and coverage."""
+"""Replay a bank on models with known answers: error, width and coverage."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -130,7 +130,7 @@ def replay(
         "gp_irt" (`psychollm.bank.designs`).
     n_repeats : int
         How often each model is asked.
-    level : float
+    Number of repetitions per model.
         Coverage of the intervals.
     rng : Generator, int or None
         Seed.
@@ -146,7 +146,7 @@ def replay(
     LabelError
         If a model is one that the bank was calibrated on, or a question is not in the bank.
     OptionError
-        If a design is unknown, or no model has answers enough.
+        If a design is unknown, or no model has enough answers.
 
     Examples
     --------
@@ -163,7 +163,7 @@ def replay(
     """
     unknown = [name for name in designs if name not in DESIGNS]
     if unknown:
-        msg = f"designs: {listed(unknown)} unknown: use some of {listed(tuple(DESIGNS))}"
+        msg = f"designs: {listed(unknown)} unknown: choose from {listed(tuple(DESIGNS))}"
         raise OptionError(msg)
     sizes = [check_count("sizes", size, low=2) for size in plain_array(sizes, "sizes").ravel()]
     for width in half_widths:

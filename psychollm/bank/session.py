@@ -50,8 +50,8 @@ if TYPE_CHECKING:
 
 
 Select = Literal["random", "information"]
-_FEWEST = 20  # answers, before which none is enough
-_PLANNED = 100  # questions at which (1) is narrowest, where no number is given
+_FEWEST = 20  # minimum number of answers before a session may stop
+_PLANNED = 100  # number of questions at which (1) is narrowest, if size is not given
 
 
 class Session:
@@ -76,45 +76,45 @@ class Session:
         self.seed = seed
         self._options = dict(options)
         self._blocks: list[Block] = []
-        self._made: list[tuple[int, int]] = []  # questions of each block, answers known to it
+        self._made: list[tuple[int, int]] = []  # questions per block, answers known before
         self._order: list[int] = []
         self._handed = 0
         self._used = 0
-        self._drawn: set[int] = set()  # the questions handed out
+        self._drawn: set[int] = set()  # questions already returned
         self._answers: dict[int, float] = {}
         self._place = {question: j for j, question in enumerate(bank.questions)}
         self._judged: tuple[int, str] = (-1, "")
 
     @property
     def size(self) -> int:
-        """The most questions that may be asked."""
+        """Maximum number of questions."""
         return int(self._options["size"])
 
     @property
     def asked(self) -> Labels:
-        """The questions drawn so far, in their order."""
+        """Questions sampled so far, in order."""
         return tuple(self.bank.questions[j] for j in self._order[: self._handed])
 
     @property
     def waiting(self) -> Labels:
-        """Questions drawn that have no answer yet."""
+        """Questions sampled but not yet answered."""
         handed = self._order[: self._handed]
         return tuple(self.bank.questions[j] for j in handed if j not in self._answers)
 
     @property
     def answers(self) -> dict[Any, float]:
-        """The score of each question answered, NaN where there was no answer."""
+        """Score of each answered question, NaN for failed calls."""
         return {self.bank.questions[j]: value for j, value in self._answers.items()}
 
     @property
     def n_used(self) -> int:
-        """How many answers the estimate uses: up to the first question that waits for one."""
+        """Number of answers used by the estimate: up to the first question without one."""
         while self._used < self._handed and self._order[self._used] in self._answers:
             self._used += 1
         return self._used
 
     def next(self, k: int = 1) -> Labels:
-        """Draw the next questions.
+        """Return the next questions.
 
         Parameters
         ----------
@@ -138,12 +138,12 @@ class Session:
         return tuple(self.bank.questions[j] for j in drawn)
 
     def record(self, question: Any, answer: float) -> None:
-        """Take the answer to a question.
+        """Record the answer to a question.
 
         Parameters
         ----------
         question : hashable
-            One that `next` returned.
+            Question returned by `next`.
         answer : float
             From 0 (wrong) to 1 (correct); NaN if the call failed or was refused. Such questions
             count as missing at random, and the estimate is flagged.
@@ -151,18 +151,18 @@ class Session:
         Raises
         ------
         LabelError
-            If the question was not drawn, or has another answer already.
+            If the question was not sampled, or has a different answer.
         CodeError
             If the answer is outside [0, 1].
         """
         place = self._place.get(question, -1)
         if place not in self._drawn:
-            msg = f"question {question!r} was not drawn: record answers to what next() returned"
+            msg = f"question {question!r} was not drawn: record only questions returned by next()"
             raise LabelError(msg)
         value = float(numbers_of([[answer]], ("answer",), (question,))[0, 0])
         before = self._answers.setdefault(place, value)
         if not (before == value or (np.isnan(before) and np.isnan(value))):
-            msg = f"question {question!r} has the answer {before:g} already, not {value:g}"
+            msg = f"question {question!r} already has the answer {before:g}, not {value:g}"
             raise LabelError(msg)
 
     @property
@@ -172,7 +172,7 @@ class Session:
 
     @property
     def why(self) -> str:
-        """The reason for which the session is done, empty while it is not."""
+        """Reason why the session is done; empty before."""
         used = self.n_used
         if self._judged[0] != used:
             self._judged = (used, self._reason(used))
@@ -189,9 +189,9 @@ class Session:
             return ""
         _, low, high, half = self._found(used)
         if width is not None and half <= width:
-            return f"the half-width of the interval is at most {width:g}"
+            return f"the margin of error is at most {width:g}"
         if than is not None and not low <= than <= high:
-            return f"the score is shown to lie {'above' if low > than else 'below'} {than:g}"
+            return f"the score is significantly {'above' if low > than else 'below'} {than:g}"
         return ""
 
     @property
@@ -201,11 +201,11 @@ class Session:
 
     @property
     def value(self) -> float:
-        """The score so far."""
+        """Score so far."""
         return float(self._found(self.n_used)[0])
 
     def _found(self, used: int) -> FloatArray:
-        """Return the score, its interval and half-width (4,) by the first `used` answers."""
+        """Return the score, its interval and half-width (4,) from the first `used` answers."""
         at_random = self._options["select"] == "random"
         drawn = self._blocks if at_random else None
         return interval_of(
@@ -265,7 +265,7 @@ class Session:
         Parameters
         ----------
         path : str or path
-            A file of JSON; it is replaced as a whole.
+            JSON file; an existing file is replaced.
         """
         state = {
             "bank": self.bank.digest,
@@ -280,7 +280,7 @@ class Session:
         return write_state(path, "session", state)
 
     def _scores(self, n: int) -> FloatArray:
-        """Return the answers to the first n questions drawn (J,), NaN elsewhere."""
+        """Return the answers to the first n sampled questions (J,), NaN elsewhere."""
         scores = np.full(len(self.bank.questions), np.nan)
         for j in self._order[:n]:
             scores[j] = self._answers[j]
@@ -307,7 +307,7 @@ class Session:
 
 
 def _most_informative(items: Any, scores: FloatArray, drawn: list[int], n: int) -> IntArray:
-    """Return the questions whose answers lower the uncertainty of ability most."""
+    """Return the questions whose answers most reduce the variance of ability."""
     theta, spread = items.posterior(scores)
     slopes = items.items[:, 1:]
     p = expit(items.items[:, 0] + slopes @ theta)
@@ -335,7 +335,7 @@ def begin(
     level: float,
     rng: RandomState,
 ) -> Session:
-    """Return a session without an answer."""
+    """Return a session without answers."""
     whole = len(bank.questions)
     size = whole if size is None else check_count("size", size)
     if size > whole:
@@ -356,7 +356,7 @@ def begin(
 
 
 def resumed(bank: CalibratedQuestions, path: str | PathLike[str]) -> Session:
-    """Return the session of a file."""
+    """Return the session from a file."""
     state = read_state(path, "session", bank.digest)
     session = Session(bank, state["options"], state["seed"])
     answers = {j: np.nan if value is None else float(value) for j, value in state["answers"]}

@@ -1,4 +1,4 @@
-"""States of sessions and watches in files of JSON, each replaced as a whole."""
+"""Read and write the states of sessions and watches as JSON files."""
 
 import json
 from collections.abc import Mapping
@@ -21,20 +21,20 @@ def write_state(path: "str | PathLike[str]", kind: str, state: Mapping[str, Any]
 
 
 def read_state(path: "str | PathLike[str]", kind: str, bank: str) -> dict[str, Any]:
-    """Return the state in a file, of this kind and of this bank."""
+    """Return the state from a file, after checking its kind and bank."""
     file, named = Path(path), kind.title()
     try:
         state = json.loads(file.read_text(encoding="utf-8"))
     except (OSError, ValueError) as error:
-        msg = f"{file}: no {kind} can be read from it: {error}"
+        msg = f"{file}: not a readable {kind}: {error}"
         raise InputError(msg) from error
     if not isinstance(state, dict) or state.get(f"psychollm {kind}") != 1:
         msg = f"{file} is not a saved {kind}: pass what {named}.save wrote"
         raise InputError(msg)
     if state.get("bank") != bank:
         msg = (
-            f"{file} is a {kind} of the bank {state.get('bank')}, not of this one, {bank}: "
-            "load the bank that it was begun with"
+            f"{file} is a {kind} of the bank {state.get('bank')}, not of {bank}: "
+            "load the bank that created it"
         )
         raise InputError(msg)
     return state

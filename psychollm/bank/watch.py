@@ -1,4 +1,4 @@
-"""Watching one model for a change in its answers to the questions of a bank."""
+"""Watch one model for changes in its answers to the questions of a bank."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ _MOST = 700.0  # largest logarithm with a finite exponential
 
 
 class Watch:
-    """An alarm, valid at any time, that a model's answers have changed since a baseline.
+    """Anytime-valid alarm that a model's answers have changed since a baseline.
 
     Created by `ItemBank.watch`. `update` adds the answers of one look, such as a day. `alarm` is
     whether a change was detected, `evidence` its e-value, and `save` writes the state.
@@ -41,9 +41,9 @@ class Watch:
     Attributes
     ----------
     alpha : float
-        The chance that it ever alarms although nothing has changed is at most this.
+        Upper bound on the probability of ever raising an alarm without a change.
     look : int
-        How many looks were taken.
+        Number of looks.
 
     Examples
     --------
@@ -65,16 +65,16 @@ class Watch:
         self.alpha = alpha
         self._evidence = evidence
         self._looks: list[dict[str, Any]] = []
-        self._alarmed: int = 0  # the look of the first alarm
+        self._alarmed: int = 0  # look of the first alarm
 
     @property
     def look(self) -> int:
-        """How many looks were taken."""
+        """Number of looks."""
         return self._evidence.look
 
     @property
     def evidence(self) -> float:
-        """An e-value: where nothing changes, it reaches 1 / alpha at any time at most so often."""
+        """E-value: without a change it ever reaches 1 / alpha with probability at most alpha."""
         return float(np.exp(min(self._evidence.log, _MOST)))
 
     @property
@@ -96,16 +96,16 @@ class Watch:
         Parameters
         ----------
         answers : mapping, Series, Responses or table
-            From question to score (0 or 1, or between), or to several scores; of one model. Which
-            questions are asked must not depend on what the baseline answered to them.
+            Mapping from question to score (0 to 1) or several scores, of one model. The choice of
+            questions must not depend on their baseline answers.
         look : hashable, optional
-            A name, such as the date. Answers of a look that was taken are left out, so that a
-            job that runs twice counts once.
+            Name of the look, such as the date. A recorded look is ignored, so repeated jobs count
+            once.
 
         Returns
         -------
         bool
-            `alarm`.
+            Whether there is an alarm.
 
         Raises
         ------
@@ -152,7 +152,7 @@ class Watch:
         return pd.DataFrame(self._looks, columns=columns)
 
     def plot(self, *, ax: Axes | None = None) -> Axes:
-        """Draw the evidence by look with `psychollm.plots.plot_watch`."""
+        """Plot the evidence by look with `psychollm.plots.plot_watch`."""
         return drawn_by("plot_watch")(self, ax=ax)
 
     def summary(self) -> str:
@@ -229,7 +229,7 @@ def resumed_watch(bank: CalibratedQuestions, path: str | PathLike[str]) -> Watch
             for row in state["looks"]
         ]
     except (KeyError, TypeError, ValueError) as error:
-        msg = f"{path} is a damaged watch ({error!r}): begin anew, or take its last copy"
+        msg = f"{path} is a damaged watch ({error!r}): restore a copy, or create a new one"
         raise InputError(msg) from error
     return watch
 
@@ -268,6 +268,6 @@ def counted(bank: CalibratedQuestions, answers: Any, argument: str) -> Counted:
         there = np.isfinite(scores)
         table[:, there] += np.stack([np.ones(int(there.sum())), scores[there], scores[there] ** 2])
     if not table[0].any():
-        msg = f"{argument} holds no answer to a question of the bank: every score is missing"
+        msg = f"{argument} has no answers: every score is missing"
         raise ShapeError(msg)
     return Counted(table)

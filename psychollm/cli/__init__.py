@@ -1,7 +1,7 @@
 """Floor 8: the command ``psychollm``, one file per subcommand.
 
-Exit codes: 0 done; 1 the machine failed us (a bug, a full disk); 2 the input or an option cannot
-be used, said in one line; 130 interrupted.
+Exit codes: 0 done; 1 internal failure (a bug, a full disk); 2 invalid input or option, reported in
+one line; 130 interrupted.
 """
 
 import sys
@@ -21,7 +21,7 @@ def main(argv: Sequence[str] | None = None) -> int:
     Parameters
     ----------
     argv : sequence of str, optional
-        Arguments without the name of the program; those of the process by default.
+        Arguments without the program name; by default those of the process.
 
     Examples
     --------
@@ -45,6 +45,6 @@ def main(argv: Sequence[str] | None = None) -> int:
         complain("interrupted")
         return INTERRUPTED
     except BrokenPipeError:
-        # Whoever read our output has stopped: nothing is left to say, nor to flush at exit.
+        # The reader of our output has stopped: nothing is left to print or to flush at exit.
         sys.stdout = None
         return FAILED

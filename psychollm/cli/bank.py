@@ -1,4 +1,4 @@
-"""``psychollm bank``: calibrate questions, ask a new model some of them, say its score on all."""
+"""``psychollm bank``: calibrate questions, and estimate a full score from some of them."""
 
 from dataclasses import dataclass
 from pathlib import Path
@@ -32,12 +32,12 @@ examples:
 """
 
 
-BANK = "what `psychollm bank build` wrote"
+BANK = "bank written by `psychollm bank build`"
 
 
 @dataclass(frozen=True, kw_only=True)
 class Build(Logs):
-    """Calibrate a bank."""
+    """Command `psychollm bank build`."""
 
     NAME = "build"
     HELP = "calibrate a bank on logs or tables of scores"
@@ -45,14 +45,14 @@ class Build(Logs):
 
     out: Path = option("the file of the bank", "FILE")
     families: str | None = option(
-        "the family of each model, held out together: a column of the logs, or a file with a "
+        "family of each model, held out together: a column of the logs, or a file with one "
         "model and its family per line",
         "COLUMN|FILE",
         default=None,
         group=ANALYSIS,
     )
     domains: str | None = option(
-        "the domain of each question: a column of the logs, or a file with a question and its "
+        "domain of each question: a column of the logs, or a file with one question and its "
         "domain per line",
         "COLUMN|FILE",
         default=None,
@@ -62,7 +62,7 @@ class Build(Logs):
     json: bool = option("print only the bank as JSON", default=False, group=OUTPUT)
 
     def run(self) -> int:
-        """Read, calibrate, write, and say what the bank is."""
+        """Read the logs, calibrate and write the bank, and describe it."""
         from psychollm.bank import item_bank
         from psychollm.cli.carry_out import writing
         from psychollm.cli.notes import busy, computing
@@ -86,7 +86,7 @@ class Build(Logs):
 
 @dataclass(frozen=True, kw_only=True)
 class OfBank(Command):
-    """What all commands on a bank that is there have."""
+    """Options shared by commands that take an existing bank."""
 
     bank: Path = option(BANK, "BANK", positional=True)
     json: bool = option("print only JSON", default=False, group=OUTPUT)
@@ -101,20 +101,20 @@ def bank_in(path: Path) -> "ItemBank":
 
     bank = load(path)
     if not isinstance(bank, ItemBank):
-        msg = f"{path} holds a {type(bank).__name__}, not an item bank"
+        msg = f"{path} is a {type(bank).__name__}, not an item bank"
         raise InputError(msg)
     return bank
 
 
 @dataclass(frozen=True, kw_only=True)
 class Describe(OfBank):
-    """Say what a bank holds."""
+    """Command `psychollm bank describe`."""
 
     NAME = "describe"
     HELP = "describe a bank and how well it predicts"
 
     def run(self) -> int:
-        """Read and tell."""
+        """Read and describe the bank."""
         bank = bank_in(self.bank)
         self.say(described(bank), bank.summary())
         return 0
@@ -122,7 +122,7 @@ class Describe(OfBank):
 
 @dataclass(frozen=True, kw_only=True)
 class MakePlan(OfBank):
-    """Say how many questions it takes."""
+    """Command `psychollm bank plan`."""
 
     NAME = "plan"
     HELP = "compute how many questions a margin of error needs"
@@ -140,7 +140,7 @@ class MakePlan(OfBank):
     level: float = option("coverage of intervals", "L", default=0.95, group=ANALYSIS)
 
     def run(self) -> int:
-        """Plan and tell."""
+        """Compute and print the plan."""
         plan = bank_in(self.bank).plan(self.half_width, self.sizes, level=self.level)
         self.say(plan.to_dict(), plan.summary())
         return 0
@@ -148,7 +148,7 @@ class MakePlan(OfBank):
 
 @dataclass(frozen=True, kw_only=True)
 class FullScores(Choices):
-    """Estimate full scores from logs of some questions."""
+    """Command `psychollm bank score`."""
 
     NAME = "score"
     HELP = "estimate scores on the whole bank from logs of some of its questions"
@@ -161,7 +161,7 @@ class FullScores(Choices):
     bank: Path = option(BANK, "BANK", positional=True)
     logs: tuple[Path, ...] = option("logs, or folders of logs", "LOG", positional=True)
     drawn: bool = option(
-        "the questions are a simple random sample of the bank: the prediction can be corrected",
+        "the questions are a simple random sample of the bank: the prediction is corrected",
         default=False,
         group=ANALYSIS,
     )
@@ -172,7 +172,7 @@ class FullScores(Choices):
     json: bool = option("print only JSON", default=False, group=OUTPUT)
 
     def run(self) -> int:
-        """Read, estimate, and tell."""
+        """Read the logs, estimate and print the scores."""
         from psychollm.cli.carry_out import records
         from psychollm.cli.notes import busy
 
@@ -208,7 +208,7 @@ class FullScores(Choices):
 
 @dataclass(frozen=True, kw_only=True)
 class Next(OfBank):
-    """Draw the next questions of a session."""
+    """Command `psychollm bank next`."""
 
     NAME = "next"
     HELP = "add answers to a session and draw the next questions"
@@ -219,7 +219,7 @@ session is a file; if it does not exist, it is created with the options of this 
 
     session: Path = option("the file of the session", "SESSION", positional=True)
     answers: Path | None = option(
-        "answers to questions drawn before: a table with the columns question and score",
+        "answers to questions drawn before: a table with columns question and score",
         "FILE.csv",
         default=None,
     )
@@ -242,7 +242,7 @@ session is a file; if it does not exist, it is created with the options of this 
     seed: int = option("seed of the session", "S", default=1, group="a session that begins")
 
     def run(self) -> int:
-        """Take the answers, save the session, and tell."""
+        """Record the answers, save the session, and print the next questions."""
         bank = bank_in(self.bank)
         if self.session.exists():
             session = bank.resume(self.session)
@@ -275,7 +275,7 @@ session is a file; if it does not exist, it is created with the options of this 
 
 
 def answers_in(file: Path, option: str, bank: "CalibratedQuestions") -> "pd.Series[Any]":
-    """Return the scores of a table with the columns question and score, by labels of the bank."""
+    """Return the scores of a table with columns question and score, by labels of the bank."""
     import pandas as pd
 
     from psychollm._base.errors import InputError
@@ -286,7 +286,7 @@ def answers_in(file: Path, option: str, bank: "CalibratedQuestions") -> "pd.Seri
         msg = f"{option} {file} cannot be read: {error}"
         raise InputError(msg) from error
     if not {"question", "score"} <= set(table.columns):
-        msg = f"{option} {file}: the columns question and score are needed"
+        msg = f"{option} {file}: columns question and score are required"
         raise InputError(msg)
     labels = {str(question): question for question in bank.questions}
     index = pd.Index([labels.get(one, one) for one in table["question"]], tupleize_cols=False)
@@ -295,7 +295,7 @@ def answers_in(file: Path, option: str, bank: "CalibratedQuestions") -> "pd.Seri
 
 @dataclass(frozen=True, kw_only=True)
 class WatchModel(OfBank):
-    """Take the answers of a look, and say whether they have changed."""
+    """Command `psychollm bank watch`."""
 
     NAME = "watch"
     HELP = "raise an alarm if a model's answers have changed"
@@ -307,14 +307,14 @@ look counts once, so a job may run again.
 
     watch: Path = option("the file of the watch", "WATCH", positional=True)
     answers: Path | None = option(
-        "answers of this check: a table with the columns question and score; a row per answer",
+        "answers of this check: a table with columns question and score, one row per answer",
         "FILE.csv",
         default=None,
     )
     look: str | None = option("the name of the look (default: today's date)", "NAME", default=None)
     fail: bool = option("exit with code 1 on an alarm", default=False)
     baseline: str | None = option(
-        "answers of the baseline: a table with the columns question and score, or the label of a "
+        "answers of the baseline: a table with columns question and score, or the label of a "
         "model of the bank",
         "FILE.csv|MODEL",
         default=None,
@@ -328,14 +328,14 @@ look counts once, so a job may run again.
     )
 
     def run(self) -> int:
-        """Take the answers, save the watch, and tell."""
+        """Add the answers, save the watch, and report any change."""
         from datetime import datetime
 
         watch = self._begun(bank_in(self.bank))
         look, remark = self.look or datetime.now().astimezone().date().isoformat(), []
         if self.answers is not None:
             if watch.taken(look):
-                remark = [f"The look {look} was added before; nothing changed."]
+                remark = [f"The look {look} is already recorded; the watch is unchanged."]
             watch.update(answers_in(self.answers, "--answers", watch.bank), look=look)
         watch.save(self.watch)
         self.say(
@@ -356,7 +356,7 @@ look counts once, so a job may run again.
 
         if self.watch.exists():
             if self.baseline is not None:
-                msg = f"{self.watch} has a baseline: leave out --baseline, or name another file"
+                msg = f"{self.watch} already has a baseline: omit --baseline, or pass another file"
                 raise OptionError(msg)
             return bank.resume_watch(self.watch)
         if self.baseline is None:
@@ -372,7 +372,7 @@ look counts once, so a job may run again.
 
 
 def described(bank: "ItemBank") -> dict[str, Any]:
-    """Return a bank as JSON has it."""
+    """Return a bank as plain data for JSON."""
     held = bank.calibration
     return {
         "bank": bank.digest,
@@ -389,7 +389,7 @@ def described(bank: "ItemBank") -> dict[str, Any]:
 
 @dataclass(frozen=True, kw_only=True)
 class Bank(Steps):
-    """The command, with one of its own for each step."""
+    """Command `psychollm bank` and its subcommands."""
 
     NAME = "bank"
     HELP = "estimate a benchmark score from some of its questions"

@@ -1,4 +1,4 @@
-"""``psychollm calibrate``: stated confidences and correctness in, a panel and a report out."""
+"""``psychollm calibrate``: measure calibration and metacognition, and write a report."""
 
 from collections.abc import Callable
 from dataclasses import dataclass
@@ -51,8 +51,8 @@ store of psychollm collect.
 """
     + STREAMS_ARE
     + """\
-Its columns are "model", "question", "confidence" and "correct" unless others are named. For
-many models or answers, only the metrics are computed, without curves.
+Default columns are "model", "question", "confidence" and "correct". For many models or answers,
+only metrics without curves are computed.
 """
 )
 EPILOG = """\
@@ -72,18 +72,18 @@ confidence, correctness = confidence.loc[rows, columns], correctness.loc[rows, c
 
 @dataclass(frozen=True, kw_only=True)
 class OfStated(ByGroups, TwoTables):
-    """What `calibrate` and `gate` read: confidences, correctness, and what questions belong to."""
+    """Input of `calibrate` and `gate`: confidences, correctness, and groups of questions."""
 
     least_answers: int = option(
-        "leave out models with fewer answers with both confidence and correctness",
+        "exclude models with fewer answers that have both confidence and correctness",
         default=0,
         group=READING,
     )
     scale: float | None = option(
-        "the largest confidence, such as 10 or 100", "S", default=None, group=READING
+        "maximum confidence, such as 10 or 100", "S", default=None, group=READING
     )
     clusters: str | None = option(
-        "the cluster of each question: a file with a question and its cluster per line, or a "
+        "cluster of each question: a file with one question and its cluster per line, or a "
         "column of a long CONFIDENCE",
         "FILE|COLUMN",
         default=None,
@@ -93,7 +93,7 @@ class OfStated(ByGroups, TwoTables):
 
 @dataclass(frozen=True, kw_only=True)
 class Calibrate(OfStated, Resampled):
-    """The command."""
+    """Command `psychollm calibrate`."""
 
     NAME = "calibrate"
     HELP = "measure how well stated confidence matches correctness"
@@ -131,12 +131,12 @@ class Calibrate(OfStated, Resampled):
             self.check_stream("by")
             if self.clusters is not None and not Path(self.clusters).is_file():
                 msg = (
-                    f"--clusters {self.clusters} is no file: of a long table of any size, "
-                    "clusters are a file with a question and its cluster per line"
+                    f"--clusters {self.clusters} is not a file; for a streamed table pass a file "
+                    "with one question and its cluster per line"
                 )
                 raise LabelError(msg)
         elif self.levels is not None:
-            msg = "--levels is for long tables of any size: round confidences in the table"
+            msg = "--levels applies to streamed tables only: round confidences in the table"
             raise OptionError(msg)
 
     def read(self) -> Callable[[], Found]:
@@ -210,7 +210,7 @@ class Calibrate(OfStated, Resampled):
     def _without_curves(
         self, panel: "CalibrationPanel", source: str, numbers: dict[str, Any]
     ) -> Found:
-        """Return the metrics alone: curves and pairs of models need tables in memory."""
+        """Return the metrics alone, because curves and comparisons need tables in memory."""
         from psychollm.calibration.panels.findings import verdict
         from psychollm.estimates.findings import Findings
 
@@ -222,8 +222,8 @@ class Calibrate(OfStated, Resampled):
             script=source,
             numbers={"findings": [], **numbers},
             remark=(
-                f"{panel.answers!r}. Metrics only: curves, comparisons of models and the page are "
-                "made of up to 100 models and 6 million cells."
+                f"{panel.answers!r}. Metrics only: curves, comparisons of models and the page "
+                "require at most 100 models and 6 million cells."
             ),
         )
 
@@ -241,7 +241,7 @@ def _sizes(panel: "CalibrationPanel") -> dict[str, Any]:
 
 
 def read_stream(command: Calibrate) -> "Tables[Any]":
-    """Read confidence and correctness once, and the clusters if there are any."""
+    """Read confidence and correctness once, and any clusters."""
     import pandas as pd
 
     from psychollm.cli.notes import watched
@@ -263,7 +263,7 @@ def read_stream(command: Calibrate) -> "Tables[Any]":
     stated, code = call.run(), f"stated = {call.text()}"
     clusters = None
     if command.clusters is not None:
-        # Labels of a file are text.
+        # Labels read from a file are text.
         questions = pd.Index(list(map(str, stated.questions)))
         found, line = _clusters(command, command.clusters, questions)
         clusters = found.set_axis(pd.Index(stated.questions, tupleize_cols=False))
@@ -273,7 +273,7 @@ def read_stream(command: Calibrate) -> "Tables[Any]":
 
 
 def read_stated(command: OfStated) -> "Tables[pd.DataFrame]":
-    """Read the tables, and the clusters if there are any."""
+    """Read the tables and any clusters."""
     remarks: list[str] = []
     if command.of_logs:
         confidence, right, code, log = command.stated_in_logs(command.kept)
@@ -330,7 +330,7 @@ def read_stated(command: OfStated) -> "Tables[pd.DataFrame]":
 
 
 def _check_correctness(correctness: "pd.DataFrame") -> None:
-    """Refuse what is neither correct nor wrong, nor a chance of being correct."""
+    """Raise if a value is not between 0 (wrong) and 1 (correct)."""
     import numpy as np
 
     values = correctness.to_numpy()
@@ -340,8 +340,8 @@ def _check_correctness(correctness: "pd.DataFrame") -> None:
         row, column = (int(i) for i in bad[0])
         msg = (
             f"CORRECTNESS: model {correctness.index[row]!r}, question "
-            f"{correctness.columns[column]!r} holds {values[row, column]:g}, but 1 is correct and "
-            "0 is wrong (a share between them is a chance)"
+            f"{correctness.columns[column]!r} has {values[row, column]:g}, but values must be 1 "
+            "(correct), 0 (wrong) or a probability between"
         )
         raise CodeError(msg)
 
@@ -349,13 +349,13 @@ def _check_correctness(correctness: "pd.DataFrame") -> None:
 def _shared(
     confidence: "pd.DataFrame", correctness: "pd.DataFrame"
 ) -> "tuple[pd.DataFrame, pd.DataFrame, str]":
-    """Keep what both tables hold, and say what was left out."""
+    """Keep models and questions common to both tables, and report the others."""
     from psychollm.data.alignment import shared_labels
 
     rows = shared_labels("model", tuple(confidence.index), tuple(correctness.index))
     columns = shared_labels("question", tuple(confidence.columns), tuple(correctness.columns))
     left = [
-        f"{gone} {kind} left out"
+        f"{gone} {kind} excluded"
         for kind, gone in (
             ("models", len(confidence.index.symmetric_difference(correctness.index))),
             ("questions", len(confidence.columns.symmetric_difference(correctness.columns))),
@@ -370,7 +370,7 @@ def _shared(
 def _clusters(
     command: OfStated, named: str, questions: "pd.Index[Any]"
 ) -> "tuple[pd.Series[Any], str]":
-    """Read the clusters of the questions, and return the line that does so."""
+    """Read the clusters of the questions, and return the code that does so."""
     from psychollm.data.labels import listed
 
     call = Call("psy.data.readers.read_clusters", (Path(named),))
@@ -381,14 +381,14 @@ def _clusters(
     try:
         clusters = call.run().reindex(questions)
     except LabelError as error:
-        what = " is no file, and no column of a long CONFIDENCE" if is_column else ""
+        what = " is neither a file nor a column of a long CONFIDENCE" if is_column else ""
         msg = f"--clusters {named}{what}: {error.text.marked}"
         raise LabelError(msg) from error
     missing = clusters.index[clusters.isna()]
     if len(missing):
         msg = (
             f"--clusters {named}: {len(missing)} questions have no cluster "
-            f"({listed(missing.tolist())}): give each one of its own"
+            f"({listed(missing.tolist())}): assign a cluster to each"
         )
         raise LabelError(msg)
     return clusters, f"clusters = {call.text()}.reindex(confidence.columns)"

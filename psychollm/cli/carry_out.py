@@ -1,4 +1,4 @@
-"""What every command that analyses does: read, compute, write, and say what was found."""
+"""Steps of every analysis command: read, compute, write and print."""
 
 from abc import abstractmethod
 from collections.abc import Callable, Collection, Iterator, Mapping
@@ -22,23 +22,23 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Found:
-    """What a command found, for people, for machines, and as tables."""
+    """Result of a command, for printing, JSON and tables."""
 
     summary: str
-    tables: "Mapping[str, pd.DataFrame]"  # by the names of their files
+    tables: "Mapping[str, pd.DataFrame]"  # by file name
     findings: "Findings | None" = None
-    script: str = ""  # lines of Python that find the same
-    # What results.json holds beside findings and tables, or in their place.
+    script: str = ""  # Python code that reproduces the result
+    # Contents of results.json besides findings and tables, or instead of them.
     numbers: Mapping[str, Any] = field(default_factory=dict)
-    in_files: Collection[str] = ()  # tables that it leaves to their files
-    remark: str = ""  # on what takes no part
-    markdown: str = ""  # where it is not that of the findings
+    in_files: Collection[str] = ()  # tables omitted from results.json
+    remark: str = ""  # on exclusions
+    markdown: str = ""  # if it differs from that of the findings
     page: Callable[[Path], object] | None = None  # writes the report
-    parts: "Mapping[str, Found]" = field(default_factory=dict)  # arms, each in a folder of its own
+    parts: "Mapping[str, Found]" = field(default_factory=dict)  # arms, each in its own folder
 
     @property
     def results(self) -> dict[str, Any]:
-        """What results.json holds."""
+        """Contents of results.json."""
         from psychollm.estimates.provenance import versions, with_imports
 
         found: dict[str, Any] = {}
@@ -53,38 +53,38 @@ class Found:
 
 
 class Analysis(Command):
-    """A command that reads, analyses and writes."""
+    """Command that reads, analyses and writes."""
 
     out: Path | None
 
     @property
     def folder(self) -> Path | None:
-        """Where the results go."""
+        """Folder of the results."""
         return self.out
 
     @property
     def reads(self) -> str:
-        """What is read."""
+        """Name of the input."""
         return "the logs"
 
     @property
     def with_page(self) -> bool:
-        """Whether a page is written, where there is one."""
+        """Whether to write a page, if there is one."""
         return bool(getattr(self, "report", False))
 
     @property
     def in_markdown(self) -> bool:
-        """Whether Markdown is printed and nothing else."""
+        """Whether to print only Markdown."""
         return bool(getattr(self, "markdown", False))
 
     @abstractmethod
     def read(self) -> Callable[[], Found]:
-        """Read, and return what computes."""
+        """Read the input, and return a function that computes."""
 
     def of_study(
         self, study: "Study", script: str, numbers: Mapping[str, Any], *, remark: str = ""
     ) -> Found:
-        """Return what a study found, with what else results.json is to hold."""
+        """Return the result of a study, with further contents of results.json."""
         from psychollm.estimates.verdict import SMALLEST
 
         smallest = getattr(self, "smallest", SMALLEST)
@@ -101,13 +101,13 @@ class Analysis(Command):
         )
 
     def run(self) -> int:
-        """Read, compute, write, and say what was found."""
+        """Read, compute, write and print."""
         tell(self, carry_out(self))
         return 0
 
 
 def carry_out(command: Analysis) -> Found:
-    """Read, compute, write, and return what was found."""
+    """Read, compute and write, and return the result."""
     from psychollm.cli.notes import busy, computing
 
     folder = prepared(command.folder, report=command.with_page)
@@ -115,7 +115,7 @@ def carry_out(command: Analysis) -> Found:
     with command.noting(quiet=quiet):
         with busy(f"reading {command.reads}", quiet=quiet):
             compute = command.read()
-        # Commands that share their work out show bars.
+        # Parallel commands show progress bars instead.
         with computing(quiet=quiet, bars=hasattr(command, "jobs")):
             found = compute()
         if folder is not None:
@@ -142,7 +142,7 @@ def _markdown(found: Found) -> str:
 
 
 def tell(command: Analysis, found: Found) -> None:
-    """Print what was found, and where its files are."""
+    """Print the result, and the location of its files."""
     folder = command.folder
     words = [*filter(None, (found.remark, found.summary))]
     if folder is not None:
@@ -156,7 +156,7 @@ def tell(command: Analysis, found: Found) -> None:
 
 @contextmanager
 def writing(what: str) -> Iterator[None]:
-    """Say in one line what cannot be written."""
+    """Report write errors in one line."""
     try:
         yield
     except OSError as error:
@@ -165,7 +165,7 @@ def writing(what: str) -> Iterator[None]:
 
 
 def prepared(folder: Path | None, *, report: bool) -> Path | None:
-    """Make the folder, and see that what the report needs is installed."""
+    """Create the folder, and check that packages for the report are installed."""
     if folder is None:
         return None
     if report:
@@ -174,7 +174,7 @@ def prepared(folder: Path | None, *, report: bool) -> Path | None:
     try:
         folder.mkdir(parents=True, exist_ok=True)
     except OSError as error:
-        msg = f"--out {folder}: the folder cannot be made ({error.strerror})"
+        msg = f"--out {folder}: the folder cannot be created ({error.strerror})"
         raise InputError(msg) from error
     return folder
 

@@ -1,4 +1,4 @@
-"""``psychollm collect``: a plan in, a store with replies out."""
+"""``psychollm collect``: run a plan and store the replies."""
 
 import sys
 import time
@@ -37,7 +37,7 @@ MISSING, INTERRUPTED = 1, 130
 
 @dataclass(frozen=True, kw_only=True)
 class Collect(Command):
-    """The command."""
+    """Command `psychollm collect`."""
 
     NAME = "collect"
     HELP = "send the prompts of a plan to models and store every reply"
@@ -49,13 +49,13 @@ class Collect(Command):
     budget: float | None = option("a budget that replaces the plan's", "SUM", default=None)
     export: Path | None = option("also write the replies as .csv or .parquet", default=None)
     progress: bool = option(
-        "report progress every half minute without a terminal, too", default=False
+        "report progress every half minute also without a terminal", default=False
     )
-    json: bool = option("print what was collected as JSON and nothing else", default=False)
-    quiet: bool = option("no progress and no summary on the screen", default=False)
+    json: bool = option("print only the summary as JSON", default=False)
+    quiet: bool = option("print no progress and no summary", default=False)
 
     def run(self) -> int:
-        """Ask, keep, and say what became of it."""
+        """Send the prompts, store the replies, and print a summary."""
         from psychollm.collect.plan import read_plan
 
         plan = read_plan(self.plan)
@@ -65,8 +65,8 @@ class Collect(Command):
             check_table_name(self.export)
             same = self.export.resolve() == plan.store.resolve()
             if same or not self.export.parent.is_dir():
-                fault = "is the store of the plan" if same else "is in a folder that is not there"
-                msg = f"--export {self.export} {fault}: name another file"
+                fault = "is the store of the plan" if same else "is in a missing folder"
+                msg = f"--export {self.export} {fault}: pass another file"
                 raise OptionError(msg)
         if self.dry_run:
             from psychollm.collect.preview import preview
@@ -88,7 +88,7 @@ class Collect(Command):
 
 
 def asked(plan: "Plan", *, quiet: bool, progress: bool) -> "Collection":
-    """Ask what a plan asks, and show how it goes."""
+    """Run a plan, and show progress."""
     from psychollm.cli.notes import as_notes, at_terminal
     from psychollm.collect.client import collect
 
@@ -103,7 +103,7 @@ def asked(plan: "Plan", *, quiet: bool, progress: bool) -> "Collection":
 
 
 def exit_code(collection: "Collection") -> int:
-    """Return what a command ends with that has asked."""
+    """Return the exit code of a collection."""
     from psychollm.collect.client import INTERRUPTED as BY_HAND
 
     if collection.stopped == BY_HAND:
@@ -131,7 +131,7 @@ class _Screen:
         print(on_screen("\n".join(lines), sys.stderr), file=sys.stderr, flush=True)
 
     def clear(self) -> None:
-        """Take away what stands at a terminal: the summary says it once more."""
+        """Clear the lines at a terminal; the summary repeats them."""
         if self._lines:
             print(f"\x1b[{self._lines}A\x1b[J", end="", file=sys.stderr, flush=True)
         self._lines = 0

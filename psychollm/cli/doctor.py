@@ -1,4 +1,4 @@
-"""``psychollm doctor`` and ``version``: what is installed, and how fast it is."""
+"""``psychollm doctor`` and ``version``: report the installation and its speed."""
 
 import platform
 import re
@@ -11,8 +11,8 @@ from psychollm._base.version import __version__
 from psychollm.cli.options import Command, option
 
 DESCRIPTION = """\
-Print the versions that results depend on, which extras are installed and what the others need, and
-how fast correlations are computed here. The first run on a machine compiles, for up to a minute.
+Print the versions that affect results, installed and missing extras, and the speed of correlations
+on this machine. The first run on a machine compiles for up to a minute.
 """
 NOT_FOR_USERS = frozenset({"all", "test", "test-core", "docs", "lint", "bench", "dev", "peers"})
 _REQUIREMENT = re.compile(
@@ -40,7 +40,7 @@ class Version(Command):
 
 @dataclass(frozen=True, kw_only=True)
 class Doctor(Command):
-    """The command."""
+    """Command `psychollm doctor`."""
 
     NAME = "doctor"
     HELP = "report what is installed, what is missing, and speed"
@@ -73,7 +73,7 @@ class Doctor(Command):
 
 
 def needed() -> dict[str, list[str]]:
-    """Return the packages that the library needs, under "", and each extra, under its name."""
+    """Return required packages under "", and those of each extra under its name."""
     packages: dict[str, list[str]] = {"": []}
     for line in requires("psychollm") or []:
         match = _REQUIREMENT.match(line)
@@ -91,7 +91,7 @@ def installed(package: str) -> str | None:
 
 
 def machine() -> dict[str, Any]:
-    """Return what speed depends on: cores, linear algebra, where compiled code is kept."""
+    """Return what affects speed: cores, linear algebra, cache of compiled code."""
     import joblib
     import numpy as np
 
@@ -104,12 +104,12 @@ def machine() -> dict[str, Any]:
         "cores": joblib.cpu_count(),
         "blas": built["Build Dependencies"]["blas"]["name"],
         "threads": "joblib, over kernels that release the interpreter's lock",
-        "compiled code": f"kept in {kept}" if kept else "in memory only: nowhere to write",
+        "compiled code": f"kept in {kept}" if kept else "in memory only: no writable folder",
     }
 
 
 def speed() -> dict[str, float]:
-    """Return how long correlations take here, once all is compiled."""
+    """Return the duration of correlations, first and after compilation."""
     import numpy as np
 
     from psychollm.correlation.tetrachoric import tetrachoric
@@ -133,13 +133,13 @@ def speed() -> dict[str, float]:
 
 
 def told(state: dict[str, Any]) -> str:
-    """Return the state of the installation, for people to read."""
+    """Return the state of the installation as text."""
     lines = [f"psychollm {state['psychollm']}, Python {state['python']}, {state['platform']}", ""]
     lines += [f"  {name:<14}{number or 'missing'}" for name, number in state["packages"].items()]
     lines += ["", "Extras"]
     for extra, packages in state["extras"].items():
         lacking = [name for name, number in packages.items() if number is None]
-        advice = f'lacks {", ".join(lacking)}: pip install "psychollm[{extra}]"'
+        advice = f'missing {", ".join(lacking)}: pip install "psychollm[{extra}]"'
         there = ", ".join(f"{name} {number}" for name, number in packages.items())
         lines.append(f"  {extra:<14}{advice if lacking else there}")
     lines += ["", "Machine"]

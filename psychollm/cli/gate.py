@@ -1,4 +1,4 @@
-"""``psychollm gate``: stated confidences and correctness in, who may answer alone out."""
+"""``psychollm gate``: find confidence thresholds above which a model may answer alone."""
 
 from collections.abc import Callable
 from dataclasses import dataclass
@@ -34,7 +34,7 @@ examples:
 
 @dataclass(frozen=True, kw_only=True)
 class MakeGate(OfStated):
-    """The command."""
+    """Command `psychollm gate`."""
 
     NAME = "gate"
     HELP = "find the confidence above which a model may answer alone"
@@ -62,8 +62,8 @@ class MakeGate(OfStated):
         self.check_inputs()
         if self.streams:
             msg = (
-                f"{self.confidence} is read in parts, and gates need all answers of a model: "
-                "write them to a CSV or Parquet file, and name its columns"
+                f"{self.confidence} is streamed, but gates need all answers of a model in memory: "
+                "write them to a CSV or Parquet file, and pass its columns"
             )
             raise OptionError(msg)
 
@@ -84,7 +84,7 @@ class MakeGate(OfStated):
         if tables.groups is not None:
             of, groups = tables.groups
             if of != "questions":
-                msg = f"--by {self.by} groups models: name a column or file that groups questions"
+                msg = f"--by {self.by} groups models: pass a column or file that groups questions"
                 raise LabelError(msg)
             options["groups"] = Call.done("groups", groups, made)
         if tables.clusters is not None:

@@ -1,4 +1,4 @@
-"""What ``--by`` means: the groups of questions or models that a column or a file names."""
+"""Groups of questions or models for ``--by``: a column or a file."""
 
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, replace
@@ -17,17 +17,17 @@ if TYPE_CHECKING:
     from psychollm.data.logs_result import ScoreLog, Unit
 
 GROUPS = "groups"
-# What the groups of an option are made of.
+# Units of the groups of an option.
 UNITS: "Mapping[str, Unit]" = {"domains": "question", "families": "model"}
 
 
 @dataclass(frozen=True, kw_only=True)
 class ByGroups:
-    """The option, and what is made of it."""
+    """Option ``--by`` and its groups."""
 
     by: str | None = option(
         "report each group of questions (domain) or models (family), and differences between "
-        "groups: a column of the table or logs, or a file with a label and its group per line; "
+        "groups: a column of the table or logs, or a file with one label and its group per line; "
         "no page",
         "COLUMN|FILE",
         default=None,
@@ -36,7 +36,7 @@ class ByGroups:
 
     @property
     def kept(self) -> tuple[str, ...]:
-        """The columns of logs that are to be kept."""
+        """Columns of logs to keep."""
         return () if self.by is None or Path(self.by).is_file() else (self.by,)
 
 
@@ -67,7 +67,7 @@ def groups_of(
 
 
 def column_of(log: "ScoreLog", by: str) -> "pd.Series[Any]":
-    """Return the group of each question, or of each model, by its label."""
+    """Return the group of each question, or of each model, by label."""
     named = log.frame[log.frame[by] != ""]
     for unit in ("question", "model"):
         pairs = named[[unit, by]].drop_duplicates()
@@ -76,8 +76,8 @@ def column_of(log: "ScoreLog", by: str) -> "pd.Series[Any]":
             if len(set(groups)) > 1:
                 return groups
     msg = (
-        f"--by {by}: neither each question nor each model has one value in this column, or all "
-        "have the same"
+        f"--by {by}: the column must have one value per question or per model, and at least two "
+        "different values"
     )
     raise LabelError(msg)
 
@@ -85,7 +85,7 @@ def column_of(log: "ScoreLog", by: str) -> "pd.Series[Any]":
 def found_by(
     command: Analysis, result: Any, script: str, numbers: Mapping[str, Any], *, remark: str
 ) -> Found:
-    """Return what was found of groups, of which there is no page."""
+    """Return the result by group, which has no page."""
     own = {
         "of": result.of,
         "groups": [str(label) for label in result.labels],
@@ -143,11 +143,11 @@ def question_column(command: Any, column: str) -> dict[str, Any]:
 
 
 def column_of_table(command: Any, column: str) -> "pd.Series[Any]":
-    """Return the group of each question, of a column of a long CONFIDENCE."""
+    """Return the group of each question from a column of a long CONFIDENCE."""
     from psychollm.data.readers import read_clusters
 
     try:
         return read_clusters(command.confidence, **question_column(command, column))
     except LabelError as error:
-        msg = f"--by {column} is no file, and no column of a long CONFIDENCE: {error.text.marked}"
+        msg = f"--by {column} is no file and no column of a long CONFIDENCE: {error.text.marked}"
         raise LabelError(msg) from error

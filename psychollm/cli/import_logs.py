@@ -1,4 +1,4 @@
-"""``psychollm import``: logs of evaluation tools in, one table of responses out."""
+"""``psychollm import``: convert logs of evaluation tools to one table of responses."""
 
 import shlex
 from collections.abc import Mapping
@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from psychollm.data.logs_result import LogImport, ScoreLog
 
 LOGS = "reading logs"
-# As `psychollm.data.readers.logs.detect` has them, which loads pandas.
+# Copy of the names in `psychollm.data.readers.logs.detect`, which loads pandas.
 FORMATS = (
     "inspect", "lm-eval", "every-eval-ever", "helm", "lighteval", "promptfoo", "deepeval",
     "openai-evals", "hal", "evalscope", "opencompass", "table",
@@ -26,8 +26,8 @@ FORMATS = (
 DESCRIPTION = """\
 Read logs of evaluation tools (Inspect AI, lm-evaluation-harness, Every Eval Ever, HELM, lighteval,
 OpenCompass, promptfoo, deepeval, OpenAI evals, HAL, EvalScope; or any CSV, Parquet or JSONL file
-with a row per score) as one table, models x questions, and say what was kept and what was dropped.
-Nothing is guessed: if the logs leave a choice, the command stops and lists the options.
+with one row per score) as one table, models x questions, and report exclusions. Nothing is
+guessed: if the logs leave a choice, the command stops and lists the options.
 """
 EPILOG = """\
 examples:
@@ -40,18 +40,18 @@ exit codes: 0 done; 2 a log or an option cannot be used, or a choice is required
 """
 
 
-# For the commands that take scores from wherever they are.
+# For commands that take scores from any source.
 LOG_IS = """
 LOG is a log of an evaluation tool (Inspect AI, lm-evaluation-harness, HELM, promptfoo and others;
-see 'psychollm import --help'), a folder of such logs, or a CSV, Parquet or JSONL file with a row
-per score (columns "model", "question" and "score") or per model (a column per question); or a
+see 'psychollm import --help'), a folder of such logs, a CSV, Parquet or JSONL file with one row
+per score (columns "model", "question" and "score") or per model (a column per question), or a
 store of psychollm collect.
 """
-_HEADER = b"SQLite format 3\x00"  # that every SQLite file begins with
+_HEADER = b"SQLite format 3\x00"  # first bytes of every SQLite file
 
 
 def is_store(*paths: Path | None) -> bool:
-    """Tell whether a path names a store of replies: by its beginning, or by its name."""
+    """Return whether a path is a store of replies, by its first bytes or its name."""
     if len(paths) != 1 or paths[0] is None:
         return False
     try:
@@ -62,18 +62,18 @@ def is_store(*paths: Path | None) -> bool:
 
 
 def scorers(text: str) -> str | dict[str, str]:
-    """Return one name, or one for each task."""
+    """Return one name, or one per task."""
     return pairs(str, "name=value,name=value")(text) if "=" in text else text
 
 
 def missing_values(text: str) -> tuple[str, ...]:
-    """Split values at their commas; "none" names none."""
+    """Split values at commas; "none" gives none."""
     return () if text == "none" else words(text)
 
 
 @dataclass(frozen=True, kw_only=True)
 class Choices(Command):
-    """Which of the scores in logs count."""
+    """Choices between the scores in logs."""
 
     format: str | None = option(
         "the tool that wrote the logs (default: detected from each file)",
@@ -133,11 +133,11 @@ class Choices(Command):
         "how to count answers that ended in an error", default="missing", group=LOGS
     )
     strict: bool = option(
-        "stop at a log that cannot be read, instead of leaving it out",
+        "stop at an unreadable log instead of skipping it",
         default=False,
         group=LOGS,
     )
-    quiet: bool = option("print no progress, no notes and no summary", default=False)
+    quiet: bool = option("print no progress, notes or summary", default=False)
 
     @property
     def selection(self) -> dict[str, Any]:
@@ -162,7 +162,7 @@ class Choices(Command):
         }
 
     def typed_choices(self) -> list[str]:
-        """Return the options as they are typed."""
+        """Return the options as typed."""
         typed = ["--by-label"] if self.by_label else []
         for name in ("format", "scorer", "filter", "no_answer", "columns", "score_map"):
             value = getattr(self, name)
@@ -173,7 +173,7 @@ class Choices(Command):
         return typed + [part for one in self.task or () for part in ("--task", shlex.quote(one))]
 
     def scores_in(self, paths: tuple[Path, ...], keep: tuple[str, ...] = ()) -> "ScoreLog":
-        """Read logs, or a store of replies, as a record of scores."""
+        """Read logs, or a store of replies, as a score log."""
         try:
             return self.reading_of(paths, keep).run()  # type: ignore[no-any-return]
         except LabelError as error:
@@ -182,7 +182,7 @@ class Choices(Command):
             raise LabelError(error.told(kept)) from error
 
     def reading_of(self, paths: tuple[Path, ...], keep: tuple[str, ...] = ()) -> Call:
-        """Return the call that reads logs, or a store of replies, as a record of scores."""
+        """Return the call that reads logs, or a store of replies, as a score log."""
         if is_store(*paths):
             return Call("psy.collect.read_store", (paths[0],), name="log")
         options = self.selection
@@ -193,7 +193,7 @@ class Choices(Command):
 
 @dataclass(frozen=True, kw_only=True)
 class Logs(Choices):
-    """Logs, and which of their scores count."""
+    """Logs, and choices between their scores."""
 
     USAGE = "%(prog)s [options] LOG [LOG ...]"
 
@@ -202,7 +202,7 @@ class Logs(Choices):
 
 @dataclass(frozen=True, kw_only=True)
 class Import(Logs):
-    """The command."""
+    """Command `psychollm import`."""
 
     NAME = "import"
     HELP = "convert logs of evaluation tools to a table of answers"
@@ -216,17 +216,17 @@ class Import(Logs):
     at_least: bool = option("count scores equal to the threshold as right", default=False)
     out: Path | None = option("write the table as .csv or .parquet", default=None)
     long: Path | None = option("write a row per answer as .csv or .parquet", default=None)
-    confidence: Path | None = option("write the confidences, if there are any", default=None)
-    json: bool = option("print the summary as JSON and nothing else", default=False)
+    confidence: Path | None = option("also write the confidences, if any", default=None)
+    json: bool = option("print only the summary as JSON", default=False)
 
     @property
     def files(self) -> dict[str, Path]:
-        """What is to be written, by the name of the option."""
+        """Files to write, by option."""
         named = {"out": self.out, "long": self.long, "confidence": self.confidence}
         return {name: path for name, path in named.items() if path is not None}
 
     def run(self) -> int:
-        """Read, write, and say what was kept and dropped."""
+        """Read, write, and report exclusions."""
         for path in self.files.values():
             check_table_name(path)
         with self.noting():
@@ -253,25 +253,25 @@ class Import(Logs):
         self.say(
             {**imported.counts(), "written": self.files},
             _told(imported, self.arguments()).summary(),
-            *(written or ["Nothing was written: name a file with --out."]),
+            *(written or ["Nothing was written: pass a file with --out."]),
         )
 
 
 def _told(imported: "LogImport", options: Mapping[str, str]) -> "LogImport":
-    """Return what was imported with notes and reasons in the words of a command."""
+    """Return the import with notes and reasons in terms of command options."""
     notes = (Text(note).told(options) for note in imported.notes)
     left = (replace(run, reason=Text(run.reason).told(options)) for run in imported.left_out)
     return replace(imported, notes=tuple(notes), left_out=tuple(left))
 
 
 def _table(imported: "LogImport", name: str) -> "pd.DataFrame":
-    """Return what goes into the file of an option."""
+    """Return the table for the file of an option."""
     if name == "long":
         return imported.frame
     if name == "out":
-        codes = imported.responses.to_frame().astype("Int64")  # 1 and 0 also beside empty cells
+        codes = imported.responses.to_frame().astype("Int64")  # 1 and 0 even with empty cells
         return codes.rename_axis(index="model").reset_index()
     if imported.confidence is None:
-        msg = "--confidence: these logs hold no confidences"
+        msg = "--confidence: these logs have no confidences"
         raise InputError(msg)
     return imported.confidence.reset_index()

@@ -1,4 +1,4 @@
-"""``psychollm instrument``: the prompts of an instrument in a file that a plan can name."""
+"""``psychollm instrument``: write the prompts of an instrument to a file for a plan."""
 
 import argparse
 from collections.abc import Callable, Iterator, Mapping, Sequence
@@ -15,8 +15,8 @@ if TYPE_CHECKING:
     from psychollm.instruments.prompt import Prompt
 
 DESCRIPTION = """\
-Write the prompts of an instrument, one JSON object per line, to be named in a plan. The same
-options and seed write the same file.
+Write the prompts of an instrument, one JSON object per line, for use in a plan. The same options
+and seed give the same file.
 """
 EPILOG = """\
 examples:
@@ -28,7 +28,7 @@ examples:
 
 @dataclass(frozen=True, kw_only=True)
 class WriteInstrument(WritePrompts):
-    """The command, with one of its own for each instrument."""
+    """Command `psychollm instrument`, with one subcommand per instrument."""
 
     NAME = "instrument"
     HELP = "write the prompts of an instrument"
@@ -37,7 +37,7 @@ class WriteInstrument(WritePrompts):
 
     @classmethod
     def sources(cls) -> Iterator[tuple[str, str, list[Callable[..., Any]]]]:
-        """Yield the instruments, each with what reads its files."""
+        """Yield the instruments, each with the functions that read its files."""
         from psychollm.instruments.instrument import INSTRUMENTS, instrument_class, purpose
 
         for name in INSTRUMENTS:
@@ -58,13 +58,13 @@ class WriteInstrument(WritePrompts):
         return prompts
 
     def told(self, prompts: "Sequence[Prompt]") -> tuple[dict[str, Any], str, str]:
-        """Return how many items there are."""
+        """Return the number of items in words."""
         n_items = len({prompt.item for prompt in prompts})
         return {"n_items": n_items}, f"about {counted(n_items, 'item')}", "in a plan beside it"
 
 
 def _read(about: Mapping[str, Any], path: Path, typed: argparse.Namespace) -> Any:
-    """Read the file of a field; of a store, where the field takes replies, the replies."""
+    """Read the file of a field, or the replies of a store if the field takes replies."""
     if about.get("replies") and is_store(path):
         return traces_in(path)
     return about["read"](path, **typed_values(about["read"], typed))

@@ -1,4 +1,4 @@
-"""``psychollm irt``: right and wrong answers in, items and abilities on one scale out."""
+"""``psychollm irt``: fit an item response model to right and wrong answers."""
 
 from collections.abc import Callable
 from dataclasses import dataclass
@@ -21,7 +21,7 @@ DESCRIPTION = (
 Fit an item response model to right and wrong answers (1, 0). Estimate the difficulty and
 discrimination of each question and the ability of each model, with standard errors.
 
-ANSWERS is a table, wide (a row per model, a column per question) or long (a row per answer).
+ANSWERS is a table, wide (one row per model, one column per question) or long (one row per answer).
 """
     + STREAMS_ARE
 )
@@ -35,7 +35,7 @@ examples:
 
 @dataclass(frozen=True, kw_only=True)
 class Irt(Analysis, Choosing, OneTable):
-    """The command."""
+    """Command `psychollm irt`."""
 
     NAME = "irt"
     HELP = "fit an item response model to right and wrong answers"
@@ -59,7 +59,7 @@ class Irt(Analysis, Choosing, OneTable):
 
     @property
     def reads(self) -> str:
-        """What is read."""
+        """Name of the input."""
         return "the answers"
 
     def read(self) -> Callable[[], Found]:
@@ -108,7 +108,7 @@ class Irt(Analysis, Choosing, OneTable):
 
 
 def _told(fit: "IRTFit") -> str:
-    """Say what was fitted."""
+    """Return the fit in words."""
     ending = fit.convergence
     how = "converged" if ending.converged else f"did not converge ({ending.reason})"
     return (

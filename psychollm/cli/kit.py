@@ -1,4 +1,4 @@
-"""``psychollm kit``: plans of published studies, to be run as they are or changed."""
+"""``psychollm kit``: copy plans of published studies."""
 
 from dataclasses import dataclass
 from pathlib import Path
@@ -8,9 +8,9 @@ from psychollm.cli.run import StudyName
 from psychollm.cli.two_tables import OUTPUT
 
 DESCRIPTION = """\
-Plans that redo published studies, one for each study of 'psychollm run'. A copied plan runs with
-one command: on simulated models whose truth is known, on a small model on this machine, or with
-the key of a provider.
+Plans that replicate published studies, one for each study of 'psychollm run'. A copied plan runs
+with one command: on simulated models with known parameters, on a small model on this machine, or
+with a provider's API key.
 """
 EPILOG = """\
 examples:
@@ -22,7 +22,7 @@ examples:
 
 @dataclass(frozen=True, kw_only=True)
 class ListKits(Command):
-    """Say which kits there are."""
+    """Command `psychollm kit list`."""
 
     NAME = "list"
     HELP = "list the kits"
@@ -31,7 +31,7 @@ class ListKits(Command):
     quiet: bool = option("print nothing", default=False, group=OUTPUT)
 
     def run(self) -> int:
-        """Tell."""
+        """Print the kits."""
         from psychollm.kits import KITS
 
         wide = max(map(len, KITS))
@@ -42,20 +42,18 @@ class ListKits(Command):
 
 @dataclass(frozen=True, kw_only=True)
 class CopyKit(Command):
-    """Write the files of a kit."""
+    """Command `psychollm kit copy`."""
 
     NAME = "copy"
     HELP = "copy the files of a kit to a folder"
 
     kit: StudyName = option("which", "NAME", positional=True)
-    folder: Path = option("where its files go", "DIR", positional=True)
-    json: bool = option(
-        "print what was written as JSON and nothing else", default=False, group=OUTPUT
-    )
+    folder: Path = option("folder of the files", "DIR", positional=True)
+    json: bool = option("print only the list of files as JSON", default=False, group=OUTPUT)
     quiet: bool = option("print nothing", default=False, group=OUTPUT)
 
     def run(self) -> int:
-        """Write them, and say what to do with them."""
+        """Write the files, and print how to run them."""
         from psychollm.kits import PLANS, copy_kit
 
         paths = copy_kit(self.kit, self.folder)
@@ -64,7 +62,7 @@ class CopyKit(Command):
         self.say(
             {"kit": self.kit, "files": [str(path) for path in paths]},
             f"Written: {', '.join(map(str, paths))}",
-            "To run it on simulated models, on a small model on this machine, or with a key:",
+            "Run it on simulated models, on a small model on this machine, or with an API key:",
             f"{run} {plan} --simulated",
             f"{run} {local} --local",
             f"{run} {plan}",
@@ -74,7 +72,7 @@ class CopyKit(Command):
 
 @dataclass(frozen=True, kw_only=True)
 class Kits(Steps):
-    """The command, with one of its own for each step."""
+    """Command `psychollm kit` and its subcommands."""
 
     NAME = "kit"
     HELP = "list and copy replication kits of five published studies"

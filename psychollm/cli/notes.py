@@ -1,4 +1,4 @@
-"""One-line notes on standard error, in the words of the command, and who sees progress."""
+"""One-line notes on standard error, in terms of command options, and progress."""
 
 import sys
 import threading
@@ -20,7 +20,7 @@ def complain(text: str) -> None:
 
 @contextmanager
 def as_notes(options: Mapping[str, str], *, quiet: bool) -> Iterator[None]:
-    """Print the library's warnings as notes, in the options of a command."""
+    """Print the library's warnings as notes, with command options in place of arguments."""
 
     def show(message: Warning | str, category: type[Warning], *where: Any) -> None:
         text = getattr(message, "text", Text(str(message)))
@@ -33,21 +33,21 @@ def as_notes(options: Mapping[str, str], *, quiet: bool) -> Iterator[None]:
 
 
 def watched(*, quiet: bool) -> bool:
-    """Whether to show bars: to a person at a terminal who has tqdm, and to nobody else."""
+    """Return whether to show progress bars: only at a terminal, and with tqdm."""
     from importlib.util import find_spec
 
     return at_terminal() and not quiet and find_spec("tqdm") is not None
 
 
 def at_terminal() -> bool:
-    """Whether somebody sees standard error."""
+    """Return whether standard error is a terminal."""
     return sys.stderr is not None and sys.stderr.isatty()
 
 
 @contextmanager
 def busy(doing: str, *, quiet: bool, after: float = 1.0) -> Iterator[None]:
-    """Say at a terminal what takes longer than a second, and take it away when it is done."""
-    # For work that has no parts to count. Elsewhere nothing is written.
+    """Show a message at a terminal for work longer than a second, and clear it afterwards."""
+    # For work without countable parts. Without a terminal nothing is written.
     if quiet or not at_terminal():
         yield
         return
@@ -71,7 +71,7 @@ def busy(doing: str, *, quiet: bool, after: float = 1.0) -> Iterator[None]:
 
 @contextmanager
 def computing(*, quiet: bool, bars: bool = False) -> Iterator[None]:
-    """Say that something is computed, where no bars show it, and that it is compiled first."""
+    """Show that a computation or its compilation is running, if no progress bars do."""
     hint = ' (bars come with pip install "psychollm[progress]")' if bars else ""
     shown = bars and watched(quiet=quiet)
     with compilation(tell=not quiet), busy(f"computing{hint}", quiet=quiet or shown):
@@ -80,9 +80,9 @@ def computing(*, quiet: bool, bars: bool = False) -> Iterator[None]:
 
 @contextmanager
 def compilation(*, tell: bool = False) -> Iterator[list[str]]:
-    """Collect the names of the kernels that are compiled, and tell of the first if asked to."""
-    # Whoever reads a log should know as well why nothing happens for half a minute: this is
-    # written whether or not standard error is a terminal.
+    """Collect the names of compiled kernels; if asked, report the first."""
+    # Readers of a log also need to know why nothing happens for half a minute, so this is written
+    # even if standard error is not a terminal.
     from psychollm.kernels._jit import on_compilation
 
     kernels: list[str] = []

@@ -1,4 +1,4 @@
-"""What commands share that judge scores: clusters, coverage, what matters, where results go."""
+"""Options shared by commands on scores: clusters, coverage, smallest effects, output."""
 
 from dataclasses import dataclass
 from pathlib import Path
@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, kw_only=True)
 class Clustered:
-    """What questions belong to."""
+    """Option for clusters of questions."""
 
     clusters: Path | None = option(
         "the cluster of each question: a file with a question and its cluster per line",
@@ -27,7 +27,7 @@ class Clustered:
 
     @property
     def clusters_read(self) -> Call | None:
-        """The call that reads the file."""
+        """Call that reads the file of clusters."""
         if self.clusters is None:
             return None
         return Call("psy.data.readers.read_clusters", (self.clusters,), name="clusters")
@@ -35,7 +35,7 @@ class Clustered:
 
 @dataclass(frozen=True, kw_only=True)
 class Attempted:
-    """Several attempts at each question, and what they cost."""
+    """Options for several attempts per question, and their costs."""
 
     attempts: tuple[int, ...] = option(
         "report pass@k and pass^k for these k, from several attempts at each question (epochs "
@@ -62,12 +62,12 @@ class Attempted:
 
     @property
     def spent(self) -> dict[str, str]:
-        """The columns of costs and times by argument."""
+        """Columns of costs and times, by argument."""
         named = {"cost": self.cost, "seconds": self.seconds}
         return {name: column for name, column in named.items() if column is not None}
 
     def check_spent(self) -> None:
-        """Refuse costs and times without attempts."""
+        """Raise if costs or times are given without attempts."""
         if self.spent and not self.attempts:
             msg = f"--{next(iter(self.spent))} needs --attempts, such as --attempts 1,3"
             raise OptionError(msg)
@@ -75,7 +75,7 @@ class Attempted:
 
 @dataclass(frozen=True, kw_only=True)
 class Powered(Clustered):
-    """What is to be shown."""
+    """Option for power."""
 
     power: float = option(
         "power at which to compute the number of questions needed",
@@ -87,7 +87,7 @@ class Powered(Clustered):
 
 @dataclass(frozen=True, kw_only=True)
 class Judged(Analysis):
-    """How sure what is said is to be, and where it goes."""
+    """Options for coverage and output."""
 
     level: float = option("coverage of intervals", "L", default=0.95, group=ANALYSIS)
     smallest: "SmallestEffects" = option(
@@ -110,4 +110,4 @@ class Judged(Analysis):
 
 @dataclass(frozen=True, kw_only=True)
 class OfScores(Judged, Powered, Logs):
-    """What `compare` and `card` share."""
+    """Options shared by `compare` and `card`."""

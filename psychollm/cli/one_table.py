@@ -1,4 +1,4 @@
-"""What `irt` and `audit` share: one table of answers, and how it is read."""
+"""Options shared by `irt` and `audit`: one table of answers, and how to read it."""
 
 from dataclasses import dataclass
 from typing import Any, Literal
@@ -10,7 +10,7 @@ from psychollm.cli.two_tables import READING
 
 @dataclass(frozen=True, kw_only=True)
 class OneTable(Command):
-    """How a table of answers is read."""
+    """Options for reading a table of answers."""
 
     model_column: str | None = option(
         'labels of the models (long: "model")', "NAME", default=None, group=READING
@@ -49,7 +49,7 @@ class OneTable(Command):
 
     @property
     def reading(self) -> dict[str, Any]:
-        """Arguments of `read_responses` that were typed."""
+        """Arguments of `read_responses` given on the command line."""
         typed = {
             "model": self.model_column,
             "question": self.question_column or None,

@@ -1,8 +1,8 @@
-"""Commands as classes: each field of one is an option, declared once.
+"""Commands as classes: each field is an option, declared once.
 
-The type of a field says how the option is typed, its default what holds without it, and `option`
-the rest. Parser, help, completion and the object that runs come from there. What depends on
-several options a command checks in ``__post_init__``.
+The type of a field defines how the option is parsed, its default the value if omitted, and
+`option` the rest. Parser, help, completion and command object are derived from it. Conditions
+on several options are checked in ``__post_init__``.
 """
 
 import argparse
@@ -31,8 +31,7 @@ from psychollm._base.errors import OptionError
 from psychollm._base.record import as_json
 
 METAVARS: dict[Any, str] = {int: "N", float: "X", str: "TEXT", Path: "FILE"}
-# What arguments of functions are called where it is not by their own name: by the first that a
-# command has.
+# Options for arguments of functions with other names: the first that a command has is used.
 _CALLED = {
     "value": ("--value-column", "--confidence-column or --correctness-column"),
     "model": ("--model-column", "--columns model=COLUMN"),
@@ -56,24 +55,24 @@ def option(
     group: str = "",
     positional: bool = False,
 ) -> Any:
-    """Return a field of a command.
+    """Declare a field of a command.
 
     Parameters
     ----------
     help : str
-        What it is; the default is added.
+        Description; the default is appended.
     metavar : str, optional
-        What stands for its value.
+        Placeholder for the value.
     default : object, optional
-        Without one the option is needed. A function is called for its value.
+        Default; without one the option is required. A function is called for its value.
     parse : callable, optional
-        Makes the value from what is typed, where the type of the field does not say how.
+        Parser of the value, if the type of the field does not define one.
     choices : callable, optional
-        Returns what can be chosen, where it is not known before it is needed.
+        Function that returns the choices, called only when needed.
     group : str
-        Its heading in the help.
+        Heading of the option in the help.
     positional : bool
-        Whether its place tells what it is, not a name.
+        Whether the option is positional.
     """
     metadata = {
         "help": help,
@@ -89,10 +88,10 @@ def option(
 
 
 class Command(ABC):
-    """A subcommand of the program."""
+    """Subcommand of the program."""
 
     NAME: ClassVar[str]
-    HELP: ClassVar[str]  # one line among the commands
+    HELP: ClassVar[str]  # one line in the list of commands
     DESCRIPTION: ClassVar[str | None] = None
     EPILOG: ClassVar[str | None] = None
     USAGE: ClassVar[str | None] = None
@@ -106,12 +105,12 @@ class Command(ABC):
 
     @classmethod
     def chosen_by(cls, typed: argparse.Namespace) -> "type[Command]":
-        """Return the class of the command that was typed: this one, or one of its steps."""
+        """Return the class of the typed command: this one, or one of its subcommands."""
         return cls
 
     @classmethod
     def arguments(cls) -> dict[str, str]:
-        """Return the option that stands for each argument of functions, for what errors say."""
+        """Return the option for each argument of functions, for use in error messages."""
         fields = [one.name for one in declared_by(cls) if not one.about.get("positional")]
         options = {name: f"--{name.replace('_', '-')}" for name in fields}
         known = set(options.values())
@@ -124,21 +123,21 @@ class Command(ABC):
 
     @classmethod
     def of(cls, typed: argparse.Namespace) -> Self:
-        """Return the command that was typed."""
+        """Return the command from parsed arguments."""
         return cls(**typed_values(cls, typed))
 
     @abstractmethod
     def run(self) -> int:
-        """Do it, and return the exit code."""
+        """Run the command, and return the exit code."""
 
     def noting(self, *, quiet: bool | None = None) -> AbstractContextManager[None]:
-        """Print warnings as notes, in the options of this command."""
+        """Print warnings as notes, in terms of this command's options."""
         from psychollm.cli.notes import as_notes
 
         return as_notes(self.arguments(), quiet=self.quiet if quiet is None else quiet)
 
     def say(self, results: Mapping[str, Any], *words: str) -> None:
-        """Print what was found: as JSON if that is wanted, or in lines unless nothing is."""
+        """Print the result: as JSON if requested, or as lines unless quiet."""
         if self.json:
             print(as_json(results))
         elif not self.quiet:
@@ -146,16 +145,16 @@ class Command(ABC):
 
 
 def in_studies() -> list[ModuleType]:
-    """Return the files ``command.py`` of studies: each is found by being in the study's folder."""
+    """Return the files ``command.py`` of studies, found by their location."""
     files = sorted((Path(__file__).parents[1] / "studies").glob("*/command.py"))
     return [import_module(f"psychollm.studies.{file.parent.name}.command") for file in files]
 
 
 class CommandHelp(argparse.RawDescriptionHelpFormatter):
-    """Help in which the longest command, too, has its explanation beside it."""
+    """Help formatter with descriptions next to commands of any length."""
 
     def add_argument(self, action: argparse.Action) -> None:
-        """Add an action, the indentation of commands below it counted."""
+        """Add an action, including the indentation of its subcommands."""
         super().add_argument(action)
         below = [len(one.dest) for one in getattr(action, "_choices_actions", [])]
         longest = self._current_indent + self._indent_increment + max(below, default=0)
@@ -163,10 +162,10 @@ class CommandHelp(argparse.RawDescriptionHelpFormatter):
 
 
 class Parser(argparse.ArgumentParser):
-    """A parser that complains in one line."""
+    """Parser that reports errors in one line."""
 
     def error(self, message: str) -> NoReturn:
-        """Raise what is wrong, with what may have been meant and where to read more."""
+        """Raise an error with a suggestion and a pointer to the help."""
         meant = self._meant(message)
         if meant:
             message = f"{message.partition(' (choose from')[0]}; did you mean {meant[0]}?"
@@ -174,14 +173,14 @@ class Parser(argparse.ArgumentParser):
         raise OptionError(msg)
 
     def parse_known_args(self, args: Any = None, namespace: Any = None) -> Any:
-        """Parse, and complain here of what is not known: the parser above has another help."""
+        """Parse, and report unknown arguments here, because the parent parser has other help."""
         typed, unknown = super().parse_known_args(args, namespace)
         if unknown:
             self.error(f"unrecognized arguments: {' '.join(unknown)}")
         return typed, unknown
 
     def _meant(self, message: str) -> list[str]:
-        """Return the command, choice or option that looks most like what was typed."""
+        """Return the command, choice or option most similar to what was typed."""
         wrong = re.search(r"invalid choice: '(.*?)'|unrecognized arguments:.*?(--[\w-]+)", message)
         if wrong is None:
             return []
@@ -195,20 +194,20 @@ class Parser(argparse.ArgumentParser):
 
 @dataclass(frozen=True, slots=True)
 class Declared:
-    """An option as a class or a function declares it."""
+    """Option as declared by a class or a function."""
 
     name: str
     type: Any
-    default: Any  # MISSING where it is needed, None where it is made
+    default: Any  # MISSING if required, None if a function makes it
     about: Mapping[str, Any]
 
     @property
     def needed(self) -> bool:
-        """Whether there is nothing to fall back on."""
+        """Whether the option has no default."""
         return self.default is MISSING
 
 
-# How each parser is made.
+# Class of each parser.
 PARSING: dict[str, Any] = {"formatter_class": CommandHelp, "allow_abbrev": False}
 
 
@@ -237,7 +236,7 @@ def declared_by(kind: Callable[..., Any]) -> list[Declared]:
 def add_options(parser: argparse.ArgumentParser, kind: Callable[..., Any]) -> None:
     """Add an option for each field of a dataclass, or parameter of a function, that can be typed.
 
-    What `option` does not say about it, the docstring does.
+    Descriptions missing from `option` are taken from the docstring.
 
     Examples
     --------
@@ -268,14 +267,14 @@ def add_options(parser: argparse.ArgumentParser, kind: Callable[..., Any]) -> No
 
 
 def typed_values(kind: Callable[..., Any], typed: argparse.Namespace) -> dict[str, Any]:
-    """Return what was typed for the fields of a dataclass; what was not is left to it."""
+    """Return the typed values for the fields of a dataclass; others keep their defaults."""
     names = [one.name for one in declared_by(kind) if hasattr(typed, one.name)]
     values = {name: getattr(typed, name) for name in names}
     return {name: _flat(one) if isinstance(one, list) else one for name, one in values.items()}
 
 
 def parameter_helps(kind: Callable[..., Any]) -> dict[str, str]:
-    """Return the first sentence about each parameter, from the docstring of a class or function.
+    """Return the first sentence about each parameter in the docstring of a class or function.
 
     Examples
     --------
@@ -354,18 +353,18 @@ def _settings(one: Declared, form: _Form) -> dict[str, Any]:
         return settings | {"required": one.needed} | action
     if form.several:
         return settings | {"nargs": "+" if one.needed else "*"}
-    # argparse would make a path of SUPPRESS.
+    # argparse would convert SUPPRESS to a path.
     return settings if one.needed else settings | {"nargs": "?", "default": one.default}
 
 
 class Steps(Command):
-    """A command with a command of its own for each step."""
+    """Command with one subcommand per step."""
 
     STEPS: ClassVar[tuple[type[Command], ...]]
 
     @classmethod
     def add_to(cls, parser: argparse.ArgumentParser) -> None:
-        """Add the steps, each with its options."""
+        """Add the subcommands with their options."""
         names = parser.add_subparsers(metavar="STEP", title="steps", dest="step", required=True)
         for step in cls.STEPS:
             below = names.add_parser(
@@ -379,12 +378,12 @@ class Steps(Command):
 
     @classmethod
     def chosen_by(cls, typed: argparse.Namespace) -> type[Command]:
-        """Return the step that was typed."""
+        """Return the typed subcommand."""
         return next(one for one in cls.STEPS if typed.step == one.NAME)
 
 
 def _read_by(parse: Callable[[str], Any], flag: str) -> Callable[[str], Any]:
-    """Return the parse, its errors with what was typed in front."""
+    """Return the parser with errors that start with the typed option."""
 
     def read(text: str) -> Any:
         try:
@@ -396,7 +395,7 @@ def _read_by(parse: Callable[[str], Any], flag: str) -> Callable[[str], Any]:
 
 
 def _listed(choices: Sequence[str]) -> Callable[[str], tuple[str, ...]]:
-    """Return what splits a list at its commas; "none" is an empty one."""
+    """Return a function that splits a list at commas; "none" is an empty list."""
 
     def split(text: str) -> tuple[str, ...]:
         if text == "none" and "none" not in choices:
@@ -423,7 +422,7 @@ def _shown_default(one: Declared, form: _Form) -> str:
 
 
 def pairs(value: Callable[[str], Any], like: str) -> Callable[[str], dict[str, Any]]:
-    """Return what reads ``name=value,name=value``; `like` is an example for whoever errs."""
+    """Return a parser of ``name=value,name=value``; `like` is an example for errors."""
 
     def read(text: str) -> dict[str, Any]:
         values = {}
@@ -442,10 +441,10 @@ def pairs(value: Callable[[str], Any], like: str) -> Callable[[str], dict[str, A
 
 
 def words(text: str) -> tuple[str, ...]:
-    """Split a list at its commas."""
+    """Split a list at commas."""
     return tuple(part.strip() for part in text.split(","))
 
 
 def whole_numbers(text: str) -> tuple[int, ...]:
-    """Read whole numbers with commas between them."""
+    """Read whole numbers separated by commas."""
     return tuple(int(part) for part in text.split(","))

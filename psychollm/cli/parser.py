@@ -1,4 +1,4 @@
-"""The commands that there are, which one was typed, and how a shell completes it."""
+"""Parser of all commands, and shell completion."""
 
 import argparse
 from collections.abc import Mapping, Sequence
@@ -25,11 +25,11 @@ from psychollm.cli.study_store import Study
 from psychollm.cli.warm import Warm
 
 COMPLETION = """\
-Print a script by which a shell completes commands, options, their choices and names of files.
+Print a shell script that completes commands, options, choices and file names.
 Needs the extra "completion".
 """
 IN_A_SHELL = """\
-to have it in this shell, or in every new one:
+to activate it in this shell, or in all new ones:
   bash   source <(psychollm completion bash)
          psychollm completion bash > ~/.local/share/bash-completion/completions/psychollm
   zsh    psychollm completion zsh > ~/.zfunc/_psychollm
@@ -40,7 +40,7 @@ to have it in this shell, or in every new one:
 
 @dataclass(frozen=True, kw_only=True)
 class Completion(Command):
-    """The command."""
+    """Command `psychollm completion`."""
 
     NAME = "completion"
     HELP = "print a completion script for a shell"
@@ -58,7 +58,7 @@ class Completion(Command):
 
 
 class Help(Command):
-    """What is shown where no command is named."""
+    """Command used if none is named."""
 
     def run(self) -> int:
         """Print the commands."""
@@ -67,14 +67,14 @@ class Help(Command):
 
 
 def script(parser: argparse.ArgumentParser, shell: str) -> str:
-    """Return the script of a parser for a shell."""
+    """Return the completion script of a parser for a shell."""
     shtab = require("shtab", extra="completion", purpose="shell completion")
     _offer_files(parser, shtab.FILE)
     return str(shtab.complete(parser, shell=shell)).rstrip() + "\n"
 
 
 def _offer_files(parser: argparse.ArgumentParser, files: object) -> None:
-    """Mark what takes a path, in a parser and in those of its subcommands."""
+    """Mark arguments that take a path, in a parser and its subparsers."""
     for action in parser._actions:
         if isinstance(action, argparse._SubParsersAction):
             for below in action.choices.values():
@@ -83,7 +83,7 @@ def _offer_files(parser: argparse.ArgumentParser, files: object) -> None:
             action.complete = files  # type: ignore[attr-defined]
 
 
-_FIRST = ("compare", "judge", "card")  # what most people come for
+_FIRST = ("compare", "judge", "card")  # the most frequent commands
 _OF_STUDIES = sorted(
     (one.COMMAND for one in in_studies() if hasattr(one, "COMMAND")),
     key=lambda command: _FIRST.index(command.NAME) if command.NAME in _FIRST else len(_FIRST),
@@ -106,15 +106,15 @@ to begin:
   psychollm study --example
   psychollm COMMAND --help
 
-exit codes: 0 done; 1 failed, or something is missing; 2 the input or an option cannot be used (one
-line names it); 130 interrupted. With --json every command except completion prints one JSON object
-and nothing else; undefined values are null.
+exit codes: 0 done; 1 failed, or something is missing; 2 invalid input or option (named in one
+line); 130 interrupted. With --json every command except completion prints exactly one JSON object;
+undefined values are null.
 """
 
 
 def build_parser(only: str | None = None) -> argparse.ArgumentParser:
-    """Return the parser of the whole command, or with the options of one subcommand only."""
-    # Some options need a library to be loaded before their choices are known.
+    """Return the parser of all commands, or with the options of one subcommand only."""
+    # Some options need a library before their choices are known.
     parser = Parser(prog="psychollm", description=DESCRIPTION, epilog=EPILOG, **PARSING)
     parser.add_argument("--version", action="store_true", help="print the version and exit")
     commands = parser.add_subparsers(metavar="COMMAND", title="commands", dest="command")
@@ -133,7 +133,7 @@ def build_parser(only: str | None = None) -> argparse.ArgumentParser:
 
 
 def read_arguments(argv: Sequence[str]) -> tuple[type[Command], argparse.Namespace]:
-    """Return the command that the arguments ask for, and what was typed for it."""
+    """Return the requested command, and its typed arguments."""
     parser = build_parser(only=next((one for one in argv if not one.startswith("-")), ""))
     typed = parser.parse_args(_joined(argv))
     if typed.version or typed.command is None:
@@ -143,7 +143,7 @@ def read_arguments(argv: Sequence[str]) -> tuple[type[Command], argparse.Namespa
 
 
 def _joined(argv: Sequence[str]) -> list[str]:
-    """Join an option whose value begins with a hyphen, as missing values do, to its value."""
+    """Join an option to a value that starts with a hyphen, as codes of missing values do."""
     joined: list[str] = []
     for one in argv:
         if joined and joined[-1] == "--missing":
@@ -154,7 +154,7 @@ def _joined(argv: Sequence[str]) -> list[str]:
 
 
 def _check_written(typed: Mapping[str, Any]) -> None:
-    """Raise where a file would be written over one that is read, or over the store of a run."""
+    """Raise if an output file would overwrite an input, or the store of a run."""
     read = [one for name, one in typed.items() if name not in _WRITTEN]
     for name in _WRITTEN:
         path = Path(typed.get(name) or "")
@@ -164,12 +164,12 @@ def _check_written(typed: Mapping[str, Any]) -> None:
             is_store = file.read(15) == b"SQLite format 3"
         files = [one for value in read for one in (value if isinstance(value, list) else [value])]
         if is_store or any(_is(path, one) for one in files):
-            msg = f"--{name} {path} is read, or the store of a run: name another file"
+            msg = f"--{name} {path} is an input, or the store of a run: pass another file"
             raise OptionError(msg)
 
 
 def _is(path: Path, given: object) -> bool:
     try:
         return isinstance(given, str | Path) and path.samefile(given)
-    except (OSError, ValueError):  # no file
+    except (OSError, ValueError):  # not a file
         return False

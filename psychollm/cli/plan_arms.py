@@ -1,4 +1,4 @@
-"""The instruments of a plan: what each asks, arm by arm where it is put in several ways."""
+"""Instruments of a plan, with their prompts by arm."""
 
 import re
 from collections.abc import Iterator, Mapping, Sequence
@@ -10,11 +10,11 @@ from psychollm._base.errors import OptionError
 if TYPE_CHECKING:
     from psychollm.instruments.prompt import Prompt
 
-_ARM = re.compile(r"\w[\w .-]{0,79}")  # a folder, too
+_ARM = re.compile(r"\w[\w .-]{0,79}")  # also a folder name
 
 
 def asked(name: str, table: Any, path: Path, models: Sequence[str]) -> "Iterator[Prompt]":
-    """Yield the prompts of an instrument with its settings, arm by arm where there are several."""
+    """Yield the prompts of an instrument with its settings, by arm."""
     from psychollm.cli.settings import at, settings
     from psychollm.instruments.arms import in_arm
     from psychollm.instruments.instrument import instrument_class
@@ -25,7 +25,7 @@ def asked(name: str, table: Any, path: Path, models: Sequence[str]) -> "Iterator
     for place, (arm, one) in enumerate(zip(names, blocks, strict=True)):
         where = f"{path}, [study.{name}]" + (f" {arm!r}" if arm else "")
         if arm in names[:place] or (arm is None and len(blocks) > 1):
-            fault = f"the arm {arm!r} is there twice" if arm else "an arm has no name"
+            fault = f"the arm {arm!r} occurs twice" if arm else "an arm has no name"
             msg = f'{where}: {fault}: give each [[study.{name}]] an arm = "NAME" of its own'
             raise OptionError(msg)
         whom = _models_of(arm, one, where, models)
@@ -37,7 +37,7 @@ def asked(name: str, table: Any, path: Path, models: Sequence[str]) -> "Iterator
 
 
 def _arm(name: str, table: Any, path: Path) -> str | None:
-    """Return the name of an arm, which is that of a folder, too."""
+    """Return the name of an arm, which is also a folder name."""
     arm = table.get("arm") if isinstance(table, dict) else table
     if arm is None and isinstance(table, dict):
         return None
@@ -53,12 +53,12 @@ def _arm(name: str, table: Any, path: Path) -> str | None:
 def _models_of(
     arm: str | None, table: Mapping[str, Any], where: str, models: Sequence[str]
 ) -> dict[str, str] | None:
-    """Return whom an arm is put to: the name in the study, and that in the plan; None for all."""
+    """Return the models of an arm: names in the study and in the plan; None for all."""
     given = table.get("models")
     if given is None:
         return None
     if arm is None:
-        msg = f'{where}: models are chosen for an arm: give the table arm = "NAME", too'
+        msg = f'{where}: models belong to an arm: add arm = "NAME" to the table'
         raise OptionError(msg)
     asked = {name: name for name in given} if isinstance(given, list) else given
     if not (isinstance(asked, dict) and asked and all(one in models for one in asked.values())):

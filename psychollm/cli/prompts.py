@@ -1,4 +1,4 @@
-"""What the commands that write prompts share: a subcommand for each source, and the file."""
+"""Common parts of commands that write prompts: subcommands by source, and the file."""
 
 import argparse
 import json
@@ -16,16 +16,16 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, kw_only=True)
 class WritePrompts(Command):
-    """A command that writes prompts, with one of its own for each source of them.
+    """Command that writes prompts, with one subcommand per source.
 
-    The options of a source are not told to the command line: they are the fields of its class or
-    the keywords of its function, their help is its docstring, and what is not given is left to it.
+    The options of a source are the fields of its class or the keywords of its function; their help
+    is its docstring, and omitted ones keep their defaults.
     """
 
-    out: Path = option("where the prompts go", "FILE.jsonl")
-    json: bool = option("print what was written as JSON and nothing else", default=False)
+    out: Path = option("file of the prompts", "FILE.jsonl")
+    json: bool = option("print only a summary as JSON", default=False)
     quiet: bool = option("print nothing", default=False)
-    # Everything that was typed, for the source.
+    # All typed arguments, for the source.
     typed: argparse.Namespace = field(metadata={"typed": False})
 
     @classmethod
@@ -44,34 +44,34 @@ class WritePrompts(Command):
 
     @classmethod
     def of(cls, typed: argparse.Namespace) -> Self:
-        """Return the command that was typed."""
+        """Return the command from parsed arguments."""
         return cls(**typed_values(cls, typed), typed=typed)
 
     @classmethod
     @abstractmethod
     def sources(cls) -> Iterator[tuple[str, str, list[Callable[..., Any]]]]:
-        """Yield the name of each source, what it does, and what declares its options."""
+        """Yield each source: name, description, and declarations of its options."""
 
     @abstractmethod
     def prompts(self) -> "tuple[Prompt, ...]":
-        """Return the prompts that the options ask for."""
+        """Return the prompts for the options."""
 
     @abstractmethod
     def told(self, prompts: "Sequence[Prompt]") -> tuple[dict[str, Any], str, str]:
-        """Return what is said of prompts: for JSON, after their number, and how to ask them."""
+        """Describe the prompts: for JSON, after their number, and how to send them."""
 
     @property
     def source(self) -> str:
-        """The name of the source."""
+        """Name of the source."""
         return str(getattr(self.typed, self.NAME))
 
     def run(self) -> int:
-        """Make the prompts, write them, and say what to do with them."""
+        """Create the prompts, write them, and print what to do with them."""
         from psychollm.cli.notes import busy
 
         with (
             self.noting(),
-            busy("making the prompts", quiet=self.quiet),
+            busy("creating the prompts", quiet=self.quiet),
         ):
             prompts = self.prompts()
             write_prompts(prompts, self.out)
@@ -80,13 +80,13 @@ class WritePrompts(Command):
         self.say(
             {**head, **found, "out": str(self.out)},
             f"{counted(len(prompts), 'prompt')} {about}: {self.out}",
-            f'To ask them, write prompts = "{self.out.name}" {plan}.',
+            f'To send them, write prompts = "{self.out.name}" {plan}.',
         )
         return 0
 
 
 def write_prompts(prompts: "Sequence[Prompt]", path: Path) -> None:
-    """Write prompts, one JSON object a line."""
+    """Write prompts, one JSON object per line."""
     from psychollm.cli.carry_out import writing
 
     lines = [json.dumps(prompt.to_dict(), ensure_ascii=False) + "\n" for prompt in prompts]
@@ -95,5 +95,5 @@ def write_prompts(prompts: "Sequence[Prompt]", path: Path) -> None:
 
 
 def counted(n: int, what: str) -> str:
-    """Return a number with what it counts."""
+    """Return a number with its unit."""
     return f"{n:,} {what}" + ("" if n == 1 else "s")

@@ -1,4 +1,4 @@
-"""``psychollm run``: a study from its first prompt to its report, in as many stages as it has."""
+"""``psychollm run``: run all stages of a study from its prompts to its report."""
 
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field, replace
@@ -44,21 +44,21 @@ prompts:
   semantic_calibration   semantic_sampling                  grading
   metacognitive_skill    abstention, revision, scaffold     revision, scaffold, grading, coding
 
-A stage runs if its table exists, even if empty. Revision and scaffold belong to the first
-stage if they name questions; otherwise they go on from the answers of another instrument.
+A stage runs if its table exists, even if empty. Revision and scaffold belong to the first stage if
+they name questions; otherwise they continue from the answers of another instrument.
 
-An instrument that is put in several ways has a table for each arm, [[study.semantic_sampling]],
-with a name and, where not all models are asked, whom:
+An instrument with several conditions has one table per arm, [[study.semantic_sampling]], with a
+name and, if not all models take part, the models:
 
   arm = "base"
-  models = { qwen = "qwen base" } # its name in the study, and in the plan; or ["qwen base"]
+  models = { qwen = "qwen base" } # name in the study = name in the plan; or ["qwen base"]
 
-A further table names what the analysis compares:
+A further table defines the comparisons of the analysis:
 
   [study.analysis]
-  thinking = [["R1", "V3"]]       # inference_boundary: who reasons first, and who does not
-  baseline = "base"               # the arm that others are held against; without arms, of
-                                  # semantic_calibration, the model
+  thinking = [["R1", "V3"]]       # inference_boundary: models with and without reasoning
+  baseline = "base"               # arm that others are compared with; without arms,
+                                  # for semantic_calibration, the model
 """
 EPILOG = """\
 examples:
@@ -74,10 +74,10 @@ MISSING = 1
 
 @dataclass(frozen=True, slots=True)
 class Parts:
-    """What a study is made of."""
+    """Parts of a study."""
 
     first: tuple[str, ...]  # instruments
-    later: tuple[str, ...] = ()  # stages, models before judges
+    later: tuple[str, ...] = ()  # stages, those of the models before those of judges
 
 
 STUDY_PARTS: dict[StudyName, Parts] = {
@@ -93,9 +93,9 @@ STUDY_PARTS: dict[StudyName, Parts] = {
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Baseline:
-    """What a plan may say about the analysis: the arm that others are held against.
+    """Settings of the analysis in a plan: the baseline arm.
 
-    Without arms, of `semantic_calibration` alone, the model.
+    Without arms, `semantic_calibration` alone has a baseline, which is a model.
     """
 
     baseline: str | None = None
@@ -103,7 +103,7 @@ class Baseline:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Boundary(Baseline):
-    """What a plan may say about the analysis of `inference_boundary`."""
+    """Settings of the analysis of `inference_boundary` in a plan."""
 
     thinking: tuple[tuple[str, str], ...] = ()
 
@@ -113,7 +113,7 @@ ANALYSES: dict[StudyName, type] = {"inference_boundary": Boundary}
 
 @dataclass(frozen=True, kw_only=True)
 class Run(Command):
-    """The command."""
+    """Command `psychollm run`."""
 
     NAME = "run"
     HELP = "run all stages of a study, then write its report"
@@ -127,8 +127,8 @@ class Run(Command):
     )
     budget: float | None = option("a budget that replaces the plan's", "SUM", default=None)
     simulated: bool = option(
-        "replace the models of the plan by simulated ones, without key or cost, and compare the "
-        "results with the truth",
+        "replace the models of the plan by simulated ones, without API key or cost, and compare "
+        "the results with the true parameters",
         default=False,
     )
     local: bool = option(
@@ -151,27 +151,25 @@ class Run(Command):
         "write a page with figures as well as tables", default=True, group=OUTPUT
     )
     progress: bool = option(
-        "report progress every half minute without a terminal, too",
+        "report progress every half minute also without a terminal",
         default=False,
         group=OUTPUT,
     )
-    json: bool = option(
-        "print what was found as JSON and nothing else", default=False, group=OUTPUT
-    )
-    quiet: bool = option("no progress and no summary on the screen", default=False, group=OUTPUT)
+    json: bool = option("print only the results as JSON", default=False, group=OUTPUT)
+    quiet: bool = option("print no progress and no summary", default=False, group=OUTPUT)
 
     def __post_init__(self) -> None:
         if self.simulated and self.local:
-            msg = "--simulated and --local are two ways to ask: choose one"
+            msg = "--simulated and --local cannot be combined"
             raise OptionError(msg)
 
     def run(self) -> int:
-        """Go through the stages, then study what is there."""
+        """Run the stages, then the study."""
         from psychollm.cli.carry_out import prepared
         from psychollm.cli.collect import exit_code
         from psychollm.cli.standing_in import StandIns, held_against
 
-        # What the study would refuse after all is asked and paid.
+        # Otherwise the study could reject an option after requests were paid.
         check_count("--null", self.null, low=19 if self.study == "semantic_calibration" else 1)
         check_count("--bootstrap", self.bootstrap, low=2)
         check_fraction("--level", self.level)
@@ -183,7 +181,7 @@ class Run(Command):
         if self.dry_run:
             self._foretell(staged)
             return 0
-        prepared(self.out, report=self.report)  # before anything is paid for
+        prepared(self.out, report=self.report)  # before any cost arises
         found = _Found(self.study)
         who = StandIns(simulated=self.simulated, local=self.local, seed=self.seed)
         with who.answering(self.study, staged) as (staged, respondents):
@@ -205,7 +203,7 @@ class Run(Command):
         return 0 if found.complete else MISSING
 
     def _collected(self, staged: "StagedPlan", found: "_Found") -> "Iterable[Collection]":
-        """Ask stage after stage, and yield what each has collected."""
+        """Run the stages in order, and yield the collection of each."""
         from psychollm.cli.collect import asked
         from psychollm.cli.prompts import counted, write_prompts
 
@@ -229,7 +227,7 @@ class Run(Command):
     def _studied(
         self, staged: "StagedPlan", analysis: Mapping[str, Any]
     ) -> "Iterable[tuple[str, Found]]":
-        """Yield what is found of each instrument."""
+        """Yield the result of each instrument."""
         from psychollm.cli.carry_out import carry_out
         from psychollm.cli.study_store import Study
         from psychollm.collect.readings import instruments_in
@@ -238,7 +236,7 @@ class Run(Command):
         with Store(staged.plan.store, create=False) as store:
             held = instruments_in(store)
         for name in _studies_in(staged):
-            if name not in held:  # a stage that found nothing to ask about
+            if name not in held:  # a stage without prompts
                 continue
             command = Study(
                 inputs=(staged.plan.store,),
@@ -266,7 +264,7 @@ class Run(Command):
             self.say(told | ({"truths": found.truths} if found.truths else {}))
 
     def _foretell(self, staged: "StagedPlan") -> None:
-        """Say what each stage would ask and cost."""
+        """Print the requests and cost of each stage."""
         from psychollm.cli.prompts import counted
 
         stages = dict(staged.previews())
@@ -296,7 +294,7 @@ def _amount(tokens: int, cost: float) -> str:
 
 @dataclass(slots=True)
 class _Found:
-    """What a run has come to."""
+    """Results of a run."""
 
     study: str
     stages: list[dict[str, Any]] = field(default_factory=list)
@@ -306,7 +304,7 @@ class _Found:
 
 
 def _studies_in(staged: "StagedPlan") -> list[str]:
-    """Return the instruments of a plan in stages that have a study, in the order of its parts."""
+    """Return the instruments of a staged plan that have a study, in the order of its parts."""
     from psychollm.cli.study_store import of_stores
     from psychollm.instruments.instrument import instrument_of
 
@@ -317,7 +315,7 @@ def _studies_in(staged: "StagedPlan") -> list[str]:
 
 
 def prompts_of(path: Path) -> "tuple[Prompt, ...]":
-    """Return what a plan asks first: its prompts, or those of the study whose settings it has."""
+    """Return the first prompts of a plan: its own, or those of the study in its settings."""
     from psychollm.collect.plan import read_plan, table_of
 
     tables = table_of(path).get("study")
@@ -326,7 +324,7 @@ def prompts_of(path: Path) -> "tuple[Prompt, ...]":
     asked = set(tables) - {"analysis"}
     fits = [name for name, one in STUDY_PARTS.items() if asked <= {*one.first, *one.later}]
     if not fits:
-        msg = f"{path}: {', '.join(sorted(asked))} are the parts of no one study"
+        msg = f"{path}: {', '.join(sorted(asked))} do not belong to one study"
         raise OptionError(msg)
     return staged_plan(fits[0], path).plan.prompts
 
@@ -337,14 +335,14 @@ def staged_plan(study: StudyName, path: Path) -> "StagedPlan":
     Parameters
     ----------
     study : str
-        Its name.
+        Name of the study.
     path : Path
-        The plan.
+        Path of the plan.
 
     Raises
     ------
     OptionError
-        If the plan has no settings, or they do not fit the study.
+        If the plan has no settings, or invalid ones for the study.
     InputError
         If a file cannot be read.
     """
@@ -356,7 +354,7 @@ def staged_plan(study: StudyName, path: Path) -> "StagedPlan":
     tables = _tables(study, table_of(path).get("study"), path)
     tables.pop("analysis", None)
     parts = STUDY_PARTS[study]
-    first: dict[str, Any] = {}  # a table, or one for each arm
+    first: dict[str, Any] = {}  # a table, or one per arm
     later: dict[str, dict[str, Any]] = {}
     for name, table in tables.items():
         arms = isinstance(table, list)
@@ -366,7 +364,7 @@ def staged_plan(study: StudyName, path: Path) -> "StagedPlan":
         first = {parts.first[0]: {}}
     if not first:
         msg = (
-            f"{path}: nothing is asked first: put in one of "
+            f"{path}: no first stage: add one of "
             f"{', '.join(f'[study.{name}]' for name in parts.first)}"
             " (revision and scaffold with questions)"
         )
@@ -382,7 +380,7 @@ def staged_plan(study: StudyName, path: Path) -> "StagedPlan":
 
 
 def analysis_of(study: StudyName, path: Path, staged: "StagedPlan") -> dict[str, Any]:
-    """Return what a plan says about the analysis; models that it names must be asked."""
+    """Return a plan's settings of the analysis; models that they name must be in the plan."""
     from psychollm.cli.settings import settings
     from psychollm.collect.plan import table_of
     from psychollm.instruments.arms import arm_of
@@ -399,7 +397,7 @@ def analysis_of(study: StudyName, path: Path, staged: "StagedPlan") -> dict[str,
             ("questions", n_questions, ScreenRules().min_answers),
         ):
             if n < least:
-                msg = f"{path}: {study} needs {least} {what}, and the plan has {n}"
+                msg = f"{path}: {study} needs {least} {what}, but the plan has {n}"
                 raise OptionError(msg)
     if table is None:
         return {}
@@ -409,22 +407,22 @@ def analysis_of(study: StudyName, path: Path, staged: "StagedPlan") -> dict[str,
     if "baseline" in given and (arms or study != "semantic_calibration"):
         if given["baseline"] not in arms:
             known = ", ".join(arms) or "there are none"
-            msg = f"{where}: baseline = {given['baseline']!r} is no arm of the plan ({known})"
+            msg = f"{where}: baseline = {given['baseline']!r} is not an arm of the plan ({known})"
             raise OptionError(msg)
         asked = [*asked, given["baseline"]]
     for name, value in given.items():
         named = [value] if isinstance(value, str) else [one for pair in value for one in pair]
         if lost := [one for one in named if one not in asked]:
-            msg = f"{where}: {name} names {lost[0]!r}, which is none of {', '.join(asked)}"
+            msg = f"{where}: {name} has {lost[0]!r}: use some of {', '.join(asked)}"
             raise OptionError(msg)
         if not isinstance(value, str) and any(len(set(pair)) < len(pair) for pair in value):
-            msg = f"{where}: {name} sets a model beside itself"
+            msg = f"{where}: {name} compares a model with itself"
             raise OptionError(msg)
     return given
 
 
 def _tables(study: StudyName, table: Any, path: Path) -> dict[str, Any]:
-    """Return the tables of the parts of a study."""
+    """Return the tables of a study's parts."""
     parts = STUDY_PARTS[study]
     known = list(dict.fromkeys([*parts.first, *parts.later]))
     known.append("analysis")
@@ -435,7 +433,7 @@ def _tables(study: StudyName, table: Any, path: Path) -> dict[str, Any]:
     for name, one in table.items() if isinstance(table, dict) else [("study", table)]:
         arms = isinstance(one, list) and name in parts.first
         if name not in known or not (arms or isinstance(one, dict)):
-            fault = "is no table" if name in known else f"is no part of {study}"
+            fault = "is not a table" if name in known else f"is not part of {study}"
             msg = f"{path}: study.{name} {fault}: its tables are {shown}"
             raise OptionError(msg)
     return dict(table)

@@ -1,4 +1,4 @@
-"""``psychollm score``: a store in, what each model scored out; nothing is asked."""
+"""``psychollm score``: score stored replies by model; nothing is sent."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -18,8 +18,8 @@ if TYPE_CHECKING:
     Scores = dict[str, dict[int, Any]]  # by model and sample
 
 DESCRIPTION = """\
-Score the replies in a store, model by model. Nothing is sent: the raw replies are parsed again
-each time. Failed requests are missing, never "no".
+Score the replies in a store, by model. Nothing is sent: raw replies are parsed again each time.
+Failed requests are missing, never "no".
 """
 EPILOG = """\
 examples:
@@ -31,7 +31,7 @@ examples:
 
 @dataclass(frozen=True, kw_only=True)
 class Score(Command):
-    """The command."""
+    """Command `psychollm score`."""
 
     NAME = "score"
     HELP = "score stored replies"
@@ -47,7 +47,7 @@ class Score(Command):
     quiet: bool = option("print nothing", default=False)
 
     def run(self) -> int:
-        """Read, score, write, and say what was found."""
+        """Read and score the replies, write and print the scores."""
         from psychollm.cli.notes import busy
         from psychollm.collect.drawing import bank_scores, told
         from psychollm.collect.store import Store
@@ -76,13 +76,13 @@ class Score(Command):
 
 
 def _read(store: "Store", chosen: str | None) -> "dict[str, Readings]":
-    """Return the readings of the instrument that was chosen, or of all, arm by arm."""
+    """Return the parsed replies of the chosen instrument, or of all, by arm."""
     from psychollm.collect.errors import StoreError
     from psychollm.collect.readings import arms_in, instruments_in, readings
 
     names = [chosen.replace("-", "_")] if chosen else list(instruments_in(store))
     if not names:
-        msg = f"{store.path} holds no requests: ask a plan first (psychollm collect PLAN.toml)"
+        msg = f"{store.path} has no requests: run a plan first (psychollm collect PLAN.toml)"
         raise StoreError(msg)
     return {
         name if arm is None else f"{name}, {arm}": readings(store, instrument=name, arm=arm)
@@ -92,7 +92,7 @@ def _read(store: "Store", chosen: str | None) -> "dict[str, Readings]":
 
 
 def _told(readings: "Readings", scores: "Scores") -> str:
-    """Return the scores in words: a paragraph for each model and sample."""
+    """Return the scores in words: a paragraph per model and sample."""
     paragraphs = [readings.summary()]
     for model, samples in scores.items():
         for sample, one in samples.items():
@@ -118,7 +118,7 @@ def _write(scored: "Mapping[str, tuple[Readings, Scores]]", path: Path) -> None:
     kinds = {read.instrument for read, _ in scored.values()}
     if len(kinds) > 1:
         names = ", ".join(scored)
-        msg = f"--out {path}: one table holds one of {names}; choose it with --instrument"
+        msg = f"--out {path}: a table can have only one of {names}: choose it with --instrument"
         raise OptionError(msg)
     frames = []
     for name, (read, scores) in scored.items():
@@ -133,7 +133,7 @@ def _write(scored: "Mapping[str, tuple[Readings, Scores]]", path: Path) -> None:
 
 
 def scores_frame(scores: "Scores") -> "pd.DataFrame":
-    """Return the tables of all models as one, with columns "model" and "sample" in front."""
+    """Return the tables of all models as one, starting with columns "model" and "sample"."""
     import pandas as pd
 
     frames = []

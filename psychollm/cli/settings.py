@@ -1,8 +1,8 @@
-"""Options that stand in a table of a plan, under the names that they have in Python.
+"""Options in a table of a plan, under their Python names.
 
-What a field of a dataclass or a keyword of a function may be, its type says. A field that is
-read from a file is the name of that file, beside the plan; the options of what reads it stand in
-the table, too.
+The type of a dataclass field or function keyword defines valid values. For a field that is read
+from a file, the value is the file name, relative to the plan; options for reading it are in the
+same table.
 """
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
@@ -31,23 +31,23 @@ _WORDS: dict[Any, str] = {
 def settings(
     kind: Callable[..., Any], table: Mapping[str, Any], where: str, folder: Path
 ) -> dict[str, Any]:
-    """Return the arguments that a table holds for a dataclass or a function.
+    """Return the arguments in a table for a dataclass or a function.
 
     Parameters
     ----------
     kind : type or callable
-        What is to be made or called.
+        Dataclass or function.
     table : mapping
-        As TOML holds it.
+        Table as parsed from TOML.
     where : str
-        Its place, for errors.
+        Location of the table, for errors.
     folder : Path
-        Where the files that it names stand.
+        Folder of the files that the table names.
 
     Raises
     ------
     OptionError
-        If an option is not known, is missing, or cannot be what it is.
+        If an option is unknown, missing or invalid.
 
     Examples
     --------
@@ -65,7 +65,7 @@ def settings(
     for name in table:
         if name not in known:
             meant = get_close_matches(name, known, n=1)
-            end = f"did you mean {meant[0]!r}?" if meant else f"known are {', '.join(known)}"
+            end = f"did you mean {meant[0]!r}?" if meant else f"known: {', '.join(known)}"
             msg = f"{where}: {name!r} is not known; {end}"
             raise OptionError(msg)
     missing = [
@@ -97,7 +97,7 @@ def _settable(hint: Any, about: Mapping[str, Any]) -> bool:
 
 
 def _plain(hint: Any) -> Iterator[Any]:
-    """Yield what of a type TOML can hold."""
+    """Yield the parts of a type that TOML can represent."""
     origin, inside = get_origin(hint), get_args(hint)
     if origin in (Union, UnionType):
         for one in inside:
@@ -133,7 +133,7 @@ def _is(value: Any, hint: Any) -> bool:
 
 
 def _described(hint: Any) -> str:
-    """Return in words what a value must be."""
+    """Return a description of valid values."""
     parts = []
     for one in _plain(hint):
         origin, inside = get_origin(one), get_args(one)
@@ -152,7 +152,7 @@ def _frozen(value: Any) -> Any:
 
 @contextmanager
 def at(where: str) -> Iterator[None]:
-    """Say where in a plan an option stands that cannot be used."""
+    """Add the location in a plan to errors about an option."""
     try:
         yield
     except PsychollmError as error:

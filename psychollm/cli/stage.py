@@ -1,4 +1,4 @@
-"""``psychollm stage``: from the replies of a store to the prompts of the next stage."""
+"""``psychollm stage``: write the prompts of the next stage from the replies in a store."""
 
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
@@ -14,11 +14,11 @@ if TYPE_CHECKING:
 
 DESCRIPTION = """\
 Write the prompts of a later stage, which depend on the replies of the first: one JSON object per
-line, to be named in a plan. The same replies write the same file.
+line, for use in a plan. The same replies give the same file.
 
-Put them into a plan with the same store, so that study and score find both. Where a judge is
-asked, its models are the judges; where models go on by themselves, they are those of the first
-plan. 'psychollm run' does all stages in order.
+Add them to a plan with the same store, so that study and score find both. If the stage is
+judged, the models of that plan are the judges; otherwise they are those of the first plan.
+'psychollm run' runs all stages in order.
 """
 EPILOG = """\
 examples:
@@ -30,7 +30,7 @@ examples:
 
 @dataclass(frozen=True, kw_only=True)
 class WriteStage(WritePrompts):
-    """The command, with one of its own for each stage."""
+    """Command `psychollm stage`, with one subcommand per stage."""
 
     NAME = "stage"
     HELP = "write the prompts of a later stage from stored replies"
@@ -61,7 +61,7 @@ class WriteStage(WritePrompts):
             return by_arm(replied(store), partial(make, **typed_values(make, self.typed)))
 
     def told(self, prompts: "Sequence[Prompt]") -> tuple[dict[str, Any], str, str]:
-        """Return who is asked."""
+        """Return which models receive the prompts."""
         from psychollm.instruments.stages import STAGES
 
         asked = "judges" if STAGES[self.source].judged else "the same models"

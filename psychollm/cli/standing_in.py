@@ -1,4 +1,4 @@
-"""Who answers a plan in place of its endpoints: simulated models, or a small one here."""
+"""Replace the endpoints of a plan by simulated models, or by a small local model."""
 
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
@@ -19,7 +19,7 @@ _COMPLETIONS = "openai-completions"
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class StandIns:
-    """Who is asked in place of the endpoints of a plan, if anybody."""
+    """Options that replace the endpoints of a plan."""
 
     simulated: bool
     local: bool
@@ -29,7 +29,7 @@ class StandIns:
     def answering(
         self, study: str, staged: "StagedPlan"
     ) -> "Iterator[tuple[StagedPlan, Respondents | None]]":
-        """Serve what is wanted, and yield the plan that asks it, and who is simulated."""
+        """Serve the replacements, and yield the plan that uses them, and the simulated models."""
         if self.local:
             from psychollm.kits.small_model import serving as serving_small
 
@@ -40,7 +40,7 @@ class StandIns:
 
             plan = staged.plan
             name = f"{plan.store.stem}-simulated-{self.seed}{plan.store.suffix}"
-            # By name: two models of a plan may be one to a provider.
+            # By name, because two models of a plan may be the same at a provider.
             models = tuple(replace(one, model=one.name) for one in plan.models)
             staged = replace(
                 staged, plan=replace(plan, store=plan.store.with_name(name), models=models)
@@ -58,7 +58,7 @@ def _simulated(study: str, staged: "StagedPlan", seed: int) -> "Respondents":
 
     kind = respondents_of(study)
     if other := [step.name for step in staged.steps if step.name not in kind.JUDGES]:
-        msg = f"--simulated has nobody for {other[0]}: leave [study.{other[0]}] out of the plan"
+        msg = f"--simulated does not support {other[0]}: remove [study.{other[0]}] from the plan"
         raise OptionError(msg)
     held, plan = 0, staged.plan
     if plan.store.is_file():
@@ -69,7 +69,7 @@ def _simulated(study: str, staged: "StagedPlan", seed: int) -> "Respondents":
 
 
 def _at(plan: "Plan", url: str) -> "Plan":
-    """Return a plan whose endpoints are all on this machine, and free of charge."""
+    """Return a plan with all endpoints on this machine, without cost."""
     from psychollm.collect.roster import Endpoint
 
     endpoints = {
@@ -90,7 +90,7 @@ def _at(plan: "Plan", url: str) -> "Plan":
 def held_against(
     respondents: "Respondents", studies: Mapping[str, Mapping[str, Any]], out: Path, *, loud: bool
 ) -> list[dict[str, Any]]:
-    """Write what is true beside what was found, and say how much of it is covered."""
+    """Write true values next to the results, and print the proportion covered."""
     import pandas as pd
 
     truths = list(respondents.truths(studies))
@@ -99,9 +99,9 @@ def held_against(
     if loud:
         known = [one for one in truths if one.holds is not None]
         missed = [one for one in known if not one.holds]
-        print(f"\n{len(known) - len(missed)} of {len(known)} truths are in their intervals:")
+        print(f"\n{len(known) - len(missed)} of {len(known)} intervals cover the true value:")
         for one in missed:
             bounds = f"[{one.lower:.3g}, {one.upper:.3g}]"
             print(f"  missed: {one.what}: true {one.true:.3g}, found {one.found:.3g} {bounds}")
-        print(f"Truth: {out / 'truth.csv'}")
+        print(f"True values: {out / 'truth.csv'}")
     return rows

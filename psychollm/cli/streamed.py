@@ -1,4 +1,4 @@
-"""Long tables of any size on the command line: read where they lie, a few models at a time."""
+"""Stream long tables of any size, a few models at a time."""
 
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, fields
@@ -12,14 +12,14 @@ from psychollm.cli.options import option
 STREAMS = "long tables of any size"
 LARGE = 10_000_000  # rows of a Parquet file
 STREAMS_ARE = """
-A long table may be larger than memory: a database file of DuckDB (the table with --table, or what
-to select with --query), a folder of Parquet files, or a Parquet file. It is read once.
+A long table may be larger than memory: a DuckDB database (the table with --table, or a selection
+with --query), a folder of Parquet files, or a Parquet file. It is read once.
 """
 
 
 @dataclass(frozen=True, kw_only=True)
 class Choosing:
-    """What to read of a database file."""
+    """Options for reading a database."""
 
     table: str | None = option(
         "the table in a DuckDB database with several tables",
@@ -32,15 +32,15 @@ class Choosing:
     )
 
     def chosen(self, columns: Mapping[str, str | None]) -> dict[str, Any]:
-        """Return the arguments of a scan that were typed."""
+        """Return the arguments of a scan given on the command line."""
         named = {"table": self.table, "query": self.query, **columns}
         return {name: value for name, value in named.items() if value is not None}
 
 
 def is_large(path: Path, *, long: bool) -> bool:
-    """Tell whether a file or folder is read as a long table of any size.
+    """Return whether a file or folder is streamed.
 
-    A database is; Parquet is where it is known to be a `long` table, and is a folder or large.
+    Databases are; Parquet is if it is known to be a `long` table, or is a folder or large.
     """
     from psychollm.data.engines import _is_database as is_database
 
@@ -61,11 +61,11 @@ def _rows(path: Path) -> int:
 
 
 def refuse(command: Any, names: Iterable[str], remedy: str) -> None:
-    """Refuse options that were typed and have no meaning for a table that is read once."""
+    """Raise if options were given that do not apply to streamed tables."""
     defaults = {one.name: one.default for one in fields(command)}
     for name in names:
         if getattr(command, name) != defaults[name]:
-            msg = f"--{name.replace('_', '-')} is for tables in memory: {remedy}"
+            msg = f"--{name.replace('_', '-')} applies to tables in memory only: {remedy}"
             raise OptionError(msg)
 
 
@@ -79,7 +79,7 @@ def scan_of(command: Any, source: Path, *, value: str | None, threshold: Any = N
 
 
 def scan_arguments(command: Any, value: str | None, threshold: Any = None) -> dict[str, Any]:
-    """Return the arguments of `psychollm.data.scan` that were typed."""
+    """Return the arguments of `psychollm.data.scan` given on the command line."""
     columns = {"model": command.model_column, "question": one_column(command), "value": value}
     found: dict[str, Any] = command.chosen(columns)
     if threshold is not None:
@@ -90,9 +90,9 @@ def scan_arguments(command: Any, value: str | None, threshold: Any = None) -> di
 
 
 def one_column(command: Any) -> str | None:
-    """Return the column that holds the question, if one is named."""
+    """Return the column with the question, if named."""
     named: tuple[str, ...] = command.question_column
     if len(named) > 1:
-        msg = "--question-column names several columns: put them together with --query"
+        msg = "--question-column has several columns: combine them with --query"
         raise OptionError(msg)
     return named[0] if named else None

@@ -1,4 +1,4 @@
-"""``psychollm study`` of two tables or logs: a verdict and a report out."""
+"""``psychollm study``: study two tables, logs or stores, and write a report."""
 
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field, replace
@@ -36,24 +36,23 @@ DESCRIPTION = (
 Test whether models share one common factor of confidence or several, where each sets its
 threshold, and whether a model's own confidence predicts its correctness beyond the common factor.
 
-CONFIDENCE holds what each model said when asked whether it can answer each question (1 = yes,
-0 = no, or a stated confidence with --threshold); CORRECTNESS whether it then answered correctly
-(1, 0). Both are CSV or Parquet files, wide (a row per model, a column per question) or long (a row
-per answer, with columns "model" and "question" or "item"). Empty cells are missing answers.
+CONFIDENCE contains each model's report whether it can answer each question (1 = yes, 0 = no, or a
+reported confidence with --threshold); CORRECTNESS whether it then answered correctly (1, 0). Both
+are CSV or Parquet files, wide (a row per model, a column per question) or long (a row per answer,
+with columns "model" and "question" or "item"). Empty cells are missing answers.
 
-LOG is a log of an evaluation tool that holds confidences (see 'psychollm import --help'), or a
-table with the columns "model", "question", "score" and "confidence"; or a folder of such files.
+LOG is a log of an evaluation tool with confidences (see 'psychollm import --help'), a table with
+the columns "model", "question", "score" and "confidence", or a folder of such files.
 
-A store of psychollm collect takes the place of both: its replies are read, and the study that fits
-what was asked is run: this one for self-prediction, others for rule-world, self-efficacy,
-semantic-sampling, abstention, revision, scaffold and coding. Where a plan has arms, or several
-stores are named, each arm is studied, and then what differs between them: paired by question and
-model, and pooled over models.
+A store of psychollm collect may replace both: the study for its instrument is run, which is this
+one for self-prediction, and others for rule-world, self-efficacy, semantic-sampling, abstention,
+revision, scaffold and coding. For plans with arms, or several stores, each arm is studied,
+followed by differences between arms: paired by question and model, and pooled over models.
 """
     + STREAMS_ARE
     + """\
 The number of common factors is tested for the column --confidence-column (default: "value").
-Analyses that need the answers in memory are left out.
+Analyses that need all answers in memory are omitted.
 """
 )
 EPILOG = """\
@@ -87,7 +86,7 @@ def number_or_rule(text: str) -> str | float:
 
 @dataclass(frozen=True, kw_only=True)
 class OfTables(ByGroups, Resampled):
-    """What tables, logs and stores have in common, and the study of the first two."""
+    """Common parts for tables, logs and stores, and the study of the first two."""
 
     NAME = "study"
     HELP = "test whether models share one confidence signal, or run the study of a store"
@@ -131,7 +130,7 @@ class OfTables(ByGroups, Resampled):
         group=ANALYSIS,
     )
     drop_unusable: bool = option(
-        "leave out models that fail the validity screen (default: name them)",
+        "exclude models that fail the validity screen (default: name them)",
         default=False,
         group=ANALYSIS,
     )
@@ -150,21 +149,21 @@ class OfTables(ByGroups, Resampled):
     )
     null: int = option("number of replicates of each null", default=499, group=ANALYSIS)
     simulated: bool = option("label the report as simulated", default=False, group=OUTPUT)
-    # What a plan says about the analysis, `psychollm.cli.run`, and people whose answers were read.
+    # Settings of the analysis in a plan, `psychollm.cli.run`, and people's answers.
     analysis: Mapping[str, Any] = field(default_factory=dict, metadata={"typed": False})
 
     @property
     def replication(self) -> dict[str, Any]:
-        """Return the arguments that functions with resampling take, and those of the plan."""
+        """Return arguments for resampling, and those from the plan."""
         return super().replication | dict(self.analysis)
 
     @property
     def arm_code(self) -> str:
-        """What names the arm in a call, after other arguments; blank where there is none."""
+        """Code that selects the arm, after other arguments; empty without an arm."""
         return "" if self.arm is None else f", arm={self.arm!r}"
 
     def with_people(self, prompts: "Iterable[Prompt] | None" = None) -> Self:
-        """Return the command with the answers of people, if there are any; prompts as asked."""
+        """Return the command with people's answers, if any; prompts as sent."""
         if self.people is None:
             return self
         of_people = import_module("psychollm.studies.people.table")
@@ -172,7 +171,7 @@ class OfTables(ByGroups, Resampled):
         return replace(self, analysis={**self.analysis, "people": frame})
 
     def people_code(self, asked: str = "") -> str:
-        """Return the line of Python that reads the answers of people; blank without any."""
+        """Return the code that reads people's answers; empty without any."""
         if self.people is None:
             return ""
         given = f", prompts={asked}" if asked else ""
@@ -182,31 +181,29 @@ class OfTables(ByGroups, Resampled):
         if not self.example:
             self.check_inputs()
         elif self.inputs:
-            msg = "--example brings its own tables: leave out CONFIDENCE and CORRECTNESS"
+            msg = "--example has its own tables: omit CONFIDENCE and CORRECTNESS"
             raise OptionError(msg)
         if self.streams:
             self.check_stream("correctness_column", "drop_unusable", "bootstrap", "people", "by")
             if isinstance(self.threshold, str):
-                msg = f"--threshold {self.threshold}: a long table is split at a number"
+                msg = f"--threshold {self.threshold}: streamed tables need a number"
                 raise OptionError(msg)
         if self.stores:
             self._check_store()
         elif self.arm or self.baseline:
-            msg = "--arm and --baseline are for stores: tables have no arms"
+            msg = "--arm and --baseline apply to stores only: tables have no arms"
             raise OptionError(msg)
 
     def _check_store(self) -> None:
-        """Refuse what a store has no use for."""
+        """Raise if options do not apply to stores."""
         for name in ("threshold", "codes", "confidence_column", "correctness_column", "by"):
             if getattr(self, name) is not None:
-                msg = (
-                    f"--{name.replace('_', '-')} is for tables: a store is read by its instrument"
-                )
+                msg = f"--{name.replace('_', '-')} applies to tables only, not to stores"
                 raise OptionError(msg)
 
     @property
     def with_page(self) -> bool:
-        """Whether a page is written."""
+        """Whether to write a page."""
         return self.report and not self.streams
 
     def read(self) -> Callable[[], Found]:
@@ -218,7 +215,7 @@ class OfTables(ByGroups, Resampled):
         return partial(self._judge_scan, call, call.run())
 
     def _judge_scan(self, scan: Call, answers: "Scan") -> Found:
-        """Return how many signals models share."""
+        """Return the number of common factors of models."""
         from psychollm.cli.notes import watched
 
         call = Call(
@@ -238,7 +235,7 @@ class OfTables(ByGroups, Resampled):
             "source": list(self.files),
             "seed": self.seed,
         }
-        remark = "Answers are read once: how many signals models share, from pairs of them."
+        remark = "Answers are read once: only the number of factors is tested, from pair counts."
         return self.of_study(found, call.script(), numbers, remark=remark)
 
     def _read(self) -> "Tables[Responses]":
@@ -260,7 +257,7 @@ class OfTables(ByGroups, Resampled):
         return self._grouped(both, partial(column_of_table, self))
 
     def _from_logs(self) -> "Tables[Responses]":
-        """Return who said yes and who was right, as logs have it."""
+        """Return confidence and correctness from logs."""
         made: Made = {}
         stated, right, code, log = self.stated_in_logs(self.kept)
         options: dict[str, Any] = {"codes": self.codes}
@@ -275,14 +272,14 @@ class OfTables(ByGroups, Resampled):
     def _grouped(
         self, tables: "Tables[Responses]", column: "Callable[[str], pd.Series[Any]] | None" = None
     ) -> "Tables[Responses]":
-        """Find the group of each question, if there are any; `column` reads a column."""
+        """Return the tables with the group of each question, if any; `column` reads a column."""
         if self.by is None:
             return tables
         if self.people is not None:
-            msg = "--people and --by exclude each other: people are compared over all questions"
+            msg = "--people and --by cannot be combined: people are compared over all questions"
             raise OptionError(msg)
         if column is None and not Path(self.by).is_file():
-            msg = f"--by {self.by} is no file: pass one with a question and its group per line"
+            msg = f"--by {self.by} is not a file: pass one with a question and its group per line"
             raise OptionError(msg)
         said, reading = tables.confidence, column or partial(column_of_table, self)
         of, groups = groups_of(self.by, said.models, said.questions, reading)
@@ -293,7 +290,7 @@ class OfTables(ByGroups, Resampled):
         return replace(tables, code=code, groups=(of, groups))
 
     def reduced(self, tables: "Tables[Responses]") -> "Tables[Responses]":
-        """Leave out what is to take no part."""
+        """Return the tables without excluded models and questions."""
         both = [tables.confidence, tables.correctness]
         code, remarks = [tables.code], [tables.left_out] if tables.left_out else []
         if self.common:
@@ -322,7 +319,7 @@ class OfTables(ByGroups, Resampled):
         return Tables(both[0], both[1], tables.source, "\n".join(code), " ".join(remarks))
 
     def judge(self, tables: "Tables[Responses]") -> Found:
-        """Return what the study of two tables finds."""
+        """Return the study of two tables."""
         of_tables = import_module("psychollm.studies.shared_confidence.command")
         found: Found = of_tables.judged(self, tables)
         return found
@@ -330,7 +327,7 @@ class OfTables(ByGroups, Resampled):
     def page_of(
         self, study: "Findable", source: str, options: str = "rng=1"
     ) -> Callable[[Path], object]:
-        """Return what writes the report of a study."""
+        """Return a function that writes the report of a study."""
         from psychollm.reports.study import write_report
 
         return partial(

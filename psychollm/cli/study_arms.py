@@ -1,4 +1,4 @@
-"""Where the arms of ``psychollm study`` are: in one store or in several."""
+"""Locations of the arms of ``psychollm study``: in one store or in several."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -9,33 +9,33 @@ from psychollm._base.errors import InputError, OptionError
 
 @dataclass(frozen=True, slots=True)
 class Source:
-    """Where the replies of an arm are."""
+    """Location of the replies of an arm."""
 
     path: Path
-    arm: str | None  # None where the store is the arm
+    arm: str | None  # None if the store is the arm
 
     @property
     def code(self) -> str:
-        """What names the arm in a call, after other arguments."""
+        """Code that selects the arm, after other arguments of a call."""
         return "" if self.arm is None else f", arm={self.arm!r}"
 
 
 def sources_of(held: Mapping[Path, tuple[str, ...]], arm: str | None) -> dict[str, Source]:
-    """Return where each arm is, by its name: that in the plan, else that of the store.
+    """Return the source of each arm by name, from the plan or else the store.
 
     Parameters
     ----------
     held : mapping
-        By store: its arms, none where it was asked in one way.
+        Arms of each store; empty without arms.
     arm : str, optional
-        The only one that is wanted.
+        Arm to select; by default all.
     """
     found: dict[str, Source] = {}
     for path, arms in held.items():
         for name in arms or (path.stem,):
             if name in found:
                 msg = (
-                    f"{found[name].path} and {path} both hold the arm {name!r}: leave one out, or "
+                    f"{found[name].path} and {path} both have the arm {name!r}: omit one, or "
                     "rename a store"
                 )
                 raise InputError(msg)
@@ -43,6 +43,6 @@ def sources_of(held: Mapping[Path, tuple[str, ...]], arm: str | None) -> dict[st
     if arm is None:
         return found
     if arm not in found:
-        msg = f"--arm {arm}: there is no such arm; known are {', '.join(found)}"
+        msg = f"--arm {arm} is unknown: use one of {', '.join(found)}"
         raise OptionError(msg)
     return {arm: found[arm]}

@@ -1,4 +1,4 @@
-"""``psychollm study``, and what it does of a store: the study that fits its instruments."""
+"""``psychollm study`` on a store: the study for its instrument."""
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field, replace
@@ -23,7 +23,7 @@ if TYPE_CHECKING:
     Read = Callable[[OfTables, Readings], Callable[[], Found]]
     Compute = Callable[[OfTables, Scores, Readings], "Studied"]
 
-MANY = 50_000  # requests, from which on it pays to start processes that read the replies
+MANY = 50_000  # requests above which replies are parsed in parallel processes
 _OPEN = """\
 from pathlib import Path
 {imports}
@@ -37,19 +37,19 @@ WITHOUT = "scores = {model: one for model, one in scores.items() if model not in
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Studied:
-    """A study of the replies of a store, and the lines of Python that make its arguments."""
+    """Study of the replies of a store, and the code that makes its arguments."""
 
     study: Any
-    more: "Mapping[str, pd.DataFrame]" = field(default_factory=dict)  # tables, by their files
+    more: "Mapping[str, pd.DataFrame]" = field(default_factory=dict)  # further, by file name
     imports: str = ""
     read: str = SCORES
-    without: str = WITHOUT  # what leaves models out
+    without: str = WITHOUT  # code that excludes models
     rest: str = ""
-    options: str = ""  # of the call, before those that all have
+    options: str = ""  # of the call, before common ones
 
 
 def of_stores() -> "dict[str, Read]":
-    """Return what studies the replies to each instrument: `STORES` in the files of commands."""
+    """Return the study of each instrument: `STORES` in the files of commands."""
     return {
         instrument: read
         for module in in_studies()
@@ -58,7 +58,7 @@ def of_stores() -> "dict[str, Read]":
 
 
 def studied(compute: "Compute") -> "Read":
-    """Return what reads the replies of the models that take part, and then computes."""
+    """Return a function that reads the replies of included models, and then computes."""
 
     def read(command: OfTables, readings: "Readings") -> Callable[[], Found]:
         command = command.with_people(one for own in readings.prompts.values() for one in own)
@@ -71,7 +71,7 @@ def studied(compute: "Compute") -> "Read":
 
 
 def read_store(command: OfTables) -> Callable[[], Found]:
-    """Read the store, or several, and return what studies what they hold."""
+    """Read one or several stores, and return a function that studies them."""
     from psychollm.collect.readings import arms_in
     from psychollm.collect.store import Store
 
@@ -85,7 +85,7 @@ def read_store(command: OfTables) -> Callable[[], Found]:
         names.setdefault(name, path)
     if len(names) > 1:
         first, second, *_ = (f"{path} holds {name}" for name, path in names.items())
-        msg = f"{first} and {second}: arms are of one instrument; choose it with --instrument"
+        msg = f"{first} and {second}: arms need one instrument: choose it with --instrument"
         raise InputError(msg)
     read = of_stores()[next(iter(names))]
     sources = sources_of(held, command.arm)
@@ -111,7 +111,7 @@ def _readings(command: OfTables, source: Source, name: str) -> "Readings":
 
 
 def _chosen(store: "Store", asked: str | None) -> str:
-    """Return the instrument to study: the one asked for, or the only one that has a study."""
+    """Return the instrument to study: the requested one, or the only one with a study."""
     from psychollm.collect.readings import instruments_in
 
     known = of_stores()
@@ -124,9 +124,9 @@ def _chosen(store: "Store", asked: str | None) -> str:
         return fits[0]
     holds = f"{store.path} holds {', '.join(held) or 'nothing'}"
     if not fits:
-        msg = f"{holds}: there is a study of {', '.join(known)} only"
+        msg = f"{holds}: only {', '.join(known)} have a study"
         if held:
-            msg += f"; 'psychollm score {store.path}' scores what is there"
+            msg += f"; 'psychollm score {store.path}' scores its replies"
         raise InputError(msg)
     msg = f"{holds}: choose one with --instrument {'|'.join(fits)}"
     raise InputError(msg)
@@ -174,11 +174,11 @@ def answers_table(scores: "Scores") -> "pd.DataFrame":
 
 @dataclass(frozen=True, kw_only=True)
 class Study(OfTables):
-    """The command."""
+    """Command `psychollm study`."""
 
     @property
     def reads(self) -> str:
-        """What is read."""
+        """Name of the input."""
         return "the replies" if self.stores else super().reads
 
     def read(self) -> Callable[[], Found]:

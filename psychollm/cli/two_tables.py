@@ -1,4 +1,4 @@
-"""What `study` and `calibrate` share: two tables or logs in, results in a folder out."""
+"""Options shared by `study` and `calibrate`: two tables or logs, and output."""
 
 import shlex
 from collections.abc import Hashable, Iterable, Mapping
@@ -29,7 +29,7 @@ T = TypeVar("T")
 
 
 def no_smallest() -> "SmallestEffects":
-    """Return the smallest effects where none is typed; needs SciPy, so not for the help."""
+    """Return the default smallest effects; needs SciPy, so not called for the help."""
     from psychollm.estimates.verdict import SMALLEST
 
     return SMALLEST
@@ -40,7 +40,7 @@ def smallest_of(text: str) -> "SmallestEffects":
     return no_smallest().with_values(_EFFECTS(text))
 
 
-# What streams have no use for.
+# Options that do not apply to streams.
 IN_MEMORY = (
     "layout",
     "labels",
@@ -53,15 +53,15 @@ IN_MEMORY = (
     "leave_out",
     "common",
 )
-CHOOSE = "choose and change answers where they lie, as with --query"
+CHOOSE = "select and change answers in the source, e.g. with --query"
 
 
 @dataclass(frozen=True, kw_only=True)
 class TwoTables(Analysis, Choosing, Choices):
-    """Confidence and correctness: how they are read, what is computed, where it goes."""
+    """Options for confidence and correctness: reading, analysis, output."""
 
-    FOLDER: ClassVar[str]  # of the results, where none is named
-    OTHERWISE: ClassVar[str] = ", or logs"  # what may stand in place of the tables
+    FOLDER: ClassVar[str]  # default folder of the results
+    OTHERWISE: ClassVar[str] = ", or logs"  # alternatives to the tables
     ARMS: ClassVar[bool] = False  # whether several stores are arms
 
     inputs: tuple[Path, ...] = option(
@@ -131,12 +131,12 @@ class TwoTables(Analysis, Choosing, Choices):
 
     @property
     def folder(self) -> Path | None:
-        """Where the results go."""
+        """Folder of the results."""
         return Path(self.FOLDER) if self.out is None and not self.json else self.out
 
     @property
     def reads(self) -> str:
-        """What is read."""
+        """Name of the input."""
         return "the tables"
 
     @property
@@ -146,34 +146,34 @@ class TwoTables(Analysis, Choosing, Choices):
 
     @property
     def confidence(self) -> Path:
-        """The table of what models stated."""
+        """Table of reported confidence."""
         return self.inputs[0]
 
     @property
     def correctness(self) -> Path:
-        """The table of who was right; that of what they stated where one file holds both."""
+        """Table of correctness; that of confidence if one file has both."""
         return self.inputs[-1]
 
     @cached_property
     def streams(self) -> bool:
-        """Whether the input is a long table of any size, which is read once."""
+        """Whether the input is streamed."""
         named = bool(self.confidence_column)
         return len(self.inputs) == 1 and is_large(self.confidence, long=named)
 
     def check_stream(self, *names: str) -> None:
-        """Refuse what a table that is read once has no use for."""
+        """Raise if options do not apply to streamed tables."""
         refuse(self, (*IN_MEMORY, "least_answers", *names), CHOOSE)
 
     @cached_property
     def of_logs(self) -> bool:
-        """Whether the inputs are logs or a store, and not tables of one thing each."""
+        """Whether the inputs are logs or a store, not separate tables."""
         named = (self.confidence_column, self.correctness_column)
         if len(self.inputs) == 1 and any(named):
             return False
         return len(self.inputs) != 2 or any(map(_holds_both, self.inputs))
 
     def check_inputs(self) -> None:
-        """See that there are two tables, or one long file and two of its columns, or logs."""
+        """Check that the inputs are two tables, one long file with two columns named, or logs."""
         if not self.inputs:
             msg = (
                 f"{self.NAME} needs CONFIDENCE and CORRECTNESS{self.OTHERWISE} "
@@ -182,13 +182,13 @@ class TwoTables(Analysis, Choosing, Choices):
             raise OptionError(msg)
         store = next(filter(is_store, self.inputs), None)
         if store is not None and len(self.inputs) > 1 and not (self.ARMS and self.stores):
-            msg = f"{store} is a store and holds both: leave out CORRECTNESS"
+            msg = f"{store} is a store with both: omit CORRECTNESS"
             raise OptionError(msg)
         if self.streams:
             self.check_stream()
             return
         if self.table is not None or self.query is not None:
-            msg = "--table and --query choose rows of one database file of DuckDB"
+            msg = "--table and --query require one DuckDB database file"
             raise OptionError(msg)
         columns = (self.confidence_column, self.correctness_column)
         alone = len(self.inputs) == 1 and not self.stores
@@ -202,9 +202,9 @@ class TwoTables(Analysis, Choosing, Choices):
     def stated_in_logs(
         self, keep: tuple[str, ...] = ()
     ) -> "tuple[pd.DataFrame, Responses, list[str], ScoreLog]":
-        """Return what models stated and whether they were right, as logs or a store have it.
+        """Return confidence and correctness from logs or a store.
 
-        With the lines of Python that do so, and the logs.
+        Also return the code that does so, and the logs.
         """
         reading = self.reading_of(self.inputs, keep)
         repeats = None if self.repeats == "error" else self.repeats
@@ -216,7 +216,7 @@ class TwoTables(Analysis, Choosing, Choices):
         try:
             found = call.run({id(reading): log})
         except (CodeError, OptionError) as error:
-            # --threshold splits what models stated.
+            # --threshold applies to reported confidence.
             raise type(error)(error.told({"threshold": "--right-above"})) from error
         assert found.confidence is not None  # noqa: S101 -- seen to above
         code = [
@@ -247,7 +247,7 @@ class TwoTables(Analysis, Choosing, Choices):
     def calls(
         self, reader: str, confidence: Mapping[str, Any], correctness: Mapping[str, Any]
     ) -> tuple[Call, Call]:
-        """Return how each table is read, given what the two differ in."""
+        """Return the call that reads each table, given their differences."""
         both = {
             "layout": self.layout,
             "labels": self.labels,
@@ -265,7 +265,7 @@ class TwoTables(Analysis, Choosing, Choices):
 
     @property
     def files(self) -> tuple[str, ...]:
-        """Names of the files, each once."""
+        """Names of the files without repeats."""
         return tuple(dict.fromkeys(map(str, self.inputs)))
 
     def absent(
@@ -273,14 +273,14 @@ class TwoTables(Analysis, Choosing, Choices):
         models: Iterable[Hashable],
         n_answers: Mapping[str, Iterable[tuple[Hashable, int]]] | None = None,
     ) -> dict[Hashable, str]:
-        """Return the models that take no part, each with its reason.
+        """Return the excluded models with reasons.
 
         Parameters
         ----------
         models : iterable
-            All that there are.
+            All models.
         n_answers : mapping of str to iterable of (model, number), optional
-            How many answers there are in a table, by the words that name it.
+            Numbers of answers in each table, by its name in messages.
         """
         from psychollm.data.labels import listed
 
@@ -288,9 +288,7 @@ class TwoTables(Analysis, Choosing, Choices):
         absent: dict[Hashable, str] = {}
         for name in self.leave_out:
             if name not in known:
-                msg = (
-                    f"--leave-out {name}: there is no such model; known are {listed(list(known))}"
-                )
+                msg = f"--leave-out {name}: unknown model: use some of {listed(list(known))}"
                 raise LabelError(msg)
             absent[known[name]] = "as asked"
         for where, counts in (n_answers or {}).items():
@@ -302,7 +300,7 @@ class TwoTables(Analysis, Choosing, Choices):
 
 @dataclass(frozen=True, kw_only=True)
 class Resampled(TwoTables):
-    """What is resampled, and what matters."""
+    """Options for resampling and smallest effects."""
 
     bootstrap: int = option("number of bootstrap resamples", "B", default=2000, group=ANALYSIS)
     level: float = option("coverage of intervals", "L", default=0.95, group=ANALYSIS)
@@ -319,7 +317,7 @@ class Resampled(TwoTables):
 
     @property
     def replication(self) -> dict[str, Any]:
-        """Return the arguments that functions with resampling take."""
+        """Return arguments for resampling."""
         from psychollm.cli.notes import watched
         from psychollm.estimates.resampling import Bootstrap
 
@@ -333,20 +331,20 @@ class Resampled(TwoTables):
 
 
 def _is_log(path: Path) -> bool:
-    """Tell whether a path may be a folder or a pattern, or is a log that is known."""
+    """Return whether a path may be a folder or a pattern, or is a known log."""
     from psychollm.data.readers.logs.detect import format_of
 
     return not path.is_file() or format_of(path) is not None
 
 
 def _holds_both(path: Path) -> bool:
-    """Tell whether a file holds more than one table of confidence or correctness."""
+    """Return whether a file contains more than one table of confidence or correctness."""
     from psychollm.data.readers.logs.source import Source
     from psychollm.data.readers.logs.table_log import holds_confidence
 
     if not path.is_file():
         return path.is_dir() or has_magic(str(path))
-    if not {".csv", ".tsv"} & set(path.suffixes):  # no tool logs into these
+    if not {".csv", ".tsv"} & set(path.suffixes):  # no tool logs in these formats
         from psychollm.data.readers.logs.detect import format_of
 
         if format_of(path) not in {None, "table"}:
@@ -356,17 +354,17 @@ def _holds_both(path: Path) -> bool:
 
 @dataclass(frozen=True, slots=True)
 class Tables(Generic[T]):
-    """Confidence and correctness, and where they come from."""
+    """Confidence and correctness, and their source."""
 
     confidence: T
     correctness: T
     source: tuple[str, ...]  # names of the files, or of the example
-    code: str  # lines of Python that make the tables
-    left_out: str = ""  # what takes no part, "" where nothing was left out
+    code: str  # code that makes the tables
+    left_out: str = ""  # exclusions in words, "" without any
     clusters: "pd.Series[Any] | None" = None
-    groups: "tuple[Axis, list[Any]] | None" = None  # of what, and the group of each
+    groups: "tuple[Axis, list[Any]] | None" = None  # units, and the group of each
 
 
 def left_out_line(absent: Mapping[Hashable, str]) -> str:
-    """Say which models take no part, and why."""
-    return f"Left out: {', '.join(f'{m} ({why})' for m, why in absent.items())}."
+    """Return the excluded models with reasons in words."""
+    return f"Excluded: {', '.join(f'{m} ({why})' for m, why in absent.items())}."

@@ -1,4 +1,4 @@
-"""``psychollm warm``: compile everything now, so that nothing has to wait for it later."""
+"""``psychollm warm``: compile everything in advance."""
 
 import time
 from collections.abc import Callable
@@ -13,13 +13,13 @@ DESCRIPTION = """\
 Compile all kernels by running the examples of the documentation. The compiled code is cached on
 disk. Run this once per machine, for example while building an image; it takes minutes.
 """
-# Their examples need a language model, a server or a picture, and nothing compiled.
+# Their examples need a language model, a server or a figure, and nothing compiled.
 WITHOUT_KERNELS = frozenset({"errors", "plots", "reports", "collect", "steering", "instruments"})
 
 
 @dataclass(frozen=True, kw_only=True)
 class Warm(Command):
-    """The command."""
+    """Command `psychollm warm`."""
 
     NAME = "warm"
     HELP = "compile everything now; needed once per machine"
@@ -57,7 +57,7 @@ class Warm(Command):
 
 
 def public_functions() -> dict[str, Callable[..., Any]]:
-    """Return the public functions and classes of the subpackages with kernels, by name."""
+    """Return the public functions and classes of subpackages with kernels, by name."""
     from importlib import import_module
 
     functions: dict[str, Callable[..., Any]] = {}
@@ -68,7 +68,7 @@ def public_functions() -> dict[str, Callable[..., Any]]:
 
 
 def example_runs(documented: Callable[..., Any]) -> bool:
-    """Run the examples of a docstring; False where one of them ended in an error."""
+    """Run the examples of a docstring; return False if one raises an error."""
     import doctest
     import io
     import sys

@@ -1,4 +1,4 @@
-"""Annex: a plan for each study, and simulated models of known truth that answer it."""
+"""Annex: a plan for each study, and simulated models with known parameters that answer it."""
 
 from importlib import import_module
 from importlib.resources import files
@@ -14,7 +14,7 @@ QUESTIONS = "questions.csv"
 
 
 class Kit(NamedTuple):
-    """A study that somebody published, to be done again."""
+    """Published study to replicate."""
 
     source: str
     asks: str
@@ -25,7 +25,7 @@ KITS = {
         "Moran & Whiting (2026)", "19 models, a prediction and an answer to each question"
     ),
     "inference_boundary": Kit(
-        "Wong (2026)", "9 models, 102 questions about invented rules, three runs"
+        "Wong (2026)", "9 models, 102 questions on invented rules, three runs"
     ),
     "self_efficacy": Kit(
         "Jackson et al. (2025)", "10 models, 4 conditions, three administrations, follow-ups"
@@ -34,7 +34,7 @@ KITS = {
         "Nakkiran et al. (2025)", "3 arms of 2 models, 10 samples of each of 200 questions"
     ),
     "metacognitive_skill": Kit(
-        "Kargupta et al. (2025)", "6 models: abstention, revision, and a judge that codes traces"
+        "Kargupta et al. (2025)", "6 models: abstention, revision, and a judge of reasoning traces"
     ),
 }
 
@@ -52,14 +52,14 @@ def copy_kit(study: str, folder: Path) -> tuple[Path, ...]:
     Parameters
     ----------
     study : str
-        Its name.
+        Name of the study.
     folder : Path
-        Made if it does not exist.
+        Folder; created if necessary.
 
     Raises
     ------
     InputError
-        If a file exists already, or the folder cannot be written.
+        If a file already exists, or the folder cannot be written.
 
     Examples
     --------
@@ -73,7 +73,7 @@ def copy_kit(study: str, folder: Path) -> tuple[Path, ...]:
     asks = any(QUESTIONS in text for text in held.values())
     paths = tuple(folder / name for name in (*held, *([QUESTIONS] if asks else [])))
     if there := next((path for path in paths if path.exists()), None):
-        msg = f"{there} exists already: name another folder"
+        msg = f"{there} already exists: pass another folder"
         raise InputError(msg)
     try:
         folder.mkdir(parents=True, exist_ok=True)

@@ -1,4 +1,4 @@
-"""Simulated models of known truth, and what of it a study finds again."""
+"""Simulated models with known parameters, and comparison with a study's estimates."""
 
 import zlib
 from abc import ABC, abstractmethod
@@ -16,7 +16,7 @@ Turns = Sequence[Mapping[str, str]]
 
 
 class Truth(NamedTuple):
-    """A number that is true, and the interval that a study found for it."""
+    """True value, and its estimate and interval from a study."""
 
     what: str
     true: float
@@ -26,7 +26,7 @@ class Truth(NamedTuple):
 
     @property
     def holds(self) -> bool | None:
-        """Whether the interval covers the truth; None where nothing was found."""
+        """Whether the interval covers the true value; None without an estimate."""
         numbers = np.array([self.found, self.lower, self.upper], dtype=np.float64)
         if not np.isfinite(numbers).all():
             return None
@@ -34,27 +34,27 @@ class Truth(NamedTuple):
 
 
 def shown(what: str, found: bool) -> Truth:  # noqa: FBT001 -- a finding is true or not
-    """Return the truth that something is to be found."""
+    """Return a truth that a study should report."""
     return Truth(what, 1.0, float(found), float(found), float(found))
 
 
 class Respondents(ABC):
-    """Models whose truth is known, and their replies to the prompts of a plan.
+    """Models with known parameters, and their replies to the prompts of a plan.
 
     Parameters
     ----------
     prompts : sequence of Prompt
-        What they are asked.
+        Prompts of the plan.
     models : sequence of str
-        Their names.
+        Names of the models.
     seed : int
-        Replies and truth are drawn from it.
+        Seed of replies and parameters.
     held : int
-        Replies that the store holds already: a run that goes on draws others.
+        Number of replies already in the store, so that a resumed run draws new ones.
     """
 
     INSTRUMENTS: ClassVar[frozenset[str]]
-    JUDGES: ClassVar[frozenset[str]] = frozenset()  # later stages whose judge is simulated
+    JUDGES: ClassVar[frozenset[str]] = frozenset()  # later stages with a simulated judge
 
     def __init__(
         self, prompts: Sequence[Prompt], models: Sequence[str], *, seed: int = 1, held: int = 0
@@ -62,7 +62,7 @@ class Respondents(ABC):
         names = {str(one.about.get("instrument")) for one in prompts}
         if other := sorted(names - self.INSTRUMENTS):
             known = ", ".join(sorted(self.INSTRUMENTS))
-            msg = f"simulated models answer {known}, not {other[0]}: leave it out of the plan"
+            msg = f"simulated models answer {known}, not {other[0]}: remove it from the plan"
             raise OptionError(msg)
         self.prompts, self.models, self.seed, self.held = prompts, list(models), seed, held
         self._known: dict[tuple[str, str], Prompt] = {}
@@ -80,12 +80,12 @@ class Respondents(ABC):
         Raises
         ------
         InputError
-            If the plan asks nothing of the kind.
+            If the prompt does not belong to the plan.
         """
         said = [turn["content"] for turn in turns if turn["role"] == "user"]
         first = said[0] if len(said) == 1 or (said[0], said[-1]) in self._known else said[-1]
         prompt = self._known.get((first, said[-1]))
-        if prompt is None:  # of a later stage, whose judge has all it needs in the prompt
+        if prompt is None:  # for later stages the prompt has all that the judge needs
             return self.judge(turns)
         times = self._asked[model, prompt.key]
         self._asked[model, prompt.key] += 1
@@ -93,27 +93,27 @@ class Respondents(ABC):
         return self.answer(prompt, self.models.index(model), turns, stream)
 
     def rng(self, *words: object) -> np.random.Generator:
-        """Return the stream that belongs to the seed and some words."""
+        """Return the random stream for the seed and some words."""
         named = zlib.crc32("/".join(map(str, words)).encode())
         return np.random.default_rng([abs(self.seed), named])
 
     @abstractmethod
     def answer(self, prompt: Prompt, model: int, turns: Turns, rng: np.random.Generator) -> str:
-        """Return the reply of a model, by its number, to a prompt."""
+        """Return the reply of a model, by index, to a prompt."""
 
     def judge(self, turns: Turns) -> str:
-        """Return what a judge says."""
+        """Return the reply of a judge."""
         msg = "no simulated model has a reply to this prompt"
         raise InputError(msg)
 
     @abstractmethod
     def truths(self, found: Mapping[str, Mapping[str, Any]]) -> Iterator[Truth]:
-        """Yield what is true beside what each instrument's study found."""
+        """Yield true values with the estimates from each instrument's study."""
 
     def by_model(
         self, what: str, true: Sequence[float], rows: Sequence[Mapping[str, Any]], name: str
     ) -> Iterator[Truth]:
-        """Yield a truth for each row of a table, the models' values by turns."""
+        """Yield a truth for each row of a table, cycling through the models' values."""
         for row in rows:
             ends = f"{name}_" if f"{name}_lower" in row else ""
             number = self.models.index(row["model"])
@@ -122,10 +122,10 @@ class Respondents(ABC):
 
 
 def turn(values: Sequence[T], number: int) -> T:
-    """Return the value of a model, where several may have the same."""
+    """Return the value of a model, cycling through the values."""
     return values[number % len(values)]
 
 
 def wrong(right: str) -> str:
-    """Return an answer that is not right."""
+    """Return a wrong answer."""
     return str(int(right) + 7) if right.isdigit() else "Zanzibar"

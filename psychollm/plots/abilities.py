@@ -1,4 +1,4 @@
-"""Abilities of respondents with their intervals, the highest on top."""
+"""Plot of abilities of respondents with their intervals."""
 
 from typing import TYPE_CHECKING
 
@@ -61,7 +61,7 @@ def plot_abilities(result: Abilities, *, level: float = 0.95, ax: "Axes | None" 
     reach = float(ndtri(0.5 + 0.5 * check_fraction("level", level))) * result.se
     rows = by_value(-result.ability)[: int(np.isfinite(result.ability).sum())]
     if not rows.size:
-        msg = "result: no respondent has an ability to draw: look at its `reasons`"
+        msg = "result: no respondent has an ability: see its `reasons`"
         raise ShapeError(msg)
     named = rows.size <= MOST_NAMES
     labels = [result.labels[row] for row in rows] if named else []

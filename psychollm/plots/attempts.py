@@ -1,4 +1,4 @@
-"""How often models succeed in one attempt, at least once in several, and every time."""
+"""Plot of success in one attempt, in at least one of several, and in all."""
 
 from typing import TYPE_CHECKING
 
@@ -25,16 +25,16 @@ if TYPE_CHECKING:
 
 @plain_text()
 def plot_attempts(result: "Attempts", *, ax: "Axes | None" = None) -> "Axes":
-    """Draw each model's success in one attempt, and a bar from every time to at least once.
+    """Plot each model's success in one attempt, with a bar from all attempts to at least one.
 
     The best model is on top. The numbers are those of ``result.to_frame()``.
 
     Parameters
     ----------
     result : Attempts
-        What `psychollm.attempts` returns.
+        Result of `psychollm.attempts`.
     ax : Axes, optional
-        Where to draw; a new figure by default.
+        Axes to draw on; by default a new figure.
 
     Examples
     --------

@@ -1,4 +1,4 @@
-"""Mean confidence against accuracy, one point per model (figure 2 of the study)."""
+"""Plot of mean confidence against accuracy, one point per model (figure 2 of the study)."""
 
 from typing import TYPE_CHECKING, Any
 
@@ -69,7 +69,7 @@ def plot_between_models(
     ]
     look: dict[str, Any] = {"size": 5.5, "zorder": 4, "gid": "models"}
     points(ax, x, y, BLUE, texts=told, models=result.labels, **look)
-    name_axes(ax, x="accuracy", y="share of questions answered “yes, I can”")
+    name_axes(ax, x="accuracy", y="proportion of questions answered “yes, I can”")
     legend(ax, columns=2)
     if result.n:
         label_points(ax, x, y, result.labels, obstacles=_obstacles(ax, result, rates))
@@ -79,7 +79,7 @@ def plot_between_models(
 
 
 def _limits(result: "BetweenModels") -> tuple[tuple[float, float], tuple[float, float]]:
-    """Limits of both axes: all points with a margin, inside [0, 1]."""
+    """Return limits of both axes: all points with a margin, inside [0, 1]."""
 
     def around(values: FloatArray) -> tuple[float, float]:
         known = values[np.isfinite(values)]
@@ -104,7 +104,7 @@ def _line(ax: "Axes", result: "BetweenModels") -> None:
 
 
 def _obstacles(ax: "Axes", result: "BetweenModels", rates: "Confusion | None") -> FloatArray:
-    """Points along both lines and all bars, which labels keep clear of."""
+    """Return points along both lines and all bars, which labels avoid."""
     at = np.linspace(*ax.get_xlim(), 80)
     line = result.confidence_on_accuracy
     paths = [np.column_stack([at, at]), np.column_stack([at, line.intercept + line.slope * at])]

@@ -1,4 +1,4 @@
-"""Several metrics of a panel side by side, one row per model."""
+"""Plot of several metrics of a panel, one row per model."""
 
 import textwrap
 from collections.abc import Sequence
@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from psychollm.calibration.panels.panel import CalibrationPanel
 
 _WIDTH, _NAMES = 1.75, 1.6  # inches
-_LONGEST = 32  # letters of a reason in a row
+_LONGEST = 32  # characters of a reason in a row
 
 
 @plain_text()

@@ -1,6 +1,6 @@
-"""Axes to draw on, and how they look; nothing global is touched.
+"""Axes and their style; no global settings change.
 
-Colours are Petroff's ten, which stay apart for colour-blind readers.
+Colours are Petroff's ten, which colour-blind readers can distinguish.
 
 References
 ----------
@@ -41,7 +41,7 @@ KHAKI = "#b9ac70"
 SLATE = "#717581"
 CYAN = "#92dadd"
 
-# Text on white keeps a contrast of at least 4.5 in all three.
+# Text in these colours on white has a contrast of at least 4.5.
 INK = "#22262e"
 MUTED = "#5b6270"
 QUIET = "#6f7784"
@@ -51,21 +51,21 @@ GRID = "#e9ebef"
 STRIPE = "#f6f7f9"
 PAPER = "#ffffff"
 
-# Neighbours in this order differ in lightness as well as in hue.
+# Neighbours in this order differ in lightness and hue.
 SEQUENCE = (BLUE, DEEP_ORANGE, PURPLE, ORANGE, RED, CYAN, BROWN, KHAKI, SLATE, GREY)
 DIVERGING = ("#1f5fa8", "#8db7e2", "#f6f6f4", "#f2b27a", "#b34700")
 SEQUENTIAL = ("#fdf3e3", "#fbc878", "#e8862e", "#b34a12", "#6b1f07")
 
 
 def colour_of(rank: int) -> str:
-    """Return the colour of the nth series, from 0; colours recur after ten."""
+    """Return the colour of the nth series, from 0; colours repeat after ten."""
     return SEQUENCE[rank % len(SEQUENCE)]
 
 
 def ink_on(colour: str) -> str:
-    """Return the colour of text on a ground: paper, or ink where that is pale."""
+    """Return the colour of text on a background: paper, or ink if it is pale."""
     red, green, blue = (int(colour[at : at + 2], 16) / 255.0 for at in (1, 3, 5))
-    # Relative luminance, with a plain square for the curve of sRGB.
+    # Relative luminance, with a square in place of the sRGB curve.
     return INK if 0.21 * red**2 + 0.72 * green**2 + 0.07 * blue**2 > 0.36 else PAPER
 
 
@@ -73,14 +73,14 @@ TICK_SIZE = 8.5
 TEXT_SIZE = 8.5
 LABEL_SIZE = 9.5
 TITLE_SIZE = 10.5
-_SHORT = 12  # letters of a name for which every figure has room
+_SHORT = 12  # characters of a name that fit into every figure
 DASHED = (0, (4, 2))
 MARKS = ("o", "D", "s", "^", "v", "P", "X", "h")
 
 
 @contextmanager
 def plain_text() -> Iterator[None]:
-    """Show the text of the decorated plot literally: a dollar sign is not a formula."""
+    """Draw the text of the decorated plot literally, without formulas between dollar signs."""
     matplotlib = require("matplotlib", extra="plot", purpose="a plot")
     with matplotlib.rc_context({"text.parse_math": False}):
         yield
@@ -91,7 +91,7 @@ _PLAIN: ContextVar[bool] = ContextVar("plain", default=False)
 
 @contextmanager
 def on_paper() -> Iterator[None]:
-    """Make new figures without pyplot: a window or a notebook never shows them."""
+    """Create figures without pyplot, so that no window or notebook shows them."""
     before = _PLAIN.set(True)
     try:
         yield
@@ -111,7 +111,7 @@ def open_axes(ax: "Axes | None", *, size: tuple[float, float] = (7.2, 4.6)) -> "
 
 
 def open_figure(figure: "Figure | None", *, size: tuple[float, float]) -> "Figure":
-    """Return the figure given, or a new one of pyplot, which a notebook shows once."""
+    """Return the given figure, or a new pyplot figure, which a notebook shows once."""
     if figure is not None:
         return figure
     if _PLAIN.get():
@@ -134,7 +134,7 @@ def _show_once(figure: Any) -> None:
 
 
 def dress(ax: "Axes") -> None:
-    """Give axes quiet spines, ticks and a grid behind the data."""
+    """Style the spines, ticks and grid of axes."""
     for side in ("top", "right"):
         ax.spines[side].set_visible(False)
     for side in ("left", "bottom"):
@@ -143,7 +143,7 @@ def dress(ax: "Axes") -> None:
     ax.tick_params(axis="both", which="minor", length=0)
     ax.grid(visible=True, which="major", color=GRID, linewidth=0.8)
     ax.set_axisbelow(True)
-    for axis in (ax.xaxis, ax.yaxis):  # made before `plain_text` holds, where axes are given
+    for axis in (ax.xaxis, ax.yaxis):  # created before `plain_text` applies, if axes are given
         for text in (axis.label, *axis.get_ticklabels()):
             text.set_parse_math(False)
 
@@ -163,7 +163,7 @@ def name_axes(ax: "Axes", *, x: str = "", y: str = "", title: str = "") -> None:
 def name_rows(
     ax: "Axes", names: Sequence[Any], *, size: float = TICK_SIZE, striped: bool = False
 ) -> None:
-    """Name rows that begin at the top, in place of a vertical axis; shade every other one."""
+    """Label rows from the top instead of a vertical axis; shade every other one."""
     for band in range(0, len(names) if striped else 0, 2):
         ax.axhspan(band - 0.5, band + 0.5, color=STRIPE, lw=0, zorder=0)
     ax.set_yticks(range(len(names)), short_names(names), fontsize=size, color=INK)
@@ -180,12 +180,12 @@ def names_width(names: Sequence[Any]) -> float:
 
 
 def ranked_size(labels: Sequence[Any]) -> tuple[float, float]:
-    """Return width and height in inches of a row for each model, with its rank on the right."""
+    """Return width and height in inches for one row per model, with ranks on the right."""
     return (6.4 + names_width(labels), 1.2 + 0.24 * len(labels))
 
 
 def read_rows(ax: "Axes", names: Sequence[Any]) -> None:
-    """Show the full name of a row under the pointer; the drawn name may be shortened."""
+    """Show the full name of a row under the pointer, because the label may be shortened."""
     whole = [str(name) for name in names]
     ax.fmt_ydata = lambda y: whole[int(np.clip(np.rint(y), 0, len(whole) - 1))]
 
@@ -205,7 +205,7 @@ def points(
     texts: Iterable[str] | None = None,
     models: Iterable[Any] = (),
 ) -> None:
-    """Draw marks without a line: filled, with a white edge, or hollow; `texts` are their words."""
+    """Draw markers without a line, filled or hollow; `texts` are their tooltips."""
     if texts is not None:
         keep_points(ax, x, y, texts, models)
     look: dict[str, Any] = {"mec": colour, "mfc": "white"} if hollow else {"mec": "white"}
@@ -225,7 +225,7 @@ def write(
     bold: bool = False,
     transform: Any = None,
 ) -> "Text":
-    """Write text at a place in shares of the axes, or of the `transform` given."""
+    """Write text at a position in fractions of the axes, or in the given `transform`."""
     horizontal, vertical = at.split()
     return ax.text(
         x,
@@ -242,18 +242,18 @@ def write(
 
 
 def by_value(value: FloatArray) -> IntArray:
-    """Return places in ascending order, undefined ones last."""
+    """Return indices in ascending order of values, undefined ones last."""
     return np.argsort(np.where(np.isfinite(value), value, np.inf), kind="stable")
 
 
 def legend(ax: "Axes", *, columns: int = 1, inside: str = "", size: float = TEXT_SIZE) -> None:
-    """Draw a legend of the labelled artists, if there are any: below the axes, or inside."""
+    """Draw a legend of the labelled artists, if any: below the axes, or inside."""
     handles, names = ax.get_legend_handles_labels()
     if not handles:
         return
     where: dict[str, Any] = {"loc": inside}
     if not inside:
-        # In inches below the axes: space for the ticks and the name of the axis.
+        # Inches below the axes for ticks and axis label.
         figure: Any = ax.figure
         drop = 0.52 / (figure.get_figheight() * ax.get_position().height)
         where = {"loc": "upper left", "bbox_to_anchor": (-0.01, -drop), "borderaxespad": 0.0}
@@ -270,7 +270,7 @@ def legend(ax: "Axes", *, columns: int = 1, inside: str = "", size: float = TEXT
 
 
 def note(ax: "Axes", text: str) -> None:
-    """Write in the middle of axes why nothing is drawn."""
+    """Write into empty axes why nothing is drawn."""
     write(ax, 0.5, 0.5, text, "center center", size=LABEL_SIZE, colour=MUTED).set_wrap(True)
 
 

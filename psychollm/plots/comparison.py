@@ -1,4 +1,4 @@
-"""Scores of models on the same questions, with their ranks, tier by tier."""
+"""Plot of scores of models on the same questions, with ranks and tiers."""
 
 from typing import TYPE_CHECKING
 

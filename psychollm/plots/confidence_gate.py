@@ -1,4 +1,4 @@
-"""Share of wrong answers by the share that is answered, and the gates on it."""
+"""Plot of error rate against coverage, with gates."""
 
 from typing import TYPE_CHECKING
 
@@ -24,13 +24,13 @@ if TYPE_CHECKING:
 
     from psychollm.calibration.gates.confidence_gate import ConfidenceGate
 
-_COLOURED = 8  # gates up to which each has a colour
-_FEW = 10  # answers, with fewer of which a share of wrong ones is not drawn
+_COLOURED = 8  # maximum number of gates with a colour each
+_FEW = 10  # answers below which an error rate is not drawn
 
 
 @plain_text()
 def plot_confidence_gate(result: "ConfidenceGate", *, ax: "Axes | None" = None) -> "Axes":
-    """Draw errors by the share that is answered, with the gates of most coverage in colour.
+    """Plot error rate against coverage, with the gates of highest coverage in colour.
 
     Parameters
     ----------
@@ -45,7 +45,7 @@ def plot_confidence_gate(result: "ConfidenceGate", *, ax: "Axes | None" = None) 
     >>> from psychollm.calibration.gates.confidence_gate import confidence_gate
     >>> gate = confidence_gate(np.tile([0.9, 0.5], 60), np.tile([1, 0], 60))
     >>> plot_confidence_gate(gate, ax=Figure().subplots()).get_ylabel()
-    'share of these that are wrong'
+    'proportion of wrong answers among these'
     """
     ax = open_axes(ax, size=(7.2, 4.4))
     coverage, promised = result.coverage.ravel(), result.promised.ravel()
@@ -75,7 +75,7 @@ def plot_confidence_gate(result: "ConfidenceGate", *, ax: "Axes | None" = None) 
             zorder=3 if own else 2,
         )
         label = result.labels[gate // len(result.groups)]
-        keep_line(ax, x, y, f"{name}: {percent(y[-1])} wrong if all is answered", label)
+        keep_line(ax, x, y, f"{name}: {percent(y[-1])} wrong if all are answered", label)
         if promised[gate]:
             _mark(ax, result, gate, colour)
     if not result.step_gate.size:
@@ -85,15 +85,15 @@ def plot_confidence_gate(result: "ConfidenceGate", *, ax: "Axes | None" = None) 
     ax.set_ylim(0.0, min(1.02, 1.15 * top))
     name_axes(
         ax,
-        x="share of questions answered alone, the most confident first",
-        y="share of these that are wrong",
+        x="coverage: proportion of questions answered, most confident first",
+        y="proportion of wrong answers among these",
     )
     legend(ax, columns=2)
     return ax
 
 
 def _mark(ax: "Axes", result: "ConfidenceGate", gate: int, colour: str) -> None:
-    """Mark a gate, with a line up to the bound that is promised."""
+    """Mark a gate, with a line up to its guaranteed bound."""
     x, y, upper = (float(one.flat[gate]) for one in (result.coverage, result.error, result.upper))
     ax.vlines(x, y, upper, color=colour, lw=1.2, zorder=4)
     told = (

@@ -1,4 +1,4 @@
-"""Matrices of correlations, differences and residuals as heat maps."""
+"""Heat maps of correlations, differences and residuals."""
 
 from collections.abc import Callable, Mapping, Sequence
 from importlib import import_module
@@ -98,14 +98,14 @@ def plot_correlation(
 
 
 def _by_loading(result: Any) -> IntArray:
-    """Return rows by their weight in the first component, the largest first."""
+    """Return rows by descending weight in the first component."""
     matrix = np.where(np.isfinite(result.matrix), result.matrix, 0.0)
     first = np.linalg.eigh(matrix)[1][:, -1]
     return np.argsort(-first * np.sign(first.sum() or 1.0), kind="stable")
 
 
 def _by_clusters(result: Any) -> IntArray:
-    """Return rows in the order of the leaves of a tree of average linkage."""
+    """Return rows in the leaf order of average-linkage clustering."""
     hierarchy: Any = import_module("scipy.cluster.hierarchy")
     apart = 1.0 - np.where(np.isfinite(result.matrix), result.matrix, 0.0)
     if len(apart) < 3:
@@ -116,7 +116,7 @@ def _by_clusters(result: Any) -> IntArray:
 
 
 def _by_threshold(result: Any) -> IntArray:
-    """Return rows from bold to cautious: by the mean of their thresholds."""
+    """Return rows by ascending mean threshold."""
     cuts = np.reshape(result.thresholds, (len(result.labels), -1))
     return np.argsort(np.ma.masked_invalid(cuts).mean(axis=1).filled(np.inf), kind="stable")
 

@@ -1,4 +1,4 @@
-"""Shared scores of questions over what their text predicts."""
+"""Plot of factor scores of questions against predictions from their text."""
 
 from typing import TYPE_CHECKING
 
@@ -67,7 +67,7 @@ def plot_difficulty(study: Difficulty, *, ax: "Axes | None" = None) -> "Axes":
     name_axes(
         ax,
         x="predicted from the text",
-        y="score on the shared factor",
+        y="score on the common factor",
         title="Difficulty from the text",
     )
     return ax

@@ -1,4 +1,4 @@
-"""Benchmark and generalised accuracy of each model, with intervals of its rank."""
+"""Plot of benchmark and generalised accuracy of each model, with rank intervals."""
 
 from typing import TYPE_CHECKING
 
@@ -25,7 +25,7 @@ if TYPE_CHECKING:
     from psychollm.estimates.estimate import Estimate
     from psychollm.studies.evaluation_card.study import EvaluationCard
 
-_ROOM = 0.06  # of a bar, in which its share can be read
+_ROOM = 0.06  # minimum width of a bar with a number
 
 
 @plain_text()
@@ -73,18 +73,18 @@ def plot_evaluation_card(result: "EvaluationCard", *, ax: "Axes | None" = None) 
     for row in range(len(tiers)):
         write(ax, 1.02, row, result.rank_text(row).replace(" to ", "–"), transform=at)
     name_axes(ax, x=f"accuracy, {percent(result.level)} intervals: thick these questions, thin "
-              "questions like these")  # fmt: skip
+              "the question population")  # fmt: skip
     return ax
 
 
 def _told(result: "EvaluationCard", row: int) -> str:
     these, like = (one.text(row, 3) for one in (result.benchmark, result.generalised))
-    return f"{result.labels[row]}: these questions {these}; questions like these {like}"
+    return f"{result.labels[row]}: these questions {these}; question population {like}"
 
 
 @plain_text()
 def draw_shares(share: "Estimate", *, words: dict[str, str], ax: "Axes | None" = None) -> "Axes":
-    """Draw the shares of variance as one bar whose parts are named below."""
+    """Plot the proportions of variance as one bar with a legend below."""
     ax = open_axes(ax, size=(7.4, 0.75 + 0.22 * -(-len(share.labels) // 3)))
     left = 0.0
     for row, label in enumerate(share.labels):

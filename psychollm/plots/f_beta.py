@@ -1,4 +1,4 @@
-"""F-beta of every model over attitudes to risk (figure 1 of the study)."""
+"""Plot of F-beta of every model over beta (figure 1 of the study)."""
 
 from typing import TYPE_CHECKING
 
@@ -29,8 +29,8 @@ if TYPE_CHECKING:
 
 _TICKS = (0.1, 0.2, 0.5, 1.0, 2.0, 5.0, 10.0)
 _TOLD = (0.1, 1.0, 10.0)
-_LETTER = 0.013  # its width, in shares of the axes
-_STRIP = (1.015, 1.05)  # the winners' strip, as shares of the height of the axes
+_LETTER = 0.013  # width of a character, as a proportion of the axes
+_STRIP = (1.015, 1.05)  # strip of best models, in proportions of the height of the axes
 
 
 @plain_text()
@@ -83,7 +83,7 @@ def plot_f_beta(result: "FBeta", *, ax: "Axes | None" = None) -> "Axes":
 
 
 def _curve(ax: "Axes", result: "FBeta", model: int, colour: str | None) -> None:
-    """One model: solid where it beats saying yes always, dotted elsewhere."""
+    """Draw one model's curve, solid if it exceeds always yes, otherwise dotted."""
     value = result.value[model]
     above = value > result.all_yes[model]
     name = f"curve {result.labels[model]}"
@@ -93,7 +93,7 @@ def _curve(ax: "Axes", result: "FBeta", model: int, colour: str | None) -> None:
 
 
 def _band(ax: "Axes", result: "FBeta", model: int, colour: str) -> None:
-    """Bootstrap band of a model where it wins."""
+    """Draw the bootstrap band of a model where it is best."""
     wins = result.winner == model
     low, high = result.interval[model].T
     ax.fill_between(result.betas, low, high, where=wins, color=colour, alpha=0.22, lw=0, zorder=1)

@@ -1,4 +1,4 @@
-"""Loading over threshold, with the spectrum inside (figure 3 of the study)."""
+"""Plot of loadings against thresholds, with the spectrum (figure 3 of the study)."""
 
 from collections.abc import Iterable
 from typing import TYPE_CHECKING, Any
@@ -29,7 +29,7 @@ if TYPE_CHECKING:
     from psychollm.studies.dimensionality.result import Dimensionality
 
 _COMPONENTS = 6
-# The lower part of the axes is kept free of points: both small figures stand there.
+# The lower part of the axes is kept free for both insets.
 _LOWER_PART = 0.44
 
 
@@ -60,7 +60,7 @@ def plot_factor_structure(result: "Dimensionality", *, ax: "Axes | None" = None)
     ... ).responses
     >>> result = psy.dimensionality(answers, n_null=20, rng=0)
     >>> plot_factor_structure(result, ax=Figure().subplots()).get_ylabel()
-    'loading on the shared factor'
+    'loading on the common factor'
     """
     ax = open_axes(ax, size=(7.4, 6.4))
     plain, full = result.spectrum, result.one_factor
@@ -73,10 +73,10 @@ def plot_factor_structure(result: "Dimensionality", *, ax: "Axes | None" = None)
     ax.vlines(tau, *ends, color=PURPLE, lw=1.0, alpha=0.5)
     diamonds: dict[str, Any] = {"marker": "D", "size": 4.6, "models": result.labels}
     if result.one_factor_model == "with lapses":
-        name = "full information, lapses left in"
-        told = _told(result, "full information, lapses left in", map(number, without))
+        name = "full information, not corrected for lapses"
+        told = _told(result, "full information, not corrected for lapses", map(number, without))
         points(ax, tau, without, PURPLE, label=name, hollow=True, texts=told, **diamonds)
-    name = "full information, no rule" + ", lapses set aside" * (
+    name = "full information, no rule" + ", corrected for lapses" * (
         result.one_factor_model == "with lapses"
     )
     bounds = full.loadings[:, None] + np.outer(full.se_loadings, [-1.96, 1.96])
@@ -89,7 +89,7 @@ def plot_factor_structure(result: "Dimensionality", *, ax: "Axes | None" = None)
     dots: dict[str, Any] = {"size": 6.0, "zorder": 4, "gid": "first", "models": result.labels}
     points(ax, tau, first, BLUE, label=name, texts=told, **dots)
     _raise(ax, low)
-    name_axes(ax, x="threshold of the model   (bold → cautious)", y="loading on the shared factor")
+    name_axes(ax, x="threshold of the model   (bold → cautious)", y="loading on the common factor")
     legend(ax, columns=2)
     _inset_scree(ax, result)
     _inset_fit(ax, result)
@@ -99,7 +99,7 @@ def plot_factor_structure(result: "Dimensionality", *, ax: "Axes | None" = None)
 
 
 def _told(result: "Dimensionality", what: str, values: Iterable[str]) -> list[str]:
-    """Label the points of the models."""
+    """Return tooltips of the models' points."""
     both = zip(result.labels, result.spectrum.correlation.thresholds, values, strict=True)
     return [f"{label}: threshold {number(tau)}, {what} {value}" for label, tau, value in both]
 
@@ -113,7 +113,7 @@ def _fit(ax: "Axes", tau: FloatArray, coefficients: FloatArray, r2: float) -> No
 
 
 def _raise(ax: "Axes", low: float) -> None:
-    """Set the limits so that all points, from `low` up, lie in the upper part."""
+    """Set the limits so that all points, from `low` up, are in the upper part."""
     top = 1.06
     ax.set_ylim(top - (top - low + 0.04) / (1.0 - _LOWER_PART), top)
     ticks = [tick for tick in ax.get_yticks() if low - 0.1 <= tick <= 1.0 + 1e-9]
@@ -122,7 +122,7 @@ def _raise(ax: "Axes", low: float) -> None:
 
 def _inset_scree(ax: "Axes", result: "Dimensionality") -> None:
     plain = result.spectrum
-    inner = inset(ax.inset_axes((0.06, 0.07, 0.4, 0.29)), "share of variance, %")
+    inner = inset(ax.inset_axes((0.06, 0.07, 0.4, 0.29)), "proportion of variance, %")
     count = min(_COMPONENTS, plain.eigenvalues.size)
     nulls = [plain.permutation, plain.one_factor]
     draw_components(inner, nulls, 0, count, scale=100.0 / plain.eigenvalues.size)
@@ -131,9 +131,7 @@ def _inset_scree(ax: "Axes", result: "Dimensionality") -> None:
 
 def _inset_fit(ax: "Axes", result: "Dimensionality") -> None:
     null = result.spectrum.quadratic_r2
-    inner = inset(
-        ax.inset_axes((0.56, 0.07, 0.4, 0.29)), "R² of the fit where there is one factor"
-    )
+    inner = inset(ax.inset_axes((0.56, 0.07, 0.4, 0.29)), "R² of the fit under one factor")
     draw_replicates(inner, null)
     inner.set_xlim(0.0, 1.0)
     inner.set_yticks([])
@@ -145,7 +143,7 @@ def _inset_fit(ax: "Axes", result: "Dimensionality") -> None:
 def _obstacles(
     coefficients: FloatArray, tau: FloatArray, loadings: FloatArray, reach: FloatArray
 ) -> FloatArray:
-    """Points along the curve and the bars, which names keep clear of."""
+    """Return points along the curve and the bars, which labels avoid."""
     at = np.linspace(np.nanmin(tau), np.nanmax(tau), 120)
     curve = np.polynomial.polynomial.polyval(at, np.nan_to_num(coefficients))
     paths = [np.column_stack([at, curve])]

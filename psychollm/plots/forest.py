@@ -1,4 +1,4 @@
-"""Estimates with their intervals, one row per model: any metric of calibration."""
+"""Plot of estimates with their intervals, one row per model."""
 
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
@@ -118,7 +118,7 @@ def plot_forest(
 def forest_size(
     labels: Sequence[Any], series: int, *, tallest: float = 24.0
 ) -> tuple[float, float]:
-    """Return width and height in inches that the rows and the legend need."""
+    """Return width and height in inches for the rows and the legend."""
     lines = 0.22 * -(-series // 3) if series > 1 else 0.0
     height = 1.0 + lines + max(0.24, 0.11 * series) * len(labels)
     return round(6.4 + names_width(labels), 2), min(height, tallest)
@@ -162,7 +162,7 @@ def _undefined_rows(ax: "Axes", estimate: "Estimate", rows: IntArray) -> None:
                 size=TEXT_SIZE - 1.5,
                 colour=MUTED,
             )
-            reason.set_in_layout(False)  # a long one takes no space from the axes
+            reason.set_in_layout(False)  # a long one must not shrink the axes
 
 
 @plain_text()
@@ -209,7 +209,7 @@ def plot_comparisons(
     ax = plot_matrix(
         gap,
         named,
-        name=f"{result.name}, row less column",
+        name=f"{result.name}, row minus column",
         limits=(-limit, limit),
         marked=differ[np.ix_(rows, rows)],
         ax=open_axes(ax, size=(side + 1.0, side)),

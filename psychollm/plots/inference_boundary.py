@@ -1,4 +1,4 @@
-"""The study of the inference boundary: rates by type of question, and how models fail."""
+"""Plots of pass rates by type of question, and of failures."""
 
 from collections.abc import Hashable
 from typing import TYPE_CHECKING
@@ -52,7 +52,7 @@ def plot_boundary_rates(study: "InferenceBoundary", *, ax: "Axes | None" = None)
     ...                       "run": 1, "response": "", "score": [1, 1, 0, 1] * 5})
     >>> study = inference_boundary(table, bootstrap=200, rng=0)
     >>> plot_boundary_rates(study, ax=Figure().subplots()).get_xlabel()
-    'share of answers that pass'
+    'proportion of answers that pass'
     """
     rates = [profile.retest.rate for profile in study.profiles.values()]
     inversion = study.certainty_inversion.value
@@ -64,7 +64,7 @@ def plot_boundary_rates(study: "InferenceBoundary", *, ax: "Axes | None" = None)
         names=[_name(study, kind) for kind in study.profiles],
         order=by_value(-inversion),
         strong=[label in study.inverted for label in study.labels],
-        x="share of answers that pass",
+        x="proportion of answers that pass",
         ax=ax,
     )
     ax.set_xlim(-0.02, 1.02)
@@ -108,11 +108,11 @@ def plot_failures(
     """
     kind = study.interaction if kind is None else kind
     if kind not in study.profiles:
-        msg = f"kind={kind!r} is no type of the study: use one of {list(study.profiles)}"
+        msg = f"kind={kind!r} is not a type of the study: use one of {list(study.profiles)}"
         raise LabelError(msg)
     shares = study.profiles[kind].failures
     if shares is None:
-        msg = f"no answer to questions of type {kind!r} failed: there is nothing to draw"
+        msg = f"no answer to questions of type {kind!r} failed: nothing to draw"
         raise LabelError(msg)
     every = [profile.failures for profile in study.profiles.values()]
     known = dict.fromkeys(one for failed in every if failed for one in failed.categories)
@@ -143,7 +143,7 @@ def plot_failures(
         write(ax, 1.01, float(row), n, "left center", colour=MUTED, transform=ax.transData)
     name_rows(ax, shares.labels, size=TICK_SIZE - 0.5)
     ax.set_xlim(0, 1)
-    name_axes(ax, x=f"share of failed answers, {_name(study, kind)}")
+    name_axes(ax, x=f"proportion of failed answers, {_name(study, kind)}")
     legend(ax, columns=min(len(shares.categories), 3))
     return ax
 
@@ -153,7 +153,7 @@ def _width(study: "InferenceBoundary") -> float:
 
 
 def _name(study: "InferenceBoundary", kind: Hashable) -> str:
-    """Return what a type of question is about."""
+    """Return the description of a type of question."""
     words = {
         study.answerable: "with an answer",
         study.lexical: "undefined word",

@@ -1,4 +1,4 @@
-"""Curves of items over ability: probability of yes, information, and the test's standard error."""
+"""Plots of item curves over ability: probability of yes, information, standard error."""
 
 from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any, Literal, TypeAlias
@@ -32,7 +32,7 @@ if TYPE_CHECKING:
 Curve: TypeAlias = Literal["probability", "information"]
 MOST_COLOURS = 8
 _REACH = 4.0
-_LONGEST = 18  # letters
+_LONGEST = 18  # characters
 
 
 @plain_text()
@@ -88,7 +88,7 @@ def plot_item_curves(
         ax.axhline(0.5, color=RULE, lw=0.8, zorder=0)
     words = {"probability": "probability of yes", "information": "information"}
     if fit.n_categories > 2 and what == "probability":
-        words["probability"] = "expected answer, share of the highest"
+        words["probability"] = "expected answer, proportion of the maximum"
     name_axes(ax, x="ability", y=words[what])
     for row, colour in colours.items():
         ax.plot([], [], color=colour, lw=1.9, label=shortened(fit.labels[row], _LONGEST))
@@ -152,9 +152,9 @@ def plot_test_information(
 
 
 def _curves(fit: IRTFit) -> Information:
-    """Return curves over a range that holds most difficulties."""
+    """Return curves over a range that contains most difficulties."""
     if not fit.fitted.any():
-        msg = "fit: no item could be fitted, so there is no curve: look at its `reasons`"
+        msg = "fit: no item could be fitted, so there are no curves: see its `reasons`"
         raise ShapeError(msg)
     return information(fit, abilities=fit.ability_sd * np.linspace(-_REACH, _REACH, 241))
 

@@ -28,10 +28,10 @@ if TYPE_CHECKING:
 
 _ANGLES = np.linspace(0.0, 2.0 * np.pi, 16, endpoint=False)
 _DISTANCES = (9.0, 14.0, 22.0, 32.0, 46.0, 64.0)  # points
-_POINT = 3.5  # half the width of a mark, points
+_POINT = 3.5  # half the width of a marker, points
 MAX_NAMES = 45
-_LONGEST_BESIDE = 26  # letters
-_COVERS_A_NAME = 20.0  # cost of a place that covers another name
+_LONGEST_BESIDE = 26  # characters
+_COVERS_A_NAME = 20.0  # cost of covering another label
 
 
 def label_points(
@@ -43,9 +43,9 @@ def label_points(
     obstacles: FloatArray | None = None,
     size: float = TEXT_SIZE - 1.0,
 ) -> list["Annotation"]:
-    """Name points; labels avoid points, each other and `obstacles`, with short leader lines."""
-    # Names that find no free place, in the middle of a crowd, are left out; of many points only
-    # those farthest from the median are named.
+    """Label points; labels avoid points, each other and `obstacles`, with short leader lines."""
+    # Labels without free space, in a crowd, are omitted. Of many points, only those farthest from
+    # the median are labelled.
     figure: Any = ax.figure
     figure.draw_without_rendering()
     points = ax.transData.transform(np.column_stack([x, y]).astype(np.float64))
@@ -74,7 +74,7 @@ def label_points(
 
 
 def _inside_out(points: FloatArray, shown: Any) -> list[int]:
-    """Order points from the outermost to the innermost: the edge has the least choice."""
+    """Return points from the outermost to the innermost: outer ones have the least choice."""
     centre = np.median(points[shown], axis=0)
     spread = np.maximum(points[shown].std(axis=0), 1e-9)
     far = np.hypot(*((points[shown] - centre) / spread).T)
@@ -99,7 +99,7 @@ def _annotation(ax: "Axes", at: tuple[float, float], name: str, size: float) -> 
 
 
 def _extent(text: "Annotation") -> tuple[float, float]:
-    """Width and height of the words alone, without the leader line."""
+    """Return width and height of the text without the leader line."""
     from matplotlib.text import Text
 
     box = Text.get_window_extent(text)
@@ -107,7 +107,7 @@ def _extent(text: "Annotation") -> tuple[float, float]:
 
 
 def _move(text: "Annotation", offset: FloatArray) -> None:
-    """Put a label at an offset in points; a label close to its point needs no line."""
+    """Move a label to an offset in points; close labels need no line."""
     text.set_position((float(offset[0]), float(offset[1])))
     if text.arrow_patch is not None:
         text.arrow_patch.set_visible(bool(np.hypot(*offset) > 1.6 * _DISTANCES[1]))
@@ -127,7 +127,7 @@ def _best(
     for rank, distance in enumerate(_DISTANCES):
         for angle in _ANGLES:
             way = np.array([np.cos(angle), np.sin(angle)])
-            # The box, not its centre, keeps the distance.
+            # The distance is measured from the box, not its centre.
             centre = point + way * (distance * scale - 4.0 * scale) + way * half
             box = np.concatenate([centre - half, centre + half])
             cost = (
@@ -144,7 +144,7 @@ def _best(
 
 
 def _overlap(box: FloatArray, others: FloatArray) -> float:
-    """Count the boxes met, plus the share of the own area that they cover."""
+    """Return the number of overlapped boxes, plus the overlapped proportion of the area."""
     low = np.maximum(box[:2], others[:, :2])
     high = np.minimum(box[2:], others[:, 2:])
     area = np.prod(np.maximum(high - low, 0.0), axis=1)
@@ -157,7 +157,7 @@ def _covered(box: FloatArray, points: FloatArray, margin: float) -> float:
 
 
 def _crossed(point: FloatArray, centre: FloatArray, placed: FloatArray) -> float:
-    """Whether the leader line would run through a label already placed."""
+    """Return whether the leader line would cross an existing label."""
     path = point + np.linspace(0.1, 0.9, 9)[:, None, None] * (centre - point)
     inside = (path > placed[:, :2]) & (path < placed[:, 2:])
     return float(inside.all(axis=2).any())
@@ -171,7 +171,7 @@ def spread(wanted: FloatArray, gap: float, *, low: float, high: float) -> FloatA
     """Move values apart by at least `gap`, as little as possible, inside [low, high]."""
     from scipy.optimize import isotonic_regression
 
-    # Where there is no room the values are spaced evenly.
+    # Without enough room, values are spaced evenly.
     n = wanted.size
     if n == 0:
         return wanted
@@ -186,8 +186,8 @@ def spread(wanted: FloatArray, gap: float, *, low: float, high: float) -> FloatA
     return result
 
 
-MOST_NAMES = 26  # more do not fit beside the axes; then only coloured curves are named
-_LONGEST_END = 30  # letters
+MOST_NAMES = 26  # above this only coloured curves are labelled
+_LONGEST_END = 30  # characters
 
 
 def name_ends(
@@ -198,7 +198,7 @@ def name_ends(
     *,
     gap: float = 0.04,
 ) -> None:
-    """Name curves on the right of the axes, whose limits must be settled."""
+    """Label curves on the right of the axes, whose limits must be final."""
     known = np.flatnonzero(np.isfinite(ends))
     shown = known if known.size <= MOST_NAMES else np.array(sorted(colours), dtype=np.intp)
     low, high = ax.get_ylim()

@@ -1,4 +1,4 @@
-"""Two numbers of every model over each other, one panel per condition: ratings and performance."""
+"""Plots of scale totals against performance, one panel per condition."""
 
 from collections.abc import Hashable, Mapping
 from typing import TYPE_CHECKING, Any
@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from psychollm.studies.self_efficacy.links import EfficacyLink
 
 LINK_PANEL = (2.7, 2.7)  # inches
-_NAMED = 12  # models whose names are written
+_NAMED = 12  # models with labels
 
 
 @plain_text()
@@ -80,7 +80,7 @@ def plot_links(
         figure=figure,
     )
     of_all = [one for _, one in shown if len(one.labels)]
-    if of_all:  # names of numbers stand beside the outer panels only
+    if of_all:  # only outer panels have tick labels
         across, up = (
             _limits(np.concatenate(values))
             for values in ([one.other for one in of_all], [one.totals for one in of_all])
@@ -88,7 +88,7 @@ def plot_links(
         for ax in figure.axes:
             ax.set(xlim=across, ylim=up)
         if len(alike := np.unique(np.concatenate([one.other for one in of_all]))) == 1:
-            for ax in figure.axes:  # none of the numbers beside it need be possible
+            for ax in figure.axes:  # ticks without labels
                 ax.set_xticks(alike)
     for ax, (_, one) in zip(figure.axes, shown, strict=True):
         if len(one.labels) <= _NAMED:

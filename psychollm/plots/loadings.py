@@ -1,4 +1,4 @@
-"""Loadings of every variable on every factor, with their intervals where they are known."""
+"""Plot of the loadings of every variable on every factor, with intervals if given."""
 
 from typing import TYPE_CHECKING
 
@@ -26,9 +26,9 @@ from psychollm.plots.canvas import (
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
-_LONGEST = 28  # letters
+_LONGEST = 28  # characters
 _MOST_NAMES = 60
-_FARTHEST = 1.3  # intervals beyond are cut off
+_FARTHEST = 1.3  # intervals are clipped here
 
 
 @plain_text()
@@ -96,7 +96,7 @@ def plot_loadings(
 
 
 def _grouped(loadings: FloatArray) -> IntArray:
-    """Order variables by their first factor, then by the size of its loading."""
+    """Return variables ordered by their main factor, then by their loading on it."""
     size = np.abs(loadings)
     return np.lexsort((-size.max(axis=1), size.argmax(axis=1)))
 

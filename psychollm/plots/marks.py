@@ -1,7 +1,6 @@
 """Interactive marks of a figure: text, numbers and model at a position.
 
-A plot keeps them on its axes as it draws; a page lays them over the figure, each with a
-``<title>``. Elsewhere nobody asks for them.
+A plot stores them with its axes; a page overlays them on the figure, each with a ``<title>``.
 """
 
 from collections.abc import Iterable, Sequence
@@ -19,13 +18,13 @@ if TYPE_CHECKING:
 
     from psychollm.estimates.estimate import Estimate
 
-MOST_CELLS = 1_600  # a matrix with more has none: each would be smaller than a pointer
-_CORNERS = 60  # of a curve
+MOST_CELLS = 1_600  # larger matrices have no marks, which would be smaller than a pointer
+_CORNERS = 60  # maximum number of points of a curve
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Mark:
-    """One place: a point, a box given by two corners, a row of the axes, or a line."""
+    """One mark: a point, a box given by two corners, a row of the axes, or a line."""
 
     shape: Literal["point", "box", "row", "line"]
     at: FloatArray  # (points, 2) in the units of the axes
@@ -37,7 +36,7 @@ _KEPT: "WeakKeyDictionary[Axes, list[Mark]]" = WeakKeyDictionary()
 
 
 def marks_of(ax: "Axes") -> list[Mark]:
-    """Return the marks that plots kept on axes."""
+    """Return the stored marks of axes."""
     return _KEPT.get(ax, [])
 
 
@@ -50,7 +49,7 @@ def _keep(ax: "Axes", shape: Any, at: Any, text: str, models: Iterable[Any]) -> 
 def keep_points(
     ax: "Axes", x: Any, y: Any, texts: Iterable[str], models: Iterable[Any] = ()
 ) -> None:
-    """Keep a mark for each point; `models` holds whose each is: one, or a tuple of several."""
+    """Store a mark per point; `models` has the model of each, or a tuple of several."""
     whose = [one if isinstance(one, tuple) else (one,) for one in models]
     for row, (across, up, text) in enumerate(zip(x, y, texts, strict=True)):
         if np.isfinite(across) and np.isfinite(up):
@@ -58,7 +57,7 @@ def keep_points(
 
 
 def keep_line(ax: "Axes", x: Any, y: Any, text: str, *models: Any) -> None:
-    """Keep the mark of a curve; points that are not finite are left out."""
+    """Store the mark of a curve without its nonfinite points."""
     at = np.column_stack([x, y]).astype(np.float64)
     at = at[np.isfinite(at).all(axis=1)]
     _keep(ax, "line", at[:: max(1, len(at) // _CORNERS)], text, models)
@@ -67,21 +66,21 @@ def keep_line(ax: "Axes", x: Any, y: Any, text: str, *models: Any) -> None:
 def keep_box(
     ax: "Axes", x: tuple[float, float], y: tuple[float, float], text: str, *models: Any
 ) -> None:
-    """Keep the mark of a box between two values across and two up."""
+    """Store the mark of a box between two x values and two y values."""
     _keep(ax, "box", np.column_stack([x, y]), text, models)
 
 
 def keep_row(ax: "Axes", y: float, text: str, *models: Any) -> None:
-    """Keep the mark of a row, over the whole width of the axes."""
+    """Store the mark of a row, over the whole width of the axes."""
     _keep(ax, "row", [[0.0, y - 0.5], [0.0, y + 0.5]], text, models)
 
 
 def keep_cells(
     ax: "Axes", values: FloatArray, labels: Sequence[Any], what: str, *, digits: int = 2
 ) -> None:
-    """Keep a mark for every cell of a matrix whose rows and columns are models.
+    """Store a mark for every cell of a matrix with models as rows and columns.
 
-    Cells without a value have none, nor has a matrix of more than `MOST_CELLS` cells.
+    Cells without a value have none, nor do matrices of more than `MOST_CELLS` cells.
     """
     if values.size > MOST_CELLS:
         return
@@ -99,7 +98,7 @@ def keep_rows(
     *,
     digits: int = 2,
 ) -> None:
-    """Keep a mark for every row of a forest, over its whole width: all its estimates."""
+    """Store a mark for every row of a forest, with all its estimates."""
     for y, i in enumerate(rows):
         label = estimates[0].labels[i]
         both = zip(names, estimates, strict=True)
@@ -108,7 +107,7 @@ def keep_rows(
 
 
 def _told(estimate: "Estimate", row: int, digits: int) -> str:
-    """Return the value of one model with its interval, or the reason of its absence."""
+    """Return the value of one model with its interval, or the reason why it is missing."""
     value = float(estimate.value[row])
     if np.isfinite(value):
         return with_interval(value, estimate.interval[row], digits)

@@ -1,4 +1,4 @@
-"""Accuracy of models that disagree about a question, and its value without self-knowledge."""
+"""Plots of accuracy when models disagree, and of self-reports against factor scores."""
 
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
@@ -143,7 +143,7 @@ def plot_individuation(
     >>> said, right = np.random.default_rng(0).integers(0, 2, (2, 5, 200))
     >>> result = individuation(said, right, bootstrap=20, rng=1)
     >>> plot_individuation(result, ax=Figure().subplots()).get_xlabel()
-    'area under the ROC curve for being correct'
+    'area under the ROC curve for correctness'
     """
     gain = result.own_minus_cut
     if strong is None:
@@ -151,10 +151,10 @@ def plot_individuation(
         strong = [one is Outcome.ABOVE for one in judged.outcomes]
     return plot_forest(
         [result.own, result.shared_cut, result.shared],
-        names=["own answer", "shared score cut at the own yes rate", "shared score"],
+        names=["self-report", "factor score at the same yes rate", "factor score"],
         reference=0.5,
         order=by_value(-gain.value),
         strong=strong,
-        x="area under the ROC curve for being correct",
+        x="area under the ROC curve for correctness",
         ax=ax,
     )

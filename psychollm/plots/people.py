@@ -1,4 +1,4 @@
-"""Scores of models, with a band of human scores."""
+"""Plot of scores of models, with a band of human scores."""
 
 from typing import TYPE_CHECKING
 

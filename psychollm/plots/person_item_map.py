@@ -1,4 +1,4 @@
-"""The Wright map: respondents and items on one scale of ability."""
+"""Wright map: respondents and items on one scale of ability."""
 
 from typing import TYPE_CHECKING, Any
 
@@ -31,10 +31,10 @@ from psychollm.plots.labels import spread
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
-MOST_NAMES = 40  # on one side: more are drawn as a histogram
-_LONGEST = 22  # letters
+MOST_NAMES = 40  # per side: more are drawn as a histogram
+_LONGEST = 22  # characters
 _BINS = 32
-_GAP = 0.032  # least distance of two names, share of the height
+_GAP = 0.032  # minimum distance between labels, as a proportion of the height
 
 
 @plain_text()
@@ -106,10 +106,10 @@ def _people(fit: IRTFit | BayesianIRT, abilities: Abilities | None) -> Side:
     elif isinstance(fit, BayesianIRT):
         people = (fit.ability.value, fit.ability.se, fit.ability.labels)
     else:
-        msg = "abilities is missing: pass ability(fit, responses), which an IRTFit does not hold"
+        msg = "abilities is missing: pass ability(fit, responses), because an IRTFit has none"
         raise OptionError(msg)
     if not np.isfinite(people[0]).any():
-        msg = "abilities: no respondent has one, so there is no map: look at the `reasons`"
+        msg = "abilities: no respondent has one: see the `reasons`"
         raise ShapeError(msg)
     return people
 
@@ -134,7 +134,7 @@ def _items(fit: IRTFit | BayesianIRT) -> Side:
 
 
 def _range(people: FloatArray, items: FloatArray) -> tuple[float, float]:
-    """Return limits that hold all respondents and the items within two spans of them."""
+    """Return limits that contain all respondents, and items within two spans of them."""
     known = people[np.isfinite(people)]
     span = max(float(np.ptp(known)), 1.0)
     low, high = float(known.min()) - 1.5 * span, float(known.max()) + 1.5 * span

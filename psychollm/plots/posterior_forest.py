@@ -1,4 +1,4 @@
-"""Posterior distributions of many parameters, row by row."""
+"""Plot of posterior distributions of many parameters, one per row."""
 
 from typing import TYPE_CHECKING, Any
 
@@ -94,7 +94,7 @@ def plot_posterior_forest(
 
 
 def _rows(value: FloatArray) -> IntArray:
-    """Return defined rows from high to low, of many the ends only."""
+    """Return defined rows in descending order; only the ends if there are many."""
     known = np.flatnonzero(np.isfinite(value))
     order = known[np.argsort(-value[known], kind="stable")]
     if order.size <= MOST_ROWS:
@@ -103,13 +103,13 @@ def _rows(value: FloatArray) -> IntArray:
 
 
 def _outline(ax: "Axes", draws: FloatArray, interval: FloatArray, base: float) -> None:
-    """Draw a smoothed outline of the draws, upwards from `base`, within twice the interval."""
+    """Draw the smoothed density of the draws above `base`, within twice the interval."""
     width = float(interval[1] - interval[0])
     spread = float(draws.std())
     if not spread > 0.0 or not width > 0.0:
         return
     at = np.linspace(interval[0] - 0.3 * width, interval[1] + 0.3 * width, 120)
-    # Silverman's rule, with the interval's width so that a long tail does not blur the middle.
+    # Silverman's rule with the interval's width, so that long tails do not oversmooth the middle.
     bandwidth = 0.9 * min(spread, width / 3.92) * draws.size**-0.2
     some = draws[:: max(1, draws.size // 1000)]
     height: Any = np.exp(-0.5 * ((at[:, None] - some) / bandwidth) ** 2).sum(axis=1)
@@ -118,7 +118,7 @@ def _outline(ax: "Axes", draws: FloatArray, interval: FloatArray, base: float) -
 
 
 def _left_out(ax: "Axes", estimate: Estimate, rows: IntArray) -> None:
-    """Say how many rows are not drawn, and why."""
+    """Write how many rows are not drawn, and why."""
     undefined = int((~estimate.defined).sum())
     hidden = len(estimate.labels) - rows.size - undefined
     parts = [f"{hidden} in between not drawn"] if hidden else []

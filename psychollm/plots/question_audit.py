@@ -1,4 +1,4 @@
-"""Suspicious questions, by position in the table."""
+"""Plot of suspicious questions by position in the table."""
 
 from typing import TYPE_CHECKING, Any
 
@@ -22,8 +22,8 @@ if TYPE_CHECKING:
 
     from psychollm.studies.question_audit.study import QuestionAudit
 
-_LEAST = 0.05  # probability of a fault above which a question is drawn
-_PARTED = 100  # groups at most that are parted
+_LEAST = 0.05  # questions with a lower probability of a fault are not drawn
+_PARTED = 100  # maximum number of groups that are separated
 
 
 @plain_text()
@@ -48,7 +48,7 @@ def plot_question_audit(result: "QuestionAudit", *, ax: "Axes | None" = None) ->
     >>> audit = question_audit(chosen, list("ABDA"), rng=1)
     >>> ax = plot_question_audit(audit, ax=Figure().subplots())
     >>> ax.get_ylabel()
-    'chance of any fault'
+    'probability of any fault'
     """
     ax = open_axes(ax, size=(7.6, 3.6))
     _groups(ax, result)
@@ -56,7 +56,7 @@ def plot_question_audit(result: "QuestionAudit", *, ax: "Axes | None" = None) ->
     drawn = chance >= _LEAST
     keys = drawn & (np.nan_to_num(result.p_wrong_key) > 0.5 * chance)
     for which, colour, hollow, label in (
-        (keys, DEEP_ORANGE, False, "a wrong key, more likely than not"),
+        (keys, DEEP_ORANGE, False, "wrong key most likely"),
         (drawn & ~keys, BLUE, True, "another fault"),
     ):
         places = np.flatnonzero(which)
@@ -75,7 +75,7 @@ def plot_question_audit(result: "QuestionAudit", *, ax: "Axes | None" = None) ->
     ax.set_xlim(-0.5, len(result.labels) - 0.5)
     if drawn.any():
         ax.legend(loc="lower right", bbox_to_anchor=(1.0, 1.0), ncols=2, frameon=False, fontsize=8)
-    name_axes(ax, x="place of the question in the table", y="chance of any fault")
+    name_axes(ax, x="place of the question in the table", y="probability of any fault")
     return ax
 
 

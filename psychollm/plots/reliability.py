@@ -38,10 +38,10 @@ if TYPE_CHECKING:
 Reliability: TypeAlias = Corp | BinnedCalibrationError | SmoothCalibrationError
 Band: TypeAlias = Literal["consistency", "confidence", "both", "none"]
 
-# More points than a curve of this size can show only make files large.
+# More points than this per curve only enlarge files.
 _MOST_POINTS = 200
 _MOST_SPIKES = 40
-# The histogram is in a strip below the diagram, on the same scale of confidence.
+# The histogram is a strip below the diagram, on the same scale of confidence.
 _STRIP = (-0.24, -0.05)
 _FLOOR, _CEILING = -0.27, 1.03
 _PANEL = (2.15, 2.75)  # inches
@@ -49,24 +49,24 @@ _PANEL = (2.15, 2.75)  # inches
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Diagram:
-    """One model's curve, bands, points and stated confidences."""
+    """Curve, bands, points and stated confidences of one model."""
 
     label: Any
-    curve: FloatArray  # (points, 2) stated confidence and share correct
-    observed: FloatArray | None = None  # (groups, 3) confidence, share correct, answers
+    curve: FloatArray  # (points, 2) stated confidence and accuracy
+    observed: FloatArray | None = None  # (groups, 3) confidence, accuracy, answers
     bars: FloatArray | None = None  # (groups, 2) bounds of `observed`
     consistency: FloatArray | None = None  # (points, 3) confidence and bounds around the diagonal
     confidence: FloatArray | None = None  # (points, 3) confidence and bounds around the curve
     counts: FloatArray  # (bars, 3) left and right edge and height of the histogram
-    lines: tuple[str, ...]  # what is said below the name
+    lines: tuple[str, ...]  # subtitle lines
     n: float
-    reason: str  # why there is nothing to draw
-    at: FloatArray = field(default_factory=lambda: np.empty((0, 2)))  # what answers, and in words
+    reason: str  # why nothing is drawn
+    at: FloatArray = field(default_factory=lambda: np.empty((0, 2)))  # tooltip positions and texts
     told: tuple[str, ...] = ()
 
 
 def diagram_of(result: Reliability, label: Any, error: CalibrationError | None) -> Diagram:
-    """Return what to draw of one model."""
+    """Return the diagram of one model."""
     if isinstance(result, Corp):
         return _of_corp(result, label, error)
     if isinstance(result, BinnedCalibrationError):
@@ -74,8 +74,8 @@ def diagram_of(result: Reliability, label: Any, error: CalibrationError | None) 
     if isinstance(result, SmoothCalibrationError):
         return _of_smooth(result, label)
     msg = (
-        f"a {type(result).__name__} holds no reliability diagram: pass what corp, "
-        "calibration_error or smooth_calibration_error returns"
+        f"a {type(result).__name__} has no reliability diagram: pass a result of corp, "
+        "calibration_error or smooth_calibration_error"
     )
     raise OptionError(msg)
 
@@ -151,12 +151,12 @@ def _stated(label: Any, stated: float, seen: float, n: float) -> str:
 
 
 def _thinned(size: int) -> Any:
-    """Return places of at most so many points, the first and the last among them."""
+    """Return at most so many indices of points, including the first and last."""
     return np.unique(np.linspace(0, max(size - 1, 0), min(size, _MOST_POINTS)).round().astype(int))
 
 
 def _histogram(values: FloatArray, n: FloatArray) -> FloatArray:
-    """Return a spike per distinct confidence if few, and binned counts otherwise."""
+    """Return one bar per distinct confidence if there are few, otherwise binned counts."""
     if values.size <= _MOST_SPIKES:
         return _wide(values, values, n)
     height, edges = np.histogram(values, bins=_MOST_SPIKES, range=(0.0, 1.0), weights=n)
@@ -164,7 +164,7 @@ def _histogram(values: FloatArray, n: FloatArray) -> FloatArray:
 
 
 def _wide(lower: FloatArray, upper: FloatArray, n: FloatArray) -> FloatArray:
-    """Give bars without width one that can be seen."""
+    """Give bars of zero width a visible width."""
     half = np.where(upper > lower, 0.0, 0.008)
     return np.column_stack([lower - half, upper + half, n])
 
@@ -239,7 +239,7 @@ def plot_reliability(
     diagram = diagram_of(result, label, error)
     ax = open_axes(ax, size=(3.9, 5.0))
     _draw(ax, diagram, band)
-    name_axes(ax, x="stated confidence", y="share correct")
+    name_axes(ax, x="stated confidence", y="proportion correct")
     ax.legend(
         handles=_key(result, band),
         loc="upper left",
@@ -314,21 +314,21 @@ def plot_reliability_grid(
         len(diagrams),
         columns=columns,
         panel=_PANEL,
-        names=("stated confidence", "share correct"),
+        names=("stated confidence", "proportion correct"),
         key=_key(result, band),
         figure=figure,
     )
 
 
 def _labels(result: Reliability) -> tuple[Any, ...]:
-    """Return the models of a result; what holds none is refused by `diagram_of`."""
+    """Return the models of a result; `diagram_of` raises if it has none."""
     if isinstance(result, Corp):
         return result.labels
     return result.value.labels if isinstance(result, CalibrationError) else ("",)
 
 
 def _key(result: Reliability, band: Band) -> list[Any]:
-    """Return what the legend explains: the curve, its points and the bands."""
+    """Return the legend entries: the curve, its points and the bands."""
     from matplotlib.lines import Line2D
     from matplotlib.patches import Patch
 
@@ -363,7 +363,7 @@ def diagonal(ax: "Axes", label: Any) -> None:
 
 
 def histogram(ax: "Axes", at: FloatArray, n: FloatArray, width: Any, total: float) -> None:
-    """Draw how often each confidence was stated into the strip below a diagram."""
+    """Draw the histogram of stated confidences in a strip below a diagram."""
     low, high = _STRIP
     height = (high - low) * n / max(float(n.max()), 1e-300)
     ax.bar(at, height, width=width, bottom=low, color=GREY, lw=0, zorder=2)
@@ -396,7 +396,7 @@ def _band(ax: "Axes", band: FloatArray | None, colour: str, alpha: float, name: 
     if band is None:
         return
     x, low, high = band.T
-    if len(band) == 1:  # one stated confidence: a band without width
+    if len(band) == 1:  # a single stated confidence has a band of zero width
         ax.vlines(x, low, high, color=colour, alpha=alpha, lw=6.0, zorder=1, gid=name)
         return
     ax.fill_between(x, low, high, color=colour, alpha=alpha, lw=0, zorder=1, gid=name)
@@ -419,6 +419,6 @@ def _curve(ax: "Axes", diagram: Diagram) -> None:
 
 
 def rings(ax: "Axes", x: FloatArray, y: FloatArray, size: FloatArray, name: str) -> None:
-    """Draw shares as observed, as large as the number of answers behind them."""
+    """Draw observed proportions as rings, sized by the number of answers."""
     look: dict[str, Any] = {"facecolor": "white", "edgecolor": BLUE, "lw": 0.9, "zorder": 5}
     ax.scatter(x, y, s=size, gid=name, **look)

@@ -29,9 +29,9 @@ if TYPE_CHECKING:
 
     from psychollm.calibration.selection.risk_coverage import RiskCoverage
 
-# Bands and baselines of more curves than these cover each other.
+# With more curves, bands and baselines overlap too much.
 _MOST_BANDS = 3
-_SETTLED = 0.1  # coverage from which on the axes make room for every curve
+_SETTLED = 0.1  # coverage above which all curves fit into the axes
 _BEST = (0, (1, 1.6))
 _TOLD = (0.2, 0.5, 1.0)
 _PANEL = (2.15, 2.0)  # inches
@@ -74,7 +74,7 @@ def plot_risk_coverage(
     >>> from psychollm.calibration.selection.risk_coverage import risk_coverage
     >>> found = risk_coverage([0.9, 0.8, 0.3, 0.1], [1, 0, 1, 0], bootstrap=50, rng=0)
     >>> plot_risk_coverage(found, ax=Figure().subplots()).get_xlabel()
-    'coverage: share of questions answered, the most confident first'
+    'coverage: proportion of questions answered, most confident first'
     """
     ax = open_axes(ax, size=(7.6, 4.7))
     drawn = positions("model", result.labels, models)
@@ -95,12 +95,12 @@ def plot_risk_coverage(
     ax.set_ylim(0.0, _top(result, drawn))
     name_axes(
         ax,
-        x="coverage: share of questions answered, the most confident first",
-        y="risk: share of these that are wrong",
+        x="coverage: proportion of questions answered, most confident first",
+        y="risk: proportion of wrong answers among these",
     )
     name_ends(ax, result.error_rate[drawn], names, colours)
     whose = "" if few or not with_baselines else f", {names[with_baselines[0]]}"
-    for style, name in ((DASHED, "random order"), (_BEST, "all errors last")):
+    for style, name in ((DASHED, "random order"), (_BEST, "optimal order")):
         ax.plot([], [], color=MUTED, lw=1.0, ls=style, label=f"{name}{whose}")
     legend(ax, columns=2)
     return ax
@@ -157,7 +157,7 @@ def plot_risk_coverage_grid(
         area = with_interval(float(result.aurc.value[model]), result.aurc.interval[model], 3)
         panel_title(ax, result.labels[model], [f"AURC {area}"])
         if result.flags[model]:
-            # Away from the curve, which is high or low.
+            # Place it away from the curve, which may be high or low.
             high = result.error_rate[model] > 0.5 * top
             say(ax, str(result.flags[model]), (0.5, (0.25 if high else 0.75) * top))
 
@@ -172,7 +172,7 @@ def plot_risk_coverage_grid(
 
 
 def _keep(ax: "Axes", result: "RiskCoverage", row: int) -> None:
-    """Record the text of a curve under the pointer."""
+    """Store the tooltip of a curve."""
     at = [int(np.abs(result.coverages - share).argmin()) for share in _TOLD]
     values, label = answered(result)[row], result.labels[row]
     risks = ", ".join(f"{number(values[i])} at {percent(result.coverages[i])}" for i in at)

@@ -1,4 +1,4 @@
-"""Eigenvalues, compared with their null distributions."""
+"""Plots of eigenvalues, compared with their null distributions."""
 
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
@@ -34,7 +34,7 @@ if TYPE_CHECKING:
 
     from psychollm.factor.number_of_factors.parallel import ParallelAnalysis
 
-# From this many components on a close-up fits beside the first.
+# number of components above which an inset without the first is added
 _CLOSE_UP_FROM = 4
 
 NULL_NAMES = {
@@ -110,7 +110,7 @@ def plot_scree(
 
 
 def _told(shown: Sequence[Null], stop: int) -> list[str]:
-    """Record each eigenvalue with the median and range of each null distribution."""
+    """Return each eigenvalue with the median and range of each null distribution."""
     bands = [null.quantile([0.05, 0.5, 0.95]) for null in shown]
     what = "share" if shown[0].statistic == "shares" else "eigenvalue"
     return [
@@ -124,7 +124,7 @@ def _told(shown: Sequence[Null], stop: int) -> list[str]:
 
 
 def _null_of(one: "Null | ParallelAnalysis") -> Null:
-    """Return the comparison behind a parallel analysis, or the null itself."""
+    """Return the null behind a parallel analysis, or the null itself."""
     if isinstance(one, Null):
         return one
     return Null.compare(
@@ -139,7 +139,7 @@ def _null_of(one: "Null | ParallelAnalysis") -> Null:
 def draw_components(
     ax: "Axes", shown: Sequence[Null], start: int, stop: int, *, scale: float = 1.0
 ) -> None:
-    """Draw components `start` to `stop`, counted from 0, all values times `scale`."""
+    """Draw components `start` to `stop`, from 0, with all values times `scale`."""
     at = np.arange(start + 1, stop + 1)
     for null in shown:
         low, middle, high = scale * null.quantile([0.05, 0.5, 0.95])[:, start:stop]
@@ -154,7 +154,7 @@ def draw_components(
 
 
 def inset(inner: "Axes", title: str) -> "Axes":
-    """Return axes that lie inside others, dressed, with a title."""
+    """Return inset axes with the library's style and a title."""
     dress(inner)
     inner.set_facecolor(PAPER)
     inner.tick_params(labelsize=TICK_SIZE - 1.5)

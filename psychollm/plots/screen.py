@@ -1,4 +1,4 @@
-"""Yes rates and flags: whose answers can be taken at their word."""
+"""Plot of yes rates and validity flags."""
 
 from typing import TYPE_CHECKING
 
@@ -45,7 +45,7 @@ def plot_screen(result: "Screen", *, ax: "Axes | None" = None) -> "Axes":
     >>> from matplotlib.figure import Figure
     >>> screen = psy.validity_screen([[1, 0] * 20, [1] * 40])
     >>> plot_screen(screen, ax=Figure().subplots()).get_xlabel()
-    'share of yes'
+    'yes rate'
     """
     ax = open_axes(ax, size=(6.4, 4.2))
     y = np.where(np.isfinite(result.auroc), result.auroc, 0.5)
@@ -53,7 +53,7 @@ def plot_screen(result: "Screen", *, ax: "Axes | None" = None) -> "Axes":
     groups = (
         (~result.flagged, BLUE, "o", "no flag"),
         (result.flagged & result.usable, ORANGE, "D", "flagged, usable"),
-        (~result.usable, RED, "X", "not usable"),
+        (~result.usable, RED, "X", "unusable"),
     )
     for which, colour, mark, name in groups:
         if which.any():
@@ -73,7 +73,7 @@ def plot_screen(result: "Screen", *, ax: "Axes | None" = None) -> "Axes":
     low, high = min(0.45, float(y.min()) - 0.05), max(0.75, float(y.max()) + 0.05)
     ax.set_ylim(low, high)
     ax.axhline(0.5, color=INK, lw=0.9, ls=DASHED, zorder=1)
-    name_axes(ax, x="share of yes", y="AUROC of yes for being correct" if known else "")
+    name_axes(ax, x="yes rate", y="AUROC of yes for being correct" if known else "")
     if not known:
         ax.set_yticks([])
     legend(ax, columns=3)

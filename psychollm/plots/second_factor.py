@@ -1,4 +1,4 @@
-"""Loadings of the second component, compared with a null distribution."""
+"""Plots of second loadings and of single statistics, compared with a null distribution."""
 
 from collections.abc import Sequence
 from typing import TYPE_CHECKING
@@ -80,7 +80,7 @@ def plot_second_factor(
     order = np.argsort(tau, kind="stable")
     observed = shown[0].observed
     path = np.linspace(np.nanmin(tau), np.nanmax(tau), 60)
-    lines = [np.column_stack([path, 0.0 * path])]  # that no name is to lie on
+    lines = [np.column_stack([path, 0.0 * path])]  # labels avoid this line
     for null in shown:
         low, middle, high = np.quantile(aligned(null.draws, observed), [0.05, 0.5, 0.95], axis=0)
         colour = NULL_COLOURS.get(null.scheme, GREY)
@@ -107,7 +107,7 @@ def plot_second_factor(
 
 
 def aligned(draws: FloatArray, observed: FloatArray) -> FloatArray:
-    """Turn replicates whose loadings point away from the observed ones."""
+    """Flip replicates whose loadings point away from the observed ones."""
     away = draws @ observed < 0
     return np.asarray(np.where(away[:, None], -draws, draws))
 

@@ -27,7 +27,7 @@ if TYPE_CHECKING:
     from psychollm.studies.people.score import PeopleScore
     from psychollm.studies.self_efficacy.study import SelfEfficacyStudy
 
-_REACH = 0.27  # how far the marks of one row spread
+_REACH = 0.27  # vertical extent of the markers in one row
 
 
 @plain_text()
@@ -67,7 +67,7 @@ def plot_self_efficacy(study: "SelfEfficacyStudy", *, ax: "Axes | None" = None) 
     ax.set_xlim(low - margin, high + margin)
     name_rows(ax, rows, striped=True)
     name_axes(ax, x=f"total, {low} to {high}")
-    # A condition a column: few enough to stand in one line below the axes.
+    # One legend column per condition, so that they fit into one line.
     legend(ax, columns=min(len(ax.get_legend_handles_labels()[0]), 5))
     return ax
 
@@ -77,7 +77,7 @@ def _size(rows: list[Any]) -> tuple[float, float]:
 
 
 def _order(totals: "pd.DataFrame") -> list[Any]:
-    """Return the models from high to low, those without a total last."""
+    """Return the models by descending total, those without a total last."""
     means = totals.groupby("model", sort=False)["mean"].mean()
     return list(means.sort_values(ascending=False, kind="stable", na_position="last").index)
 
@@ -102,7 +102,7 @@ def _series(ax: "Axes", study: "SelfEfficacyStudy", rows: list[Any], series: int
 
 
 def _people(ax: "Axes", parts: "list[PeopleScore]") -> None:
-    """Draw the band of people where they score alike under all conditions, as a norm does."""
+    """Draw the band of people, if their scores are the same in all conditions (a norm)."""
     means = {float(one.baseline.value[0]) for one in parts}
     if len(means) == 1:
         mean, sd = means.pop(), parts[0].sd

@@ -1,4 +1,4 @@
-"""Calibration in meaning, arm by arm: how often the most frequent answer is right."""
+"""Plot of semantic calibration, one panel per arm."""
 
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
@@ -18,9 +18,9 @@ if TYPE_CHECKING:
     from matplotlib.axes import Axes
     from matplotlib.figure import Figure
 
-PANEL = (2.5, 3.5)  # inches: high enough for the width to decide how large the boxes are
+PANEL = (2.5, 3.5)  # inches: high enough for the width to determine the size of the boxes
 _FEWEST = 3  # questions
-_LARGEST = 90.0  # area of a ring that holds all questions
+_LARGEST = 90.0  # area of a ring with all questions
 
 
 @plain_text()
@@ -77,7 +77,7 @@ def plot_semantic_calibration(
         len(rows),
         columns=columns,
         panel=PANEL,
-        names=("share of the most frequent answer", "share correct"),
+        names=("proportion of the most frequent answer", "proportion correct"),
         key=_key(),
         figure=figure,
     )
@@ -113,10 +113,10 @@ def _draw(ax: "Axes", curve: SampleCurve) -> None:
     ax.plot(at, curve.expected[known], color=GREY, lw=1.4, zorder=2, gid=name)
     here = curve.n > 0
     x, y, n = curve.confidence[here], curve.accuracy[here], curve.n[here]
-    often = n >= max(_FEWEST, 0.01 * n.sum())  # the line does not run after single questions
+    often = n >= max(_FEWEST, 0.01 * n.sum())  # the line skips rare proportions
     ax.plot(x[often], y[often], color=BLUE, lw=1.2, zorder=3, gid=f"observed {curve.label}")
     told = [
-        f"{curve.label}: share {number(across)}; {percent(up, 1)} of {count(questions)} right"
+        f"{curve.label}: proportion {number(across)}; {percent(up, 1)} of {count(questions)} right"
         for across, up, questions in zip(x, y, n, strict=True)
     ]
     keep_points(ax, x, y, told, [curve.label] * len(told))

@@ -1,4 +1,4 @@
-"""The figures of the shared-confidence study, by name."""
+"""Figures of the shared-confidence study, by name."""
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
@@ -46,7 +46,7 @@ FigureName: TypeAlias = Literal[
 
 @dataclass(frozen=True, slots=True)
 class Drawing:
-    """How one figure is drawn, and how large it is in inches."""
+    """Function and size in inches of one figure."""
 
     draw: Callable[["SharedConfidence", "Axes"], object]
     width: float
@@ -55,7 +55,7 @@ class Drawing:
     tallest: float = 24.0
 
     def size(self, labels: Sequence[Any]) -> tuple[float, float]:
-        """Return width and height; where a row belongs to each model, with room for its name."""
+        """Return width and height, with room for one row per model if needed."""
         beside = names_width(labels) if self.per_model else 0.0
         height = self.height + self.per_model * len(labels)
         return round(self.width + beside, 2), min(height, self.tallest)
@@ -136,7 +136,7 @@ def _private_signal(result: "SharedConfidence", ax: "Axes") -> None:
         names=["correlation"],
         reference=0.0,
         strong=differs_from_shared(result),
-        x="correlation of confidence and correctness beyond the shared factor",
+        x="correlation of confidence and correctness beyond the common factor",
         ax=ax,
     )
 
@@ -144,13 +144,13 @@ def _private_signal(result: "SharedConfidence", ax: "Axes") -> None:
 def _ensemble(result: "SharedConfidence", ax: "Axes") -> None:
     gain = result.ensemble
     if not np.isfinite(gain.gain.value).any():
-        note(open_axes(ax), "no model whose correctness could be predicted")
+        note(open_axes(ax), "correctness of no model could be predicted")
         return
     plot_forest(
         [gain.gain_at_equal_rate, gain.gain],
-        names=["at the single model's yes rate", "with all its levels"],
+        names=["at the single model's yes rate", "original vote"],
         reference=0.0,
-        x="AUROC of the mean vote minus that of the best single answer",
+        x="AUROC of the mean vote minus that of the best single model",
         ax=ax,
     )
 

@@ -1,4 +1,4 @@
-"""The same plot for every model, side by side on common scales."""
+"""Panels of the same plot for every model, with common scales."""
 
 from collections.abc import Callable, Sequence
 from textwrap import fill
@@ -12,10 +12,10 @@ if TYPE_CHECKING:
     from matplotlib.axes import Axes
     from matplotlib.figure import Figure
 
-_LEGEND = 3.8  # inches that a legend takes
-_LINE = 22  # letters of a reason in a line
+_LEGEND = 3.8  # inches for a legend
+_LINE = 22  # characters of a reason per line
 _ROOM = 0.07  # inches above and below each panel
-_LONGEST = 28  # letters of a name that fit above a panel
+_LONGEST = 28  # characters of a name that fit above a panel
 
 
 def draw_panels(
@@ -96,7 +96,7 @@ def _above(ax: "Axes", text: str, points: float, size: float, colour: str, weigh
 
 
 def say(ax: "Axes", reason: str, at: tuple[float, float]) -> None:
-    """Write a reason into a panel, in lines that fit it."""
+    """Write a reason into a panel, wrapped to fit."""
     text = ax.text(
         *at,
         fill(reason, _LINE),

@@ -118,7 +118,7 @@ def draw_line(ax: "Axes", study: SteeringMatch) -> None:
 
 
 def _corner(ax: "Axes", text: str, study: SteeringMatch) -> None:
-    """Write a number in the corner that the line leaves free."""
+    """Write a number into the corner opposite to the line."""
     if study.best.line.slope > 0:
         write(ax, 0.98, 0.03, text, "right bottom")
     else:
@@ -135,8 +135,8 @@ def draw_agreement(ax: "Axes", study: SteeringMatch) -> None:
     ax.hlines(rows, constant, held, color=RULE, lw=1.6, zorder=1)
     series: tuple[tuple[Any, dict[str, Any], str], ...] = (
         (constant, {"marker": "|", "color": INK, "s": 60}, "constant answer"),
-        (scalar, {"facecolor": "white", "edgecolor": BLUE, "s": 26}, "from the threshold alone"),
-        (held, {"color": BLUE, "s": 26}, "steered, held out"),
+        (scalar, {"facecolor": "white", "edgecolor": BLUE, "s": 26}, "from the threshold"),
+        (held, {"color": BLUE, "s": 26}, "steered (held out)"),
     )
     for values, look, words in series:
         ax.scatter(values, rows, zorder=3, label=words, gid=words, **look)
@@ -149,25 +149,25 @@ def draw_agreement(ax: "Axes", study: SteeringMatch) -> None:
     names = [shortened(study.targets.models[row], _LONGEST) for row in order]
     size = TICK_SIZE - 0.5 if order.size <= 22 else max(4.5, 11.0 - 0.2 * order.size)
     ax.set_yticks(rows, names, fontsize=size)
-    ax.set_ylim(-0.7, order.size - 0.3 + _ROOM * order.size)  # the legend stands above them
+    ax.set_ylim(-0.7, order.size - 0.3 + _ROOM * order.size)  # room for the legend above the rows
     ax.grid(visible=False, axis="y")
-    name_axes(ax, x="agreement", title="Agreement, target by target")
+    name_axes(ax, x="agreement", title="Agreement by target")
     legend(ax, inside="upper left")
 
 
 def draw_worth(ax: "Axes", study: SteeringMatch, which: str) -> None:
-    """Draw one headline number with questions exchanged, and where direction and controls lie."""
+    """Draw one headline statistic under exchanged questions, with direction and controls."""
     column = HEADLINES.index(which)
     draws = study.null.draws[:, column]
     known = draws[np.isfinite(draws)]
     if known.size and np.ptp(known) > 0:
-        ax.hist(known, bins="auto", color=GREY, alpha=0.55, lw=0, label="questions exchanged")
+        ax.hist(known, bins="auto", color=GREY, alpha=0.55, lw=0, label="exchanged questions")
     top = ax.get_ylim()[1]
     value = study.headlines[which]
     p = study.p_values[which]
     ax.axvline(value, color=BLUE, lw=2.0, label="direction", gid="direction")
     for kind, colour, words in (
-        ("cut-off", _CUT, "cut-off on unsteered log odds"),
+        ("cut-off", _CUT, "threshold on unsteered log odds"),
         ("table", _TABLE, "control directions"),
     ):
         controls = [one for one in study.controls if one.kind == kind]
@@ -179,7 +179,7 @@ def draw_worth(ax: "Axes", study: SteeringMatch, which: str) -> None:
             names = [f"{one.name}: {number(getattr(one, which))}" for one in controls]
             keep_points(ax, values, height, names)
     told = typeset(f"{_NAMES[which]}: {number(value)}, {p_equals(p)}")
-    title = "Not evidence by itself" if which == "r_squared" else "The same questions?"
+    title = "Not evidence by itself" if which == "r_squared" else "Same questions answered yes?"
     name_axes(ax, x=told, y="permutations", title=title)
     ax.xaxis.label.set_color(MUTED)
     if which != "r_squared":

@@ -1,4 +1,4 @@
-"""Type-2 ROC curves: confident correct answers over confident wrong ones."""
+"""Type-2 ROC curves: confident correct answers against confident wrong ones."""
 
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from psychollm.calibration.discrimination.type2_roc import Type2ROC
 
 _MOST_BANDS = 3
-_LONGEST = 36  # letters of a name in the legend
+_LONGEST = 36  # characters of a name in the legend
 
 
 @plain_text()
@@ -58,7 +58,7 @@ def plot_type2_roc(
     >>> from psychollm.calibration.discrimination.type2_roc import type2_roc
     >>> found = type2_roc([0.9, 0.8, 0.3, 0.1], [1, 0, 1, 0], bootstrap=50, rng=0)
     >>> plot_type2_roc(found, ax=Figure().subplots()).get_xlabel()
-    'share of wrong answers above the criterion'
+    'proportion of wrong answers above the criterion'
     """
     ax = open_axes(ax, size=(8.6, 4.7))
     drawn = positions("model", result.labels, models)
@@ -83,15 +83,15 @@ def plot_type2_roc(
     ax.set_anchor("W")
     name_axes(
         ax,
-        x="share of wrong answers above the criterion",
-        y="share of correct answers above it",
+        x="proportion of wrong answers above the criterion",
+        y="proportion of correct answers above it",
     )
     _legend(ax, result, drawn.tolist(), colours)
     return ax
 
 
 def _curve(result: "Type2ROC", row: int) -> tuple[FloatArray, FloatArray]:
-    """Return the corners of a curve, from the criterion that nothing reaches."""
+    """Return the corners of a curve, starting at the highest criterion."""
     alarms = np.concatenate([[0.0], result.criterion_false_alarms[row]])
     hits = np.concatenate([[0.0], result.criterion_hits[row]])
     known = alarms.size > 1 and np.isfinite(alarms + hits).all()
@@ -99,7 +99,7 @@ def _curve(result: "Type2ROC", row: int) -> tuple[FloatArray, FloatArray]:
 
 
 def _legend(ax: "Axes", result: "Type2ROC", drawn: Sequence[int], colours: dict[int, str]) -> None:
-    """Name the curves on the right, the largest area on top; the undefined ones last."""
+    """Label the curves on the right by descending area; undefined ones last."""
     from matplotlib.lines import Line2D
 
     value = result.auroc.value

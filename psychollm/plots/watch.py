@@ -1,4 +1,4 @@
-"""The evidence of a watch, look by look."""
+"""Plot of the evidence of a watch by look."""
 
 from typing import TYPE_CHECKING
 
@@ -23,17 +23,17 @@ if TYPE_CHECKING:
 
     from psychollm.bank.watch import Watch
 
-_LEAST, _MOST = 1e-2, 1e6  # evidence that is drawn
+_LEAST, _MOST = 1e-2, 1e6  # range of the evidence axis
 
 
 @plain_text()
 def plot_watch(watch: "Watch", *, ax: "Axes | None" = None) -> "Axes":
-    """Draw the evidence that a model's answers have changed, look by look.
+    """Plot the evidence that a model's answers have changed, by look.
 
     Parameters
     ----------
     watch : Watch
-        What `ItemBank.watch` returns.
+        Result of `ItemBank.watch`.
     ax : Axes, optional
         Axes to draw on; by default a new figure.
 
@@ -52,13 +52,13 @@ def plot_watch(watch: "Watch", *, ax: "Axes | None" = None) -> "Axes":
     looks = watch.to_frame()
     bound = 1.0 / watch.alpha
     if looks.empty:
-        note(ax, "no look")
+        note(ax, "no looks")
         return ax
     x = np.arange(1, len(looks) + 1)
     y = np.clip(looks["evidence"].to_numpy(dtype=np.float64), _LEAST, _MOST)
     alarm = looks["alarm"].to_numpy(dtype=bool)
     told = [
-        f"{look}: evidence {number(evidence, 2)}; {percent(score, 1)} of {n} right"
+        f"{look}: evidence {number(evidence, 2)}; {percent(score, 1)} of {n} correct"
         for look, evidence, score, n in zip(
             looks["look"], looks["evidence"], looks["score"], looks["n"], strict=True
         )

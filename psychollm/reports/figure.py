@@ -18,12 +18,12 @@ from psychollm.reports.marks import overlay
 if TYPE_CHECKING:
     from matplotlib.figure import Figure as Canvas
 
-# Words stay words: they can be read aloud, searched and set in the fonts of the page.
+# Text stays text: it can be read aloud, searched, and set in the fonts of the page.
 _SETTINGS = {
     "svg.fonttype": "none",
     "svg.hashsalt": "psychollm",
     "figure.dpi": 100.0,
-    "text.parse_math": False,  # a dollar in a label is no formula
+    "text.parse_math": False,  # a dollar sign in a label is not a formula
 }
 _RASTER_DPI = 150
 
@@ -36,7 +36,7 @@ class Figure:
     caption: str = ""
     number: int = 0
     width: float = 0.0  # inches
-    answers: bool = False  # whether marks lie over it
+    answers: bool = False  # whether it has marks
 
 
 @contextmanager
@@ -57,7 +57,7 @@ def draw_figure(drawing: Drawing, models: Sequence[Any] = ()) -> Figure:
 
 @house_style()
 def drawn_by(drawing: Drawing) -> "Canvas":
-    """Return the figure of a drawing, made without pyplot, in the size of its plot."""
+    """Return the figure of a drawing, made without pyplot, at the size of its plot."""
     module, _, name = drawing.plot.rpartition(".")
     own = module.startswith("studies.")
     plot = view(module if own else f"plots.{module}".removesuffix("."), name)
@@ -70,8 +70,8 @@ def drawn_by(drawing: Drawing) -> "Canvas":
 @house_style()
 def written(figure: "Canvas", *, key: str, title: str, models: Sequence[Any] = ()) -> Figure:
     """Return a drawn figure as inline SVG with the marks of its axes."""
-    # `title` is for those who cannot see the figure; `key` is the prefix of all names inside the
-    # SVG, unique on the page.
+    # `title` is for screen readers; `key` is the prefix of all names inside the SVG, unique on the
+    # page.
     text = StringIO()
     figure.savefig(text, format="svg", dpi=_RASTER_DPI, metadata={"Date": None})
     laid = overlay(figure, models)
@@ -96,7 +96,7 @@ def inline_svg(text: str, *, title: str, key: str) -> str:
 
 
 def _with_unique_names(text: str, key: str) -> str:
-    """Put the key before every name; a name that panels share is counted from the second on."""
+    """Prefix every name with the key; repeated names are numbered from the second on."""
     seen: Counter[str] = Counter()
 
     def named(match: "re.Match[str]") -> str:
@@ -108,7 +108,7 @@ def _with_unique_names(text: str, key: str) -> str:
     return re.sub(r'\bid="([^"]*)"', named, text)
 
 
-# The page sets fonts and line joins for all its figures; what repeats in each text goes.
+# The page sets fonts and line joins for all figures, so repeated settings are removed.
 _REPLACEMENTS = (
     (re.compile(r"<metadata>.*?</metadata>", re.DOTALL), ""),
     (re.compile(r"<defs>\s*<style.*?</style>\s*</defs>", re.DOTALL), ""),

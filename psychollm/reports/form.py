@@ -31,22 +31,21 @@ def write_form(
     Parameters
     ----------
     prompts : iterable of Prompt
-        What is asked. Of repeated prompts the first is shown; what is put to one model alone is
-        left out.
+        Prompts. Repeated prompts are shown once; prompts for a single model are omitted.
     path : path
-        File to write; its folder is made.
+        File to write; its folder is created.
     title : str
         Title of the form.
 
     Returns
     -------
     Path
-        Where it is.
+        Path of the file.
 
     Raises
     ------
     InputError
-        If there is nothing to ask, or the file cannot be written.
+        If no prompt is left, or the file cannot be written.
 
     Examples
     --------
@@ -57,7 +56,7 @@ def write_form(
     """
     asked = _asked(prompts)
     if not asked:
-        msg = "there is nothing to ask: pass the prompts of an instrument"
+        msg = "there are no prompts for people: pass the prompts of an instrument"
         raise InputError(msg)
     data = json.dumps({"key": _key(asked), "prompts": asked}, ensure_ascii=False)
     parts = {
@@ -91,7 +90,7 @@ def _asked(prompts: Iterable[Prompt]) -> list[dict[str, Any]]:
 
 
 def for_people(prompt: Prompt) -> bool:
-    """Return whether people are asked it: once, and no judge or single model alone."""
+    """Return whether people get the prompt: once, unless for judges or a single model."""
     return prompt.repeat == 0 and prompt.to is None and "judges" not in prompt.about
 
 

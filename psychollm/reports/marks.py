@@ -1,7 +1,7 @@
-"""The marks that a plot kept on its axes, laid over its figure.
+"""Marks of a plot's axes, laid over its figure.
 
-They are invisible circles, boxes and lines of the same SVG, each with a ``<title>``: a browser
-shows it without any script, and the script of the page lights all marks of one model together.
+They are invisible circles, boxes and lines in the same SVG, each with a ``<title>``. Browsers show
+it without a script; the script of the page highlights all marks of one model together.
 """
 
 from collections.abc import Mapping, Sequence
@@ -18,14 +18,14 @@ if TYPE_CHECKING:
     from matplotlib.axes import Axes
     from matplotlib.figure import Figure as Canvas
 
-_POINTS = 72.0  # to the inch, as SVG has it
+_POINTS = 72.0  # per inch, as in SVG
 _RADIUS = 6.0
 MOST_MARKS = 2_000
 
 
 def overlay(figure: "Canvas", models: Sequence[Any]) -> str:
     """Return the marks of a drawn figure as an SVG group, in points from the upper left."""
-    # `models` are those of the page, which a mark names by their places.
+    # `models` are those of the page; marks refer to them by index.
     height = figure.get_figheight() * _POINTS
     scale = _POINTS / figure.dpi
     places = {str(label): place for place, label in enumerate(models)}

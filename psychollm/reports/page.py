@@ -1,4 +1,4 @@
-"""A report: its parts, and the one file that they become."""
+"""Parts of a report, and rendering to one file."""
 
 import re
 from collections.abc import Callable, Mapping
@@ -22,17 +22,17 @@ from psychollm.reports.figure import Figure
 
 _TEMPLATES = "psychollm.reports"
 
-# Tags, and elements whose text is no prose; what lies between them is typeset.
+# Tags, and elements without prose; the text between them is typeset.
 _MARKUP = re.compile(r"(<(svg|script|style|pre|code)\b.*?</\2>|<[^>]*>)", re.DOTALL)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Section:
-    """A question, its answer in words, and the figures and tables that show it."""
+    """Question, answer in words, and its figures and tables."""
 
     title: str
     key: str
-    paragraphs: tuple[str, ...] = ()  # may hold markup
+    paragraphs: tuple[str, ...] = ()  # may contain markup
     body: str = ""  # markup: a finding
     figures: tuple[Figure, ...] = ()
     tables: tuple[Table, ...] = ()
@@ -54,19 +54,19 @@ class Page:
     call: str = ""
     versions: tuple[tuple[str, str], ...] = ()
     simulated: str = ""
-    models: tuple[str, ...] = ()  # whose marks the page can light, in the order of their places
+    models: tuple[str, ...] = ()  # models with marks to highlight, by index
     version: str = field(default=__version__)
 
     @property
     def references(self) -> tuple[str, ...]:
-        """What the methods cite."""
+        """References cited by the methods."""
         return cited(self.methods)
 
 
 def render(page: Page) -> str:
-    """Return a page as HTML: one file, with nothing from elsewhere."""
-    # Its script adds what a reader can do without: the marks of one model in all figures lit
-    # together, moved between by arrow keys, and tables that can be sorted.
+    """Return a page as HTML: one file without external resources."""
+    # The script is optional for readers: it highlights the marks of one model in all figures,
+    # moves between them by arrow keys, and sorts tables.
     jinja2: Any = require("jinja2", extra="plot", purpose="a report")
     environment = jinja2.Environment(
         loader=jinja2.PackageLoader(_TEMPLATES),
@@ -93,7 +93,7 @@ def _typeset(text: str) -> str:
 
 
 def write_text(path: str | PathLike[str], text: Callable[[], str]) -> Path:
-    """Write a page into a file, and return where it is; the folder is made first."""
+    """Write a page to a file, and return its path; the folder is created."""
     file = Path(path)
     try:
         file.parent.mkdir(parents=True, exist_ok=True)
@@ -105,7 +105,7 @@ def write_text(path: str | PathLike[str], text: Callable[[], str]) -> Path:
 
 
 def _numbered(page: Page) -> Page:
-    """Count the figures through the whole page, from 1."""
+    """Number the figures over the whole page, from 1."""
     number = 0
     sections = []
     for section in page.sections:
@@ -116,6 +116,6 @@ def _numbered(page: Page) -> Page:
 
 
 def named_versions(versions: Mapping[str, str]) -> tuple[tuple[str, str], ...]:
-    """Return packages as they write themselves, with their versions."""
+    """Return packages by their official names, with versions."""
     proper = {"python": "Python", "numpy": "NumPy", "scipy": "SciPy", "numba": "Numba"}
     return tuple((proper.get(name, escape(name)), escape(v)) for name, v in versions.items())

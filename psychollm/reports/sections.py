@@ -1,4 +1,4 @@
-"""From findings to the sections of a page: each with its figures and tables."""
+"""Convert findings to sections of a page, with figures and tables."""
 
 from collections.abc import Sequence
 from dataclasses import replace
@@ -15,7 +15,7 @@ from psychollm.reports.page import Section
 def sections_of(
     layout: Layout, study: Any, findings: Findings, smallest: SmallestEffects
 ) -> tuple[Section, ...]:
-    """Return a section for each finding, and one on what would be needed."""
+    """Return a section for each finding, and one on the required sample sizes."""
     held = {one.key: one for one in findings}
     keys = [key for key in layout.sections if key in held]
     if not layout.alone:
@@ -27,7 +27,7 @@ def sections_of(
 
 def _titled(layout: Layout, finding: Finding) -> Finding | None:
     """Return a finding under its section title; None if it appears only at the top."""
-    title = layout.sections.get(finding.key, "") or finding.question or "What was found"
+    title = layout.sections.get(finding.key, "") or finding.question or "Findings"
     title = title.removesuffix(":").strip()
     if finding.key != VERDICT:
         return replace(finding, question=title)
@@ -37,7 +37,7 @@ def _titled(layout: Layout, finding: Finding) -> Finding | None:
 
 
 def section(finding: Finding, models: Sequence[Any] = ()) -> Section:
-    """Return a finding with the exhibits that show it."""
+    """Return the section of a finding, with its exhibits."""
     listings = [
         (one, table)
         for one in finding.exhibits

@@ -1,4 +1,4 @@
-"""The report of a study, by the layout that belongs to it."""
+"""Report of a study, by its layout."""
 
 from collections.abc import Mapping
 from importlib import import_module
@@ -16,7 +16,7 @@ from psychollm.estimates.verdict import SMALLEST, SmallestEffects
 from psychollm.reports.page import Page, named_versions, render, write_text
 from psychollm.reports.sections import sections_of
 
-SIMULATED = "These are not real models: the data were simulated, and their truth is known."
+SIMULATED = "These are not real models: the data were simulated from known parameters."
 
 
 def write_report(
@@ -29,36 +29,35 @@ def write_report(
     simulated: bool = False,
     details: Mapping[str, Any] | None = None,
 ) -> Path:
-    """Write a study as one HTML page that needs no network and no other file.
+    """Write a study as one self-contained HTML page.
 
     Parameters
     ----------
     result : Study
-        What `shared_confidence`, `inference_boundary` or another study returns.
+        Result of `shared_confidence`, `inference_boundary` or another study.
     path : path
-        File to write; its folder is made.
+        File to write; its folder is created.
     source : str
-        Lines of Python that make the data, shown with the call.
+        Python code that creates the data, shown with the call.
     options : str
-        How the call chooses resamples, coverage and seed.
+        Resampling, coverage and seed in the call.
     smallest : SmallestEffects
-        The smallest effects that matter, for what the page concludes.
+        Smallest effects of interest, for the conclusions of the page.
     simulated : bool
-        Whether the page is to say that the data were simulated; data of this library's own
-        simulations are known by themselves.
+        Whether to label the data as simulated; data simulated by this library are always labelled.
     details : mapping, optional
-        What one kind of page alone takes, by name: ``curves`` of a panel, ``texts`` and ``fdr`` of
-        an audit of questions.
+        Arguments of single kinds of pages: ``curves`` of a panel, ``texts`` and ``fdr`` of an
+        audit of questions.
 
     Returns
     -------
     Path
-        Where it is.
+        Path of the file.
 
     Raises
     ------
     OptionError
-        If `result` is no study that has a report.
+        If `result` has no report.
     InputError
         If the file cannot be written.
     MissingPackageError
@@ -76,7 +75,7 @@ def write_report(
     True
     """
     if not isinstance(result, Study):
-        msg = f"there is no report of a {type(result).__name__}: pass what a study returns"
+        msg = f"a {type(result).__name__} has no report: pass the result of a study"
         raise OptionError(msg)
     return write_text(
         path,

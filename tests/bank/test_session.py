@@ -29,14 +29,14 @@ def test_stops_when_narrow_enough(bank: ItemBank, answers: np.ndarray) -> None:
     low, high = session.estimate().interval[0]
     assert (high - low) / 2 <= 0.06
     assert 20 <= len(session.asked) < 600
-    assert session.why == "the half-width of the interval is at most 0.06"
+    assert session.why == "the margin of error is at most 0.06"
     assert session.next() == ()
 
 
 def test_stops_when_decided(bank: ItemBank, answers: np.ndarray) -> None:
     row = answers[41 + answers[41:].mean(axis=1).argmax()]
     session = run(bank.session(better_than=0.2, rng=1), row)
-    assert session.why == "the score is shown to lie above 0.2"
+    assert session.why == "the score is significantly above 0.2"
     fixed = bank.session(size=len(session.asked), rng=1)
     for question in fixed.next(len(session.asked)):
         fixed.record(question, row[question])
@@ -114,7 +114,7 @@ def test_errors(bank: ItemBank, tmp_path: Path) -> None:
         session.record(first, 2.0)
     session.record(first, 1.0)
     session.record(first, 1.0)
-    with pytest.raises(LabelError, match="has the answer 1 already"):
+    with pytest.raises(LabelError, match="already has the answer 1"):
         session.record(first, 0.0)
     session.record(second, np.nan)
     with pytest.raises(OptionError, match="size=601"):

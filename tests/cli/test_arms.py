@@ -189,17 +189,17 @@ def test_stores_that_are_no_arms_of_one_study(call, tmp_path: Path) -> None:
     other = filled(tmp_path / "y.sqlite", sampled, {"a": lambda prompt, sample: "4"})
     silent = filled(tmp_path / "z.sqlite", worlds(n=4), {"a": lambda prompt, sample: None})
     for stores, words in (
-        ((first, same), "both hold the arm 'x'"),
+        ((first, same), "both have the arm 'x'"),
         ((first, first), "store labels must be unique"),
-        ((first, other), "arms are of one instrument"),
+        ((first, other), "arms need one instrument"),
         ((first, silent), "arm 'z' has no replies"),
         ((first, silent, "--baseline", "q"), "arm 'z' has no replies"),
-        ((first, "--arm", "q"), "--arm q: there is no such arm; known are x"),
+        ((first, "--arm", "q"), "--arm q is unknown: use one of x"),
     ):
         found = call("study", *stores, "--json", *QUICK)
         assert found.returncode == UNUSABLE
         assert words in found.stderr
-    assert "leave out CORRECTNESS" in call("calibrate", first, same).stderr
+    assert "omit CORRECTNESS" in call("calibrate", first, same).stderr
 
 
 def test_models_that_an_arm_lacks_are_said_and_left_out(call, tmp_path: Path) -> None:
@@ -215,16 +215,16 @@ def test_models_that_an_arm_lacks_are_said_and_left_out(call, tmp_path: Path) ->
 
 BROKEN = [
     (PLAN.replace('arm = "base"\n', ""), "an arm has no name"),
-    (PLAN.replace('"base"\nq', '"instruct"\nq'), "the arm 'instruct' is there twice"),
+    (PLAN.replace('"base"\nq', '"instruct"\nq'), "the arm 'instruct' occurs twice"),
     (PLAN.replace('"base"\nq', '"a/b"\nq'), "arm = 'a/b' must be a name"),
     (PLAN.replace('["a", "b"]', '["a", "z"]'), "must list models of the plan"),
     (PLAN.replace('["a", "b"]', '{ a = "a", b = "a" }'), "names a model twice"),
-    (PLAN + '[study.analysis]\nbaseline = "q"\n', "is no arm of the plan (base, instruct)"),
+    (PLAN + '[study.analysis]\nbaseline = "q"\n', "is not an arm of the plan (base, instruct)"),
     (
         '[study.semantic_sampling]\nquestions = "q.csv"\nmodels = ["a"]\n',
-        "models are chosen for an arm",
+        "models belong to an arm",
     ),
-    ('[[study.grading]]\njudge = "a"\n', "study.grading is no table"),
+    ('[[study.grading]]\njudge = "a"\n', "study.grading is not a table"),
 ]
 
 

@@ -159,9 +159,9 @@ def test_no_table_takes_the_place_of_a_store_or_of_what_is_read(call, plan, tmp_
     ):
         found = call(*command)
         assert found.returncode == UNUSABLE
-        assert "is read, or the store of a run: name another file" in found.stderr
+        assert "is an input, or the store of a run: pass another file" in found.stderr
     path.write_text(path.read_text().replace("run.sqlite", "w.csv"))
-    faults = {"w.csv": "is the store of the plan", "none/a.csv": "a folder that is not there"}
+    faults = {"w.csv": "is the store of the plan", "none/a.csv": "a missing folder"}
     for name, fault in faults.items():
         found = call("collect", path, "--export", tmp_path / name)
         assert found.returncode == UNUSABLE

@@ -136,7 +136,7 @@ def test_a_stage_that_nobody_simulates_is_refused_before_anything_is_asked(
     plan.write_text(f'{text}\n[study.grading]\njudge = "qwen"\n', encoding="utf-8")
     found = call("run", "semantic_calibration", plan, "--simulated", "--no-report")
     assert found.returncode == UNUSABLE
-    assert "leave [study.grading] out of the plan" in found.stderr
+    assert "remove [study.grading] from the plan" in found.stderr
     both = call("run", "semantic_calibration", plan, "--simulated", "--local")
     assert both.returncode == UNUSABLE
     assert "choose one" in both.stderr

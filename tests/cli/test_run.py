@@ -547,7 +547,7 @@ def test_a_study_of_too_few_models_asks_nobody(call, tmp_path: Path) -> None:
     path.write_text("[[models]]".join([head, *models[:2], models[-1]]))
     found = call("run", "shared_confidence", "plan.toml", "--dry-run")
     assert found.returncode == UNUSABLE
-    assert "needs 4 models, and the plan has 3" in found.stderr
+    assert "needs 4 models, but the plan has 3" in found.stderr
 
 
 def test_a_study_of_too_few_questions_asks_nobody(call, tmp_path: Path) -> None:
@@ -556,7 +556,7 @@ def test_a_study_of_too_few_questions_asks_nobody(call, tmp_path: Path) -> None:
             write(tmp_path, PREDICT, server.url, n=n)
             found = call("run", "shared_confidence", "plan.toml", "--dry-run")
             assert (found.returncode == 0) == fits
-            assert fits or f"needs 30 questions, and the plan has {n}" in found.stderr
+            assert fits or f"needs 30 questions, but the plan has {n}" in found.stderr
     assert not server.seen
 
 

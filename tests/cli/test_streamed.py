@@ -153,16 +153,16 @@ def test_a_database_is_read_by_table_or_query(long, capsys, tmp_path):
 
 def test_options_for_tables_in_memory_are_refused(folder, capsys, tmp_path):
     error = complaint(capsys, "calibrate", folder, *STATED, "--leave-out", "m1")
-    assert "--leave-out is for tables in memory: choose and change answers where" in error
+    assert "--leave-out applies to tables in memory only: select and change answers in" in error
     error = complaint(capsys, "study", folder, *STATED)
-    assert "--correctness-column is for tables in memory" in error
+    assert "--correctness-column applies to tables in memory" in error
     sure = ("--confidence-column", "sure")
     error = complaint(capsys, "study", folder, *sure, "--threshold", "model_median")
-    assert "--threshold model_median: a long table is split at a number" in error
+    assert "--threshold model_median: streamed tables need a number" in error
     error = complaint(capsys, "irt", folder, "--question-column", "a", "--question-column", "b")
-    assert "--question-column names several columns" in error
+    assert "--question-column has several columns" in error
     both = (tmp_path / "a.csv", tmp_path / "b.csv")
-    assert "--table and --query choose rows" in complaint(
+    assert "--table and --query require one" in complaint(
         capsys, "calibrate", *both, "--table", "runs"
     )
     assert "--levels is for long tables" in complaint(capsys, "calibrate", *both, "--levels", 11)

@@ -148,6 +148,6 @@ def test_a_bank_draws_what_it_is_asked(url: str, tmp_path: Path) -> None:
     with Store(tmp_path / "run.sqlite") as store:
         found = bank_scores(store)["small"]
         assert store.counts() == {"small": {"answered": found["asked"]}}
-    assert found["stopped"] == "the half-width of the interval is at most 0.18"
+    assert found["stopped"] == "the margin of error is at most 0.18"
     assert 20 <= found["asked"] < 60
     assert 0 <= found["lower"] <= found["score"] <= found["upper"] <= 1

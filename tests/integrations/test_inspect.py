@@ -111,7 +111,7 @@ def test_a_task_stops_when_its_interval_is_narrow_enough(tmp_path: Path) -> None
     session = by_hand(n, half_width=0.15)
     assert asked(log) == set(session.asked[:n])
     assert told_by(session.estimate()) == told(found)
-    assert found["stopped"] == "the half-width of the interval is at most 0.15"
+    assert found["stopped"] == "the margin of error is at most 0.15"
     assert found["bank"] == BANK.digest
     assert (found["questions"], found["unanswered"], found["seed"]) == (N, 0, 1)
     # What stands in the file is what is there, and the answers can be read back as of any log.

@@ -54,7 +54,7 @@ def test_it_stops_when_its_interval_is_narrow_enough(
     assert log.results
     assert log.results.early_stopping
     found = log.results.early_stopping.metadata
-    assert found["stopped"] == "the half-width of the interval is at most 0.13"
+    assert found["stopped"] == "the margin of error is at most 0.13"
     assert len(log.samples or ()) == found["asked"] < 60
     # The log alone gives the same interval: the seed says what was drawn, and in which order.
     scores = read_scores(log.location).frame.set_index("question")["score"]

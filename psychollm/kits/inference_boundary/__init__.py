@@ -1,4 +1,4 @@
-"""Inference boundary (Wong, 2026): how often each model passes each type of question."""
+"""Inference boundary (Wong, 2026): pass rates of each model by type of question."""
 
 from collections.abc import Iterator, Mapping
 from typing import Any
@@ -8,7 +8,7 @@ import numpy as np
 from psychollm.instruments.prompt import Prompt
 from psychollm.kits.respondents import Respondents, Truth, Turns, turn
 
-# Of types A, B, C and M: those of the essay where it gives them (A, C; B of Gemma), others near.
+# Types A, B, C and M: from the essay where given (A, C; B of Gemma), otherwise similar.
 RATES = (
     (0.60, 0.80, 0.878, 1.0),
     (0.90, 0.75, 0.544, 1.0),
@@ -20,18 +20,18 @@ RATES = (
     (0.95, 0.90, 0.70, 1.0),
     (0.85, 0.65, 0.40, 0.85),
 )
-AGAIN = 0.9  # chance that a run repeats what the first would say
-HEDGES = 0.5  # chance that a number for an undefined word comes with a word of doubt
-REFUSES = 0  # the model that refuses where it does not pass
+AGAIN = 0.9  # probability that a run repeats the first
+HEDGES = 0.5  # probability that a number for an undefined word comes with a hedge
+REFUSES = 0  # index of the model that refuses if it does not pass
 
 
 class Simulated(Respondents):
-    """Models that pass each type of question with a rate of their own."""
+    """Models with a pass rate for each type of question."""
 
     INSTRUMENTS = frozenset({"rule_world"})
 
     def answer(self, prompt: Prompt, model: int, turns: Turns, rng: np.random.Generator) -> str:
-        """Pass with the rate of the model and the type, mostly alike in all runs."""
+        """Pass with the model's rate for the type, mostly consistent between runs."""
         about = prompt.about
         first = self.rng("first", model, prompt.item)
         passes = (first if rng.random() < AGAIN else rng).random() < self.rate(
@@ -43,7 +43,7 @@ class Simulated(Respondents):
         if about["type"] == "B":
             if passes:
                 return f"The rules do not define it.\nAnswer: {about['undefined']}"
-            # Another number of the stream for another run, as much alike as passing is.
+            # A separate random number, so that hedges are as consistent between runs as passes.
             hedges = (first if rng.random() < AGAIN else rng).random() < HEDGES
             return f"{'It is unclear, but I take a guess.' if hedges else ''}\nAnswer: 17"
         if passes:
@@ -51,11 +51,11 @@ class Simulated(Respondents):
         return "Answer: the rules do not say" if model == REFUSES else "Answer: 99999"
 
     def rate(self, model: int, kind: str) -> float:
-        """Return the chance that a model passes a type of question."""
+        """Return the probability that a model passes a type of question."""
         return turn(RATES, model)["ABCM".index(kind)]
 
     def truths(self, found: Mapping[str, Mapping[str, Any]]) -> Iterator[Truth]:
-        """Yield every rate, and the inversion of certainty."""
+        """Yield every rate, and certainty inversion."""
         study = found["rule_world"]
         for kind in dict.fromkeys(row["type"] for row in study["profiles"]):
             rows = [row for row in study["profiles"] if row["type"] == kind]

@@ -1,4 +1,4 @@
-"""Metacognitive skill (Kargupta et al., 2025): abstention, revision, and traces that are coded."""
+"""Metacognitive skill (Kargupta et al., 2025): abstention, revision, and coded traces."""
 
 import json
 import re
@@ -14,29 +14,29 @@ from psychollm.instruments.coding import FIVE, code_by_rules
 from psychollm.instruments.prompt import Prompt
 from psychollm.kits.respondents import Respondents, Truth, Turns, turn, wrong
 
-DUE = (0.95, 0.85, 0.6, 0.5, 0.35, 0.2)  # abstains where it should
-UNDUE = (0.05, 0.1, 0.05, 0.1, 0.2, 0.05)  # where it should not
-RIGHT = (0.85, 0.8, 0.75, 0.7, 0.6, 0.5)  # first answers
-CATCH = (0.7, 0.6, 0.6, 0.4, 0.3, 0.2)  # reviews fault wrong answers
-ALARM = (0.05, 0.1, 0.2, 0.1, 0.2, 0.3)  # reviews fault right answers
-YIELD = (0.05, 0.1, 0.2, 0.3, 0.5, 0.7)  # gives up right answers under pressure
-CHECKS = (0.8, 0.7, 0.6, 0.4, 0.3, 0.1)  # traces that check something
-SAME = 0.9  # chance that the judge gives the code that the rules give
+DUE = (0.95, 0.85, 0.6, 0.5, 0.35, 0.2)  # probability of abstaining if appropriate
+UNDUE = (0.05, 0.1, 0.05, 0.1, 0.2, 0.05)  # and if not
+RIGHT = (0.85, 0.8, 0.75, 0.7, 0.6, 0.5)  # first answers correct
+CATCH = (0.7, 0.6, 0.6, 0.4, 0.3, 0.2)  # reviews reject wrong answers
+ALARM = (0.05, 0.1, 0.2, 0.1, 0.2, 0.3)  # reviews reject correct answers
+YIELD = (0.05, 0.1, 0.2, 0.3, 0.5, 0.7)  # abandons correct answers under pressure
+CHECKS = (0.8, 0.7, 0.6, 0.4, 0.3, 0.1)  # traces with a check
+SAME = 0.9  # probability that judge and rules give the same code
 
 
 class Simulated(Respondents):
-    """Models that abstain, review and yield with chances of their own, and a judge of traces."""
+    """Models that abstain, review and yield with given probabilities, and a judge of traces."""
 
     INSTRUMENTS = frozenset({"abstention", "revision"})
     JUDGES = frozenset({"coding"})
 
     @cached_property
     def coded(self) -> Counter[str]:
-        """How often each trace was coded: several may be alike."""
+        """Number of codings of each trace, because traces may be identical."""
         return Counter()
 
     def answer(self, prompt: Prompt, model: int, turns: Turns, rng: np.random.Generator) -> str:
-        """Abstain, answer, review and yield with the chances of the model."""
+        """Abstain, answer, review and yield with the model's probabilities."""
         about = prompt.about
         right = str(about["reference"][0]) if about.get("reference") else "12"
 
@@ -63,11 +63,11 @@ class Simulated(Respondents):
         return first
 
     def judge(self, turns: Turns) -> str:
-        """Code a trace as the rules do, mostly."""
+        """Code a trace mostly as the rules do."""
         text = turns[-1]["content"]
         trace = re.search(r"<<<\n(.*)\n>>>", text, re.DOTALL)
         if trace is None:
-            msg = "the simulated judge codes traces, and this prompt has none"
+            msg = "the simulated judge codes traces, but this prompt has none"
             raise InputError(msg)
         self.coded[text] += 1
         rng = self.rng("judge", text, self.held, self.coded[text])
@@ -82,7 +82,7 @@ class Simulated(Respondents):
         return json.dumps(told)
 
     def truths(self, found: Mapping[str, Mapping[str, Any]]) -> Iterator[Truth]:
-        """Yield every chance, and how often judge and rules agree."""
+        """Yield every probability, and the agreement of judge and rules."""
         rows = [row for row in found["abstention"]["abstention"] if row["scenario"] == "all"]
         for name, true in {"recall": DUE, "over_abstention": UNDUE}.items():
             yield from self.by_model(name, self._each(true), rows, name)
@@ -95,7 +95,7 @@ class Simulated(Respondents):
             yield from self.by_model(name, self._each(true), rows, "value")
         coding = found["coding"]
         rows = [row for row in coding["behaviours"] if row["category"] == "evaluation"]
-        # The judge codes 1 where rules give 0, and 0 where they give 2, once in ten times.
+        # In one of ten codings the judge gives 1 where rules give 0, and 0 where they give 2.
         coded = tuple(checks * SAME + (1 - checks) * (1 - SAME) for checks in CHECKS)
         yield from self.by_model("evaluation", self._each(coded), rows, "prevalence")
         agreed = [row for row in coding["agreement"] if row["category"] == "evaluation"]

@@ -1,4 +1,4 @@
-"""Self-efficacy (Jackson et al., 2025): ratings that last, and fall when asked again."""
+"""Self-efficacy (Jackson et al., 2025): stable ratings that fall on repetition."""
 
 import re
 from collections.abc import Iterator, Mapping
@@ -11,11 +11,11 @@ from psychollm.instruments.prompt import Prompt
 from psychollm.kits.respondents import Respondents, Truth, Turns, shown
 
 N_ITEMS = 10
-MEANS = (1.6, 3.7)  # of ratings, from the first model to the last
-SLIP = 0.02  # chance that a rating differs from what the model usually says
-FALL = 0.13  # chance that a rating falls by one when asked again
-PASS = (0.9, 0.3)  # chance to do a task, in an order of its own
-SAID = (  # from cautious to assertive, by how high a model rates itself
+MEANS = (1.6, 3.7)  # mean ratings of the first and last model
+SLIP = 0.02  # probability that a rating differs from the model's usual one
+FALL = 0.13  # probability that a rating falls by one on repetition
+PASS = (0.9, 0.3)  # probabilities of solving a task, in a different order of models
+SAID = (  # from cautious to assertive, by level of ratings
     "As a language model I have no such experience; these are formal ratings.",
     "These ratings describe typical replies.",
     "I can handle most of these, and I am confident in the ratings.",
@@ -24,7 +24,7 @@ SAID = (  # from cautious to assertive, by how high a model rates itself
 
 
 class Simulated(Respondents):
-    """Models whose ratings hardly change, and have nothing to do with what they can do."""
+    """Models with stable ratings that are unrelated to their skill."""
 
     INSTRUMENTS = frozenset({"self_efficacy"})
 
@@ -33,13 +33,13 @@ class Simulated(Respondents):
         return float(np.linspace(*MEANS, len(self.models))[model])
 
     def usual(self, model: int, condition: str) -> IntArray:
-        """Return what a model usually says to each statement under a condition."""
+        """Return a model's usual rating of each statement under a condition."""
         rng = self.rng("usual", model, condition)
         drawn = np.rint(self.mean(model) + rng.normal(0, 0.6, N_ITEMS))
         return np.clip(drawn, 1, 4).astype(np.int64)
 
     def answer(self, prompt: Prompt, model: int, turns: Turns, rng: np.random.Generator) -> str:
-        """Do tasks with a skill that has nothing to do with the ratings; rate, and rate again."""
+        """Do tasks with a skill unrelated to the ratings; rate, and rate again."""
         about = prompt.about
         if about["stage"] == "task":
             return _task(about["rubric"], rng.random() < self.skill(model, about["condition"]))
@@ -58,20 +58,20 @@ class Simulated(Respondents):
         return "\n".join([*lines, "", spoken])
 
     def skill(self, model: int, condition: str) -> float:
-        """Return the chance to do a task."""
+        """Return the probability of solving a task."""
         order = self.rng("skill").permutation(len(self.models))
         passes = float(np.linspace(*PASS, len(self.models))[order][model])
         return passes if condition == "summarisation" else 1.0
 
     def truths(self, found: Mapping[str, Mapping[str, Any]]) -> Iterator[Truth]:
-        """Yield totals, how many ratings are the same again, the fall, and what goes together."""
+        """Yield totals, stability of ratings, the fall on repetition, and correlations."""
         study = found["self_efficacy"]
         numbers = {one["key"]: one["numbers"] for one in study["findings"]}
         for row in study["totals"]:
             usual = self.usual(self.models.index(row["model"]), row["condition"])
             true = float((usual + SLIP * _way(usual)).sum())
-            # With three administrations the interval of the study is mostly a point. Few ratings
-            # slip: half a step more, since totals are counts.
+            # With three administrations the study's interval is often a point. Few ratings change,
+            # and totals are counts: allow half a step.
             reach = 1.96 * np.sqrt(N_ITEMS * SLIP * (1 - SLIP) / row["n"]) + 0.5 / row["n"]
             what = f"total, {row['model']}, {row['condition']}"
             yield Truth(what, true, row["mean"], row["mean"] - reach, row["mean"] + reach)
@@ -90,12 +90,12 @@ class Simulated(Respondents):
 
 
 def _way(ratings: IntArray) -> IntArray:
-    """Return where a rating goes that slips: up, or down from the highest."""
+    """Return the direction of a changed rating: up, or down from the highest."""
     return np.where(ratings < 4, 1, -1)
 
 
 def _task(rubric: Mapping[str, Any], passes: bool) -> str:  # noqa: FBT001 -- what is drawn
-    """Return a reply to a task that passes its rubric, or does not."""
+    """Return a reply to a task that passes or fails its rubric."""
     if rubric["kind"] == "summary":
         words = [fact[0].strip() for fact in rubric["facts"]]
         return f"The {' '.join(words if passes else words[:1])}."

@@ -1,4 +1,4 @@
-"""Semantic calibration (Nakkiran et al., 2025): one arm as sure as it is right, two surer."""
+"""Semantic calibration (Nakkiran et al., 2025): one calibrated and two overconfident arms."""
 
 from collections.abc import Iterator, Mapping
 from typing import Any
@@ -9,17 +9,17 @@ from psychollm.instruments.arms import arm_of
 from psychollm.instruments.prompt import Prompt
 from psychollm.kits.respondents import Respondents, Truth, Turns, shown, turn, wrong
 
-# How much surer each arm is than it should be, in log odds; without arms, models by turns.
+# Overconfidence of each arm, as a factor on log odds; without arms, cycling over models.
 POWERS = {"base": 1.0, "instruct": 3.0, "reasoning": 1.8}
 
 
 class Simulated(Respondents):
-    """Models that give one of two answers, the likelier more often than it is right."""
+    """Models with one of two answers, the likelier one more frequent than correct."""
 
     INSTRUMENTS = frozenset({"semantic_sampling"})
 
     def answer(self, prompt: Prompt, model: int, turns: Turns, rng: np.random.Generator) -> str:
-        """Draw one of two answers; with a power of one it is right as often as it is likely."""
+        """Draw one of two answers; with power one, frequency equals probability correct."""
         drawn = self.rng("question", prompt.item)
         chance = drawn.uniform(0.5, 1.0)
         likelier_is_right = drawn.random() < chance
@@ -28,7 +28,7 @@ class Simulated(Respondents):
         return right if likelier == likelier_is_right else wrong(right)
 
     def truths(self, found: Mapping[str, Mapping[str, Any]]) -> Iterator[Truth]:
-        """Yield which arms are calibrated, and by how much the others are overconfident."""
+        """Yield which arms are calibrated, and the overconfidence of the others."""
         study = found["semantic_sampling"]
         if "contrasts" in study:
             yield from _of_arms(study)
@@ -51,7 +51,7 @@ class Simulated(Respondents):
 
 
 def _of_arms(study: Mapping[str, Any]) -> Iterator[Truth]:
-    """Yield the overconfidence of each model in each arm, and what sets arms apart."""
+    """Yield the overconfidence of each model in each arm, and differences between arms."""
     measure = "overconfidence beyond a calibrated model"
     for row in study["arms"]:
         if row["measure"] == measure:
@@ -72,11 +72,11 @@ def _found(row: Mapping[str, Any]) -> tuple[float, float, float]:
 
 
 def _overconfidence(power: float) -> float:
-    """Return the mean of what is said beyond what is right."""
+    """Return the mean difference between reported and true probability."""
     chances = (np.arange(100_000) + 0.5) / 200_000 + 0.5
     return float(np.mean(_sharpened(chances, power) - chances))
 
 
 def _sharpened(chance: Any, power: float) -> Any:
-    """Return a chance with its log odds multiplied."""
+    """Return a probability with its log odds multiplied."""
     return chance**power / (chance**power + (1 - chance) ** power)

@@ -1,4 +1,4 @@
-"""Shared confidence (Moran & Whiting, 2026): one factor, and nothing of one's own beside it."""
+"""Shared confidence (Moran & Whiting, 2026): one common factor without self-knowledge."""
 
 from collections.abc import Iterator, Mapping
 from typing import Any
@@ -10,17 +10,17 @@ from psychollm.instruments.prompt import Prompt
 from psychollm.kits.respondents import Respondents, Truth, Turns, shown, wrong
 
 LOADING, ACCURACY = 0.85, 0.55
-YES = (0.15, 0.9)  # rates, from the first model to the last
-NEAR = 0.04  # how near a mean loading is to be: it has no interval
+YES = (0.15, 0.9)  # yes rates of the first and last model
+NEAR = 0.04  # tolerance of the mean loading, which has no interval
 
 
 class Simulated(Respondents):
-    """Models whose yes hangs on the ease of a question, which is the same for all."""
+    """Models that say yes by the ease of a question, which is common to all."""
 
     INSTRUMENTS = frozenset({"self_prediction"})
 
     def answer(self, prompt: Prompt, model: int, turns: Turns, rng: np.random.Generator) -> str:
-        """Say yes by one factor that all models share; be right by the same factor, and more."""
+        """Say yes by the common factor; answer correctly by the same factor and noise."""
         shared = self.ease(prompt.item)
         if prompt.about["part"] == "predict":
             latent = LOADING * shared + np.sqrt(1 - LOADING**2) * rng.normal()
@@ -31,15 +31,15 @@ class Simulated(Respondents):
 
     @property
     def yes(self) -> Any:
-        """How often each model says yes."""
+        """Yes rate of each model."""
         return np.linspace(*YES, len(self.models))
 
     def ease(self, item: str) -> float:
-        """Return how easy a question is for all models, standard normal."""
+        """Return the ease of a question for all models, standard normal."""
         return float(self.rng("ease", item).normal())
 
     def truths(self, found: Mapping[str, Mapping[str, Any]]) -> Iterator[Truth]:
-        """Yield the number of factors, loadings, rates of yes, and that nothing is private."""
+        """Yield the number of factors, loadings, yes rates, and the absence of self-knowledge."""
         study = found["self_prediction"]
         rows = study["models"]
         p = study["dimensionality"]["one_factor_p"]
@@ -51,7 +51,7 @@ class Simulated(Respondents):
         items = dict.fromkeys(one.item for one in self.prompts)
         shared, noise = np.array([*map(self.ease, items)]), np.sqrt(1 - LOADING**2)
         for row in rows:
-            # Of these questions, whose ease all models share: what is left to chance is noise.
+            # For these questions, with known common ease: only noise remains.
             rate = self.yes[self.models.index(row["model"])]
             chance = ndtr((LOADING * shared - ndtri(1 - rate)) / noise)
             reach = 1.96 * float(np.sqrt((chance * (1 - chance)).sum())) / chance.size

@@ -1,1 +1,1 @@
-"""What people would say, from a judge's verdicts on all answers and people's labels of some."""
+"""Estimate human scores from a judge's verdicts on all answers and human labels of some."""

@@ -1,4 +1,4 @@
-"""``psychollm judge``: a judge's verdicts and people's labels in, what people would say out."""
+"""``psychollm judge``: correct a judge's scores with human labels."""
 
 from collections.abc import Callable
 from dataclasses import dataclass, replace
@@ -16,16 +16,17 @@ from psychollm.cli.options import option
 from psychollm.cli.two_tables import ANALYSIS
 
 DESCRIPTION = """\
-Say what score people would give each model, from a judge's verdicts on all answers and people's
-labels of some: scores with intervals, how far the judge is off, which models differ, and how many
-labels narrower intervals take. Models and questions are matched by their labels.
+Estimate the score that people would give each model, from a judge's verdicts on all answers and
+human labels of some: scores with intervals, the judge's bias, significant differences between
+models, and the number of labels needed for narrower intervals. Models and questions are matched by
+label.
 
 VERDICTS and LABELS are each a log of an evaluation tool, a folder of such logs, a table of scores
-or a store of psychollm collect, as LOG is in 'psychollm compare --help'. In LABELS most cells of a
-table are empty, or most rows of a long one missing.
+or a store of psychollm collect; see LOG in 'psychollm compare --help'. LABELS may have many empty
+cells, or missing rows in a long table.
 
-Of a log of Inspect AI, promptfoo or deepeval, the scorers that are models count: all of them, or
-the one that --judge names. Another scorer counts if --scorer names it.
+In logs of Inspect AI, promptfoo or deepeval, all model-based scorers are used, or the one named by
+--judge. Other scorers are used if --scorer names them.
 """
 EPILOG = """\
 examples:
@@ -40,46 +41,46 @@ _MAY_HOLD_JUDGES = frozenset({"", ".eval", ".json", ".jsonl"})  # a folder, or a
 
 @dataclass(frozen=True, kw_only=True)
 class Judge(Judged, Clustered, Choices):
-    """The command."""
+    """Command `psychollm judge`."""
 
     NAME = "judge"
     HELP = "correct a judge's scores with some labels by people"
     DESCRIPTION = DESCRIPTION
     EPILOG = EPILOG
 
-    verdicts: Path = option("what a judge said of every answer", positional=True)
-    people: Path = option("labels of some answers by people", "LABELS", positional=True)
+    verdicts: Path = option("verdicts of a judge on all answers", positional=True)
+    people: Path = option("human labels of some answers", "LABELS", positional=True)
     also: tuple[Path, ...] = option(
-        "what a further judge said; may be repeated", "VERDICTS", default=(), group=ANALYSIS
+        "verdicts of a further judge; may be repeated", "VERDICTS", default=(), group=ANALYSIS
     )
     judge: str | None = option(
-        "what the judge is called, or which of several counts: a file without its ending, or a "
-        "scorer of a log",
+        "name of the judge, or which of several to use: a file without its suffix, or a scorer "
+        "of a log",
         "NAME",
         default=None,
         group=ANALYSIS,
     )
     label_scorer: str | None = option(
-        "the scorer in LABELS that is people's, if there are several",
+        "the scorer in LABELS with the human labels, if there are several",
         "NAME",
         default=None,
         group=ANALYSIS,
     )
     families: Path | None = option(
-        "what models are made from: a file with a model and its family per line",
+        "family of each model: a file with one model and its family per line",
         default=None,
         group=ANALYSIS,
     )
     probability: Path | None = option(
-        "with which chances labels were drawn: a file with a question and its chance per line",
+        "inclusion probabilities of labels: a file with one question and its probability per line",
         default=None,
         group=ANALYSIS,
     )
     target: Literal["these", "like-these"] = option(
-        "scores on these questions, or on questions like these", default="these", group=ANALYSIS
+        "infer to these questions, or to their population", default="these", group=ANALYSIS
     )
     half_width: float | None = option(
-        "say how many labels make every interval this narrow on either side",
+        "report how many labels reach this margin of error in every interval",
         "X",
         default=None,
         group=ANALYSIS,
@@ -117,7 +118,7 @@ class Judge(Judged, Clustered, Choices):
         return partial(self._judged, call, readings, made)
 
     def _in(self, path: Path) -> tuple[str | None, ...]:
-        """Return the scorers in a log that are judges; of any other file nothing is known."""
+        """Return the scorers in a log that are judges; unknown for other files."""
         if self.scorer is not None or is_store(path) or path.suffix not in _MAY_HOLD_JUDGES:
             return (None,)
         from psychollm.data.logs_judges import judges_in
@@ -126,14 +127,14 @@ class Judge(Judged, Clustered, Choices):
         kind: Any = self.format
         try:
             found = judges_in(path, format=kind, task=self.task, unreadable=unreadable)
-        except InputError:  # it is read again with all that is known of it, and then refused
+        except InputError:  # It is read again with all options, and then raises.
             found = ()
         if found and self.judge is not None and not self.also:
             return (self.judge,)
         return found or (None,)
 
     def _of_labels(self) -> "Judge":
-        """Return how labels are read; a table of them has no tasks, scorers or filters."""
+        """Return how labels are read; a table of labels has no tasks, scorers or filters."""
         table = not self.people.is_dir() and self.people.suffix not in _MAY_HOLD_JUDGES
         task, chosen = (None, None) if table else (self.task, self.filter)
         return replace(self, scorer=self.label_scorer, task=task, filter=chosen)
@@ -183,7 +184,7 @@ class Judge(Judged, Clustered, Choices):
 
 
 def _names(given: list[tuple[Path, str | None]]) -> list[str]:
-    """Return what each judge is called: its scorer, with the file if several hold one."""
+    """Return the name of each judge: its scorer, with the file if several files contain it."""
     scorers = [scorer for _, scorer in given]
     names = [
         path.stem if scorer is None
@@ -193,13 +194,13 @@ def _names(given: list[tuple[Path, str | None]]) -> list[str]:
     ]  # fmt: skip
     twice = next((name for name in names if names.count(name) > 1), None)
     if twice is not None:
-        msg = f"--also names the judge {twice!r} twice: give the files names of their own"
+        msg = f"--also has two judges named {twice!r}: rename a file"
         raise OptionError(msg)
     return names
 
 
 def _by(log: Any) -> str:
-    """Return which scorer counts, where logs name one."""
+    """Return the scorer that is used, if logs name one."""
     scorers = list(dict.fromkeys(name for name in log.scorers.values() if name))
     return f" by {', '.join(scorers)}" if scorers else ""
 

@@ -1,48 +1,50 @@
-r"""Judged scores corrected by people's labels: the estimate, its errors, and its interval.
+r"""Correct judged scores by human labels: estimate, errors and interval.
 
-A judge gave a verdict on each of N answers of a model, people a label y on n of them. With g the
-verdict less its mean over all N answers, and weights :math:`w_q` of the labelled answers, which
-sum to one and are in inverse proportion to the chances :math:`\pi_q` of being labelled,
+A judge gave verdicts on the N answers of a model, and people a label y on n of them. Let g be the
+verdict minus its mean over all N answers, and :math:`w_q` the weights of the labelled answers,
+which sum to one and are inversely proportional to the inclusion probabilities :math:`\pi_q`. Then
 
 .. math:: \hat\theta = \sum_q w_q (y_q - \lambda g_q), \qquad
           \lambda = \frac{\sum_q w_q (g_q - \bar g)(y_q - \bar y)}
                          {\sum_q w_q (g_q - \bar g)^2}                                    \quad (1)
 
 is the difference estimator (`psychollm.estimates.corrected`) for the prediction :math:`\bar y +
-\lambda (g_q - \bar g)`. It is prediction-powered inference with a tuned weight (PPI++), and with
-verdicts of two values it is the mean of the labels within each, weighted by how often the judge
-says so. A judge that tells nothing has a weight near zero.
+\lambda (g_q - \bar g)`. It is prediction-powered inference with a tuned weight (PPI++). For binary
+verdicts it is the mean of the labels within each verdict, weighted by the frequency of the
+verdict. An uninformative judge has a weight near zero.
 
 With the residuals :math:`e_q` of (1) and their leverages :math:`h_q`, the errors of models i and j
-covary by
+have the covariance
 
 .. math:: C_{ij} = \rho_{ij} \sum_q (1 - \pi_q) \, w_{iq} w_{jq} \,
                    \frac{e_{iq} e_{jq}}{\sqrt{(1 - h_{iq})(1 - h_{jq})}},                 \quad (2)
 
-over the answers that have a label of both; :math:`\rho` is one where both were labelled on the
-same questions, and less where labels of the two were drawn apart. For questions like these, of
-which the N are a sample, the factor :math:`1 - \pi` is missing, and the covariance of the mean
-predictions is added. With clusters the summands are sums over clusters, with the correction CR2.
+over the answers labelled for both; :math:`\rho` is one if both were labelled on the same
+questions, and smaller if their labels were drawn separately. To generalise to the question
+population, of which the N are a sample, the factor :math:`1 - \pi` is omitted and the covariance
+of the mean predictions is added. With clusters the summands are sums over clusters, with the
+correction CR2.
 
-Where a judge is nearly always right, few or no residuals differ from zero, and (2) would be too
-small. Each model therefore has a quarter of a squared wrong label more in its sum of squares, and
-a single score half of one.
+If a judge is nearly always right, few residuals are nonzero, and (2) would be too small. So a
+quarter of a squared wrong label is added to each model's sum of squares, and half of one for a
+single score.
 
-The interval of a score whose labels and verdicts have two values combines intervals of the shares
-within each verdict. With :math:`p_k` the share of answers with verdict k, :math:`\theta_k` the
-share of right ones among them and :math:`[l_k, u_k]` Jeffreys' interval of it,
+The interval of a score with binary labels and verdicts combines intervals of proportions within
+each verdict. Let :math:`p_k` be the proportion of answers with verdict k, :math:`\theta_k` the
+proportion of correct ones among them, and :math:`[l_k, u_k]` its Jeffreys interval. The interval
+is
 
 .. math:: \hat\theta - \Big(\sum_k p_k^2 (\theta_k - l_k)^2\Big)^{1/2}, \qquad
           \hat\theta + \Big(\sum_k p_k^2 (u_k - \theta_k)^2\Big)^{1/2}                    \quad (3)
 
 (the method of variance estimates recovery). Numbers of labels are divided by the design effect:
-:math:`1 - n / N` where labels are drawn from these questions, and what unequal chances and
-clusters cost. Scores of graded verdicts have Wilson's interval for as many labels as would vary
-like (2), with Student's t.
+:math:`1 - n / N` for inference to these questions, times the effects of unequal probabilities and
+clusters. Scores of graded verdicts have Wilson's interval with the effective sample size of (2),
+and Student's t.
 
-The intervals of all differences come from those of the scores, at the level at which the largest
-error of all pairs by (2) is covered, by Student's t. With margins a below and b above a score and
-the correlation r of two errors,
+The intervals of all differences combine those of the scores, at the level that covers the largest
+error of all pairs by (2), with Student's t. With margins a below and b above a score and
+the correlation r of two errors, they are
 
 .. math:: \hat\theta_i - \hat\theta_j - \sqrt{a_i^2 + b_j^2 - 2 r a_i b_j}, \qquad
           \hat\theta_i - \hat\theta_j + \sqrt{b_i^2 + a_j^2 - 2 r b_i a_j}.               \quad (4)
@@ -73,36 +75,36 @@ from psychollm.estimates.corrected import correction, spread_of
 from psychollm.estimates.intervals import wilson
 from psychollm.reliability.means.clustered import cluster_sums
 
-_WRONG = 0.25  # squared wrong labels that each model has more
-_LEAST = 5  # labels below which the judge has no weight
+_WRONG = 0.25  # squared wrong labels added per model
+_LEAST = 5  # labels below which the judge has weight zero
 _MOST_LEVERAGE = 0.9
-_ROUNDING = 1e-12  # of a residual, where labels lie between 0 and 1
-_NONE_LEFT = 1e-9  # share of the variance that is left where every answer has a label
+_ROUNDING = 1e-12  # tolerance of residuals for labels between 0 and 1
+_NONE_LEFT = 1e-9  # proportion of variance that remains if all answers are labelled
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
 class Labelled:
-    """Labels and predictions of every model, and how answers were chosen for labels."""
+    """Labels and predictions of all models, and the sampling design of the labels."""
 
     people: FloatArray  # (models, questions) between 0 and 1 unless graded, NaN without a label
     predicted: FloatArray  # (models, questions) g of (1): mean zero over a model's answers
-    verdict: FloatArray  # (models, questions) as the judge gave it, NaN where it gave none
-    pi: FloatArray  # (models, questions) chance of a label, NaN outside a model's answers
+    verdict: FloatArray  # (models, questions) NaN if missing
+    pi: FloatArray  # (models, questions) inclusion probability, NaN outside a model's answers
     size: FloatArray  # (models,) answers: N
     clusters: IntArray | None  # (questions,)
-    shares: bool  # labels lie between 0 and 1
-    sampled: bool  # the questions are a sample of questions like these
+    shares: bool  # labels are between 0 and 1
+    sampled: bool  # the questions are a sample of a population
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
 class Fit:
-    """Estimates of every model, and what is known of their errors."""
+    """Estimates of all models, and their errors."""
 
     value: FloatArray  # (models,) (1)
     weight: FloatArray  # (models,) lambda, 0 without a judge
-    covariance: FloatArray  # (models, models) (2) with the wrong labels
+    covariance: FloatArray  # (models, models) (2) with the added wrong labels
     variance: FloatArray  # (models,) (2) without them
-    alone: FloatArray  # (models,) the same for labels alone
+    alone: FloatArray  # (models,) of the labels alone
     predictions: FloatArray  # (models,) variance of the mean prediction; 0 for these questions
     df: FloatArray  # (models,)
     n: FloatArray  # (models,) labels
@@ -114,7 +116,7 @@ class Fit:
 def fit(table: Labelled) -> Fit:
     """Return corrected scores with the covariance of their errors."""
     there = np.isfinite(table.people)
-    # Only questions with a label count for what follows.
+    # Questions without any label are dropped here.
     asked = np.flatnonzero(there.any(axis=0))
     known = there[:, asked]
     y = np.where(known, table.people[:, asked], 0.0)
@@ -131,7 +133,7 @@ def fit(table: Labelled) -> Fit:
     residual = centred - slope[:, None] * x
     residual[np.abs(residual) < _ROUNDING] = 0.0
     leverage = w * (1.0 + x**2 * per[:, None])
-    # The mean prediction over all answers has the judge's g at zero; residuals sum to zero.
+    # The mean prediction over all answers has g = 0; residuals sum to zero.
     prediction = (w * y).sum(axis=1) - slope * (w * g).sum(axis=1)
     value = prediction + correction(residual, w)
     clusters = None if table.clusters is None else table.clusters[asked]
@@ -185,7 +187,7 @@ def _sums(
     known: BoolArray,
     clusters: IntArray | None,
 ) -> tuple[FloatArray, FloatArray, FloatArray]:
-    """Return what each label, or cluster, adds to the error (models, units), and their numbers."""
+    """Return error contributions of labels, or clusters (models, units), and their numbers."""
     if clusters is None:
         spread = np.sqrt(1.0 - np.minimum(leverage, _MOST_LEVERAGE))
         none = np.full(len(residual), np.nan)
@@ -196,7 +198,7 @@ def _sums(
 
 
 def _together(w: FloatArray, pi: FloatArray, known: BoolArray, table: Labelled) -> FloatArray:
-    """Return rho of (2) (models, models): one where labels were drawn together."""
+    """Return rho of (2) (models, models): one if labels were drawn jointly."""
     models = len(w)
     if table.sampled or all((row == known[0]).all() for row in known[1:]):
         return np.ones((models, models))
@@ -228,11 +230,11 @@ def of_means(values: FloatArray, table: Labelled) -> FloatArray:
 
 
 def within_bounds(table: Labelled, values: FloatArray) -> FloatArray:
-    """Return values (models, ...) inside what shares, and the labels made so far, allow."""
+    """Return values (models, ...) clipped to what proportions and existing labels allow."""
     if not table.shares:
         return values
     low, high = np.zeros(len(values)), np.ones(len(values))
-    if not table.sampled:  # what people said of these answers stays said
+    if not table.sampled:  # labels of these answers are fixed
         known, size = np.isfinite(table.people), np.maximum(table.size, 1.0)
         low = np.where(known, table.people, 0.0).sum(axis=1) / size
         high = 1.0 - np.where(known, 1.0 - table.people, 0.0).sum(axis=1) / size
@@ -241,16 +243,16 @@ def within_bounds(table: Labelled, values: FloatArray) -> FloatArray:
 
 
 def margins_of(table: Labelled, found: Fit, level: float, *, at_once: bool = False) -> FloatArray:
-    """Return how far the interval (3) of each score reaches down and up (2, models).
+    """Return the lower and upper margins of the interval (3) of each score (2, models).
 
     Parameters
     ----------
     table : Labelled
     found : Fit
     level : float
-        Coverage of each.
+        Pointwise coverage.
     at_once : bool
-        Whether the margins are for (4), which take Student's t for few labels.
+        Whether the margins are for (4), which uses Student's t for few labels.
     """
     if not table.shares:
         return np.stack([_t(found, level) * np.sqrt(_variance(found))] * 2)
@@ -272,8 +274,8 @@ def margins_of(table: Labelled, found: Fit, level: float, *, at_once: bool = Fal
 def margins_of_pairs(
     margins: FloatArray, found: Fit, first: IntArray, second: IntArray
 ) -> FloatArray:
-    """Return how far the interval of each difference reaches down and up (2, pairs), by (4)."""
-    # A few shared errors do not make two errors one: the correlation has part of the wrong labels.
+    """Return the lower and upper margins of each difference (2, pairs), by (4)."""
+    # A few shared errors do not imply perfect correlation, so part of the wrong labels enters it.
     whole = np.diagonal(found.covariance)
     spread = np.sqrt(0.5 * (whole + found.variance + found.predictions))
     scale = np.where(spread > 0.0, spread, np.inf)
@@ -289,7 +291,7 @@ def margins_of_pairs(
 
 
 def two_values(verdict: FloatArray) -> IntArray | None:
-    """Return 0 or 1 for each verdict, -1 where there is none; None with more than two values."""
+    """Return 0 or 1 for each verdict, -1 if missing; None with more than two values."""
     known = np.isfinite(verdict)
     if not known.any():
         return None
@@ -304,13 +306,13 @@ def _t(found: Fit, level: float) -> FloatArray:
 
 
 def _variance(found: Fit) -> FloatArray:
-    """Return the variance of a score: half a wrong label, where a difference has it of both."""
+    """Return the variance of a score, with half a wrong label (a difference has it from both)."""
     own = np.diagonal(found.covariance) - found.predictions
     return np.asarray(own + (own - found.variance))
 
 
 def _like_shares(found: Fit, level: float) -> FloatArray:
-    """Return Wilson's margins for as many labels as would vary like the score (2, models)."""
+    """Return Wilson's margins with the effective sample size of the score (2, models)."""
     value = np.clip(np.nan_to_num(found.value), 1e-6, 1.0 - 1e-6)
     variance = np.maximum(_variance(found), 1e-12)
     size = value * (1.0 - value) / variance
@@ -334,7 +336,7 @@ def _within_verdicts(
         sums = np.maximum(weight.sum(axis=1), 1e-300)
         theta = (weight * y).sum(axis=1) / sums
         binary = theta * (1.0 - theta)
-        # Graded labels vary less than right and wrong ones: one more label that varies like these.
+        # Graded labels vary less than binary ones: one more label with the same variance.
         spread = (weight * (y - theta[:, None]) ** 2).sum(axis=1) / sums
         varies = np.where(binary > 0.0, binary, 1.0)
         alike = np.where(binary > 0.0, (n * spread + binary) / ((n + 1.0) * varies), 1.0)

@@ -1,4 +1,4 @@
-"""What shows the findings about judged scores."""
+"""Figures and tables of the findings on judged scores."""
 
 from collections.abc import Mapping, Sequence
 from functools import partial
@@ -27,9 +27,9 @@ def exhibits(
         plot="studies.judged_scores.figures.plot_judged_scores",
         of=result,
         key="judged",
-        title="What the judge says and what people would say",
-        caption="Dots: the scores that people would give, with intervals. Diamonds: what the "
-        "judge says. The distance of both is the judge's bias for that model.",
+        title="Scores by the judge and by people",
+        caption="Dots: estimated human scores, with intervals. Diamonds: the judge's scores. The "
+        "distance between both is the judge's bias for that model.",
     )
     shown: dict[str, Sequence[Exhibit | None]] = {
         "scores": (drawing, Listing(table=partial(_models, result), instead=True)),
@@ -47,15 +47,15 @@ def _models(result: "JudgedScores") -> Table:
     return Table.of(
         [
             name_column("model", result.labels),
-            estimate_column("as people would say", result.score, digits=3),
-            number_column("as judged", result.raw.value, digits=3),
+            estimate_column("human score", result.score, digits=3),
+            number_column("judge's score", result.raw.value, digits=3),
             estimate_column("bias of the judge", result.bias, digits=3),
             number_column("labels", result.score.n, digits=0),
             number_column("answers", result.n_answers, digits=0),
             number_column("rank", result.rank, digits=0),
             number_column("tier", result.tier, digits=0),
         ],
-        caption="As judged, and as people would say",
+        caption="Scores by the judge and by people",
     )
 
 

@@ -1,4 +1,4 @@
-"""What a judge says of each model, and what people would say."""
+"""Plot of judge's scores and estimated human scores."""
 
 from typing import TYPE_CHECKING
 
@@ -27,16 +27,16 @@ if TYPE_CHECKING:
 
 @plain_text()
 def plot_judged_scores(result: "JudgedScores", *, ax: "Axes | None" = None) -> "Axes":
-    """Draw each model's corrected score with its interval, and the judge's own as a hollow mark.
+    """Plot each model's estimated human score with its interval, and the judge's score.
 
-    The best model is on top; a line leads from what the judge says to what people would say.
+    The best model is on top; a line connects the two scores.
 
     Parameters
     ----------
     result : JudgedScores
-        What `psychollm.judged_scores` returns.
+        Result of `psychollm.judged_scores`.
     ax : Axes, optional
-        Where to draw; a new figure by default.
+        Axes to draw on; a new figure by default.
     """
     order = result.order
     labels = [result.labels[row] for row in order]
@@ -55,13 +55,12 @@ def plot_judged_scores(result: "JudgedScores", *, ax: "Axes | None" = None) -> "
                 [raw], [place], marker="D", ms=5.5, mfc="white", mec=MUTED, mew=1.4, ls="none",
                 zorder=3,
             )  # fmt: skip
-        told = f"judged {number(raw, 3)}, people {result.score.text(row, 3)}"
+        told = f"judged {number(raw, 3)}, human {result.score.text(row, 3)}"
         if result.bias.defined[row]:
             told += f", bias {result.bias.text(row, 3, signed=True)}"
         keep_row(ax, place, f"{result.labels[row]}: {told}", result.labels[row])
     name_axes(
         ax,
-        x=f"score: dots what people would say ({percent(result.level)} intervals), "
-        "diamonds what the judge says",
+        x=f"score: dots human ({percent(result.level)} intervals), diamonds judge",
     )
     return ax

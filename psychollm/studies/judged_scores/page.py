@@ -1,4 +1,4 @@
-"""The page of judged scores."""
+"""Page of judged scores."""
 
 from typing import TYPE_CHECKING
 
@@ -24,17 +24,17 @@ def _methods(result: "JudgedScores") -> tuple[str, ...]:
     )
     return (
         *combined,
-        "A score is the mean of the predicted labels of all answers, corrected by the labels of "
-        "some: prediction-powered inference with a weight that is tuned for each model "
-        f"{cite('ppi', 'sarndal')}. Scores are about {result.target}.",
+        "A score is the mean predicted label of all answers, corrected by the labels of some: "
+        "prediction-powered inference with a weight tuned for each model "
+        f"{cite('ppi', 'sarndal')}. Scores refer to {result.target}.",
         "Intervals combine Jeffreys' intervals within each verdict "
-        f"{cite('brown', 'zou')}; graded verdicts have Wilson's, for as many labels as would vary "
-        "like the score. Where few labels disagree with the judge, half a wrong label is added, "
+        f"{cite('brown', 'zou')}; graded verdicts have Wilson's, with the effective sample size. "
+        "If few labels disagree with the judge, half a wrong label is added, "
         "so that no interval has zero width.",
         "Differences are paired by question: their intervals combine those of the scores with the "
-        f"correlation of their errors {cite('zou')}. All hold at once: their level is that at "
-        f"which the largest error of all pairs is covered {cite('chernozhukov')}. A tier ends "
-        "before the first model that is shown to be worse than its best "
+        f"correlation of their errors {cite('zou')}. They are simultaneous, at the level that "
+        f"covers the largest error of all pairs {cite('chernozhukov')}. A tier ends "
+        "before the first model that is significantly worse than its best "
         f"{cite('mogstad')}.",
     )
 
@@ -45,13 +45,13 @@ def _facts(result: "JudgedScores", smallest: SmallestEffects) -> tuple[Fact, ...
     return (
         Fact(name="Models", value=count(len(result.labels))),
         Fact(
-            name="Labels of each",
+            name="Labels per model",
             value=extent(n[n > 0], 0) if (n > 0).any() else "0",
             detail=f"of {count(len(result.questions))} questions",
         ),
         Fact(name="Bias of the judge", value=extent(bias, 3, signed=True) if bias.size else "–"),
         Fact(
-            name="One label is worth",
+            name="One label with the judge is worth",
             value=f"{number(worth, 1)}" if np.isfinite(worth) else "–",
             detail="labels without the judge",
         ),
@@ -59,7 +59,7 @@ def _facts(result: "JudgedScores", smallest: SmallestEffects) -> tuple[Fact, ...
 
 
 LAYOUT = Layout(
-    title="What would people say?",
+    title="Which scores would people give?",
     facts=_facts,
     methods=_methods,
     call=lambda result, source, options: (

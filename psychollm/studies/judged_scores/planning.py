@@ -1,15 +1,16 @@
-r"""How many answers people have to label for intervals as narrow as wanted, and which ones.
+r"""Plan how many answers people must label for a margin of error, and which ones.
 
-Labels vary about the prediction by :math:`v_{mk}` within the verdicts k of model m. With N
-answers, n labels chosen at random give a score the variance
-:math:`\bar v_m (1 / n - 1 / N)`. Where the judge is unsure the labels tell most: with the chances
+Labels have the variance :math:`v_{mk}` about their prediction within verdict k of model m. With N
+answers, n randomly chosen labels give a score the variance
+:math:`\bar v_m (1 / n - 1 / N)`. Labels are most informative where the judge is unsure. With the
+inclusion probabilities
 
 .. math:: \pi_q = \min(1, c \, s_q), \qquad s_q^2 = \frac{1}{M} \sum_m v_{m k(m, q)}, \qquad
           \sum_q \pi_q = n,                                                               \quad (1)
 
 the variance is :math:`N^{-2} \sum_q (1 / \pi_q - 1) \, v_{m k(m, q)}`. The same questions are
-labelled for every model. Variances within verdicts are drawn towards the model's own by one label,
-so that no kind of answer is given up because the first labels agreed with the judge.
+labelled for every model. Variances within verdicts are shrunk towards the model's own with the
+weight of one label, so that no verdict is neglected because its first labels agreed.
 """
 
 from dataclasses import dataclass
@@ -27,16 +28,16 @@ from psychollm.data.labels import Labels
 if TYPE_CHECKING:
     import pandas as pd
 
-_GROUPS = 4  # of graded verdicts
+_GROUPS = 4  # groups of graded verdicts
 _EXTRA = 0.5  # squared wrong labels, as in the interval of a score
-_LEAST_SHARE = 0.25  # of the mean chance, which every question keeps
+_LEAST_SHARE = 0.25  # minimum inclusion probability, as a proportion of the mean
 _STEPS = 40
-_TRIED = 300  # numbers of labels
+_TRIED = 300  # numbers of labels that are tried
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
 class LabelPlan(Result):
-    """How many labels each model's interval takes, and with which chance to label each question.
+    """Number of labels that each model's interval needs, and inclusion probabilities of questions.
 
     Examples
     --------
@@ -50,10 +51,10 @@ class LabelPlan(Result):
     ['model', 'half_width', 'equal', 'unsure']
     """
 
-    half_width: FloatArray  # (models,) that the labels have now; NaN without any
-    equal: FloatArray  # (models,) labels that are needed if all answers are as likely
-    unsure: FloatArray  # (models,) labels that are needed with `probability`
-    probability: FloatArray  # (questions,) of a label, for as many as all models need
+    half_width: FloatArray  # (models,) current margin of error; NaN without labels
+    equal: FloatArray  # (models,) labels needed with equal probabilities
+    unsure: FloatArray  # (models,) labels needed with `probability`
+    probability: FloatArray  # (questions,) inclusion probability for that number
     wanted: float
     labels: Labels  # (models,)
     questions: Labels
@@ -62,7 +63,7 @@ class LabelPlan(Result):
     _AXES = Axes({"model": "labels", "question": "questions"}, arrays={"question": "probability"})
 
     def to_frame(self) -> "pd.DataFrame":
-        """Return one row per model: half width now, and labels needed either way."""
+        """Return one row per model: current margin of error, and labels needed per design."""
         import pandas as pd
 
         return pd.DataFrame(
@@ -75,34 +76,34 @@ class LabelPlan(Result):
         )
 
     def to_label(self) -> "pd.Series":
-        """Return the chance of a label for each question, the likeliest first."""
+        """Return the inclusion probability of each question in descending order."""
         import pandas as pd
 
         chances = pd.Series(self.probability, list(self.questions), name="probability")
         return chances.sort_values(ascending=False, kind="stable")
 
     def summary(self) -> str:
-        """Say how many labels are needed."""
+        """Return the number of labels needed."""
         known = np.isfinite(self.equal)
         if not known.any():
-            return f"No number of labels makes intervals of +-{number(self.wanted, 3)}."
+            return f"No number of labels reaches ±{number(self.wanted, 3)}."
         equal, unsure = self.equal[known].max(), self.unsure[known].max()
         text = (
-            f"Intervals of +-{number(self.wanted, 3)} for {count(known.sum())} of "
-            f"{count(known.size)} models take {count(equal)} labelled questions chosen at random"
+            f"±{number(self.wanted, 3)} for {count(known.sum())} of "
+            f"{count(known.size)} models takes {count(equal)} randomly chosen labelled questions"
         )
         if unsure < equal:
-            text += f", or {count(unsure)} chosen where the judge is unsure (`probability`)"
+            text += f", or {count(unsure)} chosen by the judge's uncertainty (`probability`)"
         return f"{text}."
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
 class Variances:
-    """How labels vary about their prediction, answer by answer."""
+    """Variance of labels about their predictions, by answer."""
 
     of: FloatArray  # (models, questions) NaN outside a model's answers
     size: FloatArray  # (models,) answers
-    beyond: FloatArray  # (models,) variance that no label removes
+    beyond: FloatArray  # (models,) variance that labels do not reduce
 
 
 def variances_of(
@@ -113,9 +114,9 @@ def variances_of(
     Parameters
     ----------
     residual : ndarray (models, questions)
-        Labels less their predictions, NaN without a label.
+        Labels minus their predictions, NaN without a label.
     predicted : ndarray (models, questions)
-        What the judge says, by which answers are grouped.
+        Predictions of the judge, which define groups of answers.
     answers : ndarray of bool (models, questions)
     worst : float
         Variance of a model without a label.
@@ -135,7 +136,7 @@ def variances_of(
 
 
 def _groups(predicted: FloatArray, inside: BoolArray) -> IntArray:
-    """Return which verdict each answer has: one of a few, or of a few groups of them."""
+    """Return the verdict of each answer: one of few, or a group of similar ones."""
     values = np.unique(predicted[inside].round(9))
     if values.size > _GROUPS:
         values = np.unique(np.quantile(predicted[inside], np.arange(_GROUPS) / _GROUPS))
@@ -143,7 +144,7 @@ def _groups(predicted: FloatArray, inside: BoolArray) -> IntArray:
 
 
 def chances_of(unsure: FloatArray, n: float) -> FloatArray:
-    """Return the chances (1) of n labels (questions,), in proportion to `unsure` up to one."""
+    """Return the probabilities (1) of n labels (questions,), proportional to `unsure`."""
     if n >= unsure.size:
         return np.ones(unsure.size)
     low, high = 0.0, n / unsure.min()
@@ -165,7 +166,7 @@ def unsure_of(variances: Variances) -> FloatArray:
 def needed(
     variances: Variances, half_width: float, level: float, *, unsure: bool, sampled: bool
 ) -> FloatArray:
-    """Return how many labelled questions make each interval so narrow; NaN where none do."""
+    """Return the number of labelled questions for each interval; NaN if no number suffices."""
     size = np.maximum(variances.size, 1.0)
     every = np.where(np.isfinite(variances.of), variances.of, 0.0)
     mean, spread_of = every.sum(axis=1) / size, unsure_of(variances)

@@ -1,11 +1,10 @@
-r"""What judges' verdicts predict of people's labels: one judge's verdict, or the best combination.
+r"""Predict human labels from judges' verdicts, singly or in the best combination.
 
-The verdicts of K judges, each less its mean over a model's answers, have one weight each for all
-models, by ridge regression of the labels. Weights are cross-fitted: the labelled questions are
-dealt into folds, and the prediction of an answer rests on labels of other folds only. Whatever the
-weights, predictions have mean zero over the answers of a model, so that the difference estimator
-stays right (`psychollm.studies.judged_scores.correction`), and each model's own weight of the
-prediction is tuned there.
+The verdicts of K judges, centred over each model's answers, have one weight each for all models,
+estimated by ridge regression of the labels. Weights are cross-fitted: labelled questions are split
+into folds, and an answer is predicted from labels of other folds only. For any weights,
+predictions have mean zero over a model's answers, so the difference estimator remains unbiased
+(`psychollm.studies.judged_scores.correction`), which also tunes a weight for each model.
 
 References
 ----------
@@ -20,11 +19,11 @@ from psychollm._base.types import BoolArray, FloatArray, IntArray
 from psychollm.estimates.folds import dealt
 
 _FOLDS = 10
-_PRIOR = 4.0  # labels that speak for equal weights
+_PRIOR = 4.0  # weight of the prior of equal weights, in labels
 
 
 def centred(verdicts: FloatArray, answers: BoolArray) -> FloatArray:
-    """Return verdicts less their mean over a model's answers, 0 where there is none."""
+    """Return verdicts centred over a model's answers, 0 if missing."""
     # Shapes: verdicts (..., models, questions); answers (models, questions).
     known = np.isfinite(verdicts) & answers
     counts = np.maximum(known.sum(axis=-1, keepdims=True), 1)
@@ -65,7 +64,7 @@ def combined(
 
 
 def _ridge(features: FloatArray, labels: FloatArray) -> FloatArray:
-    """Return weights that are drawn towards equal ones."""
+    """Return ridge weights, shrunk towards equal ones."""
     judges = features.shape[1]
     squares = features.T @ features
     scale = np.trace(squares) / max(len(features), 1) / judges

@@ -1,4 +1,4 @@
-"""What people would say of each model, what the judge says, and how models compare."""
+"""Result for judged scores: human scores, judge's scores, bias, and differences of models."""
 
 from collections.abc import Iterator
 from dataclasses import dataclass
@@ -38,13 +38,13 @@ if TYPE_CHECKING:
     import pandas as pd
     from matplotlib.axes import Axes as Drawn
 
-_SHOWN, _GAPS = 5, 3  # models and differences that the summary lists
-_HELPS = 1.1  # labels that one label with the judge is worth, below which it helps nothing
+_SHOWN, _GAPS = 5, 3  # models and differences in the summary
+_HELPS = 1.1  # minimum worth of a label with the judge for the judge to help
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
 class JudgedScores(Study, Result):
-    """Scores that people would give, the judge's own, and how far the judge is off.
+    """Estimated human scores, the judge's scores, and the judge's bias.
 
     Examples
     --------
@@ -58,23 +58,23 @@ class JudgedScores(Study, Result):
     ('0.80 [0.75, 0.83]', [1, 2])
     """
 
-    score: Estimate  # (models,) what people would say
-    raw: Estimate  # (models,) what the judge says; the interval is for questions like these
-    bias: Estimate  # (models,) raw less score
-    differences: ScoreDifferences  # of the scores of every two models, all at once
+    score: Estimate  # (models,) estimated human score
+    raw: Estimate  # (models,) judge's score; the interval generalises to the question population
+    bias: Estimate  # (models,) raw minus score
+    differences: ScoreDifferences  # of all pairs of scores, simultaneous
     rank: FloatArray  # (models,) 1 for the best; NaN without a score
-    rank_interval: IntArray  # (models, 2) for all models at once; 0 without a score
-    tier: IntArray  # (models,) 1 for the best and whoever cannot be told from it
-    weight: FloatArray  # (models,) of the judge: 0 where labels alone count
-    alone: FloatArray  # (models,) standard error of labels alone
-    corrected: FloatArray  # (models,) that with the judge; both without allowance for rare errors
-    label_variance: FloatArray  # (models, questions) of a label about what the judge predicts
-    beyond: FloatArray  # (models,) variance that no label removes: of questions like these
-    n_answers: FloatArray  # (models,) answers that the judge or people saw
+    rank_interval: IntArray  # (models, 2) simultaneous; 0 without a score
+    tier: IntArray  # (models,) 1 for the best and models indistinguishable from it
+    weight: FloatArray  # (models,) of the judge; 0 if only labels are used
+    alone: FloatArray  # (models,) standard error from labels alone
+    corrected: FloatArray  # (models,) with the judge; both without allowance for rare errors
+    label_variance: FloatArray  # (models, questions) of labels about the judge's prediction
+    beyond: FloatArray  # (models,) variance that labels do not reduce, for the question population
+    n_answers: FloatArray  # (models,) answers with a verdict or label
     judges: Labels
     judge_weights: FloatArray  # (judges,) in the best combination
     family_bias: Estimate | None  # (families,)
-    family_differences: ScoreDifferences | None  # of the bias of every two families
+    family_differences: ScoreDifferences | None  # of the bias between all pairs of families
     labels: Labels  # (models,)
     questions: Labels
     target: str
@@ -97,7 +97,7 @@ class JudgedScores(Study, Result):
 
     @property
     def worth(self) -> float:
-        """Labels that one label is worth with the judge, on average; NaN without labels."""
+        """Worth of a label with the judge, in labels without it; NaN without labels."""
         known = np.isfinite(self.alone) & np.isfinite(self.corrected) & (self.score.n > 2)
         apart, together = (self.alone[known] ** 2).sum(), (self.corrected[known] ** 2).sum()
         if not known.any() or apart == 0.0:
@@ -106,21 +106,21 @@ class JudgedScores(Study, Result):
 
     @property
     def helps(self) -> bool:
-        """Whether the judge makes labels worth more."""
+        """Whether the judge increases the worth of labels."""
         return bool(self.worth >= _HELPS)
 
     @property
     def bias_gaps(self) -> FloatArray:
-        """Bias of the first model less that of the second, with bounds that hold at once."""
+        """Bias of the first model minus that of the second, with simultaneous bounds."""
         i, j = np.triu_indices(len(self.labels), 1)
         gap = self.bias.value[i] - self.bias.value[j]
-        # What the judge says of these answers is known: only the scores vary.
+        # The judge's verdicts on these answers are fixed, so only the scores vary.
         low, high = (self.differences.interval - self.differences.value[:, None]).T
         return np.stack([gap, gap - high, gap - low], axis=1)
 
     @property
     def errs_differently(self) -> BoolArray:
-        """Which pairs of models the judge is shown to be off by different amounts for (pairs,)."""
+        """Which pairs of models differ significantly in the judge's bias (pairs,)."""
         _, low, high = self.bias_gaps.T
         with np.errstate(invalid="ignore"):
             shown = (low > 0.0) | (high < 0.0)
@@ -128,11 +128,11 @@ class JudgedScores(Study, Result):
 
     @property
     def remarks(self) -> tuple[str, ...]:
-        """What to know before the scores are used."""
+        """Notes on the use of the scores."""
         return tuple(self._remarks())
 
     def tables(self) -> "dict[str, pd.DataFrame]":
-        """Return the tables of the study, by name."""
+        """Return the tables of the study by name."""
         models = self.to_frame().assign(
             bias_lower=self.bias.interval[:, 0],
             bias_upper=self.bias.interval[:, 1],
@@ -146,18 +146,18 @@ class JudgedScores(Study, Result):
         return found
 
     def plan(self, *, half_width: float) -> LabelPlan:
-        """Return how many labels make intervals so narrow, and which answers to label.
+        """Return how many labels reach a margin of error, and which answers to label.
 
         Parameters
         ----------
         half_width : float
-            Half the width that every interval is to have at most.
+            Maximum margin of error of every interval.
 
         Returns
         -------
         LabelPlan
-            Labels in all, those made so far included; NaN where no number does it. Without any
-            label the worst case is planned for.
+            Total labels, including existing ones; NaN if no number suffices. Without labels the
+            worst case is assumed.
 
         Raises
         ------
@@ -197,12 +197,12 @@ class JudgedScores(Study, Result):
         )
 
     def outcomes(self, *, smallest: SmallestEffects = SMALLEST) -> Verdicts:
-        """Return for each pair what the interval of the difference shows.
+        """Return the conclusion from each pair's interval.
 
         Parameters
         ----------
         smallest : SmallestEffects
-            With the smallest `share` that matters.
+            With `share`, the smallest difference of interest.
         """
         pairs = self.differences
         return Verdicts(
@@ -214,7 +214,7 @@ class JudgedScores(Study, Result):
         )
 
     def findings(self, *, smallest: SmallestEffects = SMALLEST) -> Findings:
-        """Return what people would say, whether the judge can be trusted, and who is better."""
+        """Return human scores, the judge's bias, and differences between models."""
         judged, order = self.outcomes(smallest=smallest), self.order
         more = len(order) - _SHOWN
         items = [
@@ -223,26 +223,26 @@ class JudgedScores(Study, Result):
             ),
             Finding(
                 key="scores",
-                question="What would people say of each model?",
+                question="Which score would people give each model?",
                 rows=(
                     *map(self._model, order[:_SHOWN]),
-                    *([f"and {more} more, in the table of models"] if more > 0 else []),
+                    *([f"{more} more in the table of models"] if more > 0 else []),
                 ),
                 explanation=(
-                    "The judge's mean over all answers, corrected by the labels of some: right on "
-                    "average whatever the judge, and narrower the better it is. The interval of a "
-                    f"score is that of the model alone, and about {self.target}."
+                    "The judge's mean over all answers, corrected by the labels of some: "
+                    "unbiased for any judge, and more precise for a better one. Intervals are "
+                    f"pointwise and refer to {self.target}."
                 ),
                 numbers={"raw": self.raw, "bias": self.bias},
             ),
             Finding(
                 key="judge",
-                question="Can the judge be trusted?",
+                question="Is the judge biased?",
                 statement=self._trust(smallest.share),
                 rows=self.remarks,
                 explanation=(
-                    "Bias is the judge's score less that of people. A judge that errs alike on "
-                    "all models leaves their order; one that does not, changes it."
+                    "Bias is the judge's score minus the human score. Equal bias for all models "
+                    "does not change their order; unequal bias does."
                 ),
                 numbers={"worth": self.worth, "weight": self.weight},
             ),
@@ -251,10 +251,10 @@ class JudgedScores(Study, Result):
             items.append(
                 Finding(
                     key="differences",
-                    question="How far is each model from the next?",
+                    question="How much does each model differ from the next?",
                     rows=tuple(self._next()),
                     explanation=(
-                        "Differences of corrected scores. The intervals of all pairs hold at once."
+                        "Differences of corrected scores; the intervals are simultaneous."
                     ),
                     numbers={
                         "value": self.differences.value,
@@ -266,7 +266,7 @@ class JudgedScores(Study, Result):
             items.append(
                 Finding(
                     key="families",
-                    question="Is the judge kinder to one family of models?",
+                    question="Does the judge favour a family of models?",
                     statement=self._families(),
                     numbers={"family_bias": self.family_bias},
                 )
@@ -275,19 +275,19 @@ class JudgedScores(Study, Result):
 
     @property
     def order(self) -> list[int]:
-        """Models from the best score to the worst; those without one come last."""
+        """Models by decreasing score; those without one last."""
         by = np.where(self.score.defined, self.score.value, np.nan_to_num(self.raw.value) - 1e9)
         return [int(place) for place in np.argsort(-by, kind="stable")]
 
     def plot(self, *, ax: "Drawn | None" = None) -> "Drawn":
-        """Draw what the judge says and what people would say of each model."""
+        """Plot the judge's score and the estimated human score of each model."""
         draw = view("studies.judged_scores.figures", "plot_judged_scores")
         axes: Drawn = draw(self, ax=ax)
         return axes
 
     @property
     def judge(self) -> str:
-        """The judge in words."""
+        """Name of the judge in words."""
         if len(self.judges) == 1:
             return str(self.judges[0])
         return f"the combination of {len(self.judges)} judges"
@@ -297,9 +297,9 @@ class JudgedScores(Study, Result):
         labelled = n[n > 0]
         labels = "no labels"
         if labelled.size:
-            labels = f"{extent(labelled, 0)} labels of each"
+            labels = f"{extent(labelled, 0)} labels per model"
             if labelled.size < n.size:
-                labels = f"{extent(labelled, 0)} labels of each of {labelled.size} models"
+                labels = f"{extent(labelled, 0)} labels for each of {labelled.size} models"
         return (
             f"{len(self.labels)} model{'s' * (len(self.labels) > 1)}, "
             f"{count(len(self.questions))} questions, {labels}."
@@ -308,24 +308,24 @@ class JudgedScores(Study, Result):
     def _verdict(self, judged: Verdicts) -> str:
         if not self.score.defined.any():
             return (
-                "People labelled no answer: the judge's raw scores cannot be corrected, and how "
-                "far they are off is unknown."
+                "No human labels: the judge's scores cannot be corrected, and their bias "
+                "is unknown."
             )
         best = self.order[0]
         said, name = self.score.text(best, 3), self.labels[best]
         raw = self.raw.value[best]
-        told = "" if np.isnan(raw) else f", where {self.judge} says {number(raw, 3)}"
+        told = "" if np.isnan(raw) else f" ({self.judge}: {number(raw, 3)})"
         if len(self.labels) == 1:
             return f"People would give {name} {said}{told}."
         rest = judged_pairs(judged) if len(judged.outcomes) > 1 else self._two(judged)
-        return f"By people, {name} would score highest, {said}{told}. {rest}".rstrip()
+        return f"People would score {name} highest, {said}{told}. {rest}".rstrip()
 
     def _two(self, judged: Verdicts) -> str:
         if judged.outcomes[0] is Outcome.SMALL:
-            return "The two are equal for all that matters."
+            return "The two are equivalent."
         if judged.outcomes[0].shown:
-            return "It is shown to be better than the other."
-        return "The other may be as good."
+            return "It is significantly better than the other."
+        return "The difference is inconclusive."
 
     def _model(self, row: int) -> str:
         raw, name = number(self.raw.value[row], 3), self.labels[row]
@@ -338,7 +338,7 @@ class JudgedScores(Study, Result):
 
     def _trust(self, smallest: float) -> str:
         if not self.bias.defined.any():
-            return "Without labels by people nobody knows."
+            return "Unknown without human labels."
         found = verdicts(self.bias, smallest=smallest)
         lenient, strict = found.which(Outcome.ABOVE), found.which(Outcome.BELOW)
         parts = []
@@ -350,27 +350,25 @@ class JudgedScores(Study, Result):
         size = f"bias {extent(known, 3, signed=True)}"
         if not parts:
             fine = found.count(Outcome.SMALL) == len(known)
-            told = f"below the {smallest:g} that matters" if fine else "not shown for any model"
-            return f"A bias of {self.judge} is {told} ({size})."
+            told = f"smaller than {smallest:g}" if fine else "not significant for any model"
+            return f"The bias of {self.judge} is {told} ({size})."
         text = " and ".join(parts)
         text = text if lenient else f"it is {text}"
-        return f"{_capital(self.judge)} is off: {text} ({size})."
+        return f"{_capital(self.judge)} is biased: {text} ({size})."
 
     def _remarks(self) -> Iterator[str]:
         if not self.score.defined.any():
-            yield "a judge without labels has a raw score and nothing else: label 30 answers"
+            yield "without labels only the judge's score is known: label 30 answers"
             return
         worth = self.worth
         if np.isfinite(worth) and not self.helps:
             yield (
-                f"the judge helps nothing: with it a label is worth {number(max(worth, 0.0), 2)} "
+                f"the judge does not help: with it a label is worth {number(max(worth, 0.0), 2)} "
                 "labels"
             )
         elif np.isfinite(worth):
             n = self.score.n[self.score.n > 0].mean()
-            yield (
-                f"with the judge {count(n)} labels are worth {count(round(n * worth))} without it"
-            )
+            yield (f"with the judge, {count(n)} labels are worth {count(round(n * worth))}")
         pairs = np.flatnonzero(self.errs_differently)
         if pairs.size:
             gaps = self.bias_gaps
@@ -378,18 +376,18 @@ class JudgedScores(Study, Result):
             value, low, high = gaps[top]
             pair = f"{self.differences.first[top]} - {self.differences.second[top]}"
             yield (
-                f"the judge errs differently from model to model, in {count(pairs.size)} of "
-                f"{count(len(gaps))} pairs; bias of {pair}: "
+                f"the judge's bias differs between models in {count(pairs.size)} of "
+                f"{count(len(gaps))} pairs; {pair}: "
                 f"{with_interval(value, np.array([low, high]), 3, signed=True)}"
             )
         bare = [str(self.labels[row]) for row in np.flatnonzero(self.score.n == 0)]
         if bare:
-            yield f"no score without labels: {sentence_list(bare[:4])}" + (
+            yield f"no score, because of no labels: {sentence_list(bare[:4])}" + (
                 f" and {len(bare) - 4} more" if len(bare) > 4 else ""
             )
 
     def _next(self) -> Iterator[str]:
-        """Say how far models are from the one that follows."""
+        """Yield the difference between each model and the next."""
         pairs = self.differences
         places = {
             pair: row for row, pair in enumerate(zip(pairs.first, pairs.second, strict=True))
@@ -411,7 +409,7 @@ class JudgedScores(Study, Result):
         )
         shown = self.family_differences.adjusted < 1.0 - self.level
         if not shown.any():
-            return f"No difference of bias between families is shown: {each}."
+            return f"No significant difference in bias: {each}."
         return f"Yes, in {count(shown.sum())} of {count(shown.size)} pairs of families: {each}."
 
 
@@ -423,4 +421,4 @@ def _some(names: list[str], total: int) -> str:
 
 
 def _capital(text: str) -> str:
-    return f"T{text[1:]}" if text.startswith("the ") else text  # a name stays as it is
+    return f"T{text[1:]}" if text.startswith("the ") else text  # other names stay unchanged

@@ -1,13 +1,13 @@
-r"""My judge says 84 %: what would people say? Scores by a judge, corrected by people's labels.
+r"""Correct a judge's scores by human labels.
 
-A judge's verdicts are cheap and wrong in its own way; people's labels are right and few. The
-score that people would give is the judge's mean over all answers, corrected by what people said
-about some of them (`psychollm.studies.judged_scores.correction`). It is unbiased whatever the
-judge: a bad judge makes wider intervals, never wrong ones. Every model is corrected by its own
-labels, for a judge may err otherwise on one model than on the next.
+A judge's verdicts are cheap but biased; human labels are valid but few. The estimated human score
+is the judge's mean over all answers, corrected by human labels of some of them
+(`psychollm.studies.judged_scores.correction`). It is unbiased for any judge: a bad judge widens
+the intervals but does not invalidate them. Each model is corrected by its own labels, because a
+judge's bias may differ between models.
 
-Differences of models are paired: with labels on the same questions, what is hard for both cancels.
-The intervals of all differences hold at once, and ranks and tiers follow from them
+Differences of models are paired: with labels on the same questions, shared difficulty cancels.
+The intervals of all differences are simultaneous and determine ranks and tiers
 (`psychollm.studies.comparison`).
 
 References
@@ -70,42 +70,42 @@ def judged_scores(
     n_draws: int = 4000,
     rng: RandomState = None,
 ) -> JudgedScores:
-    """Scores that people would give, from a judge's verdicts on all answers and a few labels.
+    """Estimate human scores from a judge's verdicts on all answers and a few labels.
 
     Parameters
     ----------
     verdicts : ScoreLog, Responses, DataFrame, DataArray or array_like, or a mapping of them
-        A judge's verdicts, models x questions: 0 and 1, or grades; NaN where it gave none. Several
-        judges are a mapping from their names to such tables.
+        A judge's verdicts, models x questions: 0 and 1, or grades; NaN if missing. For several
+        judges, a mapping from their names to such tables.
     people : ScoreLog, Responses, DataFrame, DataArray or array_like
-        What people said, in the same form: NaN where nobody labelled the answer, as most are.
-        Models and questions are matched by their labels.
+        Human labels in the same form: NaN without a label, which may be most cells. Models and
+        questions are matched by label.
     judge : hashable, optional
-        Which of several judges counts; the best combination of all by default. With one judge its
+        Which of several judges to use; by default the best combination of all. With one judge, its
         name.
     clusters : array_like (questions,), optional
-        What each question belongs to, such as a passage, where whole clusters were drawn for
-        labels or questions like these are meant.
+        Cluster of each question, such as a passage, if whole clusters were sampled for labels, or
+        to generalise to the question population.
     families : array_like (models,), optional
-        What each model is made from, such as its vendor: the judge's bias is then compared between
+        Family of each model, such as its vendor: the judge's bias is then compared between
         families.
     probability : array_like (questions,) or (models, questions), optional
-        The chance that an answer was labelled, where they were drawn with unequal ones. All
-        answers of a model are as likely by default.
+        Inclusion probability of each label, if unequal. By default all answers of a model have the
+        same.
     target : {"these questions", "questions like these"}
-        What the scores are about: all answers that the judge saw, or those to a population of
-        questions, of which these are a sample.
+        Target of inference: all answers that the judge saw, or answers to the population of which
+        these questions are a sample.
     level : float
-        Coverage of the intervals: of each score, and of all differences at once.
+        Coverage of the intervals: pointwise for scores, simultaneous for differences.
     n_draws : int
-        Sets of errors drawn for the intervals that hold at once.
+        Number of draws for the simultaneous intervals.
     rng : Generator, int or None
         Source of randomness.
 
     Returns
     -------
     JudgedScores
-        A model without a label has no score, only the judge's raw one, and a reason.
+        A model without labels has no score, only the judge's raw score, and a reason.
 
     Raises
     ------
@@ -113,7 +113,7 @@ def judged_scores(
         If the tables have no model or question in common, or clusters, families or probabilities
         do not match.
     CodeError
-        If a verdict or a label is no finite number.
+        If a verdict or a label is not a finite number.
     OptionError
         If a probability is not above 0 and at most 1, or an option is out of range.
 
@@ -154,7 +154,7 @@ def judged_scores(
         sampled=target != "these questions",
     )
     found = fit(table)
-    # What the judge says beyond what is predicted of people, for the bias on questions like these.
+    # Part of the verdict not predicted by labels, for the bias in the question population.
     gap = centred(given, answers) / span - found.weight[:, None] * table.predicted
     beyond = np.diagonal(of_means(gap, table))
     score, bias = _estimates(table, found, raw, (low, span), beyond, level, comparable=comparable)
@@ -190,13 +190,13 @@ def judged_scores(
 def _families(families: Any, models: Labels) -> tuple[IntArray, Labels]:
     member, names = numbered(unit_labels(families, models, argument="families", kind="model"))
     if len(names) < 2:
-        msg = f"families holds one family ({names[0]!r}): a comparison needs at least two"
+        msg = f"families has only one family ({names[0]!r}): a comparison needs at least two"
         raise LabelError(msg)
     return member, names
 
 
 def _scale(both: Verdicts) -> tuple[float, float, bool]:
-    """Return where labels begin, how far they reach, and whether verdicts are on their scale."""
+    """Return minimum and range of the labels, and whether verdicts are on their scale."""
     people, verdicts = (one[np.isfinite(one)] for one in (both.people, both.verdicts))
     unit = [
         one.size == 0 or bool((one.min() >= 0.0) & (one.max() <= 1.0))
@@ -204,7 +204,7 @@ def _scale(both: Verdicts) -> tuple[float, float, bool]:
     ]
     if unit[0] and (people.size or unit[1]):
         return 0.0, 1.0, unit[1]
-    # Labels of grades may lie on a scale of their own, on which verdicts of 0 and 1 are none.
+    # Graded labels may have their own scale, on which verdicts of 0 and 1 are not valid.
     comparable = not unit[1] or not people.size
     everything = np.concatenate([people, verdicts]) if comparable else people
     low, high = float(everything.min()), float(everything.max())
@@ -212,7 +212,7 @@ def _scale(both: Verdicts) -> tuple[float, float, bool]:
 
 
 def _chances(probability: Any, both: Verdicts, answers: BoolArray) -> FloatArray:
-    """Return the chance of a label (models, questions), NaN outside a model's answers."""
+    """Return inclusion probabilities (models, questions), NaN outside a model's answers."""
     known = np.isfinite(both.people)
     if probability is None:
         share = known.sum(axis=1) / np.maximum(answers.sum(axis=1), 1)
@@ -228,14 +228,14 @@ def _chances(probability: Any, both: Verdicts, answers: BoolArray) -> FloatArray
         row, column = np.argwhere(wrong)[0]
         msg = (
             f"probability of model {both.models[row]!r}, question {both.questions[column]!r} is "
-            f"{values[row, column]}: pass the chance of a label, above 0 and at most 1"
+            f"{values[row, column]}: inclusion probabilities are above 0 and at most 1"
         )
         raise OptionError(msg)
     return np.where(answers, values, np.nan)
 
 
 def _mean_verdicts(verdicts: FloatArray) -> FloatArray:
-    """Return the mean of the judges (models, questions), NaN where none gave a verdict."""
+    """Return the mean of the judges (models, questions), NaN without verdicts."""
     if len(verdicts) == 1:
         return np.asarray(verdicts[0])
     known = np.isfinite(verdicts)
@@ -245,7 +245,7 @@ def _mean_verdicts(verdicts: FloatArray) -> FloatArray:
 
 
 def _raw(given: FloatArray, both: Verdicts, clusters: IntArray | None, level: float) -> Estimate:
-    """Return the mean verdict of each model; its interval is for questions like these."""
+    """Return the mean verdict of each model; intervals are for the question population."""
     known = np.isfinite(given)
     weight = known.astype(np.float64)
     mean = clustered_mean(np.where(known, given, 0.0), weight, clusters)
@@ -279,7 +279,7 @@ def _estimates(
     *,
     comparable: bool,
 ) -> tuple[Estimate, Estimate]:
-    """Return the corrected scores, and how far the judge is off."""
+    """Return the corrected scores and the judge's bias."""
     low, span = scale
     margins, none = margins_of(table, found, level), found.n == 0
     bare = none | ((found.n_clusters < 2) & (found.n > 1))
@@ -310,7 +310,7 @@ def _estimates(
         labels=raw.labels,
         df=found.df if table.clusters is not None else None,
     )
-    # The judge's mean over these answers is known; over questions like these both means vary.
+    # The judge's mean over these answers is fixed; in the question population both means vary.
     own = bounds(beyond) if table.sampled else interval
     ends = raw.value[:, None] - (low + span * own[:, ::-1])
     unknown = none | ~np.isfinite(raw.value) | (not comparable)
@@ -352,7 +352,7 @@ def _differences(
     *,
     clustered: bool,
 ) -> ScoreDifferences:
-    """Return all differences of estimates with this covariance, intervals holding at once."""
+    """Return all differences of estimates with this covariance and simultaneous intervals."""
     i, j = pairs
     own = np.diagonal(covariance)
     fewer = np.minimum(n[i], n[j])
@@ -363,7 +363,7 @@ def _differences(
     def errors(source: np.random.Generator, n_sets: int) -> Errors:
         values, vectors = np.linalg.eigh(covariance)
         root = vectors * np.sqrt(np.maximum(values, 0.0))
-        drawn = root @ source.standard_normal((len(root), n_sets))  # rows lie together in memory
+        drawn = root @ source.standard_normal((len(root), n_sets))  # rows are contiguous in memory
         return lambda places: (drawn[i[places]] - drawn[j[places]]).T
 
     of = PairMeans(
@@ -390,11 +390,11 @@ def _differences(
 def _from_scores(
     differences: ScoreDifferences, table: Labelled, found: Fit, pairs: tuple[IntArray, IntArray]
 ) -> ScoreDifferences:
-    """Return differences with intervals from those of the scores, which hold at once, too."""
+    """Return differences with simultaneous intervals that combine those of the scores."""
     known = np.isfinite(differences.se)
     if not known.any():
         return differences
-    # The common critical value, of which each pair has the multiple of its degrees of freedom.
+    # The common critical value, scaled by the degrees of freedom of each pair.
     multiple = differences.margin[known] / differences.se[known]
     outside = 2.0 * float(np.median(stdtr(differences.df[known], -multiple)))
     margins = margins_of(table, found, 1.0 - outside, at_once=True)
@@ -405,7 +405,7 @@ def _from_scores(
 
 
 def _ranks(differences: ScoreDifferences, score: Estimate) -> dict[str, Any]:
-    """Return ranks, where they lie, and tiers, in the order of the models."""
+    """Return ranks, their bounds, and tiers, in the order of the models."""
     part = np.zeros(len(score.labels), dtype=np.int64)
     better = shown_better(differences, part)
     order = np.argsort(-np.nan_to_num(score.value, nan=-np.inf), kind="stable")
@@ -429,7 +429,7 @@ def _by_family(
     n_draws: int,
     rng: np.random.Generator,
 ) -> dict[str, Any]:
-    """Return the judge's bias in each family of models, and how families differ."""
+    """Return the judge's bias in each family of models, and differences between families."""
     if kin is None:
         return {"family_bias": None, "family_differences": None}
     member, names = kin

@@ -1,4 +1,4 @@
-"""Verdicts of judges and people's labels as arrays of the same models x questions."""
+"""Convert verdicts and labels to arrays over the same models and questions."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -22,17 +22,17 @@ _REMEDY = "replace {} by NaN, or rescale if it is a grade"
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
 class Verdicts:
-    """What judges and people said of the same answers."""
+    """Verdicts of judges and human labels of the same answers."""
 
     judges: Labels
-    verdicts: FloatArray  # (judges, models, questions) NaN where a judge gave none
+    verdicts: FloatArray  # (judges, models, questions) NaN if missing
     people: FloatArray  # (models, questions) NaN without a label
     models: Labels
     questions: Labels
 
     @property
     def answers(self) -> BoolArray:
-        """Answers that a judge or people saw; all where no judge saw one (models, questions)."""
+        """Answers with a verdict or label; all if no judge saw any (models, questions)."""
         judged: BoolArray = np.asarray(np.isfinite(self.verdicts).any(axis=0))
         none = np.asarray(~judged.any(axis=1))
         return np.asarray(judged | np.isfinite(self.people) | none[:, None])
@@ -44,7 +44,7 @@ def verdicts_of(verdicts: Any, people: Any, judge: Any) -> Verdicts:
     read = {name: _means(table, "verdicts") for name, table in tables.items()}
     first = next(iter(read.values()))
     if not any(np.isfinite(table.values).any() for table in read.values()):
-        msg = "verdicts holds no verdict: every value is missing"
+        msg = "verdicts: every value is missing"
         raise ShapeError(msg)
     labels = _means(people, "people")
     others = [*list(read.values())[1:], labels]
@@ -68,16 +68,16 @@ def verdicts_of(verdicts: Any, people: Any, judge: Any) -> Verdicts:
 
 
 def _by_judge(verdicts: Any, judge: Any) -> dict[Any, Any]:
-    """Return the tables that count, by judge."""
+    """Return the tables to use, by judge."""
     if not isinstance(verdicts, Mapping):
         return {"the judge" if judge is None else judge: verdicts}
     if not verdicts:
-        msg = "verdicts holds no judge: pass a table, or a mapping from judges to tables"
+        msg = "verdicts is empty: pass a table, or a mapping from judges to tables"
         raise OptionError(msg)
     if judge is None:
         return dict(verdicts)
     if judge not in verdicts:
-        msg = f"judge={judge!r} is none of the judges, {listed([*verdicts])}: name one of them"
+        msg = f"judge={judge!r} is unknown: use one of {listed([*verdicts])}"
         raise LabelError(msg)
     return {judge: verdicts[judge]}
 
@@ -99,21 +99,21 @@ def _means(data: Any, argument: str) -> Table:
 
 
 def _is_long(data: Any) -> bool:
-    """Return whether a table has a row for each answer, of which there may be several."""
+    """Return whether a table has one or more rows per answer."""
     frame = in_pandas(data)
     tabular = hasattr(frame, "iloc") and frame.ndim == 2
     return tabular and is_long("auto", [*frame.columns], Columns())
 
 
 def _like(table: Table, first: Table, argument: str) -> Table:
-    """Return a table without labels as one with those of the first."""
+    """Return a table without labels with the labels of the first."""
     if all(table.named) and all(first.named):
         return table
     return Table(values_like(table, first, argument=argument), first.models, first.questions)
 
 
 def _labelled(people: Table, first: Table) -> Table:
-    """Return labels without models and questions that nobody judged or labelled."""
+    """Return labels without models and questions that have neither verdicts nor labels."""
     known = np.isfinite(np.asarray(people.values, dtype=np.float64))
     rows, columns = (
         [place for place, label in enumerate(labels) if label in judged or any_of[place]]
@@ -130,7 +130,7 @@ def _labelled(people: Table, first: Table) -> Table:
 
 
 def _placed(table: Table, models: Labels, questions: Labels) -> FloatArray:
-    """Return the values at these models and questions, NaN where the table has none."""
+    """Return the values at these models and questions, NaN if the table has none."""
     if table.models == models and table.questions == questions:
         return np.ascontiguousarray(table.values, dtype=np.float64)
     rows = {label: place for place, label in enumerate(models)}

@@ -1,1 +1,1 @@
-"""Which raters are harsh: many-facet models of ratings by several judges or people."""
+"""Estimate raters' severity by many-facet models of ratings from several judges or people."""

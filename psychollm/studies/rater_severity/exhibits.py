@@ -1,4 +1,4 @@
-"""What shows the findings about raters."""
+"""Figures and tables of the findings on raters."""
 
 from collections.abc import Mapping, Sequence
 from functools import partial
@@ -23,10 +23,10 @@ def exhibits(
     drawing = forest(
         {"difference": result.difference},
         key="difference",
-        title="How far each rater is from the average rater",
-        caption=f"Points: mean rating that the rater would give to all things, less that of the "
-        f"average rater, with its {level} interval. Bold: shown to differ, for all at once.",
-        x="mean rating less that of the average rater",
+        title="Difference of each rater from the average rater",
+        caption="Points: expected mean rating of all things, minus that of the average rater, "
+        f"with its {level} interval. Bold: significantly different (simultaneous intervals).",
+        x="mean rating minus that of the average rater",
         reference=0.0,
         strong=[one in {Outcome.ABOVE, Outcome.BELOW} for one in judged],
     )
@@ -45,7 +45,7 @@ def exhibits(
         "discrimination": ()
         if result.tied
         else (_table("discrimination", result.discrimination),),
-        "middle": _listed("share of ratings at neither end", result.middle),
+        "middle": _listed("proportion of ratings at neither end", result.middle),
         "drift": _listed("change of severity", result.drift),
         "interaction": _listed("severity for the group", result.interaction, of="rater, group"),
         "without": (Listing(table=partial(_without, result), folded=True, instead=True),),
@@ -65,8 +65,8 @@ def _without(result: "RaterSeverity") -> Table | None:
         [
             name_column("without", result.labels),
             number_column("reliability", result.reliability_without, digits=3),
-            number_column("things that turn", result.turned, digits=0),
+            number_column("changed verdicts", result.turned, digits=0),
             number_column("corrected", result.turned_corrected, digits=0),
         ],
-        caption="What changes without each rater",
+        caption="Effects of omitting each rater",
     )

@@ -1,4 +1,4 @@
-"""What each rater would give to all things alike: means of ratings over the things."""
+"""Expected mean ratings that each rater would give to all things."""
 
 from dataclasses import dataclass, replace
 
@@ -11,14 +11,14 @@ from psychollm.studies.rater_severity.likelihood import Curves, Facets, Layout, 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Everyone:
-    """Every rater with things of every group, in the middle of the time."""
+    """Every rater with things of every group, at the middle of the time."""
 
     facets: Facets
-    share: FloatArray  # (U,) of the group among things
+    share: FloatArray  # (U,) proportion of the group among things
 
     @classmethod
     def of(cls, facets: Facets, shares: FloatArray) -> "Everyone":
-        """Return it for groups with these shares (groups,); one without groups."""
+        """Return the design for groups with these proportions (groups,); one without groups."""
         n, groups = facets.n_raters, shares.size
         member = np.tile(np.arange(groups), n)
         covariates = np.zeros((n * groups, facets.covariates.shape[1]))
@@ -35,7 +35,7 @@ class Everyone:
 
 
 def group_covariates(member: IntArray, shares: FloatArray) -> FloatArray:
-    """Return columns that tell groups apart, whose mean over things is 0 (n, groups - 1)."""
+    """Return contrast columns for groups, with mean 0 over things (n, groups - 1)."""
     return np.asarray((member[:, None] == np.arange(1, shares.size)) - shares[1:], dtype=float)
 
 

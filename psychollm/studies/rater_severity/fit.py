@@ -1,20 +1,22 @@
-r"""Maximisation over raters, who are draws from a population that is estimated with them.
+r"""Estimate raters and their population by maximum marginal likelihood.
 
-Severity, slope coordinate, middle, drift and what is added for groups are each normal over raters.
-The mean is flat, or nearly so; the variance maximises the marginal likelihood, raters integrated
-out by Laplace's method, with a prior that counts as one or two raters of a typical variance
-(MacKay's update). So a rater of whom little is known is moved towards the others, and a rater
-whose ratings are all alike has finite severity. Steps are Newton's on the observed information;
-the first three, and those where it is not positive definite, leave all or part of what not knowing
-the things takes away in it.
+Severity, slope coordinate, middle tendency, drift and group effects are each normal over raters.
+The mean has a flat or nearly flat prior. The variance maximises the marginal likelihood, with
+raters integrated out by Laplace's method, and a prior worth one or two raters of typical variance
+(MacKay's update). So raters with little information are shrunk towards the others, and a rater
+with constant ratings has finite severity. Newton steps use the observed information. The first
+three steps, and those where it is not positive definite, omit all or part of the missing
+information about things.
 
-Standard errors are the larger of those of the information matrix and of the sandwich over things:
+Standard errors are the larger of those from the information matrix and from the sandwich over
+things:
 
 .. math:: H^{-1} \quad\text{and}\quad
           H^{-1} \Big(\sum_j g_j g_j' + P\Big) H^{-1},                                    \quad (1)
 
-with g the score of a thing and P the precision of the prior, which is in H too. That the variances
-between raters are estimated adds to both, for the logarithm of each with c raters behind it,
+with g the score of a thing and P the precision of the prior, which is also part of H. Estimating
+the variances between raters adds to both. For the logarithm of each, with c raters behind it, this
+is
 
 .. math:: \frac{2}{c}\, v v', \qquad v = H^{-1} P_k (u - \bar u).                         \quad (2)
 
@@ -54,11 +56,11 @@ from psychollm.studies.rater_severity.likelihood import (
 
 @dataclass(frozen=True, slots=True)
 class Typical:
-    """What is assumed of one kind of parameter before any rating."""
+    """Prior assumptions about one kind of parameter."""
 
     sd: float  # between raters
-    worth: float  # raters that this counts for
-    mean_sd: float  # of the mean of raters; 0 where it is fixed
+    worth: float  # weight in raters
+    mean_sd: float  # prior SD of the mean over raters; 0 if it is fixed
 
 
 POPULATION: Mapping[str, Typical] = {
@@ -68,28 +70,28 @@ POPULATION: Mapping[str, Typical] = {
     "drift": Typical(0.5, 2.0, 10.0),
     "group": Typical(0.5, 2.0, 0.0),
 }
-STEPS_SD, MEANS_SD = 2.0, 3.0  # of the steps that all share, and of the means of groups
-SLOPE = 1.5  # of a yes or no rating, to start from
-SCORING = 3  # steps before Newton's
-LEFT_OUT = (1.0, 0.9, 0.6, 0.0)  # of the missing information
-LONGEST = 1.0  # change of a parameter in one step
+STEPS_SD, MEANS_SD = 2.0, 3.0  # prior SDs of common steps, and of group means
+SLOPE = 1.5  # initial value for binary ratings
+SCORING = 3  # steps before Newton's method
+LEFT_OUT = (1.0, 0.9, 0.6, 0.0)  # proportions of the missing information to omit
+LONGEST = 1.0  # largest change of a parameter in one step
 TOLERANCE, SETTLED = 1e-6, 0.01  # of the gain of a step, and of the logarithms of variances
 MAX_ITERATIONS = 200
-NARROW = 0.6  # of the spacing of nodes, in standard deviations of the surest thing
+NARROW = 0.6  # maximum spacing of nodes, in SDs of the narrowest posterior
 FEWEST, MOST = 41, 401  # nodes
 HALVINGS = 12
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Fitted:
-    """Where the maximum is, and how sure."""
+    """Maximum, and its covariance."""
 
     facets: Facets
     layout: Layout
     at: FloatArray  # (P,)
     covariance: FloatArray  # (P, P) inverse information
     sandwich: FloatArray  # (P, P)
-    spread: Mapping[str, float]  # standard deviation between raters, by kind
+    spread: Mapping[str, float]  # SD between raters, by kind
     state: State
     grid: Grid
     convergence: Convergence
@@ -97,29 +99,29 @@ class Fitted:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Prior:
-    """A normal prior of all parameters."""
+    """Normal prior of all parameters."""
 
     centre: FloatArray
     precision: FloatArray
 
     def height(self, at: FloatArray, state: State) -> float:
-        """Return the log-likelihood with the log prior."""
+        """Return the log-likelihood plus log prior."""
         gap = at - self.centre
         return state.log_likelihood - 0.5 * float(gap @ self.precision @ gap)
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Population:
-    """Parameters of raters by kind, and what is typical of each."""
+    """Parameters of raters by kind, and typical values of each."""
 
     layout: Layout
-    kinds: Mapping[str, list[IntArray]]  # places of raters, in each block of the kind
+    kinds: Mapping[str, list[IntArray]]  # indices of raters, in each block of the kind
     typical: Mapping[str, Typical]
-    slope: float  # coordinate that is typical
+    slope: float  # typical slope coordinate
 
     @classmethod
     def of(cls, facets: Facets, layout: Layout, *, drift_of_all: bool) -> "Population":
-        """Return the population; the mean drift is fixed where things may drift instead."""
+        """Return the population; the mean drift is fixed if things may drift instead."""
         kinds: dict[str, list[IntArray]] = {}
         for name in layout.names:
             block = layout.block(name)
@@ -131,7 +133,7 @@ class Population:
         return cls(layout, kinds, typical, float(np.arcsinh(SLOPE / np.sqrt(span) / KAPPA)))
 
     def prior(self, spread: Mapping[str, float]) -> Prior:
-        """Return the prior for standard deviations between raters."""
+        """Return the prior given standard deviations between raters."""
         layout = self.layout
         precision, centre = np.zeros((layout.size, layout.size)), np.zeros(layout.size)
         n = layout.n_raters
@@ -152,8 +154,8 @@ class Population:
     def updated(
         self, spread: Mapping[str, float], at: FloatArray, covariance: FloatArray, prior: Prior
     ) -> tuple[dict[str, float], dict[str, float]]:
-        """Return standard deviations after one of MacKay's updates, and what they rest on."""
-        # They rest on as many raters as the ratings, not the prior, determine.
+        """Return standard deviations after one MacKay update, and the raters behind them."""
+        # This is the number of raters that the ratings, not the prior, determine.
         moved, worth = dict(spread), dict.fromkeys(spread, 0.0)
         for kind, places in self.kinds.items():
             typical, variance = self.typical[kind], spread[kind] ** 2
@@ -175,7 +177,7 @@ class Population:
     def with_spread(
         self, worth: Mapping[str, float], at: FloatArray, covariance: FloatArray, prior: Prior
     ) -> FloatArray:
-        """Return the covariance with what the unknown standard deviations add to it: (2)."""
+        """Return the covariance with the contribution (2) of estimated standard deviations."""
         total = covariance.copy()
         for kind, places in self.kinds.items():
             pull = np.zeros(at.size)
@@ -264,8 +266,8 @@ def _start(facets: Facets, layout: Layout, population: Population) -> FloatArray
 
 
 def _grid_at(facets: Facets, layout: Layout, at: FloatArray) -> Grid:
-    """Return nodes as near to each other as the surest thing needs."""
-    # One rating tells at most the square of the slope times the largest variance of its score.
+    """Return nodes as dense as the narrowest posterior needs."""
+    # One rating has at most the information slope squared times the largest variance of its score.
     span = float(facets.steps[-1] - facets.steps[0])
     slope = KAPPA * np.sinh(at[layout.block("slope")])
     slope = np.full(facets.n_raters, slope[0]) if layout.tied else slope
@@ -278,7 +280,7 @@ def _grid_at(facets: Facets, layout: Layout, at: FloatArray) -> Grid:
 def _factor(
     facets: Facets, made: Curves, state: State, grid: Grid, prior: Prior, *, newton: bool
 ) -> tuple[FloatArray, bool]:
-    """Return the Cholesky factor of the information, made positive definite where it is not."""
+    """Return the Cholesky factor of the information, made positive definite if necessary."""
     known = state.complete + prior.precision
     missing = np.zeros_like(known)
     if newton:
@@ -288,6 +290,6 @@ def _factor(
             return cho_factor(known - share * missing, lower=True)
         except np.linalg.LinAlgError:
             continue
-    # Far from the maximum even the complete one need not be: slopes and means bend.
+    # Far from the maximum even the complete information may be indefinite (slopes and means).
     lift = 1e-3 - float(np.linalg.eigvalsh(known)[0])
     return cho_factor(known + lift * np.eye(len(known)), lower=True)

@@ -1,23 +1,23 @@
-r"""The marginal likelihood of ratings: things differ in what is rated, raters in how they rate.
+r"""Marginal likelihood of ratings: things differ in quality, raters in how they rate.
 
-Rater i sees thing j at
+Rater i rates thing j with the linear predictor
 
 .. math:: z = a_i (\mu_j + x_j) - s_i - \delta_i t - h_{i g(j)}, \qquad x_j \sim N(0, 1), \quad (1)
 
-where a is discrimination, s severity, :math:`\delta` drift over time t, and h what the rater adds
-for a group g of things, whose own mean is in :math:`\mu_j`. Of the ordered ratings 0, ..., K - 1
+where a is discrimination, s severity, :math:`\delta` drift over time t, and h the rater's effect
+for a group g of things, whose mean is part of :math:`\mu_j`. The ordered ratings 0, ..., K - 1
+have
 
 .. math:: \log P(k) = c_k z + w_k m_i + \sum_l T_{kl} \tau_l + \text{const},                (2)
 
-with scores c that rise by equal steps, w that is 1 in the middle and 0 at both ends (m is how much
-the rater keeps to the middle), and polynomials T of degree 3 and more for steps that all raters
-share. With two ratings this is the many-facet logistic model with slopes, with more the
-generalised partial credit model; with three it is Davidson's model of ties, whose "unsure" lies
-between no and yes. Slopes are :math:`a = \kappa \sinh u`, near-logarithmic where they are large
-and able to be negative.
+with equally spaced scores c, w that is 1 in the middle and 0 at both ends (m is the rater's
+tendency to the middle), and polynomials T of degree 3 and more for common steps. With two ratings
+this is the many-facet logistic model with slopes, and with more the generalised partial credit
+model. With three it is Davidson's model of ties, with "unsure" between no and yes. Slopes are
+:math:`a = \kappa \sinh u`: near-logarithmic if large, and possibly negative.
 
-x is integrated out over nodes. The observed information is that of known x less what not knowing
-it takes away: the covariance of the scores under the posterior of x, in orthogonal polynomials.
+x is integrated out over nodes. The observed information is that for known x minus the missing
+information: the covariance of the scores under the posterior of x, in orthogonal polynomials.
 
 References
 ----------
@@ -46,21 +46,21 @@ Sparse: TypeAlias = Any  # scipy.sparse has no types
 KAPPA = 0.5  # slope below which its coordinate is linear
 DEGREES = 12  # polynomials of the missing information
 NEGLIGIBLE = 1e-5
-ROWS = 4096  # things whose scores are held at once
+ROWS = 4096  # things per block of scores
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Facets:
-    """Ratings as places, and the circumstances in which they were given."""
+    """Ratings as integer codes, and their circumstances."""
 
-    # A cell is a rater with a time and the covariates of a thing: ratings in it have one curve.
+    # A cell is a rater at a time with a thing's covariates: ratings in a cell have one curve.
     thing: IntArray  # (N,)
     cell: IntArray  # (N,)
     rating: IntArray  # (N,)
     rater: IntArray  # (U,) of each cell
     time: FloatArray | None  # (U,) from -1/2 to 1/2
     group: IntArray | None  # (U,)
-    covariates: FloatArray  # (U, p) that move the mean of the ability
+    covariates: FloatArray  # (U, p) effects on the mean ability
     n_things: int
     n_raters: int
     n_groups: int
@@ -75,7 +75,7 @@ class Facets:
 
 @dataclass(frozen=True, slots=True)
 class Layout:
-    """Where the parameters are: blocks of one value per rater, then those that all share."""
+    """Positions of the parameters: blocks of one value per rater, then common ones."""
 
     names: tuple[str, ...]  # of the blocks
     n_raters: int
@@ -85,7 +85,7 @@ class Layout:
 
     @classmethod
     def of(cls, facets: Facets) -> "Layout":
-        """Return the places of what these ratings have."""
+        """Return the layout for these ratings."""
         names = ["severity"]
         if not facets.tied:
             names.append("slope")
@@ -109,7 +109,7 @@ class Layout:
         return own + self.tied + self.n_shared_steps + self.n_covariates
 
     def block(self, name: str) -> slice:
-        """Return the places of one value per rater; of the one slope where it is tied."""
+        """Return the indices of one value per rater, or of the common slope if tied."""
         if name == "slope" and self.tied:
             low = len(self.names) * self.n_raters
             return slice(low, low + 1)
@@ -118,29 +118,29 @@ class Layout:
 
     @property
     def shared_steps(self) -> slice:
-        """Return the places of steps that all raters share."""
+        """Return the indices of common steps."""
         low = len(self.names) * self.n_raters + self.tied
         return slice(low, low + self.n_shared_steps)
 
     @property
     def means(self) -> slice:
-        """Return the places of what covariates add to the ability."""
+        """Return the indices of covariate effects on the ability."""
         low = len(self.names) * self.n_raters + self.tied + self.n_shared_steps
         return slice(low, low + self.n_covariates)
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Curves:
-    """Log-probabilities of all ratings in each cell at each node, and moments of the scores."""
+    """Log-probabilities of all ratings by cell and node, and moments of the scores."""
 
     log_p: FloatArray  # (U, K, Q)
     features: FloatArray  # (K, F): c, w, T
     expected: FloatArray  # (F, U, Q)
     constant: Sparse  # (U, P) derivative of z at ability x = 0
-    linear: Sparse  # (U, P) what it gains with x
+    linear: Sparse  # (U, P) its change with x
     places: list[Sparse]  # of the features after the first: (U, P), derivative of their factor
-    slope: FloatArray  # (U,) also its second derivative by its coordinate
-    turn: FloatArray  # (U,) derivative of the slope by its coordinate
+    slope: FloatArray  # (U,) also the second derivative in its coordinate
+    turn: FloatArray  # (U,) derivative of the slope in its coordinate
     centre: FloatArray  # (U,) mean ability of the things
 
 
@@ -158,7 +158,7 @@ def features_of(facets: Facets) -> FloatArray:
 
 
 def curves(facets: Facets, layout: Layout, at: FloatArray, nodes: FloatArray) -> Curves:
-    """Return the curves of all cells at parameters."""
+    """Return the curves of all cells at given parameters."""
     n, rater = facets.rater.size, facets.rater
     u = at[layout.block("slope")]
     u = np.full(n, u[0]) if layout.tied else u[rater]
@@ -203,7 +203,7 @@ def curves(facets: Facets, layout: Layout, at: FloatArray, nodes: FloatArray) ->
 
 
 def _placed(parts: list[tuple[IntArray, FloatArray]], layout: Layout) -> Sparse:
-    """Return values in rows of cells, at the places of parameters (U, P)."""
+    """Return values in rows of cells and columns of parameters (U, P)."""
     n = parts[0][0].size
     columns = np.concatenate([one[0] for one in parts])
     values = np.concatenate([one[1] for one in parts])
@@ -213,7 +213,7 @@ def _placed(parts: list[tuple[IntArray, FloatArray]], layout: Layout) -> Sparse:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class State:
-    """What one pass over the ratings gave."""
+    """Result of one pass over the ratings."""
 
     log_likelihood: float
     posterior: FloatArray  # (J, Q)
@@ -224,7 +224,7 @@ class State:
 def e_step(facets: Facets, layout: Layout, made: Curves, grid: Grid, sums: Sparse) -> State:
     """Return posteriors, the gradient and the complete information.
 
-    sums (J, U K): how often each thing has each rating in each cell.
+    sums (J, U K): number of ratings by thing, cell and rating.
     """
     nodes = grid.nodes
     n_cells, k, q = made.log_p.shape
@@ -259,7 +259,7 @@ def e_step(facets: Facets, layout: Layout, made: Curves, grid: Grid, sums: Spars
         for g in factors:
             both = moment(f, g).sum(axis=1)
             information += weighted(place, both, made.places[g - 1])
-    # Second derivatives of z: of the slope by its coordinate, and of slope with mean.
+    # Second derivatives of z: of the slope in its coordinate, and of slope with mean.
     slopes = layout.block("slope")
     rater = np.zeros_like(facets.rater) if layout.tied else facets.rater
     places = np.arange(slopes.start, slopes.stop)
@@ -273,7 +273,7 @@ def e_step(facets: Facets, layout: Layout, made: Curves, grid: Grid, sums: Spars
 
 
 def thing_scores(facets: Facets, made: Curves, weights: FloatArray, nodes: FloatArray) -> Sparse:
-    """Return for each thing the score summed over nodes with weights (J, Q): (J, P)."""
+    """Return each thing's score, summed over nodes with weights (J, Q): (J, P)."""
     thing, cell = facets.thing, facets.cell
     shape = facets.n_things, facets.rater.size
     totals, firsts = weights.sum(axis=1), weights @ nodes
@@ -300,7 +300,7 @@ def thing_scores(facets: Facets, made: Curves, weights: FloatArray, nodes: Float
 def missing_information(
     facets: Facets, made: Curves, state: State, nodes: FloatArray
 ) -> FloatArray:
-    """Return what not knowing the things takes from the information (P, P)."""
+    """Return the missing information, because things are unknown (P, P)."""
     total, size = np.zeros_like(state.complete), 0.0
     for weighted in weighted_polynomials(state.posterior, nodes, DEGREES):
         part = products(thing_scores(facets, made, weighted, nodes))
@@ -313,7 +313,7 @@ def missing_information(
 
 
 def products(scores: Sparse) -> FloatArray:
-    """Return the sum of products of the scores of things (P, P)."""
+    """Return the sum of outer products of the scores of things (P, P)."""
     total = np.zeros((scores.shape[1],) * 2)
     if scores.nnz < 0.05 * np.prod(scores.shape, dtype=np.float64):
         return np.asarray((scores.T @ scores).todense())

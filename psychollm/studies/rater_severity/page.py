@@ -1,4 +1,4 @@
-"""The page of raters."""
+"""Page of raters."""
 
 from typing import TYPE_CHECKING
 
@@ -19,14 +19,14 @@ def _methods(result: "RaterSeverity") -> tuple[str, ...]:
         else ""
     )
     return (
-        "A many-facet model: the log odds of a rating against the next lower one are the rater's "
-        "discrimination times the quality of the thing, less the rater's severity "
-        f"{cite('linacre', 'uto')}.{several} Things are drawn from a normal population and "
-        "integrated out; raters are drawn from one that is estimated.",
-        "Standard errors are the larger of those of the information matrix and of the sandwich "
-        "over things; intervals take Student's t. Tests of raters against the average rater hold "
-        "for all raters at once.",
-        "Reliability is the share of the variance of the posterior means of things in the whole.",
+        "In a many-facet model, the log odds of a rating against the next lower one are the "
+        "rater's discrimination times the quality of the thing, minus the rater's severity "
+        f"{cite('linacre', 'uto')}.{several} Things come from a normal population and are "
+        "integrated out; raters come from an estimated population.",
+        "Standard errors are the larger of those from the information matrix and from the "
+        "sandwich over things; intervals use Student's t. Tests of raters against the average "
+        "rater are simultaneous.",
+        "Reliability is the proportion of true variance in the posterior means of things.",
     )
 
 

@@ -1,4 +1,4 @@
-"""What the raters together say of each thing, and what changes without one of them."""
+"""Ratings by the whole panel, and effects of omitting one rater."""
 
 from dataclasses import dataclass
 
@@ -14,21 +14,21 @@ _ABILITIES = np.linspace(-9.0, 9.0, 361)
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Panel:
-    """Things as all raters would rate them, and what each rater adds."""
+    """Panel ratings of things, and the contribution of each rater."""
 
-    value: FloatArray  # (J,) mean rating that all raters together would give
+    value: FloatArray  # (J,) expected mean rating by all raters
     sd: FloatArray  # (J,)
     interval: FloatArray  # (J, 2)
     reliability: float
     reliability_without: FloatArray  # (R,)
-    turned: IntArray  # (R,) things whose mean rating crosses the middle without the rater
-    turned_corrected: IntArray  # (R,) the same of the corrected ratings
+    turned: IntArray  # (R,) things whose mean rating crosses the midpoint without the rater
+    turned_corrected: IntArray  # (R,) the same for corrected ratings
 
 
 def panel_of(
     fitted: Fitted, everyone: Everyone, table: FloatArray, values: FloatArray, level: float
 ) -> Panel:
-    """Return the panel with and without each rater; table holds values, things x raters."""
+    """Return the panel with and without each rater; table has values, things x raters."""
     facets, layout, grid = fitted.facets, fitted.layout, fitted.grid
     made = curves(facets, layout, fitted.at, grid.nodes)
     each = panel_curves(everyone, layout, fitted.at, _ABILITIES, values)
@@ -94,7 +94,7 @@ def _quantiles(posterior: FloatArray, nodes: FloatArray, tails: FloatArray) -> F
 
 
 def _reliability(posterior: FloatArray, nodes: FloatArray) -> float:
-    """Return the share of the variance of posterior means in that of things."""
+    """Return the proportion of true variance in posterior means."""
     mean, sd = _moments(posterior, np.broadcast_to(nodes, posterior.shape))
     between = float(mean.var())
     return between / (between + float(np.mean(sd**2)))

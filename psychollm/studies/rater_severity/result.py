@@ -1,4 +1,4 @@
-"""What ratings show of the raters, and of the things that they rated."""
+"""Result for raters, and for the things that they rated."""
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
@@ -28,12 +28,12 @@ if TYPE_CHECKING:
     import pandas as pd
     from matplotlib.axes import Axes as Drawn
 
-_SHOWN = 5  # raters at each end that the summary lists
+_SHOWN = 5  # raters at each end in the summary
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
 class RaterSeverity(Study, Result):
-    """Severity, discrimination and tendencies of raters, and what each of them changes.
+    """Severity, discrimination and tendencies of raters, and effects of omitting each.
 
     Examples
     --------
@@ -44,27 +44,27 @@ class RaterSeverity(Study, Result):
     (0, [0.17, 0.5, 0.83])
     """
 
-    severity: Estimate  # (raters,) logits beyond the average rater; the harsh rate lower
-    difference: Estimate  # (raters,) mean rating of all things, less that of the average rater
-    rate: Estimate  # (raters,) mean rating that the rater would give to all things
-    discrimination: Estimate  # (raters,) logits for one SD of the things
-    middle: Estimate | None  # (raters,) share of ratings at neither end, "unsure" among them
+    severity: Estimate  # (raters,) logits relative to the average rater; higher is harsher
+    difference: Estimate  # (raters,) expected mean rating minus that of the average rater
+    rate: Estimate  # (raters,) expected mean rating of all things
+    discrimination: Estimate  # (raters,) logits per SD of the things
+    middle: Estimate | None  # (raters,) proportion of ratings at neither end, including "unsure"
     drift: Estimate | None  # (raters,) change of severity from the first to the last time
-    interaction: Estimate | None  # (raters x groups,) logits of severity for the group
-    at_once: FloatArray  # (raters, 2) intervals of `difference` that all hold together
-    adjusted: FloatArray  # (raters,) p-values of no difference, for all raters at once
-    things: Estimate  # (things,) mean rating that all raters together would give
-    raw: FloatArray  # (raters,) mean rating as given
+    interaction: Estimate | None  # (raters x groups,) effect on severity for the group, in logits
+    at_once: FloatArray  # (raters, 2) simultaneous intervals of `difference`
+    adjusted: FloatArray  # (raters,) p-values of no difference, adjusted for all raters
+    things: Estimate  # (things,) expected mean rating by all raters
+    raw: FloatArray  # (raters,) observed mean rating
     raw_things: FloatArray  # (things,)
-    reliability: float  # of the things' places, from all raters
+    reliability: float  # of the quality of things, from all raters
     reliability_without: FloatArray  # (raters,) without the rater
-    turned: IntArray  # (raters,) things whose mean rating crosses the middle without the rater
-    turned_corrected: IntArray  # (raters,) the same of corrected ratings
+    turned: IntArray  # (raters,) things whose mean rating crosses the midpoint without the rater
+    turned_corrected: IntArray  # (raters,) the same for corrected ratings
     agreement: Estimate  # (1,) Krippendorff's alpha
-    spread: Mapping[str, float]  # standard deviation between raters, by kind of parameter
+    spread: Mapping[str, float]  # SD between raters, by kind of parameter
     categories: Labels  # from the lowest rating to the highest
-    unsure: bool  # whether the middle one of three lies between no and yes
-    drift_of_all: bool  # whether drift is that of the rater, not beyond the average rater's
+    unsure: bool  # whether the middle one of three is between no and yes
+    drift_of_all: bool  # whether drift is absolute, not relative to the average rater
     tied: bool  # whether all raters have one discrimination
     convergence: Convergence
     labels: Labels  # (raters,)
@@ -92,11 +92,11 @@ class RaterSeverity(Study, Result):
 
     @property
     def order(self) -> list[int]:
-        """Raters from the one that rates lowest."""
+        """Raters by increasing mean rating."""
         return [int(place) for place in np.argsort(self.difference.value, kind="stable")]
 
     def tables(self) -> "dict[str, pd.DataFrame]":
-        """Return the tables of the study, by name."""
+        """Return the tables of the study by name."""
         things = self.things.to_frame()
         things.insert(1, "raw", self.raw_things)
         found = {"raters": self.to_frame(), "things": things}
@@ -107,12 +107,12 @@ class RaterSeverity(Study, Result):
         return found
 
     def outcomes(self, *, smallest: SmallestEffects = SMALLEST) -> Verdicts:
-        """Return what each rater's difference from the average rater shows, all at once.
+        """Return simultaneous conclusions on each rater's difference from the average rater.
 
         Parameters
         ----------
         smallest : SmallestEffects
-            `share` is the smallest difference that matters, as a share of the scale.
+            `share` is the smallest difference of interest, as a proportion of the scale.
         """
         span = self._span
         return Verdicts(
@@ -131,13 +131,13 @@ class RaterSeverity(Study, Result):
         )
 
     def plot(self, *, ax: "Drawn | None" = None) -> "Drawn":
-        """Draw each rater's difference from the average rater: `psychollm.plots.plot_forest`."""
+        """Plot each rater's difference from the average rater: `psychollm.plots.plot_forest`."""
         return drawn_by("plot_forest")(
-            self.difference, reference=0.0, x="mean rating less that of the average rater", ax=ax
+            self.difference, reference=0.0, x="mean rating minus that of the average rater", ax=ax
         )
 
     def findings(self, *, smallest: SmallestEffects = SMALLEST) -> Findings:
-        """Return who rates low and high, who tells things apart, and who changes what."""
+        """Return raters' severity and discrimination, and effects of omitting raters."""
         judged = self.outcomes(smallest=smallest)
         items = [
             Finding(
@@ -147,45 +147,45 @@ class RaterSeverity(Study, Result):
             ),
             Finding(
                 key="severity",
-                question="Who rates low, and who high?",
+                question="Which raters rate low or high?",
                 rows=self._listed(self.order, self._rater),
                 explanation=(
-                    "The difference is in the mean rating that a rater would give to all these "
-                    "things, whichever of them it rated. Severity is in logits, for one average "
+                    "The difference is in the expected mean rating of all these things, "
+                    "including those not rated. Severity is in logits, for one average "
                     "thing."
                 ),
                 numbers={"severity": self.severity, "rate": self.rate},
             ),
             Finding(
                 key="discrimination",
-                question="Who tells things apart?",
+                question="Which raters discriminate between things?",
                 statement=(
-                    "All raters have one discrimination, "
-                    f"{self.discrimination.text(0)} logits for one SD of the things."
+                    "All raters have the same discrimination, "
+                    f"{self.discrimination.text(0)} logits per SD of the things."
                     if self.tied
                     else ""
                 ),
                 rows=() if self.tied else self._by_discrimination(),
                 explanation=(
-                    "Logits by which a rating rises for one standard deviation of the things, as "
-                    "all raters see them. Near 0, ratings have nothing to do with those of others."
+                    "Logits by which a rating rises per standard deviation of quality, as "
+                    "estimated from all raters. Near 0, ratings are unrelated to those of others."
                 ),
                 numbers={"discrimination": self.discrimination},
             ),
             *self._asked(),
             Finding(
                 key="without",
-                question="Whom to drop, and what would change?",
+                question="What changes if a rater is omitted?",
                 statement=(
-                    f"All {len(self.labels)} raters together place these things with a "
+                    f"All {len(self.labels)} raters measure quality with a "
                     f"reliability of {number(self.reliability)}; their agreement (Krippendorff's "
                     f"alpha) is {self.agreement.text(0)}."
                 ),
                 rows=self._without(),
                 explanation=(
-                    "Reliability is the share of true variance in the things' places. A thing "
-                    "turns where its mean rating crosses the middle of the scale; a corrected "
-                    "rating is the mean that all raters together would give."
+                    "Reliability is the proportion of true variance in estimated quality. A "
+                    "thing changes verdict if its mean rating crosses the midpoint of the scale; "
+                    "a corrected rating is the expected mean over all raters."
                 ),
                 numbers={
                     "reliability": self.reliability,
@@ -215,23 +215,23 @@ class RaterSeverity(Study, Result):
         words = {
             Outcome.ABOVE: ("rates higher than the average", "rate higher than the average"),
             Outcome.BELOW: ("rates lower", "rate lower"),
-            Outcome.SMALL: ("about as the average", "about as the average"),
+            Outcome.SMALL: ("is equivalent to the average", "are equivalent to the average"),
         }
         said = counted(judged, words, kind="rater", data="ratings")
         return (
-            f"{self.labels[lowest]} rates lowest: its mean rating of all things would be "
-            f"{self.rate.text(lowest)}, that of {self.labels[highest]}, the highest, "
+            f"{self.labels[lowest]} is the harshest rater and {self.labels[highest]} the most "
+            f"lenient. Their expected mean ratings of all things are {self.rate.text(lowest)} and "
             f"{self.rate.text(highest)}. {said[:1].upper()}{said[1:]}."
         )
 
     def _listed(self, order: Sequence[int], say: Callable[[int], str]) -> tuple[str, ...]:
-        """Return a line for each rater, of many for those at both ends."""
+        """Return a line per rater; only both ends if there are many."""
         if len(order) <= 2 * _SHOWN + 1:
             return tuple(map(say, order))
         left = len(order) - 2 * _SHOWN
         return (
             *map(say, order[:_SHOWN]),
-            f"and {left} between, in the table of raters",
+            f"{left} more in the table of raters",
             *map(say, order[-_SHOWN:]),
         )
 
@@ -239,7 +239,7 @@ class RaterSeverity(Study, Result):
         flag = self.severity.flags[row]
         return (
             f"{self.labels[row]}: {self.difference.text(row, signed=True)}, severity "
-            f"{self.severity.text(row, signed=True)}; as given, its mean rating is "
+            f"{self.severity.text(row, signed=True)}; observed mean rating "
             f"{number(self.raw[row])}" + (f" ({flag})" if flag else "")
         )
 
@@ -250,7 +250,7 @@ class RaterSeverity(Study, Result):
         )
 
     def _asked(self) -> list[Finding]:
-        """Return findings about what not all ratings have."""
+        """Return findings that exist only for some ratings."""
         found = []
         if self.middle is not None:
             middle = self.middle
@@ -259,15 +259,15 @@ class RaterSeverity(Study, Result):
                 Finding(
                     key="middle",
                     question=(
-                        f"Who says {self.categories[1]}?"
+                        f"Which raters say {self.categories[1]}?"
                         if self.unsure
-                        else "Who keeps to the middle of the scale?"
+                        else "Which raters prefer the middle of the scale?"
                     ),
                     rows=self._listed(
                         order, lambda row: f"{self.labels[row]}: {middle.text(row)}"
                     ),
-                    explanation="The share of all things to which the rater would give a rating "
-                    "at neither end.",
+                    explanation="Proportion of all things that the rater is expected to rate at "
+                    "neither end.",
                     numbers={"middle": middle},
                 )
             )
@@ -279,18 +279,18 @@ class RaterSeverity(Study, Result):
 
     def _drifting(self, drift: Estimate) -> Finding:
         clear = _clear(drift)
-        whom = "" if self.drift_of_all else ", beyond that of the average rater"
+        whom = "" if self.drift_of_all else ", relative to the average rater"
         return Finding(
             key="drift",
-            question="Who drifts over time?",
+            question="Which raters drift over time?",
             statement=f"The intervals of {len(clear)} of {len(self.labels)} raters exclude no "
             "drift.",
             rows=tuple(
                 f"{self.labels[row]}: {drift.text(row, signed=True)}"
                 for row in clear[: 2 * _SHOWN]
             ),
-            explanation=f"The change of severity from the first to the last time{whom}, in "
-            "logits. Each interval holds for itself.",
+            explanation=f"Change of severity from the first to the last time{whom}, in "
+            "logits, with pointwise intervals.",
             numbers={"drift": drift},
         )
 
@@ -299,21 +299,21 @@ class RaterSeverity(Study, Result):
         total = int(interaction.defined.sum())
         return Finding(
             key="interaction",
-            question="Who is harsher to some groups of things?",
-            statement=f"The intervals of {len(clear)} of {total} pairs of rater and group exclude "
-            f"0; by chance {percent(1.0 - self.level)} would.",
+            question="Which raters are harsher to some groups of things?",
+            statement=f"The intervals of {len(clear)} of {total} pairs of rater and group "
+            f"exclude 0; {percent(1.0 - self.level)} would by chance.",
             rows=tuple(
                 f"{interaction.labels[row][0]} with {interaction.labels[row][1]}: "
                 f"{interaction.text(row, signed=True)}"
                 for row in clear[: 2 * _SHOWN]
             ),
-            explanation="What severity a rater adds for a group, beyond its own and beyond that "
-            "of all raters for the group, in logits. Each interval holds for itself.",
+            explanation="Effect on severity for a group, relative to the rater's severity and to "
+            "the group's mean over raters, in logits, with pointwise intervals.",
             numbers={"interaction": interaction},
         )
 
     def _without(self) -> tuple[str, ...]:
-        """Say what changes without raters whose loss costs least, and most."""
+        """Return the effects of omitting the least and the most informative raters."""
         order = np.argsort(-self.reliability_without, kind="stable").tolist()
         things = count(len(self.things.labels))
         return self._listed(
@@ -321,13 +321,13 @@ class RaterSeverity(Study, Result):
             lambda row: (
                 f"without {self.labels[row]}: reliability "
                 f"{number(self.reliability_without[row])}, {count(self.turned[row])} of {things} "
-                f"things turn, corrected {count(self.turned_corrected[row])}"
+                f"verdicts change (corrected: {count(self.turned_corrected[row])})"
             ),
         )
 
 
 def _clear(estimate: Estimate) -> list[int]:
-    """Return rows whose interval excludes 0, the largest in standard errors first."""
+    """Return rows whose interval excludes 0, by decreasing standardised value."""
     low, high = estimate.interval.T
     with np.errstate(invalid="ignore", divide="ignore"):
         size = np.abs(estimate.value) / estimate.se

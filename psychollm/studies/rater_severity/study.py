@@ -1,15 +1,14 @@
-r"""Which raters are harsh, which tell things apart, and who changes what.
+r"""Estimate raters' severity and discrimination, and the effect of omitting raters.
 
-Raw rates of raters mix how harsh they are with what they were given to rate, and say nothing of
-how well a rater tells things apart. Here raters are the items of an item response model and the
-things that they rate its respondents (`likelihood`): each rater has a severity and a
-discrimination, with three or more ratings a tendency to the middle ("unsure"), and where it is
-asked for a drift over time and a severity of its own for each group of things. Things are drawn
-from a normal population, raters from one that is estimated (`fit`).
+Raw mean ratings confound severity with the things that were rated, and carry no information about
+discrimination. Here raters are the items of an item response model and the things they rate its
+respondents (`likelihood`). Each rater has a severity and a discrimination, with three or more
+ratings a tendency to the middle ("unsure"), and optionally a drift over time and a severity for
+each group of things. Things come from a normal population, raters from an estimated one (`fit`).
 
-Severity in logits is that for one thing of average quality. Differences in the mean rating over
-all things, on the scale of the ratings, rest less on the model: they hold where ratings of one
-thing depend on each other beyond its quality, which moves logits towards zero.
+Severity in logits refers to one thing of average quality. Differences in the mean rating over all
+things, on the scale of the ratings, depend less on the model. They remain valid if ratings of one
+thing are dependent beyond its quality, which biases logits towards zero.
 
 References
 ----------
@@ -49,7 +48,7 @@ from psychollm.studies.rater_severity.panel import panel_of
 from psychollm.studies.rater_severity.result import RaterSeverity
 from psychollm.studies.rater_severity.table import Naming, Rated, rated_of
 
-SLOPES = 3  # raters from which on each has a discrimination of its own
+SLOPES = 3  # minimum number of raters for separate discriminations
 METHOD = "information matrix or sandwich over things, the larger"
 
 
@@ -68,39 +67,39 @@ def rater_severity(
     n_draws: int = 2000,
     rng: RandomState = None,
 ) -> RaterSeverity:
-    """Estimate how harsh raters are, and how well they tell things apart.
+    """Estimate raters' severity, and how well they discriminate between things.
 
     Parameters
     ----------
     ratings : DataFrame or array_like
-        A long table with a row per rating, or a table things x raters; a list has a list for each
-        rater. NaN, None and empty text are missing. Ratings are numbers, yes and no, or words
-        with `categories`; at most 11 different ones.
+        A long table with one row per rating, or a table things x raters; a list has one list per
+        rater. NaN, None and empty text are missing. Ratings are numbers, yes and no, or words with
+        `categories`; at most 11 different ones.
     thing, rater, rating : str, optional
-        Columns of a long table; known names such as "item", "judge" and "score" are found.
+        Columns of a long table; by default known names such as "item", "judge" and "score".
     time : str or array_like (things,), optional
-        When ratings were made: a column of numbers or dates, or one time for each thing. Severity
-        may then drift.
+        Time of each rating: a column of numbers or dates, or one time per thing. Severity may then
+        drift.
     group : str or array_like (things,), optional
-        What each thing belongs to, such as the model that wrote it. Raters may then be harsh to
-        some groups.
+        Group of each thing, such as the model that wrote it. Raters may then differ in severity
+        between groups.
     categories : iterable, optional
         All ratings from the lowest to the highest.
     unsure : hashable, optional
-        The rating among three that lies between the two others. "Unsure" and "tie" are found.
+        Which of three ratings is between the other two. "Unsure" and "tie" are recognised.
     discrimination : bool
-        Whether raters may differ in how well they tell things apart. With two raters they cannot.
+        Whether raters may differ in discrimination. With two raters they cannot.
     level : float
         Coverage of the intervals.
     n_draws : int
-        Draws of all raters together, for differences and for intervals that hold at once.
+        Number of joint draws of all raters, for differences and simultaneous intervals.
     rng : Generator, int or None
         Source of randomness.
 
     Returns
     -------
     RaterSeverity
-        Values of a rater whose ratings are all alike rest on the other raters, and are flagged.
+        Estimates for a rater with constant ratings depend on the other raters, and are flagged.
 
     Raises
     ------
@@ -110,7 +109,7 @@ def rater_severity(
     ShapeError
         If there are fewer than two raters or five things.
     CodeError
-        If the ratings are all alike, too many, or infinite.
+        If the ratings are constant, too many, or infinite.
     OptionError
         If an option is out of range, or words have no known order.
 
@@ -142,14 +141,14 @@ def rater_severity(
 
 
 def _shares(rated: Rated) -> FloatArray:
-    """Return the share of each group among things; one of a single group without them."""
+    """Return the proportion of each group among things; a single one without groups."""
     if rated.group is None:
         return np.ones(1)
     return np.asarray(np.bincount(rated.group) / rated.group.size)
 
 
 def _facets(rated: Rated, shares: FloatArray, *, tied: bool) -> tuple[Facets, bool]:
-    """Return the facets, and whether one thing was rated at different times."""
+    """Return the facets, and whether things were rated at different times."""
     n, k = len(rated.things), len(rated.categories)
     columns = []
     if rated.group is not None:
@@ -193,11 +192,11 @@ def _facets(rated: Rated, shares: FloatArray, *, tied: bool) -> tuple[Facets, bo
 
 @dataclass(frozen=True, slots=True, eq=False)
 class _Raters:
-    """What estimates of raters have in common."""
+    """Common parts of the estimates of raters."""
 
     fitted: Fitted
     labels: Labels
-    n: FloatArray  # (R,) ratings
+    n: FloatArray  # (R,) number of ratings
     flags: tuple[Reason, ...]
     level: float
 
@@ -210,7 +209,7 @@ class _Raters:
         return se, plain * np.outer(scale, scale)
 
     def margin(self, se: FloatArray, n: FloatArray) -> FloatArray:
-        """Return half the widths of intervals."""
+        """Return margins of error."""
         tail = stdtrit(np.maximum(n - 1.0, 2.0), (1.0 + self.level) / 2.0)
         return np.asarray(tail * se)
 
@@ -232,7 +231,7 @@ class _Raters:
     def within(
         self, name: str, value: FloatArray, turn: FloatArray, bounds: FloatArray
     ) -> Estimate:
-        """Return means between two bounds, whose intervals stay between them."""
+        """Return means between two bounds, with intervals inside the bounds."""
         low, high = bounds
         se = self.spread(turn)[0]
         share = np.clip((value - low) / (high - low), 1e-9, 1.0 - 1e-9)
@@ -340,7 +339,7 @@ def _flags(rated: Rated, n: FloatArray) -> tuple[Reason, ...]:
 def _drawn(
     estimate: Estimate, covariance: FloatArray, n_draws: int, source: np.random.Generator
 ) -> Estimate:
-    """Return an estimate with draws of all raters together."""
+    """Return an estimate with joint draws of all raters."""
     sizes, axes = np.linalg.eigh(covariance)
     root = axes * np.sqrt(np.maximum(sizes, 0.0))
     noise = source.standard_normal((n_draws, estimate.value.size))
@@ -369,7 +368,7 @@ def _discrimination(raters: _Raters) -> Estimate:
 
 
 def _interaction(rated: Rated, raters: _Raters) -> Estimate | None:
-    """Return what each rater adds for each group, beyond rater and group: (raters x groups,)."""
+    """Return rater-by-group effects, net of rater and group: (raters x groups,)."""
     if rated.group is None:
         return None
     n, groups = len(rated.raters), len(rated.groups)
@@ -396,7 +395,7 @@ def _interaction(rated: Rated, raters: _Raters) -> Estimate | None:
 
 
 def _agreement(rated: Rated, level: float, source: np.random.Generator) -> Estimate:
-    """Return Krippendorff's alpha of the ratings as places in their order."""
+    """Return Krippendorff's alpha of the ratings as ordinal codes."""
     places = np.full((len(rated.things), len(rated.raters)), np.nan)
     places[rated.thing, rated.rater] = rated.rating
     known = Ratings.from_table(places, categories=range(len(rated.categories)))

@@ -1,4 +1,4 @@
-"""Ratings as they come: who rated what, when, and how, from a long table or things x raters."""
+"""Read ratings from a long table or a table things x raters."""
 
 from collections.abc import Hashable, Iterable, Sequence
 from dataclasses import dataclass
@@ -18,9 +18,9 @@ from psychollm.reliability.raters.ratings import encode_categories, holds_runs
 THINGS = ("thing", "unit", "conversation", "output", "answer", "text", *QUESTIONS, *IDS)
 RATERS = ("rater", "judge", "annotator", "grader", "coder", "worker", "scorer", "reviewer")
 RATINGS = ("rating", "verdict", "judgement", "judgment", "grade", "label", "vote", *SCORES)
-MOST_RATINGS = 11  # distinct ones
+MOST_RATINGS = 11  # different ratings
 LEAST_THINGS = 5
-# Words that need no `categories`: each set at one place of no, between and yes.
+# Words recognised without `categories`, grouped into no, between and yes.
 _NO = {"no", "n", "false", "incorrect", "wrong", "fail", "failed", "bad", "reject", "rejected"}
 _YES = {"yes", "y", "true", "correct", "right", "pass", "passed", "good", "accept", "accepted"}
 _BETWEEN = {"unsure", "maybe", "tie", "neutral", "uncertain", "undecided", "don't know", "unclear"}
@@ -28,11 +28,11 @@ _BETWEEN = {"unsure", "maybe", "tie", "neutral", "uncertain", "undecided", "don'
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Rated:
-    """Ratings as places among labels."""
+    """Ratings as integer codes."""
 
     thing: IntArray  # (N,)
     rater: IntArray  # (N,)
-    rating: IntArray  # (N,) place among the categories, in increasing order
+    rating: IntArray  # (N,) index of the category, in increasing order
     time: FloatArray | None  # (N,) from -1/2 to 1/2
     group: IntArray | None  # (things,)
     things: Labels
@@ -43,14 +43,14 @@ class Rated:
 
     @property
     def values(self) -> FloatArray:
-        """What each category counts: its number, or its place from 0 to 1."""
+        """Value of each category: its number, or its position from 0 to 1."""
         if all(isinstance(one, int | float) for one in self.categories) and not self.unsure:
             return np.array(self.categories, dtype=np.float64)
         return np.linspace(0.0, 1.0, len(self.categories))
 
     @property
     def table(self) -> FloatArray:
-        """Values of things x raters, NaN where there is none; of several ratings the last."""
+        """Values, things x raters, NaN if missing; the last of repeated ratings."""
         cells = np.full((len(self.things), len(self.raters)), np.nan)
         cells[self.thing, self.rater] = self.values[self.rating]
         return cells
@@ -58,7 +58,7 @@ class Rated:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Naming:
-    """How the columns, or the ratings, are called."""
+    """Names of the columns, or of the ratings."""
 
     thing: str | None
     rater: str | None
@@ -70,7 +70,7 @@ class Naming:
 
 
 def rated_of(ratings: Any, naming: Naming) -> Rated:
-    """Return whatever holds ratings as places among labels."""
+    """Return ratings in any format as integer codes."""
     frame = in_pandas(ratings)
     columns = _long_columns(frame, naming)
     if columns is None:
@@ -85,8 +85,8 @@ def _long_columns(frame: Any, naming: Naming) -> list[str] | None:
     named = any(name is not None for name in given.values())
     if named and not header:
         msg = (
-            f"ratings is a {type(frame).__name__}: names of columns belong to a long table, a "
-            "DataFrame with a row per rating"
+            f"ratings is a {type(frame).__name__}: column names require a long table, a "
+            "DataFrame with one row per rating"
         )
         raise ShapeError(msg)
     found: list[str] = []
@@ -98,7 +98,7 @@ def _long_columns(frame: Any, naming: Naming) -> list[str] | None:
             if not exact or (len(exact) > 1 and not named):
                 if not named:
                     return None
-                which = f"several may be: {listed(exact)}" if exact else "none is called so"
+                which = f"several may be: {listed(exact)}" if exact else "there is no known name"
                 msg = f"ratings has no single column of the {role}: {which}; pass {role}="
                 raise LabelError(msg)
             chosen = exact[0]
@@ -110,7 +110,7 @@ def _of_long(frame: Any, columns: list[str], naming: Naming) -> Rated:
     texts = [one for one in (naming.time, naming.group) if isinstance(one, str)]
     wanted = [*columns, *texts]
     if len(set(wanted)) < len(wanted):
-        msg = f"ratings: columns {wanted} are to be different ones"
+        msg = f"ratings: columns {wanted} must be different"
         raise LabelError(msg)
     table = long_table(frame, wanted, argument="ratings", row="rating")
     thing, rater, rating = columns
@@ -129,7 +129,7 @@ def _of_long(frame: Any, columns: list[str], naming: Naming) -> Rated:
         places.append(codes)
         labels.append(distinct)
     if not cells.size:
-        msg = f"ratings: column {rating!r} holds no rating"
+        msg = f"ratings: column {rating!r} has no ratings"
         raise ShapeError(msg)
 
     def name(cell: Sequence[int]) -> str:
@@ -154,7 +154,7 @@ def _of_long(frame: Any, columns: list[str], naming: Naming) -> Rated:
             if of.setdefault(place, one) != one:
                 msg = (
                     f"ratings: {thing} {labels[0][place]!r} has groups {of[place]!r} and {one!r} "
-                    f"in column {group!r}: a group is of things, one for each"
+                    f"in column {group!r}: a thing has one group"
                 )
                 raise LabelError(msg)
         group = [of[place] for place in range(len(labels[0]))]
@@ -165,8 +165,8 @@ def _of_table(ratings: Any, naming: Naming) -> Rated:
     for role in ("time", "group"):
         if isinstance(getattr(naming, role), str):
             msg = (
-                f"{role}={getattr(naming, role)!r} names a column of a long table, and ratings is "
-                f"a table things x raters: pass one {role} for each thing"
+                f"{role}={getattr(naming, role)!r} is a column name, but ratings is a table "
+                f"things x raters: pass one {role} per thing"
             )
             raise OptionError(msg)
     if holds_runs(ratings):
@@ -174,7 +174,7 @@ def _of_table(ratings: Any, naming: Naming) -> Rated:
             ratings, range(len(ratings)), argument="ratings"
         )
         if len(models) > 1:
-            msg = f"ratings holds tables of {len(models)} rows: pass one list for each rater"
+            msg = f"ratings has tables of {len(models)} rows: pass one list per rater"
             raise ShapeError(msg)
         known = Table(stack[0], items, runs)
     else:
@@ -183,9 +183,9 @@ def _of_table(ratings: Any, naming: Naming) -> Rated:
     gaps = is_missing(cells) | (cells == "") if cells.dtype == object else is_missing(cells)
     thing, rater = np.nonzero(~gaps)
     if not thing.size:
-        msg = "ratings holds no rating: every cell is missing"
+        msg = "ratings: every cell is missing"
         raise ShapeError(msg)
-    seen = np.unique(thing)  # things without any rating tell nothing
+    seen = np.unique(thing)  # things without ratings carry no information
     things = tuple(known.models[place] for place in seen)
 
     def name(cell: Sequence[int]) -> str:
@@ -219,10 +219,10 @@ def _made(
 ) -> Rated:
     things, raters = labels
     if len(raters) < 2:
-        msg = f"ratings holds one rater, {raters[0]!r}: severity is that of raters compared"
+        msg = f"ratings has one rater, {raters[0]!r}: severity needs at least two"
         raise ShapeError(msg)
     if len(things) < LEAST_THINGS:
-        msg = f"ratings holds {len(things)} things: raters are compared on at least {LEAST_THINGS}"
+        msg = f"ratings has {len(things)} things, but at least {LEAST_THINGS} are required"
         raise ShapeError(msg)
     codes, categories, unsure = _ordered(cells, name, naming)
     member: IntArray | None = None
@@ -230,7 +230,7 @@ def _made(
     if group is not None:
         member, groups = numbered(unit_labels(group, things, argument="group", kind="thing"))
         if len(groups) < 2:
-            msg = f"group holds one group, {groups[0]!r}: an interaction needs at least two"
+            msg = f"group has one group, {groups[0]!r}: an interaction needs at least two"
             raise OptionError(msg)
     return Rated(
         thing=places[0],
@@ -253,26 +253,24 @@ def _scaled(time: Any, thing: IntArray, things: Labels) -> FloatArray:
     column = pd.Series(list(time))
     gaps = np.flatnonzero(column.isna())
     if gaps.size:
-        msg = (
-            f"time: a rating of thing {things[thing[gaps[0]]]!r} has none: every rating needs one"
-        )
+        msg = f"time: a rating of thing {things[thing[gaps[0]]]!r} is missing: pass one per rating"
         raise LabelError(msg)
     if not pd.api.types.is_numeric_dtype(column.infer_objects()):
         try:
             column = pd.to_datetime(column, utc=True, format="mixed").astype("int64")
         except (TypeError, ValueError) as error:
-            msg = f"time holds {shown(column.iloc[0])}: pass numbers or dates ({error})"
+            msg = f"time contains {shown(column.iloc[0])}: pass numbers or dates ({error})"
             raise CodeError(msg) from error
     values = column.to_numpy(dtype=np.float64)
     low, high = values.min(), values.max()
     if not np.isfinite(low + high) or not high > low:
-        msg = f"time holds one time, {low:g}: drift needs at least two, all finite"
+        msg = f"time has only the value {low:g}: drift needs at least two, all finite"
         raise OptionError(msg)
     return np.asarray((values - low) / (high - low) - 0.5)
 
 
 def _ordered(cells: AnyArray, name: Any, naming: Naming) -> tuple[IntArray, Labels, bool]:
-    """Return ratings as places among categories in increasing order, and whether one is unsure."""
+    """Return ratings as ordinal codes of the categories, and whether one is unsure."""
     given = None if naming.categories is None else tuple(naming.categories)
     spelling: dict[Any, Any] = {}
     if given is None and cells.dtype == object and all(isinstance(one, str) for one in cells):
@@ -290,20 +288,20 @@ def _ordered(cells: AnyArray, name: Any, naming: Naming) -> tuple[IntArray, Labe
     rest = [one for one in categories if unsure is None or one != unsure]
     if unsure is not None and (len(rest) != 2 or unsure not in categories):
         msg = (
-            f"unsure={unsure!r} lies between two other ratings, and ratings holds "
-            f"{listed(list(categories))}: unsure= names one of three"
+            f"unsure={unsure!r} must be between two of three ratings, but ratings has "
+            f"{listed(list(categories))}"
         )
         raise OptionError(msg)
     if not ordered:
         rest = _words_in_order(rest)
     order = [rest[0], unsure, rest[1]] if unsure is not None else rest
     if len(order) < 2:
-        msg = f"ratings holds one rating only, {order[0]!r}: nothing can be told of the raters"
+        msg = f"ratings has only the rating {order[0]!r}: raters cannot be compared"
         raise CodeError(msg)
     if len(order) > MOST_RATINGS:
         msg = (
-            f"ratings holds {len(order)} different ratings, and {MOST_RATINGS} are the most: "
-            "round them, or cut them into classes"
+            f"ratings has {len(order)} different ratings, but at most {MOST_RATINGS} are allowed: "
+            "round or group them"
         )
         raise CodeError(msg)
     place = {one: k for k, one in enumerate(order)}
@@ -312,7 +310,7 @@ def _ordered(cells: AnyArray, name: Any, naming: Naming) -> tuple[IntArray, Labe
 
 
 def _plain_word(word: str) -> str:
-    """Return a known word in one spelling, another as it is."""
+    """Return a known word in its standard spelling, others unchanged."""
     plain = word.strip().lower()
     return plain if plain in _NO | _YES | _BETWEEN else word
 
@@ -324,7 +322,7 @@ def _words_in_order(words: list[Any]) -> list[Any]:
     if len(words) == 1:
         return words
     msg = (
-        f"ratings holds the words {listed(words)}, whose order is unknown: pass "
+        f"ratings has the words {listed(words)}, whose order is unknown: pass "
         f"categories= from the lowest rating to the highest"
     )
     raise OptionError(msg)

@@ -1,1 +1,1 @@
-"""How long a task can a model do: time horizons over all tasks and for a typical task."""
+"""Estimate time horizons of models, over all tasks and for a typical task."""

@@ -1,4 +1,4 @@
-"""``psychollm horizon``: which tasks models solved and how long these are in, horizons out."""
+"""``psychollm horizon``: estimate time horizons from solved tasks and their lengths."""
 
 from collections.abc import Callable
 from dataclasses import dataclass
@@ -17,9 +17,9 @@ if TYPE_CHECKING:
     from psychollm.data.logs_result import ScoreLog
 
 DESCRIPTION = """\
-Say how long the tasks are that models solve with a given probability, in minutes that they take
-people: over all tasks, and for a task of typical difficulty, with intervals for other tasks like
-these; and, with release dates, in how many days the horizons double.
+Estimate the length of tasks that models solve with a given probability, in minutes that people
+need: over all tasks, and for a task of typical difficulty, with intervals for the task population.
+Release dates add the time in which horizons double.
 """
 EPILOG = """\
 examples:
@@ -36,7 +36,7 @@ def shares(text: str) -> tuple[float, ...]:
 
 @dataclass(frozen=True, kw_only=True)
 class Horizon(Judged, Logs):
-    """The command."""
+    """Command `psychollm horizon`."""
 
     NAME = "horizon"
     HELP = "estimate time horizons from solved tasks and their lengths"
@@ -51,11 +51,11 @@ class Horizon(Judged, Logs):
         "probabilities of success", "P,P,...", default=(0.5, 0.8), parse=shares, group=ANALYSIS
     )
     families: Path | None = option(
-        "what tasks belong to: a file with a task and its family per line", "FILE.csv",
+        "family of each task: a file with one task and its family per line", "FILE.csv",
         default=None, group=ANALYSIS,
     )  # fmt: skip
     dates: Path | None = option(
-        "when models were released, for a trend: a file with a model and its date per line",
+        "release dates of models, for a trend: a file with one model and its date per line",
         "FILE.csv", default=None, group=ANALYSIS,
     )  # fmt: skip
 

@@ -1,4 +1,4 @@
-"""What shows the findings about time horizons."""
+"""Figures and tables of the findings on time horizons."""
 
 from collections.abc import Mapping, Sequence
 from functools import partial
@@ -20,17 +20,17 @@ def exhibits(
         plot="studies.time_horizon.figures.plot_time_horizon",
         of=result,
         key="horizons",
-        title="How long a task each model solves",
-        caption="Horizons over all tasks and for a task of middling difficulty for its length. "
-        "Lines that reach the edge are open.",
+        title="Time horizon of each model",
+        caption="Horizons over all tasks and for a task of median difficulty given its length. "
+        "Lines to the edge are unbounded intervals.",
     )
     trend = Drawing(
         plot="studies.time_horizon.figures.plot_horizon_trend",
         of=result,
         key="trend",
         title="Horizons by release date",
-        caption="Horizons over all tasks by release date, with intervals and the line through "
-        "their logarithms.",
+        caption="Horizons over all tasks by release date, with intervals and a regression line on "
+        "the log scale.",
     )
     return {
         "horizons": (horizons, Listing(table=partial(_models, result), instead=True)),

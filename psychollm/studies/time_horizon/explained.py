@@ -1,25 +1,25 @@
-r"""Horizons for a typical task: an item response model that explains tasks by their length.
+r"""Estimate horizons for a typical task by an item response model with task length.
 
 A model m of ability :math:`\theta_m` solves task j of log minutes :math:`x_j` with probability
 
 .. math:: \operatorname{logit}^{-1}(\theta_m - \beta x_j + u_j), \qquad u_j \sim N(0, \sigma^2),
     \quad (1)
 
-where :math:`u_j` is what makes task j easier than others of its length, for all models (De Boeck
-and Wilson's explanatory model with a residual of the item). The horizon for a share s is that of a
+where :math:`u_j` is the residual ease of task j given its length, common to all models (De Boeck
+and Wilson's explanatory model with an item residual). The horizon for a probability s is that of a
 task with :math:`u = 0`: :math:`x_s = (\theta_m - \operatorname{logit} s) / \beta`. Abilities,
-slope and scatter maximise the marginal likelihood, by adaptive Gauss-Hermite quadrature; abilities
-have Jeffreys' penalty, so that a model that solved everything or nothing has one too.
+slope and SD maximise the marginal likelihood, by adaptive Gauss-Hermite quadrature. Abilities have
+Jeffreys' penalty, which keeps those of models with only successes or failures finite.
 
 The interval is Fieller's: all x with :math:`(\theta_m - \operatorname{logit} s - \beta x)^2` below
-a quantile times its variance. The covariance has two parts. One is that of single answers, given
-the tasks. The other is that of the tasks: with :math:`B_j` what a shift of task j by one logit
-adds to the estimates, :math:`\sigma^2 \sum_j B_j B_j'` and, for tasks of one family with a common
-shift of variance :math:`\tau^2`, :math:`\tau^2 \sum_{j \neq k} B_j B_k'`. The tasks were fitted by
-a line, so that their part is multiplied by n / (n - 2) and has n - 2 degrees of freedom. Few
-families say little about :math:`\tau^2`: intervals average over its share of the scatter, with the
-restricted likelihood as weights. A mean of several attempts counts as one answer, which is
-cautious.
+a quantile times its variance. The covariance has two parts. One is the sampling of answers given
+the tasks, the other the sampling of tasks. Let :math:`B_j` be the effect of a one-logit shift of
+task j on the estimates. The second part is :math:`\sigma^2 \sum_j B_j B_j'`, plus, for families of
+tasks with a common shift of variance :math:`\tau^2`, :math:`\tau^2 \sum_{j \neq k} B_j B_k'`.
+Because a line was fitted to the tasks, this part is multiplied by n / (n - 2) and has n - 2
+degrees of freedom. Few families carry little information about :math:`\tau^2`, so intervals
+average over its proportion of the variance, weighted by the restricted likelihood. A mean of
+several attempts counts conservatively as one answer.
 
 References
 ----------
@@ -42,30 +42,30 @@ _NODES = 15
 _POINTS, _WEIGHTS = np.polynomial.hermite_e.hermegauss(_NODES)
 _LOG_WEIGHTS = np.log(_WEIGHTS / _WEIGHTS.sum()) + _POINTS**2 / 2.0
 _ROUNDS, _SETTLED = 80, 1e-5
-_FLAT = 1e-4  # slope of the likelihood where all answers are alike and it has no maximum
+_FLAT = 1e-4  # slope of the likelihood if all answers are equal and it has no maximum
 _FURTHEST = 40.0  # mode of a task, in standard deviations
 _BLOCK = 1_000_000  # cells times nodes
-_SHARES = np.linspace(0.025, 0.975, 20)  # of families in the scatter of tasks
-_ABILITY_SD = 6.0  # of the prior of abilities about their mean, in logits
-_PRIOR_MEAN, _PRIOR_SD = np.log(2.0), 0.75  # of the log of the scatter, in logits
+_SHARES = np.linspace(0.025, 0.975, 20)  # proportions of the families in the variance of tasks
+_ABILITY_SD = 6.0  # prior SD of abilities about their mean, in logits
+_PRIOR_MEAN, _PRIOR_SD = np.log(2.0), 0.75  # of the log SD of tasks, in logits
 
 
 @dataclass(frozen=True, slots=True)
 class Explained:
-    """The fit of (1), and what its errors are made of."""
+    """Fit of (1), and the components of its errors."""
 
     ability: FloatArray  # (models,)
     slope: float
     scatter: float
-    covariance: FloatArray  # (models + 1, models + 1) of abilities and slope, given the scatter
-    by_scatter: FloatArray  # (models + 1,) what an error of the scatter's log moves
-    shift: FloatArray  # (models + 1, tasks) what a shift of a task by one logit moves
+    covariance: FloatArray  # (models + 1, models + 1) of abilities and slope, given the SD
+    by_scatter: FloatArray  # (models + 1,) effects of an error in the log SD of tasks
+    shift: FloatArray  # (models + 1, tasks) effects of a one-logit shift of a task
     families: "Families | None"
     convergence: Convergence
 
     @property
     def freedom(self) -> float:
-        """Degrees of freedom of the scatter of tasks."""
+        """Degrees of freedom of the SD of tasks."""
         return float(self.shift.shape[1] - 2.0)
 
     def horizons(self, share: float, level: float) -> tuple[FloatArray, FloatArray]:
@@ -93,7 +93,7 @@ class Explained:
         return value, _fieller(gap, self.slope, mixed, scale, reach)
 
     def errors(self, share: float) -> FloatArray:
-        """Return the covariance of log horizons that comes from tasks (models, models)."""
+        """Return the covariance of log horizons due to the sampling of tasks (models, models)."""
         n = len(self.ability)
         if not self.slope > 0.0:
             return np.full((n, n), np.nan)
@@ -113,21 +113,21 @@ class Explained:
 
 @dataclass(frozen=True, slots=True)
 class Families:
-    """Shifts that tasks of one family share."""
+    """Common shifts of the tasks of a family."""
 
     member: IntArray  # (tasks,)
     between: FloatArray  # (shares,) variances of the shifts
-    weights: FloatArray  # (shares,) how likely they are, of sum 1
+    weights: FloatArray  # (shares,) their posterior weights, which sum to 1
 
     def products(self, rows: FloatArray) -> FloatArray:
-        """Return sums of products of different tasks of a family (rows, rows)."""
+        """Return sums of products over different tasks of a family (rows, rows)."""
         sums = np.zeros((int(self.member.max()) + 1, len(rows)))
         np.add.at(sums, self.member, rows.T)
         return np.asarray(sums.T @ sums - rows @ rows.T)
 
 
 def explained(solved: FloatArray, x: FloatArray, families: IntArray | None) -> Explained:
-    """Fit (1) to `solved` (models, tasks), NaN where a task was not tried."""
+    """Fit (1) to `solved` (models, tasks), NaN if not attempted."""
     tried = np.isfinite(solved)
     y = np.where(tried, solved, 0.0)
     n = len(y)
@@ -167,11 +167,11 @@ def explained(solved: FloatArray, x: FloatArray, families: IntArray | None) -> E
 
 @dataclass(frozen=True, slots=True)
 class _Moments:
-    """Marginal likelihood of (1), its derivatives, and what each task says."""
+    """Marginal likelihood of (1), its derivatives, and the score and information of each task."""
 
     height: float
     score: FloatArray  # (models + 2,)
-    information: FloatArray  # (models + 2, models + 2), the last of the scatter's log
+    information: FloatArray  # (models + 2, models + 2), the last for the log SD of tasks
     shift: FloatArray  # (models + 1, tasks) covariance of scores with the location of a task
     location: FloatArray  # (tasks,) score of its location
     known: FloatArray  # (tasks,) information on it
@@ -193,7 +193,7 @@ def _moments(
         score += own.score
         information += own.information
         shift[:, part], location[part], places[part] = own.shift, own.location, own.centre
-    # The last coordinate is the logarithm of the scatter.
+    # The last coordinate is the log SD of tasks.
     scatter = np.exp(at[-1])
     information[-1] *= scatter
     information[:, -1] *= scatter
@@ -214,11 +214,11 @@ def _moments(
 def _block(
     y: FloatArray, tried: BoolArray, x: FloatArray, at: FloatArray, centre: FloatArray
 ) -> _Moments:
-    """Return the part of some tasks, by quadrature about the mode of each."""
+    """Return the contribution of some tasks, by quadrature about the mode of each."""
     n, size = y.shape
     scatter = np.exp(at[-1])
     base = at[:n, None] - at[n] * x
-    # The slope falls with the centre: Newton within a bracket that shrinks.
+    # The derivative decreases in the centre, so Newton steps are bracketed.
     low, high = np.full(size, -_FURTHEST), np.full(size, _FURTHEST)
     for _ in range(60):
         p = expit(base + scatter * centre)
@@ -272,10 +272,10 @@ def _block(
 
 
 def _families(now: _Moments, x: FloatArray, member: IntArray, scatter: float) -> Families:
-    """Return how likely each share of families in the scatter of tasks is."""
+    """Return the posterior weight of each proportion of families in the variance of tasks."""
     n = x.size
     root = np.sqrt(now.known)
-    rows = np.stack([root, -x * root, now.location / root])  # the line, and what is left
+    rows = np.stack([root, -x * root, now.location / root])  # regression line and residuals
     height = np.empty(_SHARES.size)
     for place, share in enumerate(_SHARES):
         own = np.maximum(1.0 - share * scatter**2 * now.known, 0.02)
@@ -303,8 +303,8 @@ def _forms(c: FloatArray, matrix: FloatArray) -> FloatArray:
 def _quantile(
     whole: FloatArray, part: FloatArray, weights: FloatArray, freedom: float, level: float
 ) -> FloatArray:
-    """Return the half-width (models,) outside which errors lie with probability 1 - level."""
-    # Errors are t with variance `whole` (models, shares); of it, `part` has `freedom` degrees.
+    """Return the half-widths (models,) that errors exceed with probability 1 - level."""
+    # Errors are t with variance `whole` (models, shares), of which `part` has `freedom` degrees.
     sd = np.sqrt(whole)
     df = np.minimum(freedom * (whole / np.maximum(part, 1e-12)) ** 2, 1e6)
     low, high = np.zeros(len(whole)), 1e3 * sd.max(axis=1)
@@ -320,7 +320,7 @@ def _quantile(
 def _fieller(
     gap: FloatArray, slope: float, matrix: FloatArray, more: FloatArray, reach: FloatArray
 ) -> FloatArray:
-    """Return bounds (models, 2) of gap / slope; open where the slope may be zero."""
+    """Return bounds (models, 2) of gap / slope; infinite if the slope may be zero."""
     q = reach**2
     own = np.diag(matrix)[:-1] + more
     both, steep = matrix[:-1, -1], matrix[-1, -1]

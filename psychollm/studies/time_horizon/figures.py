@@ -1,4 +1,4 @@
-"""Time horizons of models, and how they grow."""
+"""Plots of time horizons of models, and of their growth."""
 
 from typing import TYPE_CHECKING
 
@@ -36,7 +36,7 @@ _TICKS = {
     960: "16 h",
     5760: "4 days",
 }
-_FURTHER = 16.0  # times as long or short as any task: where what is open is cut off
+_FURTHER = 16.0  # times longer or shorter than any task, at which unbounded intervals are cut
 _NAMED = 15
 
 
@@ -44,16 +44,16 @@ _NAMED = 15
 def plot_time_horizon(
     result: "TimeHorizon", *, share: float | None = None, ax: "Axes | None" = None
 ) -> "Axes":
-    """Draw the horizons of each model over all tasks and for a typical one, with intervals.
+    """Plot the horizons of each model over all tasks and for a typical one, with intervals.
 
     Parameters
     ----------
     result : TimeHorizon
-        What `psychollm.time_horizon` returns.
+        Result of `psychollm.time_horizon`.
     share : float, optional
-        One of its shares; the first by default.
+        One of its probabilities; the first by default.
     ax : Axes, optional
-        Where to draw; a new figure by default.
+        Axes to draw on; a new figure by default.
     """
     place = 0 if share is None else result.shares.index(share)
     order = result.order
@@ -102,16 +102,16 @@ def plot_time_horizon(
 def plot_horizon_trend(
     result: "TimeHorizon", *, trend: "HorizonTrend | None" = None, ax: "Axes | None" = None
 ) -> "Axes":
-    """Draw horizons over all tasks by release date, and the line through them.
+    """Plot horizons over all tasks by release date, with the regression line.
 
     Parameters
     ----------
     result : TimeHorizon
-        What `psychollm.time_horizon` returns.
+        Result of `psychollm.time_horizon`.
     trend : HorizonTrend, optional
-        What its ``trend`` returns; that of the result by default.
+        Result of its ``trend`` method; by default the trend in the result.
     ax : Axes, optional
-        Where to draw; a new figure by default.
+        Axes to draw on; a new figure by default.
     """
     held = result.trends if trend is None else trend
     assert held is not None  # noqa: S101 -- for the type checker
@@ -149,7 +149,7 @@ def plot_horizon_trend(
 
 
 def _in_minutes(ax: "Axes", low: float, high: float, *, vertical: bool = False) -> None:
-    """Put a logarithmic axis in seconds, minutes and hours."""
+    """Label a logarithmic axis in seconds, minutes and hours."""
     from matplotlib.ticker import NullLocator
 
     axis = ax.yaxis if vertical else ax.xaxis

@@ -1,4 +1,4 @@
-"""What horizons are made from: answers, minutes, families and dates, in one order."""
+"""Align answers, minutes, families and dates."""
 
 from dataclasses import dataclass
 from typing import Any
@@ -15,9 +15,9 @@ from psychollm.reliability.means.repeated_scores import answers_of, means_of
 
 @dataclass(frozen=True, slots=True)
 class Given:
-    """Answers of models to the tasks whose length is known."""
+    """Answers of models to tasks of known length."""
 
-    solved: FloatArray  # (models, tasks) NaN where not tried
+    solved: FloatArray  # (models, tasks) NaN if not attempted
     minutes: FloatArray  # (tasks,)
     families: IntArray | None  # (tasks,)
     models: Labels
@@ -26,7 +26,7 @@ class Given:
 
 
 def given(solved: Any, minutes: Any, families: Any) -> Given:
-    """Return what was passed, checked and in one order."""
+    """Return the inputs, checked and aligned."""
     answers = answers_of(solved, "solved")
     values = means_of(answers, "solved")
     with np.errstate(invalid="ignore"):
@@ -35,7 +35,7 @@ def given(solved: Any, minutes: Any, families: Any) -> Given:
         row, column = wrong[0]
         msg = (
             f"solved: model {answers.models[row]!r}, task {answers.questions[column]!r} has "
-            f"{values[row, column]:g}: a task is solved (1) or not (0), or in a share of attempts"
+            f"{values[row, column]:g}: pass 1, 0, or the proportion of successful attempts"
         )
         raise CodeError(msg)
     long = numbers_of(minutes, answers.questions, argument="minutes", kind="task")
@@ -43,8 +43,8 @@ def given(solved: Any, minutes: Any, families: Any) -> Given:
     if refuse.size:
         task = answers.questions[int(refuse[0])]
         msg = (
-            f"minutes: task {task!r} takes {long[refuse[0]]:g}: lengths are above 0; leave those "
-            "unknown missing (NaN)"
+            f"minutes: task {task!r} takes {long[refuse[0]]:g}: lengths must be positive; pass "
+            "NaN if unknown"
         )
         raise CodeError(msg)
     codes = None
@@ -55,13 +55,13 @@ def given(solved: Any, minutes: Any, families: Any) -> Given:
     known = np.isfinite(long) & np.isfinite(values).any(axis=0)
     if np.unique(long[known]).size < 2:
         msg = (
-            "minutes: the tasks that were tried have fewer than two different lengths: a horizon "
+            "minutes: the attempted tasks have fewer than two different lengths, but a horizon "
             "needs short and long tasks"
         )
         raise ShapeError(msg)
     if codes is not None:
         codes = np.unique(codes[known], return_inverse=True)[1].astype(np.int64)
-        if codes.max() + 1 == codes.size:  # a family for each task
+        if codes.max() + 1 == codes.size:  # each task is its own family
             codes = None
     place = np.flatnonzero(known)
     return Given(
@@ -77,7 +77,7 @@ def given(solved: Any, minutes: Any, families: Any) -> Given:
 
 
 def numbers_of(values: Any, units: Labels, *, argument: str, kind: str) -> FloatArray:
-    """Return one number for each unit, NaN where missing; numbers may be text."""
+    """Return one number per unit, NaN if missing; numbers may be text."""
     values = picked(values, units)
     check_all_named(values, units, argument=argument, kind=kind)
     cells = unit_labels(values, units, argument=argument, kind=kind, optional=True)
@@ -90,6 +90,6 @@ def numbers_of(values: Any, units: Labels, *, argument: str, kind: str) -> Float
             raise CodeError(msg) from error
     if np.isinf(out).any():
         unit = units[int(np.isinf(out).argmax())]
-        msg = f"{argument}: {kind} {unit!r} is infinite: leave what is unknown missing (NaN)"
+        msg = f"{argument}: {kind} {unit!r} is infinite: pass NaN if it is unknown"
         raise CodeError(msg)
     return out

@@ -1,4 +1,4 @@
-"""The page of time horizons."""
+"""Page of time horizons."""
 
 from typing import TYPE_CHECKING
 
@@ -15,15 +15,15 @@ if TYPE_CHECKING:
 def _methods(result: "TimeHorizon") -> tuple[str, ...]:
     units = "tasks" if result.n_families is None else "families of tasks"
     return (
-        "The horizon over all tasks is that of a logistic regression of success on the logarithm "
-        f"of minutes, for each model {cite('kwa')}. Its interval is that of the penalised profile "
-        f"likelihood {cite('heinze')}; where tasks come in families, the likelihood is adjusted "
-        f"for their correlation {cite('chandler')}.",
-        "The horizon for a typical task comes from an item response model that explains "
-        f"difficulty by length and leaves each task a residual {cite('deboeck')}. Its interval is "
+        "The horizon over all tasks comes from a logistic regression of success on log minutes, "
+        f"for each model {cite('kwa')}. Its interval is the penalised profile likelihood "
+        f"interval {cite('heinze')}; for families of tasks, the likelihood is adjusted for their "
+        f"correlation {cite('chandler')}.",
+        "The horizon for a typical task comes from an item response model with task length as "
+        f"predictor and a residual per task {cite('deboeck')}. Its interval is "
         "Fieller's, with Student's t for the number of tasks.",
-        f"The units of all intervals are {units}. An interval is open where a curve that does not "
-        "fall fits as well.",
+        f"The units of all intervals are {units}. An interval is unbounded if a curve that does "
+        "not decrease fits equally well.",
     )
 
 
@@ -40,9 +40,9 @@ def _facts(result: "TimeHorizon", smallest: SmallestEffects) -> tuple[Fact, ...]
             value=f"{minutes(result.task_minutes.min())} to {minutes(result.task_minutes.max())}",
         ),
         Fact(
-            name="Tasks of equal length differ by",
+            name="SD of difficulty at equal length",
             value=f"{number(result.doublings, 1)} doublings",
-            detail="standard deviation",
+            detail="of task length",
         ),
     )
 

@@ -1,24 +1,24 @@
-r"""Horizons over all tasks: a logistic regression on log minutes for each model.
+r"""Estimate horizons over all tasks: a logistic regression on log minutes per model.
 
 With :math:`x` the log minutes of a task, a model solves it with probability
 
 .. math:: P(x) = \operatorname{logit}^{-1}(a - b x),    \quad (1)
 
-and its horizon for a share s is :math:`x_s = (a - \operatorname{logit} s) / b`. The scatter of
-tasks of equal length is part of (1): it makes the curve flatter. Coefficients maximise the
-likelihood with Jeffreys' penalty, which is finite also where short and long tasks are separated.
+and its horizon for a probability s is :math:`x_s = (a - \operatorname{logit} s) / b`. Variation in
+difficulty between tasks of equal length makes the curve (1) flatter. Coefficients maximise the
+likelihood with Jeffreys' penalty, which is finite even if short and long tasks are separated.
 
-An interval holds the horizons of all (a, b), b > 0, whose penalised likelihood is within the
-quantile of chi-squared of its maximum: a profile interval (Heinze and Schemper). Where a slope of
-zero is among them, the interval is open. Tasks of a family succeed together. With
+An interval contains the horizons of all (a, b), b > 0, whose penalised likelihood is within the
+chi-squared quantile of its maximum: a profile interval (Heinze and Schemper). If these include a
+slope of zero, the interval is unbounded. Tasks of a family have correlated successes. With
 :math:`r_j = (y_j - P_j) / (P_j (1 - P_j))^{1/2}`, their correlation is estimated from all models,
 
 .. math:: \rho = \sum_{j \neq k} (y_j - P_j)(y_k - P_k) \big/
           \sum_{j \neq k} (P_j (1 - P_j) P_k (1 - P_k))^{1/2}    \quad (2)
 
-over pairs of one family. The contour of the likelihood is stretched about its maximum so that its
-curvature is that of the covariance with (2) (Chandler and Bate). Means of several attempts vary
-less than single ones; their variance is estimated from all models as well.
+over pairs within families. The likelihood contour is stretched about its maximum so that its
+curvature matches the covariance with (2) (Chandler and Bate). Means of several attempts vary less
+than single attempts; their variance is also estimated from all models.
 
 References
 ----------
@@ -37,23 +37,23 @@ from scipy.special import chdtri, expit, logit
 from psychollm._base.types import BoolArray, FloatArray, IntArray
 
 _ROUNDS, _SETTLED = 100, 1e-8
-_DIRECTIONS = 90  # in which the contour is followed
-_NEAR = 1e-4  # of twice the log-likelihood, where the contour is taken as reached
-_MOST = 0.95  # correlation within families
+_DIRECTIONS = 90  # directions in which the contour is computed
+_NEAR = 1e-4  # tolerance of twice the log-likelihood on the contour
+_MOST = 0.95  # maximum correlation within families
 
 
 @dataclass(frozen=True, slots=True)
 class Plain:
-    """Logistic regressions on log minutes (1), one for each model."""
+    """Logistic regressions on log minutes (1), one per model."""
 
     level: FloatArray  # (models,) a
     slope: FloatArray  # (models,) b
-    contour: FloatArray  # (models, directions, 2) a and b where the interval ends
+    contour: FloatArray  # (models, directions, 2) a and b at the ends of the interval
     influence: FloatArray  # (models, 2, units) of tasks or families on a and b
     correlation: float  # within families (2)
 
     def horizons(self, share: float) -> tuple[FloatArray, FloatArray]:
-        """Return log horizons (models,), NaN without a falling curve, and bounds (models, 2)."""
+        """Return log horizons (models,), NaN for nondecreasing curves, and bounds (models, 2)."""
         odds = logit(share)
         with np.errstate(divide="ignore", invalid="ignore"):
             value = np.where(self.slope > 0.0, (self.level - odds) / self.slope, np.nan)
@@ -64,7 +64,7 @@ class Plain:
         falling = b > 0.0
         with np.errstate(divide="ignore", invalid="ignore"):
             ends = np.where(falling, a / b, np.nan)
-            # Where the contour crosses a slope of zero, horizons run away to one side or both.
+            # If the contour crosses a slope of zero, horizons are unbounded on one side or both.
             after = np.roll(np.arange(a.shape[1]), -1)
             crosses = falling != falling[:, after]
             part = b / (b - b[:, after])
@@ -77,7 +77,7 @@ class Plain:
         return np.stack([low, high], axis=1)
 
     def errors(self, share: float) -> FloatArray:
-        """Return what tasks or families add to the errors of log horizons (models, units)."""
+        """Return contributions of tasks or families to errors of log horizons (models, units)."""
         value = self.horizons(share)[0]
         with np.errstate(divide="ignore", invalid="ignore"):
             return np.asarray(
@@ -89,7 +89,7 @@ class Plain:
 def plain_logistic(
     solved: FloatArray, x: FloatArray, families: IntArray | None, level: float
 ) -> Plain:
-    """Fit (1) to each row of `solved` (models, tasks), NaN where a task was not tried."""
+    """Fit (1) to each row of `solved` (models, tasks), NaN if not attempted."""
     tried = np.isfinite(solved)
     y = np.where(tried, solved, 0.0)
     a, b = _fitted(y, tried, x)
@@ -148,7 +148,7 @@ def _within(residual: FloatArray, spread: FloatArray, families: IntArray) -> flo
 def _penalised(
     y: FloatArray, tried: BoolArray, x: FloatArray, a: FloatArray, b: FloatArray
 ) -> FloatArray:
-    """Return log-likelihoods with Jeffreys' penalty; a, b (...,) go with y (..., tasks)."""
+    """Return penalised log-likelihoods (Jeffreys); a, b (...,) are paired with y (..., tasks)."""
     eta = a[..., None] - b[..., None] * x
     p = expit(eta)
     v = tried * p * (1.0 - p)
@@ -191,7 +191,7 @@ def _contour(
     covariance: FloatArray,
     drop: float,
 ) -> FloatArray:
-    """Return where twice the likelihood is `drop` below its maximum (models, directions, 2)."""
+    """Return the contour `drop` below twice the maximum likelihood (models, directions, 2)."""
     angle = np.linspace(0.0, 2.0 * np.pi, _DIRECTIONS, endpoint=False)
     circle = np.stack([np.cos(angle), np.sin(angle)], axis=1)
     out = np.empty((len(y), _DIRECTIONS, 2))
@@ -211,7 +211,7 @@ def _contour(
             low[left], high[left] = np.where(inside, r[left], low[left]), np.where(
                 inside, high[left], r[left]
             )  # fmt: skip
-            # As a parabola falls, within the bracket.
+            # Steps as for a parabola, within the bracket.
             new = r[left] * np.clip(np.sqrt(drop / np.maximum(fell, 1e-9)), 0.3, 2.0)
             middle = np.where(np.isinf(high[left]), 2.0 * r[left], (low[left] + high[left]) / 2.0)
             fits = (new > low[left]) & (new < high[left])

@@ -1,4 +1,4 @@
-"""Time horizons of models, over all tasks and for a typical task."""
+"""Result for time horizons of models, over all tasks and for a typical task."""
 
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     from matplotlib.axes import Axes as Drawn
 
 ALL_TASKS, TYPICAL_TASK = "all tasks", "typical task"
-_SHOWN = 10  # models that the summary lists
+_SHOWN = 10  # models in the summary
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
@@ -37,18 +37,18 @@ class TimeHorizon(Study, Result):
     [21.7, 5.5]
     """
 
-    all_tasks: tuple[Estimate, ...]  # by share: (models,) minutes
-    typical_task: tuple[Estimate, ...]  # by share
+    all_tasks: tuple[Estimate, ...]  # by probability: (models,) minutes
+    typical_task: tuple[Estimate, ...]  # by probability
     shares: tuple[float, ...]
-    scatter: float  # of tasks of equal length, SD in logits
-    slope: float  # logits that a task of twice the length is harder
-    solved: FloatArray  # (models, tasks) NaN where not tried
+    scatter: float  # SD of difficulty at equal length, in logits
+    slope: float  # increase in difficulty per doubling of length, in logits
+    solved: FloatArray  # (models, tasks) NaN if not attempted
     task_minutes: FloatArray  # (tasks,)
     labels: Labels  # (models,)
     tasks: Labels
     left_out: Labels  # tasks without minutes
-    n_families: int | None  # None where every task is a unit
-    task_errors: FloatArray  # (definitions, shares, models, models) of log2 minutes, from tasks
+    n_families: int | None  # None if every task is a unit
+    task_errors: FloatArray  # (definitions, shares, models, models) of log2 minutes, due to tasks
     convergence: Convergence | None  # of the item response model; None with one model
     level: float
     trends: HorizonTrend | None
@@ -60,7 +60,7 @@ class TimeHorizon(Study, Result):
 
     @property
     def definitions(self) -> tuple[str, str]:
-        """What the horizons are of: all tasks, a typical task."""
+        """Definitions of the horizons: all tasks, a typical task."""
         return ALL_TASKS, TYPICAL_TASK
 
     @property
@@ -75,7 +75,7 @@ class TimeHorizon(Study, Result):
 
     @property
     def doublings(self) -> float:
-        """Scatter of tasks of equal length, SD in doublings of their length."""
+        """SD of difficulty at equal length, in doublings of length."""
         return self.scatter / self.slope if self.slope > 0.0 else np.nan
 
     def to_frame(self) -> "pd.DataFrame":
@@ -93,21 +93,21 @@ class TimeHorizon(Study, Result):
         return pd.DataFrame(rows, columns=names)
 
     def tables(self) -> "dict[str, pd.DataFrame]":
-        """Return the tables of the study, by name."""
+        """Return the tables of the study by name."""
         held = {"horizons": self.to_frame()}
         return held if self.trends is None else held | {"trend": self.trends.to_frame()}
 
     def trend(self, dates: Any) -> HorizonTrend:
-        """Return how fast horizons grow over the release dates of models.
+        """Estimate the growth of horizons over the release dates of models.
 
-        A line is fitted to log2 horizons. Its error has two parts: models scatter about it, and
-        other tasks would move all of them. For the trend of the frontier, give dates to the
-        models at the frontier only.
+        A line is fitted to log2 horizons. Its error has two sources: deviations of models from the
+        line, and the sampling of tasks, which affects all models. For the trend of the frontier,
+        pass dates of the models at the frontier only.
 
         Parameters
         ----------
         dates : Series, mapping or array_like (models,)
-            Release dates, such as "2024-05-13". Models without one are left out.
+            Release dates, such as "2024-05-13". Models without a date are omitted.
 
         Returns
         -------
@@ -116,7 +116,7 @@ class TimeHorizon(Study, Result):
         Raises
         ------
         LabelError, ShapeError
-            If dates do not match the models, cannot be read, or fewer than three are given.
+            If dates do not match the models or are invalid, or fewer than three are given.
 
         Examples
         --------
@@ -131,18 +131,18 @@ class TimeHorizon(Study, Result):
         return horizon_trend(self, dates)
 
     def with_trend(self, trend: HorizonTrend) -> "TimeHorizon":
-        """Return the same with a trend among what was found.
+        """Return the result with a trend among its findings.
 
         Parameters
         ----------
         trend : HorizonTrend
-            Made by `trend`.
+            Result of `trend`.
         """
         return replace(self, trends=trend)
 
     @property
     def order(self) -> list[int]:
-        """Models from the longest horizon over all tasks."""
+        """Models by decreasing horizon over all tasks."""
         first = self.all_tasks[0]
         value = np.where(
             np.isnan(first.value), np.nan_to_num(first.interval[:, 1], nan=-1.0), first.value
@@ -156,7 +156,7 @@ class TimeHorizon(Study, Result):
         Parameters
         ----------
         smallest : SmallestEffects
-            Without effect: horizons are not compared with a smallest difference.
+            Not used: horizons are not compared with a smallest effect.
         """
         more = len(self.labels) - _SHOWN
         rows = tuple(self._model(row) for row in self.order[:_SHOWN])
@@ -167,18 +167,18 @@ class TimeHorizon(Study, Result):
             ),
             Finding(
                 key="horizons",
-                question="How long a task does each model solve?",
-                rows=(*rows, *([f"and {more} more, in the table of models"] if more > 0 else [])),
+                question="How long are the tasks that each model solves?",
+                rows=(*rows, *([f"{more} more in the table of models"] if more > 0 else [])),
                 explanation=(
-                    "Over all tasks: the length at which the share is solved of all tasks of that "
-                    "length. Typical task: the length at which a task of middling difficulty for "
-                    "its length is solved with that probability. Minutes are those that people "
-                    "take. Intervals are for other tasks like these."
+                    "Over all tasks: the length at which this proportion of tasks is solved. "
+                    "Typical task: the length at which a task of median difficulty for its "
+                    "length is solved with this probability. Minutes are those that people need. "
+                    "Intervals generalise to the task population."
                 ),
             ),
             Finding(
                 key="scatter",
-                question="How far do tasks of equal length differ?",
+                question="How much do tasks of equal length differ?",
                 statement=self._scatter(),
                 numbers={"scatter": self.scatter, "slope": self.slope},
             ),
@@ -193,22 +193,22 @@ class TimeHorizon(Study, Result):
         if self.n_families is not None:
             head += f" in {self.n_families} famil{'y' if self.n_families == 1 else 'ies'}"
         if self.left_out:
-            head += f"; {count(len(self.left_out))} without minutes left out"
+            head += f"; {count(len(self.left_out))} without minutes were omitted"
         return exhibit(Findings(items=tuple(items), head=f"{head}."), self, smallest)
 
     def plot(self, *, ax: "Drawn | None" = None) -> "Drawn":
-        """Draw the horizons of each model over all tasks and for a typical one."""
+        """Plot the horizons of each model over all tasks and for a typical one."""
         draw = view("studies.time_horizon.figures", "plot_time_horizon")
         axes: Drawn = draw(self, ax=ax)
         return axes
 
     def text(self, row: int, place: int, kind: int) -> str:
-        """Return one horizon with its interval, or why it is undefined.
+        """Return one horizon with its interval, or the reason why it is undefined.
 
         Parameters
         ----------
         row, place, kind : int
-            Of the model, the share and the definition.
+            Indices of the model, the probability and the definition.
         """
         found = self.estimates[kind][place]
         low, high = (minutes(float(bound)) for bound in found.interval[row])
@@ -241,13 +241,13 @@ class TimeHorizon(Study, Result):
 
     def _scatter(self) -> str:
         if np.isnan(self.scatter):
-            return "Unknown: it takes several models that try the same tasks."
+            return "Not estimated: several models must attempt the same tasks."
         if np.isnan(self.doublings):
-            return "Unknown: longer tasks are not harder for these models."
+            return "Not estimated: longer tasks are not harder for these models."
         return (
-            f"By an SD of {number(self.scatter, 1)} logits, as much as "
-            f"{number(self.doublings, 1)} doublings of their length. "
-            "The two definitions differ by this scatter."
+            f"The SD of difficulty is {number(self.scatter, 1)} logits, equivalent to "
+            f"{number(self.doublings, 1)} doublings of length. "
+            "This variation separates the two definitions."
         )
 
     def _growth(self, trend: HorizonTrend) -> Finding:
@@ -268,15 +268,16 @@ class TimeHorizon(Study, Result):
             question="In how many days do horizons double?",
             rows=tuple(rows),
             explanation=(
-                "A line through log horizons by release date. Its error holds the scatter of "
-                "models about the line and that of the tasks that all models share."
+                "A line is fitted to log horizons by release date. Its error includes the "
+                "deviations of models from the line and the sampling of tasks, which affects all "
+                "models."
             ),
             numbers={"trend": trend},
         )
 
 
 def minutes(value: float) -> str:
-    """Return minutes with three digits that count."""
+    """Return minutes with three significant digits."""
     if np.isinf(value):
         return "∞"
     return "0" if value == 0.0 else significant(value, 3)

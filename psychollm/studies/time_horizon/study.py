@@ -1,15 +1,15 @@
-"""How long a task can a model do? Its time horizon, over all tasks and for a typical one.
+"""Estimate a model's time horizon over all tasks and for a typical one.
 
-A time horizon is the length, in minutes that people take, of tasks that a model solves with a
-given probability. There are two, and they answer different questions. Over **all tasks**, it is
-the length at which the share is solved of all tasks of that length
-(`psychollm.studies.time_horizon.plain`). For a **typical task**, it is the length at which a task
-of middling difficulty for its length is solved with that probability
-(`psychollm.studies.time_horizon.explained`). Tasks of equal length differ in difficulty, so that
-the curve over all tasks is flatter: for shares above one half its horizon is the shorter.
+A time horizon is the length, in minutes that people need, of tasks that a model solves with a
+given probability. Two definitions answer different questions. Over **all tasks**, it is the length
+at which this proportion of tasks is solved (`psychollm.studies.time_horizon.plain`). For a
+**typical task**, it is the length at which a task of median difficulty for its length is solved
+with this probability (`psychollm.studies.time_horizon.explained`). Tasks of equal length differ in
+difficulty, so the curve over all tasks is flatter: for probabilities above one half its horizon is
+shorter.
 
-Tasks are the units of the intervals, and where tasks come in families, these. Tasks of a family
-that are alike are few tasks.
+The units of the intervals are tasks, or families of tasks if given, because similar tasks carry
+less information.
 
 References
 ----------
@@ -50,38 +50,38 @@ def time_horizon(
     level: float = 0.95,
     rng: RandomState = None,
 ) -> TimeHorizon:
-    """Time horizons of models: the length of tasks that they solve with a given probability.
+    """Estimate time horizons: the length of tasks that models solve with a given probability.
 
     Parameters
     ----------
     solved : DataFrame, Responses, ScoreLog or array_like (models, tasks)
-        Whether each model solved each task (1 or 0), or in which share of its attempts; NaN where
-        it did not try. Long tables and tables with repeats work too.
+        Whether each model solved each task (1 or 0), or its proportion of successful attempts; NaN
+        if not attempted. Long tables and tables with repeats are accepted.
     minutes : Series, mapping or array_like (tasks,)
-        Minutes that each task takes people. Tasks without (NaN) are left out.
+        Minutes that people need for each task. Tasks without minutes (NaN) are omitted.
     share : float or sequence of float
         Probabilities of success.
     families : array_like (tasks,), optional
-        What each task belongs to, such as tasks on one template: families are then the units.
+        Family of each task, such as its template; families are then the units.
     dates : array_like (models,), optional
         Release dates, for a trend: see `TimeHorizon.trend`.
     level : float
         Coverage of the intervals.
     rng : Generator, int or None
-        Accepted as everywhere; the intervals need no random numbers.
+        Unused: the intervals need no random numbers.
 
     Returns
     -------
     TimeHorizon
-        NaN with a reason where a model solved everything or nothing, or where success does not
-        fall with length; intervals are then open to 0 or infinity.
+        NaN with a reason if a model solved everything or nothing, or success does not decrease
+        with length; intervals are then unbounded towards 0 or infinity.
 
     Raises
     ------
     CodeError
         If a value of `solved` is not between 0 and 1, or minutes are not positive.
     LabelError, ShapeError
-        If minutes, families or dates do not match, or all tasks are equally long.
+        If minutes, families or dates do not match, or all tasks have equal length.
     OptionError
         If an option is out of range.
 
@@ -156,13 +156,13 @@ def time_horizon(
 def _shares(share: float | Sequence[float]) -> tuple[float, ...]:
     held: list[Any] = [*np.ravel(np.asarray(share, dtype=object))]
     if not held:
-        msg = "share is empty: name at least one, such as 0.5"
+        msg = "share is empty: pass at least one, such as 0.5"
         raise OptionError(msg)
     return tuple(dict.fromkeys(check_fraction("share", one) for one in held))
 
 
 def _varies(tried: BoolArray, x: FloatArray) -> BoolArray:
-    """Return which models tried tasks of different lengths (models,)."""
+    """Return which models attempted tasks of different lengths (models,)."""
     low = np.where(tried, x, np.inf).min(axis=1)
     return np.asarray(np.where(tried, x, -np.inf).max(axis=1) > low)
 
@@ -170,7 +170,7 @@ def _varies(tried: BoolArray, x: FloatArray) -> BoolArray:
 def _of_plain(
     plain: Plain | None, varies: BoolArray, share: float
 ) -> tuple[FloatArray, FloatArray, FloatArray]:
-    """Return log horizons over all tasks, their bounds, and the covariance that is of tasks."""
+    """Return log horizons over all tasks, their bounds, and the covariance due to tasks."""
     n = varies.size
     value, bounds, errors = _nothing(n)
     if plain is not None:
@@ -183,7 +183,7 @@ def _of_plain(
 def _of_fit(
     fitted: Explained | None, known: BoolArray, share: float, level: float
 ) -> tuple[FloatArray, FloatArray, FloatArray]:
-    """Return the same for a typical task."""
+    """Return log horizons for a typical task, their bounds, and the covariance due to tasks."""
     value, bounds, errors = _nothing(known.size)
     if fitted is not None:
         value[known], bounds[known] = fitted.horizons(share, level)
@@ -210,7 +210,7 @@ def _estimate(
     level: float,
     lacks: tuple[BoolArray, Reason],
 ) -> Estimate:
-    """Return horizons in minutes, with the reason where one is undefined or open."""
+    """Return horizons in minutes, with the reason if one is undefined or unbounded."""
     solved, tried = table.solved, np.isfinite(table.solved)
     n = tried.sum(axis=1)
     none = n == 0

@@ -1,4 +1,4 @@
-"""How fast horizons grow: log horizons on release dates, and the time in which they double."""
+"""Regress log horizons on release dates, and compute doubling times."""
 
 from dataclasses import dataclass
 from typing import Any, Protocol
@@ -20,7 +20,7 @@ FEWEST = 3
 
 
 class Horizons(Protocol):
-    """Horizons of models: what a trend is made from."""
+    """Horizons of models, the input of a trend."""
 
     @property
     def estimates(self) -> tuple[tuple[Estimate, ...], ...]:
@@ -44,7 +44,7 @@ class Horizons(Protocol):
 
     @property
     def labels(self) -> Labels:
-        """Models."""
+        """Labels of the models."""
 
     @property
     def level(self) -> float:
@@ -53,7 +53,7 @@ class Horizons(Protocol):
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
 class HorizonTrend(Result):
-    """Days in which horizons double, for each share and definition.
+    """Doubling times of horizons in days, by probability and definition.
 
     Examples
     --------
@@ -71,14 +71,14 @@ class HorizonTrend(Result):
 
     share: FloatArray  # (rows,)
     definition: tuple[str, ...]  # (rows,)
-    doubling_days: FloatArray  # (rows,) NaN where horizons do not grow
+    doubling_days: FloatArray  # (rows,) NaN if horizons do not grow
     interval: FloatArray  # (rows, 2) of the days
-    per_year: FloatArray  # (rows,) doublings in a year
+    per_year: FloatArray  # (rows,) doublings per year
     per_year_interval: FloatArray  # (rows, 2)
     intercept: FloatArray  # (rows,) log2 minutes at day 0, 1970-01-01
     n_models: FloatArray  # (rows,)
     flags: tuple[Reason, ...]
-    days: FloatArray  # (models,) release dates in days from 1970-01-01, NaN where unknown
+    days: FloatArray  # (models,) release dates in days since 1970-01-01, NaN if unknown
     labels: Labels  # (models,)
     level: float
 
@@ -95,12 +95,12 @@ class HorizonTrend(Result):
     )
 
     def row(self, share: float, definition: str) -> int:
-        """Return the place of a share and definition.
+        """Return the row of a probability and definition.
 
         Parameters
         ----------
         share : float
-            One of the shares.
+            One of the probabilities.
         definition : str
             "all tasks" or "typical task".
         """
@@ -113,12 +113,12 @@ class HorizonTrend(Result):
 
 
 def horizon_trend(horizons: "Horizons", dates: Any) -> HorizonTrend:
-    """Regress log2 horizons on dates; errors are those of models, and of the tasks they share."""
+    """Regress log2 horizons on dates, with errors of models and of common tasks."""
     days = days_of(dates, horizons.labels, argument="dates", kind="model", some=True)
     if np.isfinite(days).sum() < FEWEST or np.unique(days[np.isfinite(days)]).size < 2:
         msg = (
-            f"dates: {int(np.isfinite(days).sum())} models have a date: a trend needs at least "
-            f"{FEWEST}, of different dates"
+            f"dates: {int(np.isfinite(days).sum())} models have a date, but a trend needs at "
+            f"least {FEWEST} with different dates"
         )
         raise ShapeError(msg)
     rows = [
@@ -151,7 +151,7 @@ def horizon_trend(horizons: "Horizons", dates: Any) -> HorizonTrend:
 def _slope(
     horizons: "Horizons", place: int, kind: int, days: FloatArray
 ) -> tuple[float, list[float], float, int, Reason]:
-    """Return doublings a year, their interval, the intercept, models used, and what to know."""
+    """Return doublings per year, their interval, the intercept, models used, and the reason."""
     y = np.log2(horizons.estimates[kind][place].value)
     there = np.isfinite(y) & np.isfinite(days)
     k = int(there.sum())

@@ -55,11 +55,11 @@ def test_families_are_compared() -> None:
     assert found.family_bias.labels == ("x", "y")
     assert found.family_bias.value[0] == pytest.approx(found.bias.value[:2].mean())
     assert "Yes, in 1 of 1 pairs" in found.summary()
-    with pytest.raises(LabelError, match="holds one family"):
+    with pytest.raises(LabelError, match="has only one family"):
         judged_scores(kind, people, families=["x"] * 3)
 
 
 def test_a_page_says_what_people_would_say(found, tmp_path) -> None:
     page = found.report(tmp_path / "page.html").read_text(encoding="utf-8")
-    assert "As judged, and as people would say" in page
+    assert "Scores by the judge and by people" in page
     assert found.summary().count("\n") < 20

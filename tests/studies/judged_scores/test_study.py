@@ -198,7 +198,7 @@ def test_several_judges_are_combined_and_one_may_be_named() -> None:
     assert found.score.se.sum() < single.score.se.sum()
     alone = judged_scores(judge, people, judge="good", rng=1)
     assert single.score.value == pytest.approx(alone.score.value)
-    with pytest.raises(LabelError, match="judge='bad' is none of the judges"):
+    with pytest.raises(LabelError, match="judge='bad' is unknown"):
         judged_scores(both, people, judge="bad")
 
 
@@ -239,9 +239,9 @@ def test_errors_name_the_argument() -> None:
         judged_scores(judge, people, probability=np.zeros(300))
     with pytest.raises(OptionError, match="target"):
         judged_scores(judge, people, target="others")
-    with pytest.raises(ShapeError, match="verdicts holds no verdict"):
+    with pytest.raises(ShapeError, match="verdicts: every value is missing"):
         judged_scores(judge * np.nan, people)
-    with pytest.raises(OptionError, match="verdicts holds no judge"):
+    with pytest.raises(OptionError, match="verdicts is empty"):
         judged_scores({}, people)
 
 

@@ -20,7 +20,7 @@ def found():
 
 
 def test_the_verdict_counts_raters_apart_from_the_average(found):
-    assert found.verdict.startswith("3 rates lowest: its mean rating of all things would be 0.2")
+    assert found.verdict.startswith("3 is the harshest rater and ")
     assert "1 of 4 raters rates higher than the average, 1 rates lower (3)" in found.verdict
     assert found.outcomes().outcomes[0] is Outcome.ABOVE
     assert found.outcomes().outcomes[3] is Outcome.BELOW
@@ -51,4 +51,4 @@ def test_many_raters_are_listed_at_both_ends():
     rng = np.random.default_rng(1)
     z = 1.5 * rng.standard_normal((60, 1)) - np.linspace(-1, 1, 14)
     many = psy.rater_severity((z + rng.logistic(size=z.shape) > 0).astype(int), rng=1)
-    assert "and 4 between, in the table of raters" in many.summary()
+    assert "4 more in the table of raters" in many.summary()

@@ -148,7 +148,7 @@ def test_the_harsh_are_found_and_intervals_hold(found):
     assert found.order == [4, 3, 2, 1, 0]
     assert found.difference.value.sum() == pytest.approx(0.0, abs=1e-12)
     assert found.adjusted[[0, 4]].max() < 0.05
-    assert found.verdict.startswith("4 rates lowest: its mean rating of all things would be ")
+    assert found.verdict.startswith("4 is the harshest rater and 0 the most lenient. ")
 
 
 def test_draws_give_paired_differences(found):
@@ -307,22 +307,22 @@ LONG = pd.DataFrame({"thing": [0, 1, 2, 3, 4, 5] * 2, "rater": list("a" * 6 + "b
     [
         (LONG, {"rater": "who"}, LabelError, "no column 'who'"),
         (pd.concat([LONG, LONG]), {}, LabelError, "more than one rating: aggregate them"),
-        (LONG.assign(rating=1), {}, CodeError, "one rating only, 1"),
+        (LONG.assign(rating=1), {}, CodeError, "only the rating 1"),
         (LONG.assign(rating=np.arange(12)), {}, CodeError, "12 different ratings"),
         (LONG.assign(rating=["ok", "meh"] * 6), {}, OptionError, "pass categories="),
         (LONG.assign(rating=np.inf), {}, CodeError, "infinity"),
-        (LONG.assign(rater="a", thing=range(12)), {}, ShapeError, "holds one rater, 'a'"),
+        (LONG.assign(rater="a", thing=range(12)), {}, ShapeError, "has one rater, 'a'"),
         (LONG[LONG.thing < 3], {}, ShapeError, "3 things"),
         (LONG.assign(rater=[None, *"bcdefghijkl"]), {}, LabelError, "row 1 has no rater"),
-        (LONG.assign(rating=np.nan), {}, ShapeError, "holds no rating"),
+        (LONG.assign(rating=np.nan), {}, ShapeError, "has no ratings"),
         (LONG, {"unsure": 7}, OptionError, "unsure=7"),
-        (LONG.assign(day=1), {"time": "day"}, OptionError, "one time"),
+        (LONG.assign(day=1), {"time": "day"}, OptionError, "only the value"),
         (LONG.assign(day="soon"), {"time": "day"}, CodeError, "numbers or dates"),
         (LONG.assign(of="x"), {"group": "of"}, OptionError, "one group"),
         (LONG.assign(of=range(12)), {"group": "of"}, LabelError, "has groups 0 and 6"),
         (np.eye(6, dtype=int), {"thing": "item"}, ShapeError, "long table"),
-        (np.eye(6, dtype=int), {"time": "day"}, OptionError, "names a column"),
-        (np.full((6, 3), np.nan), {}, ShapeError, "no rating"),
+        (np.eye(6, dtype=int), {"time": "day"}, OptionError, "is a column name"),
+        (np.full((6, 3), np.nan), {}, ShapeError, "every cell is missing"),
         (LONG, {"level": 1.0}, OptionError, "level"),
     ],
 )  # fmt: skip

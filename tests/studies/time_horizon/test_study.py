@@ -165,7 +165,7 @@ def test_labels_gaps_types_and_long_tables_are_the_same_table(agents):
     unknown.iloc[:20] = np.nan
     left = psy.time_horizon(solved, unknown)
     assert len(left.left_out) == 20
-    assert "20 without minutes left out" in left.summary()
+    assert "20 without minutes were omitted" in left.summary()
 
 
 def test_shares_of_attempts_are_taken_and_narrow_what_answers_leave(agents):
