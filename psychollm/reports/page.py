@@ -105,7 +105,7 @@ def write_text(path: str | PathLike[str], text: Callable[[], str]) -> Path:
 
 
 def _numbered(page: Page) -> Page:
-    """Number the figures over the whole page, from 1."""
+    """Count the figures over the whole page, from 1."""
     number = 0
     sections = []
     for section in page.sections:

@@ -368,7 +368,9 @@ class JudgedScores(Study, Result):
             )
         elif np.isfinite(worth):
             n = self.score.n[self.score.n > 0].mean()
-            yield (f"with the judge, {count(n)} labels are worth {count(round(n * worth))}")
+            yield (
+                f"with the judge, {count(n)} labels are worth {count(round(n * worth))} without it"
+            )
         pairs = np.flatnonzero(self.errs_differently)
         if pairs.size:
             gaps = self.bias_gaps

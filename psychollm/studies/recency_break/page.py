@@ -44,7 +44,7 @@ def _facts(result: "RecencyBreak", smallest: SmallestEffects) -> tuple[Fact, ...
 
 
 LAYOUT = Layout(
-    title="Have models seen the test?",
+    title="Has it seen the test?",
     facts=_facts,
     methods=_methods,
     call=lambda result, source, options: (

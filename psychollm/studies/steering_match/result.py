@@ -338,7 +338,7 @@ def _finding(study: SteeringMatch, kappa: str, smallest: SmallestEffects) -> str
         }
         verb = "may be" if open_ else "are"
         return (
-            f"{start}, but {_no_better(cut, smallest)} a threshold on the unsteered log odds "
+            f"{start}, but is {_no_better(cut, smallest)} a threshold on the unsteered log odds "
             f"(kappa {_ahead_text(cut)}); the questions {verb} in the order of the unsteered model"
         )
     if kind == "control":
@@ -348,7 +348,7 @@ def _finding(study: SteeringMatch, kappa: str, smallest: SmallestEffects) -> str
             key=lambda one: one.held_out_kappa,
         )
         return (
-            f"{start}, but {_no_better(rival, smallest)} the control {rival.name!r} "
+            f"{start}, but is {_no_better(rival, smallest)} the control {rival.name!r} "
             f"({_ahead_text(rival)})"
         )
     return f"{start}{_beyond(study, tables)}"
