@@ -192,8 +192,8 @@ def test_a_model_of_the_bank_may_be_the_baseline(bank):
     [
         ({"no": 1}, LabelError, "baseline: 'no' not in the bank"),
         ({0: 2}, CodeError, "baseline"),
-        ({0: None}, ShapeError, "baseline holds no answer"),
-        ({}, ShapeError, "baseline holds no answer"),
+        ({0: None}, ShapeError, "baseline has no answers"),
+        ({}, ShapeError, "baseline has no answers"),
         ("gpt", LabelError, "not a model of the bank"),
         (np.ones((2, J)), ShapeError, "2 models"),
     ],

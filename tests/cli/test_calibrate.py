@@ -158,7 +158,7 @@ def test_the_call_repeats_the_panel(call, long) -> None:
     assert found.returncode == 0, found.stderr
     result = json.loads(found.stdout)
     assert result["n_models"] == 2
-    assert result["left_out"] == "Left out: m2 (as asked)."
+    assert result["left_out"] == "Excluded: m2 (as asked)."
     space: dict = {"psy": psy}
     exec(result["call"], space)  # noqa: S102
     error = space["curves"].error.to_frame()
@@ -174,7 +174,7 @@ def test_tables_that_differ(call, wide, tmp_path: Path) -> None:
     assert "--common" in line
     found = call("calibrate", wide[0], "less.csv", *FEW, "--common")
     assert found.returncode == 0, found.stderr
-    assert "2 models and 75 questions in common; 1 models left out; 5 questions" in found.stdout
+    assert "2 models and 75 questions in common; 1 models excluded; 5 questions" in found.stdout
 
 
 def test_models_with_few_answers_are_left_out(call, wide, tmp_path: Path) -> None:
@@ -182,7 +182,7 @@ def test_models_with_few_answers_are_left_out(call, wide, tmp_path: Path) -> Non
     frame.iloc[1, 3:] = np.nan
     frame.to_csv(tmp_path / "gaps.csv", index=False)
     found = call("calibrate", "gaps.csv", wide[1], *FEW, "--least-answers", 10)
-    assert "Left out: m2 (2 answers)." in found.stdout
+    assert "Excluded: m2 (2 answers)." in found.stdout
     whole = call("calibrate", "gaps.csv", wide[1], *FEW, "--json")
     assert json.loads(whole.stdout)["n_models"] == 3
 
@@ -225,7 +225,7 @@ def test_a_wrong_confidence_is_named(call, wide, tmp_path, value, options, words
 def test_a_wrong_correctness_is_named(call, wide, tmp_path: Path) -> None:
     bad = spoiled(wide[1], tmp_path / "bad.csv", 3)
     line = one_line(call("calibrate", wide[0], bad, *FEW))
-    assert "CORRECTNESS: model 'm2', question 'q2' holds 3" in line
+    assert "CORRECTNESS: model 'm2', question 'q2' has 3" in line
 
 
 @pytest.mark.parametrize(
@@ -242,7 +242,10 @@ def test_a_wrong_correctness_is_named(call, wide, tmp_path: Path) -> None:
         (["SURE", "RIGHT", "--scale", "0"], ["--scale 0"]),
         (["SURE", "RIGHT", "--metrics", "brer"], ["'brer'", "brier"]),
         (["SURE", "RIGHT", "--clusters", "none.csv"], ["none.csv", "no such file"]),
-        (["SURE", "RIGHT", "--clusters", "page"], ["--clusters page is no file", "sure.csv"]),
+        (
+            ["SURE", "RIGHT", "--clusters", "page"],
+            ["--clusters page is neither a file", "sure.csv"],
+        ),
         (["SURE", "RIGHT", "--clusters", "SHORT"], ["--clusters", "80 questions have no cluster"]),
         (["SURE", "RIGHT", "--leave-out", "m9"], ["m9", "m1"]),
         (["SURE", "RIGHT", "--level", "95"], ["--level 95"]),

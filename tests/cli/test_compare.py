@@ -116,7 +116,7 @@ def test_the_example_is_that_of_python(call) -> None:
     ("typed", "said"),
     [
         ((), "no LOG"),
-        (("a.csv", "--example"), "leave out LOG"),
+        (("a.csv", "--example"), "omit LOG"),
         (("--example", "--by", "domain"), "--by"),
     ],
 )

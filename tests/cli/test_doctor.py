@@ -37,7 +37,7 @@ def test_what_is_missing_comes_with_its_remedy() -> None:
     }
     text = told(found)
     assert "numpy         missing" in text
-    assert 'bayes         lacks pymc: pip install "psychollm[bayes]"' in text
+    assert 'bayes         missing pymc: pip install "psychollm[bayes]"' in text
     assert installed("no-such-package") is None
 
 

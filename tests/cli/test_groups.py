@@ -73,7 +73,7 @@ def test_panels_of_domains(call, answers, tmp_path: Path) -> None:
     ("by", "words"),
     [
         ("era", ["--by era:", "no such column"]),
-        ("confidence", ["--by confidence", "neither each question nor each model"]),
+        ("confidence", ["--by confidence", "one value per question or per model"]),
         ("few.csv", ["--by few.csv", "'q1' has none"]),
     ],
 )

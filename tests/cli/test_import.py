@@ -113,7 +113,7 @@ def test_all_choices(command, tmp_path):
         (["hal", "--out", "table.xlsx"], InputError, "table.xlsx: name it .csv or .parquet"),
         (["absent", "--out", "table.xlsx"], InputError, "table.xlsx: name it .csv or .parquet"),
         (["hal", "--out", "no/such/folder.csv"], InputError, "folder.csv cannot be written"),
-        (["hal", "--confidence", "sure.csv"], InputError, "these logs hold no confidences"),
+        (["hal", "--confidence", "sure.csv"], InputError, "these logs have no confidences"),
         (["hal", "--columns", "model"], OptionError, "--columns model: write it as name=value"),
         (["absent"], InputError, "there is no such file or folder"),
         (["README.md"], InputError, "no table: which column holds the model? pass --columns with"),

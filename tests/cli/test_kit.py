@@ -109,7 +109,7 @@ def test_nothing_is_written_over(call) -> None:
     assert "psychollm run self_efficacy kit/local.toml --local" in said
     again = call("kit", "copy", "self_efficacy", "kit")
     assert again.returncode == UNUSABLE
-    assert "kit/plan.toml exists already: name another folder" in again.stderr
+    assert "kit/plan.toml already exists: pass another folder" in again.stderr
 
 
 def test_another_seed_is_another_draw_and_a_store_of_its_own(call, tmp_path: Path) -> None:
@@ -139,7 +139,7 @@ def test_a_stage_that_nobody_simulates_is_refused_before_anything_is_asked(
     assert "remove [study.grading] from the plan" in found.stderr
     both = call("run", "semantic_calibration", plan, "--simulated", "--local")
     assert both.returncode == UNUSABLE
-    assert "choose one" in both.stderr
+    assert "cannot be combined" in both.stderr
 
 
 def test_what_no_simulated_model_answers_is_an_error() -> None:

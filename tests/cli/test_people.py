@@ -81,4 +81,4 @@ def test_scores_of_people_stand_beside_those_of_a_table(tmp_path, capsys) -> Non
     exec(found["call"], space)  # noqa: S102 -- the script that the command shows
     assert space["result"].people.parts["score"].baseline.n[0] == 7
     assert main(["compare", models, "--people", people, "--by", "domain"]) == 2
-    assert "--people and --by exclude each other" in capsys.readouterr().err
+    assert "--people and --by cannot be combined" in capsys.readouterr().err

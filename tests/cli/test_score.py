@@ -249,12 +249,12 @@ def test_prompts_of_no_instrument(call, tmp_path: Path) -> None:
     [
         (["score", "none.sqlite"], ["none.sqlite does not exist"]),
         (["study", "none.sqlite"], ["none.sqlite does not exist"]),
-        (["score", "empty.sqlite"], ["holds no requests", "psychollm collect"]),
+        (["score", "empty.sqlite"], ["has no requests", "psychollm collect"]),
         (["study", "empty.sqlite"], ["holds nothing", "self_prediction"]),
         (["score", "rules.sqlite", "--instrument", "coding"], ["coding", "none of them"]),
         (["study", "rules.sqlite", "--instrument", "coding"], ["choose one", "rule_world"]),
-        (["study", "rules.sqlite", "b.csv"], ["leave out CORRECTNESS"]),
-        (["study", "rules.sqlite", "--threshold", "0.5"], ["--threshold is for tables"]),
+        (["study", "rules.sqlite", "b.csv"], ["omit CORRECTNESS"]),
+        (["study", "rules.sqlite", "--threshold", "0.5"], ["--threshold applies to tables"]),
         (["score", "rules.sqlite", "--out", "no/x.csv"], ["--out no/x.csv"]),
     ],
 )

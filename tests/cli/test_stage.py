@@ -49,7 +49,7 @@ def test_the_prompts_of_a_stage(call, store: Path, name: str) -> None:
     files = 'prompts = "next.jsonl" and store = "run.sqlite"'
     assert found.stdout.splitlines() == [
         f"{len(made)} prompts for {asked}: next.jsonl",
-        f"To ask them, write {files} in a plan of {asked}.",
+        f"To send them, write {files} in a plan of {asked}.",
     ]
 
 

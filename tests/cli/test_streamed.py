@@ -96,7 +96,7 @@ def test_calibrate_resamples_clusters_from_a_file(long, folder, capsys, tmp_path
     how = ("--scale", 100, "--metrics", "brier", "--bootstrap", 30, "--null", 20)
     found = told(capsys, "calibrate", folder, *STATED, *how, "--clusters", tmp_path / "pages.csv")
     assert found["n_clusters"] == 20
-    assert "--clusters page is no file" in complaint(
+    assert "--clusters page is not a file" in complaint(
         capsys, "calibrate", folder, *STATED, "--clusters", "page"
     )
 
@@ -165,7 +165,9 @@ def test_options_for_tables_in_memory_are_refused(folder, capsys, tmp_path):
     assert "--table and --query require one" in complaint(
         capsys, "calibrate", *both, "--table", "runs"
     )
-    assert "--levels is for long tables" in complaint(capsys, "calibrate", *both, "--levels", 11)
+    assert "--levels applies to streamed tables" in complaint(
+        capsys, "calibrate", *both, "--levels", 11
+    )
 
 
 def test_a_large_parquet_file_is_read_once(folder, monkeypatch):

@@ -101,7 +101,7 @@ def test_groups_that_a_study_cannot_have(call, tables, tmp_path: Path) -> None:
     file = tmp_path / "families.csv"
     pd.DataFrame({"model": models, "family": "a"}).to_csv(file, index=False)
     assert_one_line(call("study", *tables, "--by", file), "groups models")
-    assert_one_line(call("study", "--example", "--by", "domain"), "--by domain is no file")
+    assert_one_line(call("study", "--example", "--by", "domain"), "--by domain is not a file")
 
 
 def test_quiet_means_quiet(call, tables, tmp_path: Path) -> None:
@@ -152,7 +152,7 @@ def test_a_wrong_answer_is_named_by_file_line_and_column(call, tables, tmp_path,
         (["study", "a.csv"], ["a.csv: there is no such file"]),
         (["study", "none.csv", "none.csv"], ["none.csv", "no such file"]),
         (["study", "a.xlsx", "a.xlsx"], ["a.xlsx: there is no such file"]),
-        (["study", "--example", "a.csv"], ["--example brings its own tables"]),
+        (["study", "--example", "a.csv"], ["--example has its own tables"]),
         (["study", "a.csv", "b.csv", "--codes", "yes"], ["--codes yes", "yes=1,no=0"]),
         (["study", "--example", "--empty-cells", "add"], ["--empty-cells", "keep_margins"]),
         (["study", "--example", "--nul", "9"], ["--nul"]),

@@ -57,7 +57,7 @@ def test_nothing_is_loaded_and_nothing_is_markup(tmp_path: Path) -> None:
 
 
 def test_there_has_to_be_something_to_ask(tmp_path: Path) -> None:
-    with pytest.raises(InputError, match="nothing to ask"):
+    with pytest.raises(InputError, match="no prompts for people"):
         write_form(prompts()[3:], tmp_path / "form.html")
 
 

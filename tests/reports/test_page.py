@@ -143,7 +143,7 @@ def test_flagged_models_are_named_with_reasons(
     awkward_page: str, awkward: SharedConfidence
 ) -> None:
     words = read(awkward_page).text
-    assert "flagged as not usable" in words
+    assert "flagged as unusable" in words
     for reasons in awkward.screen.reasons:
         for reason in reasons:
             assert " ".join(typeset(reason).split()) in words

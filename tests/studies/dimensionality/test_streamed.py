@@ -55,7 +55,7 @@ def test_a_model_that_says_one_thing_is_named():
     found = shared_signals(scanned(values), n_null=19, rng=1)
     assert found.reasons[3] == "always gave the same answer"
     assert np.isnan(found.loadings[3])
-    assert "left out: 3, always gave the same answer" in found.findings().text()
+    assert "excluded: 3, always gave the same answer" in found.findings().text()
     assert found.to_frame()["reason"].tolist().count("") == 7
     assert repr(found).startswith("SharedSignals of 8 models: ")
 

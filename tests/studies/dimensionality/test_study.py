@@ -130,7 +130,7 @@ def test_constant_models_are_left_out_by_name(moderate):
         result = psy.dimensionality(table, n_null=19, rng=1)
     assert dict(result.excluded) == {"eager": "always said yes", "silent": "answered nothing"}
     assert result.labels == tuple("abcdefgh")
-    assert "left out: 'silent', answered nothing" in result.summary()
+    assert "excluded: 'silent', answered nothing" in result.summary()
 
 
 def test_missing_answers(moderate):

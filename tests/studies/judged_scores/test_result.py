@@ -28,7 +28,7 @@ def test_a_judge_that_errs_differently_from_model_to_model_is_named() -> None:
     lenient = truth.where(rng.random(truth.shape) >= np.array([[0.0], [0.0], [0.8]]), 1.0)
     found = judged_scores(lenient, people, rng=1)
     assert found.errs_differently.tolist() == [False, True, True]
-    assert "errs differently from model to model, in 2 of 3 pairs" in " ".join(found.remarks)
+    assert "bias differs between models in 2 of 3 pairs" in " ".join(found.remarks)
     assert "too lenient with c" in found.summary()
     assert not judged_scores(truth, people, rng=1).errs_differently.any()
 

@@ -192,7 +192,7 @@ def test_three_way_ratings_have_unsure_between():
     assert found.unsure
     np.testing.assert_allclose(found.severity.value, numbers.severity.value)
     np.testing.assert_allclose(found.middle.value, (table == 1).mean(axis=0), atol=0.05)
-    assert "Who says Unsure?" in found.summary()
+    assert "Which raters say Unsure?" in found.summary()
 
 
 def test_ordinal_ratings_keep_their_scale():

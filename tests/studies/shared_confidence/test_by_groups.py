@@ -25,7 +25,7 @@ def each():
 def test_a_factor_in_each_group_is_told(each):
     found = each.findings()
     assert found.items[0].outcome is Outcome.ABOVE
-    assert "another factor in each group (facts and code)" in found.verdict
+    assert "different factors in the groups (facts and code)" in found.verdict
     assert each.results["facts"].findings().verdict == found["group facts"].statement
 
 

@@ -213,7 +213,7 @@ def test_answers_alone_are_enough() -> None:
     found = steering_match(table, targets, **FEW)
     assert sorted(found.matches) == ["agreement", "kappa"]
     assert found.controls == ()
-    assert "no log odds to compare with" in found.verdict
+    assert "no log odds were given" in found.verdict
     assert found.unsteered.agreement.value[0] == pytest.approx(
         (steered.yes[5] == targets.codes[0]).mean()
     )

@@ -29,9 +29,9 @@ def test_frames_hold_every_target(study: SteeringMatch) -> None:
 
 def test_words(study: SteeringMatch) -> None:
     text = study.summary()
-    for part in ("R2", "Kappa", "constant answer", "Controls:", "11 of 11 strengths used"):
+    for part in ("R2", "Kappa", "constant answer", "Controls:", "11 of 11 strengths usable"):
         assert part in text
-    assert ("lie at the edge" in text) == (study.best.at_edge.mean() >= _MANY)
+    assert ("are at the edge" in text) == (study.best.at_edge.mean() >= _MANY)
     assert study.best.at_edge.mean() != _MANY
     assert "SteeringMatch of 7 targets" in repr(study)
     assert "log odds at 11 strengths" in repr(study.steered)

@@ -128,7 +128,7 @@ def test_a_single_model_has_no_typical_task_and_few_tasks_no_line():
     assert np.isfinite(found.all_tasks[0].value).all()
     two = psy.time_horizon(pd.DataFrame([[1, 0], [0, 0]]), [1, 9])
     assert two.typical_task[0].flags == (Reason.TOO_FEW, Reason.TOO_FEW)
-    assert "Unknown" in two.summary()
+    assert "Not estimated" in two.summary()
 
 
 def test_one_family_gives_no_interval_and_few_are_flagged(agents):
