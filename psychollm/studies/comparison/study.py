@@ -414,7 +414,7 @@ def compare(
       0: 0.810 [0.769, 0.845], rank 1, tier 1
       1: 0.578 [0.529, 0.625], rank 2 to 3, tier 2
       2: 0.562 [0.514, 0.610], rank 2 to 3, tier 2
-    How far is each model from the next?
+    How much does each model differ from the next?
       0 - 1: +0.232 [+0.158, +0.307]
       1 - 2: +0.015 [-0.070, +0.100]; about 2,700 questions exclude 0.05, 23,000 detect it
     Which differences can these questions detect? With a power of 80 %, 10.0 to 11.5 points between

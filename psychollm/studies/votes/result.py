@@ -321,7 +321,7 @@ class BradleyTerry(Study, Result):
             ),
             Finding(
                 key="differences",
-                question="How far is each model from the next?",
+                question="How much does each model differ from the next?",
                 rows=(
                     *map(self._pair, rows[:_SHOWN]),
                     *([f"{more} more in the table of pairs"] if more > 0 else []),
