@@ -101,7 +101,7 @@ class CalibratedQuestions(Result):
         unknown = [question for question in questions if question not in place]
         if unknown:
             msg = (
-                f"{argument}: {listed(unknown)} are not in the bank of "
+                f"{argument}: {listed(unknown)} not in the bank of "
                 f"{count(len(self.questions))} questions such as {listed(self.questions[:2])}"
             )
             raise LabelError(msg)

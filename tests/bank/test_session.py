@@ -128,7 +128,7 @@ def test_errors(bank: ItemBank, tmp_path: Path) -> None:
     path.write_text("{}")
     with pytest.raises(InputError, match="not a saved session"):
         bank.resume(path)
-    with pytest.raises(InputError, match="no session can be read"):
+    with pytest.raises(InputError, match="not a readable session"):
         bank.resume(tmp_path / "absent.json")
 
 
